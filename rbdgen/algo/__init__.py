@@ -1,0 +1,1 @@
+"""The algorithms, each written once over abstract scalars (:mod:`rbdgen.spatial`)."""

@@ -1,0 +1,28 @@
+"""The one family of errors and warnings: what the user can mend, said in one line.
+
+Not for bugs: a broken invariant inside the tool is an ``AssertionError``.
+"""
+
+
+class RbdgenError(Exception):
+    """Something the user can mend. The message is one line: the thing, its value, the remedy."""
+
+
+class UrdfError(RbdgenError):
+    """A robot description that cannot be read or that contradicts itself."""
+
+
+class UnsupportedError(RbdgenError):
+    """A well-formed request for something that rbdgen does not do (named, never approximated)."""
+
+
+class ConfigError(RbdgenError):
+    """An option, range or format outside what it may be."""
+
+
+class ToolError(RbdgenError):
+    """An external program that is missing or failed; the message says how to get it or where its log is."""
+
+
+class RbdgenWarning(UserWarning):
+    """Something the user should know but need not mend (one line, like the errors)."""

@@ -1,0 +1,1 @@
+"""The intermediate representation: graph, builder and tracer, formats, interpreters, text form."""

@@ -1,0 +1,171 @@
+"""Fixed-point formats and graphs: what a graph means bit by bit.
+
+The rule is one for all operations: the exact result of the exact arguments is rounded half up to the result's binary
+point, then saturated to its width; saturation raises the task's overflow flag. ``shift`` only moves the binary point.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from rbdgen.ir.graph import Graph
+
+
+@dataclass(frozen=True, order=True)
+class Format:
+    """A signed two's complement number: value = raw · 2^−``frac``, ``width`` bits with the sign.
+
+    ``frac`` may be negative or larger than ``width``.
+    """
+
+    width: int
+    frac: int
+
+    def __post_init__(self) -> None:
+        if self.width < 1:
+            raise ValueError(f"width must be at least 1, not {self.width!r}")
+
+    @property
+    def minimum(self) -> int:
+        """Smallest raw value."""
+        return -(1 << (self.width - 1))
+
+    @property
+    def maximum(self) -> int:
+        """Largest raw value."""
+        return (1 << (self.width - 1)) - 1
+
+    @property
+    def resolution(self) -> float:
+        """Value of one unit in the last place."""
+        return math.ldexp(1.0, -self.frac)
+
+    def __str__(self) -> str:
+        return f"s{self.width}.{self.frac}".replace("-", "m")
+
+    def quantise(self, value: np.ndarray | float) -> np.ndarray:
+        """Nearest raw values (half up), saturated; int64."""
+        scaled = np.floor(np.ldexp(np.asarray(value, float), self.frac) + 0.5)
+        return np.clip(scaled, self.minimum, self.maximum).astype(np.int64)
+
+    def real(self, raw: np.ndarray) -> np.ndarray:
+        """Values of raw numbers, float64."""
+        return np.ldexp(np.asarray(raw, float), -self.frac)
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A constant factor ``mantissa`` · 2^−``exponent``, with an odd positive mantissa."""
+
+    mantissa: int
+    exponent: int
+
+    @property
+    def value(self) -> float:
+        """The factor."""
+        return math.ldexp(float(self.mantissa), -self.exponent)
+
+    @cached_property
+    def digits(self) -> tuple[tuple[int, int], ...]:
+        """Canonical signed digits of the mantissa: (sign, position) with the fewest non-zero digits."""
+        return signed_digits(self.mantissa)
+
+
+def signed_digits(value: int) -> tuple[tuple[int, int], ...]:
+    """Canonical signed-digit form of a positive integer, lowest digit first (Reitwiesner 1960)."""
+    digits, position = [], 0
+    while value:
+        if value & 1:
+            digit = 2 - (value & 3)
+            digits.append((digit, position))
+            value -= digit
+        value >>= 1
+        position += 1
+    return tuple(digits)
+
+
+@lru_cache(maxsize=64)
+def sine_table(address_bits: int, fmt: Format) -> tuple[int, ...]:
+    """Raw sines of the middles of 2^address_bits equal intervals of the first quarter turn."""
+    size = 1 << address_bits
+    angles = (np.arange(size) + 0.5) / size * (math.pi / 2)
+    return tuple(int(x) for x in fmt.quantise(np.sin(angles)))
+
+
+@dataclass(frozen=True)
+class FixedGraph:
+    """A graph with a format for every node and an exact constant for every ``scale``.
+
+    ``constants`` is by node number. Raw values of ``const`` nodes are ``Format.quantise`` of their attribute.
+    """
+
+    graph: Graph
+    formats: tuple[Format, ...]
+    constants: dict[int, Constant]
+
+    def exact(self, i: int) -> tuple[int, int, int]:
+        """Of node ``i``'s result before rounding: binary point, and bounds of its raw value there.
+
+        Bounds follow from the arguments' formats alone.
+        """
+        node = self.graph.nodes[i]
+        args = [self.formats[a] for a in node.args]
+        if node.op in ("add", "sub"):
+            frac = max(a.frac for a in args)
+            (l0, h0), (l1, h1) = ((a.minimum << (frac - a.frac), a.maximum << (frac - a.frac)) for a in args)
+            return (frac, l0 + l1, h0 + h1) if node.op == "add" else (frac, l0 - h1, h0 - l1)
+        if node.op == "neg":
+            return args[0].frac, -args[0].maximum, -args[0].minimum
+        if node.op == "mul":
+            corners = [x * y for x in (args[0].minimum, args[0].maximum) for y in (args[1].minimum, args[1].maximum)]
+            return args[0].frac + args[1].frac, min(corners), max(corners)
+        if node.op == "scale":
+            c = self.constants[i]
+            return args[0].frac + c.exponent, args[0].minimum * c.mantissa, args[0].maximum * c.mantissa
+        fmt = self.formats[i]
+        return fmt.frac, fmt.minimum, fmt.maximum
+
+    def dropped_bits(self, i: int) -> int:
+        """Bits below the result's binary point that node ``i`` rounds away."""
+        return self.exact(i)[0] - self.formats[i].frac
+
+    def may_overflow(self, i: int) -> bool:
+        """Whether any arguments in their formats can saturate node ``i``."""
+        frac, low, high = self.exact(i)
+        fmt = self.formats[i]
+        drop = frac - fmt.frac
+        half = (1 << drop) >> 1
+        return (low + half) >> drop < fmt.minimum or (high + half) >> drop > fmt.maximum
+
+
+def verify_fixed(fixed: FixedGraph) -> None:
+    """Check formats and constants; raises ValueError naming the node.
+
+    Every node has a format, no operation gains bits below its exact result, exact results fit 63 bits, shifts keep their
+    argument's bits, residuals and tables have the bits that they need.
+    """
+    graph = fixed.graph
+    if len(fixed.formats) != len(graph.nodes):
+        raise ValueError(f"formats: must be one for each of {len(graph.nodes)} nodes, not {len(fixed.formats)}")
+    for i, node in graph:
+        where, fmt = f"node %{i} ({node.op})", fixed.formats[i]
+        if node.op == "scale" and i not in fixed.constants:
+            raise ValueError(f"{where}: must have a constant")
+        if node.op in ("add", "sub", "neg", "mul", "scale"):
+            frac, low, high = fixed.exact(i)
+            if frac < fmt.frac:
+                raise ValueError(f"{where}: binary point must be at most {frac}, not {fmt.frac}")
+            if max(-low, high).bit_length() > 63:
+                raise ValueError(f"{where}: exact result must fit 63 bits, needs {max(-low, high).bit_length() + 1}")
+        if node.args and node.op in ("shift", "table_sin", "table_cos", "residual"):
+            arg = fixed.formats[node.args[0]]
+            if node.op == "shift" and (fmt.width, fmt.frac) != (arg.width, arg.frac - node.attr):
+                raise ValueError(f"{where}: format must be that of its argument moved by {node.attr}, not {fmt}")
+            if node.op != "shift" and arg.frac <= node.attr:
+                raise ValueError(f"{where}: angle must have more than {node.attr} fractional bits, not {arg.frac}")
+            if node.op == "residual" and fmt != Format(arg.frac - node.attr, arg.frac):
+                raise ValueError(f"{where}: format must hold the angle's low bits exactly, not {fmt}")

@@ -1,0 +1,143 @@
+"""The scalar graph: hash-consed nodes in topological order, each owned by one submodule.
+
+One :class:`Graph` holds a whole network. A submodule is the set of nodes with one ``owner``; an edge
+between two owners is a link between two submodules, so that constants, zeros and dead values are seen
+across submodules by every pass. :func:`ports` gives one submodule's ports. Not here: how nodes are
+simplified while they are made (:mod:`rbdgen.ir.builder`), and numbers (:mod:`rbdgen.ir.interpret`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+ARITY = {
+    "input": 0,
+    "const": 0,
+    "add": 2,
+    "sub": 2,
+    "neg": 1,
+    "mul": 2,
+    "scale": 1,
+    "shift": 1,
+    "sin": 1,
+    "cos": 1,
+    "table_sin": 1,
+    "table_cos": 1,
+    "residual": 1,
+}
+"""Operations and their number of arguments.
+
+``input``: attribute is its name. ``const``: its value. ``add sub neg mul``: as named. ``scale``: times the
+constant attribute. ``shift``: times 2^attribute. ``sin cos``: of radians. ``table_sin table_cos residual``: of an
+angle in quarter turns, attribute the number of address bits A per quarter; with m the middle of the angle's interval
+of width 2^−A, the tables give the sine and cosine of m and the residual is angle − m.
+"""
+
+INPUT_OWNER = "input"
+"""Owner of the task's operands."""
+OUTPUT_OWNER = "output"
+"""The pseudo-submodule that consumes the results; it owns no node."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """One operation: ``args`` are node numbers, ``attr`` belongs to the operation (see :data:`ARITY`)."""
+
+    op: str
+    args: tuple[int, ...]
+    attr: Any
+    owner: str
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Nodes in topological order and named results. Immutable: passes make new graphs.
+
+    ``outputs`` maps result names to node numbers, in the order of the result words.
+    """
+
+    nodes: tuple[Node, ...]
+    outputs: dict[str, int]
+
+    @cached_property
+    def inputs(self) -> dict[str, int]:
+        """Operand names to node numbers, in the order of the operand words."""
+        return {n.attr: i for i, n in enumerate(self.nodes) if n.op == "input"}
+
+    @cached_property
+    def users(self) -> tuple[tuple[int, ...], ...]:
+        """For each node the nodes that use it, ascending; results are not counted."""
+        users: list[list[int]] = [[] for _ in self.nodes]
+        for i, node in enumerate(self.nodes):
+            for a in dict.fromkeys(node.args):
+                users[a].append(i)
+        return tuple(tuple(u) for u in users)
+
+    @cached_property
+    def owners(self) -> tuple[str, ...]:
+        """Submodules in order of first appearance, the operands' owner first."""
+        return tuple(dict.fromkeys([INPUT_OWNER, *(n.owner for n in self.nodes if n.op != "const")]))
+
+    def __iter__(self) -> Iterator[tuple[int, Node]]:
+        return iter(enumerate(self.nodes))
+
+    def count(self, op: str, owner: str | None = None) -> int:
+        """Number of nodes with this operation (of one owner)."""
+        return sum(n.op == op and owner in (None, n.owner) for n in self.nodes)
+
+
+@dataclass(frozen=True)
+class Ports:
+    """One submodule's ports: node numbers of values that come from other submodules, and that leave it."""
+
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    nodes: tuple[int, ...] = field(repr=False)
+
+
+def ports(graph: Graph, owner: str) -> Ports:
+    """The ports of the submodule ``owner`` (constants have no ports)."""
+    nodes = tuple(i for i, n in graph if n.owner == owner and n.op != "const")
+    used = dict.fromkeys(a for i in nodes for a in graph.nodes[i].args)
+    inputs = tuple(a for a in sorted(used) if graph.nodes[a].owner != owner and graph.nodes[a].op != "const")
+    results = set(graph.outputs.values())
+    outputs = tuple(i for i in nodes if i in results or any(graph.nodes[u].owner != owner for u in graph.users[i]))
+    return Ports(inputs, outputs, nodes)
+
+
+def verify(graph: Graph) -> None:
+    """Check the graph's invariants; raises ValueError naming the node that breaks one.
+
+    Known operations with the right number of arguments, arguments before users, attributes of the right
+    kind, unique operand names, no two equal nodes, results that exist, no submodule cycle that is not
+    acyclic node by node (which the order already guarantees).
+    """
+    seen: dict[Node, int] = {}
+    names: set[str] = set()
+    for i, node in graph:
+        where = f"node %{i} ({node.op})"
+        if node.op not in ARITY:
+            raise ValueError(f"{where}: operation must be one of {', '.join(ARITY)}, not {node.op!r}")
+        if len(node.args) != ARITY[node.op]:
+            raise ValueError(f"{where}: must have {ARITY[node.op]} arguments, not {len(node.args)}")
+        if any(not 0 <= a < i for a in node.args):
+            raise ValueError(f"{where}: arguments must be earlier nodes, not {node.args}")
+        if node.op in ("const", "scale") and not isinstance(node.attr, float):
+            raise ValueError(f"{where}: attribute must be a float, not {node.attr!r}")
+        if node.op in ("shift", "table_sin", "table_cos", "residual") and not isinstance(node.attr, int):
+            raise ValueError(f"{where}: attribute must be an integer, not {node.attr!r}")
+        if node.op == "input":
+            if not isinstance(node.attr, str) or node.attr in names:
+                raise ValueError(f"{where}: attribute must be a unique name, not {node.attr!r}")
+            if node.owner != INPUT_OWNER:
+                raise ValueError(f"{where}: owner must be {INPUT_OWNER!r}, not {node.owner!r}")
+            names.add(node.attr)
+        if node in seen:
+            raise ValueError(f"{where}: must be unique, equals %{seen[node]}")
+        seen[node] = i
+    for name, i in graph.outputs.items():
+        if not 0 <= i < len(graph.nodes):
+            raise ValueError(f"result {name!r}: must be a node of the graph, not %{i}")

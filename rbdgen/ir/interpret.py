@@ -1,0 +1,119 @@
+"""Interpreters of graphs: in float64, and bit by bit; both vectorised over a batch of tasks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from rbdgen.ir.fixed import FixedGraph, sine_table
+from rbdgen.ir.graph import Graph
+
+
+def _middle(angle: np.ndarray, address_bits: int) -> np.ndarray:
+    """Middle of the table interval that holds ``angle`` (quarter turns)."""
+    return (np.floor(np.ldexp(angle, address_bits)) + 0.5) / (1 << address_bits)
+
+
+def evaluate(graph: Graph, operands: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    """Every node's value in float64 for operands of equal shapes (any)."""
+    values: list[np.ndarray] = []
+    for _, node in graph:
+        x = [values[a] for a in node.args]
+        match node.op:
+            case "input":
+                value = np.asarray(operands[node.attr], float)
+            case "const":
+                value = np.asarray(node.attr)
+            case "add":
+                value = x[0] + x[1]
+            case "sub":
+                value = x[0] - x[1]
+            case "neg":
+                value = -x[0]
+            case "mul":
+                value = x[0] * x[1]
+            case "scale":
+                value = x[0] * node.attr
+            case "shift":
+                value = np.ldexp(x[0], node.attr)
+            case "sin":
+                value = np.sin(x[0])
+            case "cos":
+                value = np.cos(x[0])
+            case "table_sin":
+                value = np.sin(_middle(x[0], node.attr) * (math.pi / 2))
+            case "table_cos":
+                value = np.cos(_middle(x[0], node.attr) * (math.pi / 2))
+            case "residual":
+                value = x[0] - _middle(x[0], node.attr)
+            case _:
+                raise ValueError(f"node ({node.op}): no float64 meaning")
+        values.append(value)
+    return values
+
+
+@dataclass(frozen=True)
+class FixedResult:
+    """Raw values by node (``values``), by result name (``outputs``), and each task's ``overflow`` flag (bool)."""
+
+    values: list[np.ndarray]
+    outputs: dict[str, np.ndarray]
+    overflow: np.ndarray
+
+
+def evaluate_fixed(fixed: FixedGraph, operands: Mapping[str, np.ndarray]) -> FixedResult:
+    """Every node's raw value (int64) for raw operands of one shape (n,): the bit-true model of the hardware."""
+    graph = fixed.graph
+    shape = np.shape(next(iter(operands.values())))
+    values: list[np.ndarray] = []
+    overflow = np.zeros(shape, bool)
+    for i, node in graph:
+        fmt = fixed.formats[i]
+        args = [fixed.formats[a] for a in node.args]
+        x = [values[a] for a in node.args]
+        match node.op:
+            case "input":
+                values.append(np.asarray(operands[node.attr], np.int64))
+                continue
+            case "const":
+                values.append(np.broadcast_to(fmt.quantise(node.attr), shape))
+                continue
+            case "shift":
+                values.append(x[0])
+                continue
+            case "table_sin" | "table_cos" | "residual":
+                step = args[0].frac - node.attr
+                if node.op == "residual":
+                    values.append((x[0] & ((1 << step) - 1)) - (1 << (step - 1)))
+                    continue
+                size = 1 << node.attr
+                place = (x[0] >> step) + (size if node.op == "table_cos" else 0)
+                quadrant, index = (place >> node.attr) & 3, place & (size - 1)
+                table = np.array(sine_table(node.attr, fmt), np.int64)
+                value = table[np.where(quadrant & 1, size - 1 - index, index)]
+                values.append(np.where(quadrant & 2, -value, value))
+                continue
+            case "add" | "sub":
+                frac = max(a.frac for a in args)
+                one, two = (np.left_shift(v, frac - a.frac) for v, a in zip(x, args, strict=True))
+                exact = one + two if node.op == "add" else one - two
+            case "neg":
+                exact = -x[0]
+            case "mul":
+                exact = x[0] * x[1]
+            case "scale":
+                exact = x[0] * fixed.constants[i].mantissa
+            case _:
+                raise ValueError(f"node %{i} ({node.op}): no fixed-point meaning")
+        drop = fixed.dropped_bits(i)
+        if drop:
+            exact = (exact + (1 << (drop - 1))) >> drop
+        if fixed.may_overflow(i):
+            value = np.clip(exact, fmt.minimum, fmt.maximum)
+            overflow = overflow | (value != exact)
+            exact = value
+        values.append(exact)
+    return FixedResult(values, {name: values[i] for name, i in graph.outputs.items()}, overflow)

@@ -1,0 +1,177 @@
+"""The robot as the compiler sees it: a tree of moving bodies, each with its joint, placement and inertia.
+
+Plain frozen data, no parsing (see :mod:`rbdgen.model.urdf`) and no dynamics (see :mod:`rbdgen.algo`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import networkx as nx
+import numpy as np
+
+from rbdgen.model.joints import Joint
+from rbdgen.spatial import IDENTITY3, ZERO3, Matrix, Vector, constant_matrix, constant_vector
+
+STANDARD_GRAVITY: Vector = (0.0, 0.0, -9.81)
+"""Default gravity in the world frame, m/s² (Pinocchio's default)."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A constant frame: ``rotation`` (3×3, child to parent coordinates) and ``translation`` (3, metres)."""
+
+    rotation: Matrix = IDENTITY3
+    translation: Vector = ZERO3
+
+    def __matmul__(self, other: Placement) -> Placement:
+        """Composition: first ``other`` (inner), then ``self`` (outer)."""
+        r, s = np.array(self.rotation), np.array(other.rotation)
+        p = np.array(self.translation) + r @ np.array(other.translation)
+        return Placement(constant_matrix(r @ s), constant_vector(p))
+
+
+@dataclass(frozen=True)
+class Inertia:
+    """Mass distribution of a body about its frame's origin, in its frame's coordinates.
+
+    ``mass`` in kg; ``first_moment`` h = ∫ r dm (3, kg·m); ``second_moment`` Σ = ∫ r rᵀ dm (3×3, kg·m²).
+    The rotational inertia is I = tr(Σ) 1 − Σ.
+    """
+
+    mass: float = 0.0
+    first_moment: Vector = ZERO3
+    second_moment: Matrix = ((0.0, 0.0, 0.0),) * 3
+
+    @classmethod
+    def from_com(cls, mass: float, com: np.ndarray, rotational: np.ndarray) -> Inertia:
+        """From mass (kg), centre of mass (3, m) and rotational inertia about it (3×3, kg·m²)."""
+        sigma = 0.5 * np.trace(rotational) * np.eye(3) - rotational + mass * np.outer(com, com)
+        return cls(float(mass), constant_vector(mass * np.asarray(com)), constant_matrix(sigma))
+
+    @property
+    def rotational(self) -> np.ndarray:
+        """Rotational inertia about the frame's origin, 3×3, kg·m²."""
+        sigma = np.array(self.second_moment)
+        return np.trace(sigma) * np.eye(3) - sigma
+
+    @property
+    def pseudo(self) -> np.ndarray:
+        """Pseudo-inertia [[Σ, h], [hᵀ, m]], 4×4; positive semidefinite exactly for bodies that can exist."""
+        h = np.array(self.first_moment)
+        return np.block([[np.array(self.second_moment), h[:, None]], [h[None, :], np.array([[self.mass]])]])
+
+    @classmethod
+    def from_pseudo(cls, pseudo: np.ndarray) -> Inertia:
+        """Inverse of :attr:`pseudo`."""
+        return cls(float(pseudo[3, 3]), constant_vector(pseudo[:3, 3]), constant_matrix(pseudo[:3, :3]))
+
+    def __add__(self, other: Inertia) -> Inertia:
+        return Inertia.from_pseudo(self.pseudo + other.pseudo)
+
+    def __neg__(self) -> Inertia:
+        return Inertia.from_pseudo(-self.pseudo)
+
+    def expressed_in(self, placement: Placement) -> Inertia:
+        """The same mass distribution in the outer frame of ``placement`` (which places this frame in it)."""
+        t = np.eye(4)
+        t[:3, :3] = placement.rotation
+        t[:3, 3] = placement.translation
+        return Inertia.from_pseudo(t @ self.pseudo @ t.T)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the description says of one joint's range (None: it says nothing). Radians or metres, seconds, N or N·m."""
+
+    lower: float | None = None
+    upper: float | None = None
+    velocity: float | None = None
+    effort: float | None = None
+
+
+@dataclass(frozen=True)
+class Body:
+    """A moving body and the joint that carries it.
+
+    ``name`` is the link's, ``joint_name`` the joint's; ``parent`` is the parent body's index (−1: the base);
+    ``placement`` the joint's predecessor frame in the parent body's frame; the body's frame is the joint's child frame.
+    """
+
+    name: str
+    joint_name: str
+    joint: Joint
+    parent: int
+    placement: Placement
+    inertia: Inertia
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A link that a fixed joint merged into body ``body`` (−1: the base), ``placement`` in that body's frame."""
+
+    name: str
+    joint_name: str
+    body: int
+    placement: Placement
+
+
+@dataclass(frozen=True)
+class Robot:
+    """A fixed-base tree of bodies; parents come before their children (depth first, siblings by joint name).
+
+    ``base_name`` is the root link; ``gravity`` is in the world frame, m/s².
+    """
+
+    name: str
+    base_name: str
+    bodies: tuple[Body, ...]
+    frames: tuple[Frame, ...] = ()
+    gravity: Vector = STANDARD_GRAVITY
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Moving joints' names, in the order of the generalised vectors."""
+        return tuple(b.joint_name for b in self.bodies)
+
+    @property
+    def nq(self) -> int:
+        """Length of q."""
+        return sum(b.joint.nq for b in self.bodies)
+
+    @property
+    def nv(self) -> int:
+        """Length of v, a and τ."""
+        return sum(b.joint.nv for b in self.bodies)
+
+    @cached_property
+    def q_slices(self) -> tuple[slice, ...]:
+        """Each body's part of q."""
+        return _slices([b.joint.nq for b in self.bodies])
+
+    @cached_property
+    def v_slices(self) -> tuple[slice, ...]:
+        """Each body's part of v, a and τ."""
+        return _slices([b.joint.nv for b in self.bodies])
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """Each body's children, by index."""
+        return tuple(tuple(j for j, b in enumerate(self.bodies) if b.parent == i) for i in range(len(self.bodies)))
+
+    @cached_property
+    def tree(self) -> nx.DiGraph:
+        """The topology: nodes are link names of moving bodies and the base, edges carry ``joint`` (its name)."""
+        graph = nx.DiGraph(name=self.name)
+        graph.add_node(self.base_name)
+        for body in self.bodies:
+            parent = self.base_name if body.parent < 0 else self.bodies[body.parent].name
+            graph.add_edge(parent, body.name, joint=body.joint_name)
+        return graph
+
+
+def _slices(sizes: list[int]) -> tuple[slice, ...]:
+    ends = np.cumsum([0, *sizes])
+    return tuple(slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True))

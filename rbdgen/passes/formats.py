@@ -1,0 +1,113 @@
+"""Pass: a binary point and width for every signal, from its magnitude and the word length.
+
+Every signal gets the word's bits, with the binary point as far to the left as its magnitude times a margin allows; bits
+that its exact value cannot have, or that no user can see, are not kept. Two exceptions: an angle in quarter
+turns keeps ``word`` fractional bits however large it is (its integer part only selects the quadrant), and the Taylor
+step of a sine keeps only bits that reach the sine.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from rbdgen.errors import ConfigError
+from rbdgen.ir.fixed import Constant, Format
+from rbdgen.ir.graph import Graph
+
+MIN_WORD, MAX_WORD = 8, 32
+"""Supported word lengths, bits: below, nothing useful is left; above, exact products outgrow 64-bit arithmetic."""
+MARGIN = 1.125
+"""Headroom over the largest sampled magnitude."""
+MAX_CONSTANT_BITS = 30
+"""Longest constant mantissa: 32-bit signals times this still fit 64-bit arithmetic."""
+GUARD_BITS = 2
+"""Bits kept below a user's binary point where an addend is trimmed to what the sum can show."""
+
+
+@dataclass(frozen=True)
+class FormatChoice:
+    """Formats and constants by node, and the magnitudes that they were chosen for."""
+
+    formats: tuple[Format, ...]
+    constants: dict[int, Constant]
+
+
+def check_word(word: int) -> None:
+    """ConfigError unless ``word`` is a supported word length."""
+    if not MIN_WORD <= word <= MAX_WORD:
+        raise ConfigError(f"word: must be {MIN_WORD} to {MAX_WORD} bits, not {word}")
+
+
+def integer_bits(magnitude: float) -> int:
+    """Smallest k with magnitude < 2^k."""
+    return math.frexp(magnitude)[1] if magnitude > 0 else -1000
+
+
+def quantise_constant(value: float, tolerance: float, bits: int) -> Constant:
+    """The constant with the fewest mantissa bits, at most ``bits``, that is within ``tolerance`` of ``value`` if one is."""
+    best: Constant | None = None
+    for length in range(1, bits + 1):
+        exponent = length - math.frexp(value)[1]
+        mantissa = round(math.ldexp(value, exponent))
+        while mantissa % 2 == 0:
+            mantissa, exponent = mantissa // 2, exponent - 1
+        best = Constant(mantissa, exponent)
+        if abs(best.value - value) <= tolerance:
+            break
+    assert best is not None
+    return best
+
+
+def choose_formats(graph: Graph, magnitudes: np.ndarray, word: int) -> FormatChoice:
+    """Formats for a graph without ``sin`` and ``cos``; see the module's text for the rules."""
+    check_word(word)
+    fracs: list[int] = []
+    heads: list[int] = []
+    constants: dict[int, Constant] = {}
+    for i, node in graph:
+        arg = [fracs[a] for a in node.args]
+        margin = 1.0 if node.op in ("const", "input") else MARGIN
+        head = max(integer_bits(float(magnitudes[i]) * margin), -4 * word)
+        frac = word - 1 - head
+        if node.op == "input":
+            # one code beyond the declared range must remain, to tell a clamped operand from one at its limit
+            if math.floor(math.ldexp(float(magnitudes[i]), frac)) + 1 > (1 << (word - 1)) - 1:
+                head, frac = head + 1, frac - 1
+        elif node.op in ("add", "sub"):
+            frac = min(frac, max(arg))
+        elif node.op == "neg":
+            frac = min(frac, arg[0])
+        elif node.op == "mul":
+            frac = min(frac, sum(arg))
+        elif node.op == "shift":
+            frac, head = arg[0] - node.attr, heads[node.args[0]] + node.attr
+        elif node.op == "scale":
+            if any(graph.nodes[u].op == "residual" for u in graph.users[i]):
+                frac = word
+            elif graph.nodes[node.args[0]].op == "residual":
+                frac = word
+            source = float(magnitudes[node.args[0]]) * MARGIN
+            tolerance = math.ldexp(0.25, -frac) / source if source > 0 else math.inf
+            constants[i] = quantise_constant(node.attr, tolerance, min(word, MAX_CONSTANT_BITS))
+            frac = min(frac, arg[0] + constants[i].exponent)
+        elif node.op == "residual":
+            frac, head = arg[0], -node.attr - 1
+        fracs.append(frac)
+        heads.append(head)
+    _trim(graph, fracs)
+    widths = [max(head + 1 + frac, 1) for head, frac in zip(heads, fracs, strict=True)]
+    return FormatChoice(tuple(Format(w, f) for w, f in zip(widths, fracs, strict=True)), constants)
+
+
+def _trim(graph: Graph, fracs: list[int]) -> None:
+    """Drop fractional bits of products and sums that none of their users can show (in place)."""
+    results = set(graph.outputs.values())
+    for i in range(len(graph.nodes) - 1, -1, -1):
+        if graph.nodes[i].op not in ("add", "sub", "mul", "scale") or i in results or not graph.users[i]:
+            continue
+        users = graph.users[i]
+        if all(graph.nodes[u].op in ("add", "sub", "neg") for u in users):
+            fracs[i] = min(fracs[i], max(fracs[u] for u in users) + GUARD_BITS)

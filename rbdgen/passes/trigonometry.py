@@ -1,0 +1,62 @@
+"""Pass: sines and cosines as a quarter-wave table and a short Taylor step.
+
+The angle in quarter turns, t = q · 2/π, is split at a table interval's middle m: with d = (t − m)·π/2,
+sin q = S + d C (order 1) or S + d (C − d/2 S) (order 2), and the cosine from the same table (C = sin of the mirrored
+angle) by the same step. What the step leaves out is at most d^(order+1)/(order+1)!; the smallest table that keeps this
+below half of 2^−word is chosen, order 1 while that needs no more than 2^``MAX_ADDRESS_BITS`` entries.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from rbdgen.errors import ConfigError
+from rbdgen.ir.builder import Builder, rebuild
+from rbdgen.ir.graph import Graph, Node
+
+MAX_ADDRESS_BITS = 10
+"""Tables up to 1024 entries: one 18-kbit block memory at 18 bits."""
+MIN_ADDRESS_BITS = 4
+
+
+@dataclass(frozen=True)
+class SineMethod:
+    """``order`` of the Taylor step and ``address_bits`` of the quarter-wave table."""
+
+    order: int
+    address_bits: int
+
+    @property
+    def truncation(self) -> float:
+        """Bound of what the Taylor step leaves out."""
+        d = math.pi / 2 / (1 << (self.address_bits + 1))
+        return d ** (self.order + 1) / math.factorial(self.order + 1)
+
+
+def sine_method(word: int) -> SineMethod:
+    """The method for results of ``word`` bits; ConfigError where no supported table is fine enough."""
+    for order in (1, 2):
+        for address_bits in range(MIN_ADDRESS_BITS, MAX_ADDRESS_BITS + 1):
+            method = SineMethod(order, address_bits)
+            if method.truncation <= math.ldexp(0.5, -word):
+                return method
+    raise ConfigError(f"word: sines of {word} bits need a finer table than supported; use at most 32")
+
+
+def expand_trigonometry(graph: Graph, method: SineMethod) -> Graph:
+    """Replace every ``sin`` and ``cos``."""
+
+    def rule(builder: Builder, i: int, node: Node, args: tuple[int, ...]) -> int | None:
+        if node.op not in ("sin", "cos"):
+            return None
+        turn = builder.scale(args[0], 2 / math.pi)
+        bits = method.address_bits
+        step = builder.scale(builder.table("residual", turn, bits), math.pi / 2)
+        s, c = builder.table("table_sin", turn, bits), builder.table("table_cos", turn, bits)
+        here, ahead = (s, c) if node.op == "sin" else (c, builder.neg(s))
+        if method.order == 2:
+            ahead = builder.sub(ahead, builder.shift(builder.mul(step, here), -1))
+        return builder.add(here, builder.mul(step, ahead))
+
+    return rebuild(graph, rule)

@@ -1,0 +1,1 @@
+"""Time: operator delays of devices, the modulo schedule, buffers between units, and the checker."""

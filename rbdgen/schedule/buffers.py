@@ -1,0 +1,156 @@
+"""What carries values through time: registers inside units, and FIFOs on long links between them.
+
+A value can be read in the cycle in which it is made; later it stands in a chain of registers that advances every ``ii``
+cycles, at the phase of its making. A link whose values wait long becomes a bypass FIFO: one entry per task,
+written when the last of its values is there and read the cycle before the first is used.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from rbdgen.ir.graph import INPUT_OWNER, OUTPUT_OWNER, ports
+from rbdgen.schedule.scheduler import Schedule
+
+FIFO_MINIMUM = 4
+"""A link becomes a FIFO where its values would cross at least this many registers each."""
+
+
+@dataclass(frozen=True, order=True)
+class Tap:
+    """The value of ``node`` as it can be read in ``cycle``."""
+
+    node: int
+    cycle: int
+
+
+@dataclass(frozen=True)
+class Fifo:
+    """A bypass FIFO from unit ``source`` to unit ``sink``: written in cycle ``write`` and read in ``read``.
+
+    ``values`` are node numbers in the order of the entry's words; ``depth`` entries suffice at any rate up to one task
+    every ii cycles, as both ends run at fixed times of the task.
+    """
+
+    source: str
+    sink: str
+    values: tuple[int, ...]
+    write: int
+    read: int
+    depth: int
+
+
+@dataclass(frozen=True)
+class UnitPlan:
+    """One unit's interface in time: ``inputs`` says when each value arrives, ``outputs`` what leaves it when.
+
+    ``nodes`` are the operations that it executes.
+    """
+
+    name: str
+    nodes: tuple[int, ...]
+    inputs: tuple[Tap, ...]
+    outputs: tuple[Tap, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The structure to build: units (the last one, ``output``, only collects the results), FIFOs, cost in bits."""
+
+    schedule: Schedule
+    units: tuple[UnitPlan, ...]
+    fifos: tuple[Fifo, ...]
+    register_bits: int
+    fifo_bits: int
+
+    @property
+    def length(self) -> int:
+        """Cycles from operands to results."""
+        return self.schedule.length
+
+
+def uses(schedule: Schedule, unit: UnitPlan) -> dict[int, list[int]]:
+    """For each node the cycles in which ``unit`` reads it, outputs included, ascending."""
+    graph = schedule.fixed.graph
+    reads: dict[int, set[int]] = defaultdict(set)
+    for i in unit.nodes:
+        for a in graph.nodes[i].args:
+            if graph.nodes[a].op != "const":
+                reads[a].add(schedule.slots[i].start)
+    for tap in unit.outputs:
+        reads[tap.node].add(tap.cycle)
+    return {node: sorted(cycles) for node, cycles in reads.items()}
+
+
+def chain_length(first: int, last: int, ii: int) -> int:
+    """Registers that keep a value from cycle ``first`` readable until cycle ``last``."""
+    return -(-(last - first) // ii)
+
+
+def make_plan(schedule: Schedule) -> Plan:
+    """Decide FIFOs and taps for all units."""
+    graph, slots = schedule.fixed.graph, schedule.slots
+    collected = tuple(dict.fromkeys(i for i in graph.outputs.values() if graph.nodes[i].op != "const"))
+    last = schedule.length - 1
+    draft = []
+    for owner in graph.owners:
+        port = ports(graph, owner)
+        if owner != INPUT_OWNER:
+            draft.append(UnitPlan(owner, port.nodes, tuple(Tap(i, slots[i].finish) for i in port.inputs), ()))
+    draft.append(
+        UnitPlan(
+            OUTPUT_OWNER,
+            (),
+            tuple(Tap(i, slots[i].finish) for i in collected),
+            tuple(Tap(i, last) for i in collected),
+        )
+    )
+    fifos = [fifo for unit in draft for fifo in _fifos(schedule, unit)]
+    arrivals = {(f.sink, v): f.read for f in fifos for v in f.values}
+    taken: dict[str, set[Tap]] = defaultdict(set)
+    for f in fifos:
+        taken[f.source].update(Tap(v, f.write) for v in f.values)
+    for unit in draft:
+        for tap in unit.inputs:
+            if (unit.name, tap.node) not in arrivals:
+                taken[graph.nodes[tap.node].owner].add(tap)
+    units = []
+    for unit in draft:
+        inputs = tuple(Tap(t.node, arrivals.get((unit.name, t.node), t.cycle)) for t in unit.inputs)
+        outputs = unit.outputs if unit.name == OUTPUT_OWNER else tuple(sorted(taken[unit.name]))
+        units.append(UnitPlan(unit.name, unit.nodes, inputs, outputs))
+    registers = sum(_register_bits(schedule, unit) for unit in units)
+    bits = sum(f.depth * sum(schedule.fixed.formats[v].width for v in f.values) for f in fifos)
+    return Plan(schedule, tuple(units), tuple(fifos), registers, bits)
+
+
+def _fifos(schedule: Schedule, unit: UnitPlan) -> list[Fifo]:
+    """FIFOs on the links into ``unit``: per source the values that wait long, if together they still do."""
+    graph, ii = schedule.fixed.graph, schedule.ii
+    reads = uses(schedule, unit)
+    links: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+    for tap in unit.inputs:
+        first = reads[tap.node][0] - 1
+        if chain_length(tap.cycle, first, ii) >= FIFO_MINIMUM:
+            links[graph.nodes[tap.node].owner].append((tap.cycle, first, tap.node))
+    fifos = []
+    for source, waits in links.items():
+        while waits:
+            write, read = max(w for w, _, _ in waits), min(r for _, r, _ in waits)
+            if chain_length(write, read, ii) >= FIFO_MINIMUM:
+                values = tuple(sorted(v for _, _, v in waits))
+                fifos.append(Fifo(source, unit.name, values, write, read, chain_length(write, read, ii) + 1))
+                break
+            # the value with the shortest wait is what keeps the others from waiting in memory
+            waits.remove(min(waits, key=lambda w: (w[1] - w[0], w[2])))
+    return fifos
+
+
+def _register_bits(schedule: Schedule, unit: UnitPlan) -> int:
+    arrival = {t.node: t.cycle for t in unit.inputs}
+    total = 0
+    for node, cycles in uses(schedule, unit).items():
+        made = arrival.get(node, schedule.slots[node].finish)
+        total += schedule.fixed.formats[node].width * chain_length(made, cycles[-1], schedule.ii)
+    return total

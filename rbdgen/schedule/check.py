@@ -1,0 +1,106 @@
+"""An independent checker of schedules and plans: it recomputes every rule and shares no code with the scheduler."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from rbdgen.ir.graph import INPUT_OWNER
+from rbdgen.schedule.buffers import Plan
+
+
+def check_plan(plan: Plan) -> None:
+    """Raise ValueError naming the node, unit or FIFO that breaks a rule.
+
+    Arguments are there before they are used, within a cycle as well; chained delays fit the period; no shared operator is
+    used twice in one phase; every value that a unit reads arrives before, by a link that exists; FIFOs are
+    written before they are read and are deep enough for a task every ii cycles.
+    """
+    schedule = plan.schedule
+    graph, device, ii = schedule.fixed.graph, schedule.device, schedule.ii
+    if len(schedule.slots) != len(graph.nodes):
+        raise ValueError(f"schedule: must have {len(graph.nodes)} slots, not {len(schedule.slots)}")
+    busy: Counter[tuple[str, str, int, int]] = Counter()
+    lookups: set[tuple[str, int, int]] = set()
+    for i, node in graph:
+        slot, where = schedule.slots[i], f"node %{i} ({node.op})"
+        delay, latency = 0.0, 0
+        if node.op in ("add", "sub", "neg"):
+            delay = device.add
+        elif node.op == "scale":
+            levels = 0
+            while (1 << levels) < len(schedule.fixed.constants[i].digits):
+                levels += 1
+            delay = levels * device.add
+        elif node.op == "mul":
+            delay, latency = device.multiply, device.multiply_cycles
+        elif node.op in ("table_sin", "table_cos"):
+            delay, latency = device.table, 1
+        if slot.finish - slot.start != latency or slot.start < 0:
+            raise ValueError(f"{where}: must take {latency} cycles, not {slot.start} to {slot.finish}")
+        begin = 0.0 if latency else slot.ready - delay
+        if begin < -1e-9 or slot.ready < delay - 1e-9 or slot.ready > device.period + 1e-6:
+            raise ValueError(f"{where}: must be ready within {device.period} ns, not at {slot.ready}")
+        for a in node.args:
+            made = schedule.slots[a]
+            late = made.finish > slot.start or (
+                made.finish == slot.start and not latency and made.ready > begin + 1e-9
+            )
+            if late:
+                raise ValueError(f"{where}: argument %{a} must be there at its start, is ready in cycle {made.finish}")
+        if node.op == "mul":
+            busy[node.owner, "mul", schedule.binding[i], slot.start % ii] += 1
+            if schedule.binding[i] >= schedule.multipliers[node.owner]:
+                raise ValueError(f"{where}: multiplier {schedule.binding[i]} of {node.owner} does not exist")
+            registered = all(
+                graph.nodes[a].op == "input" or schedule.slots[a].finish < slot.start for a in node.args
+            )
+            if ii > 1 and (not registered or (not latency and begin < device.select - 1e-9)):
+                raise ValueError(f"{where}: operands of a shared multiplier must come from registers")
+        if node.op in ("table_sin", "table_cos") and (node.owner, node.args[0], slot.start) not in lookups:
+            lookups.add((node.owner, node.args[0], slot.start))
+            busy[node.owner, "table", schedule.binding[i], slot.start % ii] += 1
+            if schedule.binding[i] >= schedule.tables[node.owner]:
+                raise ValueError(f"{where}: table {schedule.binding[i]} of {node.owner} does not exist")
+    for (owner, kind, number, phase), count in busy.items():
+        if count > 1:
+            raise ValueError(f"unit {owner}: {kind} {number} is used {count} times in phase {phase}")
+    for name, i in graph.outputs.items():
+        if schedule.slots[i].finish >= schedule.length:
+            raise ValueError(f"result {name}: must be there in cycle {schedule.length - 1}")
+    _check_links(plan)
+
+
+def _check_links(plan: Plan) -> None:
+    schedule = plan.schedule
+    graph, ii = schedule.fixed.graph, schedule.ii
+    by_fifo = {(f.sink, v): f for f in plan.fifos for v in f.values}
+    offered = {(u.name, t.node, t.cycle) for u in plan.units for t in u.outputs}
+    for fifo in plan.fifos:
+        where = f"FIFO {fifo.source} to {fifo.sink}"
+        if fifo.read <= fifo.write:
+            raise ValueError(f"{where}: must be read after cycle {fifo.write}, not in {fifo.read}")
+        # entries alive at once: tasks start at least ii cycles apart; one more, as a full FIFO takes no entry
+        alive = sum(1 for k in range(fifo.read - fifo.write + 1) if fifo.write + k * ii <= fifo.read)
+        if fifo.depth < alive:
+            raise ValueError(f"{where}: must be {alive} entries deep, not {fifo.depth}")
+        for v in fifo.values:
+            if schedule.slots[v].finish > fifo.write:
+                raise ValueError(f"{where}: %{v} must be there when it is written in cycle {fifo.write}")
+            if fifo.source != INPUT_OWNER and (fifo.source, v, fifo.write) not in offered:
+                raise ValueError(f"{where}: {fifo.source} must offer %{v} in cycle {fifo.write}")
+    for unit in plan.units:
+        arrival = {t.node: t.cycle for t in unit.inputs}
+        reads = [(a, schedule.slots[i].start) for i in unit.nodes for a in graph.nodes[i].args]
+        reads += [(t.node, t.cycle) for t in unit.outputs]
+        for node, cycle in reads:
+            if graph.nodes[node].op == "const" or node in unit.nodes:
+                continue
+            if node not in arrival or arrival[node] > cycle:
+                raise ValueError(f"unit {unit.name}: reads %{node} in cycle {cycle}, before it arrives")
+        for node, cycle in arrival.items():
+            source, fifo = graph.nodes[node].owner, by_fifo.get((unit.name, node))
+            if fifo is not None and fifo.read != cycle:
+                raise ValueError(f"unit {unit.name}: %{node} must arrive when its FIFO is read, in cycle {fifo.read}")
+            direct = source == INPUT_OWNER and cycle == 0
+            if fifo is None and not direct and (source, node, cycle) not in offered:
+                raise ValueError(f"unit {unit.name}: {source} must offer %{node} in cycle {cycle}")

@@ -1,0 +1,227 @@
+"""The modulo schedule of a whole network: a cycle and an offset in it for every node, and shared operators.
+
+All submodules are scheduled together against one time axis, cycle 0 being the one in which a task's operands stand in
+the input register; a new task may start every ``ii`` cycles. Each submodule is a unit with its own multipliers:
+ceil(n/ii) of them for n products. As no value is fed back, such a schedule always exists (Rau 1994, without the
+recurrences): an operation waits at most ii − 1 cycles for a free slot. Not here: registers and FIFOs
+(:mod:`rbdgen.schedule.buffers`), and the proof that a schedule is right (:mod:`rbdgen.schedule.check`).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+
+from rbdgen.errors import ConfigError
+from rbdgen.ir.fixed import FixedGraph
+from rbdgen.schedule.device import Device
+
+MAX_II = 4096
+TABLES = ("table_sin", "table_cos")
+
+
+@dataclass(frozen=True)
+class Slot:
+    """When a node runs: it starts in cycle ``start`` and its result is there in cycle ``finish``, ``ready`` ns into it.
+
+    Results can be read in the cycle ``finish`` itself (chaining) and, from registers, later.
+    """
+
+    start: int
+    finish: int
+    ready: float
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A schedule of ``fixed`` for ``device`` at initiation interval ``ii``.
+
+    ``slots`` by node; ``binding`` gives the number of the shared operator within its unit for products and
+    tables (a table operator answers the sine and the cosine of one angle at once); ``multipliers`` and ``tables`` the
+    number of operators by unit; ``length`` the cycles from operands to the last result.
+    """
+
+    fixed: FixedGraph
+    device: Device
+    ii: int
+    slots: tuple[Slot, ...]
+    binding: dict[int, int]
+    multipliers: dict[str, int]
+    tables: dict[str, int]
+    length: int
+
+    @cached_property
+    def utilization(self) -> float:
+        """Share of the multipliers' slots that carry a product, at a task every ``ii`` cycles."""
+        slots = self.ii * sum(self.multipliers.values())
+        return self.fixed.graph.count("mul") / slots if slots else 1.0
+
+
+def operator_delay(fixed: FixedGraph, device: Device, i: int) -> float:
+    """Combinational delay of node ``i`` in ns, without its multiplexer (behind the register for registered ones)."""
+    op = fixed.graph.nodes[i].op
+    if op in ("add", "sub", "neg"):
+        return device.add
+    if op == "scale":
+        return device.add * max(len(fixed.constants[i].digits) - 1, 0).bit_length()
+    if op == "mul":
+        return device.multiply
+    return device.table if op in TABLES else 0.0
+
+
+def operator_cycles(device: Device, op: str) -> int:
+    """Cycles between an operation's start and its result."""
+    if op == "mul":
+        return device.multiply_cycles
+    return 1 if op in TABLES else 0
+
+
+def _priorities(fixed: FixedGraph, device: Device) -> list[float]:
+    """Longest delay from each node's start to a result, ns."""
+    graph = fixed.graph
+    rest = [0.0] * len(graph.nodes)
+    for i in range(len(graph.nodes) - 1, -1, -1):
+        own = operator_delay(fixed, device, i) + device.period * operator_cycles(device, graph.nodes[i].op)
+        rest[i] = own + max((rest[u] for u in graph.users[i]), default=0.0)
+    return rest
+
+
+class _Scheduler:
+    def __init__(self, fixed: FixedGraph, device: Device, ii: int) -> None:
+        self.fixed, self.device, self.ii = fixed, device, ii
+        graph = fixed.graph
+        products = Counter(n.owner for _, n in graph if n.op == "mul")
+        self.multipliers = {owner: -(-n // ii) for owner, n in products.items()}
+        angles = {(n.owner, n.args[0]) for _, n in graph if n.op in TABLES}
+        self.tables = {o: -(-n // ii) for o, n in Counter(owner for owner, _ in angles).items()}
+        self.slots: list[Slot | None] = [None] * len(graph.nodes)
+        self.binding: dict[int, int] = {}
+        self.busy: Counter[tuple[str, str, int]] = Counter()
+        self.lookups: dict[tuple[str, int], tuple[int, int]] = {}
+
+    def _slot(self, i: int) -> Slot:
+        slot = self.slots[i]
+        assert slot is not None
+        return slot
+
+    def _earliest(self, i: int) -> tuple[int, float]:
+        """Cycle and offset at which node ``i``'s arguments are all there."""
+        times = [(s.finish, s.ready) for s in (self._slot(a) for a in self.fixed.graph.nodes[i].args)]
+        return max(times, default=(0, 0.0))
+
+    def _fits(self, delay: float, offset: float) -> bool:
+        return offset + delay <= self.device.period + 1e-9
+
+    def place(self, i: int) -> None:
+        """Give node ``i`` its slot: the earliest that its arguments, its delay and its operator allow."""
+        node = self.fixed.graph.nodes[i]
+        delay, cycles = operator_delay(self.fixed, self.device, i), operator_cycles(self.device, node.op)
+        cycle, offset = self._earliest(i)
+        if node.op == "mul":
+            self.slots[i] = self._place_product(i, cycle, offset, delay, cycles)
+            return
+        if node.op in TABLES:
+            cycle = self._lookup(i, cycle)
+            self.slots[i] = Slot(cycle, cycle + 1, delay)
+            return
+        if not self._fits(delay, offset):
+            cycle, offset = cycle + 1, 0.0
+        self.slots[i] = Slot(cycle, cycle, offset + delay)
+
+    def _place_product(self, i: int, cycle: int, offset: float, delay: float, cycles: int) -> Slot:
+        node = self.fixed.graph.nodes[i]
+        shared = self.ii > 1
+        if shared:
+            # a shared multiplier takes its operands from registers only, so that no path runs from one
+            # product of a multiplier through another product back into it
+            sources = [a for a in node.args if self.fixed.graph.nodes[a].op != "input"]
+            cycle = max([self._slot(a).finish + 1 for a in sources] + [0])
+            offset = self.device.select
+        while True:
+            key = (node.owner, "mul", cycle % self.ii)
+            if (cycles or self._fits(delay, offset)) and self.busy[key] < self.multipliers[node.owner]:
+                break
+            cycle, offset = cycle + 1, self.device.select if shared else 0.0
+        self.binding[i] = self.busy[key]
+        self.busy[key] += 1
+        return Slot(cycle, cycle + cycles, delay if cycles else offset + delay)
+
+    def _lookup(self, i: int, cycle: int) -> int:
+        """The cycle of a table access; sine and cosine of one angle are one access."""
+        node = self.fixed.graph.nodes[i]
+        angle = (node.owner, node.args[0])
+        if angle not in self.lookups:
+            while self.busy[node.owner, "table", cycle % self.ii] >= self.tables[node.owner]:
+                cycle += 1
+            key = (node.owner, "table", cycle % self.ii)
+            self.lookups[angle] = (cycle, self.busy[key])
+            self.busy[key] += 1
+        cycle, self.binding[i] = self.lookups[angle]
+        return cycle
+
+    def run(self) -> None:
+        """Place all nodes, those with the longest way to a result first."""
+        graph = self.fixed.graph
+        priority = _priorities(self.fixed, self.device)
+        waiting = [len(set(n.args)) for n in graph.nodes]
+        ready = [(-priority[i], i) for i in range(len(graph.nodes)) if not waiting[i]]
+        heapq.heapify(ready)
+        while ready:
+            _, i = heapq.heappop(ready)
+            self.place(i)
+            for user in graph.users[i]:
+                waiting[user] -= 1
+                if not waiting[user]:
+                    heapq.heappush(ready, (-priority[user], user))
+
+    def length(self) -> int:
+        """Cycles until the last result."""
+        return 1 + max((self._slot(i).finish for i in self.fixed.graph.outputs.values()), default=0)
+
+    def sink(self) -> None:
+        """Move cheap operations later where that keeps fewer bits in registers; products of shared multipliers stay."""
+        graph, formats = self.fixed.graph, self.fixed.formats
+        results = set(graph.outputs.values())
+        last = self.length() - 1
+        for i in range(len(graph.nodes) - 1, -1, -1):
+            node, slot = graph.nodes[i], self._slot(i)
+            if not node.args or node.op in TABLES or (node.op == "mul" and self.ii > 1):
+                continue
+            uses = [self._slot(u).start - 1 for u in graph.users[i]] + ([last] if i in results else [])
+            room = min(uses, default=slot.finish) - slot.finish
+            if room <= 0:
+                continue
+            held = sum(formats[a].width for a in set(node.args) if self._last_use(a) <= slot.start)
+            if held > formats[i].width:
+                continue
+            start = slot.start + room
+            same = [s.ready for s in (self._slot(a) for a in node.args) if s.finish == start]
+            cycles = operator_cycles(self.device, node.op)
+            delay = operator_delay(self.fixed, self.device, i)
+            offset = 0.0 if cycles else max(same, default=0.0)
+            if self._fits(delay, offset):
+                self.slots[i] = Slot(start, start + cycles, offset + delay)
+
+    def _last_use(self, a: int) -> int:
+        return max((self._slot(u).start for u in self.fixed.graph.users[a]), default=0)
+
+
+def schedule(fixed: FixedGraph, device: Device, ii: int) -> Schedule:
+    """The schedule; ConfigError where ``ii`` or the device's period is out of reach."""
+    if not 1 <= ii <= MAX_II:
+        raise ConfigError(f"ii: must be 1 to {MAX_II} cycles, not {ii}")
+    select = device.select if ii > 1 else 0.0
+    for i, node in fixed.graph:
+        delay = operator_delay(fixed, device, i) + (select if node.op == "mul" else 0.0)
+        if delay > device.period:
+            raise ConfigError(
+                f"device {device.name}: a {node.op} takes {delay:g} ns, more than the period of {device.period:g} ns; "
+                "use a slower clock or a shorter word"
+            )
+    work = _Scheduler(fixed, device, ii)
+    work.run()
+    work.sink()
+    slots = tuple(s for s in work.slots if s is not None)
+    return Schedule(fixed, device, ii, slots, work.binding, work.multipliers, work.tables, work.length())

@@ -1,0 +1,132 @@
+"""Vectors and matrices of abstract scalars: the algebra in which every algorithm is written once.
+
+A scalar is a Python float (a constant), a NumPy array (a batch of float64 values) or a traced
+expression of :mod:`rbdgen.ir`. Vectors are tuples of scalars, matrices tuples of rows. Exact zeros
+and ones among the constants are folded here, so that float64 evaluation skips them as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+Scalar = Any
+Vector = tuple[Scalar, ...]
+Matrix = tuple[tuple[Scalar, ...], ...]
+
+ZERO3: Vector = (0.0, 0.0, 0.0)
+IDENTITY3: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+def is_constant(x: Scalar, value: float) -> bool:
+    """Whether ``x`` is the Python constant ``value`` (an array or expression never is)."""
+    return isinstance(x, (int, float)) and x == value
+
+
+def add(a: Scalar, b: Scalar) -> Scalar:
+    """a + b."""
+    if is_constant(a, 0):
+        return b
+    return a if is_constant(b, 0) else a + b
+
+
+def sub(a: Scalar, b: Scalar) -> Scalar:
+    """a − b."""
+    if is_constant(b, 0):
+        return a
+    return -b if is_constant(a, 0) else a - b
+
+
+def mul(a: Scalar, b: Scalar) -> Scalar:
+    """a · b."""
+    if is_constant(a, 0) or is_constant(b, 0):
+        return 0.0
+    if is_constant(a, 1):
+        return b
+    if is_constant(b, 1):
+        return a
+    if is_constant(a, -1):
+        return -b
+    return -a if is_constant(b, -1) else a * b
+
+
+def sin(x: Scalar) -> Scalar:
+    """Sine of an angle in radians."""
+    return x.sin() if hasattr(x, "sin") else np.sin(x)
+
+
+def cos(x: Scalar) -> Scalar:
+    """Cosine of an angle in radians."""
+    return x.cos() if hasattr(x, "cos") else np.cos(x)
+
+
+def vadd(*vectors: Vector) -> Vector:
+    """Sum of vectors, from left to right."""
+    total = vectors[0]
+    for v in vectors[1:]:
+        total = tuple(add(a, b) for a, b in zip(total, v, strict=True))
+    return total
+
+
+def vsub(a: Vector, b: Vector) -> Vector:
+    """a − b, element by element."""
+    return tuple(sub(x, y) for x, y in zip(a, b, strict=True))
+
+
+def vscale(s: Scalar, v: Vector) -> Vector:
+    """s · v."""
+    return tuple(mul(s, x) for x in v)
+
+
+def dot(a: Vector, b: Vector) -> Scalar:
+    """aᵀ b, summed from left to right."""
+    total: Scalar = 0.0
+    for x, y in zip(a, b, strict=True):
+        total = add(total, mul(x, y))
+    return total
+
+
+def cross(a: Vector, b: Vector) -> Vector:
+    """a × b of 3-vectors."""
+    return (
+        sub(mul(a[1], b[2]), mul(a[2], b[1])),
+        sub(mul(a[2], b[0]), mul(a[0], b[2])),
+        sub(mul(a[0], b[1]), mul(a[1], b[0])),
+    )
+
+
+def matvec(m: Matrix, v: Vector) -> Vector:
+    """M v."""
+    return tuple(dot(row, v) for row in m)
+
+
+def transpose(m: Matrix) -> Matrix:
+    """Mᵀ."""
+    return tuple(zip(*m, strict=True))
+
+
+def matmul(a: Matrix, b: Matrix) -> Matrix:
+    """A B."""
+    columns = transpose(b)
+    return tuple(tuple(dot(row, c) for c in columns) for row in a)
+
+
+def constant_vector(v: Sequence[float] | np.ndarray) -> Vector:
+    """An array of floats as a tuple of Python floats (negative zero becomes zero)."""
+    return tuple(float(x) + 0.0 for x in v)
+
+
+def constant_matrix(m: Sequence[Sequence[float]] | np.ndarray) -> Matrix:
+    """A 2-D array of floats as a tuple of rows of Python floats."""
+    return tuple(constant_vector(row) for row in m)
+
+
+def skew(v: Vector) -> Matrix:
+    """The matrix of v ×, so that skew(v) x = v × x."""
+    return (
+        (0.0, sub(0.0, v[2]), v[1]),
+        (v[2], 0.0, sub(0.0, v[0])),
+        (sub(0.0, v[1]), v[0], 0.0),
+    )
