@@ -1,0 +1,1 @@
+"""What runs beside the accelerator: the format of tasks and results."""

@@ -74,7 +74,7 @@ def choose_formats(graph: Graph, magnitudes: np.ndarray, word: int) -> FormatCho
         frac = word - 1 - head
         if node.op == "input":
             # one code beyond the declared range must remain, to tell a clamped operand from one at its limit
-            if math.floor(math.ldexp(float(magnitudes[i]), frac)) + 1 > (1 << (word - 1)) - 1:
+            if math.floor(math.ldexp(float(magnitudes[i]), frac)) + 1 >= (1 << (word - 1)) - 1:
                 head, frac = head + 1, frac - 1
         elif node.op in ("add", "sub"):
             frac = min(frac, max(arg))
@@ -93,6 +93,8 @@ def choose_formats(graph: Graph, magnitudes: np.ndarray, word: int) -> FormatCho
             tolerance = math.ldexp(0.25, -frac) / source if source > 0 else math.inf
             constants[i] = quantise_constant(node.attr, tolerance, min(word, MAX_CONSTANT_BITS))
             frac = min(frac, arg[0] + constants[i].exponent)
+        elif node.op in ("table_sin", "table_cos"):
+            head, frac = 1, word - 2  # one format, so that all angles can share a table
         elif node.op == "residual":
             frac, head = arg[0], -node.attr - 1
         fracs.append(frac)

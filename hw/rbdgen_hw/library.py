@@ -1,0 +1,72 @@
+"""Verilog with every shape written once.
+
+Amaranth elaborates every instance of a component anew. Here a component that derives from :class:`Shape` is
+written as one Verilog module, named by its parameters, and instantiated by that name wherever it occurs; in Amaranth's own
+simulator, and wherever no :class:`Library` is the platform, it is an ordinary submodule.
+"""
+
+from __future__ import annotations
+
+from amaranth._toolchain.yosys import find_yosys
+from amaranth.back import rtlil
+from amaranth.hdl import ClockSignal, Instance, Module, ResetSignal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+
+
+class Shape(wiring.Component):
+    """A component whose ``shape_name`` says all that its logic depends on (equal names, equal logic).
+
+    Ports must be plain signals at the top level of its signature. ``clocked`` components take ``clk`` and ``rst``.
+    """
+
+    shape_name: str
+    clocked: bool = True
+
+
+class Library:
+    """Collects shapes while a design is elaborated; doubles as Amaranth's platform object.
+
+    Module names are the shapes' names behind ``prefix``, so that two designs can live in one project.
+    """
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self.shapes: dict[str, Shape] = {}
+
+    def request(self, shape: Shape) -> str:
+        """Have ``shape`` written once; returns its module's name."""
+        name = f"{self.prefix}_{shape.shape_name}" if shape.shape_name else self.prefix
+        self.shapes.setdefault(name, shape)
+        return name
+
+
+def place(m: Module, platform: object, name: str, shape: Shape) -> None:
+    """Put ``shape`` into module ``m`` as ``name``: an instance of its one Verilog module, or a submodule."""
+    if not isinstance(platform, Library):
+        m.submodules[name] = shape
+        return
+    module = platform.request(shape)
+    pins = {}
+    for path, member, value in shape.signature.flatten(shape):
+        pins[("i_" if member.flow == In else "o_") + "__".join(map(str, path))] = value
+    if shape.clocked:
+        pins.update(i_clk=ClockSignal(), i_rst=ResetSignal())
+    m.submodules[name] = Instance(module, **pins)
+
+
+def to_verilog(top: Shape, name: str, header: str) -> str:
+    """Verilog of ``top`` as module ``name`` and every shape below it, preceded by ``header`` (comment lines).
+
+    The same design gives the same text: there are no dates, paths or source positions in it.
+    """
+    library = Library(name)
+    library.shapes[name] = top
+    texts: dict[str, str] = {}
+    while missing := {module: s for module, s in library.shapes.items() if module not in texts}:
+        for module, shape in missing.items():
+            texts[module] = rtlil.convert(shape, name=module, platform=library, emit_src=False)
+    script = [f"read_rtlil <<rtlil\n{text}\nrtlil" for text in texts.values()]
+    script += ["proc -nomux -norom", "memory_collect", "write_verilog -norename -noattr"]
+    yosys = find_yosys(lambda version: version >= (0, 40))
+    return header + yosys.run(["-q", "-"], "\n".join(script), ignore_warnings=True)

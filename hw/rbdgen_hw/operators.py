@@ -1,0 +1,183 @@
+"""Arithmetic operators: each rounds half up and saturates exactly as :mod:`rbdgen.ir.interpret` does.
+
+One component per operation; its formats are its parameters and its module's name. ``overflow`` exists only where the
+formats allow the result to saturate. All are combinational unless said otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed, unsigned
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from rbdgen.ir.fixed import Constant, Format, sine_table
+from rbdgen_hw.library import Shape
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """From an exact value with binary point ``frac`` to ``result``; ``saturates`` says whether it can overflow."""
+
+    frac: int
+    result: Format
+    saturates: bool
+
+    @property
+    def drop(self) -> int:
+        """Bits rounded away."""
+        return self.frac - self.result.frac
+
+
+def _finish(m: Module, exact: Value, rounding: Rounding, y: Signal, overflow: Signal | None) -> None:
+    """Round ``exact`` half up by ``rounding`` into ``y``, saturating into ``overflow``."""
+    fmt, drop = rounding.result, rounding.drop
+    if drop:
+        rounded = Signal(signed(max(len(exact) + 1 - drop, fmt.width)), name="rounded")
+        m.d.comb += rounded.eq((exact + (1 << (drop - 1))) >> drop)
+    else:
+        rounded = Signal(signed(max(len(exact), fmt.width)), name="rounded")
+        m.d.comb += rounded.eq(exact)
+    if overflow is None:
+        m.d.comb += y.eq(rounded)
+        return
+    negative = rounded[-1]
+    limit = Mux(negative, Const(fmt.minimum, signed(fmt.width)), Const(fmt.maximum, signed(fmt.width)))
+    m.d.comb += [
+        # the value fits where all bits from the result's sign bit upwards are equal
+        overflow.eq(rounded[fmt.width - 1 :] != negative.replicate(len(rounded) - fmt.width + 1)),
+        y.eq(Mux(overflow, limit, rounded[: fmt.width].as_signed())),
+    ]
+
+
+def _outputs(result: Format, saturates: bool) -> dict:
+    ports = {"y": Out(signed(result.width))}
+    if saturates:
+        ports["overflow"] = Out(1)
+    return ports
+
+
+class Sum(Shape):
+    """y = a + b, a − b or, with one argument, −a (``op``: add, sub, neg)."""
+
+    clocked = False
+
+    def __init__(self, op: str, args: tuple[Format, ...], rounding: Rounding) -> None:
+        self.op, self.args, self.rounding = op, args, rounding
+        self.shape_name = "_".join([op, *map(_label, args), _label(rounding.result)])
+        super().__init__(
+            dict(zip("ab", (In(signed(f.width)) for f in args), strict=False))
+            | _outputs(rounding.result, rounding.saturates)
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        values = (getattr(self, n) << (self.rounding.frac - f.frac) for n, f in zip("ab", self.args, strict=False))
+        terms = list(values)
+        exact = {"add": lambda: terms[0] + terms[1], "sub": lambda: terms[0] - terms[1], "neg": lambda: -terms[0]}
+        _finish(m, exact[self.op](), self.rounding, self.y, getattr(self, "overflow", None))
+        return m
+
+
+class Product(Shape):
+    """The exact product p = a · b, with ``cycles`` registers behind it."""
+
+    def __init__(self, a: int, b: int, cycles: int) -> None:
+        self.cycles = cycles
+        self.clocked = cycles > 0
+        self.shape_name = f"product_{a}x{b}" + (f"_r{cycles}" if cycles else "")
+        super().__init__({"a": In(signed(a)), "b": In(signed(b)), "p": Out(signed(a + b))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        value: Value = self.a * self.b
+        for k in range(self.cycles):
+            stage = Signal(signed(len(self.p)), name=f"p{k}", reset_less=True)
+            m.d.sync += stage.eq(value)
+            value = stage
+        m.d.comb += self.p.eq(value)
+        return m
+
+
+class Round(Shape):
+    """y = the exact value x, ``width`` bits, rounded and saturated."""
+
+    clocked = False
+
+    def __init__(self, width: int, rounding: Rounding) -> None:
+        self.rounding = rounding
+        kind = "sat" if rounding.saturates else "fit"
+        self.shape_name = f"round_{width}_{rounding.drop}_{rounding.result.width}_{kind}".replace("-", "m")
+        super().__init__({"x": In(signed(width))} | _outputs(rounding.result, rounding.saturates))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        _finish(m, self.x, self.rounding, self.y, getattr(self, "overflow", None))
+        return m
+
+
+class Scale(Shape):
+    """y = a · constant, as shifts and adds of the constant's canonical signed digits in a balanced tree."""
+
+    clocked = False
+
+    def __init__(self, arg: Format, constant: Constant, rounding: Rounding) -> None:
+        self.constant, self.rounding = constant, rounding
+        exponent = f"m{-constant.exponent}" if constant.exponent < 0 else str(constant.exponent)
+        self.shape_name = f"scale_{_label(arg)}_{constant.mantissa}e{exponent}_{_label(rounding.result)}"
+        super().__init__({"a": In(signed(arg.width))} | _outputs(rounding.result, rounding.saturates))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        terms: list[Value] = [
+            (self.a << place) if sign > 0 else -(self.a << place) for sign, place in self.constant.digits
+        ]
+        while len(terms) > 1:
+            pairs = [terms[k] + terms[k + 1] for k in range(0, len(terms) - 1, 2)]
+            terms = pairs + terms[len(pairs) * 2 :]
+        exact = Signal(signed(len(self.a) + self.constant.mantissa.bit_length() + 1))
+        m.d.comb += exact.eq(terms[0])
+        _finish(m, exact, self.rounding, self.y, getattr(self, "overflow", None))
+        return m
+
+
+class SineTable(Shape):
+    """Sine and cosine of an angle's table interval, one clock later: one quarter-wave memory with two read ports.
+
+    ``place`` is the angle in intervals of 2^−address_bits quarter turns, taken modulo four quarters.
+    """
+
+    def __init__(self, address_bits: int, fmt: Format) -> None:
+        self.address_bits, self.fmt = address_bits, fmt
+        self.shape_name = f"sine_table_{address_bits}_{_label(fmt)}"
+        super().__init__(
+            {
+                "place": In(unsigned(address_bits + 2)),
+                "sine": Out(signed(fmt.width)),
+                "cosine": Out(signed(fmt.width)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        bits = self.address_bits
+        table = sine_table(bits, self.fmt)
+        m.submodules.table = memory = Memory(shape=unsigned(self.fmt.width - 1), depth=1 << bits, init=table)
+        cosine_place = Signal(bits + 2)
+        m.d.comb += cosine_place.eq(self.place + (1 << bits))
+        for place, y in ((self.place, self.sine), (cosine_place, self.cosine)):
+            port = memory.read_port()
+            negative = Signal(name="negative", reset_less=True)
+            m.d.comb += [
+                port.addr.eq(Mux(place[bits], ~place[:bits], place[:bits])),
+                port.en.eq(1),
+                y.eq(Mux(negative, -Cat(port.data, Const(0, 1)).as_signed(), Cat(port.data, Const(0, 1)).as_signed())),
+            ]
+            m.d.sync += negative.eq(place[bits + 1])
+        return m
+
+
+def _label(fmt: Format) -> str:
+    """A format in a module's name: s18p12 is 18 bits with 12 behind the point."""
+    return f"s{fmt.width}p{fmt.frac}".replace("-", "m")

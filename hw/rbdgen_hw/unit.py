@@ -1,0 +1,248 @@
+"""A unit: the hardware of one submodule, from the schedule and the plan of its taps.
+
+Values stand in register chains that advance once per initiation interval; with an interval above one cycle the unit's
+multipliers and tables take their operands through multiplexers that follow the phase. Nothing stalls inside.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from amaranth.hdl import Cat, Const, Module, Signal, Value, signed
+from amaranth.lib.wiring import In, Out
+
+from rbdgen.ir.fixed import Format
+from rbdgen.schedule.buffers import Plan, UnitPlan, chain_length, uses
+from rbdgen.schedule.scheduler import TABLES
+from rbdgen_hw.library import Shape, place
+from rbdgen_hw.operators import Product, Round, Rounding, Scale, SineTable, Sum
+
+
+def label(plan: Plan, node: int) -> str:
+    """A node's name in the hardware: its operand's or result's name, else its operation and number."""
+    graph = plan.schedule.fixed.graph
+    if graph.nodes[node].op == "input":
+        return graph.nodes[node].attr
+    names = [name for name, i in graph.outputs.items() if i == node]
+    return names[0] if names else f"{graph.nodes[node].op}{node}"
+
+
+def tap_name(plan: Plan, node: int, cycle: int) -> str:
+    """Name of the output port that offers ``node`` in ``cycle``."""
+    return f"{label(plan, node)}_at{cycle}"
+
+
+class Unit(Shape):
+    """Ports: ``i_<value>`` for what arrives, ``<value>_at<cycle>`` for what leaves, ``phase`` (binary, if ii > 1), and
+    ``overflow<c>`` high in cycle c of a task (at that phase) in which something saturated just before."""
+
+    def __init__(self, plan: Plan, unit: UnitPlan) -> None:
+        self.plan, self.unit = plan, unit
+        self.shape_name = unit.name
+        schedule = plan.schedule
+        fixed = schedule.fixed
+        ports: dict = {}
+        if schedule.ii > 1:
+            ports["phase"] = In(range(schedule.ii))
+        for tap in unit.inputs:
+            ports[f"i_{label(plan, tap.node)}"] = In(signed(fixed.formats[tap.node].width))
+        for tap in unit.outputs:
+            ports[tap_name(plan, tap.node, tap.cycle)] = Out(signed(fixed.formats[tap.node].width))
+        self.overflow_cycles: dict[int, int] = {}
+        """When something may saturate, and when that is reported: a cycle later, but never after the last."""
+        for i in unit.nodes:
+            if fixed.graph.nodes[i].op in ("add", "sub", "neg", "mul", "scale") and fixed.may_overflow(i):
+                cycle = schedule.slots[i].finish
+                self.overflow_cycles[cycle] = min(cycle + 1, plan.length - 1)
+        for cycle in sorted(set(self.overflow_cycles.values())):
+            ports[f"overflow{cycle}"] = Out(1)
+        super().__init__(ports)
+
+    def elaborate(self, platform: object) -> Module:
+        return _UnitBuilder(self, platform).build()
+
+
+class _UnitBuilder:
+    """Builds one unit's module: wires for what is made, registers for what is read later, operators between them."""
+
+    def __init__(self, unit: Unit, platform: object) -> None:
+        self.unit, self.platform = unit, platform
+        self.m = Module()
+        self.plan = unit.plan
+        self.schedule = unit.plan.schedule
+        self.fixed = self.schedule.fixed
+        self.graph = self.fixed.graph
+        self.ii = self.schedule.ii
+        self.wires: dict[int, Value] = {}
+        self.made: dict[int, int] = {}
+        self.chains: dict[int, list[Signal]] = {}
+        self.phases: dict[int, Signal] = {}
+        self.overflows: dict[int, list[Value]] = defaultdict(list)
+
+    def at(self, cycle: int) -> Value:
+        """High in the phase of ``cycle``."""
+        phase = cycle % self.ii
+        if self.ii == 1:
+            return Const(1)
+        if phase not in self.phases:
+            self.phases[phase] = Signal(name=f"phase_is{phase}")
+            self.m.d.comb += self.phases[phase].eq(self.unit.phase == phase)
+        return self.phases[phase]
+
+    def read(self, node: int, cycle: int) -> Value:
+        """The value of ``node`` as it stands in ``cycle``."""
+        if self.graph.nodes[node].op == "const":
+            fmt = self.fixed.formats[node]
+            return Const(int(fmt.quantise(self.graph.nodes[node].attr)), signed(fmt.width))
+        waited = cycle - self.made[node]
+        return self.wires[node] if waited == 0 else self.chains[node][(waited - 1) // self.ii]
+
+    def build(self) -> Module:
+        unit = self.unit
+        reads = uses(self.schedule, unit.unit)
+        for tap in unit.unit.inputs:
+            self.wires[tap.node] = getattr(unit, f"i_{label(self.plan, tap.node)}")
+            self.made[tap.node] = tap.cycle
+        for i in unit.unit.nodes:
+            self.made[i] = self.schedule.slots[i].finish
+            self.wires[i] = Signal(signed(self.fixed.formats[i].width), name=label(self.plan, i))
+        for node, cycles in reads.items():
+            self.chain(node, chain_length(self.made[node], cycles[-1], self.ii))
+        self.operators()
+        for tap in unit.unit.outputs:
+            port = getattr(unit, tap_name(self.plan, tap.node, tap.cycle))
+            self.m.d.comb += port.eq(self.read(tap.node, tap.cycle))
+        self.report_overflows()
+        return self.m
+
+    def chain(self, node: int, length: int) -> None:
+        """Registers that keep ``node`` readable for ``length`` intervals."""
+        if not length:
+            return
+        name, width = label(self.plan, node), self.fixed.formats[node].width
+        chain = [Signal(signed(width), name=f"{name}_r{k}", reset_less=True) for k in range(length)]
+        moves = [r.eq(source) for r, source in zip(chain, [self.wires[node], *chain], strict=False)]
+        if self.ii == 1:
+            self.m.d.sync += moves
+        else:
+            with self.m.If(self.at(self.made[node])):
+                self.m.d.sync += moves
+        self.chains[node] = chain
+
+    def rounding(self, i: int) -> Rounding:
+        return Rounding(self.fixed.exact(i)[0], self.fixed.formats[i], self.fixed.may_overflow(i))
+
+    def operators(self) -> None:
+        """Instances of all operators, shared ones once."""
+        products: dict[int, list[int]] = defaultdict(list)
+        lookups: dict[int, list[int]] = defaultdict(list)
+        for i in self.unit.unit.nodes:
+            node, start = self.graph.nodes[i], self.schedule.slots[i].start
+            args = [self.read(a, start) for a in node.args] if node.op not in ("mul", *TABLES) else []
+            formats = tuple(self.fixed.formats[a] for a in node.args)
+            if node.op == "mul":
+                products[self.schedule.binding[i]].append(i)
+            elif node.op in TABLES:
+                lookups[self.schedule.binding[i]].append(i)
+            elif node.op == "shift":
+                self.m.d.comb += self.wires[i].eq(args[0])
+            elif node.op == "residual":
+                self.residual(i, args[0], formats[0])
+            elif node.op == "scale":
+                self.simple(i, Scale(formats[0], self.fixed.constants[i], self.rounding(i)), args)
+            else:
+                self.simple(i, Sum(node.op, formats, self.rounding(i)), args)
+        for number, nodes in sorted(products.items()):
+            self.multiplier(number, nodes)
+        for number, nodes in sorted(lookups.items()):
+            self.table(number, nodes)
+
+    def simple(self, i: int, shape: Shape, args: list[Value]) -> None:
+        """An operator of its own for node ``i``."""
+        place(self.m, self.platform, f"op_{label(self.plan, i)}", shape)
+        self.m.d.comb += [getattr(shape, port).eq(arg) for port, arg in zip("ab", args, strict=False)]
+        self.m.d.comb += self.wires[i].eq(shape.y)  # type: ignore[attr-defined]
+        self.overflow(self.schedule.slots[i].finish, shape)
+
+    def overflow(self, cycle: int, shape: Shape) -> None:
+        """Count an operator's overflow in ``cycle``."""
+        if hasattr(shape, "overflow"):
+            self.overflows[cycle].append(shape.overflow & self.at(cycle))  # type: ignore[attr-defined]
+
+    def residual(self, i: int, angle: Value, fmt: Format) -> None:
+        """The angle's bits below the table's, around the interval's middle: only the top one is inverted."""
+        bits = fmt.frac - self.graph.nodes[i].attr
+        low = Signal(bits, name=f"{label(self.plan, i)}_low")
+        self.m.d.comb += [low.eq(angle), self.wires[i].eq(Cat(low[:-1], ~low[-1]).as_signed())]
+
+    def select(self, nodes: list[int], values: list[Value], shape: Value, name: str) -> Value:
+        """The value of the node whose turn it is: ``values`` belong to the phases in which ``nodes`` start."""
+        if len(nodes) == 1:
+            return values[0]
+        selected = Signal(shape, name=name)
+        with self.m.Switch(self.unit.phase):
+            for k, (i, value) in enumerate(zip(nodes, values, strict=True)):
+                with self.m.Case(self.schedule.slots[i].start % self.ii) if k + 1 < len(nodes) else self.m.Default():
+                    self.m.d.comb += selected.eq(value)
+        return selected
+
+    def multiplier(self, number: int, nodes: list[int]) -> None:
+        """One multiplier for ``nodes``, a rounding for each way in which they round."""
+        args = [self.graph.nodes[i].args for i in nodes]
+        widths = [max(self.fixed.formats[pair[side]].width for pair in args) for side in (0, 1)]
+        product = Product(widths[0], widths[1], self.schedule.device.multiply_cycles)
+        name = label(self.plan, nodes[0]) if len(nodes) == 1 else f"shared{number}"
+        place(self.m, self.platform, f"multiplier_{name}", product)
+        for side, port in ((0, product.a), (1, product.b)):  # type: ignore[attr-defined]
+            values = [self.read(p[side], self.schedule.slots[i].start) for i, p in zip(nodes, args, strict=True)]
+            self.m.d.comb += port.eq(self.select(nodes, values, signed(widths[side]), f"{name}_{'ab'[side]}"))
+        rounds: dict[tuple[int, int], Round] = {}
+        for i in nodes:
+            rounding = self.rounding(i)
+            key = rounding.drop, rounding.result.width
+            if key not in rounds:
+                # a wider shared product never changes a result, only whether the formats alone rule saturation out
+                saturates = any(
+                    self.rounding(j).saturates
+                    for j in nodes
+                    if (self.rounding(j).drop, self.fixed.formats[j].width) == key
+                )
+                shared = Rounding(rounding.drop, Format(rounding.result.width, 0), saturates)
+                rounds[key] = Round(sum(widths), shared)
+                place(self.m, self.platform, f"round_{name}_{len(rounds) - 1}", rounds[key])
+                self.m.d.comb += rounds[key].x.eq(product.p)  # type: ignore[attr-defined]
+            self.m.d.comb += self.wires[i].eq(rounds[key].y)  # type: ignore[attr-defined]
+            if rounding.saturates:
+                self.overflow(self.schedule.slots[i].finish, rounds[key])
+
+    def table(self, number: int, nodes: list[int]) -> None:
+        """One table for the angles of ``nodes``."""
+        fmt, bits = self.fixed.formats[nodes[0]], self.graph.nodes[nodes[0]].attr
+        table = SineTable(bits, fmt)
+        place(self.m, self.platform, f"table{number}", table)
+        first = {self.graph.nodes[i].args[0]: i for i in reversed(nodes)}
+        places = []
+        for angle, i in first.items():
+            value = Signal(bits + 2, name=f"{label(self.plan, angle)}_place")
+            step = self.fixed.formats[angle].frac - bits
+            self.m.d.comb += value.eq(self.read(angle, self.schedule.slots[i].start) >> step)
+            places.append(value)
+        selected = self.select(list(first.values()), places, bits + 2, f"table{number}_place")
+        self.m.d.comb += table.place.eq(selected)  # type: ignore[attr-defined]
+        for i in nodes:
+            port = "sine" if self.graph.nodes[i].op == "table_sin" else "cosine"
+            self.m.d.comb += self.wires[i].eq(getattr(table, port))
+
+    def report_overflows(self) -> None:
+        """Drive the overflow ports: registered, except for what happens in the last cycle itself."""
+        ports: dict[int, list[Value]] = defaultdict(list)
+        for cycle, report in self.unit.overflow_cycles.items():
+            happened = Cat(*self.overflows[cycle]).any()
+            if report > cycle:
+                held = Signal(name=f"overflow_in{cycle}", reset_less=True)
+                self.m.d.sync += held.eq(happened)
+                happened = held
+            ports[report].append(happened)
+        for cycle, values in ports.items():
+            self.m.d.comb += getattr(self.unit, f"overflow{cycle}").eq(Cat(*values).any())
+
