@@ -7,9 +7,12 @@ simulator, and wherever no :class:`Library` is the platform, it is an ordinary s
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from amaranth._toolchain.yosys import find_yosys
 from amaranth.back import rtlil
 from amaranth.hdl import ClockSignal, Instance, Module, ResetSignal
+from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
@@ -55,8 +58,10 @@ def place(m: Module, platform: object, name: str, shape: Shape) -> None:
     m.submodules[name] = Instance(module, **pins)
 
 
-def to_verilog(top: Shape, name: str, header: str) -> str:
+def to_verilog(top: Shape, name: str, header: str, streams: Mapping[str, str]) -> str:
     """Verilog of ``top`` as module ``name`` and every shape below it, preceded by ``header`` (comment lines).
+
+    ``streams`` gives the prefixes of the top's stream ports by member name: ``{"i": "in"}`` makes in_valid of i.valid.
 
     The same design gives the same text: there are no dates, paths or source positions in it.
     """
@@ -65,7 +70,14 @@ def to_verilog(top: Shape, name: str, header: str) -> str:
     texts: dict[str, str] = {}
     while missing := {module: s for module, s in library.shapes.items() if module not in texts}:
         for module, shape in missing.items():
-            texts[module] = rtlil.convert(shape, name=module, platform=library, emit_src=False)
+            ports = {
+                "_".join([streams.get(str(path[0]), str(path[0])) if shape is top else str(path[0]), *map(str, path[1:])]): (
+                    value,
+                    PortDirection.Input if member.flow == In else PortDirection.Output,
+                )
+                for path, member, value in shape.signature.flatten(shape)
+            }
+            texts[module] = rtlil.convert(shape, name=module, platform=library, ports=ports, emit_src=False)
     script = [f"read_rtlil <<rtlil\n{text}\nrtlil" for text in texts.values()]
     script += ["proc -nomux -norom", "memory_collect", "write_verilog -norename -noattr"]
     yosys = find_yosys(lambda version: version >= (0, 40))

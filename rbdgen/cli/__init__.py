@@ -1,0 +1,1 @@
+"""The command line: looks at every stage, is imported by none."""

@@ -1,0 +1,1 @@
+"""What is said of a design: the JSON report, the manifest, the resolved configuration, and tables for people."""

@@ -1,0 +1,29 @@
+"""rbdgen compiles a robot into hardware that computes its rigid-body dynamics.
+
+``load_urdf`` reads a robot, ``rbdgen.golden`` is the float64 model, ``compile_robot`` makes a design. The hardware itself
+is in ``rbdgen_hw``, its co-simulation in ``rbdgen_sim``; this package needs neither.
+"""
+
+from rbdgen import golden
+from rbdgen.compiler import Design, Options, compile_robot
+from rbdgen.errors import ConfigError, RbdgenError, RbdgenWarning, ToolError, UnsupportedError, UrdfError
+from rbdgen.model import Robot, load_robot, load_urdf
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ConfigError",
+    "Design",
+    "Options",
+    "RbdgenError",
+    "RbdgenWarning",
+    "Robot",
+    "ToolError",
+    "UnsupportedError",
+    "UrdfError",
+    "__version__",
+    "compile_robot",
+    "golden",
+    "load_robot",
+    "load_urdf",
+]

@@ -1,0 +1,142 @@
+"""The report and manifest of a design as plain objects for JSON: what it promises, before anything is simulated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rbdgen.compiler import Design
+from rbdgen.host.tasks import FLAG_BITS, FUNCTION_BITS, TAG_BITS, Flag
+from rbdgen.ir.fixed import Format
+from rbdgen.ir.graph import OUTPUT_OWNER
+from rbdgen.layout.network import FUNCTIONS
+from rbdgen.passes.trigonometry import sine_method
+
+SCHEMA = "rbdgen.report/1"
+"""Name and version of the report's structure."""
+MANIFEST_SCHEMA = "rbdgen.manifest/1"
+
+
+def multipliers(design: Design) -> dict[str, int]:
+    """Multipliers in the hardware: ``variable`` ones, and ``constant`` ones, which are shifts and adds."""
+    return {
+        "variable": sum(design.plan.schedule.multipliers.values()),
+        "constant": design.fixed.graph.count("scale"),
+    }
+
+
+def multiplier_blocks(design: Design) -> int:
+    """Multiplier blocks of the device that the variable multipliers take, by their operands' widths."""
+    fixed, schedule = design.fixed, design.plan.schedule
+    widths: dict[tuple[str, int], list[int]] = {}
+    for i, node in fixed.graph:
+        if node.op == "mul":
+            pair = widths.setdefault((node.owner, schedule.binding[i] if schedule.ii > 1 else -i - 1), [0, 0])
+            for side in (0, 1):
+                pair[side] = max(pair[side], fixed.formats[node.args[side]].width)
+    return sum(schedule.device.blocks(a, b) for a, b in widths.values())
+
+
+def submodule_table(design: Design) -> list[dict[str, Any]]:
+    """One row per submodule: name, kind, body, operations, multipliers, first and last cycle."""
+    graph, schedule = design.fixed.graph, design.plan.schedule
+    rows = []
+    for sub in design.network.submodules:
+        nodes = [i for i, n in graph if n.owner == sub.name]
+        if not nodes:
+            continue
+        rows.append(
+            {
+                "name": sub.name,
+                "kind": sub.kind,
+                "body": None if sub.body is None else design.robot.bodies[sub.body].name,
+                "variable_multiplications": graph.count("mul", sub.name),
+                "constant_multiplications": graph.count("scale", sub.name),
+                "additions": sum(graph.count(op, sub.name) for op in ("add", "sub", "neg")),
+                "multipliers": schedule.multipliers.get(sub.name, 0),
+                "first_cycle": min(schedule.slots[i].start for i in nodes),
+                "last_cycle": max(schedule.slots[i].finish for i in nodes),
+            }
+        )
+    return rows
+
+
+def design_report(design: Design) -> dict[str, Any]:
+    """The object that ``--json`` prints and ``report.json`` holds: promises, all modelled, none measured."""
+    options, plan, graph = design.options, design.plan, design.fixed.graph
+    method = sine_method(options.word)
+    per_function = {
+        "ii_cycles": options.ii,
+        "latency_cycles": design.latency_cycles,
+        "multipliers": multipliers(design),
+        "multiplier_utilization": round(plan.schedule.utilization, 4),
+    }
+    return {
+        "schema": SCHEMA,
+        "figures": "promised",
+        "robot": design.robot.name,
+        "joints": len(design.robot.bodies),
+        "name": design.name,
+        "word": options.word,
+        "ii": options.ii,
+        "device": options.device,
+        "clock_mhz": round(plan.schedule.device.megahertz, 3),
+        "multipliers": multipliers(design),
+        "multiplier_blocks": multiplier_blocks(design),
+        "multiplications": {"variable": graph.count("mul"), "constant": graph.count("scale")},
+        "additions": sum(graph.count(op) for op in ("add", "sub", "neg")),
+        "sine": {"order": method.order, "address_bits": method.address_bits, "truncation": method.truncation},
+        "register_bits": plan.register_bits,
+        "fifo_bits": plan.fifo_bits,
+        "functions": {code: dict(per_function) for code in design.network.functions},
+        "submodules": submodule_table(design),
+        "fifos": [
+            {"source": f.source, "sink": f.sink, "words": len(f.values), "depth": f.depth}
+            for f in plan.fifos
+            if f.sink != OUTPUT_OWNER or f.values
+        ],
+        "tree": [
+            {
+                "joint": b.joint_name,
+                "type": type(b.joint).__name__.lower(),
+                "link": b.name,
+                "parent": design.robot.base_name if b.parent < 0 else design.robot.bodies[b.parent].name,
+            }
+            for b in design.robot.bodies
+        ],
+    }
+
+
+def _format(fmt: Format) -> dict[str, int]:
+    return {"width": fmt.width, "frac": fmt.frac}
+
+
+def manifest(design: Design, verilog_sha256: str, version: str) -> dict[str, Any]:
+    """What a host needs to talk to the accelerator: codes, header, words, formats, declared ranges."""
+    tasks = design.tasks
+    operands = zip(design.network.operands, tasks.operands, tasks.operand_codes, strict=True)
+    return {
+        "schema": MANIFEST_SCHEMA,
+        "generator": f"rbdgen {version}",
+        "name": design.name,
+        "robot": design.robot.name,
+        "joint_names": list(design.robot.joint_names),
+        "verilog_sha256": verilog_sha256,
+        "functions": {code: FUNCTIONS[code] for code in design.network.functions},
+        "header": {"function_bits": FUNCTION_BITS, "tag_bits": TAG_BITS, "flag_bits": FLAG_BITS},
+        "flags": {flag.name: flag.value for flag in Flag},
+        "word_bits": tasks.task.word_bits,
+        "task": {"words_per_beat": tasks.task.words_per_beat, "beats": tasks.task.beats},
+        "result": {"words_per_beat": tasks.result.words_per_beat, "beats": tasks.result.beats},
+        "operands": [
+            {"name": o.name, "vector": o.vector, "index": o.index, "lower": o.lower, "upper": o.upper}
+            | {"codes": list(codes)}
+            | _format(fmt)
+            for o, fmt, codes in operands
+        ],
+        "results": [
+            {"name": r.name, "vector": r.vector, "index": r.index} | _format(fmt)
+            for r, fmt in zip(design.network.results, tasks.results, strict=True)
+        ],
+        "ii_cycles": design.options.ii,
+        "latency_cycles": design.latency_cycles,
+    }

@@ -1,0 +1,96 @@
+"""Writing a design's files: all of them or none; and the configuration file, written and read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from rbdgen.compiler import Design, Options
+from rbdgen.errors import ConfigError
+from rbdgen.ir.text import to_text
+from rbdgen.report.design import design_report, manifest
+
+OPTION_KEYS = ("functions", "ii", "word", "device", "seed")
+
+
+def config_text(design: Design, robot: str) -> str:
+    """``config.toml``: every option as it was resolved, and every joint's declared range."""
+    options, ranges = design.options, design.ranges
+    joints: dict[str, dict[str, float]] = {}
+    for body, q, v in zip(design.robot.bodies, design.robot.q_slices, design.robot.v_slices, strict=True):
+        limits = {"velocity": ranges.v_max[v.start], "acceleration": ranges.a_max[v.start], "effort": ranges.tau_max[v.start]}
+        if body.joint.nq == 1:
+            limits = {"lower": ranges.q_lower[q.start], "upper": ranges.q_upper[q.start]} | limits
+        joints[body.joint_name] = limits
+    content: dict[str, Any] = {"robot": robot}
+    content |= {k: list(v) if isinstance(v, tuple) else v for k in OPTION_KEYS for v in [getattr(options, k)]}
+    return tomli_w.dumps(content | {"joints": joints})
+
+
+def read_config(path: Path) -> tuple[str | None, dict[str, Any]]:
+    """The robot and the options of a configuration file; ConfigError naming file and key."""
+    try:
+        content = tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: no such file; give a config.toml that generate wrote") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{path}: must be a TOML file: {error}") from None
+    kinds = {"functions": list, "ii": int, "word": int, "device": str, "seed": int, "joints": dict, "robot": str}
+    for key, value in content.items():
+        if key not in kinds:
+            raise ConfigError(f"{path}: unknown key {key!r}; known keys: {', '.join(kinds)}")
+        if not isinstance(value, kinds[key]) or isinstance(value, bool):
+            raise ConfigError(f"{path}: {key} must be a {kinds[key].__name__}, not {value!r}")
+    robot = content.pop("robot", None)
+    limits: Mapping[str, Any] = content.pop("joints", {})
+    if "functions" in content:
+        content["functions"] = tuple(map(str, content["functions"]))
+    return robot, content | ({"limits": limits} if limits else {})
+
+
+def with_overrides(options: dict[str, Any], **given: Any) -> Options:
+    """Options from a configuration file's, with those that were ``given`` (not None) on top."""
+    return Options(**(options | {k: v for k, v in given.items() if v is not None}))
+
+
+def write_design(design: Design, verilog: str, directory: Path, robot: str, version: str) -> list[Path]:
+    """Write Verilog, ``manifest.json``, ``report.json``, ``config.toml`` and ``graph.txt`` into ``directory``.
+
+    Everything is written beside its place first and moved there when it is complete. ConfigError if the directory cannot
+    be written.
+    """
+    digest = hashlib.sha256(verilog.encode()).hexdigest()
+    files = {
+        f"{design.name}.v": verilog,
+        "manifest.json": json.dumps(manifest(design, digest, version), indent=2) + "\n",
+        "report.json": json.dumps(design_report(design), indent=2) + "\n",
+        "config.toml": config_text(design, robot),
+        "graph.txt": to_text(design.fixed),
+    }
+    return write_files(files, directory)
+
+
+def write_files(files: Mapping[str, str], directory: Path) -> list[Path]:
+    """Write ``files`` (name to text) into ``directory`` all at once; ConfigError if it cannot be written."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=".writing-", dir=directory))
+        try:
+            for name, text in files.items():
+                (staging / name).write_text(text)
+            for name in files:
+                os.replace(staging / name, directory / name)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+    except OSError as error:
+        raise ConfigError(f"{directory}: cannot be written: {error.strerror}; choose another directory with -o") from None
+    return [directory / name for name in files]

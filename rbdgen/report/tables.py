@@ -1,0 +1,115 @@
+"""Reports as text for people: aligned columns, no colours, the same on a terminal and in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Columns under their heads; numbers to the right."""
+    cells = [list(map(str, head)), *([("–" if c is None else str(c)) for c in row] for row in rows)]
+    widths = [max(len(row[k]) for row in cells) for k in range(len(head))]
+    numeric = [bool(rows) and all(isinstance(row[k], (int, float)) for row in rows) for k in range(len(head))]
+    lines = [
+        "  ".join(c.rjust(w) if right else c.ljust(w) for c, w, right in zip(row, widths, numeric, strict=True)).rstrip()
+        for row in cells
+    ]
+    return "\n".join(lines)
+
+
+def tree(report: dict[str, Any]) -> str:
+    """The robot's links as an indented tree, with the joints that carry them."""
+    rows = report["tree"]
+    names = {row["link"] for row in rows}
+    lines: list[str] = []
+
+    def walk(parent: str, indent: str) -> None:
+        children = [row for row in rows if row["parent"] == parent]
+        for k, row in enumerate(children):
+            last = k == len(children) - 1
+            lines.append(f"{indent}{'└─ ' if last else '├─ '}{row['link']}  ({row['joint']}, {row['type']})")
+            walk(row["link"], indent + ("   " if last else "│  "))
+
+    for root in dict.fromkeys(row["parent"] for row in rows if row["parent"] not in names):
+        lines.append(root)
+        walk(root, "")
+    return "\n".join(lines)
+
+
+def robots(rows: Sequence[dict[str, Any]]) -> str:
+    """Built-in robots."""
+    return table(["name", "joints", "what it is"], [[r["name"], r["joints"], r["summary"]] for r in rows])
+
+
+def summary(report: dict[str, Any]) -> str:
+    """One paragraph on the whole design."""
+    m, n = report["multipliers"], report["multiplications"]
+    sine = report["sine"]
+    return "\n".join(
+        [
+            f"{report['name']}: {report['joints']} joints, {report['word']}-bit words, "
+            f"{report['device']} at {report['clock_mhz']:g} MHz",
+            f"multipliers: {m['variable']} variable for {n['variable']} multiplications "
+            f"({report['multiplier_blocks']} device blocks), {m['constant']} constant as shifts and adds; "
+            f"{report['additions']} additions",
+            f"sine and cosine: one table of {1 << sine['address_bits']} entries, Taylor order {sine['order']}, "
+            f"method error {sine['truncation']:.1e}",
+            f"registers: {report['register_bits']} bits, bypass FIFOs: {report['fifo_bits']} bits in {len(report['fifos'])}",
+        ]
+    )
+
+
+def functions(report: dict[str, Any], columns: Sequence[tuple[str, str]]) -> str:
+    """One row per function with these (key, head) columns."""
+    rows = [[code, *(f[key] for key, _ in columns)] for code, f in report["functions"].items()]
+    return table(["function", *(head for _, head in columns)], rows)
+
+
+PROMISES = (
+    ("ii_cycles", "interval"),
+    ("latency_cycles", "latency"),
+    ("multiplier_utilization", "multiplier utilization"),
+)
+
+
+def layout(report: dict[str, Any]) -> str:
+    """The layout: tree, submodules, totals, promises."""
+    keys = (
+        ("name", "submodule"),
+        ("variable_multiplications", "var mult"),
+        ("constant_multiplications", "const mult"),
+        ("additions", "adds"),
+        ("multipliers", "multipliers"),
+        ("first_cycle", "first cycle"),
+        ("last_cycle", "last cycle"),
+    )
+    rows = [[row[key] for key, _ in keys] for row in report["submodules"]]
+    return "\n\n".join(
+        [
+            tree(report),
+            table([head for _, head in keys], rows),
+            summary(report),
+            functions(report, PROMISES) + "\n(cycles promised by the schedule; 'rbdgen simulate' measures them)",
+        ]
+    )
+
+
+def simulation(report: dict[str, Any]) -> str:
+    """What a simulation measured."""
+    rows = []
+    for code, f in report["functions"].items():
+        rows += [
+            [code, "tasks, twice: free and with random stalls", f["tasks"]],
+            [code, "mismatches against the integer model", f["mismatches"]],
+            [code, "tasks flagged", f["overflows"]],
+            [code, "latency, cycles (a lone task)", f["latency_cycles"]],
+            [code, "latency, cycles (median at full rate)", f"{f['latency_cycles_steady']:g}"],
+            [code, "interval, cycles (steady)", f["ii_cycles"]],
+            [code, "latency, µs at the model's clock", f"{f['latency_cycles'] / report['clock_mhz']:.3f}"],
+            [code, "largest error / largest output", f"{f['max_relative_error']:.2e}"],
+            [code, "rms error / largest output", f"{f['rms_relative_error']:.2e}"],
+            [code, "multiplier utilization", f["multiplier_utilization"]],
+        ]
+    timing = f"{report['simulator']}: built in {report['build_seconds']} s, ran in {report['run_seconds']} s"
+    return "\n\n".join([summary(report), table(["function", "measured in RTL simulation", "value"], rows), timing])

