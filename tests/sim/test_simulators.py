@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from adder_pipeline import AdderPipeline
 
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen_sim import DeadlockError, ProtocolError, Rtl, Stimulus, Trace, get_simulator
 from rbdgen_sim.interface import SIMULATORS
+from tests.sim.adder_pipeline import AdderPipeline
 
 WIDTH, STAGES, DEPTH = 72, 3, 8
 VERILOG = Path(__file__).with_name("adder_pipeline.v")

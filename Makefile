@@ -1,0 +1,32 @@
+# Everyday commands. `sh setup.sh demo` and `sh setup.sh test` install what they need first and then come here.
+
+BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
+
+.DEFAULT_GOAL := help
+.PHONY: help test demo bench lint format clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+test: ## Run all tests; lint, format, types and import direction are among them
+	$(BIN)python -m pytest -n 2 --dist loadgroup
+
+demo: ## Generate an accelerator for a 7-joint arm and simulate 1000 tasks
+	$(BIN)rbdgen simulate iiwa14 --functions id --ii 1 --tasks 1000
+
+bench: ## Measure the generated accelerators
+	$(BIN)python bench/spine.py
+
+lint: ## Show what lint, type checker and import rules object to
+	$(BIN)python -m ruff check .
+	$(BIN)python -m ruff format --check .
+	$(BIN)python -m pyright
+	$(BIN)lint-imports
+
+format: ## Format the code, mend what can be mended
+	$(BIN)python -m ruff check --fix .
+	$(BIN)python -m ruff format .
+
+clean: ## Remove what builds and tests left, but not .venv
+	rm -rf build dist sim_build .pytest_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

@@ -1,0 +1,90 @@
+"""Declared ranges, random states, and names for hardware."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from rbdgen import ConfigError, load_robot
+from rbdgen.model import declared_ranges, extreme_states, parse_urdf, random_states, range_notes, sanitize
+from tests.model.test_urdf import joint, urdf
+
+
+def test_limits_of_the_file_are_the_ranges() -> None:
+    ranges = declared_ranges(load_robot("iiwa14"))
+    assert ranges.q_upper[0] == pytest.approx(math.radians(170), rel=1e-5)
+    assert ranges.v_max[3] == pytest.approx(math.radians(75), rel=1e-5)
+    assert ranges.tau_max[6] == 40.0
+    assert range_notes(load_robot("iiwa14")) == ()
+
+
+@pytest.mark.parametrize("limit", ["", '<limit lower="-100000" upper="100000" velocity="10000" effort="0"/>'])
+def test_missing_and_absurd_limits_get_stated_defaults(limit: str) -> None:
+    robot = parse_urdf(urdf(joint(inside=limit)), "r.urdf")
+    ranges = declared_ranges(robot)
+    assert ranges.q_upper == (math.pi,)
+    assert (ranges.v_max, ranges.a_max, ranges.tau_max) == ((10.0,), (20.0,), (100.0,))
+    assert range_notes(robot) == (
+        "limits missing or absurd at j; assumed position ±3.142 rad, velocity 10, effort 100 "
+        "(set them under [joints] in a config)",
+    )
+
+
+def test_overrides_win() -> None:
+    ranges = declared_ranges(load_robot("pendulum2"), {"joint1": {"velocity": 3, "lower": -0.5}})
+    assert (ranges.v_max[0], ranges.q_lower[0]) == (3.0, -0.5)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ({"joint3": {}}, r"^joints\.joint3: 'pendulum2' has no such joint; did you mean 'joint\d'\?$"),
+        ({"joint1": {"speed": 1.0}}, r"^joints\.joint1\.speed: no such limit; limits are lower, .*$"),
+        ({"joint1": {"velocity": math.nan}}, r"^joints\.joint1\.velocity: must be a finite number, not nan$"),
+        ({"joint1": {"velocity": -1.0}}, r"^joints\.joint1\.velocity: must be positive, not -1\.0$"),
+        ({"joint1": {"lower": 2.0, "upper": 1.0}}, r"^joints\.joint1: lower must be below upper, not 2 and 1$"),
+        ({"joint1": 3.0}, r"^joints\.joint1: must be a table of limits, not 3\.0$"),
+    ],
+)
+def test_bad_overrides_are_named(overrides: dict, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        declared_ranges(load_robot("pendulum2"), overrides)
+
+
+@pytest.mark.parametrize("make", [random_states, extreme_states])
+def test_states_are_inside_their_ranges_and_repeatable(make) -> None:  # noqa: ANN001 - either function
+    robot = load_robot("hyq")
+    ranges = declared_ranges(robot)
+    q, v, a = make(robot, ranges, 200, 3)
+    assert (q.shape, v.shape, a.shape) == ((200, 12), (200, 12), (200, 12))
+    assert np.all(q >= ranges.q_lower) and np.all(q <= ranges.q_upper)
+    assert np.all(np.abs(v) <= ranges.v_max) and np.all(np.abs(a) <= ranges.a_max)
+    again = make(robot, ranges, 200, 3)
+    assert all(np.array_equal(x, y) for x, y in zip((q, v, a), again, strict=True))
+
+
+def test_extreme_states_reach_the_limits() -> None:
+    robot = load_robot("pendulum2")
+    ranges = declared_ranges(robot)
+    q, v, _ = extreme_states(robot, ranges, 200, 0)
+    assert np.any(v == ranges.v_max) and np.any(v == 0.0)
+    assert np.any(q[:, 0] == ranges.q_upper[0])
+
+
+def test_continuous_joints_are_on_the_circle() -> None:
+    robot = parse_urdf(urdf(joint(kind="continuous")), "r.urdf")
+    q, _, _ = extreme_states(robot, declared_ranges(robot), 50, 0)
+    assert np.allclose(np.sum(q**2, axis=1), 1.0)
+
+
+def test_names_become_unique_identifiers() -> None:
+    names = ["arm link", "arm-link", "Arm_Link", "7th", "", "λ", "x" * 100, "end;module evil(", "module"]
+    result = sanitize(names)
+    assert set(result) == set(names)
+    assert len({n.lower() for n in result.values()}) == len(names)
+    assert all(re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,39}", n) for n in result.values())
+    assert result["arm link"] == "arm_link"
+    assert sanitize(names) == result

@@ -1,0 +1,226 @@
+"""The URDF reader: what it accepts, what it merges, and one line for everything that is wrong."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from rbdgen import RbdgenError, RbdgenWarning, UnsupportedError, UrdfError, load_robot, load_urdf
+from rbdgen.model import Continuous, Prismatic, Revolute, Robot, builtin_path, parse_urdf
+from tests.conftest import BUILTIN, SHARED_ROBOTS, SUPPORTED, shared_robot
+
+LINK = '<link name="{0}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+JOINT = '<joint name="{0}" type="{1}"><parent link="{2}"/><child link="{3}"/>{4}</joint>'
+
+
+def urdf(*parts: str, links: str = "ab") -> str:
+    """A robot with these links and parts."""
+    return '<robot name="r">' + "".join(LINK.format(n) for n in links) + "".join(parts) + "</robot>"
+
+
+def joint(name: str = "j", kind: str = "revolute", parent: str = "a", child: str = "b", inside: str = "") -> str:
+    return JOINT.format(name, kind, parent, child, inside)
+
+
+def parse(text: str) -> Robot:
+    """Read text; warnings fail the test."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return parse_urdf(text, "r.urdf")
+
+
+AXIS = '<axis xyz="{}"/>'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<robot name='r'><link", r"not well-formed XML: .*; mend the file at that place"),
+        ("<model/>", r"root element must be <robot>, not <model>"),
+        ("<robot/>", r"has no links; a robot needs at least one"),
+        (urdf(links="a"), r"has no moving joint; there is nothing to compute"),
+        (urdf(), r"has 2 roots: 'a', 'b'; connect them with joints or remove all but one"),
+        (urdf(joint(), joint("k"), links="ab"), r"link 'b': is the child of joints 'j' and 'k'; loops are not supported, cut one"),
+        (
+            urdf(joint(), joint("k", parent="b", child="a")),
+            r"link 'a': is its own ancestor; loops are not supported, cut one joint",
+        ),
+        (urdf(joint(), links="aab"), r"link 'a': defined twice; rename one"),
+        (urdf(joint(), joint(child="c"), links="abc"), r"joint 'j': defined twice; rename one"),
+        (urdf(joint(child="bb")), r"joint 'j': child link 'bb' does not exist; did you mean 'b'\?"),
+        (urdf(joint(parent="base_link")), r"joint 'j': parent link 'base_link' does not exist; define it"),
+        (urdf('<joint name="j" type="revolute"><child link="b"/></joint>'), r"joint 'j': has no parent link; add <parent link=\.\.\./>"),
+        (urdf(joint(kind="ball")), r"joint 'j': type must be one of fixed, revolute, continuous, prismatic, not 'ball'"),
+        (urdf(joint(inside=AXIS.format("0 0 0"))), r"joint 'j': axis must not be zero, is '0 0 0'"),
+        (urdf(joint(inside=AXIS.format("0 1"))), r"joint 'j': xyz must be 3 number\(s\), not '0 1'"),
+        (urdf(joint(inside=AXIS.format("0 x 1"))), r"joint 'j': xyz must be 3 number\(s\), not '0 x 1'"),
+        (urdf(joint(inside='<origin xyz="0 nan 0"/>')), r"joint 'j': xyz must be finite, not '0 nan 0'"),
+        (urdf(joint(inside='<limit lower="2" upper="1"/>')), r"joint 'j': limits are reversed: lower 2 is above upper 1"),
+        (urdf(joint()).replace('value="1"', 'value="-2"'), r"link '\w': mass must not be negative, is -2"),
+        (urdf(joint()).replace('value="1"', 'value="NaN"'), r"link '\w': value must be finite, not 'NaN'"),
+        (urdf(joint()).replace('ixx="1"', 'ixx="inf"'), r"link '\w': ixx must be finite, not 'inf'"),
+        (urdf(joint()).replace('<mass value="1"/>', ""), r"link '\w': <inertial> has no <mass>; add it"),
+        (urdf('<joint type="revolute"/>'), r"a <joint> has no name; give it one"),
+        (
+            '<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]><robot name="r">&x;</robot>',
+            r"has a document type or entities, which are not read; expand and remove them",
+        ),
+    ],
+)
+def test_what_contradicts_itself_is_one_line(text: str, message: str) -> None:
+    with pytest.raises(UrdfError, match=rf"^r\.urdf: {message}$") as caught:
+        parse_urdf(text, "r.urdf")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (urdf(joint(kind="floating")), r"joint 'j': type 'floating' is not supported; .+"),
+        (urdf(joint(kind="planar")), r"joint 'j': type 'planar' is not supported; .+"),
+        (urdf(joint(inside='<mimic joint="k"/>')), r"joint 'j': mimic joints are not supported; remove <mimic> or make it fixed"),
+    ],
+)
+def test_what_is_not_supported_is_refused_by_name(text: str, message: str) -> None:
+    with pytest.raises(UnsupportedError, match=rf"^r\.urdf: {message}$"):
+        parse_urdf(text, "r.urdf")
+
+
+@pytest.mark.parametrize("base", ["floating", "planar"])
+def test_other_bases_are_refused_by_name(base: str) -> None:
+    with pytest.raises(UnsupportedError, match=rf"base '{base}' is not supported yet; use 'fixed'$"):
+        load_robot("pendulum2", base=base)
+
+
+def test_missing_files_and_directories_are_named(tmp_path: Path) -> None:
+    with pytest.raises(UrdfError, match=r"none\.urdf: no such file; give the path of a URDF$"):
+        load_urdf(tmp_path / "none.urdf")
+    with pytest.raises(UrdfError, match=r": cannot be read: .*; give the path of a URDF$"):
+        load_urdf(tmp_path)
+
+
+def test_bytes_that_are_not_text_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.urdf"
+    path.write_bytes(b"\xff\xfe\x00\x01")
+    with pytest.raises(RbdgenError, match=r"x\.urdf: not "):
+        load_urdf(path)
+
+
+def test_unknown_names_bring_the_nearest() -> None:
+    with pytest.raises(UrdfError, match=r"^robot 'iiwa15': neither a file nor built in; did you mean iiwa14\? built-in robots: "):
+        load_robot("iiwa15")
+
+
+def test_malformed_public_file_is_refused() -> None:
+    path = SHARED_ROBOTS / "hyq_simple_float.urdf"
+    if not path.exists():
+        pytest.skip("hyq_simple_float.urdf is not beside this checkout")
+    with pytest.raises(RbdgenError, match=r"hyq_simple_float\.urdf: "):
+        load_urdf(path)
+
+
+def test_vendor_tags_and_geometry_are_tolerated() -> None:
+    extra = "<gazebo reference='a'><x/></gazebo><transmission name='t'/><material name='m'/><visual/>"
+    assert parse(urdf(joint(), extra)).joint_names == ("j",)
+
+
+def test_a_comment_or_namespace_is_tolerated() -> None:
+    text = urdf(joint()).replace("<robot", "<!-- hello --><robot xmlns:xacro='http://www.ros.org/wiki/xacro'")
+    assert parse(text).nv == 1
+
+
+def test_axes_are_normalised_and_default_to_x() -> None:
+    assert parse(urdf(joint())).bodies[0].joint == Revolute((1.0, 0.0, 0.0))
+    assert parse(urdf(joint(inside=AXIS.format("0 0 -2")))).bodies[0].joint == Revolute((0.0, 0.0, -1.0))
+    skew = parse(urdf(joint(kind="prismatic", inside=AXIS.format("1 2 2")))).bodies[0].joint
+    assert skew == Prismatic((1 / 3, 2 / 3, 2 / 3))
+
+
+def test_continuous_joints_have_two_coordinates() -> None:
+    robot = parse(urdf(joint(kind="continuous")))
+    assert isinstance(robot.bodies[0].joint, Continuous)
+    assert (robot.nq, robot.nv) == (2, 1)
+
+
+def test_fixed_joints_are_merged_and_their_links_kept() -> None:
+    fixed = joint("f", "fixed", "b", "c", '<origin xyz="0 0 2"/>')
+    robot = parse(urdf(joint(), fixed, links="abc"))
+    assert robot.joint_names == ("j",)
+    assert [(f.name, f.body, f.placement.translation) for f in robot.frames] == [("c", 0, (0.0, 0.0, 2.0))]
+    assert robot.bodies[0].inertia.mass == 2.0
+    assert robot.bodies[0].inertia.first_moment == (0.0, 0.0, 2.0)
+
+
+def test_the_bases_inertia_is_dropped() -> None:
+    robot = parse(urdf(joint("f", "fixed", "a", "c"), joint(parent="c"), links="abc"))
+    assert sum(b.inertia.mass for b in robot.bodies) == 1.0
+    assert robot.bodies[0].parent == -1
+
+
+def test_topology_is_a_networkx_tree() -> None:
+    robot = parse(urdf(joint(), joint("k", parent="b", child="c"), links="abc"))
+    assert list(robot.tree.edges(data="joint")) == [("a", "b", "j"), ("b", "c", "k")]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (urdf(joint()).replace('izz="1"', 'izz="5"'), r"b: principal moments 1, 1, 5 violate the triangle inequality"),
+        (urdf(joint()).replace('izz="1"', 'izz="-1"'), r"b: principal moment -1 is negative"),
+        (urdf(joint(inside='<dynamics damping="0.5"/>')), r"damping and friction are ignored, at joints: j"),
+        ('<robot name="r"><link name="a"/><link name="b"/>' + joint() + "</robot>", r"links without mass move: b"),
+    ],
+)
+def test_what_is_odd_is_warned_of_by_name(text: str, message: str) -> None:
+    with pytest.warns(RbdgenWarning, match=rf"^r\.urdf: .*{message}"):
+        parse_urdf(text, "r.urdf")
+
+
+@pytest.mark.parametrize(("name", "count"), [("atlas", 4), ("jaco_2_simple", 1), ("iiwa", 0)])
+def test_public_robots_impossible_inertias_are_named(name: str, count: int) -> None:
+    shared_robot(name)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        load_urdf(SHARED_ROBOTS / f"{name}.urdf")
+    text = " ".join(str(w.message) for w in caught if "no body can have" in str(w.message))
+    found = len(re.findall(r"triangle|negative", text))
+    assert found == count if name != "jaco_2_simple" else found >= count
+
+
+def model_and_path(name: str) -> tuple[Robot, Path]:
+    if name in BUILTIN:
+        return load_robot(name), builtin_path(name)
+    return shared_robot(name), SHARED_ROBOTS / f"{name}.urdf"
+
+
+@pytest.mark.parametrize("name", [*BUILTIN, *SUPPORTED])
+def test_bodies_are_pinocchios(name: str) -> None:
+    """Order, placements and inertias."""
+    robot, path = model_and_path(name)
+    model = pin.buildModelFromUrdf(str(path))
+    assert robot.joint_names == tuple(model.names)[1:]
+    assert (robot.nq, robot.nv) == (model.nq, model.nv)
+    for k, body in enumerate(robot.bodies, 1):
+        assert body.parent == model.parents[k] - 1
+        assert np.allclose(body.placement.rotation, model.jointPlacements[k].rotation, atol=1e-9)
+        assert np.allclose(body.placement.translation, model.jointPlacements[k].translation, atol=1e-12)
+        inertia = model.inertias[k]
+        assert math.isclose(body.inertia.mass, inertia.mass, rel_tol=1e-12)
+        assert np.allclose(body.inertia.first_moment, inertia.mass * inertia.lever, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", BUILTIN)
+def test_built_in_robots_are_possible_and_limited(name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        robot = load_robot(name)
+    assert robot.name == name
+    for body in robot.bodies:
+        assert None not in (body.limits.lower, body.limits.upper, body.limits.velocity, body.limits.effort)
+    assert re.search(r"(Published|Chosen here)", builtin_path(name).read_text())
