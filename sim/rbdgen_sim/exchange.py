@@ -1,4 +1,4 @@
-"""Files by which a back end, the launcher and the bench inside the simulator exchange job, stimulus, progress and trace.
+"""Files by which back end, launcher and the bench inside the simulator exchange job, stimulus, progress and trace.
 
 Arrays go in NumPy's ``npz`` form without pickles; payloads, which may be wider than a machine word, as rows of bytes.
 """
@@ -6,7 +6,6 @@ Arrays go in NumPy's ``npz`` form without pickles; payloads, which may be wider 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,7 +23,7 @@ _ERRORS = {error.__name__: error for error in (DeadlockError, ProtocolError)}
 
 @dataclass(frozen=True)
 class Job:
-    """One call of cocotb's runner: "build" or "run" as ``action``; ``waves`` is the waveform file, or empty for none."""
+    """One call of cocotb's runner: "build" or "run" as ``action``; ``waves`` is the waveform file, or empty."""
 
     action: str
     simulator: str
@@ -118,7 +117,7 @@ def write_progress(workdir: Path, beats: int) -> None:
     # renamed into place, so that a reader never sees half of it
     fresh = workdir / f"{_PROGRESS}.new"
     fresh.write_text(str(beats), encoding="ascii")
-    os.replace(fresh, workdir / _PROGRESS)
+    fresh.replace(workdir / _PROGRESS)
 
 
 def read_progress(workdir: Path) -> int:

@@ -61,8 +61,9 @@ class Stimulus:
 
     ``beats`` are the payloads to send, unsigned; ``expected_beats`` is how many come back. ``input_stall`` is the
     probability, per cycle, that a source with nothing on offer holds valid low; ``output_stall`` the probability, per
-    cycle, that the sink holds ready low. Once raised, valid stays until its beat is accepted. The same ``seed`` stalls in
-    the same way on every simulator. After ``timeout_cycles`` cycles without a transfer the run ends with DeadlockError.
+    cycle, that the sink holds ready low. Once raised, valid stays until its beat is accepted. The same ``seed`` stalls
+    in the same way on every simulator. After ``timeout_cycles`` cycles without a transfer the run ends with
+    DeadlockError.
 
     Raises ConfigError on a probability outside [0, 1), a negative count or a timeout below one cycle.
     """
@@ -128,9 +129,9 @@ class Simulator(ABC):
     ) -> Trace:
         """Reset ``rtl``, play ``stimulus`` and return what was seen.
 
-        ``workdir`` is made if absent and is this run's own: two runs at a time need two. Nothing else is written, but for
-        ``waves``, the waveform file. Raises ConfigError on a request that cannot be met, ToolError if a program is missing
-        or fails, DeadlockError and ProtocolError if the design misbehaves.
+        ``workdir`` is made if absent and is this run's own: two runs at a time need two. Nothing else is written, but
+        for ``waves``, the waveform file. Raises ConfigError on a request that cannot be met, ToolError if a program is
+        missing or fails, DeadlockError and ProtocolError if the design misbehaves.
         """
 
     def check(self, rtl: Rtl, stimulus: Stimulus, waves: Path | None) -> None:

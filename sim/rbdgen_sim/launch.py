@@ -63,5 +63,4 @@ if __name__ == "__main__":
         launch(read_job(Path(sys.argv[1])))
     except RuntimeError as failure:
         # the program that failed has printed why, so a traceback would only hide it
-        print(failure, flush=True)
-        sys.exit(1)
+        sys.exit(str(failure))

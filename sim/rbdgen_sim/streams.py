@@ -77,7 +77,8 @@ class Streams:
                 self.offered.append(cycle)
                 self._payload = read_payload()
             elif read_payload() != self._payload:
-                raise ProtocolError(f"out_payload of beat {len(self.payloads)} changed in cycle {cycle}, before out_ready")
+                beat = len(self.payloads)
+                raise ProtocolError(f"out_payload of beat {beat} changed in cycle {cycle}, before out_ready")
             self._held = not self.ready
             if self.ready:
                 self.taken.append(cycle)
@@ -91,8 +92,8 @@ class Streams:
             return False
         if cycle - self._last_transfer >= self.timeout:
             raise DeadlockError(
-                f"no transfer for {self.timeout} cycles, up to cycle {cycle}: {self.index} of {len(self.beats)} input beats "
-                f"were accepted, {len(self.payloads)} of {self.expected} output beats came"
+                f"no transfer for {self.timeout} cycles, up to cycle {cycle}: {self.index} of {len(self.beats)} input "
+                f"beats were accepted, {len(self.payloads)} of {self.expected} output beats came"
             )
         return True
 

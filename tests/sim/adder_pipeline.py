@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream
 from amaranth.lib.fifo import SyncFIFO
@@ -33,7 +35,7 @@ class AdderPipeline(Component):
             fifo.w_data.eq(values[-1]),
         ]
         m.d.sync += [full.eq(full << 1 | take), values[0].eq(self.i.payload + 1), reserved.eq(reserved + take - give)]
-        m.d.sync += [after.eq(before + 1) for before, after in zip(values, values[1:], strict=False)]
+        m.d.sync += [after.eq(before + 1) for before, after in pairwise(values)]
         with m.If(take):
             m.d.sync += pause.eq(self.interval - 1)
         with m.Elif(pause != 0):

@@ -112,7 +112,7 @@ def test_stalls_are_as_frequent_as_asked(stall: float, workdir: Path) -> None:
 
 @every_simulator
 def test_deadlock_is_reported_in_one_line_with_the_counts(name: str, workdir: Path) -> None:
-    with pytest.raises(DeadlockError, match=rf"^{name}: no transfer for 50 cycles.* 5 of 5 input .* 5 of 6 output") as error:
+    with pytest.raises(DeadlockError, match=rf"^{name}: no transfer for 50 .* 5 of 5 input .* 5 of 6 output") as error:
         simulate(name, Stimulus(BEATS[:5], 6, timeout_cycles=50), workdir)
     assert "\n" not in str(error.value)
 
@@ -168,7 +168,7 @@ def test_build_is_reused_until_the_source_changes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["icarus", "verilator"])
 def test_verilog_that_does_not_compile_names_log_and_line(name: str, tmp_path: Path) -> None:
     changed = variant(tmp_path, ("endmodule", "endmodul"))
-    with pytest.raises(ToolError, match=rf"^{name} cannot build adder_pipeline: .*variant\.v:\d+.*\(log: .*build\.log\)$"):
+    with pytest.raises(ToolError, match=rf"^{name} cannot build \w+: .*variant\.v:\d+.*\(log: .*build\.log\)$"):
         simulate(name, Stimulus(BEATS, len(BEATS)), tmp_path, changed)
 
 
@@ -180,7 +180,12 @@ def test_simulation_that_stops_by_itself_names_log(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "suffix", "start"),
-    [("verilator", ".vcd", b"$version"), ("icarus", ".vcd", b"$date"), ("icarus", ".fst", b"\0"), ("amaranth", ".vcd", b"$")],
+    [
+        ("verilator", ".vcd", b"$version"),
+        ("icarus", ".vcd", b"$date"),
+        ("icarus", ".fst", b"\0"),
+        ("amaranth", ".vcd", b"$"),
+    ],
 )
 def test_waves_are_written_where_asked(name: str, suffix: str, start: bytes, tmp_path: Path) -> None:
     waves = tmp_path / f"waves{suffix}"
@@ -199,7 +204,7 @@ def test_missing_program_is_named_with_its_remedy(name: str, tmp_path: Path, mon
     monkeypatch.setenv("PATH", str(tmp_path))
     simulator = get_simulator(name)
     for act in (simulator.available, lambda: simulator.run(rtl(name), Stimulus([], 0), tmp_path)):
-        with pytest.raises(ToolError, match=r"^\S+( which verilator needs,)? is missing: install it with: apt-get install \S+$"):
+        with pytest.raises(ToolError, match=r"^\S+( \(for verilator\))? is missing: .* apt-get install \S+$"):
             act()
 
 
