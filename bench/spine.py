@@ -1,8 +1,9 @@
 """Prints the figures of the inverse-dynamics accelerator beside the targets: ``make bench``.
 
-Every figure is measured here and now: multiplications after pruning, cycles and interval in RTL simulation, errors against
-float64, mismatches against the integer model, and the time and memory of generation and simulation.
-Public URDFs are used where they lie beside the checkout (``--robots DIR`` for another place). Exit status 1 if a target is missed.
+Every figure is measured here and now: multiplications after pruning, cycles and interval in RTL simulation, errors
+against float64, mismatches against the integer model, and the time and memory of generation and simulation. Public
+URDFs are used where they lie beside the checkout (``--robots DIR`` for another place). Exit status 1 if a target is
+missed.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ missed = 0
 
 
 def verdict(value: float, limit: float, at_least: bool = False) -> str:
-    """"ok" or "MISSED"; counts the misses."""
+    """Whether the target is met, in a word; counts the misses."""
     global missed
     good = value >= limit if at_least else value <= limit
     missed += not good
@@ -91,7 +92,11 @@ def command(*arguments: str) -> tuple[dict[str, Any], float, float]:
     """JSON of a ``rbdgen`` command run in a fresh process, its seconds, and its peak memory in GiB."""
     begin = time.monotonic()
     process = subprocess.run(
-        [sys.executable, "-m", "rbdgen", *arguments, "--json"], check=True, capture_output=True, text=True, env=os.environ
+        [sys.executable, "-m", "rbdgen", *arguments, "--json"],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=os.environ,
     )
     seconds = time.monotonic() - begin
     memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
@@ -105,7 +110,9 @@ def generation(robots: Path, work: Path) -> None:
         ["generate iiwa, II 1: seconds", f"{seconds:.1f}", 30, verdict(seconds, 30)],
         ["generate iiwa, II 1: GiB", f"{memory:.2f}", 1, verdict(memory, 1)],
     ]
-    report, seconds, _ = command("simulate", str(robots / "iiwa.urdf"), "--tasks", "10000", "-o", str(work / "simulate"))
+    report, seconds, _ = command(
+        "simulate", str(robots / "iiwa.urdf"), "--tasks", "10000", "-o", str(work / "simulate")
+    )
     measured = report["functions"]["id"]
     rows += [
         ["simulate iiwa, 10,000 tasks, compilation included: seconds", f"{seconds:.1f}", 120, verdict(seconds, 120)],
@@ -141,7 +148,20 @@ def cycles(robots: Path, work: Path, tasks: int) -> None:
                     f"{f['max_relative_error']:.2e}",
                 ]
             )
-    head = ["robot", "II", "interval", "", "latency", "", "multipliers", "utilization", "", "mismatches", "", "max error"]
+    head = [
+        "robot",
+        "II",
+        "interval",
+        "",
+        "latency",
+        "",
+        "multipliers",
+        "utilization",
+        "",
+        "mismatches",
+        "",
+        "max error",
+    ]
     section(f"Cycles measured in RTL simulation, {tasks} tasks, 125 MHz model, 18-bit words", head, rows)
 
 
@@ -154,7 +174,9 @@ def main() -> int:
     args = parser.parse_args()
     warnings.simplefilter("ignore", RbdgenWarning)
     if not (args.robots / "iiwa.urdf").exists():
-        print(f"{args.robots}: holds no iiwa.urdf; give the directory of the public URDFs with --robots", file=sys.stderr)
+        print(
+            f"{args.robots}: holds no iiwa.urdf; give the directory of the public URDFs with --robots", file=sys.stderr
+        )
         return 2
     multiplications(args.robots)
     errors(args.robots)

@@ -1,7 +1,7 @@
 """rbdgen compiles a robot into hardware that computes its rigid-body dynamics.
 
-``load_urdf`` reads a robot, ``rbdgen.golden`` is the float64 model, ``compile_robot`` makes a design. The hardware itself
-is in ``rbdgen_hw``, its co-simulation in ``rbdgen_sim``; this package needs neither.
+``load_urdf`` reads a robot, ``rbdgen.golden`` is the float64 model, ``compile_robot`` makes a design. The hardware
+itself is in ``rbdgen_hw``, its co-simulation in ``rbdgen_sim``; this package needs neither.
 """
 
 from rbdgen import golden

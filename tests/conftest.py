@@ -14,7 +14,15 @@ from rbdgen.errors import RbdgenWarning
 SHARED_ROBOTS = Path(__file__).parents[2] / "shared" / "robots"
 """URDFs of other projects, where a checkout has them beside it; they are not part of this one."""
 
-SUPPORTED = ("atlas", "baxter_simple", "hyq_simple", "hyq_simple_xyz_prismatic", "iiwa", "iiwa_rbd_accel", "jaco_2_simple")
+SUPPORTED = (
+    "atlas",
+    "baxter_simple",
+    "hyq_simple",
+    "hyq_simple_xyz_prismatic",
+    "iiwa",
+    "iiwa_rbd_accel",
+    "jaco_2_simple",
+)
 """Of those, the ones with supported joints only."""
 
 BUILTIN = ("hyq", "iiwa14", "pendulum2", "ur5")

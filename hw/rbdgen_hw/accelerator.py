@@ -45,12 +45,12 @@ class Accelerator(Shape):
         core = RoundTrip(plan)
         place(m, platform, "core", core)
         start, done = Signal(), Signal()
-        m.d.comb += [core.start.eq(start), done.eq(core.done)]  # type: ignore[attr-defined]
+        m.d.comb += [core.start.eq(start), done.eq(core.done)]
         phase = Signal(range(ii)) if ii > 1 else Const(0, 1)
         if ii > 1:
             # an idle pipeline waits in phase 0, so that a lone task need not wait for its phase
-            m.d.comb += core.phase.eq(phase)  # type: ignore[attr-defined]
-            with m.If(start | core.busy):  # type: ignore[attr-defined]
+            m.d.comb += core.phase.eq(phase)
+            with m.If(start | core.busy):
                 m.d.sync += phase.eq(Mux(phase == ii - 1, 0, phase + 1))
             with m.Else():
                 m.d.sync += phase.eq(0)
@@ -74,15 +74,17 @@ class Accelerator(Shape):
             with m.Switch(beat):
                 for k in range(layout.beats):
                     with m.Case(k):
-                        m.d.sync += operand_register[k * layout.beat_bits : (k + 1) * layout.beat_bits].eq(self.i.payload)
+                        m.d.sync += operand_register[k * layout.beat_bits : (k + 1) * layout.beat_bits].eq(
+                            self.i.payload
+                        )
         words = [operand_register[k * layout.word_bits : (k + 1) * layout.word_bits] for k in range(layout.words)]
 
         # admission
         credits = Credits(result_places(plan, tasks))
         place(m, platform, "credits", credits)
         m.d.comb += [
-            start.eq(full & (phase == 0) & credits.available),  # type: ignore[attr-defined]
-            credits.take.eq(start),  # type: ignore[attr-defined]
+            start.eq(full & (phase == 0) & credits.available),
+            credits.take.eq(start),
         ]
 
         # what travels beside the data: header, and what is known of the operands at once
@@ -100,22 +102,22 @@ class Accelerator(Shape):
         headers = BypassFifo(len(entry), chain_length(0, max(last, 1), ii) + 1)
         place(m, platform, "headers", headers)
         m.d.comb += [
-            headers.w_data.eq(entry),  # type: ignore[attr-defined]
-            headers.w_en.eq(start),  # type: ignore[attr-defined]
-            headers.r_en.eq(done),  # type: ignore[attr-defined]
+            headers.w_data.eq(entry),
+            headers.w_en.eq(start),
+            headers.r_en.eq(done),
         ]
 
         # results
         known = HEADER_BITS - FLAG_BITS
-        head = headers.r_data  # type: ignore[attr-defined]
-        flags = Cat(core.overflow, head[known], head[known + 1])  # type: ignore[attr-defined]
+        head = headers.r_data
+        flags = Cat(core.overflow, head[known], head[known + 1])
         packet = [Cat(head[:known], flags), *(getattr(core, name) for name in graph.outputs)]
         results = BypassFifo(sum(map(len, packet)), result_places(plan, tasks))
         place(m, platform, "results", results)
-        m.d.comb += [results.w_data.eq(Cat(*packet)), results.w_en.eq(done)]  # type: ignore[attr-defined]
+        m.d.comb += [results.w_data.eq(Cat(*packet)), results.w_en.eq(done)]
         layout, position, padded = tasks.result, 0, []
         for part in packet:
-            word = results.r_data[position : position + len(part)]  # type: ignore[attr-defined]
+            word = results.r_data[position : position + len(part)]
             padded.append(Cat(word, Const(0, layout.word_bits - len(part))))
             position += len(part)
         padded += [Const(0, layout.word_bits)] * (layout.beats * layout.words_per_beat - layout.words)
@@ -125,10 +127,10 @@ class Accelerator(Shape):
                 part = padded[k * layout.words_per_beat : (k + 1) * layout.words_per_beat]
                 m.d.comb += self.o.payload.eq(Cat(*part))
         m.d.comb += [
-            self.o.valid.eq(results.r_rdy),  # type: ignore[attr-defined]
+            self.o.valid.eq(results.r_rdy),
             leave.eq(self.o.valid & self.o.ready & (out_beat == layout.beats - 1)),
-            results.r_en.eq(leave),  # type: ignore[attr-defined]
-            credits.give.eq(leave),  # type: ignore[attr-defined]
+            results.r_en.eq(leave),
+            credits.give.eq(leave),
         ]
         with m.If(self.o.valid & self.o.ready):
             m.d.sync += out_beat.eq(Mux(leave, 0, out_beat + 1))

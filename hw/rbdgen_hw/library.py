@@ -1,13 +1,14 @@
 """Verilog with every shape written once.
 
 Amaranth elaborates every instance of a component anew. Here a component that derives from :class:`Shape` is
-written as one Verilog module, named by its parameters, and instantiated by that name wherever it occurs; in Amaranth's own
-simulator, and wherever no :class:`Library` is the platform, it is an ordinary submodule.
+written as one Verilog module, named by its parameters, and instantiated by that name wherever it occurs; in
+Amaranth's own simulator, and wherever no :class:`Library` is the platform, it is an ordinary submodule.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from amaranth._toolchain.yosys import find_yosys
 from amaranth.back import rtlil
@@ -25,6 +26,10 @@ class Shape(wiring.Component):
 
     shape_name: str
     clocked: bool = True
+
+    if TYPE_CHECKING:  # the ports come from the signature, at run time
+
+        def __getattr__(self, name: str) -> Any: ...
 
 
 class Library:
@@ -71,7 +76,9 @@ def to_verilog(top: Shape, name: str, header: str, streams: Mapping[str, str]) -
     while missing := {module: s for module, s in library.shapes.items() if module not in texts}:
         for module, shape in missing.items():
             ports = {
-                "_".join([streams.get(str(path[0]), str(path[0])) if shape is top else str(path[0]), *map(str, path[1:])]): (
+                "_".join(
+                    [streams.get(str(path[0]), str(path[0])) if shape is top else str(path[0]), *map(str, path[1:])]
+                ): (
                     value,
                     PortDirection.Input if member.flow == In else PortDirection.Output,
                 )

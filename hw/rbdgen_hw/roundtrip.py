@@ -8,6 +8,8 @@ waits: a valid bit per interval moves along, strobes the FIFOs, and collects wha
 
 from __future__ import annotations
 
+import itertools
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib.wiring import In, Out
 
@@ -53,10 +55,10 @@ class RoundTrip(Shape):
                 m.d.sync += started.eq(self.start)
             m.d.comb += valid[0].eq(Mux(phase == 0, self.start, started))
             with m.If(wrap):
-                m.d.sync += [v.eq(before) for before, v in zip(valid, valid[1:], strict=False)]
+                m.d.sync += [v.eq(before) for before, v in itertools.pairwise(valid)]
         else:
             m.d.comb += valid[0].eq(self.start)
-            m.d.sync += [v.eq(before) for before, v in zip(valid, valid[1:], strict=False)]
+            m.d.sync += [v.eq(before) for before, v in itertools.pairwise(valid)]
         m.d.comb += self.busy.eq(Cat(valid[1:]).any() | (valid[0] & (phase != 0)))
 
         def strobe(cycle: int) -> Value:
@@ -68,7 +70,7 @@ class RoundTrip(Shape):
             units[unit_plan.name] = unit = Unit(plan, unit_plan)
             place(m, platform, unit_plan.name, unit)
             if ii > 1:
-                m.d.comb += unit.phase.eq(phase)  # type: ignore[attr-defined]
+                m.d.comb += unit.phase.eq(phase)
 
         def offered(source: str, node: int, cycle: int) -> Value:
             if source == INPUT_OWNER:
@@ -81,20 +83,22 @@ class RoundTrip(Shape):
             queue = BypassFifo(sum(formats[v].width for v in fifo.values), fifo.depth)
             place(m, platform, f"bypass_{fifo.source}_{fifo.sink}", queue)
             m.d.comb += [
-                queue.w_data.eq(Cat(offered(fifo.source, v, fifo.write) for v in fifo.values)),  # type: ignore[attr-defined]
-                queue.w_en.eq(strobe(fifo.write)),  # type: ignore[attr-defined]
-                queue.r_en.eq(strobe(fifo.read)),  # type: ignore[attr-defined]
+                queue.w_data.eq(Cat(offered(fifo.source, v, fifo.write) for v in fifo.values)),
+                queue.w_en.eq(strobe(fifo.write)),
+                queue.r_en.eq(strobe(fifo.read)),
             ]
-            faults.append(queue.fault)  # type: ignore[attr-defined]
+            faults.append(queue.fault)
             position = 0
             for v in fifo.values:
-                through[fifo.sink, v] = queue.r_data[position : position + formats[v].width]  # type: ignore[attr-defined]
+                through[fifo.sink, v] = queue.r_data[position : position + formats[v].width]
                 position += formats[v].width
         for unit_plan in plan.units:
             for tap in unit_plan.inputs:
                 port = getattr(units[unit_plan.name], f"i_{label(plan, tap.node)}")
                 source = through.get((unit_plan.name, tap.node))
-                m.d.comb += port.eq(offered(graph.nodes[tap.node].owner, tap.node, tap.cycle) if source is None else source)
+                m.d.comb += port.eq(
+                    offered(graph.nodes[tap.node].owner, tap.node, tap.cycle) if source is None else source
+                )
         for name, i in graph.outputs.items():
             if graph.nodes[i].op == "const":
                 m.d.comb += getattr(self, name).eq(int(formats[i].quantise(graph.nodes[i].attr)))

@@ -162,13 +162,13 @@ class _UnitBuilder:
         """An operator of its own for node ``i``."""
         place(self.m, self.platform, f"op_{label(self.plan, i)}", shape)
         self.m.d.comb += [getattr(shape, port).eq(arg) for port, arg in zip("ab", args, strict=False)]
-        self.m.d.comb += self.wires[i].eq(shape.y)  # type: ignore[attr-defined]
+        self.m.d.comb += self.wires[i].eq(shape.y)
         self.overflow(self.schedule.slots[i].finish, shape)
 
     def overflow(self, cycle: int, shape: Shape) -> None:
         """Count an operator's overflow in ``cycle``."""
         if hasattr(shape, "overflow"):
-            self.overflows[cycle].append(shape.overflow & self.at(cycle))  # type: ignore[attr-defined]
+            self.overflows[cycle].append(shape.overflow & self.at(cycle))
 
     def residual(self, i: int, angle: Value, fmt: Format) -> None:
         """The angle's bits below the table's, around the interval's middle: only the top one is inverted."""
@@ -194,7 +194,7 @@ class _UnitBuilder:
         product = Product(widths[0], widths[1], self.schedule.device.multiply_cycles)
         name = label(self.plan, nodes[0]) if len(nodes) == 1 else f"shared{number}"
         place(self.m, self.platform, f"multiplier_{name}", product)
-        for side, port in ((0, product.a), (1, product.b)):  # type: ignore[attr-defined]
+        for side, port in ((0, product.a), (1, product.b)):
             values = [self.read(p[side], self.schedule.slots[i].start) for i, p in zip(nodes, args, strict=True)]
             self.m.d.comb += port.eq(self.select(nodes, values, signed(widths[side]), f"{name}_{'ab'[side]}"))
         rounds: dict[tuple[int, int], Round] = {}
@@ -211,8 +211,8 @@ class _UnitBuilder:
                 shared = Rounding(rounding.drop, Format(rounding.result.width, 0), saturates)
                 rounds[key] = Round(sum(widths), shared)
                 place(self.m, self.platform, f"round_{name}_{len(rounds) - 1}", rounds[key])
-                self.m.d.comb += rounds[key].x.eq(product.p)  # type: ignore[attr-defined]
-            self.m.d.comb += self.wires[i].eq(rounds[key].y)  # type: ignore[attr-defined]
+                self.m.d.comb += rounds[key].x.eq(product.p)
+            self.m.d.comb += self.wires[i].eq(rounds[key].y)
             if rounding.saturates:
                 self.overflow(self.schedule.slots[i].finish, rounds[key])
 
@@ -229,7 +229,7 @@ class _UnitBuilder:
             self.m.d.comb += value.eq(self.read(angle, self.schedule.slots[i].start) >> step)
             places.append(value)
         selected = self.select(list(first.values()), places, bits + 2, f"table{number}_place")
-        self.m.d.comb += table.place.eq(selected)  # type: ignore[attr-defined]
+        self.m.d.comb += table.place.eq(selected)
         for i in nodes:
             port = "sine" if self.graph.nodes[i].op == "table_sin" else "cosine"
             self.m.d.comb += self.wires[i].eq(getattr(table, port))
@@ -246,4 +246,3 @@ class _UnitBuilder:
             ports[report].append(happened)
         for cycle, values in ports.items():
             self.m.d.comb += getattr(self.unit, f"overflow{cycle}").eq(Cat(*values).any())
-

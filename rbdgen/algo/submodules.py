@@ -12,6 +12,6 @@ Enter = Callable[[str, int | None], AbstractContextManager[None]]
 """``enter("Rf", i)`` is entered around the text of submodule Rf_i (None: a submodule of the whole robot)."""
 
 
-def anywhere(kind: str, body: int | None) -> AbstractContextManager[None]:  # noqa: ARG001 - an Enter
+def anywhere(kind: str, body: int | None) -> AbstractContextManager[None]:
     """For evaluation in numbers, where submodules do not matter."""
     return nullcontext()

@@ -69,7 +69,9 @@ def _extension(module: str, extra: str) -> Any:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        raise ToolError(f"Python package {error.name!r} is missing; install it with: pip install 'rbdgen[{extra}]'") from None
+        raise ToolError(
+            f"Python package {error.name!r} is missing; install it with: pip install 'rbdgen[{extra}]'"
+        ) from None
 
 
 def _print(args: argparse.Namespace, content: dict[str, Any], text: str) -> None:

@@ -38,12 +38,18 @@ def _codes(text: str) -> tuple[str, ...]:
 
 def _design_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("robot", metavar="ROBOT", nargs="?", help=ROBOT_HELP)
-    parser.add_argument("--base", choices=["fixed", "floating", "planar"], default="fixed", help="how the root is carried")
-    parser.add_argument("--functions", type=_codes, metavar="F,F", help=f"what it computes: {', '.join(FUNCTIONS)} (id)")
+    parser.add_argument(
+        "--base", choices=["fixed", "floating", "planar"], default="fixed", help="how the root is carried"
+    )
+    parser.add_argument(
+        "--functions", type=_codes, metavar="F,F", help=f"what it computes: {', '.join(FUNCTIONS)} (id)"
+    )
     parser.add_argument("--ii", type=_integer, metavar="N", help="initiation interval: cycles between tasks (1)")
     parser.add_argument("--word", type=_integer, metavar="W", help="word length in bits, 8 to 32 (18)")
     parser.add_argument("--device", metavar="D", help=f"timing model: {', '.join(DEVICES)} ({DEFAULT_DEVICE})")
-    parser.add_argument("--config", type=Path, metavar="FILE", help="options and joint ranges, as in generate's config.toml")
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="options and joint ranges, as in generate's config.toml"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
 
 

@@ -25,14 +25,12 @@ def _argument(name: str, value: np.ndarray, size: tuple[int, ...], batch: tuple[
     return array
 
 
-def rnea(
-    robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, f_ext: np.ndarray | None = None
-) -> np.ndarray:
+def rnea(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, f_ext: np.ndarray | None = None) -> np.ndarray:
     """Inverse dynamics τ = ID(q, v, a, f_ext), gravity included.
 
-    ``q`` (..., nq), ``v`` and ``a`` (..., nv), ``f_ext`` (..., bodies, 6): external forces on the bodies in joint order,
-    each [force, moment] about and in the body's joint frame, as Pinocchio's. Any equal leading shape. Returns (..., nv).
-    ConfigError for a wrong shape, a value that is not finite, or a (cos, sin) that is not of unit length.
+    ``q`` (..., nq), ``v`` and ``a`` (..., nv), ``f_ext`` (..., bodies, 6): external forces on the bodies in joint
+    order, each [force, moment] about and in the body's joint frame, as Pinocchio's. Any equal leading shape. Returns
+    (..., nv). ConfigError for a wrong shape, a value that is not finite, or a (cos, sin) that is not of unit length.
     Source: Featherstone 2008, chapter 5, in the form of :mod:`rbdgen.algo.rnea`.
     """
     q = _argument("q", q, (robot.nq,), None)

@@ -98,13 +98,16 @@ class TaskFormat:
             values.append(np.where(low > fmt.maximum, low - (1 << fmt.width), low))
         tag = (header >> FUNCTION_BITS) & ((1 << TAG_BITS) - 1)
         return Results(
-            header & ((1 << FUNCTION_BITS) - 1), tag, header >> (FUNCTION_BITS + TAG_BITS) & ((1 << FLAG_BITS) - 1), values
+            header & ((1 << FUNCTION_BITS) - 1),
+            tag,
+            header >> (FUNCTION_BITS + TAG_BITS) & ((1 << FLAG_BITS) - 1),
+            values,
         )
 
 
 @dataclass(frozen=True)
 class Results:
-    """Unpacked results: ``function``, ``tag`` and ``flags`` (n,), and raw ``values``, one (n,) array per result word."""
+    """Unpacked results: ``function``, ``tag``, ``flags`` (n,), and raw ``values``, one (n,) array per result word."""
 
     function: np.ndarray
     tag: np.ndarray
@@ -125,7 +128,11 @@ def task_format(
     word_bits = max([HEADER_BITS, *(f.width for f in [*operands, *results])])
     codes = tuple((int(f.quantise(lo)), int(f.quantise(hi))) for f, (lo, hi) in zip(operands, declared, strict=True))
     return TaskFormat(
-        tuple(operands), codes, tuple(results), packing(len(operands), word_bits, ii), packing(len(results), word_bits, ii)
+        tuple(operands),
+        codes,
+        tuple(results),
+        packing(len(operands), word_bits, ii),
+        packing(len(results), word_bits, ii),
     )
 
 
@@ -145,8 +152,6 @@ def _pack(words: Sequence[np.ndarray], layout: Packing) -> list[int]:
 
 def _unpack(beats: Sequence[int], layout: Packing) -> list[np.ndarray]:
     mask = (1 << layout.word_bits) - 1
-    words = [
-        [beat >> (k * layout.word_bits) & mask for k in range(layout.words_per_beat)] for beat in beats
-    ]
+    words = [[beat >> (k * layout.word_bits) & mask for k in range(layout.words_per_beat)] for beat in beats]
     flat = np.array(words, np.int64).reshape(-1, layout.beats * layout.words_per_beat)
     return [flat[:, k] for k in range(layout.words)]

@@ -145,8 +145,8 @@ class FixedGraph:
 def verify_fixed(fixed: FixedGraph) -> None:
     """Check formats and constants; raises ValueError naming the node.
 
-    Every node has a format, no operation gains bits below its exact result, exact results fit 63 bits, shifts keep their
-    argument's bits, residuals and tables have the bits that they need.
+    Every node has a format, no operation gains bits below its exact result, exact results fit 63 bits, shifts keep
+    their argument's bits, residuals and tables have the bits that they need.
     """
     graph = fixed.graph
     if len(fixed.formats) != len(graph.nodes):

@@ -2,9 +2,11 @@
 
 Three exact changes, none of which the joint-space dynamics can see:
 
-- **Frames**: a body's frame may turn so that a skew joint axis becomes z, and may slide along a revolute axis (anywhere,
+- **Frames**: a body's frame may turn so that a skew joint axis becomes z, and may slide along a revolute axis
+  (anywhere,
   for a prismatic joint) so that offsets between joints become zero.
-- **Regrouping** (Gautier & Khalil 1990; Khalil & Dombre, *Modeling, Identification and Control of Robots*, chapter 9): a
+- **Regrouping** (Gautier & Khalil 1990; Khalil & Dombre, *Modeling, Identification and Control of Robots*, chapter
+  9): a
   mass distribution that the joint's motion leaves in place can belong to the parent just as well. For a revolute
   joint this is any distribution on the axis (mass, first moment along it, and second moment along it: three parameters
   become zero), for a prismatic joint the second moment (six).
@@ -25,7 +27,8 @@ from rbdgen.model.robot import Body, Inertia, Placement, Robot
 from rbdgen.spatial import IDENTITY3, constant_matrix, constant_vector
 
 ZERO_TOLERANCE = 1e-6
-"""When choosing frames, a length or moment below this (metres and kilograms) counts as zero: URDFs have rounding noise."""
+"""When choosing frames, a length or moment below this (metres and kilograms) counts as zero: URDFs have rounding
+noise."""
 SNAP_TOLERANCE = 1e-13
 """What is left of an entry that was cancelled exactly, relative to the largest; such entries become zero."""
 
@@ -59,7 +62,8 @@ def reframed(robot: Robot, frames: tuple[Placement, ...]) -> Robot:
         outer = Placement() if body.parent < 0 else _inverse(frames[body.parent])
         placed = outer @ body.placement @ frame
         placed = Placement(
-            constant_matrix(_snapped(np.array(placed.rotation))), constant_vector(_snapped(np.array(placed.translation)))
+            constant_matrix(_snapped(np.array(placed.rotation))),
+            constant_vector(_snapped(np.array(placed.translation))),
         )
         axis = np.array(frame.rotation).T @ _axis(body)
         joint = replace(body.joint, axis=constant_vector(_snapped(axis)))  # type: ignore[call-arg]

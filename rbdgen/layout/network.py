@@ -7,6 +7,7 @@ cosines of all joints.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +28,8 @@ FUNCTIONS = {"id": 0}
 
 @dataclass(frozen=True)
 class Operand:
-    """One operand word: ``name`` (a legal identifier), which vector (``q``, ``v``, ``a``) and index, and its declared range."""
+    """One operand word: ``name`` (a legal identifier), which vector (``q``, ``v``, ``a``) and index, and its declared
+    range."""
 
     name: str
     vector: str
@@ -47,7 +49,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Submodule:
-    """A submodule: its ``name`` (the owner in the graph), ``kind`` (Rf, Rb, Sc) and ``body`` (None: the whole robot)."""
+    """A submodule: ``name`` (the owner in the graph), ``kind`` (Rf, Rb, Sc) and ``body`` (None: the whole robot)."""
 
     name: str
     kind: str
@@ -123,7 +125,7 @@ def build_network(robot: Robot, functions: Sequence[str] = ("id",), ranges: Inpu
     words = {v: tuple(Expr(builder, builder.input(o.name)) for o in operands if o.vector == v) for v in "qva"}
     submodules: dict[str, Submodule] = {}
 
-    def enter(kind: str, body: int | None):  # noqa: ANN202 - builder's context manager
+    def enter(kind: str, body: int | None) -> AbstractContextManager[None]:
         name = kind if body is None else f"{kind}_{links[robot.bodies[body].name]}"
         submodules.setdefault(name, Submodule(name, kind, body))
         return builder.submodule(name)

@@ -30,7 +30,8 @@ def builtin_path(name: str) -> Path:
 
 
 def load_robot(name_or_path: str | Path, base: str = "fixed") -> Robot:
-    """A built-in robot by its name, or the robot of a URDF file. UrdfError naming what comes nearest if there is neither."""
+    """A built-in robot by its name, or the robot of a URDF file. UrdfError naming what comes nearest if there is
+    neither."""
     name = str(name_or_path)
     if name in _SUMMARIES:
         return load_urdf(builtin_path(name), base)

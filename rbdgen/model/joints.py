@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rbdgen.spatial import ZERO3, IDENTITY3, Matrix, Vector, add, cos, mul, sin, vscale
+from rbdgen.spatial import IDENTITY3, ZERO3, Matrix, Vector, add, cos, mul, sin, vscale
 
 Axis = tuple[float, float, float]
 
@@ -49,9 +49,9 @@ class Joint(ABC):
     def linear_subspace(self) -> tuple[Axis, ...]:
         """Linear parts of the motion subspace's columns, child frame."""
 
-    @abstractmethod
     def random(self, rng: np.random.Generator, count: int, lower: float, upper: float) -> np.ndarray:
         """``count`` random configurations, shape (count, nq), inside [lower, upper] where the type has limits."""
+        return rng.uniform(lower, upper, (count, self.nq))
 
 
 def _rotation_about(axis: Axis, c: object, s: object) -> Matrix:
@@ -75,48 +75,41 @@ def _levi_civita(i: int, j: int) -> float:
 
 
 @dataclass(frozen=True)
-class Revolute(Joint):
-    """Rotation about a unit ``axis`` by q radians."""
+class _Turning(Joint):
+    """Rotation about a unit ``axis``."""
 
     axis: Axis
-    nq = 1
     nv = 1
+
+    @property
+    def angular_subspace(self) -> tuple[Axis, ...]:
+        return (self.axis,)
+
+    @property
+    def linear_subspace(self) -> tuple[Axis, ...]:
+        return (ZERO3,)
+
+
+@dataclass(frozen=True)
+class Revolute(_Turning):
+    """Rotation about a unit ``axis`` by q radians."""
+
+    nq = 1
 
     def placement(self, q: Vector) -> JointPlacement:
         return JointPlacement(_rotation_about(self.axis, cos(q[0]), sin(q[0])), ZERO3)
 
-    @property
-    def angular_subspace(self) -> tuple[Axis, ...]:
-        return (self.axis,)
-
-    @property
-    def linear_subspace(self) -> tuple[Axis, ...]:
-        return (ZERO3,)
-
-    def random(self, rng, count, lower, upper):  # noqa: ANN001, ANN201 - see base class
-        return rng.uniform(lower, upper, (count, 1))
-
 
 @dataclass(frozen=True)
-class Continuous(Joint):
+class Continuous(_Turning):
     """Unlimited rotation about a unit ``axis``; q is (cos θ, sin θ), as in Pinocchio."""
 
-    axis: Axis
     nq = 2
-    nv = 1
 
     def placement(self, q: Vector) -> JointPlacement:
         return JointPlacement(_rotation_about(self.axis, q[0], q[1]), ZERO3)
 
-    @property
-    def angular_subspace(self) -> tuple[Axis, ...]:
-        return (self.axis,)
-
-    @property
-    def linear_subspace(self) -> tuple[Axis, ...]:
-        return (ZERO3,)
-
-    def random(self, rng, count, lower, upper):  # noqa: ANN001, ANN201 - see base class
+    def random(self, rng: np.random.Generator, count: int, lower: float, upper: float) -> np.ndarray:
         angle = rng.uniform(-math.pi, math.pi, count)
         return np.stack([np.cos(angle), np.sin(angle)], axis=-1)
 
@@ -139,9 +132,6 @@ class Prismatic(Joint):
     @property
     def linear_subspace(self) -> tuple[Axis, ...]:
         return (self.axis,)
-
-    def random(self, rng, count, lower, upper):  # noqa: ANN001, ANN201 - see base class
-        return rng.uniform(lower, upper, (count, 1))
 
 
 JOINT_TYPES: dict[str, type[Joint]] = {"revolute": Revolute, "continuous": Continuous, "prismatic": Prismatic}

@@ -77,7 +77,8 @@ def range_notes(robot: Robot) -> tuple[str, ...]:
         if notes:
             groups.setdefault(notes, []).append(body.joint_name)
     return tuple(
-        f"limits missing or absurd at {', '.join(joints)}; assumed {', '.join(notes)} (set them under [joints] in a config)"
+        f"limits missing or absurd at {', '.join(joints)}; assumed {', '.join(notes)} "
+        "(set them under [joints] in a config)"
         for notes, joints in groups.items()
     )
 
@@ -102,9 +103,8 @@ def declared_ranges(robot: Robot, overrides: Mapping[str, Mapping[str, float]] |
             q_upper += [1.0, 1.0]
         else:
             if limits["lower"] >= limits["upper"]:
-                raise ConfigError(
-                    f"joints.{body.joint_name}: lower must be below upper, not {limits['lower']:g} and {limits['upper']:g}"
-                )
+                given = f"{limits['lower']:g} and {limits['upper']:g}"
+                raise ConfigError(f"joints.{body.joint_name}: lower must be below upper, not {given}")
             q_lower.append(limits["lower"])
             q_upper.append(limits["upper"])
         v_max.append(limits["velocity"])
@@ -130,7 +130,9 @@ def _checked(body: Body, overrides: Mapping[str, float]) -> dict[str, float]:
     return result
 
 
-def random_states(robot: Robot, ranges: InputRanges, count: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def random_states(
+    robot: Robot, ranges: InputRanges, count: int, seed: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """``count`` states uniform in ``ranges``: q (count, nq), v and a (count, nv). ConfigError for a negative seed."""
     rng = _generator(seed)
     q = _configurations(robot, ranges, count, rng)
@@ -138,7 +140,9 @@ def random_states(robot: Robot, ranges: InputRanges, count: int, seed: int) -> t
     return q, v, a
 
 
-def extreme_states(robot: Robot, ranges: InputRanges, count: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def extreme_states(
+    robot: Robot, ranges: InputRanges, count: int, seed: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """``count`` states that strain the ranges, shaped as :func:`random_states`.
 
     Each velocity and acceleration is at rest, at a limit, or nearer a limit than chance would have it; half of the

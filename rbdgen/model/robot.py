@@ -5,6 +5,7 @@ Plain frozen data, no parsing (see :mod:`rbdgen.model.urdf`) and no dynamics (se
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -174,4 +175,4 @@ class Robot:
 
 def _slices(sizes: list[int]) -> tuple[slice, ...]:
     ends = np.cumsum([0, *sizes])
-    return tuple(slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True))
+    return tuple(slice(int(a), int(b)) for a, b in itertools.pairwise(ends))

@@ -27,7 +27,10 @@ from rbdgen.model.joints import JOINT_TYPES, Joint
 from rbdgen.model.robot import Body, Frame, Inertia, Limits, Placement, Robot
 from rbdgen.spatial import constant_matrix, constant_vector
 
-REFUSED_TYPES = {"floating": "give the robot a floating base when that is supported", "planar": "split it into two prismatic and one revolute joint"}
+REFUSED_TYPES = {
+    "floating": "give the robot a floating base when that is supported",
+    "planar": "split it into two prismatic and one revolute joint",
+}
 """Joint types of the format that rbdgen does not do, and what to do instead."""
 
 
@@ -69,7 +72,9 @@ def parse_urdf(text: str | bytes, source: str, name: str = "robot", base: str = 
     except ParseError as error:
         raise UrdfError(f"{source}: not well-formed XML: {error}; mend the file at that place") from None
     except DefusedXmlException:
-        raise UrdfError(f"{source}: has a document type or entities, which are not read; expand and remove them") from None
+        raise UrdfError(
+            f"{source}: has a document type or entities, which are not read; expand and remove them"
+        ) from None
     except ValueError as error:
         raise UrdfError(f"{source}: not readable XML: {error}; save the file as UTF-8") from None
     if root.tag != "robot":
@@ -83,7 +88,7 @@ class _Reader:
     def __init__(self, source: str, root: Element) -> None:
         self.source = source
         self.damped: list[str] = []
-        self.links = {name: element for name, element in self._named(root, "link")}
+        self.links = dict(self._named(root, "link"))
         self.joints = [self._joint(name, element) for name, element in self._named(root, "joint")]
 
     def _fail(self, where: str, what: str) -> UrdfError:
@@ -149,7 +154,9 @@ class _Reader:
         if kind not in known:
             raise self._fail(where, f"type must be one of {', '.join(known)}, not {kind!r}")
         if element.find("mimic") is not None:
-            raise UnsupportedError(f"{self.source}: {where}: mimic joints are not supported; remove <mimic> or make it fixed")
+            raise UnsupportedError(
+                f"{self.source}: {where}: mimic joints are not supported; remove <mimic> or make it fixed"
+            )
         axis_element = element.find("axis")
         axis = [1.0, 0.0, 0.0]
         if axis_element is not None and kind != "fixed":
@@ -176,7 +183,11 @@ class _Reader:
     def _limits(self, where: str, element: Element | None, kind: str) -> Limits:
         if element is None or kind == "fixed":
             return Limits()
-        values = {key: self._number(where, element, key) for key in ("lower", "upper", "velocity", "effort") if key in element.attrib}
+        values = {
+            key: self._number(where, element, key)
+            for key in ("lower", "upper", "velocity", "effort")
+            if key in element.attrib
+        }
         limits = Limits(**values)
         if kind == "continuous":
             return Limits(velocity=limits.velocity, effort=limits.effort)
@@ -197,7 +208,14 @@ class _Reader:
             raise self._fail(where, f"mass must not be negative, is {mass:g}")
         about_com = np.zeros((3, 3))
         if moments is not None:
-            for key, (i, j) in {"ixx": (0, 0), "iyy": (1, 1), "izz": (2, 2), "ixy": (0, 1), "ixz": (0, 2), "iyz": (1, 2)}.items():
+            for key, (i, j) in {
+                "ixx": (0, 0),
+                "iyy": (1, 1),
+                "izz": (2, 2),
+                "ixy": (0, 1),
+                "ixz": (0, 2),
+                "iyz": (1, 2),
+            }.items():
                 about_com[i, j] = about_com[j, i] = self._numbers(where, moments, key, 1, "0")[0]
         origin = self._placement(where, element.find("origin"))
         turn = np.array(origin.rotation)
@@ -222,7 +240,9 @@ class _Reader:
         roots = [link for link in self.links if link not in carriers]
         if len(roots) > 1:
             names = ", ".join(map(repr, roots))
-            raise UrdfError(f"{self.source}: has {len(roots)} roots: {names}; connect them with joints or remove all but one")
+            raise UrdfError(
+                f"{self.source}: has {len(roots)} roots: {names}; connect them with joints or remove all but one"
+            )
         children: dict[str, list[_Joint]] = defaultdict(list)
         for joint in sorted(self.joints, key=lambda j: j.name):
             children[joint.parent].append(joint)

@@ -50,7 +50,8 @@ def integer_bits(magnitude: float) -> int:
 
 
 def quantise_constant(value: float, tolerance: float, bits: int) -> Constant:
-    """The constant with the fewest mantissa bits, at most ``bits``, that is within ``tolerance`` of ``value`` if one is."""
+    """The constant with the fewest mantissa bits, at most ``bits``, that is within ``tolerance`` of ``value`` if one
+    is."""
     best: Constant | None = None
     for length in range(1, bits + 1):
         exponent = length - math.frexp(value)[1]
@@ -89,9 +90,8 @@ def choose_formats(graph: Graph, magnitudes: np.ndarray, word: int) -> FormatCho
         elif node.op == "shift":
             frac, head = arg[0] - node.attr, heads[node.args[0]] + node.attr
         elif node.op == "scale":
-            if any(graph.nodes[u].op == "residual" for u in graph.users[i]):
-                frac = word
-            elif graph.nodes[node.args[0]].op == "residual":
+            angle = any(graph.nodes[u].op == "residual" for u in graph.users[i])
+            if angle or graph.nodes[node.args[0]].op == "residual":
                 frac = word
             source = float(magnitudes[node.args[0]]) * MARGIN
             tolerance = math.ldexp(0.25, -frac) / source if source > 0 else math.inf

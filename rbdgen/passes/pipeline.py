@@ -15,9 +15,7 @@ from rbdgen.passes.ranges import magnitudes
 from rbdgen.passes.trigonometry import expand_trigonometry, sine_method
 
 
-def lower(
-    graph: Graph, samples: Mapping[str, np.ndarray], declared: Mapping[str, float], word: int
-) -> FixedGraph:
+def lower(graph: Graph, samples: Mapping[str, np.ndarray], declared: Mapping[str, float], word: int) -> FixedGraph:
     """All passes: ``samples`` are operand values by name, ``declared`` the operands' largest magnitudes.
 
     The graph is verified after every pass. ConfigError for an unsupported word length.

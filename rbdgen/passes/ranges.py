@@ -9,7 +9,6 @@ import numpy as np
 from rbdgen.ir.graph import Graph
 from rbdgen.ir.interpret import evaluate
 
-
 CHUNK = 2048
 """States evaluated at once: few enough that all nodes' values stay in the processor's cache."""
 

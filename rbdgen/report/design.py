@@ -84,7 +84,12 @@ def design_report(design: Design) -> dict[str, Any]:
         "multiplier_blocks": multiplier_blocks(design),
         "multiplications": {"variable": graph.count("mul"), "constant": graph.count("scale")},
         "additions": sum(graph.count(op) for op in ("add", "sub", "neg")),
-        "sine": {"order": method.order, "address_bits": method.address_bits, "truncation": method.truncation},
+        "sine": {
+            "tables": sum(plan.schedule.tables.values()),
+            "order": method.order,
+            "address_bits": method.address_bits,
+            "truncation": method.truncation,
+        },
         "register_bits": plan.register_bits,
         "fifo_bits": plan.fifo_bits,
         "functions": {code: dict(per_function) for code in design.network.functions},

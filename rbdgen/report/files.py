@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 import tomllib
@@ -27,7 +26,11 @@ def config_text(design: Design, robot: str) -> str:
     options, ranges = design.options, design.ranges
     joints: dict[str, dict[str, float]] = {}
     for body, q, v in zip(design.robot.bodies, design.robot.q_slices, design.robot.v_slices, strict=True):
-        limits = {"velocity": ranges.v_max[v.start], "acceleration": ranges.a_max[v.start], "effort": ranges.tau_max[v.start]}
+        limits = {
+            "velocity": ranges.v_max[v.start],
+            "acceleration": ranges.a_max[v.start],
+            "effort": ranges.tau_max[v.start],
+        }
         if body.joint.nq == 1:
             limits = {"lower": ranges.q_lower[q.start], "upper": ranges.q_upper[q.start]} | limits
         joints[body.joint_name] = limits
@@ -65,8 +68,8 @@ def with_overrides(options: dict[str, Any], **given: Any) -> Options:
 def write_design(design: Design, verilog: str, directory: Path, robot: str, version: str) -> list[Path]:
     """Write Verilog, ``manifest.json``, ``report.json``, ``config.toml`` and ``graph.txt`` into ``directory``.
 
-    Everything is written beside its place first and moved there when it is complete. ConfigError if the directory cannot
-    be written.
+    Everything is written beside its place first and moved there when it is complete. ConfigError if the directory
+    cannot be written.
     """
     digest = hashlib.sha256(verilog.encode()).hexdigest()
     files = {
@@ -88,9 +91,11 @@ def write_files(files: Mapping[str, str], directory: Path) -> list[Path]:
             for name, text in files.items():
                 (staging / name).write_text(text)
             for name in files:
-                os.replace(staging / name, directory / name)
+                (staging / name).replace(directory / name)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
     except OSError as error:
-        raise ConfigError(f"{directory}: cannot be written: {error.strerror}; choose another directory with -o") from None
+        raise ConfigError(
+            f"{directory}: cannot be written: {error.strerror}; choose another directory with -o"
+        ) from None
     return [directory / name for name in files]

@@ -12,7 +12,9 @@ def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     widths = [max(len(row[k]) for row in cells) for k in range(len(head))]
     numeric = [bool(rows) and all(isinstance(row[k], (int, float)) for row in rows) for k in range(len(head))]
     lines = [
-        "  ".join(c.rjust(w) if right else c.ljust(w) for c, w, right in zip(row, widths, numeric, strict=True)).rstrip()
+        "  ".join(
+            c.rjust(w) if right else c.ljust(w) for c, w, right in zip(row, widths, numeric, strict=True)
+        ).rstrip()
         for row in cells
     ]
     return "\n".join(lines)
@@ -53,9 +55,10 @@ def summary(report: dict[str, Any]) -> str:
             f"multipliers: {m['variable']} variable for {n['variable']} multiplications "
             f"({report['multiplier_blocks']} device blocks), {m['constant']} constant as shifts and adds; "
             f"{report['additions']} additions",
-            f"sine and cosine: one table of {1 << sine['address_bits']} entries, Taylor order {sine['order']}, "
-            f"method error {sine['truncation']:.1e}",
-            f"registers: {report['register_bits']} bits, bypass FIFOs: {report['fifo_bits']} bits in {len(report['fifos'])}",
+            f"sine and cosine: {sine['tables']} table(s) of {1 << sine['address_bits']} entries, "
+            f"Taylor order {sine['order']}, method error {sine['truncation']:.1e}",
+            f"registers: {report['register_bits']} bits; "
+            f"bypass FIFOs: {len(report['fifos'])} with {report['fifo_bits']} bits",
         ]
     )
 

@@ -117,7 +117,9 @@ def make_plan(schedule: Schedule) -> Plan:
                 taken[graph.nodes[tap.node].owner].add(tap)
     units = []
     for unit in draft:
-        inputs = tuple(Tap(t.node, arrivals.get((unit.name, t.node), t.cycle)) for t in unit.inputs)
+        inputs = tuple(
+            Tap(t.node, arrivals[key]) if (key := (unit.name, t.node)) in arrivals else t for t in unit.inputs
+        )
         outputs = unit.outputs if unit.name == OUTPUT_OWNER else tuple(sorted(taken[unit.name]))
         units.append(UnitPlan(unit.name, unit.nodes, inputs, outputs))
     registers = sum(_register_bits(schedule, unit) for unit in units)

@@ -11,9 +11,9 @@ from rbdgen.schedule.buffers import Plan
 def check_plan(plan: Plan) -> None:
     """Raise ValueError naming the node, unit or FIFO that breaks a rule.
 
-    Arguments are there before they are used, within a cycle as well; chained delays fit the period; no shared operator is
-    used twice in one phase; every value that a unit reads arrives before, by a link that exists; FIFOs are
-    written before they are read and are deep enough for a task every ii cycles.
+    Arguments are there before they are used, within a cycle as well; chained delays fit the period; no shared
+    operator is used twice in one phase; every value that a unit reads arrives before, by a link that exists; FIFOs
+    are written before they are read and are deep enough for a task every ii cycles.
     """
     schedule = plan.schedule
     graph, device, ii = schedule.fixed.graph, schedule.device, schedule.ii
@@ -42,18 +42,14 @@ def check_plan(plan: Plan) -> None:
             raise ValueError(f"{where}: must be ready within {device.period} ns, not at {slot.ready}")
         for a in node.args:
             made = schedule.slots[a]
-            late = made.finish > slot.start or (
-                made.finish == slot.start and not latency and made.ready > begin + 1e-9
-            )
+            late = made.finish > slot.start or (made.finish == slot.start and not latency and made.ready > begin + 1e-9)
             if late:
                 raise ValueError(f"{where}: argument %{a} must be there at its start, is ready in cycle {made.finish}")
         if node.op == "mul":
             busy[node.owner, "mul", schedule.binding[i], slot.start % ii] += 1
             if schedule.binding[i] >= schedule.multipliers[node.owner]:
                 raise ValueError(f"{where}: multiplier {schedule.binding[i]} of {node.owner} does not exist")
-            registered = all(
-                graph.nodes[a].op == "input" or schedule.slots[a].finish < slot.start for a in node.args
-            )
+            registered = all(graph.nodes[a].op == "input" or schedule.slots[a].finish < slot.start for a in node.args)
             if ii > 1 and (not registered or (not latency and begin < device.select - 1e-9)):
                 raise ValueError(f"{where}: operands of a shared multiplier must come from registers")
         if node.op in ("table_sin", "table_cos") and (node.owner, node.args[0], slot.start) not in lookups:

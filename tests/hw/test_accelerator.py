@@ -10,7 +10,6 @@ import pytest
 from rbdgen.host.tasks import Flag
 from rbdgen.model import random_states
 from rbdgen_hw.emit import accelerator, design_verilog
-from rbdgen_hw.unit import Unit
 from rbdgen_sim.cosim import make_tasks, run_tasks
 from rbdgen_sim.interface import Rtl, Stimulus, get_simulator
 from tests.conftest import design
@@ -18,7 +17,7 @@ from tests.conftest import design
 AMARANTH = get_simulator("amaranth")
 
 
-def rtl(d) -> Rtl:  # noqa: ANN001 - a Design
+def rtl(d) -> Rtl:
     """The design for Amaranth's simulator."""
     return Rtl(d.name, (), d.tasks.task.beat_bits, d.tasks.result.beat_bits, design=accelerator(d))
 
@@ -91,7 +90,7 @@ def test_units_are_named_after_bodies() -> None:
     d = design("pendulum2")
     text = design_verilog(d)
     for unit in d.plan.units:
-        assert f"module {d.name}_{Unit(d.plan, unit).shape_name}(" in text
+        assert f"module {d.name}_{unit.name}(" in text
     ports = text.split(f"module {d.name}(")[1].split(")")[0]
     assert {p.strip() for p in ports.split(",")} >= {"clk", "rst", "in_valid", "in_ready", "in_payload", "out_valid"}
 

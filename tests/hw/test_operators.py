@@ -16,11 +16,13 @@ from rbdgen_hw.library import Shape
 from rbdgen_hw.operators import Product, Round, Rounding, Scale, SineTable, Sum
 
 
-def respond(dut: Shape, ports: Sequence[str], inputs: Sequence[Sequence[int]], outputs: Sequence[str]) -> list[list[int]]:
+def respond(
+    dut: Shape, ports: Sequence[str], inputs: Sequence[Sequence[int]], outputs: Sequence[str]
+) -> list[list[int]]:
     """Outputs of a combinational component for rows of inputs."""
     rows: list[list[int]] = []
 
-    async def bench(ctx) -> None:  # noqa: ANN001 - the simulator's context
+    async def bench(ctx) -> None:
         for row in inputs:
             for port, value in zip(ports, row, strict=True):
                 ctx.set(getattr(dut, port), int(value))
@@ -137,7 +139,7 @@ def test_sine_table_over_every_place(address_bits: int, fmt: Format) -> None:
     expected = evaluate_fixed(fixed, {"t": np.array([2 * p for p in places])}).outputs
     dut, got = SineTable(address_bits, fmt), []
 
-    async def bench(ctx) -> None:  # noqa: ANN001 - the simulator's context
+    async def bench(ctx) -> None:
         for p in places:
             ctx.set(dut.place, p)
             await ctx.tick()
@@ -154,7 +156,7 @@ def test_sine_table_over_every_place(address_bits: int, fmt: Format) -> None:
 def test_registered_product_is_late_by_its_registers() -> None:
     dut, seen = Product(8, 8, 2), []
 
-    async def bench(ctx) -> None:  # noqa: ANN001 - the simulator's context
+    async def bench(ctx) -> None:
         for k in range(6):
             ctx.set(dut.a, k)
             ctx.set(dut.b, k + 1)

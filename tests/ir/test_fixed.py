@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import apytypes
@@ -18,7 +19,7 @@ def test_signed_digits_are_exact_and_sparse(value: int) -> None:
     digits = signed_digits(value)
     assert sum(sign << place for sign, place in digits) == value
     places = [place for _, place in digits]
-    assert all(b - a >= 2 for a, b in zip(places, places[1:], strict=False))
+    assert all(b - a >= 2 for a, b in itertools.pairwise(places))
 
 
 def test_quantise_rounds_half_up_and_saturates() -> None:

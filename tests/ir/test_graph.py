@@ -58,7 +58,7 @@ def test_equal_nodes_of_one_submodule_are_one() -> None:
         (lambda b, x, y: b.mul(b.shift(x, 3), y), "shift"),
     ],
 )
-def test_simplifies_while_building(make, text: str) -> None:  # noqa: ANN001 - a lambda of the table above
+def test_simplifies_while_building(make, text: str) -> None:
     builder = Builder("one")
     x, y = builder.input("x"), builder.input("y")
     node = builder.nodes[make(builder, x, y)]
@@ -118,14 +118,17 @@ def test_ports_are_what_crosses() -> None:
     [
         (lambda n: dataclasses.replace(n, op="div"), r"^node %2 \(div\): operation must be one of .*, not 'div'$"),
         (lambda n: dataclasses.replace(n, args=(0,)), r"^node %2 \(add\): must have 2 arguments, not 1$"),
-        (lambda n: dataclasses.replace(n, args=(0, 2)), r"^node %2 \(add\): arguments must be earlier nodes, not \(0, 2\)$"),
+        (
+            lambda n: dataclasses.replace(n, args=(0, 2)),
+            r"^node %2 \(add\): arguments must be earlier nodes, not \(0, 2\)$",
+        ),
         (lambda n: Node("scale", (0,), 3, "one"), r"^node %2 \(scale\): attribute must be a float, not 3$"),
         (lambda n: Node("shift", (0,), 0.5, "one"), r"^node %2 \(shift\): attribute must be an integer, not 0\.5$"),
         (lambda n: Node("input", (), "x", "input"), r"^node %2 \(input\): attribute must be a unique name, not 'x'$"),
         (lambda n: Node("const", (), 2.0, ""), r"^node %2 \(const\): must be unique, equals %1$"),
     ],
 )
-def test_verifier_names_the_broken_node(change, message: str) -> None:  # noqa: ANN001 - a lambda of the table above
+def test_verifier_names_the_broken_node(change, message: str) -> None:
     graph = small()
     nodes = list(graph.nodes)
     nodes[2] = change(nodes[2])

@@ -40,14 +40,14 @@ def test_public_robots_keep_their_torques(name: str) -> None:
     assert constants_needed(cheap) <= constants_needed(robot)
 
 
-def test_skew_axes_become_coordinate_axes(tmp_path) -> None:  # noqa: ANN001 - pytest's Path
+def test_skew_axes_become_coordinate_axes(tmp_path) -> None:
     robot = load_urdf(skew_robot(tmp_path))
     cheap = equivalent(robot).robot
     assert difference(robot, cheap) < 1e-11
     assert all(np.count_nonzero(b.joint.axis) == 1 for b in cheap.bodies)  # type: ignore[attr-defined]
 
 
-def test_frames_say_where_bodies_went(tmp_path) -> None:  # noqa: ANN001 - pytest's Path
+def test_frames_say_where_bodies_went(tmp_path) -> None:
     """A body's inertia, before regrouping, is the original one seen from its new frame: total mass and energy agree."""
     robot = load_urdf(skew_robot(tmp_path))
     result = equivalent(robot)

@@ -55,13 +55,15 @@ def test_bad_overrides_are_named(overrides: dict, message: str) -> None:
 
 
 @pytest.mark.parametrize("make", [random_states, extreme_states])
-def test_states_are_inside_their_ranges_and_repeatable(make) -> None:  # noqa: ANN001 - either function
+def test_states_are_inside_their_ranges_and_repeatable(make) -> None:
     robot = load_robot("hyq")
     ranges = declared_ranges(robot)
     q, v, a = make(robot, ranges, 200, 3)
     assert (q.shape, v.shape, a.shape) == ((200, 12), (200, 12), (200, 12))
-    assert np.all(q >= ranges.q_lower) and np.all(q <= ranges.q_upper)
-    assert np.all(np.abs(v) <= ranges.v_max) and np.all(np.abs(a) <= ranges.a_max)
+    assert np.all(q >= ranges.q_lower)
+    assert np.all(q <= ranges.q_upper)
+    assert np.all(np.abs(v) <= ranges.v_max)
+    assert np.all(np.abs(a) <= ranges.a_max)
     again = make(robot, ranges, 200, 3)
     assert all(np.array_equal(x, y) for x, y in zip((q, v, a), again, strict=True))
 
@@ -70,7 +72,8 @@ def test_extreme_states_reach_the_limits() -> None:
     robot = load_robot("pendulum2")
     ranges = declared_ranges(robot)
     q, v, _ = extreme_states(robot, ranges, 200, 0)
-    assert np.any(v == ranges.v_max) and np.any(v == 0.0)
+    assert np.any(v == ranges.v_max)
+    assert np.any(v == 0.0)
     assert np.any(q[:, 0] == ranges.q_upper[0])
 
 

@@ -15,7 +15,10 @@ from rbdgen import RbdgenError, RbdgenWarning, UnsupportedError, UrdfError, load
 from rbdgen.model import Continuous, Prismatic, Revolute, Robot, builtin_path, parse_urdf
 from tests.conftest import BUILTIN, SHARED_ROBOTS, SUPPORTED, shared_robot
 
-LINK = '<link name="{0}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+LINK = (
+    '<link name="{0}"><inertial><mass value="1"/>'
+    '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+)
 JOINT = '<joint name="{0}" type="{1}"><parent link="{2}"/><child link="{3}"/>{4}</joint>'
 
 
@@ -46,7 +49,10 @@ AXIS = '<axis xyz="{}"/>'
         ("<robot/>", r"has no links; a robot needs at least one"),
         (urdf(links="a"), r"has no moving joint; there is nothing to compute"),
         (urdf(), r"has 2 roots: 'a', 'b'; connect them with joints or remove all but one"),
-        (urdf(joint(), joint("k"), links="ab"), r"link 'b': is the child of joints 'j' and 'k'; loops are not supported, cut one"),
+        (
+            urdf(joint(), joint("k"), links="ab"),
+            r"link 'b': is the child of joints 'j' and 'k'; loops are not supported, cut one",
+        ),
         (
             urdf(joint(), joint("k", parent="b", child="a")),
             r"link 'a': is its own ancestor; loops are not supported, cut one joint",
@@ -55,13 +61,22 @@ AXIS = '<axis xyz="{}"/>'
         (urdf(joint(), joint(child="c"), links="abc"), r"joint 'j': defined twice; rename one"),
         (urdf(joint(child="bb")), r"joint 'j': child link 'bb' does not exist; did you mean 'b'\?"),
         (urdf(joint(parent="base_link")), r"joint 'j': parent link 'base_link' does not exist; define it"),
-        (urdf('<joint name="j" type="revolute"><child link="b"/></joint>'), r"joint 'j': has no parent link; add <parent link=\.\.\./>"),
-        (urdf(joint(kind="ball")), r"joint 'j': type must be one of fixed, revolute, continuous, prismatic, not 'ball'"),
+        (
+            urdf('<joint name="j" type="revolute"><child link="b"/></joint>'),
+            r"joint 'j': has no parent link; add <parent link=\.\.\./>",
+        ),
+        (
+            urdf(joint(kind="ball")),
+            r"joint 'j': type must be one of fixed, revolute, continuous, prismatic, not 'ball'",
+        ),
         (urdf(joint(inside=AXIS.format("0 0 0"))), r"joint 'j': axis must not be zero, is '0 0 0'"),
         (urdf(joint(inside=AXIS.format("0 1"))), r"joint 'j': xyz must be 3 number\(s\), not '0 1'"),
         (urdf(joint(inside=AXIS.format("0 x 1"))), r"joint 'j': xyz must be 3 number\(s\), not '0 x 1'"),
         (urdf(joint(inside='<origin xyz="0 nan 0"/>')), r"joint 'j': xyz must be finite, not '0 nan 0'"),
-        (urdf(joint(inside='<limit lower="2" upper="1"/>')), r"joint 'j': limits are reversed: lower 2 is above upper 1"),
+        (
+            urdf(joint(inside='<limit lower="2" upper="1"/>')),
+            r"joint 'j': limits are reversed: lower 2 is above upper 1",
+        ),
         (urdf(joint()).replace('value="1"', 'value="-2"'), r"link '\w': mass must not be negative, is -2"),
         (urdf(joint()).replace('value="1"', 'value="NaN"'), r"link '\w': value must be finite, not 'NaN'"),
         (urdf(joint()).replace('ixx="1"', 'ixx="inf"'), r"link '\w': ixx must be finite, not 'inf'"),
@@ -84,7 +99,10 @@ def test_what_contradicts_itself_is_one_line(text: str, message: str) -> None:
     [
         (urdf(joint(kind="floating")), r"joint 'j': type 'floating' is not supported; .+"),
         (urdf(joint(kind="planar")), r"joint 'j': type 'planar' is not supported; .+"),
-        (urdf(joint(inside='<mimic joint="k"/>')), r"joint 'j': mimic joints are not supported; remove <mimic> or make it fixed"),
+        (
+            urdf(joint(inside='<mimic joint="k"/>')),
+            r"joint 'j': mimic joints are not supported; remove <mimic> or make it fixed",
+        ),
     ],
 )
 def test_what_is_not_supported_is_refused_by_name(text: str, message: str) -> None:
@@ -113,7 +131,9 @@ def test_bytes_that_are_not_text_are_refused(tmp_path: Path) -> None:
 
 
 def test_unknown_names_bring_the_nearest() -> None:
-    with pytest.raises(UrdfError, match=r"^robot 'iiwa15': neither a file nor built in; did you mean iiwa14\? built-in robots: "):
+    with pytest.raises(
+        UrdfError, match=r"^robot 'iiwa15': neither a file nor built in; did you mean iiwa14\? built-in robots: "
+    ):
         load_robot("iiwa15")
 
 

@@ -21,7 +21,7 @@ from rbdgen.passes.trigonometry import expand_trigonometry, sine_method
 from tests.conftest import design
 
 
-def traced(make, names: str = "xy") -> Graph:  # noqa: ANN001 - a function of expressions
+def traced(make, names: str = "xy") -> Graph:
     """The graph of one result in one submodule."""
     builder = Builder("one")
     words = [Expr(builder, builder.input(n)) for n in names]
@@ -43,7 +43,7 @@ def test_factor_stays_where_its_product_is_used_elsewhere() -> None:
 
 
 def noise_sweep(graph: Graph, word: int) -> Graph:
-    declared = {name: 1.0 for name in graph.inputs}
+    declared = dict.fromkeys(graph.inputs, 1.0)
     samples = {name: np.linspace(-1, 1, 64) for name in graph.inputs}
     largest = magnitudes(graph, samples, declared)
     return prune_noise(graph, largest, choose_formats(graph, largest, word))

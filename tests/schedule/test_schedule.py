@@ -42,7 +42,7 @@ def sound() -> Schedule:
     return schedule(design("iiwa14").fixed, DEVICES["generic125"], 4)
 
 
-def broken(change) -> Schedule:  # noqa: ANN001 - a function of a schedule and its products
+def broken(change) -> Schedule:
     """A schedule with one slot or binding changed after the plan was made."""
     result = sound()
     return change(result, [i for i, n in result.fixed.graph if n.op == "mul"])
@@ -77,7 +77,7 @@ def with_slot(result: Schedule, i: int, slot: Slot) -> Schedule:
         ),
     ],
 )
-def test_checker_finds_a_broken_schedule(change, message: str) -> None:  # noqa: ANN001 - a lambda of the table above
+def test_checker_finds_a_broken_schedule(change, message: str) -> None:
     plan = dataclasses.replace(make_plan(sound()), schedule=broken(change))
     with pytest.raises(ValueError, match=message):
         check_plan(plan)
@@ -125,7 +125,8 @@ def test_unknown_device_names_the_nearest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "a", "b", "blocks"), [((18, 18), 18, 18, 1), ((18, 18), 27, 18, 2), ((18, 18), 32, 32, 4), ((27, 18), 18, 27, 1)]
+    ("shape", "a", "b", "blocks"),
+    [((18, 18), 18, 18, 1), ((18, 18), 27, 18, 2), ((18, 18), 32, 32, 4), ((27, 18), 18, 27, 1)],
 )
 def test_multiplier_blocks(shape: tuple[int, int], a: int, b: int, blocks: int) -> None:
     device: Device = dataclasses.replace(DEVICES["ecp5"], shape=shape)
