@@ -9,7 +9,7 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 test: ## Run all tests; lint, format, types and import direction are among them
-	$(BIN)python -m pytest -n 2 --dist loadgroup
+	$(BIN)python -m pytest -n 2 --dist loadfile
 
 demo: ## Generate an accelerator for a 7-joint arm and simulate 1000 tasks
 	$(BIN)rbdgen simulate iiwa14 --functions id --ii 1 --tasks 1000

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from amaranth._toolchain.yosys import find_yosys
 from amaranth.back import rtlil
-from amaranth.hdl import ClockSignal, Instance, Module, ResetSignal
+from amaranth.hdl import ClockDomain, ClockSignal, Fragment, Instance, Module, ResetSignal
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
@@ -75,17 +75,23 @@ def to_verilog(top: Shape, name: str, header: str, streams: Mapping[str, str]) -
     texts: dict[str, str] = {}
     while missing := {module: s for module, s in library.shapes.items() if module not in texts}:
         for module, shape in missing.items():
-            ports = {
-                "_".join(
-                    [streams.get(str(path[0]), str(path[0])) if shape is top else str(path[0]), *map(str, path[1:])]
-                ): (
-                    value,
-                    PortDirection.Input if member.flow == In else PortDirection.Output,
-                )
-                for path, member, value in shape.signature.flatten(shape)
-            }
-            texts[module] = rtlil.convert(shape, name=module, platform=library, ports=ports, emit_src=False)
+            texts[module] = _rtlil(shape, module, library, streams if shape is top else {})
     script = [f"read_rtlil <<rtlil\n{text}\nrtlil" for text in texts.values()]
     script += ["proc -nomux -norom", "memory_collect", "write_verilog -norename -noattr"]
     yosys = find_yosys(lambda version: version >= (0, 40))
     return header + yosys.run(["-q", "-"], "\n".join(script), ignore_warnings=True)
+
+
+def _rtlil(shape: Shape, name: str, library: Library, streams: Mapping[str, str]) -> str:
+    """One module's RTLIL. A clocked shape has its clock and reset ports even if nothing in it is registered."""
+    ports = {}
+    for path, member, value in shape.signature.flatten(shape):
+        first, *rest = map(str, path)
+        direction = PortDirection.Input if member.flow == In else PortDirection.Output
+        ports["_".join([streams.get(first, first), *rest])] = (value, direction)
+    fragment = Fragment.get(shape, library)
+    if shape.clocked:
+        domain = ClockDomain("sync")
+        fragment.add_domains(domain)
+        ports |= {"clk": (domain.clk, PortDirection.Input), "rst": (domain.rst, PortDirection.Input)}
+    return rtlil.convert(fragment, name=name, ports=ports, emit_src=False)

@@ -35,8 +35,15 @@ def load_robot(name_or_path: str | Path, base: str = "fixed") -> Robot:
     name = str(name_or_path)
     if name in _SUMMARIES:
         return load_urdf(builtin_path(name), base)
-    if not Path(name).exists() and "/" not in name and not name.endswith((".urdf", ".xml")):
+    if "/" not in name and not name.endswith((".urdf", ".xml")) and not _exists(name):
         near = difflib.get_close_matches(name, _SUMMARIES, 1)
         hint = f"did you mean {near[0]}? " if near else ""
         raise UrdfError(f"robot {name!r}: neither a file nor built in; {hint}built-in robots: {', '.join(_SUMMARIES)}")
     return load_urdf(name_or_path, base)
+
+
+def _exists(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):  # too long for a file's name, or with a null character
+        return False

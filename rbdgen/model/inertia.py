@@ -14,8 +14,8 @@ TOLERANCE = 1e-6
 def inertia_faults(inertia: Inertia) -> tuple[str, ...]:
     """What no body can have, in words; empty for an inertia that a body can have.
 
-    Checks, about the centre of mass: a mass that is not positive with moments that are not zero, principal moments
-    that are not positive, and the triangle inequality of principal moments (Wensing, Kim & Slotine, RA-L 2018).
+    Checks moments without mass and, about the centre of mass, negative principal moments and the triangle inequality of
+    principal moments (Wensing, Kim & Slotine, RA-L 2018).
     """
     if inertia.mass <= 0.0:
         empty = np.allclose(inertia.pseudo, 0.0)

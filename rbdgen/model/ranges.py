@@ -28,7 +28,14 @@ ACCELERATION = 20.0
 EFFORT = 100.0
 """N·m or N, where the limit is missing, not positive or above 10⁵."""
 
-WIDEST_ANGLE, WIDEST_OFFSET, FASTEST, STRONGEST = 4 * math.pi, 100.0, 100.0, 1e5
+WIDEST_ANGLE = 4 * math.pi
+"""rad: limits beyond two turns are absurd; one turn is not, and files round 2π up."""
+WIDEST_OFFSET = 100.0
+"""m: limits beyond this are absurd."""
+FASTEST = 100.0
+"""rad/s or m/s: limits above this are absurd."""
+STRONGEST = 1e5
+"""N·m or N: limits above this are absurd."""
 LIMIT_KEYS = ("lower", "upper", "velocity", "acceleration", "effort")
 
 
@@ -88,7 +95,9 @@ def declared_ranges(robot: Robot, overrides: Mapping[str, Mapping[str, float]] |
 
     ConfigError naming an unknown joint or key, a value that is not finite or not positive, or reversed limits.
     """
-    overrides = overrides or {}
+    overrides = {} if overrides is None else overrides
+    if not isinstance(overrides, Mapping):
+        raise ConfigError(f"joints: must be a table of joints, not {overrides!r}")
     for joint in overrides:
         if joint not in robot.joint_names:
             near = difflib.get_close_matches(joint, robot.joint_names, 1)
@@ -122,12 +131,19 @@ def _checked(body: Body, overrides: Mapping[str, float]) -> dict[str, float]:
         allowed = LIMIT_KEYS[2:] if isinstance(body.joint, Continuous) else LIMIT_KEYS
         if key not in allowed:
             raise ConfigError(f"{where}.{key}: no such limit; limits are {', '.join(allowed)}")
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not _finite(value):
             raise ConfigError(f"{where}.{key}: must be a finite number, not {value!r}")
         if key in LIMIT_KEYS[2:] and value <= 0:
             raise ConfigError(f"{where}.{key}: must be positive, not {value!r}")
         result[key] = float(value)
     return result
+
+
+def _finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer larger than any double
+        return False
 
 
 def random_states(

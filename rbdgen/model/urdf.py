@@ -12,7 +12,7 @@ import math
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree.ElementTree import Element, ParseError
 
@@ -28,10 +28,18 @@ from rbdgen.model.robot import Body, Frame, Inertia, Limits, Placement, Robot
 from rbdgen.spatial import constant_matrix, constant_vector
 
 REFUSED_TYPES = {
-    "floating": "give the robot a floating base when that is supported",
+    "floating": "remove it with its parent link, or make it fixed",
     "planar": "split it into two prismatic and one revolute joint",
 }
 """Joint types of the format that rbdgen does not do, and what to do instead."""
+
+LARGEST = 1e30
+"""Largest length, angle, mass or moment that is read, lest products overflow. Limits may be larger."""
+
+SHORTEST_AXIS = 1e-30
+"""An axis that is shorter counts as zero: its direction would have lost its digits."""
+
+_MOMENTS = {"ixx": (0, 0), "iyy": (1, 1), "izz": (2, 2), "ixy": (0, 1), "ixz": (0, 2), "iyz": (1, 2)}
 
 
 @dataclass(frozen=True)
@@ -58,11 +66,16 @@ def load_urdf(path: str | Path, base: str = "fixed") -> Robot:
         raise UrdfError(f"{path}: no such file; give the path of a URDF") from None
     except OSError as error:
         raise UrdfError(f"{path}: cannot be read: {error.strerror}; give the path of a URDF") from None
+    except ValueError as error:
+        raise UrdfError(f"{str(path)!r}: cannot be read: {error}; give the path of a URDF") from None
     return parse_urdf(data, str(path), path.stem, base)
 
 
 def parse_urdf(text: str | bytes, source: str, name: str = "robot", base: str = "fixed") -> Robot:
-    """The robot of URDF ``text``; ``source`` is what errors call it, ``name`` the robot's if the text gives none."""
+    """The robot of URDF ``text``; ``source`` is what errors call it, ``name`` the robot's if the text gives none.
+
+    Errors and warnings are those of :func:`load_urdf`.
+    """
     if base != "fixed":
         if base in ("floating", "planar"):
             raise UnsupportedError(f"{source}: base {base!r} is not supported yet; use 'fixed'")
@@ -75,10 +88,10 @@ def parse_urdf(text: str | bytes, source: str, name: str = "robot", base: str = 
         raise UrdfError(
             f"{source}: has a document type or entities, which are not read; expand and remove them"
         ) from None
-    except ValueError as error:
+    except (ValueError, LookupError) as error:  # how the parser reports encodings that it cannot read
         raise UrdfError(f"{source}: not readable XML: {error}; save the file as UTF-8") from None
     if root.tag != "robot":
-        raise UrdfError(f"{source}: root element must be <robot>, not <{root.tag}>")
+        raise UrdfError(f"{source}: root element must be <robot>, not <{root.tag}>; give a URDF")
     return _Reader(source, root).robot(root.get("name") or name)
 
 
@@ -88,6 +101,7 @@ class _Reader:
     def __init__(self, source: str, root: Element) -> None:
         self.source = source
         self.damped: list[str] = []
+        self.pointlike: list[str] = []
         self.links = dict(self._named(root, "link"))
         self.joints = [self._joint(name, element) for name, element in self._named(root, "joint")]
 
@@ -105,22 +119,27 @@ class _Reader:
             seen.add(name)
             yield name, element
 
-    def _numbers(self, where: str, element: Element, key: str, count: int, default: str) -> list[float]:
+    def _numbers(
+        self, where: str, element: Element, key: str, count: int, default: str, largest: float = LARGEST
+    ) -> list[float]:
         text = element.get(key, default)
         try:
-            values = [float(word) for word in text.split()]
+            # Python reads 1_0 and other scripts' digits as numbers, no other reader of URDF does
+            values = [float(word) for word in text.split()] if text.isascii() and "_" not in text else []
         except ValueError:
-            raise self._fail(where, f"{key} must be {count} number(s), not {text!r}") from None
+            values = []
         if len(values) != count:
             raise self._fail(where, f"{key} must be {count} number(s), not {text!r}")
         if not all(map(math.isfinite, values)):
             raise self._fail(where, f"{key} must be finite, not {text!r}")
+        if max(map(abs, values)) > largest:
+            raise self._fail(where, f"{key} must not be beyond {largest:g}, is {text!r}")
         return values
 
-    def _number(self, where: str, element: Element, key: str) -> float:
+    def _number(self, where: str, element: Element, key: str, largest: float = LARGEST) -> float:
         if element.get(key) is None:
             raise self._fail(where, f"<{element.tag}> has no {key}; add it")
-        return self._numbers(where, element, key, 1, "")[0]
+        return self._numbers(where, element, key, 1, "", largest)[0]
 
     def _placement(self, where: str, element: Element | None) -> Placement:
         if element is None:
@@ -153,7 +172,7 @@ class _Reader:
             raise UnsupportedError(f"{self.source}: {where}: type {kind!r} is not supported; {REFUSED_TYPES[kind]}")
         if kind not in known:
             raise self._fail(where, f"type must be one of {', '.join(known)}, not {kind!r}")
-        if element.find("mimic") is not None:
+        if element.find("mimic") is not None and kind != "fixed":
             raise UnsupportedError(
                 f"{self.source}: {where}: mimic joints are not supported; remove <mimic> or make it fixed"
             )
@@ -161,7 +180,7 @@ class _Reader:
         axis = [1.0, 0.0, 0.0]
         if axis_element is not None and kind != "fixed":
             axis = self._numbers(where, axis_element, "xyz", 3, "1 0 0")
-            if not any(axis):
+            if math.hypot(*axis) < SHORTEST_AXIS:
                 raise self._fail(where, f"axis must not be zero, is {axis_element.get('xyz')!r}")
         # files give axes with few digits; a unit vector to the last bit keeps coordinate axes exact
         length = math.hypot(*axis)
@@ -183,12 +202,8 @@ class _Reader:
     def _limits(self, where: str, element: Element | None, kind: str) -> Limits:
         if element is None or kind == "fixed":
             return Limits()
-        values = {
-            key: self._number(where, element, key)
-            for key in ("lower", "upper", "velocity", "effort")
-            if key in element.attrib
-        }
-        limits = Limits(**values)
+        keys = [key for key in ("lower", "upper", "velocity", "effort") if key in element.attrib]
+        limits = Limits(**{key: self._number(where, element, key, math.inf) for key in keys})
         if kind == "continuous":
             return Limits(velocity=limits.velocity, effort=limits.effort)
         if limits.lower is not None and limits.upper is not None and limits.lower > limits.upper:
@@ -207,15 +222,12 @@ class _Reader:
         if mass < 0:
             raise self._fail(where, f"mass must not be negative, is {mass:g}")
         about_com = np.zeros((3, 3))
+        if moments is None and mass > 0:
+            self.pointlike.append(link)
         if moments is not None:
-            for key, (i, j) in {
-                "ixx": (0, 0),
-                "iyy": (1, 1),
-                "izz": (2, 2),
-                "ixy": (0, 1),
-                "ixz": (0, 2),
-                "iyz": (1, 2),
-            }.items():
+            for key, (i, j) in _MOMENTS.items():
+                if i == j and key not in moments.attrib:
+                    raise self._fail(where, f"<inertia> has no {key}; add it")
                 about_com[i, j] = about_com[j, i] = self._numbers(where, moments, key, 1, "0")[0]
         origin = self._placement(where, element.find("origin"))
         turn = np.array(origin.rotation)
@@ -253,42 +265,47 @@ class _Reader:
         base, children = self._tree()
         bodies: list[Body] = []
         frames: list[Frame] = []
-        massless: list[str] = []
         faults: list[str] = []
-
-        def walk(link: str, body: int, here: Placement) -> None:
-            """Visit ``link``, rigidly at ``here`` in ``body``."""
-            for joint in children[link]:
-                placement = here @ joint.placement
-                inertia = self._inertia(joint.child)
-                faults.extend(f"{joint.child}: {fault}" for fault in inertia_faults(inertia))
-                if joint.kind == "fixed":
-                    frames.append(Frame(joint.child, joint.name, body, placement))
-                    if body >= 0:
-                        merged = bodies[body].inertia + inertia.expressed_in(placement)
-                        bodies[body] = _with_inertia(bodies[body], merged)
-                    walk(joint.child, body, placement)
-                    continue
+        self._inertia(base)  # what it weighs has no effect, but nonsense in it is still an error
+        self.pointlike.clear()
+        # joints to visit, the next one last, each with the body and the place in it of the joint's parent link
+        ahead = [(joint, -1, Placement()) for joint in reversed(children[base])]
+        while ahead:
+            joint, body, here = ahead.pop()
+            placement = here @ joint.placement
+            inertia = self._inertia(joint.child)
+            faults.extend(f"{_plain(joint.child)}: {fault}" for fault in inertia_faults(inertia))
+            if joint.kind == "fixed":
+                frames.append(Frame(joint.child, joint.name, body, placement))
+                if body >= 0:
+                    merged = bodies[body].inertia + inertia.expressed_in(placement)
+                    bodies[body] = replace(bodies[body], inertia=merged)
+            else:
                 kind: Joint = JOINT_TYPES[joint.kind](joint.axis)  # type: ignore[call-arg]
                 bodies.append(Body(joint.child, joint.name, kind, body, placement, inertia, joint.limits))
-                walk(joint.child, len(bodies) - 1, Placement())
-
-        walk(base, -1, Placement())
+                body, placement = len(bodies) - 1, Placement()
+            ahead.extend((below, body, placement) for below in reversed(children[joint.child]))
         if not bodies:
             raise UrdfError(f"{self.source}: has no moving joint; there is nothing to compute")
-        self._inertia(base)  # what it weighs has no effect, but nonsense in it is still an error
         massless = [b.name for b in bodies if b.inertia.mass == 0.0]
         if massless:
-            self._warn(f"links without mass move: {', '.join(massless)}; give them an <inertial> if they have one")
+            self._warn(f"links without mass move: {_listed(massless)}; give them an <inertial> if they have one")
+        if self.pointlike:
+            self._warn(f"links with mass but no <inertia>: {_listed(self.pointlike)}; taken as point masses")
         if faults:
             self._warn(f"inertias that no body can have: {'; '.join(faults)}; inverse dynamics is defined all the same")
         if self.damped:
-            self._warn(f"damping and friction are ignored, at joints: {', '.join(self.damped)}")
+            self._warn(f"damping and friction are ignored, at joints: {_listed(self.damped)}")
         return Robot(name, base, tuple(bodies), tuple(frames))
 
     def _warn(self, what: str) -> None:
         warnings.warn(RbdgenWarning(f"{self.source}: {what}"), stacklevel=4)
 
 
-def _with_inertia(body: Body, inertia: Inertia) -> Body:
-    return Body(body.name, body.joint_name, body.joint, body.parent, body.placement, inertia, body.limits)
+def _plain(name: str) -> str:
+    """A name as it stands in a line; XML allows line breaks in names."""
+    return name if name.isprintable() else repr(name)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(_plain, names))

@@ -44,6 +44,8 @@ def test_overrides_win() -> None:
         ({"joint3": {}}, r"^joints\.joint3: 'pendulum2' has no such joint; did you mean 'joint\d'\?$"),
         ({"joint1": {"speed": 1.0}}, r"^joints\.joint1\.speed: no such limit; limits are lower, .*$"),
         ({"joint1": {"velocity": math.nan}}, r"^joints\.joint1\.velocity: must be a finite number, not nan$"),
+        ({"joint1": {"velocity": 10**400}}, r"^joints\.joint1\.velocity: must be a finite number, not 10+$"),
+        (["joint1"], r"^joints: must be a table of joints, not \['joint1'\]$"),
         ({"joint1": {"velocity": -1.0}}, r"^joints\.joint1\.velocity: must be positive, not -1\.0$"),
         ({"joint1": {"lower": 2.0, "upper": 1.0}}, r"^joints\.joint1: lower must be below upper, not 2 and 1$"),
         ({"joint1": 3.0}, r"^joints\.joint1: must be a table of limits, not 3\.0$"),

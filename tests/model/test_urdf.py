@@ -45,7 +45,7 @@ AXIS = '<axis xyz="{}"/>'
     ("text", "message"),
     [
         ("<robot name='r'><link", r"not well-formed XML: .*; mend the file at that place"),
-        ("<model/>", r"root element must be <robot>, not <model>"),
+        ("<model/>", r"root element must be <robot>, not <model>; give a URDF"),
         ("<robot/>", r"has no links; a robot needs at least one"),
         (urdf(links="a"), r"has no moving joint; there is nothing to compute"),
         (urdf(), r"has 2 roots: 'a', 'b'; connect them with joints or remove all but one"),
@@ -81,6 +81,24 @@ AXIS = '<axis xyz="{}"/>'
         (urdf(joint()).replace('value="1"', 'value="NaN"'), r"link '\w': value must be finite, not 'NaN'"),
         (urdf(joint()).replace('ixx="1"', 'ixx="inf"'), r"link '\w': ixx must be finite, not 'inf'"),
         (urdf(joint()).replace('<mass value="1"/>', ""), r"link '\w': <inertial> has no <mass>; add it"),
+        (
+            urdf(joint()).replace('value="1"', 'value="1e308"'),
+            r"link '\w': value must not be beyond 1e\+30, is '1e308'",
+        ),
+        (urdf(joint(inside='<origin xyz="0 0 1_0"/>')), r"joint 'j': xyz must be 3 number\(s\), not '0 0 1_0'"),
+        (urdf(joint(inside='<origin rpy="0 0"/>')), r"joint 'j': rpy must be 3 number\(s\), not '0 0'"),
+        (urdf(joint(inside=AXIS.format("1e-320 0 0"))), r"joint 'j': axis must not be zero, is '1e-320 0 0'"),
+        (urdf(joint()).replace("ixx=", "Ixx="), r"link '\w': <inertia> has no ixx; add it"),
+        (
+            urdf(joint(), joint("k", parent="c", child="d"), joint("l", parent="d", child="c"), links="abcd"),
+            r"link 'c': is its own ancestor; loops are not supported, cut one joint",
+        ),
+        (urdf(joint(child="b&#10;c")), r"joint 'j': child link 'b\\nc' does not exist; .+"),
+        ('<?xml version="1.0"?>', r"not well-formed XML: .*; mend the file at that place"),
+        (
+            '<!DOCTYPE r [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><robot name="&b;"/>',
+            r"has a document type or entities, which are not read; expand and remove them",
+        ),
         (urdf('<joint type="revolute"/>'), r"a <joint> has no name; give it one"),
         (
             '<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]><robot name="r">&x;</robot>',
@@ -121,6 +139,42 @@ def test_missing_files_and_directories_are_named(tmp_path: Path) -> None:
         load_urdf(tmp_path / "none.urdf")
     with pytest.raises(UrdfError, match=r": cannot be read: .*; give the path of a URDF$"):
         load_urdf(tmp_path)
+
+
+def test_paths_that_no_file_can_have_are_named(tmp_path: Path) -> None:
+    with pytest.raises(UrdfError, match=r"cannot be read: .*null.*; give the path of a URDF$"):
+        load_urdf(tmp_path / "a\0b.urdf")
+    with pytest.raises(UrdfError, match=r"^robot 'x+': neither a file nor built in; built-in robots: "):
+        load_robot("x" * 5000)
+
+
+def test_unknown_encodings_are_refused() -> None:
+    with pytest.raises(UrdfError, match=r"^r\.urdf: not readable XML: .*; save the file as UTF-8$"):
+        parse_urdf(b'<?xml version="1.0" encoding="klingon"?><robot/>', "r.urdf")
+
+
+def test_a_robot_without_name_is_called_after_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "my_arm.urdf"
+    path.write_text(urdf(joint()).replace(' name="r"', ""))
+    assert load_urdf(path).name == "my_arm"
+
+
+def test_limits_may_be_as_large_as_a_double() -> None:
+    limit = '<limit lower="-1.7e308" upper="1.7e308"/>'
+    assert parse(urdf(joint(inside=limit))).bodies[0].limits.upper == 1.7e308
+
+
+def test_mimic_does_not_matter_at_a_fixed_joint() -> None:
+    fixed = joint("f", "fixed", "b", "c", '<mimic joint="j"/>')
+    assert parse(urdf(joint(), fixed, links="abc")).joint_names == ("j",)
+
+
+def test_chains_may_be_longer_than_pythons_stack() -> None:
+    count = 1100
+    links = "".join(LINK.format(f"l{i}") for i in range(count + 1))
+    joints = "".join(joint(f"j{i}", parent=f"l{i}", child=f"l{i + 1}") for i in range(count))
+    robot = parse(f"<robot>{links}{joints}</robot>")
+    assert [b.parent for b in robot.bodies] == list(range(-1, count - 1))
 
 
 def test_bytes_that_are_not_text_are_refused(tmp_path: Path) -> None:
@@ -195,6 +249,11 @@ def test_topology_is_a_networkx_tree() -> None:
         (urdf(joint()).replace('izz="1"', 'izz="-1"'), r"b: principal moment -1 is negative"),
         (urdf(joint(inside='<dynamics damping="0.5"/>')), r"damping and friction are ignored, at joints: j"),
         ('<robot name="r"><link name="a"/><link name="b"/>' + joint() + "</robot>", r"links without mass move: b"),
+        (re.sub("<inertia .*?/>", "", urdf(joint())), r"links with mass but no <inertia>: b; taken as point masses$"),
+        (
+            urdf(joint(child="b&#10;c")).replace('name="b"', 'name="b&#10;c"').replace('izz="1"', 'izz="5"'),
+            r"inertias that no body can have: 'b\\nc': principal moments [^\n]*$",
+        ),
     ],
 )
 def test_what_is_odd_is_warned_of_by_name(text: str, message: str) -> None:
@@ -233,6 +292,7 @@ def test_bodies_are_pinocchios(name: str) -> None:
         inertia = model.inertias[k]
         assert math.isclose(body.inertia.mass, inertia.mass, rel_tol=1e-12)
         assert np.allclose(body.inertia.first_moment, inertia.mass * inertia.lever, atol=1e-12)
+        assert np.allclose(body.inertia.rotational, inertia.matrix()[3:, 3:], atol=1e-12)
 
 
 @pytest.mark.parametrize("name", BUILTIN)

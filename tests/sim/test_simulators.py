@@ -17,8 +17,6 @@ WIDTH, STAGES, DEPTH = 72, 3, 8
 VERILOG = Path(__file__).with_name("adder_pipeline.v")
 BEATS = [random.Random(7).getrandbits(WIDTH) for _ in range(300)]
 
-# one worker for all, which compiles the design once
-pytestmark = pytest.mark.xdist_group("simulators")
 every_simulator = pytest.mark.parametrize("name", SIMULATORS)
 
 
