@@ -62,6 +62,11 @@ def cos(x: Scalar) -> Scalar:
     return x.cos() if hasattr(x, "cos") else np.cos(x)
 
 
+def reciprocal(x: Scalar) -> Scalar:
+    """1 / x."""
+    return x.reciprocal() if hasattr(x, "reciprocal") else 1.0 / x
+
+
 def vadd(*vectors: Vector) -> Vector:
     """Sum of vectors, from left to right."""
     total = vectors[0]
