@@ -131,6 +131,52 @@ def backward(body: Body, joint: JointPlacement, total: Wrench) -> tuple[Vector, 
     return tau, Wrench(vadd(moment, cross(offset, force)), force)
 
 
+def joint_placements(robot: Robot, q: Vector, enter: Enter = anywhere) -> list[JointPlacement]:
+    """Every joint's placement at ``q`` (nq)."""
+    with enter(TRIGONOMETRY, None):
+        return [b.joint.placement(q[part]) for b, part in zip(robot.bodies, robot.q_slices, strict=True)]
+
+
+def outward_sweep(
+    robot: Robot,
+    joints: list[JointPlacement],
+    v: Vector,
+    a: Vector,
+    f_ext: tuple[Wrench, ...] | None = None,
+    enter: Enter = anywhere,
+) -> tuple[list[Motion], list[Wrench]]:
+    """Every body's motion, and the wrench that it takes beyond the external one."""
+    motions: list[Motion] = []
+    wrenches: list[Wrench] = []
+    for i, body in enumerate(robot.bodies):
+        with enter("Rf", i):
+            parent = base_motion(robot.gravity) if body.parent < 0 else motions[body.parent]
+            motion, wrench = forward(body, joints[i], v[robot.v_slices[i]], a[robot.v_slices[i]], parent)
+            if f_ext is not None:
+                external = f_ext[i]
+                wrench = Wrench(vsub(wrench.moment, external.moment), vsub(wrench.force, external.force))
+            motions.append(motion)
+            wrenches.append(wrench)
+    return motions, wrenches
+
+
+def inward_sweep(
+    robot: Robot, joints: list[JointPlacement], wrenches: list[Wrench], enter: Enter = anywhere
+) -> tuple[Vector, list[Wrench]]:
+    """The joints' forces (nv), and the wrench on every subtree."""
+    addends: list[Wrench | None] = [None] * len(robot.bodies)
+    totals = list(wrenches)
+    tau: list[Scalar] = [0.0] * robot.nv
+    for i in reversed(range(len(robot.bodies))):
+        with enter("Rb", i):
+            for child in robot.children[i]:  # lazy update: the parent adds what its children sent
+                addend = addends[child]
+                assert addend is not None
+                totals[i] = Wrench(vadd(totals[i].moment, addend.moment), vadd(totals[i].force, addend.force))
+            tau[robot.v_slices[i]], addends[i] = backward(robot.bodies[i], joints[i], totals[i])
+    return tuple(tau), totals
+
+
 def rnea(
     robot: Robot,
     q: Vector,
@@ -144,28 +190,6 @@ def rnea(
     Each external wrench acts on its body, about the body's origin, in body coordinates. ``enter`` is told which
     submodule the text belongs to.
     """
-    joints: list[JointPlacement] = []
-    motions: list[Motion] = []
-    wrenches: list[Wrench] = []
-    for i, body in enumerate(robot.bodies):
-        with enter(TRIGONOMETRY, None):
-            joints.append(body.joint.placement(q[robot.q_slices[i]]))
-        with enter("Rf", i):
-            parent = base_motion(robot.gravity) if body.parent < 0 else motions[body.parent]
-            motion, wrench = forward(body, joints[i], v[robot.v_slices[i]], a[robot.v_slices[i]], parent)
-            if f_ext is not None:
-                external = f_ext[i]
-                wrench = Wrench(vsub(wrench.moment, external.moment), vsub(wrench.force, external.force))
-            motions.append(motion)
-            wrenches.append(wrench)
-    addends: list[Wrench | None] = [None] * len(robot.bodies)
-    tau: list[Scalar] = [0.0] * robot.nv
-    for i in reversed(range(len(robot.bodies))):
-        with enter("Rb", i):
-            total = wrenches[i]
-            for child in robot.children[i]:  # lazy update: the parent adds what its children sent
-                addend = addends[child]
-                assert addend is not None
-                total = Wrench(vadd(total.moment, addend.moment), vadd(total.force, addend.force))
-            tau[robot.v_slices[i]], addends[i] = backward(robot.bodies[i], joints[i], total)
-    return tuple(tau)
+    joints = joint_placements(robot, q, enter)
+    _, wrenches = outward_sweep(robot, joints, v, a, f_ext, enter)
+    return inward_sweep(robot, joints, wrenches, enter)[0]
