@@ -1,85 +1,66 @@
 """Joint types: one frozen class each. Adding a joint is adding a class here and to ``JOINT_TYPES``.
 
-A joint gives its coordinates' sizes, the placement of its child in its parent as a function of q, its
-motion subspace, and what numerical code needs (neutral, random). Spatial quantities are expressed
-in the joint's child frame, angular part first (Featherstone 2008, section 4.4).
+Each states its coordinates, the placement of its child in its predecessor as a function of q, its motion subspace, and
+how it integrates where that is not a sum. Spatial quantities are expressed in the joint's child frame (Featherstone
+2008, section 4.4); q, v and the order of the subspace's columns are Pinocchio's for all types that it has.
 """
 
 from __future__ import annotations
 
-import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 
-from rbdgen.spatial import IDENTITY3, ZERO3, Matrix, Vector, add, cos, mul, sin, vscale
+from rbdgen.model.joint import Axis, CompoundJoint, Coordinates, Joint, JointPlacement, checked_axis
+from rbdgen.model.rotations import (
+    about_axis,
+    quaternion_exponential,
+    quaternion_matrix,
+    quaternion_product,
+    quaternion_rotate,
+    translation_exponential,
+)
+from rbdgen.spatial import IDENTITY3, ZERO3, Vector, cos, mul, sin, sub, vscale
 
-Axis = tuple[float, float, float]
+__all__ = [
+    "JOINT_TYPES",
+    "Axis",
+    "CompoundJoint",
+    "Continuous",
+    "Coordinates",
+    "Cylindrical",
+    "FreeFlyer",
+    "Helical",
+    "Joint",
+    "JointPlacement",
+    "Planar",
+    "Prismatic",
+    "Revolute",
+    "Spherical",
+    "Translation",
+    "Universal",
+]
 
-
-@dataclass(frozen=True)
-class JointPlacement:
-    """Placement of a joint's child frame in its predecessor frame: ``rotation`` (child to predecessor
-    coordinates, 3×3) and ``translation`` (3, in predecessor coordinates, metres)."""
-
-    rotation: Matrix
-    translation: Vector
-
-
-class Joint(ABC):
-    """What every joint type provides."""
-
-    nq: int
-    """Number of configuration coordinates, Pinocchio's convention."""
-    nv: int
-    """Degrees of freedom."""
-
-    @abstractmethod
-    def placement(self, q: Vector) -> JointPlacement:
-        """Child in predecessor, for ``q`` of ``nq`` abstract scalars."""
-
-    @property
-    @abstractmethod
-    def angular_subspace(self) -> tuple[Axis, ...]:
-        """Angular parts of the motion subspace's columns, child frame."""
-
-    @property
-    @abstractmethod
-    def linear_subspace(self) -> tuple[Axis, ...]:
-        """Linear parts of the motion subspace's columns, child frame."""
-
-    def random(self, rng: np.random.Generator, count: int, lower: float, upper: float) -> np.ndarray:
-        """``count`` random configurations, shape (count, nq), inside [lower, upper] where the type has limits."""
-        return rng.uniform(lower, upper, (count, self.nq))
+_UNIT_AXES: tuple[Axis, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+_STILL: tuple[Axis, ...] = ((0.0, 0.0, 0.0),) * 3
 
 
-def _rotation_about(axis: Axis, c: object, s: object) -> Matrix:
-    """Rodrigues' formula: rotation by the angle with cosine ``c`` and sine ``s`` about the unit ``axis``."""
-    rows = []
-    for i in range(3):
-        row = []
-        for j in range(3):
-            k = axis[i] * axis[j]
-            # (1 − c) a aᵀ + c 1 + s [a]×; written so that one-hot axes leave c, ±s, 0 and 1 alone
-            cosine = mul((1.0 if i == j else 0.0) - k, c)
-            sine = 0.0 if i == j else mul(_levi_civita(i, j) * axis[3 - i - j], s)
-            row.append(add(add(cosine, sine), k))
-        rows.append(tuple(row))
-    return tuple(rows)
-
-
-def _levi_civita(i: int, j: int) -> float:
-    """Sign of entry (i, j) of [a]×, which holds ± the third component."""
-    return -1.0 if (j - i) % 3 == 1 else 1.0
+def _turned(q: np.ndarray, angle: np.ndarray) -> np.ndarray:
+    """(cos, sin) (..., 2) turned by ``angle`` (...), of unit length to the last bit."""
+    (c, s), (dc, ds) = np.moveaxis(q, -1, 0), (np.cos(angle), np.sin(angle))
+    turned = np.stack([c * dc - s * ds, s * dc + c * ds], axis=-1)
+    return turned / np.linalg.norm(turned, axis=-1, keepdims=True)
 
 
 @dataclass(frozen=True)
-class _Turning(Joint):
-    """Rotation about a unit ``axis``."""
+class _AxisJoint(Joint):
+    """Moves about or along a unit ``axis``."""
 
     axis: Axis
     nv = 1
+
+    def __post_init__(self) -> None:
+        checked_axis(type(self).__name__, self.axis)
 
     @property
     def angular_subspace(self) -> tuple[Axis, ...]:
@@ -91,36 +72,33 @@ class _Turning(Joint):
 
 
 @dataclass(frozen=True)
-class Revolute(_Turning):
+class Revolute(_AxisJoint):
     """Rotation about a unit ``axis`` by q radians."""
 
-    nq = 1
+    kinds = ("angle",)
 
     def placement(self, q: Vector) -> JointPlacement:
-        return JointPlacement(_rotation_about(self.axis, cos(q[0]), sin(q[0])), ZERO3)
+        return JointPlacement(about_axis(self.axis, cos(q[0]), sin(q[0])), ZERO3)
 
 
 @dataclass(frozen=True)
-class Continuous(_Turning):
-    """Unlimited rotation about a unit ``axis``; q is (cos θ, sin θ), as in Pinocchio."""
+class Continuous(_AxisJoint):
+    """Unlimited rotation about a unit ``axis``; q is (cos θ, sin θ)."""
 
-    nq = 2
+    kinds = ("unit", "unit")
 
     def placement(self, q: Vector) -> JointPlacement:
-        return JointPlacement(_rotation_about(self.axis, q[0], q[1]), ZERO3)
+        return JointPlacement(about_axis(self.axis, q[0], q[1]), ZERO3)
 
-    def random(self, rng: np.random.Generator, count: int, lower: float, upper: float) -> np.ndarray:
-        angle = rng.uniform(-math.pi, math.pi, count)
-        return np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
+        return _turned(q, dv[..., 0])
 
 
 @dataclass(frozen=True)
-class Prismatic(Joint):
+class Prismatic(_AxisJoint):
     """Translation along a unit ``axis`` by q metres."""
 
-    axis: Axis
-    nq = 1
-    nv = 1
+    kinds = ("length",)
 
     def placement(self, q: Vector) -> JointPlacement:
         return JointPlacement(IDENTITY3, vscale(q[0], self.axis))
@@ -134,5 +112,164 @@ class Prismatic(Joint):
         return (self.axis,)
 
 
-JOINT_TYPES: dict[str, type[Joint]] = {"revolute": Revolute, "continuous": Continuous, "prismatic": Prismatic}
-"""Supported joint types by their URDF name (fixed joints are merged, not modelled)."""
+@dataclass(frozen=True)
+class Helical(_AxisJoint):
+    """A screw: rotation about a unit ``axis`` by q radians, with ``pitch`` metres along it per radian."""
+
+    pitch: float
+    kinds = ("angle",)
+
+    def placement(self, q: Vector) -> JointPlacement:
+        return JointPlacement(about_axis(self.axis, cos(q[0]), sin(q[0])), vscale(mul(self.pitch, q[0]), self.axis))
+
+    @property
+    def linear_subspace(self) -> tuple[Axis, ...]:
+        x, y, z = self.axis
+        return ((self.pitch * x, self.pitch * y, self.pitch * z),)
+
+
+@dataclass(frozen=True)
+class Cylindrical(_AxisJoint):
+    """Translation along a unit ``axis`` and rotation about it; q is (metres, radians). Pinocchio has no such type; this
+    is its composite of a prismatic and a revolute joint."""
+
+    kinds = ("length", "angle")
+    nv = 2
+
+    def placement(self, q: Vector) -> JointPlacement:
+        return JointPlacement(about_axis(self.axis, cos(q[1]), sin(q[1])), vscale(q[0], self.axis))
+
+    @property
+    def angular_subspace(self) -> tuple[Axis, ...]:
+        return (ZERO3, self.axis)
+
+    @property
+    def linear_subspace(self) -> tuple[Axis, ...]:
+        return (self.axis, ZERO3)
+
+
+@dataclass(frozen=True)
+class Translation(Joint):
+    """Free translation without rotation; q is (x, y, z) in metres, in predecessor coordinates."""
+
+    kinds = ("length", "length", "length")
+    nv = 3
+
+    def placement(self, q: Vector) -> JointPlacement:
+        return JointPlacement(IDENTITY3, tuple(q))
+
+    @property
+    def angular_subspace(self) -> tuple[Axis, ...]:
+        return _STILL
+
+    @property
+    def linear_subspace(self) -> tuple[Axis, ...]:
+        return _UNIT_AXES
+
+
+@dataclass(frozen=True)
+class Planar(Joint):
+    """Motion in the x-y plane; q is (x, y, cos θ, sin θ), v is the velocity (x, y, about z) in the child frame."""
+
+    kinds = ("length", "length", "unit", "unit")
+    nv = 3
+
+    def placement(self, q: Vector) -> JointPlacement:
+        x, y, c, s = q
+        return JointPlacement(((c, sub(0.0, s), 0.0), (s, c, 0.0), (0.0, 0.0, 1.0)), (x, y, 0.0))
+
+    @property
+    def angular_subspace(self) -> tuple[Axis, ...]:
+        return (ZERO3, ZERO3, _UNIT_AXES[2])  # type: ignore[return-value]
+
+    @property
+    def linear_subspace(self) -> tuple[Axis, ...]:
+        return (_UNIT_AXES[0], _UNIT_AXES[1], ZERO3)  # type: ignore[return-value]
+
+    def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
+        zero = np.zeros_like(dv[..., :1])
+        way = translation_exponential(
+            np.concatenate([dv[..., :2], zero], axis=-1), np.concatenate([zero, zero, dv[..., 2:]], axis=-1)
+        )
+        c, s = q[..., 2], q[..., 3]
+        moved = np.stack([c * way[..., 0] - s * way[..., 1], s * way[..., 0] + c * way[..., 1]], axis=-1)
+        return np.concatenate([q[..., :2] + moved, _turned(q[..., 2:], dv[..., 2])], axis=-1)
+
+
+@dataclass(frozen=True)
+class Spherical(Joint):
+    """Free rotation; q is a unit quaternion (x, y, z, w), v the angular velocity in the child frame."""
+
+    kinds = ("unit",) * 4
+    nv = 3
+
+    def placement(self, q: Vector) -> JointPlacement:
+        return JointPlacement(quaternion_matrix(q), ZERO3)
+
+    @property
+    def angular_subspace(self) -> tuple[Axis, ...]:
+        return _UNIT_AXES
+
+    @property
+    def linear_subspace(self) -> tuple[Axis, ...]:
+        return _STILL
+
+    def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
+        return quaternion_product(q, quaternion_exponential(dv))
+
+
+@dataclass(frozen=True)
+class FreeFlyer(Joint):
+    """No constraint at all: a floating base. q is (x, y, z, unit quaternion x, y, z, w), v is [linear, angular] in the
+    child frame."""
+
+    kinds = ("length",) * 3 + ("unit",) * 4
+    nv = 6
+
+    def placement(self, q: Vector) -> JointPlacement:
+        return JointPlacement(quaternion_matrix(q[3:]), tuple(q[:3]))
+
+    @property
+    def angular_subspace(self) -> tuple[Axis, ...]:
+        return _STILL + _UNIT_AXES
+
+    @property
+    def linear_subspace(self) -> tuple[Axis, ...]:
+        return _UNIT_AXES + _STILL
+
+    def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
+        way = translation_exponential(dv[..., :3], dv[..., 3:])
+        place = q[..., :3] + quaternion_rotate(q[..., 3:], way)
+        return np.concatenate([place, quaternion_product(q[..., 3:], quaternion_exponential(dv[..., 3:]))], axis=-1)
+
+
+@dataclass(frozen=True)
+class Universal(CompoundJoint):
+    """A cardan joint: rotation about ``first`` (in the predecessor frame) by q₀, then about ``second`` (in the child
+    frame) by q₁, both unit axes."""
+
+    first: Axis
+    second: Axis
+
+    def __post_init__(self) -> None:
+        checked_axis("Universal", self.first)
+        checked_axis("Universal", self.second)
+
+    @property
+    def parts(self) -> tuple[Joint, ...]:
+        return Revolute(self.first), Revolute(self.second)
+
+
+JOINT_TYPES: dict[str, type[Coordinates]] = {
+    "revolute": Revolute,
+    "continuous": Continuous,
+    "prismatic": Prismatic,
+    "helical": Helical,
+    "cylindrical": Cylindrical,
+    "translation": Translation,
+    "planar": Planar,
+    "spherical": Spherical,
+    "floating": FreeFlyer,
+    "universal": Universal,
+}
+"""All joint types by name, URDF's where it has one (fixed joints are merged, not modelled)."""

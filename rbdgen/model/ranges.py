@@ -1,4 +1,4 @@
-"""Declared input ranges, and random states inside them.
+"""Declared input ranges, random states inside them, and steps from a state along a velocity.
 
 Ranges come from the description's limits. Where a limit is missing or absurd, a stated default takes its place;
 :func:`range_notes` names every such joint.
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from rbdgen.errors import ConfigError
-from rbdgen.model.joints import Continuous, Prismatic
+from rbdgen.model.joint import Kind
 from rbdgen.model.robot import Body, Robot
 
 REVOLUTE_RANGE = math.pi
 """rad: ± this, where limits are missing or wider than two turns either way (files write 100000 for "none")."""
 PRISMATIC_RANGE = 1.0
-"""m: ± this, where limits are missing or beyond 100 m."""
+"""m: ± this, where limits are missing or beyond 100 m; so also for the position of a mobile base."""
 VELOCITY = 10.0
 """rad/s or m/s, where the limit is missing, not positive or above 100."""
 ACCELERATION = 20.0
@@ -43,7 +43,9 @@ LIMIT_KEYS = ("lower", "upper", "velocity", "acceleration", "effort")
 class InputRanges:
     """Declared ranges: ``q_lower``, ``q_upper`` (nq), and the magnitudes ``v_max``, ``a_max``, ``tau_max`` (nv).
 
-    A continuous joint's cosine and sine are within ±1.
+    Components of unit vectors (cosine and sine, quaternions) are within ±1. A joint's velocity, acceleration and effort
+    are the same for all its degrees of freedom, and limits of its position for all coordinates that are not of a unit
+    vector.
     """
 
     q_lower: tuple[float, ...]
@@ -53,18 +55,34 @@ class InputRanges:
     tau_max: tuple[float, ...]
 
 
-def _resolved(body: Body) -> tuple[dict[str, float], list[str]]:
-    """A joint's limits with defaults filled in, and what was missing or absurd."""
+_DEFAULTS: dict[Kind, tuple[float, float, str]] = {
+    "angle": (REVOLUTE_RANGE, WIDEST_ANGLE, "rad"),
+    "length": (PRISMATIC_RANGE, WIDEST_OFFSET, "m"),
+}
+"""Default, widest limit and unit of a coordinate."""
+
+
+@dataclass(frozen=True)
+class _Resolved:
+    """A joint's limits with defaults filled in: ``positions`` by coordinate of q, the other limits by key, and
+    ``notes`` on what was missing or absurd."""
+
+    positions: list[tuple[float, float]]
+    limits: dict[str, float]
+    notes: list[str]
+
+
+def _resolved(body: Body) -> _Resolved:
     limits, notes = body.limits, []
+    by_kind: dict[Kind, tuple[float, float]] = {"unit": (-1.0, 1.0)}
+    for kind, (default, widest, unit) in _DEFAULTS.items():
+        if kind in body.joint.kinds:
+            low, high = limits.lower, limits.upper
+            if low is None or high is None or low < -widest or high > widest or low == high:
+                low, high = -default, default
+                notes.append(f"position ±{default:.4g} {unit}")
+            by_kind[kind] = low, high
     result = {"acceleration": ACCELERATION}
-    if not isinstance(body.joint, Continuous):
-        prismatic = isinstance(body.joint, Prismatic)
-        widest, default = (WIDEST_OFFSET, PRISMATIC_RANGE) if prismatic else (WIDEST_ANGLE, REVOLUTE_RANGE)
-        low, high = limits.lower, limits.upper
-        if low is None or high is None or low < -widest or high > widest or low == high:
-            low, high = -default, default
-            notes.append(f"position ±{default:.4g} {'m' if prismatic else 'rad'}")
-        result |= {"lower": low, "upper": high}
     for key, value, default, largest in (
         ("velocity", limits.velocity, VELOCITY, FASTEST),
         ("effort", limits.effort, EFFORT, STRONGEST),
@@ -73,14 +91,14 @@ def _resolved(body: Body) -> tuple[dict[str, float], list[str]]:
             value = default
             notes.append(f"{key} {default:g}")
         result[key] = value
-    return result, notes
+    return _Resolved([by_kind[kind] for kind in body.joint.kinds], result, notes)
 
 
 def range_notes(robot: Robot) -> tuple[str, ...]:
     """One line per group of joints whose limits are missing or absurd, with the defaults used."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for body in robot.bodies:
-        notes = tuple(_resolved(body)[1])
+        notes = tuple(_resolved(body).notes)
         if notes:
             groups.setdefault(notes, []).append(body.joint_name)
     return tuple(
@@ -105,20 +123,19 @@ def declared_ranges(robot: Robot, overrides: Mapping[str, Mapping[str, float]] |
             raise ConfigError(f"joints.{joint}: {robot.name!r} has no such joint{hint}")
     q_lower, q_upper, v_max, a_max, tau_max = [], [], [], [], []
     for body in robot.bodies:
-        limits = _resolved(body)[0]
-        limits |= _checked(body, overrides.get(body.joint_name, {}))
-        if isinstance(body.joint, Continuous):
-            q_lower += [-1.0, -1.0]
-            q_upper += [1.0, 1.0]
-        else:
-            if limits["lower"] >= limits["upper"]:
-                given = f"{limits['lower']:g} and {limits['upper']:g}"
-                raise ConfigError(f"joints.{body.joint_name}: lower must be below upper, not {given}")
-            q_lower.append(limits["lower"])
-            q_upper.append(limits["upper"])
-        v_max.append(limits["velocity"])
-        a_max.append(limits["acceleration"])
-        tau_max.append(limits["effort"])
+        resolved, given = _resolved(body), _checked(body, overrides.get(body.joint_name, {}))
+        for kind, (low, high) in zip(body.joint.kinds, resolved.positions, strict=True):
+            if kind != "unit":
+                low, high = given.get("lower", low), given.get("upper", high)
+                if low >= high:
+                    what = f"lower must be below upper, not {low:g} and {high:g}"
+                    raise ConfigError(f"joints.{body.joint_name}: {what}")
+            q_lower.append(low)
+            q_upper.append(high)
+        limits = resolved.limits | given
+        v_max += [limits["velocity"]] * body.joint.nv
+        a_max += [limits["acceleration"]] * body.joint.nv
+        tau_max += [limits["effort"]] * body.joint.nv
     return InputRanges(tuple(q_lower), tuple(q_upper), tuple(v_max), tuple(a_max), tuple(tau_max))
 
 
@@ -128,7 +145,7 @@ def _checked(body: Body, overrides: Mapping[str, float]) -> dict[str, float]:
     if not isinstance(overrides, Mapping):
         raise ConfigError(f"{where}: must be a table of limits, not {overrides!r}")
     for key, value in overrides.items():
-        allowed = LIMIT_KEYS[2:] if isinstance(body.joint, Continuous) else LIMIT_KEYS
+        allowed = LIMIT_KEYS[2:] if set(body.joint.kinds) == {"unit"} else LIMIT_KEYS
         if key not in allowed:
             raise ConfigError(f"{where}.{key}: no such limit; limits are {', '.join(allowed)}")
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not _finite(value):
@@ -167,9 +184,10 @@ def extreme_states(
     rng = _generator(seed)
     q = _configurations(robot, ranges, count, rng)
     for body, part in zip(robot.bodies, robot.q_slices, strict=True):
-        if body.joint.nq == 1:
-            ends = rng.choice([ranges.q_lower[part.start], ranges.q_upper[part.start]], count)
-            q[:, part.start] = np.where(rng.random(count) < 0.5, ends, q[:, part.start])
+        for k, kind in zip(range(part.start, part.stop), body.joint.kinds, strict=True):
+            if kind != "unit":
+                ends = rng.choice([ranges.q_lower[k], ranges.q_upper[k]], count)
+                q[:, k] = np.where(rng.random(count) < 0.5, ends, q[:, k])
     rates = []
     for limit in (ranges.v_max, ranges.a_max):
         uniform = rng.uniform(-1, 1, (count, robot.nv))
@@ -177,6 +195,24 @@ def extreme_states(
         corner = rng.choice([-1.0, 0.0, 1.0], (count, robot.nv))
         rates.append(np.where(rng.random((count, 1)) < 0.5, corner, strained) * limit)
     return q, rates[0], rates[1]
+
+
+def integrate(robot: Robot, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
+    """Where the velocity ``dv`` (..., nv), kept for one second, leads from ``q`` (..., nq): a step in the tangent
+    space, as Pinocchio's ``integrate``. Leading shapes broadcast. ConfigError for other last dimensions."""
+    q, dv = np.asarray(q, float), np.asarray(dv, float)
+    for name, array, size in (("q", q, robot.nq), ("dv", dv, robot.nv)):
+        if array.shape[-1:] != (size,):
+            raise ConfigError(f"{name}: must have shape (..., {size}), not {array.shape}")
+    batch = np.broadcast_shapes(q.shape[:-1], dv.shape[:-1])
+    q, dv = np.broadcast_to(q, (*batch, robot.nq)), np.broadcast_to(dv, (*batch, robot.nv))
+    parts = zip(robot.bodies, robot.q_slices, robot.v_slices, strict=True)
+    return np.concatenate([b.joint.integrate(q[..., i], dv[..., j]) for b, i, j in parts], axis=-1)
+
+
+def neutral(robot: Robot) -> np.ndarray:
+    """The configuration (nq) in which every joint leaves its frames together."""
+    return np.array([x for body in robot.bodies for x in body.joint.neutral])
 
 
 def _generator(seed: int) -> np.random.Generator:
@@ -187,7 +223,7 @@ def _generator(seed: int) -> np.random.Generator:
 
 def _configurations(robot: Robot, ranges: InputRanges, count: int, rng: np.random.Generator) -> np.ndarray:
     parts = [
-        body.joint.random(rng, count, ranges.q_lower[part.start], ranges.q_upper[part.start])
+        body.joint.random(rng, count, ranges.q_lower[part], ranges.q_upper[part])
         for body, part in zip(robot.bodies, robot.q_slices, strict=True)
     ]
     return np.concatenate(parts, axis=1)

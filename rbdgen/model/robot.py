@@ -6,13 +6,13 @@ Plain frozen data, no parsing (see :mod:`rbdgen.model.urdf`) and no dynamics (se
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import networkx as nx
 import numpy as np
 
-from rbdgen.model.joints import Joint
+from rbdgen.model.joint import CompoundJoint, Joint
 from rbdgen.spatial import IDENTITY3, ZERO3, Matrix, Vector, constant_matrix, constant_vector
 
 STANDARD_GRAVITY: Vector = (0.0, 0.0, -9.81)
@@ -98,6 +98,7 @@ class Body:
 
     ``name`` is the link's, ``joint_name`` the joint's; ``parent`` is the parent body's index (−1: the base);
     ``placement`` the joint's predecessor frame in the parent body's frame; the body's frame is the joint's child frame.
+    A compound joint is for giving to a :class:`Robot` only, which holds simple ones.
     """
 
     name: str
@@ -121,9 +122,12 @@ class Frame:
 
 @dataclass(frozen=True)
 class Robot:
-    """A fixed-base tree of bodies; parents come before their children (depth first, siblings by joint name).
+    """A tree of bodies on a base that does not move; parents come before their children (depth first, siblings by joint
+    name). A mobile robot has a joint that carries its root link.
 
-    ``base_name`` is the root link; ``gravity`` is in the world frame, m/s².
+    ``base_name`` is the link that does not move; ``gravity`` is in its frame, m/s². A body on a compound joint becomes
+    one body for each of the joint's parts: the last one keeps the body's and the joint's name, those before it have no
+    mass and the names with _1, _2, … behind.
     """
 
     name: str
@@ -131,6 +135,12 @@ class Robot:
     bodies: tuple[Body, ...]
     frames: tuple[Frame, ...] = ()
     gravity: Vector = STANDARD_GRAVITY
+
+    def __post_init__(self) -> None:
+        if any(isinstance(b.joint, CompoundJoint) for b in self.bodies):
+            bodies, frames = _expanded(self.bodies, self.frames)
+            object.__setattr__(self, "bodies", bodies)
+            object.__setattr__(self, "frames", frames)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -171,6 +181,31 @@ class Robot:
             parent = self.base_name if body.parent < 0 else self.bodies[body.parent].name
             graph.add_edge(parent, body.name, joint=body.joint_name)
         return graph
+
+
+def _expanded(bodies: tuple[Body, ...], frames: tuple[Frame, ...]) -> tuple[tuple[Body, ...], tuple[Frame, ...]]:
+    """Bodies with the parts of compound joints in their place, and frames with the new bodies' indices."""
+    links, joints = ({getattr(b, key) for b in bodies} for key in ("name", "joint_name"))
+    result: list[Body] = []
+    index = {-1: -1}  # each body's place in the result
+    for i, body in enumerate(bodies):
+        parts = body.joint.parts if isinstance(body.joint, CompoundJoint) else (body.joint,)
+        parent, placement = index[body.parent], body.placement
+        for k, part in enumerate(parts[:-1], 1):
+            link, joint = _unused(f"{body.name}_{k}", links), _unused(f"{body.joint_name}_{k}", joints)
+            result.append(Body(link, joint, part, parent, placement, Inertia(), body.limits))
+            parent, placement = len(result) - 1, Placement()
+        result.append(replace(body, joint=parts[-1], parent=parent, placement=placement))
+        index[i] = len(result) - 1
+    return tuple(result), tuple(replace(f, body=index[f.body]) for f in frames)
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    """``name``, with underscores behind it as long as it is taken; taken from now on."""
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
 
 
 def _slices(sizes: list[int]) -> tuple[slice, ...]:

@@ -1,7 +1,8 @@
 """Reads a URDF into a :class:`~rbdgen.model.robot.Robot`: strict about what moves, tolerant of everything else.
 
 Visuals, collisions, transmissions, materials and vendors' tags are ignored. Fixed joints are merged, their links' names
-kept as frames. Bodies come in Pinocchio's order: depth first, siblings by joint name.
+kept as frames. Bodies come in Pinocchio's order: depth first, siblings by joint name. A mobile base is a joint before
+the root link, by Pinocchio's name for it.
 Source of the format: the XML specification of URDF (ROS wiki, urdf/XML).
 """
 
@@ -11,7 +12,7 @@ import difflib
 import math
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree.ElementTree import Element, ParseError
@@ -21,17 +22,27 @@ import numpy as np
 from defusedxml import ElementTree
 from defusedxml.common import DefusedXmlException
 
-from rbdgen.errors import RbdgenWarning, UnsupportedError, UrdfError
+from rbdgen.errors import ConfigError, RbdgenWarning, UnsupportedError, UrdfError
 from rbdgen.model.inertia import inertia_faults
-from rbdgen.model.joints import JOINT_TYPES, Joint
+from rbdgen.model.joints import Axis, Continuous, FreeFlyer, Joint, Planar, Prismatic, Revolute
 from rbdgen.model.robot import Body, Frame, Inertia, Limits, Placement, Robot
 from rbdgen.spatial import constant_matrix, constant_vector
 
-REFUSED_TYPES = {
-    "floating": "remove it with its parent link, or make it fixed",
-    "planar": "split it into two prismatic and one revolute joint",
+JOINT_TYPES: dict[str, Callable[[Axis], Joint]] = {
+    "revolute": Revolute,
+    "continuous": Continuous,
+    "prismatic": Prismatic,
+    "planar": lambda axis: Planar(),
+    "floating": lambda axis: FreeFlyer(),
 }
-"""Joint types of the format that rbdgen does not do, and what to do instead."""
+"""Moving joint types of the format, each made from its axis (of a planar joint always z)."""
+
+BASES: dict[str, Joint | None] = {"fixed": None, "floating": FreeFlyer(), "planar": Planar()}
+"""How the root link may be carried."""
+ROOT_JOINT = "root_joint"
+"""The joint of a mobile base; Pinocchio's name."""
+WORLD = "universe"
+"""What a mobile base moves in; Pinocchio's name."""
 
 LARGEST = 1e30
 """Largest length, angle, mass or moment that is read, lest products overflow. Limits may be larger."""
@@ -54,7 +65,8 @@ class _Joint:
 
 
 def load_urdf(path: str | Path, base: str = "fixed") -> Robot:
-    """The robot of a URDF file. ``base`` says how its root is carried: "fixed" for now.
+    """The robot of a URDF file. ``base`` says how its root link is carried: "fixed", "floating" (:class:`FreeFlyer`) or
+    "planar" (:class:`Planar`); mobile, the link is body 0 on the joint "root_joint".
 
     UrdfError for a file that cannot be read or contradicts itself, UnsupportedError for what rbdgen does not do. Warns
     (RbdgenWarning) about inertias that no body can have, moving links without mass, friction and damping.
@@ -76,10 +88,8 @@ def parse_urdf(text: str | bytes, source: str, name: str = "robot", base: str = 
 
     Errors and warnings are those of :func:`load_urdf`.
     """
-    if base != "fixed":
-        if base in ("floating", "planar"):
-            raise UnsupportedError(f"{source}: base {base!r} is not supported yet; use 'fixed'")
-        raise UnsupportedError(f"{source}: base must be 'fixed', not {base!r}")
+    if base not in BASES:
+        raise ConfigError(f"{source}: base must be one of {', '.join(BASES)}, not {base!r}")
     try:
         root = ElementTree.fromstring(text, forbid_dtd=True)
     except ParseError as error:
@@ -92,7 +102,7 @@ def parse_urdf(text: str | bytes, source: str, name: str = "robot", base: str = 
         raise UrdfError(f"{source}: not readable XML: {error}; save the file as UTF-8") from None
     if root.tag != "robot":
         raise UrdfError(f"{source}: root element must be <robot>, not <{root.tag}>; give a URDF")
-    return _Reader(source, root).robot(root.get("name") or name)
+    return _Reader(source, root).robot(root.get("name") or name, BASES[base])
 
 
 class _Reader:
@@ -168,8 +178,6 @@ class _Reader:
         where = f"joint {name!r}"
         kind = element.get("type")
         known = ["fixed", *JOINT_TYPES]
-        if kind in REFUSED_TYPES:
-            raise UnsupportedError(f"{self.source}: {where}: type {kind!r} is not supported; {REFUSED_TYPES[kind]}")
         if kind not in known:
             raise self._fail(where, f"type must be one of {', '.join(known)}, not {kind!r}")
         if element.find("mimic") is not None and kind != "fixed":
@@ -182,6 +190,11 @@ class _Reader:
             axis = self._numbers(where, axis_element, "xyz", 3, "1 0 0")
             if math.hypot(*axis) < SHORTEST_AXIS:
                 raise self._fail(where, f"axis must not be zero, is {axis_element.get('xyz')!r}")
+        if kind == "planar" and axis_element is not None and (axis[0] != 0.0 or axis[1] != 0.0):
+            raise UnsupportedError(
+                f"{self.source}: {where}: planar joints move in their x-y plane only; "
+                f"turn the origin so that the axis is 0 0 1, not {axis_element.get('xyz')!r}"
+            )
         # files give axes with few digits; a unit vector to the last bit keeps coordinate axes exact
         length = math.hypot(*axis)
         dynamics = element.find("dynamics")
@@ -204,7 +217,7 @@ class _Reader:
             return Limits()
         keys = [key for key in ("lower", "upper", "velocity", "effort") if key in element.attrib]
         limits = Limits(**{key: self._number(where, element, key, math.inf) for key in keys})
-        if kind == "continuous":
+        if kind in ("continuous", "planar", "floating"):
             return Limits(velocity=limits.velocity, effort=limits.effort)
         if limits.lower is not None and limits.upper is not None and limits.lower > limits.upper:
             raise self._fail(where, f"limits are reversed: lower {limits.lower:g} is above upper {limits.upper:g}")
@@ -260,16 +273,24 @@ class _Reader:
             children[joint.parent].append(joint)
         return roots[0], children
 
-    def robot(self, name: str) -> Robot:
-        """The robot, with fixed joints merged."""
+    def robot(self, name: str, carrier: Joint | None) -> Robot:
+        """The robot, with fixed joints merged, its root link on the joint ``carrier`` or fixed."""
         base, children = self._tree()
         bodies: list[Body] = []
         frames: list[Frame] = []
         faults: list[str] = []
-        self._inertia(base)  # what it weighs has no effect, but nonsense in it is still an error
-        self.pointlike.clear()
+        inertia = self._inertia(base)  # what a fixed base weighs has no effect, but nonsense in it is still an error
+        root = -1
+        if carrier is None:
+            self.pointlike.clear()
+        else:
+            if any(j.name == ROOT_JOINT for j in self.joints):
+                raise self._fail(f"joint {ROOT_JOINT!r}", "a mobile base's joint has that name; rename it")
+            faults.extend(f"{_plain(base)}: {fault}" for fault in inertia_faults(inertia))
+            bodies.append(Body(base, ROOT_JOINT, carrier, -1, Placement(), inertia))
+            root = 0
         # joints to visit, the next one last, each with the body and the place in it of the joint's parent link
-        ahead = [(joint, -1, Placement()) for joint in reversed(children[base])]
+        ahead = [(joint, root, Placement()) for joint in reversed(children[base])]
         while ahead:
             joint, body, here = ahead.pop()
             placement = here @ joint.placement
@@ -281,7 +302,7 @@ class _Reader:
                     merged = bodies[body].inertia + inertia.expressed_in(placement)
                     bodies[body] = replace(bodies[body], inertia=merged)
             else:
-                kind: Joint = JOINT_TYPES[joint.kind](joint.axis)  # type: ignore[call-arg]
+                kind = JOINT_TYPES[joint.kind](joint.axis)
                 bodies.append(Body(joint.child, joint.name, kind, body, placement, inertia, joint.limits))
                 body, placement = len(bodies) - 1, Placement()
             ahead.extend((below, body, placement) for below in reversed(children[joint.child]))
@@ -296,6 +317,10 @@ class _Reader:
             self._warn(f"inertias that no body can have: {'; '.join(faults)}; inverse dynamics is defined all the same")
         if self.damped:
             self._warn(f"damping and friction are ignored, at joints: {_listed(self.damped)}")
+        if carrier is not None:
+            base = WORLD
+            while base in self.links:
+                base += "_"
         return Robot(name, base, tuple(bodies), tuple(frames))
 
     def _warn(self, what: str) -> None:

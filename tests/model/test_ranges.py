@@ -85,6 +85,22 @@ def test_continuous_joints_are_on_the_circle() -> None:
     assert np.allclose(np.sum(q**2, axis=1), 1.0)
 
 
+def test_a_mobile_base_has_stated_ranges() -> None:
+    robot = parse_urdf(urdf(joint(), links="ab"), "r.urdf", base="floating")
+    ranges = declared_ranges(robot, {"root_joint": {"lower": -3.0, "upper": 2.0, "velocity": 4.0}})
+    assert (ranges.q_lower[:3], ranges.q_upper[:3]) == ((-3.0,) * 3, (2.0,) * 3)
+    assert (ranges.q_lower[3:7], ranges.q_upper[3:7]) == ((-1.0,) * 4, (1.0,) * 4)
+    assert ranges.v_max[:6] == (4.0,) * 6
+    assert declared_ranges(robot).q_upper[:3] == (1.0,) * 3
+    assert range_notes(robot)[0].startswith(
+        "limits missing or absurd at root_joint; assumed position ±1 m, velocity 10"
+    )
+    q, v, _ = extreme_states(robot, ranges, 100, 0)
+    assert (q.shape, v.shape) == ((100, 8), (100, 7))
+    assert np.any(q[:, 1] == 2.0)
+    assert np.allclose(np.sum(q[:, 3:7] ** 2, axis=1), 1.0)
+
+
 def test_names_become_unique_identifiers() -> None:
     names = ["arm link", "arm-link", "Arm_Link", "7th", "", "λ", "x" * 100, "end;module evil(", "module"]
     result = sanitize(names)

@@ -11,8 +11,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from rbdgen import RbdgenError, RbdgenWarning, UnsupportedError, UrdfError, load_robot, load_urdf
-from rbdgen.model import Continuous, Prismatic, Revolute, Robot, builtin_path, parse_urdf
+from rbdgen import ConfigError, RbdgenError, RbdgenWarning, UnsupportedError, UrdfError, load_robot, load_urdf
+from rbdgen.model import Continuous, FreeFlyer, Joint, Planar, Prismatic, Revolute, Robot, builtin_path, parse_urdf
 from tests.conftest import BUILTIN, SHARED_ROBOTS, SUPPORTED, shared_robot
 
 LINK = (
@@ -67,7 +67,7 @@ AXIS = '<axis xyz="{}"/>'
         ),
         (
             urdf(joint(kind="ball")),
-            r"joint 'j': type must be one of fixed, revolute, continuous, prismatic, not 'ball'",
+            r"joint 'j': type must be one of fixed, revolute, continuous, prismatic, planar, floating, not 'ball'",
         ),
         (urdf(joint(inside=AXIS.format("0 0 0"))), r"joint 'j': axis must not be zero, is '0 0 0'"),
         (urdf(joint(inside=AXIS.format("0 1"))), r"joint 'j': xyz must be 3 number\(s\), not '0 1'"),
@@ -115,8 +115,10 @@ def test_what_contradicts_itself_is_one_line(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (urdf(joint(kind="floating")), r"joint 'j': type 'floating' is not supported; .+"),
-        (urdf(joint(kind="planar")), r"joint 'j': type 'planar' is not supported; .+"),
+        (
+            urdf(joint(kind="planar", inside=AXIS.format("0 1 0"))),
+            r"joint 'j': planar joints move in their x-y plane only; turn the origin .+ is 0 0 1, not '0 1 0'",
+        ),
         (
             urdf(joint(inside='<mimic joint="k"/>')),
             r"joint 'j': mimic joints are not supported; remove <mimic> or make it fixed",
@@ -128,10 +130,41 @@ def test_what_is_not_supported_is_refused_by_name(text: str, message: str) -> No
         parse_urdf(text, "r.urdf")
 
 
-@pytest.mark.parametrize("base", ["floating", "planar"])
-def test_other_bases_are_refused_by_name(base: str) -> None:
-    with pytest.raises(UnsupportedError, match=rf"base '{base}' is not supported yet; use 'fixed'$"):
-        load_robot("pendulum2", base=base)
+def test_an_unknown_base_is_refused() -> None:
+    with pytest.raises(
+        ConfigError, match=r"pendulum2\.urdf: base must be one of fixed, floating, planar, not 'wheeled'$"
+    ):
+        load_robot("pendulum2", base="wheeled")
+
+
+@pytest.mark.parametrize(("base", "carrier"), [("floating", FreeFlyer()), ("planar", Planar())])
+def test_a_mobile_base_is_a_joint_before_the_tree(base: str, carrier: Joint) -> None:
+    fixed = joint("f", "fixed", "a", "c", '<origin xyz="0 0 2"/>')
+    robot = parse_urdf(urdf(joint(), fixed, links="abc"), "r.urdf", base=base)
+    assert robot.joint_names == ("root_joint", "j")
+    assert robot.base_name == "universe"
+    assert [(b.name, b.parent) for b in robot.bodies] == [("a", -1), ("b", 0)]
+    assert robot.bodies[0].joint == carrier
+    assert robot.bodies[0].inertia.mass == 2.0
+    assert [(f.name, f.body) for f in robot.frames] == [("c", 0)]
+
+
+def test_one_floating_link_is_a_robot() -> None:
+    assert parse_urdf(urdf(links="a"), "r.urdf", base="floating").nv == 6
+
+
+def test_a_mobile_bases_name_must_be_free() -> None:
+    with pytest.raises(
+        UrdfError, match=r"^r\.urdf: joint 'root_joint': a mobile base's joint has that name; rename it$"
+    ):
+        parse_urdf(urdf(joint("root_joint")), "r.urdf", base="planar")
+    links = urdf(joint(parent="universe"), links="b").replace("<link", LINK.format("universe") + "<link", 1)
+    assert parse_urdf(links, "r.urdf", base="planar").base_name == "universe_"
+
+
+def test_floating_and_planar_joints_may_stand_within() -> None:
+    robot = parse(urdf(joint(kind="floating"), joint("k", "planar", "b", "c"), links="abc"))
+    assert [b.joint for b in robot.bodies] == [FreeFlyer(), Planar()]
 
 
 def test_missing_files_and_directories_are_named(tmp_path: Path) -> None:
