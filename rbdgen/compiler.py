@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
-from rbdgen.host.tasks import TaskFormat, task_format
-from rbdgen.ir.fixed import FixedGraph
-from rbdgen.ir.interpret import FixedResult, evaluate_fixed
-from rbdgen.layout.network import FUNCTIONS, Network, build_network, check_functions
+from rbdgen.host.tasks import FunctionFormat, OperandWord, ResultWord, TaskFormat, task_format
+from rbdgen.ir.fixed import FixedGraph, Format
+from rbdgen.ir.interpret import evaluate_fixed
+from rbdgen.layout.functions import FUNCTIONS, check_functions
+from rbdgen.layout.network import (
+    DYNAMICS,
+    FEEDBACK,
+    GRADIENT,
+    PREFIX,
+    Network,
+    TraceOptions,
+    build_network,
+    make_samples,
+    operand_samples,
+)
 from rbdgen.model.names import sanitize
 from rbdgen.model.ranges import InputRanges, declared_ranges
 from rbdgen.model.robot import Robot
@@ -24,22 +35,33 @@ from rbdgen.schedule.scheduler import schedule
 
 RANGE_SAMPLES = 32768
 """States by which ranges are found."""
+MODEL_CHUNK = 4096
+"""Tasks that the bit-true model runs at once."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What to build: ``functions`` by code, initiation interval ``ii`` in cycles, ``word`` in bits, ``device`` by name.
+    """What to build: ``functions`` by name, initiation interval ``ii`` in cycles, ``word`` in bits, ``device`` by name.
 
-    ``limits`` override joints' declared ranges (see :func:`rbdgen.model.ranges.declared_ranges`); ``seed`` chooses
-    the states that ranges are sampled at.
+    ``forces`` adds external forces on all bodies to the operands. ``limits`` override joints' declared ranges (see
+    :func:`rbdgen.model.ranges.declared_ranges`); ``seed`` chooses the states that ranges are sampled at.
     """
 
     functions: tuple[str, ...] = ("id",)
     ii: int = 1
     word: int = 18
     device: str = DEFAULT_DEVICE
+    forces: bool = False
     seed: int = 1
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the bit-true model answers to n tasks: raw ``values``, one (n,) array per result word, ``overflow`` (n,)."""
+
+    values: list[np.ndarray]
+    overflow: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -58,46 +80,105 @@ class Design:
     def name(self) -> str:
         """Name of the Verilog top: the robot and the functions."""
         robot = sanitize([self.robot.name])[self.robot.name]
-        return f"rbd_{robot}_{'_'.join(self.network.functions)}"
+        functions = "all" if self.network.functions == tuple(FUNCTIONS) else "_".join(self.network.functions)
+        return f"rbd_{robot}_{functions}" + ("_f_ext" if self.options.forces else "")
 
-    @property
-    def codes(self) -> tuple[int, ...]:
-        """Function codes that the accelerator knows."""
-        return tuple(FUNCTIONS[f] for f in self.network.functions)
+    def input_format(self, name: str) -> Format:
+        """Format of an operand of the graph."""
+        return self.fixed.formats[self.fixed.graph.inputs[name]]
 
-    @property
-    def latency_cycles(self) -> int:
-        """Promised latency of a lone task, from its last beat's acceptance to its last result beat's offer.
+    def output_format(self, name: str) -> Format:
+        """Format of a result of the graph."""
+        return self.fixed.formats[self.fixed.graph.outputs[name]]
+
+    @cached_property
+    def feedback(self) -> dict[str, str | None]:
+        """For each operand of the second program the result of the first that feeds it (None: it is always zero)."""
+        produced = next((e.results for e in self.network.programs.exits if e.name == FEEDBACK), None)
+        if produced is None:
+            return {}
+        links: dict[str, str | None] = {}
+        for name, program in self.network.programs.operands.items():
+            if program == GRADIENT:
+                plain = name.removeprefix(PREFIX[GRADIENT])
+                links[name] = next((r for r in (plain, f"next_{plain}") if r in produced), None)
+        return links
+
+    def promised_latency(self, function: str) -> int:
+        """Cycles from the last beat's acceptance to the last result beat's offer, of a lone task.
 
         One cycle into the operand register, the pipeline, and one through the result FIFO, less the cycle shared.
         """
-        return self.plan.length + self.tasks.result.beats
+        start, ii = 0, self.options.ii
+        if function == "dfd":
+            start = -(-(self.plan.exits[FEEDBACK] + 1) // ii) * ii
+        return start + self.plan.exits[function] + 1 + self.tasks.result_beats(function)
 
-    def run(self, raw: list[np.ndarray]) -> FixedResult:
-        """The bit-true model on raw operands, one (n,) array per operand word."""
-        return evaluate_fixed(self.fixed, {o.name: x for o, x in zip(self.network.operands, raw, strict=True)})
+    def run(self, function: str, raw: Sequence[np.ndarray]) -> Answer:
+        """The bit-true model on raw operands of one function, one (n,) array per operand word."""
+        words = self.network.operand_words(function)
+        given = {w.name: x for w, x in zip(words, raw, strict=True)}
+        count = len(raw[0])
+        parts = [
+            self._run(function, {n: x[k : k + MODEL_CHUNK] for n, x in given.items()})
+            for k in range(0, count, MODEL_CHUNK)
+        ]
+        values = [np.concatenate(v) for v in zip(*(p.values for p in parts), strict=True)]
+        return Answer(values, np.concatenate([p.overflow for p in parts]))
+
+    def _run(self, function: str, given: dict[str, np.ndarray]) -> Answer:
+        count = len(next(iter(given.values())))
+        zero, overflow = np.zeros(count, np.int64), np.zeros(count, bool)
+        exit_ = self.network.exit(function)
+        if function == "dfd":
+            operands = {n: given.get(n, zero) for n in self._operands_of(DYNAMICS)}
+            names = [r for r in self.feedback.values() if r is not None]
+            first = evaluate_fixed(self.fixed, operands, names)
+            overflow = first.overflow
+            operands = {}
+            for name, source in self.feedback.items():
+                operands[name] = zero
+                if source is not None:
+                    raw = first.outputs[source]
+                    operands[name], lost = self.input_format(name).convert(raw, self.output_format(source))
+                    overflow = overflow | lost
+        else:
+            prefix = PREFIX[exit_.program]
+            operands = {n: given.get(n.removeprefix(prefix), zero) for n in self._operands_of(exit_.program)}
+        result = evaluate_fixed(self.fixed, operands, exit_.results)
+        return Answer([result.outputs[r] for r in exit_.results], overflow | result.overflow)
+
+    def _operands_of(self, program: str) -> list[str]:
+        return [n for n, p in self.network.programs.operands.items() if p == program]
+
+
+def function_format(function: str, network: Network, fixed: FixedGraph) -> FunctionFormat:
+    """The words of one function's tasks, from the network and its formats."""
+    prefix = PREFIX[network.entry(function)]
+    operands = []
+    for word in network.operand_words(function):
+        fmt = fixed.formats[fixed.graph.inputs[prefix + word.name]]
+        codes = int(fmt.quantise(word.lower)), int(fmt.quantise(word.upper))
+        operands.append(OperandWord(word.name, fmt, codes))
+    results = [ResultWord(w.name, fixed.formats[fixed.graph.outputs[w.name]]) for w in network.result_words(function)]
+    return FunctionFormat(function, FUNCTIONS[function].code, tuple(operands), tuple(results))
 
 
 def compile_robot(robot: Robot, options: Options, progress: Callable[[str], None] = lambda stage: None) -> Design:
     """Run all stages; ``progress`` is told each stage's name. Errors are those of the stages."""
-    check_functions(options.functions)
     check_word(options.word)
     device = get_device(options.device)
     progress("trace")
     ranges = declared_ranges(robot, options.limits)
-    network = build_network(robot, options.functions, ranges)
+    trace = TraceOptions(check_functions(options.functions), options.forces)
+    sample = partial(make_samples, robot, ranges=ranges, options=trace, count=RANGE_SAMPLES, seed=options.seed)
+    network, states = build_network(robot, trace, ranges, sample)
     progress("formats")
-    fixed = lower(
-        network.graph, network.range_samples(ranges, RANGE_SAMPLES, options.seed), network.declared, options.word
-    )
+    samples = operand_samples(network, states)
+    fixed = lower(network.graph, samples, network.declared, options.word, network.vectors, network.precise)
+    network = network.pruned(fixed.graph)
     progress("schedule")
-    plan = make_plan(schedule(fixed, device, options.ii))
+    plan = make_plan(schedule(fixed, device, options.ii, network.programs))
     check_plan(plan)
-    graph = fixed.graph
-    tasks = task_format(
-        [fixed.formats[graph.inputs[o.name]] for o in network.operands],
-        [(o.lower, o.upper) for o in network.operands],
-        [fixed.formats[graph.outputs[r.name]] for r in network.results],
-        options.ii,
-    )
+    tasks = task_format([function_format(f, network, fixed) for f in network.functions], options.ii)
     return Design(robot, options, ranges, network, fixed, plan, tasks)

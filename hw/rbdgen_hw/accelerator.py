@@ -1,137 +1,331 @@
 # amaranth: UnusedElaboratable=no
-"""The accelerator: a task stream in, a result stream out, around the round-trip pipeline.
+"""The accelerator: a task stream in, a result stream out, around the round-trip pipelines.
 
-Tasks are collected beat by beat into the operand register and start when the pipeline's phase and a credit allow: a
-credit is a place in the result FIFO, so that whatever has started can always finish, however long the sink stalls.
-Results keep the order of their tasks. The layout of both streams is :class:`rbdgen.host.tasks.TaskFormat`.
+Tasks are collected beat by beat into the task register. Their function code chooses the program that they start and the
+exit by which they leave. They start when the pipelines' phase and a credit allow: a credit is a place in the exit's
+lane, so that whatever has started can always finish, however long the sink stalls. A task of ``dfd`` passes the first
+program, waits in the feedback FIFO, and starts the second one before any new task may. Results of one function keep the
+order of their tasks. The layout of both streams is :class:`rbdgen.host.tasks.TaskFormat`.
 """
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from rbdgen.host.tasks import FLAG_BITS, FUNCTION_BITS, HEADER_BITS, TAG_BITS, TaskFormat
-from rbdgen.schedule.buffers import Plan, chain_length
+from rbdgen.compiler import Design
+from rbdgen.host.tasks import FUNCTION_BITS, HEADER_BITS, TAG_BITS, Flag
+from rbdgen.ir.fixed import Format
+from rbdgen.ir.programs import Exit, cone
+from rbdgen.layout.network import FEEDBACK, GRADIENT, PREFIX
+from rbdgen.schedule.buffers import chain_length
 from rbdgen_hw.fifo import BypassFifo, Credits
 from rbdgen_hw.library import Shape, place
+from rbdgen_hw.operators import Round, Rounding
+from rbdgen_hw.results import Lane, Merge
 from rbdgen_hw.roundtrip import RoundTrip
 
+ERROR_PLACES = 2
+"""Places for answers to unknown functions."""
 
-def result_places(plan: Plan, tasks: TaskFormat) -> int:
-    """Entries of the result FIFO that keep the pipeline full while the sink takes a beat in every cycle."""
-    return chain_length(0, plan.length + tasks.result.beats, plan.schedule.ii) + 1
+
+def exit_places(design: Design, name: str) -> int:
+    """Results of an exit that must find room to keep the pipeline full while the sink takes a beat in every cycle."""
+    ii, last = design.options.ii, design.plan.exits[name]
+    wait = ii if name == FEEDBACK else design.tasks.result_beats(name)
+    return chain_length(0, last + 1 + wait, ii) + 1
 
 
 class Accelerator(Shape):
-    """Ports ``i`` (stream of task beats) and ``o`` (stream of result beats); function codes it knows: ``codes``."""
+    """Ports ``i`` (stream of task beats) and ``o`` (stream of result beats)."""
 
     shape_name = ""
 
-    def __init__(self, plan: Plan, tasks: TaskFormat, codes: tuple[int, ...]) -> None:
-        self.plan, self.tasks, self.codes = plan, tasks, codes
+    def __init__(self, design: Design) -> None:
+        self.design = design
         super().__init__(
             {
-                "i": In(stream.Signature(tasks.task.beat_bits)),
-                "o": Out(stream.Signature(tasks.result.beat_bits)),
+                "i": In(stream.Signature(design.tasks.task.beat_bits)),
+                "o": Out(stream.Signature(design.tasks.result.beat_bits)),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
-        m = Module()
-        plan, tasks = self.plan, self.tasks
-        graph, ii, last = plan.schedule.fixed.graph, plan.schedule.ii, plan.length - 1
-        core = RoundTrip(plan)
-        place(m, platform, "core", core)
-        start, done = Signal(), Signal()
-        m.d.comb += [core.start.eq(start), done.eq(core.done)]
-        phase = Signal(range(ii)) if ii > 1 else Const(0, 1)
-        if ii > 1:
-            # an idle pipeline waits in phase 0, so that a lone task need not wait for its phase
-            m.d.comb += core.phase.eq(phase)
-            with m.If(start | core.busy):
-                m.d.sync += phase.eq(Mux(phase == ii - 1, 0, phase + 1))
-            with m.Else():
-                m.d.sync += phase.eq(0)
+        return _AcceleratorBuilder(self, platform).build()
 
-        # operand register
-        layout = tasks.task
-        operand_register = Signal(layout.beat_bits * layout.beats, reset_less=True)
-        full, beat = Signal(), Signal(range(layout.beats))
-        accept, final = Signal(), Signal()
+
+class _AcceleratorBuilder:
+    def __init__(self, top: Accelerator, platform: object) -> None:
+        self.top, self.platform, self.design = top, platform, top.design
+        self.m = Module()
+        self.plan, self.tasks, self.network = self.design.plan, self.design.tasks, self.design.network
+        self.ii = self.design.options.ii
+        self.core = RoundTrip(self.plan)
+        self.functions = self.tasks.functions
+        self.exits: dict[str, Exit] = {e.name: e for e in self.network.programs.exits}
+        self.header = Signal(HEADER_BITS)
+        self.words: list[Value] = []
+        self.full, self.taken = Signal(), Signal()
+        self.phase_zero: Value = Const(1)
+        self.program_starts: dict[str, list[Value]] = {p: [] for p in self.network.programs.names}
+
+    def build(self) -> Module:
+        m = self.m
+        place(m, self.platform, "core", self.core)
+        self.task_register()
+        self.known = {f.name: Signal(name=f"is_{f.name}") for f in self.functions.values()}
+        for f in self.functions.values():
+            m.d.comb += self.known[f.name].eq(self.header[:FUNCTION_BITS] == f.code)
+        self.phases()
+        self.credits = {}
+        for name in self.exits:
+            self.credits[name] = credits = Credits(exit_places(self.design, name))
+            place(m, self.platform, f"credits_{name}", credits)
+        self.admission()
+        self.operands()
+        self.lanes()
+        return m
+
+    def task_register(self) -> None:
+        """Collect a task's beats; ``full`` when it is whole."""
+        m, layout = self.m, self.tasks.task
+        most = max(self.tasks.task_beats(f) for f in self.functions)
+        register = Signal(layout.beat_bits * most, reset_less=True)
+        beat, accept, final = Signal(range(most)), Signal(), Signal()
+        first = self.top.i.payload[:FUNCTION_BITS]
+        code = Mux(beat == 0, first, register[:FUNCTION_BITS])
+        last_beat = Signal(range(most))
+        with m.Switch(code):
+            for name, f in self.functions.items():
+                with m.Case(f.code):
+                    m.d.comb += last_beat.eq(self.tasks.task_beats(name) - 1)
         m.d.comb += [
-            self.i.ready.eq(~full | start),
-            accept.eq(self.i.valid & self.i.ready),
-            final.eq(accept & (beat == layout.beats - 1)),
+            self.top.i.ready.eq(~self.full | self.taken),
+            accept.eq(self.top.i.valid & self.top.i.ready),
+            final.eq(accept & (beat == last_beat)),
+            self.header.eq(register[:HEADER_BITS]),
         ]
         with m.If(final):
-            m.d.sync += full.eq(1)
-        with m.Elif(start):
-            m.d.sync += full.eq(0)
+            m.d.sync += self.full.eq(1)
+        with m.Elif(self.taken):
+            m.d.sync += self.full.eq(0)
         with m.If(accept):
             m.d.sync += beat.eq(Mux(final, 0, beat + 1))
             with m.Switch(beat):
-                for k in range(layout.beats):
+                for k in range(most):
                     with m.Case(k):
-                        m.d.sync += operand_register[k * layout.beat_bits : (k + 1) * layout.beat_bits].eq(
-                            self.i.payload
-                        )
-        words = [operand_register[k * layout.word_bits : (k + 1) * layout.word_bits] for k in range(layout.words)]
+                        part = register[k * layout.beat_bits : (k + 1) * layout.beat_bits]
+                        m.d.sync += part.eq(self.top.i.payload)
+        count = layout.words_per_beat * most
+        self.words = [register[k * layout.word_bits : (k + 1) * layout.word_bits] for k in range(count)]
 
-        # admission
-        credits = Credits(result_places(plan, tasks))
-        place(m, platform, "credits", credits)
+    def phases(self) -> None:
+        """The phase counter; an idle pipeline waits in phase 0, so that a lone task need not wait for its phase."""
+        self.starts = {p: Signal(name=f"start_{p}") for p in self.network.programs.names}
+        for p, start in self.starts.items():
+            self.m.d.comb += getattr(self.core, f"start_{p}").eq(start)
+        if self.ii == 1:
+            return
+        phase = Signal(range(self.ii))
+        self.phase_zero = phase == 0
+        self.m.d.comb += self.core.phase.eq(phase)
+        with self.m.If(Cat(*self.starts.values(), self.core.busy).any()):
+            self.m.d.sync += phase.eq(Mux(phase == self.ii - 1, 0, phase + 1))
+        with self.m.Else():
+            self.m.d.sync += phase.eq(0)
+
+    def admission(self) -> None:
+        """Which task starts what, and by which exit it will leave."""
+        m = self.m
+        outside = self.out_of_range()
+        entry = Signal(HEADER_BITS)
+        tag = self.header[FUNCTION_BITS : FUNCTION_BITS + TAG_BITS]
+        m.d.comb += entry.eq(Cat(self.header[:FUNCTION_BITS], tag, Const(0, 1), outside))
+        go: dict[str, list[tuple[Value, Value]]] = {name: [] for name in self.exits}
+        waiting: Value = Const(0)
+        if FEEDBACK in self.exits:
+            waiting = self.feedback_fifo()
+            resume = Signal(name="resume")
+            m.d.comb += resume.eq(waiting & self.phase_zero & self.credits["dfd"].available)
+            go["dfd"].append((resume, self.feedback_header))
+            self.resume = resume
+        direct = []
+        for name in self.functions:
+            exit_name = FEEDBACK if name == "dfd" else name
+            start = Signal(name=f"go_{name}")
+            free = ~self.resume if FEEDBACK in self.exits and self.exits[exit_name].program == GRADIENT else Const(1)
+            available = self.credits[exit_name].available
+            m.d.comb += start.eq(self.full & self.known[name] & self.phase_zero & available & free)
+            go[exit_name].append((start, entry))
+            direct.append(start)
+        self.headers = {}
+        for name, starts in go.items():
+            e = self.exits[name]
+            started = Cat(*(s for s, _ in starts)).any()
+            m.d.comb += [getattr(self.core, f"to_{name}").eq(started), self.credits[name].take.eq(started)]
+            header = BypassFifo(HEADER_BITS, chain_length(0, max(self.plan.exits[name], 1), self.ii) + 1)
+            place(m, self.platform, f"headers_{name}", header)
+            data: Value = starts[0][1]
+            for s, value in starts[1:]:
+                data = Mux(s, value, data)
+            m.d.comb += [
+                header.w_data.eq(data),
+                header.w_en.eq(started),
+                header.r_en.eq(getattr(self.core, f"done_{name}")),
+            ]
+            # what saturated on the way joins what the header already knows
+            overflow = getattr(self.core, f"overflow_{name}") << (FUNCTION_BITS + TAG_BITS)
+            self.headers[name] = (header.r_data | overflow)[:HEADER_BITS]
+            self.program_starts[e.program].append(started)
+        for program, start in self.starts.items():
+            m.d.comb += start.eq(Cat(*self.program_starts[program]).any())
+        self.unknown = Signal()
         m.d.comb += [
-            start.eq(full & (phase == 0) & credits.available),
-            credits.take.eq(start),
+            self.unknown.eq(self.full & ~Cat(*self.known.values()).any()),
+            self.taken.eq(Cat(*direct, self.unknown & self.error_room()).any()),
+        ]
+        if FEEDBACK in self.exits:
+            self.store_feedback()
+
+    def error_room(self) -> Value:
+        """Whether the answer to an unknown function finds a place."""
+        self.error_credits = Credits(ERROR_PLACES)
+        place(self.m, self.platform, "credits_error", self.error_credits)
+        self.m.d.comb += self.error_credits.take.eq(self.unknown & self.error_credits.available)
+        return self.error_credits.available
+
+    def out_of_range(self) -> Value:
+        """Whether an operand of the task in the register is outside its declared range."""
+        checks: dict[tuple[int, Format, tuple[int, int]], Value] = {}
+        result = Signal(name="outside")
+        for name, f in self.functions.items():
+            own = []
+            for k, word in enumerate(f.operands, 1):
+                key = (k, word.format, word.codes)
+                if key not in checks:
+                    checks[key] = check = Signal(name=f"outside{len(checks)}")
+                    value = self.words[k][: word.format.width].as_signed()
+                    self.m.d.comb += check.eq((value < word.codes[0]) | (value > word.codes[1]))
+                own.append(checks[key])
+            with self.m.If(self.known[name]):
+                self.m.d.comb += result.eq(Cat(*own).any())
+        return result
+
+    def feedback_fifo(self) -> Value:
+        """The FIFO between the programs; whether a task waits in it. Entries: header, then the second program's
+        operands in its formats."""
+        formats = [self.design.input_format(n) for n in self.design.feedback]
+        self.feedback = BypassFifo(HEADER_BITS + sum(f.width for f in formats), exit_places(self.design, FEEDBACK))
+        place(self.m, self.platform, "feedback", self.feedback)
+        self.feedback_header = self.feedback.r_data[:HEADER_BITS]
+        position, self.feedback_words = HEADER_BITS, {}
+        for name, fmt in zip(self.design.feedback, formats, strict=True):
+            self.feedback_words[name] = self.feedback.r_data[position : position + fmt.width].as_signed()
+            position += fmt.width
+        return self.feedback.r_rdy
+
+    def store_feedback(self) -> None:
+        """Write what the first program hands over, converted, and read it when the second one takes it."""
+        values, lost = [], []
+        for name, source in self.design.feedback.items():
+            target = self.design.input_format(name)
+            if source is None:
+                values.append(Const(0, target.width))
+                continue
+            fmt, value = self.design.output_format(source), getattr(self.core, f"{FEEDBACK}_{source}")
+            if fmt == target:
+                values.append(value)
+                continue
+            converter = _converter(fmt, target)
+            place(self.m, self.platform, f"convert_{name}", converter)
+            places = max(target.frac - fmt.frac, 0)
+            self.m.d.comb += converter.x.eq(value << places)
+            values.append(converter.y)
+            if hasattr(converter, "overflow"):
+                lost.append(converter.overflow)
+        header = self.headers[FEEDBACK] | (Cat(*lost).any() << (FUNCTION_BITS + TAG_BITS))
+        self.m.d.comb += [
+            self.feedback.w_data.eq(Cat(header[:HEADER_BITS], *values)),
+            self.feedback.w_en.eq(getattr(self.core, f"done_{FEEDBACK}")),
+            self.feedback.r_en.eq(self.resume),
+            self.credits[FEEDBACK].give.eq(self.resume),
         ]
 
-        # what travels beside the data: header, and what is known of the operands at once
-        outside = []
-        for name, word, fmt, (low, high) in zip(
-            graph.inputs, words[1:], tasks.operands, tasks.operand_codes, strict=True
-        ):
-            value = getattr(core, name)
-            m.d.comb += value.eq(word[: fmt.width].as_signed())
-            outside.append((value < low) | (value > high))
-        function = words[0][:FUNCTION_BITS]
-        tag = words[0][FUNCTION_BITS : FUNCTION_BITS + TAG_BITS]
-        unknown = Cat(*(function != code for code in self.codes)).all()
-        entry = Cat(function, tag, Cat(*outside).any(), unknown)
-        headers = BypassFifo(len(entry), chain_length(0, max(last, 1), ii) + 1)
-        place(m, platform, "headers", headers)
+    def operands(self) -> None:
+        """Each operand of the programs from its word of the task, or from the feedback FIFO."""
+        graph = self.plan.schedule.fixed.graph
+        for name, program in self.network.programs.operands.items():
+            node, plain = graph.inputs[name], name.removeprefix(PREFIX[program])
+            fmt = self.design.input_format(name)
+            places: dict[int, list[str]] = {}
+            absent = []
+            for function, f in self.functions.items():
+                if self.network.entry(function) != program:
+                    continue
+                index = next((k for k, w in enumerate(f.operands, 1) if w.name == plain), None)
+                if index is not None:
+                    places.setdefault(index, []).append(function)
+                else:
+                    exit_name = FEEDBACK if function == "dfd" else function
+                    if node in cone(graph, self.exits[exit_name].results):
+                        absent.append(function)
+            value: Value = Const(0, signed(fmt.width))
+            for index, functions in places.items():
+                word = self.words[index][: fmt.width].as_signed()
+                only = len(places) == 1 and not absent
+                value = word if only else Mux(Cat(*(self.known[f] for f in functions)).any(), word, value)
+            if program == GRADIENT and FEEDBACK in self.exits:
+                value = Mux(self.resume, self.feedback_words[name], value) if places else self.feedback_words[name]
+            self.m.d.comb += getattr(self.core, name).eq(value)
+
+    def lanes(self) -> None:
+        """A lane for each exit and one for errors, and the choice among them."""
+        m, packing = self.m, self.tasks.result
+        counter = max(max(self.tasks.result_beats(f) for f in self.functions) - 1, 1).bit_length()
+        lanes = []
+        for name, f in self.functions.items():
+            lane = Lane(name, [w.format.width for w in f.results], packing, exit_places(self.design, name), counter)
+            place(m, self.platform, f"lane_{name}", lane)
+            m.d.comb += [
+                lane.header.eq(self.headers[name]),
+                lane.words.eq(Cat(*(getattr(self.core, f"{name}_{w.name}") for w in f.results))),
+                lane.w_en.eq(getattr(self.core, f"done_{name}")),
+                self.credits[name].give.eq(lane.leave),
+            ]
+            lanes.append(lane)
+        errors = Lane("error", [], packing, ERROR_PLACES, counter)
+        place(m, self.platform, "lane_error", errors)
+        known = FUNCTION_BITS + TAG_BITS
         m.d.comb += [
-            headers.w_data.eq(entry),
-            headers.w_en.eq(start),
-            headers.r_en.eq(done),
+            errors.header.eq(Cat(self.header[:known], Const(Flag.FUNCTION, HEADER_BITS - known))),
+            errors.w_en.eq(self.error_credits.take),
+            self.error_credits.give.eq(errors.leave),
+        ]
+        lanes.append(errors)
+        merge = Merge(len(lanes), packing, counter)
+        place(m, self.platform, "merge", merge)
+        for k, lane in enumerate(lanes):
+            m.d.comb += [
+                merge.ready[k].eq(lane.ready),
+                merge.last[k].eq(lane.last),
+                getattr(merge, f"payload{k}").eq(lane.payload),
+                lane.beat.eq(merge.beat),
+                lane.leave.eq(merge.leave[k]),
+            ]
+        m.d.comb += [
+            self.top.o.valid.eq(merge.o.valid),
+            self.top.o.payload.eq(merge.o.payload),
+            merge.o.ready.eq(self.top.o.ready),
         ]
 
-        # results
-        known = HEADER_BITS - FLAG_BITS
-        head = headers.r_data
-        flags = Cat(core.overflow, head[known], head[known + 1])
-        packet = [Cat(head[:known], flags), *(getattr(core, name) for name in graph.outputs)]
-        results = BypassFifo(sum(map(len, packet)), result_places(plan, tasks))
-        place(m, platform, "results", results)
-        m.d.comb += [results.w_data.eq(Cat(*packet)), results.w_en.eq(done)]
-        layout, position, padded = tasks.result, 0, []
-        for part in packet:
-            word = results.r_data[position : position + len(part)]
-            padded.append(Cat(word, Const(0, layout.word_bits - len(part))))
-            position += len(part)
-        padded += [Const(0, layout.word_bits)] * (layout.beats * layout.words_per_beat - layout.words)
-        out_beat, leave = Signal(range(layout.beats)), Signal()
-        for k in range(layout.beats):
-            with m.If(out_beat == k):
-                part = padded[k * layout.words_per_beat : (k + 1) * layout.words_per_beat]
-                m.d.comb += self.o.payload.eq(Cat(*part))
-        m.d.comb += [
-            self.o.valid.eq(results.r_rdy),
-            leave.eq(self.o.valid & self.o.ready & (out_beat == layout.beats - 1)),
-            results.r_en.eq(leave),
-            credits.give.eq(leave),
-        ]
-        with m.If(self.o.valid & self.o.ready):
-            m.d.sync += out_beat.eq(Mux(leave, 0, out_beat + 1))
-        return m
+
+def _converter(source: Format, target: Format) -> Round:
+    """A rounding from one format to another; its argument has the finer binary point of the two."""
+    places = max(target.frac - source.frac, 0)
+    drop = max(source.frac - target.frac, 0)
+    half = (1 << drop) >> 1
+    saturates = (((source.maximum << places) + half) >> drop) > target.maximum or (
+        ((source.minimum << places) + half) >> drop
+    ) < target.minimum
+    return Round(source.width + places, Rounding(drop, Format(target.width, 0), saturates))

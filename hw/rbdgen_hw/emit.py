@@ -9,7 +9,7 @@ from rbdgen_hw.library import to_verilog
 
 def accelerator(design: Design) -> Accelerator:
     """The top-level component, with streams ``i`` and ``o``."""
-    return Accelerator(design.plan, design.tasks, design.codes)
+    return Accelerator(design)
 
 
 def design_verilog(design: Design) -> str:

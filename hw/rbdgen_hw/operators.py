@@ -12,7 +12,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed, unsigne
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from rbdgen.ir.fixed import Constant, Format, sine_table
+from rbdgen.ir.fixed import Constant, Format, reciprocal_table, sine_table
 from rbdgen_hw.library import Shape
 
 
@@ -175,6 +175,91 @@ class SineTable(Shape):
                 y.eq(Mux(negative, -Cat(port.data, Const(0, 1)).as_signed(), Cat(port.data, Const(0, 1)).as_signed())),
             ]
             m.d.sync += negative.eq(place[bits + 1])
+        return m
+
+
+class ReciprocalTable(Shape):
+    """Reciprocal of the middle of a table interval of [1, 2), one clock later; ``place`` is the interval's number."""
+
+    def __init__(self, address_bits: int, fmt: Format) -> None:
+        self.address_bits, self.fmt = address_bits, fmt
+        self.shape_name = f"reciprocal_table_{address_bits}_{_label(fmt)}"
+        super().__init__({"place": In(unsigned(address_bits)), "reciprocal": Out(signed(fmt.width))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        table = reciprocal_table(self.address_bits, self.fmt)
+        m.submodules.table = memory = Memory(shape=unsigned(self.fmt.width - 1), depth=len(table), init=table)
+        port = memory.read_port()
+        m.d.comb += [port.addr.eq(self.place), port.en.eq(1), self.reciprocal.eq(Cat(port.data, Const(0, 1)))]
+        return m
+
+
+def _aligned(m: Module, x: Value, width: int, value: Value, length: int) -> Value:
+    """``value`` (``length`` bits) moved left by as many places as leading zeros stand below the sign of ``x``.
+
+    ``x`` has ``width`` bits; as a negative or zero x is treated 1. Logarithmic: one multiplexer per power of two.
+    """
+    top = Signal(width - 1, name="top")
+    m.d.comb += top.eq(Mux(x > 0, x[: width - 1], 1))
+    bits = max((width - 2).bit_length(), 1)
+    for k in reversed(range(bits)):
+        step = 1 << k
+        if step > width - 2:
+            continue
+        empty = Signal(name=f"empty{step}")
+        next_top = Signal(width - 1, name=f"top{step}")
+        next_value = Signal(signed(length), name=f"moved{step}")
+        m.d.comb += [
+            empty.eq(top[width - 1 - step :] == 0),
+            next_top.eq(Mux(empty, top << step, top)),
+            next_value.eq(Mux(empty, value << step, value)),
+        ]
+        top, value = next_top, next_value
+    return value
+
+
+class Normalise(Shape):
+    """y = a moved by a power of two into [1, 2), cut to the bits of ``result``; ``overflow`` where a is not positive."""
+
+    clocked = False
+
+    def __init__(self, arg: Format, result: Format) -> None:
+        self.arg, self.result = arg, result
+        self.shape_name = f"normalise_{arg.width}_{result.width}"
+        super().__init__({"a": In(signed(arg.width)), "y": Out(signed(result.width)), "overflow": Out(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        width = self.arg.width
+        m.d.comb += self.overflow.eq(self.a <= 0)
+        positive = Signal(signed(width))
+        m.d.comb += positive.eq(Mux(self.overflow, 1, self.a))
+        aligned = _aligned(m, self.a, width, positive, width)
+        drop = width - 2 - self.result.frac
+        m.d.comb += self.y.eq(aligned >> drop if drop > 0 else aligned << -drop)
+        return m
+
+
+class Rescale(Shape):
+    """y = a times the power of two that normalises b, rounded and saturated."""
+
+    clocked = False
+
+    def __init__(self, arg: Format, scale: Format, rounding: Rounding) -> None:
+        self.arg, self.scale, self.rounding = arg, scale, rounding
+        self.shape_name = f"rescale_{arg.width}_{scale.width}_{rounding.drop}_{_label(rounding.result)}".replace(
+            "-", "m"
+        )
+        super().__init__(
+            {"a": In(signed(arg.width)), "b": In(signed(scale.width))} | _outputs(rounding.result, rounding.saturates)
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        exact = Signal(signed(self.arg.width + self.scale.width - 2))
+        m.d.comb += exact.eq(_aligned(m, self.b, self.scale.width, self.a, len(exact)))
+        _finish(m, exact, self.rounding, self.y, getattr(self, "overflow", None))
         return m
 
 

@@ -12,20 +12,37 @@ from collections import defaultdict
 from amaranth.hdl import Cat, Const, Module, Signal, Value, signed
 from amaranth.lib.wiring import In, Out
 
-from rbdgen.ir.fixed import Format
+from rbdgen.ir.fixed import ROUNDED, Format
 from rbdgen.schedule.buffers import Plan, UnitPlan, chain_length, uses
 from rbdgen.schedule.scheduler import TABLES
 from rbdgen_hw.library import Shape, place
-from rbdgen_hw.operators import Product, Round, Rounding, Scale, SineTable, Sum
+from rbdgen_hw.operators import (
+    Normalise,
+    Product,
+    ReciprocalTable,
+    Rescale,
+    Round,
+    Rounding,
+    Scale,
+    SineTable,
+    Sum,
+)
+
+
+TABLE_PORTS = {"table_sin": "sine", "table_cos": "cosine", "table_reciprocal": "reciprocal"}
+"""A table's port that answers an operation."""
 
 
 def label(plan: Plan, node: int) -> str:
-    """A node's name in the hardware: its operand's or result's name, else its operation and number."""
+    """A node's name in the hardware: its operand's or result's name, else its operation and number. An acceleration or
+    torque can be both an operand and a result of the same name."""
     graph = plan.schedule.fixed.graph
     if graph.nodes[node].op == "input":
         return graph.nodes[node].attr
     names = [name for name, i in graph.outputs.items() if i == node]
-    return names[0] if names else f"{graph.nodes[node].op}{node}"
+    if not names:
+        return f"{graph.nodes[node].op}{node}"
+    return f"{names[0]}_result" if names[0] in graph.inputs else names[0]
 
 
 def tap_name(plan: Plan, node: int, cycle: int) -> str:
@@ -33,9 +50,15 @@ def tap_name(plan: Plan, node: int, cycle: int) -> str:
     return f"{label(plan, node)}_at{cycle}"
 
 
+def overflow_port(cycle: int, exits: tuple[str, ...]) -> str:
+    """Name of the port that reports in ``cycle`` what saturated on the way to ``exits``."""
+    return f"overflow{cycle}_{'_'.join(exits)}"
+
+
 class Unit(Shape):
     """Ports: ``i_<value>`` for what arrives, ``<value>_at<cycle>`` for what leaves, ``phase`` (binary, if ii > 1), and
-    ``overflow<c>`` high in cycle c of a task (at that phase) in which something saturated just before."""
+    ``overflow<c>_<exits>`` high in cycle c of a task (at that phase) in which something saturated just before that
+    the results of these exits depend on."""
 
     def __init__(self, plan: Plan, unit: UnitPlan) -> None:
         self.plan, self.unit = plan, unit
@@ -49,14 +72,15 @@ class Unit(Shape):
             ports[f"i_{label(plan, tap.node)}"] = In(signed(fixed.formats[tap.node].width))
         for tap in unit.outputs:
             ports[tap_name(plan, tap.node, tap.cycle)] = Out(signed(fixed.formats[tap.node].width))
-        self.overflow_cycles: dict[int, int] = {}
-        """When something may saturate, and when that is reported: a cycle later, but never after the last."""
+        self.reports: dict[tuple[int, tuple[str, ...]], int] = {}
+        """When something may saturate, for which exits, and when that is reported: a cycle later, but never after the
+        results have left."""
         for i in unit.nodes:
-            if fixed.graph.nodes[i].op in ("add", "sub", "neg", "mul", "scale") and fixed.may_overflow(i):
-                cycle = schedule.slots[i].finish
-                self.overflow_cycles[cycle] = min(cycle + 1, plan.length - 1)
-        for cycle in sorted(set(self.overflow_cycles.values())):
-            ports[f"overflow{cycle}"] = Out(1)
+            if fixed.graph.nodes[i].op in (*ROUNDED, "normalise") and fixed.may_overflow(i):
+                cycle, exits = schedule.slots[i].finish, plan.reaches[i]
+                self.reports[cycle, exits] = min([cycle + 1, *(plan.exits[e] for e in exits)])
+        for cycle, exits in sorted({(report, exits) for (_, exits), report in self.reports.items()}):
+            ports[overflow_port(cycle, exits)] = Out(1)
         super().__init__(ports)
 
     def elaborate(self, platform: object) -> Module:
@@ -78,7 +102,7 @@ class _UnitBuilder:
         self.made: dict[int, int] = {}
         self.chains: dict[int, list[Signal]] = {}
         self.phases: dict[int, Signal] = {}
-        self.overflows: dict[int, list[Value]] = defaultdict(list)
+        self.overflows: dict[tuple[int, tuple[str, ...]], list[Value]] = defaultdict(list)
 
     def at(self, cycle: int) -> Value:
         """High in the phase of ``cycle``."""
@@ -149,6 +173,10 @@ class _UnitBuilder:
                 self.m.d.comb += self.wires[i].eq(args[0])
             elif node.op == "residual":
                 self.residual(i, args[0], formats[0])
+            elif node.op == "normalise":
+                self.simple(i, Normalise(formats[0], self.fixed.formats[i]), args)
+            elif node.op == "rescale":
+                self.simple(i, Rescale(formats[0], formats[1], self.rounding(i)), args)
             elif node.op == "scale":
                 self.simple(i, Scale(formats[0], self.fixed.constants[i], self.rounding(i)), args)
             else:
@@ -163,12 +191,13 @@ class _UnitBuilder:
         place(self.m, self.platform, f"op_{label(self.plan, i)}", shape)
         self.m.d.comb += [getattr(shape, port).eq(arg) for port, arg in zip("ab", args, strict=False)]
         self.m.d.comb += self.wires[i].eq(shape.y)
-        self.overflow(self.schedule.slots[i].finish, shape)
+        self.overflow(i, shape)
 
-    def overflow(self, cycle: int, shape: Shape) -> None:
-        """Count an operator's overflow in ``cycle``."""
+    def overflow(self, i: int, shape: Shape) -> None:
+        """Count an operator's overflow when it makes node ``i``."""
         if hasattr(shape, "overflow"):
-            self.overflows[cycle].append(shape.overflow & self.at(cycle))
+            cycle = self.schedule.slots[i].finish
+            self.overflows[cycle, self.plan.reaches[i]].append(shape.overflow & self.at(cycle))
 
     def residual(self, i: int, angle: Value, fmt: Format) -> None:
         """The angle's bits below the table's, around the interval's middle: only the top one is inverted."""
@@ -214,35 +243,37 @@ class _UnitBuilder:
                 self.m.d.comb += rounds[key].x.eq(product.p)
             self.m.d.comb += self.wires[i].eq(rounds[key].y)
             if rounding.saturates:
-                self.overflow(self.schedule.slots[i].finish, rounds[key])
+                self.overflow(i, rounds[key])
 
     def table(self, number: int, nodes: list[int]) -> None:
         """One table for the angles of ``nodes``."""
         fmt, bits = self.fixed.formats[nodes[0]], self.graph.nodes[nodes[0]].attr
-        table = SineTable(bits, fmt)
+        sine = self.graph.nodes[nodes[0]].op != "table_reciprocal"
+        table = SineTable(bits, fmt) if sine else ReciprocalTable(bits, fmt)
+        index_bits = bits + 2 if sine else bits
         place(self.m, self.platform, f"table{number}", table)
         first = {self.graph.nodes[i].args[0]: i for i in reversed(nodes)}
         places = []
         for angle, i in first.items():
-            value = Signal(bits + 2, name=f"{label(self.plan, angle)}_place")
+            value = Signal(index_bits, name=f"{label(self.plan, angle)}_place")
             step = self.fixed.formats[angle].frac - bits
             self.m.d.comb += value.eq(self.read(angle, self.schedule.slots[i].start) >> step)
             places.append(value)
-        selected = self.select(list(first.values()), places, bits + 2, f"table{number}_place")
+        selected = self.select(list(first.values()), places, index_bits, f"table{number}_place")
         self.m.d.comb += table.place.eq(selected)
         for i in nodes:
-            port = "sine" if self.graph.nodes[i].op == "table_sin" else "cosine"
-            self.m.d.comb += self.wires[i].eq(getattr(table, port))
+            self.m.d.comb += self.wires[i].eq(getattr(table, TABLE_PORTS[self.graph.nodes[i].op]))
 
     def report_overflows(self) -> None:
         """Drive the overflow ports: registered, except for what happens in the last cycle itself."""
-        ports: dict[int, list[Value]] = defaultdict(list)
-        for cycle, report in self.unit.overflow_cycles.items():
-            happened = Cat(*self.overflows[cycle]).any()
+        ports: dict[str, list[Value]] = defaultdict(list)
+        for (cycle, exits), report in self.unit.reports.items():
+            happened = Cat(*self.overflows[cycle, exits]).any()
+            port = overflow_port(report, exits)
             if report > cycle:
-                held = Signal(name=f"overflow_in{cycle}", reset_less=True)
+                held = Signal(name=f"held_{port}", reset_less=True)
                 self.m.d.sync += held.eq(happened)
                 happened = held
-            ports[report].append(happened)
-        for cycle, values in ports.items():
-            self.m.d.comb += getattr(self.unit, f"overflow{cycle}").eq(Cat(*values).any())
+            ports[port].append(happened)
+        for port, values in ports.items():
+            self.m.d.comb += getattr(self.unit, port).eq(Cat(*values).any())

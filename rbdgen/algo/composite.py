@@ -113,9 +113,7 @@ def _complement(m: Matrix, x: Vector) -> Vector:
     return tuple(rows)
 
 
-def composite_inertias(
-    robot: Robot, joints: list[JointPlacement], enter: Enter = anywhere
-) -> list[CompositeInertia]:
+def composite_inertias(robot: Robot, joints: list[JointPlacement], enter: Enter = anywhere) -> list[CompositeInertia]:
     """Each subtree's inertia, by body."""
     result: list[CompositeInertia | None] = [None] * len(robot.bodies)
     for i in reversed(range(len(robot.bodies))):
@@ -182,7 +180,16 @@ def mass_matrix(
                 for b, column in enumerate(dofs[: a + 1]):
                     entries[row, column] = _felt(columns[b], wrenches[row, i])
         for row in dofs:
-            _descend(robot, joints, i, row, wrenches, enter, "Mb", lambda dof, felt, row=row: entries.update({(row, dof): felt}))
+            _descend(
+                robot,
+                joints,
+                i,
+                row,
+                wrenches,
+                enter,
+                "Mb",
+                lambda dof, felt, row=row: entries.update({(row, dof): felt}),
+            )
     return MassMatrix(entries, wrenches)
 
 
@@ -195,12 +202,16 @@ def _descend(robot, joints, i, dof, wrenches, enter, kind, feel) -> None:  # noq
         with enter(kind, parent):
             wrench = _wrench_inward(robot.bodies[body], joints[body], wrench)
             wrenches[dof, parent] = wrench
-            for k, column in zip(range(*robot.v_slices[parent].indices(robot.nv)), _columns(robot.bodies[parent]), strict=True):
+            for k, column in zip(
+                range(*robot.v_slices[parent].indices(robot.nv)), _columns(robot.bodies[parent]), strict=True
+            ):
                 feel(k, _felt(column, wrench))
         body = parent
 
 
-def velocity(body: Body, joint: JointPlacement, v: Vector, parent: Motion, parent_velocity: Vector) -> tuple[Vector, Vector]:
+def velocity(
+    body: Body, joint: JointPlacement, v: Vector, parent: Motion, parent_velocity: Vector
+) -> tuple[Vector, Vector]:
     """Velocity of the body's origin: what it carries over from the parent, V', and with the joint's own, v."""
     carried = outward(body, joint, vadd(parent_velocity, cross(parent.angular_velocity, _offset(body, joint))))
     return carried, vadd(carried, joint_velocity(body.joint.linear_subspace, v))
@@ -335,6 +346,4 @@ def derivatives(
 
 def _adjoint(u: Vector, unit: Wrench, change: Variation) -> Scalar:
     """u·x + n·β + f·y."""
-    return add(
-        dot(change.velocity, u), add(dot(change.angular, unit.moment), dot(change.linear, unit.force))
-    )
+    return add(dot(change.velocity, u), add(dot(change.angular, unit.moment), dot(change.linear, unit.force)))

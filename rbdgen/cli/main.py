@@ -12,7 +12,7 @@ from pathlib import Path
 from rbdgen import __version__
 from rbdgen.cli import commands
 from rbdgen.errors import RbdgenError, RbdgenWarning
-from rbdgen.layout.network import FUNCTIONS
+from rbdgen.layout.functions import FUNCTIONS
 from rbdgen.schedule.device import DEFAULT_DEVICE, DEVICES
 
 ROBOT_HELP = "a built-in robot (see 'rbdgen robots') or the path of a URDF"
@@ -33,7 +33,8 @@ def _integer(text: str) -> int:
 
 
 def _codes(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+    names = tuple(part.strip() for part in text.split(",") if part.strip())
+    return tuple(FUNCTIONS) if names == ("all",) else names
 
 
 def _design_options(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +43,7 @@ def _design_options(parser: argparse.ArgumentParser) -> None:
         "--base", choices=["fixed", "floating", "planar"], default="fixed", help="how the root is carried"
     )
     parser.add_argument(
-        "--functions", type=_codes, metavar="F,F", help=f"what it computes: {', '.join(FUNCTIONS)} (id)"
+        "--functions", type=_codes, metavar="F,F", help=f"what it computes: {', '.join(FUNCTIONS)}, or all (id)"
     )
     parser.add_argument("--ii", type=_integer, metavar="N", help="initiation interval: cycles between tasks (1)")
     parser.add_argument("--word", type=_integer, metavar="W", help="word length in bits, 8 to 32 (18)")

@@ -1,13 +1,14 @@
 """The stream protocol: how tasks and results are laid out in beats. The one home of header and word positions.
 
-A task is a header word and one word per operand; a result is a header word and one word per result. Words are packed
-into beats, lowest word in the lowest bits; unused words of a last beat are zero. A header holds the
-function code, the task's tag and, in results, the status flags. Values are signed, in their word's low bits.
+A task is a header word and one word per operand of its function; a result is a header word and one word per result of
+the function. Words are packed into beats, lowest word in the lowest bits; unused words of a last beat are zero. A header
+holds the function code, the task's tag and, in results, the status flags. Values are signed, in their word's low bits.
+A task of a function that the accelerator does not have is one beat, and so is its result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntFlag
 
@@ -31,21 +32,59 @@ class Flag(IntFlag):
     RANGE = 2
     """An operand was outside its declared range."""
     FUNCTION = 4
-    """The accelerator has no such function; the result words mean nothing."""
+    """The accelerator has no such function; there are no result words."""
+
+
+@dataclass(frozen=True)
+class OperandWord:
+    """One operand: its word's name, format, and the raw values of its declared limits, inclusive."""
+
+    name: str
+    format: Format
+    codes: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class ResultWord:
+    """One result: its word's name and format."""
+
+    name: str
+    format: Format
+
+
+@dataclass(frozen=True)
+class FunctionFormat:
+    """What tasks of one function hold, in the order of the words."""
+
+    name: str
+    code: int
+    operands: tuple[OperandWord, ...]
+    results: tuple[ResultWord, ...]
+
+    def quantise(self, values: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Raw operands from values of shape (n,), one array per operand; what does not fit becomes the format's end,
+        which is outside the declared range. ConfigError on NaN or infinity."""
+        for word, v in zip(self.operands, values, strict=True):
+            if not np.all(np.isfinite(v)):
+                raise ConfigError(f"operand {word.name}: must be finite, not {np.asarray(v)[~np.isfinite(v)][0]}")
+        return [w.format.quantise(v) for w, v in zip(self.operands, values, strict=True)]
+
+    def out_of_range(self, raw: Sequence[np.ndarray]) -> np.ndarray:
+        """Which tasks have an operand outside its declared range, shape (n,)."""
+        outside = [(r < w.codes[0]) | (r > w.codes[1]) for r, w in zip(raw, self.operands, strict=True)]
+        return np.any(outside, axis=0)
 
 
 @dataclass(frozen=True)
 class Packing:
-    """``words`` words of ``word_bits`` in beats of ``words_per_beat``."""
+    """Words of ``word_bits``, ``words_per_beat`` of them in a beat."""
 
-    words: int
     word_bits: int
     words_per_beat: int
 
-    @property
-    def beats(self) -> int:
-        """Beats per packet."""
-        return -(-self.words // self.words_per_beat)
+    def beats(self, values: int) -> int:
+        """Beats of a packet with a header and ``values`` words."""
+        return -(-(1 + values) // self.words_per_beat)
 
     @property
     def beat_bits(self) -> int:
@@ -54,104 +93,100 @@ class Packing:
 
 
 @dataclass(frozen=True)
-class TaskFormat:
-    """Layout of one accelerator's streams: formats and declared codes of operands, formats of results, packing.
-
-    ``operand_codes`` are the raw values of each operand's declared limits, inclusive.
-    """
-
-    operands: tuple[Format, ...]
-    operand_codes: tuple[tuple[int, int], ...]
-    results: tuple[Format, ...]
-    task: Packing
-    result: Packing
-
-    def quantise(self, values: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Raw operands from values of shape (n,), one array per operand; what does not fit becomes the format's end,
-        which is outside the declared range. ConfigError on NaN or infinity."""
-        for k, v in enumerate(values):
-            if not np.all(np.isfinite(v)):
-                raise ConfigError(f"operand word {k}: must be finite, not {np.asarray(v)[~np.isfinite(v)][0]}")
-        return [f.quantise(v) for f, v in zip(self.operands, values, strict=True)]
-
-    def out_of_range(self, raw: Sequence[np.ndarray]) -> np.ndarray:
-        """Which tasks have an operand outside its declared range, shape (n,)."""
-        outside = [(r < low) | (r > high) for r, (low, high) in zip(raw, self.operand_codes, strict=True)]
-        return np.any(outside, axis=0)
-
-    def pack(self, function: np.ndarray, tag: np.ndarray, raw: Sequence[np.ndarray]) -> list[int]:
-        """Beats of n tasks from function codes (n,), tags (n,) and raw operands."""
-        header = (np.asarray(function) & ((1 << FUNCTION_BITS) - 1)) | (
-            (np.asarray(tag) & ((1 << TAG_BITS) - 1)) << FUNCTION_BITS
-        )
-        return _pack([header, *raw], self.task)
-
-    def unpack(self, beats: Sequence[int]) -> Results:
-        """Results from beats. ConfigError unless they are whole results."""
-        if len(beats) % self.result.beats:
-            raise ConfigError(f"beats: must be a multiple of {self.result.beats}, not {len(beats)}")
-        words = _unpack(beats, self.result)
-        header = words[0]
-        values = []
-        for fmt, word in zip(self.results, words[1:], strict=True):
-            low = word & ((1 << fmt.width) - 1)
-            values.append(np.where(low > fmt.maximum, low - (1 << fmt.width), low))
-        tag = (header >> FUNCTION_BITS) & ((1 << TAG_BITS) - 1)
-        return Results(
-            header & ((1 << FUNCTION_BITS) - 1),
-            tag,
-            header >> (FUNCTION_BITS + TAG_BITS) & ((1 << FLAG_BITS) - 1),
-            values,
-        )
-
-
-@dataclass(frozen=True)
 class Results:
-    """Unpacked results: ``function``, ``tag``, ``flags`` (n,), and raw ``values``, one (n,) array per result word."""
+    """Unpacked results of one function: ``tag`` and ``flags`` (n,), and raw ``values``, one (n,) array per word."""
 
-    function: np.ndarray
     tag: np.ndarray
     flags: np.ndarray
     values: list[np.ndarray]
 
 
-def packing(values: int, word_bits: int, ii: int) -> Packing:
-    """The narrowest beat that carries a header and ``values`` words within ``ii`` beats."""
-    words = 1 + values
-    return Packing(words, word_bits, -(-words // ii))
+@dataclass(frozen=True)
+class TaskFormat:
+    """Layout of one accelerator's streams: ``functions`` by name, and the packing of tasks and of results."""
+
+    functions: Mapping[str, FunctionFormat]
+    task: Packing
+    result: Packing
+
+    def task_beats(self, function: str) -> int:
+        """Beats of a task of ``function``."""
+        return self.task.beats(len(self.functions[function].operands))
+
+    def result_beats(self, function: str) -> int:
+        """Beats of a result of ``function``."""
+        return self.result.beats(len(self.functions[function].results))
+
+    def pack(self, function: str, tag: np.ndarray, raw: Sequence[np.ndarray]) -> list[list[int]]:
+        """Beats of n tasks of one function, by task, from tags (n,) and raw operands."""
+        code = self.functions[function].code
+        header = code | ((np.asarray(tag) & ((1 << TAG_BITS) - 1)) << FUNCTION_BITS)
+        return _pack([header, *raw], self.task)
+
+    def header(self, beat: int) -> tuple[int, int, int]:
+        """Function code, tag and flags of a packet from its first beat."""
+        tag = beat >> FUNCTION_BITS & ((1 << TAG_BITS) - 1)
+        flags = beat >> (FUNCTION_BITS + TAG_BITS) & ((1 << FLAG_BITS) - 1)
+        return beat & ((1 << FUNCTION_BITS) - 1), tag, flags
+
+    def packet_beats(self, code: int) -> int:
+        """Beats of a result with this function code."""
+        return next((self.result_beats(f.name) for f in self.functions.values() if f.code == code), 1)
+
+    def split(self, beats: Sequence[int]) -> list[Sequence[int]]:
+        """The packets of a stream of results. ConfigError unless the last is whole."""
+        packets, start = [], 0
+        while start < len(beats):
+            count = self.packet_beats(self.header(beats[start])[0])
+            packets.append(beats[start : start + count])
+            start += count
+        if start > len(beats):
+            raise ConfigError(f"beats: the last result must be whole, lacks {start - len(beats)} beats")
+        return packets
+
+    def unpack(self, function: str, packets: Sequence[Sequence[int]]) -> Results:
+        """Results of one function from its packets. ConfigError for a packet of another length."""
+        count = self.result_beats(function)
+        if any(len(p) != count for p in packets):
+            raise ConfigError(f"results of {function}: must have {count} beats each")
+        fmt = self.functions[function]
+        words = _unpack([b for p in packets for b in p], self.result, count)
+        values = []
+        for result, word in zip(fmt.results, words[1:], strict=False):
+            low = word & ((1 << result.format.width) - 1)
+            values.append(np.where(low > result.format.maximum, low - (1 << result.format.width), low))
+        _, tag, flags = self.header(words[0])  # type: ignore[arg-type]
+        return Results(np.asarray(tag), np.asarray(flags), values)
 
 
-def task_format(
-    operands: Sequence[Format], declared: Sequence[tuple[float, float]], results: Sequence[Format], ii: int
-) -> TaskFormat:
-    """The layout for these formats; ``declared`` are the operands' limits as real numbers."""
-    word_bits = max([HEADER_BITS, *(f.width for f in [*operands, *results])])
-    codes = tuple((int(f.quantise(lo)), int(f.quantise(hi))) for f, (lo, hi) in zip(operands, declared, strict=True))
-    return TaskFormat(
-        tuple(operands),
-        codes,
-        tuple(results),
-        packing(len(operands), word_bits, ii),
-        packing(len(results), word_bits, ii),
-    )
+def task_format(functions: Sequence[FunctionFormat], ii: int) -> TaskFormat:
+    """The layout for these functions: the narrowest beats that carry any task and any result within ``ii`` beats."""
+    widths = [w.format.width for f in functions for w in (*f.operands, *f.results)]
+    word_bits = max([HEADER_BITS, *widths])
+    operands = max(len(f.operands) for f in functions)
+    results = max(len(f.results) for f in functions)
+    packings = (Packing(word_bits, -(-(1 + n) // ii)) for n in (operands, results))
+    return TaskFormat({f.name: f for f in functions}, *packings)
 
 
-def _pack(words: Sequence[np.ndarray], layout: Packing) -> list[int]:
+def _pack(words: Sequence[np.ndarray], layout: Packing) -> list[list[int]]:
     mask = (1 << layout.word_bits) - 1
     columns = [(np.asarray(w, np.int64) & mask).tolist() for w in words]
-    columns += [[0] * len(columns[0])] * (layout.beats * layout.words_per_beat - layout.words)
-    beats = []
+    columns += [[0] * len(columns[0])] * (layout.beats(len(words) - 1) * layout.words_per_beat - len(words))
+    packets = []
     for task in zip(*columns, strict=True):
+        beats = []
         for start in range(0, len(task), layout.words_per_beat):
             beat = 0
             for word in reversed(task[start : start + layout.words_per_beat]):
                 beat = beat << layout.word_bits | word
             beats.append(beat)
-    return beats
+        packets.append(beats)
+    return packets
 
 
-def _unpack(beats: Sequence[int], layout: Packing) -> list[np.ndarray]:
+def _unpack(beats: Sequence[int], layout: Packing, count: int) -> list[np.ndarray]:
     mask = (1 << layout.word_bits) - 1
     words = [[beat >> (k * layout.word_bits) & mask for k in range(layout.words_per_beat)] for beat in beats]
-    flat = np.array(words, np.int64).reshape(-1, layout.beats * layout.words_per_beat)
-    return [flat[:, k] for k in range(layout.words)]
+    flat = np.array(words, np.int64).reshape(-1, count * layout.words_per_beat)
+    return [flat[:, k] for k in range(flat.shape[1])]

@@ -75,9 +75,44 @@ class Builder:
             return self.sub(a, nb)
         if na is not None:
             return self.sub(b, na)
-        if a == b:
-            return self.scale(a, 2.0)
-        return self._node("add", (min(a, b), max(a, b)))
+        merged = self._merged(a, b, 1.0)
+        return self._node("add", (min(a, b), max(a, b))) if merged is None else merged
+
+    def _multiple(self, i: int) -> tuple[int, float]:
+        """Node ``i`` as a multiple of another: that node and the factor."""
+        node = self.nodes[i]
+        if node.op == "scale":
+            return node.args[0], node.attr
+        return (node.args[0], math.ldexp(1.0, node.attr)) if node.op == "shift" else (i, 1.0)
+
+    def _offset(self, i: int) -> tuple[int, float, float] | None:
+        """Node ``i`` as ± another plus a constant: that node, its sign and the constant; None for other nodes."""
+        node = self.nodes[i]
+        if node.op not in ("add", "sub"):
+            return None
+        x, y = (self._value(a) for a in node.args)
+        sign = 1.0 if node.op == "add" else -1.0
+        if y is not None:
+            return node.args[0], 1.0, sign * y
+        return None if x is None else (node.args[1], sign, x)
+
+    def _merged(self, a: int, b: int, sign: float) -> int | None:
+        """a + sign · b, where both are multiples of one node, or one a constant and the other has one; else None."""
+        (x, f), (y, g) = self._multiple(a), self._multiple(b)
+        if x == y:
+            return self.scale(x, f + sign * g)
+        c, d = self._value(a), self._value(b)
+        one = self._offset(a) if d is not None else self._offset(b) if c is not None else None
+        if one is None:
+            return None
+        base, own, offset = one
+        if d is not None:
+            total, positive = offset + sign * d, own > 0
+        else:
+            assert c is not None
+            total, positive = c + sign * offset, sign * own > 0
+        constant = self.const(total)
+        return self.add(base, constant) if positive else self.sub(constant, base)
 
     def sub(self, a: int, b: int) -> int:
         """a − b."""
@@ -90,6 +125,9 @@ class Builder:
             return self.neg(b)
         if a == b:
             return self.const(0.0)
+        merged = self._merged(a, b, -1.0)
+        if merged is not None:
+            return merged
         na, nb = self._negated(a), self._negated(b)
         if na is not None and nb is not None:
             return self.sub(nb, na)
@@ -179,13 +217,27 @@ class Builder:
         x = self._value(a)
         return self._node("cos", (a,)) if x is None else self.const(math.cos(x))
 
+    def reciprocal(self, a: int) -> int:
+        """1 / a of a positive number."""
+        x = self._value(a)
+        return self._node("reciprocal", (a,)) if x is None else self.const(1.0 / x)
+
     def table(self, op: str, a: int, address_bits: int) -> int:
-        """``table_sin``, ``table_cos`` or ``residual`` of an angle in quarter turns."""
+        """``table_sin``, ``table_cos`` or ``residual`` of an angle in quarter turns; ``table_reciprocal`` or
+        ``residual`` of a number in [1, 2)."""
         return self._node(op, (a,), address_bits)
+
+    def normalise(self, a: int) -> int:
+        """``a`` moved by a power of two into [1, 2)."""
+        return self._node("normalise", (a,))
+
+    def rescale(self, y: int, x: int) -> int:
+        """``y`` times the power of two that normalises ``x``."""
+        return self._node("rescale", (y, x))
 
     def make(self, op: str, args: tuple[int, ...], attr: object) -> int:
         """Any operation by its name."""
-        if op in ("add", "sub", "neg", "mul", "sin", "cos"):
+        if op in ("add", "sub", "neg", "mul", "sin", "cos", "reciprocal", "normalise", "rescale"):
             return getattr(self, op)(*args)
         if op in ("scale", "shift"):
             return getattr(self, op)(args[0], attr)
@@ -261,3 +313,7 @@ class Expr:
     def cos(self) -> Expr:
         """Cosine of this angle in radians."""
         return Expr(self.builder, self.builder.cos(self.node))
+
+    def reciprocal(self) -> Expr:
+        """1 / this, which must be positive."""
+        return Expr(self.builder, self.builder.reciprocal(self.node))

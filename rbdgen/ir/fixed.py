@@ -15,6 +15,10 @@ import numpy as np
 from rbdgen.ir.graph import Graph
 
 
+ROUNDED = ("add", "sub", "neg", "mul", "scale", "rescale")
+"""Operations whose exact result is rounded and saturated to the node's format."""
+
+
 @dataclass(frozen=True, order=True)
 class Format:
     """A signed two's complement number: value = raw · 2^−``frac``, ``width`` bits with the sign.
@@ -51,6 +55,13 @@ class Format:
         """Nearest raw values (half up), saturated; int64."""
         scaled = np.floor(np.ldexp(np.asarray(value, float), self.frac) + 0.5)
         return np.clip(scaled, self.minimum, self.maximum).astype(np.int64)
+
+    def convert(self, raw: np.ndarray, source: Format) -> tuple[np.ndarray, np.ndarray]:
+        """Raw values of another format in this one, rounded half up and saturated; and which were saturated."""
+        drop = source.frac - self.frac
+        exact = (raw + (1 << (drop - 1))) >> drop if drop > 0 else np.left_shift(raw, -drop)
+        value = np.clip(exact, self.minimum, self.maximum)
+        return value, value != exact
 
     def real(self, raw: np.ndarray) -> np.ndarray:
         """Values of raw numbers, float64."""
@@ -96,6 +107,13 @@ def sine_table(address_bits: int, fmt: Format) -> tuple[int, ...]:
     return tuple(int(x) for x in fmt.quantise(np.sin(angles)))
 
 
+@lru_cache(maxsize=64)
+def reciprocal_table(address_bits: int, fmt: Format) -> tuple[int, ...]:
+    """Raw reciprocals of the middles of 2^address_bits equal intervals of [1, 2)."""
+    size = 1 << address_bits
+    return tuple(int(x) for x in fmt.quantise(1.0 / (1.0 + (np.arange(size) + 0.5) / size)))
+
+
 @dataclass(frozen=True)
 class FixedGraph:
     """A graph with a format for every node and an exact constant for every ``scale``.
@@ -126,6 +144,11 @@ class FixedGraph:
         if node.op == "scale":
             c = self.constants[i]
             return args[0].frac + c.exponent, args[0].minimum * c.mantissa, args[0].maximum * c.mantissa
+        if node.op == "rescale":
+            # the largest move is that of an x with only its top bit set
+            y, x = args
+            places = x.width - 2
+            return y.frac + places - x.frac, y.minimum << places, y.maximum << places
         fmt = self.formats[i]
         return fmt.frac, fmt.minimum, fmt.maximum
 
@@ -134,7 +157,9 @@ class FixedGraph:
         return self.exact(i)[0] - self.formats[i].frac
 
     def may_overflow(self, i: int) -> bool:
-        """Whether any arguments in their formats can saturate node ``i``."""
+        """Whether any arguments in their formats can saturate node ``i``, or (normalise) be what it cannot do."""
+        if self.graph.nodes[i].op == "normalise":
+            return True
         frac, low, high = self.exact(i)
         fmt = self.formats[i]
         drop = frac - fmt.frac
@@ -155,17 +180,19 @@ def verify_fixed(fixed: FixedGraph) -> None:
         where, fmt = f"node %{i} ({node.op})", fixed.formats[i]
         if node.op == "scale" and i not in fixed.constants:
             raise ValueError(f"{where}: must have a constant")
-        if node.op in ("add", "sub", "neg", "mul", "scale"):
+        if node.op in ROUNDED:
             frac, low, high = fixed.exact(i)
             if frac < fmt.frac:
                 raise ValueError(f"{where}: binary point must be at most {frac}, not {fmt.frac}")
             if max(-low, high).bit_length() > 63:
                 raise ValueError(f"{where}: exact result must fit 63 bits, needs {max(-low, high).bit_length() + 1}")
-        if node.args and node.op in ("shift", "table_sin", "table_cos", "residual"):
+        if node.op == "normalise" and (fmt.frac != fmt.width - 2 or fixed.formats[node.args[0]].width < 2):
+            raise ValueError(f"{where}: format must be that of a number in [1, 2), not {fmt}")
+        if node.args and node.op in ("shift", "table_sin", "table_cos", "table_reciprocal", "residual"):
             arg = fixed.formats[node.args[0]]
             if node.op == "shift" and (fmt.width, fmt.frac) != (arg.width, arg.frac - node.attr):
                 raise ValueError(f"{where}: format must be that of its argument moved by {node.attr}, not {fmt}")
             if node.op != "shift" and arg.frac <= node.attr:
-                raise ValueError(f"{where}: angle must have more than {node.attr} fractional bits, not {arg.frac}")
+                raise ValueError(f"{where}: argument must have more than {node.attr} fractional bits, not {arg.frac}")
             if node.op == "residual" and fmt != Format(arg.frac - node.attr, arg.frac):
-                raise ValueError(f"{where}: format must hold the angle's low bits exactly, not {fmt}")
+                raise ValueError(f"{where}: format must hold the argument's low bits exactly, not {fmt}")

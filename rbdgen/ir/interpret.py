@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from rbdgen.ir.fixed import FixedGraph, sine_table
+from rbdgen.ir.fixed import FixedGraph, reciprocal_table, sine_table
 from rbdgen.ir.graph import Graph
+from rbdgen.ir.programs import cone
 
 
 def _middle(angle: np.ndarray, address_bits: int) -> np.ndarray:
     """Middle of the table interval that holds ``angle`` (quarter turns)."""
     return (np.floor(np.ldexp(angle, address_bits)) + 0.5) / (1 << address_bits)
+
+
+def _exponent(x: np.ndarray) -> np.ndarray:
+    """floor(log2 x)."""
+    return np.frexp(x)[1] - 1
 
 
 def evaluate(graph: Graph, operands: Mapping[str, np.ndarray]) -> list[np.ndarray]:
@@ -49,6 +55,14 @@ def evaluate(graph: Graph, operands: Mapping[str, np.ndarray]) -> list[np.ndarra
                 value = np.cos(_middle(x[0], node.attr) * (math.pi / 2))
             case "residual":
                 value = x[0] - _middle(x[0], node.attr)
+            case "reciprocal":
+                value = 1.0 / x[0]
+            case "normalise":
+                value = np.ldexp(x[0], -_exponent(x[0]))
+            case "table_reciprocal":
+                value = 1.0 / _middle(x[0], node.attr)
+            case "rescale":
+                value = np.ldexp(x[0], -_exponent(x[1]))
             case _:
                 raise ValueError(f"node ({node.op}): no float64 meaning")
         values.append(value)
@@ -57,49 +71,69 @@ def evaluate(graph: Graph, operands: Mapping[str, np.ndarray]) -> list[np.ndarra
 
 @dataclass(frozen=True)
 class FixedResult:
-    """Raw values by node (``values``), by result name (``outputs``), and each task's ``overflow`` flag (bool)."""
+    """Raw values by node number (``values``), by result name (``outputs``), and each task's ``overflow`` flag (bool)."""
 
-    values: list[np.ndarray]
+    values: dict[int, np.ndarray]
     outputs: dict[str, np.ndarray]
     overflow: np.ndarray
 
 
-def evaluate_fixed(fixed: FixedGraph, operands: Mapping[str, np.ndarray]) -> FixedResult:
-    """Every node's raw value (int64) for raw operands of one shape (n,): the bit-true model of the hardware."""
+def evaluate_fixed(
+    fixed: FixedGraph, operands: Mapping[str, np.ndarray], results: Iterable[str] | None = None
+) -> FixedResult:
+    """Raw values (int64) for raw operands of one shape (n,): the bit-true model of the hardware.
+
+    With ``results`` only these are computed, and only what they depend on can overflow.
+    """
     graph = fixed.graph
     shape = np.shape(next(iter(operands.values())))
-    values: list[np.ndarray] = []
+    values: dict[int, np.ndarray] = {}
     overflow = np.zeros(shape, bool)
-    for i, node in graph:
+    names = list(graph.outputs if results is None else results)
+    for i in range(len(graph.nodes)) if results is None else cone(graph, names):
+        node = graph.nodes[i]
         fmt = fixed.formats[i]
         args = [fixed.formats[a] for a in node.args]
         x = [values[a] for a in node.args]
         match node.op:
             case "input":
-                values.append(np.asarray(operands[node.attr], np.int64))
+                values[i] = np.asarray(operands[node.attr], np.int64)
                 continue
             case "const":
-                values.append(np.broadcast_to(fmt.quantise(node.attr), shape))
+                values[i] = np.broadcast_to(fmt.quantise(node.attr), shape)
                 continue
             case "shift":
-                values.append(x[0])
+                values[i] = x[0]
                 continue
             case "table_sin" | "table_cos" | "residual":
                 step = args[0].frac - node.attr
                 if node.op == "residual":
-                    values.append((x[0] & ((1 << step) - 1)) - (1 << (step - 1)))
+                    values[i] = (x[0] & ((1 << step) - 1)) - (1 << (step - 1))
                     continue
                 size = 1 << node.attr
                 place = (x[0] >> step) + (size if node.op == "table_cos" else 0)
                 quadrant, index = (place >> node.attr) & 3, place & (size - 1)
                 table = np.array(sine_table(node.attr, fmt), np.int64)
                 value = table[np.where(quadrant & 1, size - 1 - index, index)]
-                values.append(np.where(quadrant & 2, -value, value))
+                values[i] = np.where(quadrant & 2, -value, value)
                 continue
             case "add" | "sub":
                 frac = max(a.frac for a in args)
                 one, two = (np.left_shift(v, frac - a.frac) for v, a in zip(x, args, strict=True))
                 exact = one + two if node.op == "add" else one - two
+            case "normalise":
+                overflow = overflow | (x[0] <= 0)
+                positive = np.maximum(x[0], 1)
+                aligned = np.left_shift(positive, args[0].width - 2 - _exponent(positive))
+                drop = args[0].width - 2 - fmt.frac
+                values[i] = aligned >> drop if drop > 0 else aligned << -drop
+                continue
+            case "table_reciprocal":
+                index = (x[0] >> (args[0].frac - node.attr)) & ((1 << node.attr) - 1)
+                values[i] = np.array(reciprocal_table(node.attr, fmt), np.int64)[index]
+                continue
+            case "rescale":
+                exact = np.left_shift(x[0], args[1].width - 2 - _exponent(np.maximum(x[1], 1)))
             case "neg":
                 exact = -x[0]
             case "mul":
@@ -115,5 +149,5 @@ def evaluate_fixed(fixed: FixedGraph, operands: Mapping[str, np.ndarray]) -> Fix
             value = np.clip(exact, fmt.minimum, fmt.maximum)
             overflow = overflow | (value != exact)
             exact = value
-        values.append(exact)
-    return FixedResult(values, {name: values[i] for name, i in graph.outputs.items()}, overflow)
+        values[i] = exact
+    return FixedResult(values, {name: values[graph.outputs[name]] for name in names}, overflow)

@@ -1,55 +1,69 @@
 """The network of submodules of one accelerator: the algorithms traced over a robot, with operands and results named.
 
-Submodules are named after the literature and the body: ``Rf_<link>``, ``Rb_<link>``, and ``Sc`` for the sines and
-cosines of all joints.
+Up to two programs (:mod:`rbdgen.ir.programs`) share the submodules. ``dynamics`` computes what does not need the
+acceleration's derivatives: τ, M, M⁻¹ and, from M⁻¹ (τ − C), the acceleration. ``gradient`` computes the derivatives
+at a given acceleration and, with a given M⁻¹, those of forward dynamics. A task of ``dfd`` goes through both: the
+exit ``feedback`` of the first hands q, v, a and M⁻¹ to the second.
+
+Submodules are named after the literature and the body: ``Rf_<link>`` and ``Rb_<link>`` (RNEA), ``Mb_<link>``,
+``Mf_<link>`` and ``Mi_<link>`` (mass matrix and inverse), ``Df_<link>`` and ``Db_<link>`` (derivatives),
+``Mx_<link>`` (products with M⁻¹), and ``Sc`` for the sines and cosines of all joints.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from rbdgen.algo.rnea import rnea
-from rbdgen.algo.submodules import TRIGONOMETRY
+from rbdgen.algo.composite import Entries, composite_inertias, derivatives, mass_matrix
+from rbdgen.algo.factorisation import factorise, inverse, solve, symmetric_product
+from rbdgen.algo.rnea import Wrench, base_motion, inward_sweep, joint_placements, outward_sweep, rnea
+from rbdgen.algo.submodules import Enter
 from rbdgen.errors import UnsupportedError
 from rbdgen.ir.builder import Builder, Expr
 from rbdgen.ir.graph import Graph
+from rbdgen.ir.programs import Exit, Programs
 from rbdgen.layout.equivalent import equivalent
+from rbdgen.layout.functions import FUNCTIONS, check_functions
 from rbdgen.model.names import sanitize
 from rbdgen.model.ranges import InputRanges, declared_ranges, extreme_states, random_states
 from rbdgen.model.robot import Robot
+from rbdgen.spatial import Scalar, Vector, sub
 
-FUNCTIONS = {"id": 0}
-"""Functions that can be generated, and their codes in a task's header."""
-
-
-@dataclass(frozen=True)
-class Operand:
-    """One operand word: ``name`` (a legal identifier), which vector (``q``, ``v``, ``a``) and index, and its declared
-    range."""
-
-    name: str
-    vector: str
-    index: int
-    lower: float
-    upper: float
+DYNAMICS, GRADIENT = "dynamics", "gradient"
+"""The programs."""
+PREFIX = {DYNAMICS: "", GRADIENT: "d_"}
+"""What stands before an operand's name in the graph, by program."""
+FEEDBACK = "feedback"
+"""The exit by which ``dfd`` goes from the first program to the second."""
+HEADROOM = 1.1
+"""Over the largest sampled τ and M⁻¹, for the declared range of operands that follow from others."""
 
 
 @dataclass(frozen=True)
-class Result:
-    """One result word: ``name``, which vector (``tau``) and index."""
+class Word:
+    """One operand or result: ``name`` (a legal identifier), which vector or matrix and where in it, and, for operands,
+    the declared range."""
 
     name: str
     vector: str
-    index: int
+    index: tuple[int, ...]
+    lower: float = 0.0
+    upper: float = 0.0
+
+    @property
+    def magnitude(self) -> float:
+        """Largest declared magnitude."""
+        return max(abs(self.lower), abs(self.upper))
 
 
 @dataclass(frozen=True)
 class Submodule:
-    """A submodule: ``name`` (the owner in the graph), ``kind`` (Rf, Rb, Sc) and ``body`` (None: the whole robot)."""
+    """A submodule: ``name`` (the owner in the graph), ``kind`` (Rf, Rb, …, Sc) and ``body`` (None: the whole robot)."""
 
     name: str
     kind: str
@@ -58,80 +72,408 @@ class Submodule:
 
 @dataclass(frozen=True)
 class Network:
-    """What is to be built for ``robot``: operands, results, submodules, and the traced graph over all of them."""
+    """What is to be built for ``robot``.
+
+    ``operands`` and ``results`` hold the words of each vector by its name; ``graph`` the traced programs, described by
+    ``programs``. A result's name in the graph is its word's name, an operand's has its program's prefix.
+    """
 
     robot: Robot
     functions: tuple[str, ...]
-    operands: tuple[Operand, ...]
-    results: tuple[Result, ...]
+    forces: bool
+    operands: dict[str, tuple[Word, ...]]
+    results: dict[str, tuple[Word, ...]]
     submodules: tuple[Submodule, ...]
     graph: Graph
+    programs: Programs
 
-    def operand_values(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> dict[str, np.ndarray]:
-        """Operands by name from states of shape (n, nq), (n, nv), (n, nv)."""
-        vectors = {"q": q, "v": v, "a": a}
-        return {o.name: vectors[o.vector][:, o.index] for o in self.operands}
+    def operand_words(self, function: str) -> tuple[Word, ...]:
+        """The operands of a task of ``function``, in order."""
+        return tuple(w for vector in operand_vectors(function, self.forces) for w in self.operands[vector])
 
-    def range_samples(self, ranges: InputRanges, count: int, seed: int) -> dict[str, np.ndarray]:
-        """Operand samples for range analysis: half uniform in ``ranges``, half at its extremes."""
-        states = (f(self.robot, ranges, count // 2, seed) for f in (random_states, extreme_states))
-        q, v, a = (np.concatenate(parts) for parts in zip(*states, strict=True))
-        return self.operand_values(q, v, a)
+    def result_words(self, function: str) -> tuple[Word, ...]:
+        """The results of ``function``, in order."""
+        return tuple(w for vector in FUNCTIONS[function].results for w in self.results[vector])
+
+    def exit(self, function: str) -> Exit:
+        """Where a function's results leave."""
+        return next(e for e in self.programs.exits if e.name == function)
+
+    def entry(self, function: str) -> str:
+        """The program that a task of ``function`` starts with."""
+        return DYNAMICS if function == "dfd" else self.exit(function).program
 
     @property
     def declared(self) -> dict[str, float]:
-        """Largest declared magnitude of each operand."""
-        return {o.name: max(abs(o.lower), abs(o.upper)) for o in self.operands}
+        """Largest declared magnitude of each operand of the graph."""
+        words = {w.name: w.magnitude for part in self.operands.values() for w in part}
+        return {name: words[name.removeprefix(PREFIX[p])] for name, p in self.programs.operands.items()}
+
+    @property
+    def vectors(self) -> dict[str, str]:
+        """The vector or matrix of each result of the graph."""
+        return {w.name: w.vector for part in self.results.values() for w in part}
+
+    @property
+    def precise(self) -> frozenset[str]:
+        """Operands and submodules that keep more bits: where M is nearly singular, small differences of torques and of
+        M's entries decide on large accelerations."""
+        owners = {s.name for s in self.submodules if s.kind == "Mf"}
+        return frozenset(owners | {w.name for w in self.operands.get("tau", ())})
+
+    def pruned(self, graph: Graph) -> Network:
+        """This network without the results that ``graph`` no longer has."""
+        results = {v: tuple(w for w in words if w.name in graph.outputs) for v, words in self.results.items()}
+        exits = tuple(
+            replace(e, results=tuple(r for r in e.results if r in graph.outputs)) for e in self.programs.exits
+        )
+        return replace(self, results=results, programs=replace(self.programs, exits=exits))
 
 
-def check_functions(functions: Sequence[str]) -> tuple[str, ...]:
-    """The functions, without repetition; UnsupportedError naming one that cannot be generated."""
-    for code in functions:
-        if code not in FUNCTIONS:
-            raise UnsupportedError(
-                f"function {code!r}: cannot be generated; hardware functions are: {', '.join(FUNCTIONS)}"
-            )
-    if not functions:
-        raise UnsupportedError(f"functions: none given; choose from {', '.join(FUNCTIONS)}")
-    return tuple(dict.fromkeys(functions))
+def operand_vectors(function: str, forces: bool) -> tuple[str, ...]:
+    """The operand vectors of a function in the order of the words; external forces follow the joints' vectors."""
+    vectors = FUNCTIONS[function].operands
+    if not forces or "v" not in vectors:
+        return vectors
+    return (*(v for v in vectors if v != "minv"), "f_ext", *(v for v in vectors if v == "minv"))
 
 
-def _operands(robot: Robot, ranges: InputRanges, joints: dict[str, str]) -> tuple[Operand, ...]:
-    result = []
+@dataclass(frozen=True)
+class Samples:
+    """States for range analysis, shapes (n, …): ``q``, ``v``, ``a``, ``f_ext`` (n, bodies, 6) or None, ``tau`` that goes
+    with them, and ``minv`` (n, nv, nv) or None."""
+
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    f_ext: np.ndarray | None
+    tau: np.ndarray
+    minv: np.ndarray | None
+
+    def vector(self, name: str, index: tuple[int, ...]) -> np.ndarray:
+        """One word's values (n,)."""
+        return getattr(self, name)[(slice(None), *index)]
+
+
+def columns(x: np.ndarray) -> Vector:
+    """An array (n, k) as k scalars of shape (n,)."""
+    return tuple(np.moveaxis(x, -1, 0))
+
+
+def wrenches(robot: Robot, f_ext: np.ndarray | None) -> tuple[Wrench, ...] | None:
+    """External forces (…, bodies, 6), [force, moment], as the algorithms take them."""
+    if f_ext is None:
+        return None
+    return tuple(
+        Wrench(tuple(f_ext[..., i, k] for k in (3, 4, 5)), tuple(f_ext[..., i, k] for k in (0, 1, 2)))
+        for i in range(len(robot.bodies))
+    )
+
+
+def _needs_inverse(functions: Iterable[str]) -> bool:
+    return bool({"fd", "minv", "dfd", "difd"} & set(functions))
+
+
+def make_samples(
+    robot: Robot, cheap: Robot, ranges: InputRanges, options: TraceOptions, count: int, seed: int
+) -> Samples:
+    """``count`` states, half uniform in ``ranges``, half straining them; ``cheap`` is the equivalent robot."""
+    states = (f(robot, ranges, count // 2, seed) for f in (random_states, extreme_states))
+    q, v, a = (np.concatenate(parts) for parts in zip(*states, strict=True))
+    f_ext = None
+    if options.forces:
+        limits = np.array([options.force_limit] * 3 + [options.moment_limit] * 3)
+        f_ext = np.random.default_rng(seed).uniform(-1, 1, (len(q), len(robot.bodies), 6)) * limits
+    tau = rnea(robot, columns(q), columns(v), columns(a), wrenches(robot, f_ext))
+    minv = _inverses(robot, cheap, q) if _needs_inverse(options.functions) else None
+    return Samples(q, v, a, f_ext, np.stack([np.broadcast_to(t, len(q)) for t in tau], axis=-1), minv)
+
+
+def _inverses(robot: Robot, cheap: Robot, q: np.ndarray) -> np.ndarray:
+    """M⁻¹ (n, nv, nv) at ``q`` (n, nq); UnsupportedError where M is not positive definite."""
+    joints = joint_placements(cheap, columns(q))
+    entries = mass_matrix(cheap, joints, composite_inertias(cheap, joints)).entries
+    m = np.zeros((len(q), robot.nv, robot.nv))
+    for (i, j), x in entries.items():
+        m[:, i, j] = m[:, j, i] = x
+    smallest = np.linalg.eigvalsh(m)[:, 0]
+    if smallest.min() <= 0:
+        share = np.mean(smallest <= 0)
+        raise UnsupportedError(
+            f"robot {robot.name!r}: its mass matrix is not positive definite at {share:.1%} of the declared range (smallest "
+            f"eigenvalue {smallest.min():.3g}), so that fd, minv, dfd and difd have no meaning; mend the inertias that no "
+            "body can have (a warning names them), or ask for id, m and did only"
+        )
+    return np.linalg.inv(m)
+
+
+@dataclass(frozen=True)
+class TraceOptions:
+    """What to trace: ``functions``; ``forces``: with external forces as operands, up to ``force_limit`` (N) and
+    ``moment_limit`` (N·m) per component."""
+
+    functions: tuple[str, ...] = ("id",)
+    forces: bool = False
+    force_limit: float = 100.0
+    moment_limit: float = 20.0
+
+
+def _operands(
+    robot: Robot,
+    ranges: InputRanges,
+    samples: Samples,
+    options: TraceOptions,
+    joints: Sequence[str],
+    links: Sequence[str],
+) -> dict[str, tuple[Word, ...]]:
+    q, dofs = [], _dof_names(robot, joints)
     for i, body in enumerate(robot.bodies):
-        joint = joints[body.joint_name]
         parts = [""] if body.joint.nq == 1 else ["_cos", "_sin"]
         for k, part in zip(range(*robot.q_slices[i].indices(robot.nq)), parts, strict=True):
-            result.append(Operand(f"q_{joint}{part}", "q", k, ranges.q_lower[k], ranges.q_upper[k]))
-    for vector, limits in (("v", ranges.v_max), ("a", ranges.a_max)):
-        for body, k in zip(robot.bodies, robot.v_slices, strict=True):
-            limit = limits[k.start]
-            result.append(Operand(f"{vector}_{joints[body.joint_name]}", vector, k.start, -limit, limit))
-    return tuple(result)
+            q.append(Word(f"q_{joints[i]}{part}", "q", (k,), ranges.q_lower[k], ranges.q_upper[k]))
+    words = {"q": tuple(q)}
+    torques = tuple(HEADROOM * np.max(np.abs(samples.tau), axis=0))
+    for vector, limits in (("v", ranges.v_max), ("a", ranges.a_max), ("tau", torques)):
+        words[vector] = tuple(Word(f"{vector}_{n}", vector, (k,), -limits[k], limits[k]) for k, n in enumerate(dofs))
+    if options.forces:
+        limit = [options.force_limit] * 3 + [options.moment_limit] * 3
+        words["f_ext"] = tuple(
+            Word(f"f_ext_{links[i]}_{axis}", "f_ext", (i, k), -limit[k], limit[k])
+            for i in range(len(robot.bodies))
+            for k, axis in enumerate(("fx", "fy", "fz", "nx", "ny", "nz"))
+        )
+    if samples.minv is not None:
+        largest = HEADROOM * np.max(np.abs(samples.minv), axis=0)
+        words["minv"] = tuple(
+            Word(f"minv_{dofs[i]}_{dofs[j]}", "minv", (i, j), -float(largest[i, j]), float(largest[i, j]))
+            for i, j in _lower_triangle(robot)
+        )
+    return words
 
 
-def build_network(robot: Robot, functions: Sequence[str] = ("id",), ranges: InputRanges | None = None) -> Network:
-    """Trace ``functions`` over the equivalent of ``robot``.
+def _dof_names(robot: Robot, joints: Sequence[str]) -> list[str]:
+    """A name for each degree of freedom: its joint's, numbered where the joint has several."""
+    return [
+        joints[i] if body.joint.nv == 1 else f"{joints[i]}_{k}"
+        for i, body in enumerate(robot.bodies)
+        for k in range(body.joint.nv)
+    ]
 
-    ``ranges`` are the declared input ranges (default: the robot's own). UnsupportedError for a function that
-    cannot be generated.
+
+def related(robot: Robot) -> list[set[int]]:
+    """For each degree of freedom those that it can interact with directly: on its way to the base, or beyond it."""
+    above: list[set[int]] = []
+    for body in robot.bodies:
+        above.append(set() if body.parent < 0 else above[body.parent] | {body.parent})
+    bodies = [i for i, part in enumerate(robot.v_slices) for _ in range(part.start, part.stop)]
+    return [{k for k, b in enumerate(bodies) if b == i or b in above[i] or i in above[b]} for i in bodies]
+
+
+def _lower_triangle(robot: Robot) -> list[tuple[int, int]]:
+    """Entries of M⁻¹ that can differ from zero: degrees of freedom with a common ancestor."""
+    roots: list[int] = []
+    for i, body in enumerate(robot.bodies):
+        roots.append(i if body.parent < 0 else roots[body.parent])
+    root = [roots[i] for i, part in enumerate(robot.v_slices) for _ in range(part.start, part.stop)]
+    return [(i, j) for i in range(robot.nv) for j in range(i + 1) if root[i] == root[j]]
+
+
+class _Tracer:
+    """Traces the programs into one builder."""
+
+    def __init__(
+        self, robot: Robot, cheap: Robot, functions: tuple[str, ...], words: dict[str, tuple[Word, ...]]
+    ) -> None:
+        self.robot, self.cheap, self.functions, self.words = robot, cheap, functions, words
+        self.builder = Builder()
+        self.operands: dict[str, str] = {}
+        self.outputs: dict[str, int] = {}
+        self.results: dict[str, tuple[Word, ...]] = {}
+        self.exits: list[Exit] = []
+        self.submodules: dict[str, Submodule] = {}
+        self.links = sanitize([b.name for b in robot.bodies])
+        self.dofs = _dof_names(robot, [sanitize(list(robot.joint_names))[n] for n in robot.joint_names])
+
+    def enter(self, kind: str, body: int | None) -> AbstractContextManager[None]:
+        name = kind if body is None else f"{kind}_{self.links[self.robot.bodies[body].name]}"
+        self.submodules.setdefault(name, Submodule(name, kind, body))
+        return self.builder.submodule(name)
+
+    def operand(self, program: str, vector: str) -> Vector:
+        names = [PREFIX[program] + w.name for w in self.words[vector]]
+        self.operands |= dict.fromkeys(names, program)
+        return tuple(Expr(self.builder, self.builder.input(n)) for n in names)
+
+    def forces(self, program: str) -> tuple[Wrench, ...] | None:
+        if "f_ext" not in self.words:
+            return None
+        f = self.operand(program, "f_ext")
+        return tuple(Wrench(f[6 * i + 3 : 6 * i + 6], f[6 * i : 6 * i + 3]) for i in range(len(self.robot.bodies)))
+
+    def node(self, x: Scalar) -> int:
+        return x.node if isinstance(x, Expr) else self.builder.const(x)
+
+    def result(self, vector: str, entries: dict[tuple[int, ...], Scalar]) -> list[str]:
+        """Name a vector's or matrix's results; those that are zero for this robot are none."""
+        named = []
+        for index, x in sorted(entries.items()):
+            if isinstance(x, Expr) or x != 0:
+                word = Word("_".join([vector, *(self.dofs[k] for k in index)]), vector, index)
+                self.outputs[word.name] = self.node(x)
+                named.append(word)
+        self.results[vector] = tuple(named)
+        return [w.name for w in named]
+
+    def leave(self, name: str, program: str, results: Iterable[str]) -> None:
+        self.exits.append(Exit(name, program, tuple(results)))
+
+    def mass(self, joints: list[Any]) -> tuple[list[Any], Any]:
+        inertias = composite_inertias(self.cheap, joints, self.enter)
+        return inertias, mass_matrix(self.cheap, joints, inertias, self.enter)
+
+    def dynamics(self) -> None:
+        """τ, M, M⁻¹ and a."""
+        functions, robot = set(self.functions), self.cheap
+        joints = joint_placements(robot, self.operand(DYNAMICS, "q"), self.enter)
+        tau: Vector = ()
+        if functions & {"id", "fd", "dfd"}:
+            v = self.operand(DYNAMICS, "v")
+            a = self.operand(DYNAMICS, "a") if "id" in functions else (0.0,) * robot.nv
+            _, forces = outward_sweep(robot, joints, v, a, self.forces(DYNAMICS), self.enter)
+            tau, _ = inward_sweep(robot, joints, forces, self.enter)
+        if "id" in functions:
+            self.leave("id", DYNAMICS, self.result("tau", {(i,): t for i, t in enumerate(tau)}))
+        if functions & {"m", "fd", "minv", "dfd"}:
+            mass = self.mass(joints)[1]
+            if "m" in functions:
+                self.leave("m", DYNAMICS, self.result("m", mass.entries))
+        if functions & {"fd", "minv", "dfd"}:
+            factors = factorise(robot, mass.entries, self.enter)
+        if functions & {"minv", "dfd"}:
+            names = self.result("minv", inverse(robot, factors, self.enter))
+            if "minv" in functions:
+                self.leave("minv", DYNAMICS, names)
+        if functions & {"fd", "dfd"}:
+            given = self.operand(DYNAMICS, "tau")
+            rest: list[Scalar] = []
+            for i, (t, c) in enumerate(zip(given, tau, strict=True)):
+                with self.enter("Rb", self.body(i)):
+                    rest.append(sub(t, c))
+            solution = solve(robot, factors, rest, self.enter)
+            accelerations = self.result("a", {(i,): x for i, x in enumerate(solution)})
+            if "fd" in functions:
+                self.leave("fd", DYNAMICS, accelerations)
+            if "dfd" in functions:
+                passed = [w.name for vector in ("q", "v", "f_ext") for w in self.words.get(vector, ())]
+                for name in passed:
+                    self.outputs[f"next_{name}"] = self.builder.input(name)
+                self.leave(FEEDBACK, DYNAMICS, [*(f"next_{n}" for n in passed), *accelerations, *names])
+
+    def body(self, dof: int) -> int:
+        return next(i for i, part in enumerate(self.robot.v_slices) if part.start <= dof < part.stop)
+
+    def gradient(self, alone: bool) -> None:
+        """The derivatives; τ and M as well where there is no other program (``alone``)."""
+        functions, robot = set(self.functions), self.cheap
+        q, v, a = (self.operand(GRADIENT, vector) for vector in "qva")
+        joints = joint_placements(robot, q, self.enter)
+        motions, forces = outward_sweep(robot, joints, v, a, self.forces(GRADIENT), self.enter)
+        tau, totals = inward_sweep(robot, joints, forces, self.enter)
+        inertias, mass = self.mass(joints)
+        base = base_motion(robot.gravity)
+        d = derivatives(robot, joints, v, base, motions, totals, inertias, mass, self.enter)
+        if alone and "id" in functions:
+            self.leave("id", GRADIENT, self.result("tau", {(i,): t for i, t in enumerate(tau)}))
+        if alone and "m" in functions:
+            self.leave("m", GRADIENT, self.result("m", mass.entries))
+        if "did" in functions:
+            names = self.result("dtau_dq", d.by_position) + self.result("dtau_dv", d.by_velocity)
+            self.leave("did", GRADIENT, names)
+        if functions & {"dfd", "difd"}:
+            index = [w.index for w in self.words["minv"]]
+            given: Entries = dict(zip(index, self.operand(GRADIENT, "minv"), strict=True))
+            names = []
+            for vector, entries in (("da_dq", d.by_position), ("da_dv", d.by_velocity)):
+                sparse = [{i: x for (i, k), x in entries.items() if k == j} for j in range(robot.nv)]
+                products = symmetric_product(robot, given, sparse, self.enter)
+                negated: dict[tuple[int, ...], Scalar] = {}
+                for j, column in enumerate(products):
+                    for i, x in column.items():
+                        with self.enter("Mx", self.body(i)):
+                            negated[i, j] = sub(0.0, x)
+                names += self.result(vector, negated)
+            for function in ("dfd", "difd"):
+                if function in functions:
+                    self.leave(function, GRADIENT, names)
+
+
+def build_network(
+    robot: Robot,
+    options: TraceOptions | None = None,
+    ranges: InputRanges | None = None,
+    samples: Callable[[Robot], Samples] | None = None,
+) -> tuple[Network, Samples]:
+    """Trace the functions over the equivalent of ``robot``; with the states that ranges are to be found at.
+
+    ``ranges`` are the declared input ranges (default: the robot's own); ``samples`` makes the states from the
+    equivalent robot (default: few). UnsupportedError for a function or a robot that cannot be generated.
     """
-    codes = check_functions(functions)
+    options = options or TraceOptions()
+    functions = check_functions(options.functions)
+    options = replace(options, functions=functions)
+    for body in robot.bodies:
+        if body.joint.nv != 1:
+            raise UnsupportedError(
+                f"robot {robot.name!r}: joint {body.joint_name!r} ({type(body.joint).__name__.lower()}) has {body.joint.nv} "
+                "degrees of freedom, for which no hardware can be generated yet; use revolute and prismatic joints"
+            )
     cheap = equivalent(robot).robot
-    links = sanitize([b.name for b in robot.bodies])
-    joints = sanitize(list(robot.joint_names))
-    operands = _operands(robot, ranges or declared_ranges(robot), joints)
-    builder = Builder()
-    words = {v: tuple(Expr(builder, builder.input(o.name)) for o in operands if o.vector == v) for v in "qva"}
-    submodules: dict[str, Submodule] = {}
+    ranges = ranges or declared_ranges(robot)
+    states = samples(cheap) if samples else make_samples(robot, cheap, ranges, options, 256, 1)
+    links, joints = sanitize([b.name for b in robot.bodies]), sanitize(list(robot.joint_names))
+    words = _operands(
+        robot,
+        ranges,
+        states,
+        options,
+        [joints[n] for n in robot.joint_names],
+        [links[b.name] for b in robot.bodies],
+    )
+    tracer = _Tracer(robot, cheap, functions, words)
+    first = bool({"fd", "minv", "dfd"} & set(functions)) or not {"did", "difd"} & set(functions)
+    if first:
+        tracer.dynamics()
+    if {"did", "dfd", "difd"} & set(functions):
+        tracer.gradient(alone=not first)
+    programs = Programs(tracer.operands, tuple(tracer.exits))
+    needed = {r for e in tracer.exits for r in e.results}
+    graph = tracer.builder.graph({n: i for n, i in tracer.outputs.items() if n in needed})
+    vectors = {v for f in functions for v in operand_vectors(f, options.forces)}
+    network = Network(
+        robot,
+        functions,
+        options.forces,
+        {v: w for v, w in words.items() if v in vectors or v == "minv" and "dfd" in functions},
+        tracer.results,
+        tuple(tracer.submodules.values()),
+        graph,
+        programs,
+    )
+    return network, states
 
-    def enter(kind: str, body: int | None) -> AbstractContextManager[None]:
-        name = kind if body is None else f"{kind}_{links[robot.bodies[body].name]}"
-        submodules.setdefault(name, Submodule(name, kind, body))
-        return builder.submodule(name)
 
-    tau = rnea(cheap, words["q"], words["v"], words["a"], enter=enter)
-    results = tuple(Result(f"tau_{joints[name]}", "tau", i) for i, name in enumerate(robot.joint_names))
-    outputs = {r.name: t.node if isinstance(t, Expr) else builder.const(t) for r, t in zip(results, tau, strict=True)}
-    assert TRIGONOMETRY in submodules
-    return Network(robot, codes, operands, results, tuple(submodules.values()), builder.graph(outputs))
+def operand_samples(network: Network, states: Samples) -> dict[str, np.ndarray]:
+    """Values of the graph's operands for range analysis.
+
+    The states come twice where forward dynamics is computed: as inverse dynamics sees them, and with zero
+    acceleration and the torque that would have caused it.
+    """
+    twice = bool({"fd", "dfd"} & set(network.functions))
+    values = {}
+    for name, program in network.programs.operands.items():
+        plain = name.removeprefix(PREFIX[program])
+        word = next(w for part in network.operands.values() for w in part if w.name == plain)
+        once = states.vector(word.vector, word.index)
+        again = np.zeros_like(once) if program == DYNAMICS and word.vector == "a" else once
+        values[name] = np.concatenate([once, again]) if twice else once
+    return values

@@ -4,12 +4,13 @@ Every signal gets the word's bits, with the binary point as far to the left as i
 that its exact value cannot have, or that no user can see, are not kept. Three exceptions: what only sums use keeps a
 few more bits, since adders are cheap and multipliers' inputs are not; an angle in quarter turns keeps ``word``
 fractional bits however large it is (its integer part only selects the quadrant); and the Taylor step of a sine keeps
-only bits that reach the sine.
+only bits that reach the sine. What is normalised for a reciprocal fills the word.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,12 +23,12 @@ MIN_WORD, MAX_WORD = 8, 32
 """Supported word lengths, bits: below, nothing useful is left; above, exact products outgrow 64-bit arithmetic."""
 MARGIN = 1.25
 """Headroom over the largest sampled magnitude."""
-MAX_CONSTANT_BITS = 30
-"""Longest constant mantissa: 32-bit signals times this still fit 64-bit arithmetic."""
 GUARD_BITS = 3
 """Bits kept below a user's binary point where an addend is trimmed to what the sum can show."""
-ACCUMULATOR_BITS = 3
-"""Bits beyond the word for sums and products that only sums use."""
+WIDE_MARGIN = 2.5
+"""The same where a signal is wider than the word anyway."""
+ACCUMULATOR_BITS = 4
+"""Bits beyond the word for sums and products that only sums use: one for the margin, the others for precision."""
 
 
 @dataclass(frozen=True)
@@ -65,21 +66,31 @@ def quantise_constant(value: float, tolerance: float, bits: int) -> Constant:
     return best
 
 
-def choose_formats(graph: Graph, magnitudes: np.ndarray, word: int) -> FormatChoice:
-    """Formats for a graph without ``sin`` and ``cos``; see the module's text for the rules."""
+def choose_formats(
+    graph: Graph, magnitudes: np.ndarray, word: int, precise: Collection[str] = frozenset()
+) -> FormatChoice:
+    """Formats for a graph without ``sin``, ``cos`` and ``reciprocal``; see the module's text for the rules.
+
+    ``precise`` names operands, and submodules whose sums keep an accumulator's bits even where products use them.
+    """
     check_word(word)
     fracs: list[int] = []
     heads: list[int] = []
     constants: dict[int, Constant] = {}
     for i, node in graph:
         arg = [fracs[a] for a in node.args]
-        margin = 1.0 if node.op in ("const", "input") else MARGIN
-        head = max(integer_bits(float(magnitudes[i]) * margin), -4 * word)
-        length = word + (ACCUMULATOR_BITS if _accumulates(graph, i) else 0)
+        wide = _accumulates(graph, i, precise)
+        margin = 1.0 if node.op in ("const", "input") else WIDE_MARGIN if wide else MARGIN
+        magnitude = float(magnitudes[i]) * margin
+        if node.op in ("add", "sub"):
+            # what cancels leaves the arguments' rounding errors
+            magnitude = max(magnitude, 2 * max(math.ldexp(1.0, -f) for f in arg))
+        head = max(integer_bits(magnitude), -4 * word)
+        length = _longest(graph, i, word) if wide else word
         frac = length - 1 - head
         if node.op == "input":
             # one code beyond the declared range must remain, to tell a clamped operand from one at its limit
-            if math.floor(math.ldexp(float(magnitudes[i]), frac)) + 1 >= (1 << (word - 1)) - 1:
+            if math.floor(math.ldexp(float(magnitudes[i]), frac)) + 1 >= (1 << (length - 1)) - 1:
                 head, frac = head + 1, frac - 1
         elif node.op in ("add", "sub"):
             frac = min(frac, max(arg))
@@ -95,8 +106,14 @@ def choose_formats(graph: Graph, magnitudes: np.ndarray, word: int) -> FormatCho
                 frac = word
             source = float(magnitudes[node.args[0]]) * MARGIN
             tolerance = math.ldexp(0.25, -frac) / source if source > 0 else math.inf
-            constants[i] = quantise_constant(node.attr, tolerance, min(word, MAX_CONSTANT_BITS))
+            constants[i] = quantise_constant(node.attr, tolerance, min(word, 63 - word - ACCUMULATOR_BITS))
             frac = min(frac, arg[0] + constants[i].exponent)
+        elif node.op == "normalise":
+            frac, head = word - 2, 1
+        elif node.op == "table_reciprocal":
+            frac, head = word - 1, 0
+        elif node.op == "rescale":
+            frac = min(frac, arg[0] + heads[node.args[1]] - 1)
         elif node.op in ("table_sin", "table_cos"):
             head, frac = 1, word - 2  # one format, so that all angles can share a table
         elif node.op == "residual":
@@ -108,16 +125,33 @@ def choose_formats(graph: Graph, magnitudes: np.ndarray, word: int) -> FormatCho
         # a number of few bits ends well below its power of two
         ends = math.ldexp(1.0, heads[i]) - math.ldexp(0.5, -fracs[i])
         if node.op in ("add", "sub", "mul", "scale") and float(magnitudes[i]) * MARGIN >= ends:
-            heads[i] += heads[i] + fracs[i] + 1 < word + (ACCUMULATOR_BITS if _accumulates(graph, i) else 0)
+            longest = _longest(graph, i, word) if _accumulates(graph, i, precise) else word
+            heads[i] += heads[i] + fracs[i] + 1 < longest
     widths = [max(head + 1 + frac, 1) for head, frac in zip(heads, fracs, strict=True)]
     return FormatChoice(tuple(Format(w, f) for w, f in zip(widths, fracs, strict=True)), constants)
 
 
-def _accumulates(graph: Graph, i: int) -> bool:
-    """Whether node ``i`` is a sum or product that only sums use."""
+def _accumulates(graph: Graph, i: int, precise: Collection[str]) -> bool:
+    """Whether node ``i`` keeps more bits: a sum or product that only sums, constant factors and what moves by powers of
+    two use, or what is declared precise."""
+    node = graph.nodes[i]
+    if (node.op == "input" and node.attr in precise) or (node.op in ("add", "sub") and node.owner in precise):
+        return True
     if graph.nodes[i].op not in ("add", "sub", "mul", "scale") or i in graph.outputs.values():
         return False
-    return bool(graph.users[i]) and all(graph.nodes[u].op in ("add", "sub") for u in graph.users[i])
+    wide = ("add", "sub", "normalise", "rescale", "scale")
+    return bool(graph.users[i]) and all(graph.nodes[u].op in wide for u in graph.users[i])
+
+
+def _longest(graph: Graph, i: int, word: int) -> int:
+    """Width of an accumulating node: what its users do exactly must fit 64-bit arithmetic."""
+    length = word + ACCUMULATOR_BITS
+    users = {graph.nodes[u].op for u in graph.users[i]}
+    if "mul" in users:
+        length = min(length, 64 - word)
+    if users & {"normalise", "rescale"}:
+        length = min(length, MAX_WORD)
+    return length
 
 
 def _trim(graph: Graph, fracs: list[int]) -> None:

@@ -1,13 +1,15 @@
 """Pass: drops what cannot reach the resolution of the formats.
 
-An addend that stays below a quarter of the sum's last place is dropped, and a factor becomes the nearest power of two
-where the difference stays below a quarter of the product's last place. URDFs are full of such noise: a π/2
+An addend that stays below a quarter of the sum's last place is dropped, a sum that stays below a quarter of its
+coarser argument's last place is zero, and a factor becomes the nearest power of two where the difference stays below a
+quarter of the product's last place. URDFs are full of such noise: a π/2
 in single precision leaves cosines of 4e-8 where zeros belong.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -25,6 +27,9 @@ def prune_noise(graph: Graph, magnitudes: np.ndarray, choice: FormatChoice) -> G
     def rule(builder: Builder, i: int, node: Node, args: tuple[int, ...]) -> int | None:
         noise = FRACTION * choice.formats[i].resolution / MARGIN
         if node.op in ("add", "sub"):
+            coarsest = max(choice.formats[a].resolution for a in node.args)
+            if magnitudes[i] < FRACTION * coarsest:
+                return builder.const(0.0)
             for keep, drop in ((0, 1), (1, 0)):
                 if magnitudes[node.args[drop]] < noise:
                     return builder.neg(args[1]) if node.op == "sub" and keep == 1 else args[keep]
@@ -36,3 +41,18 @@ def prune_noise(graph: Graph, magnitudes: np.ndarray, choice: FormatChoice) -> G
         return None
 
     return rebuild(graph, rule)
+
+
+def drop_small_results(graph: Graph, magnitudes: np.ndarray, word: int, vectors: Mapping[str, str]) -> Graph:
+    """Leave out results that are always zero, or stay below a quarter of the last place of a ``word`` that holds the
+    largest result of the same vector (``vectors``, by result name)."""
+    largest: dict[str, float] = {}
+    for name, i in graph.outputs.items():
+        if name in vectors:
+            largest[vectors[name]] = max(largest.get(vectors[name], 0.0), float(magnitudes[i]))
+    kept = {
+        name: i
+        for name, i in graph.outputs.items()
+        if name not in vectors or magnitudes[i] > FRACTION * math.ldexp(largest[vectors[name]], 1 - word)
+    }
+    return graph if len(kept) == len(graph.outputs) else rebuild(Graph(graph.nodes, kept))

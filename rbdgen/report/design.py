@@ -7,8 +7,9 @@ from typing import Any
 from rbdgen.compiler import Design
 from rbdgen.host.tasks import FLAG_BITS, FUNCTION_BITS, TAG_BITS, Flag
 from rbdgen.ir.fixed import Format
-from rbdgen.ir.graph import OUTPUT_OWNER
-from rbdgen.layout.network import FUNCTIONS
+from rbdgen.ir.programs import cone
+from rbdgen.layout.functions import FUNCTIONS
+from rbdgen.layout.network import FEEDBACK
 from rbdgen.passes.trigonometry import sine_method
 
 SCHEMA = "rbdgen.report/1"
@@ -34,6 +35,36 @@ def multiplier_blocks(design: Design) -> int:
             for side in (0, 1):
                 pair[side] = max(pair[side], fixed.formats[node.args[side]].width)
     return sum(schedule.device.blocks(a, b) for a, b in widths.values())
+
+
+def function_nodes(design: Design, function: str) -> tuple[int, ...]:
+    """The operations that a task of ``function`` needs, in both programs."""
+    graph = design.fixed.graph
+    nodes = set(cone(graph, design.network.exit(function).results))
+    if function == "dfd":
+        nodes.update(cone(graph, next(e.results for e in design.network.programs.exits if e.name == FEEDBACK)))
+    return tuple(sorted(nodes))
+
+
+def function_promises(design: Design, function: str) -> dict[str, Any]:
+    """What the schedule promises for one function: the multipliers that it uses, and the share of their slots that its
+    own multiplications take when nothing else runs."""
+    graph, schedule = design.fixed.graph, design.plan.schedule
+    products, constants, used = 0, 0, set()
+    for i in function_nodes(design, function):
+        node = graph.nodes[i]
+        constants += node.op == "scale"
+        if node.op == "mul":
+            products += 1
+            used.add((node.owner, schedule.binding[i] if schedule.ii > 1 else i))
+    slots = schedule.ii * len(used)
+    return {
+        "ii_cycles": schedule.ii,
+        "latency_cycles": design.promised_latency(function),
+        "multipliers": {"variable": len(used), "constant": constants},
+        "multiplications": products,
+        "multiplier_utilization": round(products / slots, 4) if slots else 1.0,
+    }
 
 
 def submodule_table(design: Design) -> list[dict[str, Any]]:
@@ -64,12 +95,6 @@ def design_report(design: Design) -> dict[str, Any]:
     """The object that ``--json`` prints and ``report.json`` holds: promises, all modelled, none measured."""
     options, plan, graph = design.options, design.plan, design.fixed.graph
     method = sine_method(options.word)
-    per_function = {
-        "ii_cycles": options.ii,
-        "latency_cycles": design.latency_cycles,
-        "multipliers": multipliers(design),
-        "multiplier_utilization": round(plan.schedule.utilization, 4),
-    }
     return {
         "schema": SCHEMA,
         "figures": "promised",
@@ -92,12 +117,11 @@ def design_report(design: Design) -> dict[str, Any]:
         },
         "register_bits": plan.register_bits,
         "fifo_bits": plan.fifo_bits,
-        "functions": {code: dict(per_function) for code in design.network.functions},
+        "functions": {name: function_promises(design, name) for name in design.network.functions},
         "submodules": submodule_table(design),
         "fifos": [
-            {"source": f.source, "sink": f.sink, "words": len(f.values), "depth": f.depth}
+            {"program": f.program, "source": f.source, "sink": f.sink, "words": len(f.values), "depth": f.depth}
             for f in plan.fifos
-            if f.sink != OUTPUT_OWNER or f.values
         ],
         "tree": [
             {
@@ -117,8 +141,26 @@ def _format(fmt: Format) -> dict[str, int]:
 
 def manifest(design: Design, verilog_sha256: str, version: str) -> dict[str, Any]:
     """What a host needs to talk to the accelerator: codes, header, words, formats, declared ranges."""
-    tasks = design.tasks
-    operands = zip(design.network.operands, tasks.operands, tasks.operand_codes, strict=True)
+    tasks, network = design.tasks, design.network
+    functions = {}
+    for name, f in tasks.functions.items():
+        operands = zip(network.operand_words(name), f.operands, strict=True)
+        functions[name] = {
+            "code": FUNCTIONS[name].code,
+            "task_beats": tasks.task_beats(name),
+            "result_beats": tasks.result_beats(name),
+            "latency_cycles": design.promised_latency(name),
+            "operands": [
+                {"name": w.name, "vector": w.vector, "index": list(w.index), "lower": w.lower, "upper": w.upper}
+                | {"codes": list(o.codes)}
+                | _format(o.format)
+                for w, o in operands
+            ],
+            "results": [
+                {"name": w.name, "vector": w.vector, "index": list(w.index)} | _format(r.format)
+                for w, r in zip(network.result_words(name), f.results, strict=True)
+            ],
+        }
     return {
         "schema": MANIFEST_SCHEMA,
         "generator": f"rbdgen {version}",
@@ -126,22 +168,11 @@ def manifest(design: Design, verilog_sha256: str, version: str) -> dict[str, Any
         "robot": design.robot.name,
         "joint_names": list(design.robot.joint_names),
         "verilog_sha256": verilog_sha256,
-        "functions": {code: FUNCTIONS[code] for code in design.network.functions},
+        "functions": functions,
         "header": {"function_bits": FUNCTION_BITS, "tag_bits": TAG_BITS, "flag_bits": FLAG_BITS},
         "flags": {flag.name: flag.value for flag in Flag},
         "word_bits": tasks.task.word_bits,
-        "task": {"words_per_beat": tasks.task.words_per_beat, "beats": tasks.task.beats},
-        "result": {"words_per_beat": tasks.result.words_per_beat, "beats": tasks.result.beats},
-        "operands": [
-            {"name": o.name, "vector": o.vector, "index": o.index, "lower": o.lower, "upper": o.upper}
-            | {"codes": list(codes)}
-            | _format(fmt)
-            for o, fmt, codes in operands
-        ],
-        "results": [
-            {"name": r.name, "vector": r.vector, "index": r.index} | _format(fmt)
-            for r, fmt in zip(design.network.results, tasks.results, strict=True)
-        ],
+        "task_words_per_beat": tasks.task.words_per_beat,
+        "result_words_per_beat": tasks.result.words_per_beat,
         "ii_cycles": design.options.ii,
-        "latency_cycles": design.latency_cycles,
     }

@@ -103,7 +103,7 @@ def simulation(report: dict[str, Any]) -> str:
     rows = []
     for code, f in report["functions"].items():
         rows += [
-            [code, "tasks, twice: free and with random stalls", f["tasks"]],
+            [code, "tasks: alone, and mixed with all others under random stalls", f"{f['tasks']} + {f['tasks_mixed']}"],
             [code, "mismatches against the integer model", f["mismatches"]],
             [code, "tasks flagged", f["overflows"]],
             [code, "latency, cycles (a lone task)", f["latency_cycles"]],

@@ -11,6 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from rbdgen.ir.graph import INPUT_OWNER, OUTPUT_OWNER, ports
+from rbdgen.ir.programs import node_exits, node_programs
 from rbdgen.schedule.scheduler import Schedule
 
 FIFO_MINIMUM = 4
@@ -29,10 +30,11 @@ class Tap:
 class Fifo:
     """A bypass FIFO from unit ``source`` to unit ``sink``: written in cycle ``write`` and read in ``read``.
 
-    ``values`` are node numbers in the order of the entry's words; ``depth`` entries suffice at any rate up to one task
+    All ``values`` are of one ``program``. They are node numbers in the order of the entry's words; ``depth`` entries suffice at any rate up to one task
     every ii cycles, as both ends run at fixed times of the task.
     """
 
+    program: str
     source: str
     sink: str
     values: tuple[int, ...]
@@ -56,18 +58,32 @@ class UnitPlan:
 
 @dataclass(frozen=True)
 class Plan:
-    """The structure to build: units (the last one, ``output``, only collects the results), FIFOs, cost in bits."""
+    """The structure to build: units (the last ones, ``output_<exit>``, only collect results), FIFOs, cost in bits.
+
+    ``programs`` gives each node's program, ``reaches`` the exits whose results depend on it.
+    """
 
     schedule: Schedule
     units: tuple[UnitPlan, ...]
     fifos: tuple[Fifo, ...]
     register_bits: int
     fifo_bits: int
+    programs: tuple[str | None, ...]
+    reaches: tuple[tuple[str, ...], ...]
 
     @property
-    def length(self) -> int:
-        """Cycles from operands to results."""
-        return self.schedule.length
+    def exits(self) -> dict[str, int]:
+        """The cycle in which each exit's results are taken."""
+        return self.schedule.exits
+
+    def length(self, program: str) -> int:
+        """Cycles from a program's operands to its last results."""
+        return 1 + max(self.exits[e.name] for e in self.schedule.programs.exits if e.program == program)
+
+
+def exit_unit(name: str) -> str:
+    """Name of the unit that collects an exit's results."""
+    return f"{OUTPUT_OWNER}_{name}"
 
 
 def uses(schedule: Schedule, unit: UnitPlan) -> dict[int, list[int]]:
@@ -91,22 +107,18 @@ def chain_length(first: int, last: int, ii: int) -> int:
 def make_plan(schedule: Schedule) -> Plan:
     """Decide FIFOs and taps for all units."""
     graph, slots = schedule.fixed.graph, schedule.slots
-    collected = tuple(dict.fromkeys(i for i in graph.outputs.values() if graph.nodes[i].op != "const"))
-    last = schedule.length - 1
+    programs = node_programs(graph, schedule.programs)
     draft = []
     for owner in graph.owners:
         port = ports(graph, owner)
         if owner != INPUT_OWNER:
             draft.append(UnitPlan(owner, port.nodes, tuple(Tap(i, slots[i].finish) for i in port.inputs), ()))
-    draft.append(
-        UnitPlan(
-            OUTPUT_OWNER,
-            (),
-            tuple(Tap(i, slots[i].finish) for i in collected),
-            tuple(Tap(i, last) for i in collected),
-        )
-    )
-    fifos = [fifo for unit in draft for fifo in _fifos(schedule, unit)]
+    for e in schedule.programs.exits:
+        results = (graph.outputs[r] for r in e.results)
+        collected = tuple(dict.fromkeys(i for i in results if graph.nodes[i].op != "const"))
+        arrive = tuple(Tap(i, slots[i].finish) for i in collected)
+        draft.append(UnitPlan(exit_unit(e.name), (), arrive, tuple(Tap(i, schedule.exits[e.name]) for i in collected)))
+    fifos = [fifo for unit in draft for fifo in _fifos(schedule, unit, programs)]
     arrivals = {(f.sink, v): f.read for f in fifos for v in f.values}
     taken: dict[str, set[Tap]] = defaultdict(set)
     for f in fifos:
@@ -120,29 +132,31 @@ def make_plan(schedule: Schedule) -> Plan:
         inputs = tuple(
             Tap(t.node, arrivals[key]) if (key := (unit.name, t.node)) in arrivals else t for t in unit.inputs
         )
-        outputs = unit.outputs if unit.name == OUTPUT_OWNER else tuple(sorted(taken[unit.name]))
+        outputs = unit.outputs or tuple(sorted(taken[unit.name]))
         units.append(UnitPlan(unit.name, unit.nodes, inputs, outputs))
     registers = sum(_register_bits(schedule, unit) for unit in units)
     bits = sum(f.depth * sum(schedule.fixed.formats[v].width for v in f.values) for f in fifos)
-    return Plan(schedule, tuple(units), tuple(fifos), registers, bits)
+    return Plan(schedule, tuple(units), tuple(fifos), registers, bits, programs, node_exits(graph, schedule.programs))
 
 
-def _fifos(schedule: Schedule, unit: UnitPlan) -> list[Fifo]:
-    """FIFOs on the links into ``unit``: per source the values that wait long, if together they still do."""
+def _fifos(schedule: Schedule, unit: UnitPlan, programs: tuple[str | None, ...]) -> list[Fifo]:
+    """FIFOs on the links into ``unit``: per program and source the values that wait long, if together they still do."""
     graph, ii = schedule.fixed.graph, schedule.ii
     reads = uses(schedule, unit)
-    links: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+    links: dict[tuple[str, str], list[tuple[int, int, int]]] = defaultdict(list)
     for tap in unit.inputs:
         first = reads[tap.node][0] - 1
         if chain_length(tap.cycle, first, ii) >= FIFO_MINIMUM:
-            links[graph.nodes[tap.node].owner].append((tap.cycle, first, tap.node))
+            program = programs[tap.node]
+            assert program is not None
+            links[program, graph.nodes[tap.node].owner].append((tap.cycle, first, tap.node))
     fifos = []
-    for source, waits in links.items():
+    for (program, source), waits in links.items():
         while waits:
             write, read = max(w for w, _, _ in waits), min(r for _, r, _ in waits)
             if chain_length(write, read, ii) >= FIFO_MINIMUM:
                 values = tuple(sorted(v for _, _, v in waits))
-                fifos.append(Fifo(source, unit.name, values, write, read, chain_length(write, read, ii) + 1))
+                fifos.append(Fifo(program, source, unit.name, values, write, read, chain_length(write, read, ii) + 1))
                 break
             # the value with the shortest wait is what keeps the others from waiting in memory
             waits.remove(min(waits, key=lambda w: (w[1] - w[0], w[2])))

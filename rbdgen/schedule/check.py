@@ -33,7 +33,9 @@ def check_plan(plan: Plan) -> None:
             delay = levels * device.add
         elif node.op == "mul":
             delay, latency = device.multiply, device.multiply_cycles
-        elif node.op in ("table_sin", "table_cos"):
+        elif node.op in ("normalise", "rescale"):
+            delay = device.shift
+        elif node.op in ("table_sin", "table_cos", "table_reciprocal"):
             delay, latency = device.table, 1
         if slot.finish - slot.start != latency or slot.start < 0:
             raise ValueError(f"{where}: must take {latency} cycles, not {slot.start} to {slot.finish}")
@@ -52,7 +54,10 @@ def check_plan(plan: Plan) -> None:
             registered = all(graph.nodes[a].op == "input" or schedule.slots[a].finish < slot.start for a in node.args)
             if ii > 1 and (not registered or (not latency and begin < device.select - 1e-9)):
                 raise ValueError(f"{where}: operands of a shared multiplier must come from registers")
-        if node.op in ("table_sin", "table_cos") and (node.owner, node.args[0], slot.start) not in lookups:
+        if (
+            node.op in ("table_sin", "table_cos", "table_reciprocal")
+            and (node.owner, node.args[0], slot.start) not in lookups
+        ):
             lookups.add((node.owner, node.args[0], slot.start))
             busy[node.owner, "table", schedule.binding[i], slot.start % ii] += 1
             if schedule.binding[i] >= schedule.tables[node.owner]:
@@ -60,9 +65,10 @@ def check_plan(plan: Plan) -> None:
     for (owner, kind, number, phase), count in busy.items():
         if count > 1:
             raise ValueError(f"unit {owner}: {kind} {number} is used {count} times in phase {phase}")
-    for name, i in graph.outputs.items():
-        if schedule.slots[i].finish >= schedule.length:
-            raise ValueError(f"result {name}: must be there in cycle {schedule.length - 1}")
+    for e in schedule.programs.exits:
+        for name in e.results:
+            if schedule.slots[graph.outputs[name]].finish > schedule.exits[e.name]:
+                raise ValueError(f"result {name}: must be there in cycle {schedule.exits[e.name]}")
     _check_links(plan)
 
 
@@ -79,6 +85,8 @@ def _check_links(plan: Plan) -> None:
         alive = sum(1 for k in range(fifo.read - fifo.write + 1) if fifo.write + k * ii <= fifo.read)
         if fifo.depth < alive:
             raise ValueError(f"{where}: must be {alive} entries deep, not {fifo.depth}")
+        if {plan.programs[v] for v in fifo.values} != {fifo.program}:
+            raise ValueError(f"{where}: must carry values of program {fifo.program} only")
         for v in fifo.values:
             if schedule.slots[v].finish > fifo.write:
                 raise ValueError(f"{where}: %{v} must be there when it is written in cycle {fifo.write}")

@@ -17,7 +17,7 @@ class Device:
 
     ``multiply_cycles``: registers inside a multiplier (0: combinational); with registers ``multiply`` is the delay
     behind the last one. Tables are synchronous memories: one cycle, then ``table``. ``select`` is the multiplexer
-    before a shared multiplier. ``shape``: bits of one multiplier block's two inputs, signed.
+    before a shared multiplier; ``shift`` finds a number's top bit and moves it there. ``shape``: bits of one multiplier block's two inputs, signed.
     """
 
     name: str
@@ -28,6 +28,7 @@ class Device:
     add: float
     table: float
     select: float
+    shift: float
     shape: tuple[int, int]
 
     @property
@@ -49,12 +50,23 @@ DEVICES = {
     d.name: d
     for d in (
         Device(
-            "generic125", "125 MHz model: multiply 3.0 ns, add 0.8 ns, chained", 8.0, 3.0, 0, 0.8, 1.6, 0.8, (18, 18)
+            "generic125",
+            "125 MHz model: multiply 3.0 ns, add 0.8 ns, chained",
+            8.0,
+            3.0,
+            0,
+            0.8,
+            1.6,
+            0.8,
+            2.4,
+            (18, 18),
         ),
-        Device("generic250", "250 MHz model: registered multipliers, add 0.8 ns", 4.0, 0.8, 1, 0.8, 1.6, 0.8, (18, 18)),
-        Device("ecp5", "Lattice ECP5-85, 100 MHz model", 10.0, 5.0, 0, 1.6, 3.5, 1.2, (18, 18)),
-        Device("xc7", "AMD 7-series, speed grade 1, 150 MHz model", 6.6, 4.0, 0, 1.3, 2.2, 0.9, (25, 18)),
-        Device("xcup", "AMD UltraScale+, 200 MHz model", 5.0, 2.8, 0, 0.7, 1.2, 0.5, (27, 18)),
+        Device(
+            "generic250", "250 MHz model: registered multipliers, add 0.8 ns", 4.0, 0.8, 1, 0.8, 1.6, 0.8, 2.4, (18, 18)
+        ),
+        Device("ecp5", "Lattice ECP5-85, 100 MHz model", 10.0, 5.0, 0, 1.6, 3.5, 1.2, 4.5, (18, 18)),
+        Device("xc7", "AMD 7-series, speed grade 1, 150 MHz model", 6.6, 4.0, 0, 1.3, 2.2, 0.9, 3.5, (25, 18)),
+        Device("xcup", "AMD UltraScale+, 200 MHz model", 5.0, 2.8, 0, 0.7, 1.2, 0.5, 2.2, (27, 18)),
     )
 }
 """Known devices by name."""

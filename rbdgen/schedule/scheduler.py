@@ -1,7 +1,8 @@
 """The modulo schedule of a whole network: a cycle and an offset in it for every node, and shared operators.
 
-All submodules are scheduled together against one time axis, cycle 0 being the one in which a task's operands stand in
-the input register; a new task may start every ``ii`` cycles. Each submodule is a unit with its own multipliers:
+All submodules are scheduled together against one time axis, cycle 0 being the one in which a task's operands stand at
+its program's inputs; each program takes a new task every ``ii`` cycles at most, all in the same phase, so that programs
+can share operators. Each submodule is a unit with its own multipliers:
 ceil(n/ii) of them for n products. As no value is fed back, such a schedule always exists (Rau 1994, without the
 recurrences): an operation waits at most ii − 1 cycles for a free slot. Not here: registers and FIFOs
 (:mod:`rbdgen.schedule.buffers`), and the proof that a schedule is right (:mod:`rbdgen.schedule.check`).
@@ -16,10 +17,11 @@ from functools import cached_property
 
 from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import FixedGraph
+from rbdgen.ir.programs import Programs, single_program
 from rbdgen.schedule.device import Device
 
 MAX_II = 4096
-TABLES = ("table_sin", "table_cos")
+TABLES = ("table_sin", "table_cos", "table_reciprocal")
 
 
 @dataclass(frozen=True)
@@ -40,17 +42,23 @@ class Schedule:
 
     ``slots`` by node; ``binding`` gives the number of the shared operator within its unit for products and
     tables (a table operator answers the sine and the cosine of one angle at once); ``multipliers`` and ``tables`` the
-    number of operators by unit; ``length`` the cycles from operands to the last result.
+    number of operators by unit; ``exits`` the cycle in which each exit's results are all there.
     """
 
     fixed: FixedGraph
+    programs: Programs
     device: Device
     ii: int
     slots: tuple[Slot, ...]
     binding: dict[int, int]
     multipliers: dict[str, int]
     tables: dict[str, int]
-    length: int
+    exits: dict[str, int]
+
+    @property
+    def length(self) -> int:
+        """Cycles from operands to the last result of all."""
+        return 1 + max(self.exits.values())
 
     @cached_property
     def utilization(self) -> float:
@@ -68,6 +76,8 @@ def operator_delay(fixed: FixedGraph, device: Device, i: int) -> float:
         return device.add * max(len(fixed.constants[i].digits) - 1, 0).bit_length()
     if op == "mul":
         return device.multiply
+    if op in ("normalise", "rescale"):
+        return device.shift
     return device.table if op in TABLES else 0.0
 
 
@@ -89,8 +99,8 @@ def _priorities(fixed: FixedGraph, device: Device) -> list[float]:
 
 
 class _Scheduler:
-    def __init__(self, fixed: FixedGraph, device: Device, ii: int) -> None:
-        self.fixed, self.device, self.ii = fixed, device, ii
+    def __init__(self, fixed: FixedGraph, device: Device, ii: int, programs: Programs) -> None:
+        self.fixed, self.device, self.ii, self.programs = fixed, device, ii, programs
         graph = fixed.graph
         products = Counter(n.owner for _, n in graph if n.op == "mul")
         self.multipliers = {owner: -(-n // ii) for owner, n in products.items()}
@@ -176,20 +186,24 @@ class _Scheduler:
                 if not waiting[user]:
                     heapq.heappush(ready, (-priority[user], user))
 
-    def length(self) -> int:
-        """Cycles until the last result."""
-        return 1 + max((self._slot(i).finish for i in self.fixed.graph.outputs.values()), default=0)
+    def exits(self) -> dict[str, int]:
+        """When each exit's last result is there."""
+        outputs = self.fixed.graph.outputs
+        return {e.name: max((self._slot(outputs[r]).finish for r in e.results), default=0) for e in self.programs.exits}
 
     def sink(self) -> None:
         """Move cheap operations later where that keeps fewer bits in registers; products of shared multipliers stay."""
         graph, formats = self.fixed.graph, self.fixed.formats
-        results = set(graph.outputs.values())
-        last = self.length() - 1
+        leave: dict[int, int] = {}
+        exits = self.exits()
+        for e in self.programs.exits:
+            for i in (graph.outputs[r] for r in e.results):
+                leave[i] = min(leave.get(i, exits[e.name]), exits[e.name])
         for i in range(len(graph.nodes) - 1, -1, -1):
             node, slot = graph.nodes[i], self._slot(i)
             if not node.args or node.op in TABLES or (node.op == "mul" and self.ii > 1):
                 continue
-            uses = [self._slot(u).start - 1 for u in graph.users[i]] + ([last] if i in results else [])
+            uses = [self._slot(u).start - 1 for u in graph.users[i]] + ([leave[i]] if i in leave else [])
             room = min(uses, default=slot.finish) - slot.finish
             if room <= 0:
                 continue
@@ -208,8 +222,9 @@ class _Scheduler:
         return max((self._slot(u).start for u in self.fixed.graph.users[a]), default=0)
 
 
-def schedule(fixed: FixedGraph, device: Device, ii: int) -> Schedule:
-    """The schedule; ConfigError where ``ii`` or the device's period is out of reach."""
+def schedule(fixed: FixedGraph, device: Device, ii: int, programs: Programs | None = None) -> Schedule:
+    """The schedule; ConfigError where ``ii`` or the device's period is out of reach. ``programs``: default, one."""
+    programs = programs or single_program(fixed.graph)
     if not 1 <= ii <= MAX_II:
         raise ConfigError(f"ii: must be 1 to {MAX_II} cycles, not {ii}")
     select = device.select if ii > 1 else 0.0
@@ -220,8 +235,8 @@ def schedule(fixed: FixedGraph, device: Device, ii: int) -> Schedule:
                 f"device {device.name}: a {node.op} takes {delay:g} ns, more than the period of {device.period:g} ns; "
                 "use a slower clock or a shorter word"
             )
-    work = _Scheduler(fixed, device, ii)
+    work = _Scheduler(fixed, device, ii, programs)
     work.run()
     work.sink()
     slots = tuple(s for s in work.slots if s is not None)
-    return Schedule(fixed, device, ii, slots, work.binding, work.multipliers, work.tables, work.length())
+    return Schedule(fixed, programs, device, ii, slots, work.binding, work.multipliers, work.tables, work.exits())

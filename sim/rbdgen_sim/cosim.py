@@ -1,7 +1,8 @@
 """Co-simulation: the accelerator's RTL against the bit-true model and against float64, with measured cycles.
 
-The same tasks run twice, without stalls for the cycle counts, and with random stalls on both sides; every result of
-both runs is compared bit for bit: tag, order, flags and values. Cycles come from the handshakes.
+Each function's tasks run alone and without stalls, for its cycle counts and errors; then tasks of all functions run
+in random order with random stalls on both sides. Every result of all runs is compared bit for bit: tag, order within its
+function, flags and values. Cycles come from the handshakes.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from rbdgen import golden
 from rbdgen.compiler import Design
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen.host.tasks import TAG_BITS, Flag
+from rbdgen.layout.functions import FUNCTIONS, SYMMETRIC
+from rbdgen.layout.network import Samples
 from rbdgen.model.ranges import random_states
 from rbdgen.report.design import design_report
 from rbdgen_sim.interface import Rtl, Simulator, Stimulus, Trace
@@ -28,19 +31,18 @@ STALL_PROBABILITY = 0.3
 
 @dataclass(frozen=True)
 class TaskSet:
-    """Tasks for one function: states (n, nq), (n, nv), (n, nv), raw operands, and the model's answers.
+    """Tasks of one function: the states they come from, raw operands, and the model's answers.
 
-    ``expected`` are raw results, one (n,) array per result word; ``flags`` (n,) status flags; ``reference`` (n, nv)
-    float64.
+    ``expected`` are raw results, one (n,) array per result word; ``flags`` (n,) status flags; ``reference`` the float64
+    results by vector, shapes (n, nv) or (n, nv, nv).
     """
 
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
+    function: str
+    states: Samples
     raw: list[np.ndarray]
     expected: list[np.ndarray]
     flags: np.ndarray
-    reference: np.ndarray
+    reference: dict[str, np.ndarray]
 
     @property
     def count(self) -> int:
@@ -49,84 +51,128 @@ class TaskSet:
 
 
 @dataclass(frozen=True)
-class Run:
-    """What one simulation run showed: ``mismatches`` (results that differ in any bit from the model's), latencies in
-    cycles from a task's last accepted beat to its last offered one, cycles between results, and the trace."""
+class Outcome:
+    """What one run showed of one function: ``mismatches`` (results that differ in any bit from the model's), latencies
+    in cycles from a task's last accepted beat to its last offered one, cycles between results, values and flags."""
 
     mismatches: int
     latencies: np.ndarray
     intervals: np.ndarray
     values: list[np.ndarray]
     flags: np.ndarray
-    trace: Trace
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One function's figures: its tasks, the run alone, and errors against float64 relative to each output's largest
+    magnitude."""
+
+    tasks: TaskSet
+    alone: Outcome
+    max_relative_error: float
+    rms_relative_error: float
+
+    @property
+    def interval(self) -> float:
+        """Steady cycles per task: over the second half of the run."""
+        half = self.alone.intervals[len(self.alone.intervals) // 2 :]
+        return float(np.mean(half)) if len(half) else float("nan")
 
 
 @dataclass(frozen=True)
 class Cosimulation:
-    """Both runs and the errors against float64, relative to the largest output."""
+    """All runs: ``functions`` alone, and ``mixed``: tasks and mismatches of the run in random order with stalls."""
 
     design: Design
-    tasks: TaskSet
-    free: Run
-    stalled: Run
-    max_relative_error: float
-    rms_relative_error: float
+    functions: dict[str, Measured]
+    mixed: dict[str, Outcome]
     simulator: str
     seed: int
+    build_seconds: float
+    run_seconds: float
 
     @property
     def mismatches(self) -> int:
-        """Over both runs."""
-        return self.free.mismatches + self.stalled.mismatches
-
-    @property
-    def overflows(self) -> int:
-        """Tasks whose result carries a flag, in the run without stalls."""
-        return int(np.count_nonzero(self.free.flags))
-
-    @property
-    def interval(self) -> float:
-        """Steady cycles per task: over the second half of the run without stalls."""
-        half = self.free.intervals[len(self.free.intervals) // 2 :]
-        return float(np.mean(half)) if len(half) else float("nan")
+        """Over all runs."""
+        alone = sum(f.alone.mismatches for f in self.functions.values())
+        return alone + sum(o.mismatches for o in self.mixed.values())
 
     def report(self) -> dict[str, Any]:
         """The design's report with what was measured in place of what was promised."""
         report = design_report(self.design)
         report["figures"] = "measured in RTL simulation"
         report["simulator"], report["seed"] = self.simulator, self.seed
-        interval = self.interval
-        steady = self.free.latencies[len(self.free.latencies) // 2 :]
-        for code in report["functions"]:
-            report["functions"][code] |= {
+        for name, measured in self.functions.items():
+            interval, alone = measured.interval, measured.alone
+            steady = alone.latencies[len(alone.latencies) // 2 :]
+            report["functions"][name] |= {
                 "ii_cycles": int(interval) if interval == int(interval) else interval,
-                "latency_cycles": int(self.free.latencies[0]),
+                "latency_cycles": int(alone.latencies[0]),
                 "latency_cycles_steady": float(np.median(steady)),
-                "tasks": self.tasks.count,
-                "mismatches": self.mismatches,
-                "overflows": self.overflows,
-                "max_relative_error": self.max_relative_error,
-                "rms_relative_error": self.rms_relative_error,
+                "tasks": measured.tasks.count,
+                "tasks_mixed": len(self.mixed[name].flags),
+                "mismatches": alone.mismatches + self.mixed[name].mismatches,
+                "overflows": int(np.count_nonzero(alone.flags)),
+                "max_relative_error": measured.max_relative_error,
+                "rms_relative_error": measured.rms_relative_error,
             }
-        report["build_seconds"] = round(self.free.trace.build_seconds, 2)
-        report["run_seconds"] = round(self.free.trace.run_seconds + self.stalled.trace.run_seconds, 2)
+        report["build_seconds"] = round(self.build_seconds, 2)
+        report["run_seconds"] = round(self.run_seconds, 2)
         return report
 
 
-def make_tasks(design: Design, states: tuple[np.ndarray, np.ndarray, np.ndarray]) -> TaskSet:
-    """Tasks for states of shape (n, nq), (n, nv), (n, nv), with the model's answers."""
-    q, v, a = states
-    values = design.network.operand_values(q, v, a)
-    raw = design.tasks.quantise([values[o.name] for o in design.network.operands])
-    result = design.run(raw)
-    flags = np.where(result.overflow, Flag.OVERFLOW, 0) | np.where(design.tasks.out_of_range(raw), Flag.RANGE, 0)
-    expected = [result.outputs[r.name] for r in design.network.results]
-    return TaskSet(q, v, a, raw, expected, flags, golden.rnea(design.robot, q, v, a))
+def task_states(design: Design, count: int, seed: int) -> Samples:
+    """Random states inside the declared ranges, with the torques and inverses that go with them."""
+    q, v, a = random_states(design.robot, design.ranges, count, seed)
+    f_ext = None
+    if design.options.forces:
+        limits = np.array([w.upper for w in design.network.operands["f_ext"]]).reshape(-1, 6)
+        f_ext = np.random.default_rng(seed).uniform(-1, 1, (count, *limits.shape)) * limits
+    minv = golden.minverse(design.robot, q) if "difd" in design.network.functions else None
+    return Samples(q, v, a, f_ext, golden.rnea(design.robot, q, v, a, f_ext), minv)
+
+
+def reference(design: Design, function: str, s: Samples) -> dict[str, np.ndarray]:
+    """The function's results in float64, by vector."""
+    robot = design.robot
+    match function:
+        case "id":
+            results: Any = golden.rnea(robot, s.q, s.v, s.a, s.f_ext)
+        case "fd":
+            results = golden.forward_dynamics(robot, s.q, s.v, s.tau, s.f_ext)
+        case "m":
+            results = golden.crba(robot, s.q)
+        case "minv":
+            results = golden.minverse(robot, s.q)
+        case "did":
+            results = golden.rnea_derivatives(robot, s.q, s.v, s.a, s.f_ext)
+        case _:
+            results = golden.forward_dynamics_derivatives(robot, s.q, s.v, s.tau, s.f_ext)
+    vectors = FUNCTIONS[function].results
+    return dict(zip(vectors, results if len(vectors) > 1 else (results,), strict=True))
+
+
+def make_tasks(design: Design, function: str, states: Samples) -> TaskSet:
+    """Tasks for states, with the model's answers."""
+    fmt, words = design.tasks.functions[function], design.network.operand_words(function)
+    raw = fmt.quantise([states.vector(w.vector, w.index) for w in words])
+    answer = design.run(function, raw)
+    flags = np.where(answer.overflow, Flag.OVERFLOW, 0) | np.where(fmt.out_of_range(raw), Flag.RANGE, 0)
+    return TaskSet(function, states, raw, answer.values, flags, reference(design, function, states))
+
+
+@dataclass(frozen=True)
+class Run:
+    """One simulation: ``outcomes`` by function, and the trace."""
+
+    outcomes: dict[str, Outcome]
+    trace: Trace
 
 
 def run_tasks(
     design: Design,
-    tasks: TaskSet,
+    tasks: Sequence[TaskSet],
+    order: np.ndarray,
     rtl: Rtl,
     simulator: Simulator,
     workdir: Path,
@@ -135,29 +181,70 @@ def run_tasks(
     waves: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Run:
-    """Simulate ``tasks`` once and compare every result. ToolError if the simulation does not finish."""
+    """Simulate tasks once and compare every result.
+
+    ``order`` (n,) says which set each task is taken from, in each set from its first on. ToolError if the simulation
+    does not finish.
+    """
     layout = design.tasks
-    tags = np.arange(tasks.count) % (1 << TAG_BITS)
-    beats = layout.pack(np.full(tasks.count, design.codes[0]), tags, tasks.raw)
-    stimulus = Stimulus(beats, tasks.count * layout.result.beats, input_stall=stall, output_stall=stall, seed=seed)
+    used = [int(np.count_nonzero(order == k)) for k in range(len(tasks))]
+    tags = [np.arange(n) % (1 << TAG_BITS) for n in used]
+    packets = [
+        iter(layout.pack(t.function, tag, [r[:n] for r in t.raw])) for t, tag, n in zip(tasks, tags, used, strict=True)
+    ]
+    sent = [next(packets[k]) for k in order]
+    expected_beats = sum(n * layout.result_beats(t.function) for t, n in zip(tasks, used, strict=True))
+    beats = [b for packet in sent for b in packet]
+    stimulus = Stimulus(beats, expected_beats, input_stall=stall, output_stall=stall, seed=seed)
     trace = simulator.run(rtl, stimulus, workdir, waves=waves, progress=progress)
-    if len(trace.payloads) != stimulus.expected_beats:
-        raise ToolError(f"simulation: {len(trace.payloads)} of {stimulus.expected_beats} result beats came")
-    results = layout.unpack(trace.payloads)
-    wrong = (results.tag != tags) | (results.function != design.codes[0]) | (results.flags != tasks.flags)
-    for value, expected in zip(results.values, tasks.expected, strict=True):
-        wrong |= value != expected
-    accepted = trace.accepted[layout.task.beats - 1 :: layout.task.beats]
-    offered = trace.offered[layout.result.beats - 1 :: layout.result.beats]
-    return Run(int(np.count_nonzero(wrong)), offered - accepted, np.diff(offered), results.values, results.flags, trace)
+    if len(trace.payloads) != expected_beats:
+        raise ToolError(f"simulation: {len(trace.payloads)} of {expected_beats} result beats came")
+    accepted = np.asarray(trace.accepted)[np.cumsum([len(p) for p in sent]) - 1]
+    received = layout.split(trace.payloads)
+    offered = np.asarray(trace.offered)[np.cumsum([len(p) for p in received]) - 1]
+    codes = np.array([layout.header(p[0])[0] for p in received])
+    outcomes = {}
+    for k, t in enumerate(tasks):
+        mine = codes == layout.functions[t.function].code
+        results = layout.unpack(t.function, [p for p, m in zip(received, mine, strict=True) if m])
+        if len(results.tag) != used[k]:
+            raise ToolError(f"simulation: {len(results.tag)} of {used[k]} results of {t.function} came")
+        wrong = (results.tag != tags[k]) | (results.flags != t.flags[: used[k]])
+        for value, expected in zip(results.values, t.expected, strict=True):
+            wrong |= value != expected[: used[k]]
+        latencies = offered[mine] - accepted[order == k]
+        outcomes[t.function] = Outcome(
+            int(np.count_nonzero(wrong)), latencies, np.diff(offered[mine]), results.values, results.flags
+        )
+    return Run(outcomes, trace)
+
+
+def dense_results(design: Design, function: str, values: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+    """Raw results of a function as float64 arrays by vector, shapes (n, nv) or (n, nv, nv); what the robot never has is
+    zero."""
+    words, nv = design.network.result_words(function), design.robot.nv
+    dense = {}
+    for vector in FUNCTIONS[function].results:
+        shape = (nv,) if vector in ("tau", "a") else (nv, nv)
+        dense[vector] = np.zeros((len(values[0]), *shape))
+    for word, fmt, value in zip(words, design.tasks.functions[function].results, values, strict=True):
+        real = fmt.format.real(value)
+        dense[word.vector][(slice(None), *word.index)] = real
+        if word.vector in SYMMETRIC:
+            dense[word.vector][(slice(None), *reversed(word.index))] = real
+    return dense
 
 
 def relative_errors(design: Design, tasks: TaskSet, values: Sequence[np.ndarray]) -> tuple[float, float]:
-    """Largest and rms error of raw results against float64, relative to the largest float64 output."""
-    real = np.stack([f.real(v) for f, v in zip(design.tasks.results, values, strict=True)], axis=-1)
-    error = real - tasks.reference
-    largest = float(np.max(np.abs(tasks.reference)))
-    return float(np.max(np.abs(error))) / largest, float(np.sqrt(np.mean(error**2))) / largest
+    """Largest and rms error of raw results against float64, relative to the largest magnitude of each output; of
+    several outputs the worse."""
+    worst = rms = 0.0
+    for vector, real in dense_results(design, tasks.function, values).items():
+        truth = tasks.reference[vector]
+        error, largest = real - truth, float(np.max(np.abs(truth)))
+        worst = max(worst, float(np.max(np.abs(error))) / largest)
+        rms = max(rms, float(np.sqrt(np.mean(error**2))) / largest)
+    return worst, rms
 
 
 def cosimulate(
@@ -170,21 +257,39 @@ def cosimulate(
     waves: Path | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Cosimulation:
-    """Simulate ``count`` random tasks inside the declared ranges, with and without stalls.
+    """Simulate ``count`` random tasks inside the declared ranges: of each function alone, then of all mixed, with stalls.
 
-    ``progress`` is told the run's name, tasks done and tasks in all. ConfigError for a count below 2.
+    ``progress`` is told the run's name, tasks done and tasks in all. ``waves``: the first run's. ConfigError for a count
+    below 2.
     """
     if count < 2:
         raise ConfigError(f"tasks: must be at least 2 to measure an interval, not {count}")
     simulator.available()
-    tasks = make_tasks(design, random_states(design.robot, design.ranges, count, seed))
+    states = task_states(design, count, seed)
+    tasks = [make_tasks(design, f, states) for f in design.network.functions]
 
     def tell(name: str) -> Callable[[int, int], None] | None:
         return None if progress is None else partial(progress, name)
 
-    free = run_tasks(design, tasks, rtl, simulator, workdir, seed=seed, waves=waves, progress=tell("run"))
-    stalled = run_tasks(
-        design, tasks, rtl, simulator, workdir, stall=STALL_PROBABILITY, seed=seed, progress=tell("run with stalls")
+    functions, traces = {}, []
+    for k, t in enumerate(tasks):
+        picture = waves if k == 0 else None
+        order = np.full(count, k)
+        run = run_tasks(design, tasks, order, rtl, simulator, workdir, 0.0, seed, picture, tell(f"run of {t.function}"))
+        alone = run.outcomes[t.function]
+        functions[t.function] = Measured(t, alone, *relative_errors(design, t, alone.values))
+        traces.append(run.trace)
+    order = np.random.default_rng(seed).integers(0, len(tasks), count)
+    mixed = run_tasks(
+        design, tasks, order, rtl, simulator, workdir, STALL_PROBABILITY, seed, None, tell("run of all with stalls")
     )
-    largest, rms = relative_errors(design, tasks, free.values)
-    return Cosimulation(design, tasks, free, stalled, largest, rms, simulator.name, seed)
+    traces.append(mixed.trace)
+    return Cosimulation(
+        design,
+        functions,
+        mixed.outcomes,
+        simulator.name,
+        seed,
+        sum(t.build_seconds for t in traces),
+        sum(t.run_seconds for t in traces),
+    )

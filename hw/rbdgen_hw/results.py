@@ -1,0 +1,118 @@
+# amaranth: UnusedElaboratable=no
+"""The result side: one lane per exit that keeps its results, and a fair choice among lanes for the one output stream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from rbdgen.host.tasks import HEADER_BITS, Packing
+from rbdgen_hw.fifo import BypassFifo
+from rbdgen_hw.library import Shape, place
+
+
+class Lane(Shape):
+    """Keeps up to ``places`` results of one kind and offers them beat by beat.
+
+    ``header`` and ``words`` (all of them, side by side) are taken with ``w_en``. ``ready``: a result is there;
+    ``payload`` is its beat number ``beat``; ``last`` says that this is its last one; ``leave`` drops the result.
+    """
+
+    def __init__(self, name: str, widths: Sequence[int], packing: Packing, places: int, beat_counter_bits: int) -> None:
+        self.widths, self.packing, self.places = tuple(widths), packing, places
+        self.shape_name = f"lane_{name}"
+        super().__init__(
+            {
+                "header": In(HEADER_BITS),
+                "words": In(sum(widths)),
+                "w_en": In(1),
+                "ready": Out(1),
+                "beat": In(beat_counter_bits),
+                "payload": Out(packing.beat_bits),
+                "last": Out(1),
+                "leave": In(1),
+                "fault": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        packing, beats = self.packing, self.packing.beats(len(self.widths))
+        queue = BypassFifo(HEADER_BITS + sum(self.widths), self.places)
+        place(m, platform, "queue", queue)
+        m.d.comb += [
+            queue.w_data.eq(Cat(self.header, self.words)),
+            queue.w_en.eq(self.w_en),
+            queue.r_en.eq(self.leave),
+            self.ready.eq(queue.r_rdy),
+            self.last.eq(self.beat == beats - 1),
+            self.fault.eq(queue.fault),
+        ]
+        position, padded = 0, []
+        for width in (HEADER_BITS, *self.widths):
+            padded.append(Cat(queue.r_data[position : position + width], Const(0, packing.word_bits - width)))
+            position += width
+        padded += [Const(0, packing.word_bits)] * (beats * packing.words_per_beat - len(padded))
+        with m.Switch(self.beat):
+            for k in range(beats):
+                with m.Case(k) if k + 1 < beats else m.Default():
+                    part = padded[k * packing.words_per_beat : (k + 1) * packing.words_per_beat]
+                    m.d.comb += self.payload.eq(Cat(*part))
+        return m
+
+
+class Merge(Shape):
+    """Sends whole results of several lanes, in turn where more than one has any.
+
+    ``ready``, ``last`` and ``payload`` come from the lanes, ``beat`` and ``leave`` (one bit per lane) go to them.
+    """
+
+    shape_name = "merge"
+
+    def __init__(self, lanes: int, packing: Packing, beat_counter_bits: int) -> None:
+        self.lanes, self.packing = lanes, packing
+        super().__init__(
+            {
+                "ready": In(lanes),
+                "last": In(lanes),
+                **{f"payload{k}": In(packing.beat_bits) for k in range(lanes)},
+                "beat": Out(beat_counter_bits),
+                "leave": Out(lanes),
+                "o": Out(stream.Signature(packing.beat_bits)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        turn, chosen, inside = Signal(range(self.lanes)), Signal(range(self.lanes)), Signal()
+        # the lane after the one that was last served comes first
+        with m.If(inside):
+            m.d.comb += chosen.eq(turn)
+        with m.Else(), m.Switch(turn):
+            for k in range(self.lanes):
+                with m.Case(k):
+                    order = [(k + 1 + n) % self.lanes for n in range(self.lanes)]
+                    pick: Value = Const(order[-1], len(chosen))
+                    for lane in reversed(order[:-1]):
+                        pick = Mux(self.ready[lane], lane, pick)
+                    m.d.comb += chosen.eq(pick)
+        valid, final, moves = Signal(), Signal(), Signal()
+        with m.Switch(chosen):
+            for k in range(self.lanes):
+                with m.Case(k):
+                    m.d.comb += [
+                        valid.eq(self.ready[k]),
+                        final.eq(self.last[k]),
+                        self.o.payload.eq(getattr(self, f"payload{k}")),
+                        self.leave[k].eq(moves & final),
+                    ]
+        m.d.comb += [self.o.valid.eq(valid), moves.eq(valid & self.o.ready)]
+        with m.If(valid):
+            # an offered result stays offered until it is taken
+            m.d.sync += [turn.eq(chosen), inside.eq(~(moves & final))]
+        with m.If(moves):
+            m.d.sync += self.beat.eq(Mux(final, 0, self.beat + 1))
+        return m

@@ -1,0 +1,51 @@
+"""The functions that an accelerator can compute: codes, operand vectors and result vectors. Their one home."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rbdgen.errors import UnsupportedError
+
+
+@dataclass(frozen=True)
+class Function:
+    """``code`` is what a task's header holds; ``operands`` and ``results`` name vectors and matrices, in the order of
+    the words."""
+
+    name: str
+    code: int
+    operands: tuple[str, ...]
+    results: tuple[str, ...]
+    summary: str
+
+
+FUNCTIONS = {
+    f.name: f
+    for f in (
+        Function("id", 0, ("q", "v", "a"), ("tau",), "inverse dynamics"),
+        Function("fd", 1, ("q", "v", "tau"), ("a",), "forward dynamics"),
+        Function("m", 2, ("q",), ("m",), "mass matrix"),
+        Function("minv", 3, ("q",), ("minv",), "inverse of the mass matrix"),
+        Function("did", 4, ("q", "v", "a"), ("dtau_dq", "dtau_dv"), "derivatives of inverse dynamics"),
+        Function("dfd", 5, ("q", "v", "tau"), ("da_dq", "da_dv"), "derivatives of forward dynamics"),
+        Function("difd", 6, ("q", "v", "a", "minv"), ("da_dq", "da_dv"), "the same, given a and the inverse"),
+    )
+}
+"""By name; codes never change their meaning."""
+
+SYMMETRIC = ("m", "minv")
+"""Matrices of which only the lower triangle is transferred."""
+
+
+def check_functions(functions: Sequence[str]) -> tuple[str, ...]:
+    """The functions in the order of their codes, each once; UnsupportedError naming one that there is not."""
+    for name in functions:
+        if name not in FUNCTIONS:
+            near = difflib.get_close_matches(name, FUNCTIONS, 1, cutoff=0.5)
+            hint = f"did you mean {near[0]}? " if near else ""
+            raise UnsupportedError(f"function {name!r}: unknown; {hint}functions are: {', '.join(FUNCTIONS)}, or all")
+    if not functions:
+        raise UnsupportedError(f"functions: none given; choose from {', '.join(FUNCTIONS)}, or all")
+    return tuple(name for name in FUNCTIONS if name in functions)
