@@ -20,6 +20,10 @@ class ConfigError(RbdgenError):
     """An option, range or format outside what it may be."""
 
 
+class SingularityError(RbdgenError):
+    """A matrix that the request needs inverted is singular or indefinite, at this state or for this robot."""
+
+
 class ToolError(RbdgenError):
     """An external program that is missing or failed; the message says how to get it or where its log is."""
 

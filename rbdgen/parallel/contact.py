@@ -1,0 +1,201 @@
+"""Forward dynamics of a single closed chain: a serial chain whose tip touches something that stands or moves as told.
+
+The contact passes the wrench F = G_C K_C + G_F K_F on to the tip. Along the columns of G_C it keeps the tip from
+moving, G_Cᵀ a_tip = given, and K_C is whatever that takes; along the columns of G_F it lets the tip move. With the open
+chain's tip acceleration a_0 and the mobility Λ⁻¹ of :mod:`rbdgen.parallel.operational_space`
+
+    type I, K_F given:            G_Cᵀ Λ⁻¹ G_C K_C = given − G_Cᵀ (a_0 + Λ⁻¹ G_F K_F)
+    type II, K_F = φ K_C + d:     G_Cᵀ Λ⁻¹ (G_C + G_F φ) K_C = given − G_Cᵀ (a_0 + Λ⁻¹ G_F d)
+
+and the joints' accelerations follow by superposition. Type II is sliding friction, where what acts along the free
+directions follows the constraint force. (Contact model: Lilly & Orin, Int. J. Robotics Research 10(2), 1991; Fijany,
+ICRA 1994, with Schur complements.) Restricted to serial chains whose links all have an invertible inertia.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rbdgen.errors import ConfigError, SingularityError
+from rbdgen.model.robot import Placement, Robot
+from rbdgen.parallel.arguments import array, matrix, state
+from rbdgen.parallel.cfa import elimination_of_a_steps, open_chain, settling_steps
+from rbdgen.parallel.chain import SWAP, placement_transform, serial, times, transposed, velocities_and_forces
+from rbdgen.parallel.operational_space import OperationalSpace
+from rbdgen.parallel.scan import from_base, link_motion, motion_steps, propagator
+from rbdgen.parallel.steps import Steps, in_sequence, side_by_side, single
+
+SMALLEST_MOBILITY = 1e-10
+"""Relative to the mobility of the last link alone: below this the tip counts as unable to move along a direction."""
+
+
+@dataclass(frozen=True, eq=False)
+class Contact:
+    """Where and how the tip touches. Rows are [linear, angular] in the tip's frame.
+
+    ``constrained`` G_C (..., 6, m): directions in which the contact takes any force and lets no motion through;
+    ``free`` G_F (..., 6, k): directions in which it lets the tip move (None: not needed, no force acts there); ``tip``:
+    placement in the last link's joint frame; ``acceleration`` (..., m): what G_Cᵀ a_tip must be (None: zero), a_tip
+    being the spatial acceleration in the tip's frame. For a constant G_C that is the rate of G_Cᵀ v_tip, so that zero
+    keeps a tip that does not move along G_C from starting to.
+    """
+
+    constrained: np.ndarray
+    free: np.ndarray | None = None
+    tip: Placement = field(default_factory=Placement)
+    acceleration: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ContactSolution:
+    """``acceleration`` q̈ (..., nv); ``constraint_forces`` K_C (..., m); ``contact_force`` F (..., 6) on the tip and
+    ``tip_acceleration`` (..., 6), spatial, both [linear, angular] in the tip's frame."""
+
+    acceleration: np.ndarray
+    constraint_forces: np.ndarray
+    contact_force: np.ndarray
+    tip_acceleration: np.ndarray
+
+
+def contact_type_1(
+    robot: Robot,
+    q: np.ndarray,
+    v: np.ndarray,
+    tau: np.ndarray,
+    contact: Contact,
+    free_forces: np.ndarray | None = None,
+    f_ext: np.ndarray | None = None,
+) -> ContactSolution:
+    """Forward dynamics in contact of type I: ``free_forces`` K_F (..., k) are given (None: zero). Serial chains only.
+
+    ``q`` (..., nq), ``v`` and ``tau`` (..., nv), ``f_ext`` (..., links, 6): further wrenches on the links, [force,
+    moment] in and about the link's joint frame. SI units. UnsupportedError for a tree; ConfigError naming an argument
+    of wrong shape or with values that are not finite, or a G_C with dependent columns; SingularityError for a link
+    without an invertible inertia, and at a kinematic singularity, where K_C is not determined.
+    """
+    return _solve(robot, q, v, tau, contact, None, free_forces, "free_forces", f_ext)
+
+
+def contact_type_2(
+    robot: Robot,
+    q: np.ndarray,
+    v: np.ndarray,
+    tau: np.ndarray,
+    contact: Contact,
+    slope: np.ndarray,
+    offset: np.ndarray | None = None,
+    f_ext: np.ndarray | None = None,
+) -> ContactSolution:
+    """Forward dynamics in contact of type II: K_F = φ K_C + d, ``slope`` φ (..., k, m), ``offset`` d (..., k; None:
+    zero).
+
+    As :func:`contact_type_1` otherwise. SingularityError also where φ leaves K_C undetermined (the contact jams).
+    """
+    return _solve(robot, q, v, tau, contact, slope, offset, "offset", f_ext)
+
+
+def _solve(
+    robot: Robot,
+    q: np.ndarray,
+    v: np.ndarray,
+    tau: np.ndarray,
+    contact: Contact,
+    slope: np.ndarray | None,
+    offset: np.ndarray | None,
+    offset_name: str,
+    f_ext: np.ndarray | None,
+) -> ContactSolution:
+    chain = serial(robot, q)
+    batch = chain.batch
+    rates, external = velocities_and_forces(chain, v, f_ext)
+    torques = chain.per_link(array("tau", tau, (robot.nv,), batch))
+    held = matrix("contact.constrained", contact.constrained, 6, batch)[..., SWAP, :]
+    if contact.free is None:
+        if slope is not None or offset is not None:
+            name = offset_name if slope is None else "slope"
+            raise ConfigError(f"{name}: acts along the free directions of the contact; give contact.free")
+        loose = np.zeros((*batch, 6, 0))
+    else:
+        loose = matrix("contact.free", contact.free, 6, batch)[..., SWAP, :]
+    m, k = held.shape[-1], loose.shape[-1]
+    phi = np.zeros((*batch, k, m)) if slope is None else matrix("slope", slope, k, batch)
+    if phi.shape[-1] != m:
+        raise ConfigError(f"slope: must have {m} columns, one for each of contact.constrained, not {phi.shape[-1]}")
+    d = np.zeros((*batch, k)) if offset is None else array(offset_name, offset, (k,), batch)
+    given = contact.acceleration
+    wanted = np.zeros((*batch, m)) if given is None else array("contact.acceleration", given, (m,), batch)
+
+    transfer = propagator(chain.transforms)
+    motion = link_motion(chain, transfer, rates, external)
+    space = OperationalSpace(chain, placement_transform(contact.tip))
+    opened = open_chain(space.forces, motion, torques)
+    falling = transfer.outward(from_base(chain, np.zeros((chain.links, *batch, 6))))
+    tip = space.tip_transform
+    open_tip = times(tip, opened.links[-1] - falling[-1])
+    # how links and tip answer to the contact's own wrench: per unit of K_C, and to d
+    wrenches = np.concatenate([held + loose @ phi, (loose @ d[..., None])], axis=-1)
+    links = space.tip_response(wrenches)
+    tips = tip @ links[-1]
+    stiff = _checked(transposed(held) @ tips[..., :m], held, space.mobility, space, slope is not None)
+    missing = wanted - times(transposed(held), open_tip + tips[..., m])
+    scale = 1.0 / np.sqrt(np.einsum("...im,ij,...jm->...m", held, space.mobility, held))
+    scaled = scale[..., :, None] * stiff * scale[..., None, :]
+    multipliers = scale * np.linalg.solve(scaled, (scale * missing)[..., None])[..., 0]
+    weights = np.concatenate([multipliers, np.ones((*batch, 1))], axis=-1)
+    joints = space.forces.joint_accelerations(links)
+    return ContactSolution(
+        chain.generalised(opened.joints + times(joints, weights)),
+        multipliers,
+        times(wrenches, weights)[..., SWAP],
+        (open_tip + times(tips, weights))[..., SWAP],
+    )
+
+
+def _checked(
+    stiff: np.ndarray, held: np.ndarray, mobility: np.ndarray, space: OperationalSpace, sloped: bool
+) -> np.ndarray:
+    """``stiff`` G_Cᵀ Λ⁻¹ (G_C + G_F φ), once it is known to be invertible: judged in units of G_Cᵀ D G_C, which the
+    last link has when it is alone."""
+    m = held.shape[-1]
+    if m == 0:
+        return stiff
+    alone = transposed(held) @ mobility @ held
+    size = np.einsum("...ii->...i", alone)
+    scale = 1.0 / np.sqrt(np.where(size > 0.0, size, 1.0))
+    scaled = scale[..., :, None] * alone * scale[..., None, :]
+    fine = (np.linalg.eigvalsh(scaled)[..., 0] > SMALLEST_MOBILITY) & np.all(size > 0.0, axis=-1)
+    if not np.all(fine):
+        where = state(np.argwhere(~fine)[0])
+        raise ConfigError(f"contact.constrained: must have independent columns, are dependent{where}; drop some")
+    root = np.linalg.cholesky(scaled)
+    judged = np.linalg.solve(root, scale[..., :, None] * stiff * scale[..., None, :])
+    judged = transposed(np.linalg.solve(root, transposed(judged)))
+    fine = np.linalg.svd(judged, compute_uv=False)[..., -1] > SMALLEST_MOBILITY
+    if not np.all(fine):
+        where = state(np.argwhere(~fine)[0])
+        name = space.chain.robot.name
+        if sloped:
+            raise SingularityError(
+                f"contact of {name!r}: constraint forces are not determined{where}, the slope jams the contact "
+                "or q is a kinematic singularity; change one of them"
+            )
+        raise SingularityError(
+            f"contact of {name!r}: constraint forces are not determined{where}, a kinematic singularity: the tip "
+            "cannot be accelerated along every column of contact.constrained; move q off it or drop columns"
+        )
+    return stiff
+
+
+def contact_steps(links: int) -> Steps:
+    """Steps of either type of contact: the open chain and the answer to the contact's wrench at once, then K_C."""
+    drive = in_sequence(motion_steps(links), single("unjoined acceleration", links))
+    return in_sequence(
+        single("placement", links),
+        side_by_side(elimination_of_a_steps(links), drive),
+        settling_steps(links),
+        single("acceleration of the tip", 1),
+        single("constraint force", 1),
+        single("joint acceleration", links),
+    )
