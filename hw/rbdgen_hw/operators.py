@@ -220,7 +220,7 @@ def _aligned(m: Module, x: Value, width: int, value: Value, length: int) -> Valu
 
 
 class Normalise(Shape):
-    """y = a moved by a power of two into [1, 2), cut to the bits of ``result``; ``overflow`` where a is not positive."""
+    """y = a moved by a power of two into [1, 2), cut to ``result``; ``overflow`` where a is not positive."""
 
     clocked = False
 

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""The result side: one lane per exit that keeps its results, and a fair choice among lanes for the one output stream."""
+"""The result side: one lane per exit that keeps its results, and a fair choice among lanes for the output stream."""
 
 from __future__ import annotations
 

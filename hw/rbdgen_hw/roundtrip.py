@@ -3,8 +3,8 @@
 
 A task starts a program with ``start_<program>`` in a cycle of phase 0 (every cycle, at an initiation interval of one)
 while its operands are on the inputs, and names the exit by which it leaves with ``to_<exit>``; its results are on that
-exit's outputs at the exit's cycle, with ``done_<exit>``. In between nothing waits: a valid bit per interval moves along,
-strobes the FIFOs, and collects what the units report as overflow.
+exit's outputs at the exit's cycle, with ``done_<exit>``. In between nothing waits: a valid bit per interval moves
+along, strobes the FIFOs, and collects what the units report as overflow.
 """
 
 from __future__ import annotations

@@ -28,7 +28,6 @@ from rbdgen_hw.operators import (
     Sum,
 )
 
-
 TABLE_PORTS = {"table_sin": "sine", "table_cos": "cosine", "table_reciprocal": "reciprocal"}
 """A table's port that answers an operation."""
 

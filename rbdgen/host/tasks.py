@@ -1,9 +1,9 @@
 """The stream protocol: how tasks and results are laid out in beats. The one home of header and word positions.
 
 A task is a header word and one word per operand of its function; a result is a header word and one word per result of
-the function. Words are packed into beats, lowest word in the lowest bits; unused words of a last beat are zero. A header
-holds the function code, the task's tag and, in results, the status flags. Values are signed, in their word's low bits.
-A task of a function that the accelerator does not have is one beat, and so is its result.
+the function. Words are packed into beats, lowest word in the lowest bits; unused words of a last beat are zero. A
+header holds the function code, the task's tag and, in results, the status flags. Values are signed, in their word's low
+bits. A task of a function that the accelerator does not have is one beat, and so is its result.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ import numpy as np
 
 from rbdgen.ir.graph import Graph
 
-
 ROUNDED = ("add", "sub", "neg", "mul", "scale", "rescale")
 """Operations whose exact result is rounded and saturated to the node's format."""
 

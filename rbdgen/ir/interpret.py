@@ -71,7 +71,7 @@ def evaluate(graph: Graph, operands: Mapping[str, np.ndarray]) -> list[np.ndarra
 
 @dataclass(frozen=True)
 class FixedResult:
-    """Raw values by node number (``values``), by result name (``outputs``), and each task's ``overflow`` flag (bool)."""
+    """Raw values by node (``values``), by result name (``outputs``), and each task's ``overflow`` flag (bool)."""
 
     values: dict[int, np.ndarray]
     outputs: dict[str, np.ndarray]

@@ -1,9 +1,9 @@
 """The network of submodules of one accelerator: the algorithms traced over a robot, with operands and results named.
 
 Up to two programs (:mod:`rbdgen.ir.programs`) share the submodules. ``dynamics`` computes what does not need the
-acceleration's derivatives: τ, M, M⁻¹ and, from M⁻¹ (τ − C), the acceleration. ``gradient`` computes the derivatives
-at a given acceleration and, with a given M⁻¹, those of forward dynamics. A task of ``dfd`` goes through both: the
-exit ``feedback`` of the first hands q, v, a and M⁻¹ to the second.
+acceleration's derivatives: τ, M, M⁻¹ and, from M⁻¹ (τ − C), the acceleration. ``gradient`` computes the derivatives at a
+given acceleration and, with a given M⁻¹, those of forward dynamics. A task of ``dfd`` goes through both: the exit
+``feedback`` of the first hands q, v, a and M⁻¹ to the second.
 
 Submodules are named after the literature and the body: ``Rf_<link>`` and ``Rb_<link>`` (RNEA), ``Mb_<link>``,
 ``Mf_<link>`` and ``Mi_<link>`` (mass matrix and inverse), ``Df_<link>`` and ``Db_<link>`` (derivatives),
@@ -22,7 +22,6 @@ import numpy as np
 from rbdgen.algo.composite import Entries, composite_inertias, derivatives, mass_matrix
 from rbdgen.algo.factorisation import factorise, inverse, solve, symmetric_product
 from rbdgen.algo.rnea import Wrench, base_motion, inward_sweep, joint_placements, outward_sweep, rnea
-from rbdgen.algo.submodules import Enter
 from rbdgen.errors import UnsupportedError
 from rbdgen.ir.builder import Builder, Expr
 from rbdgen.ir.graph import Graph
@@ -63,7 +62,7 @@ class Word:
 
 @dataclass(frozen=True)
 class Submodule:
-    """A submodule: ``name`` (the owner in the graph), ``kind`` (Rf, Rb, …, Sc) and ``body`` (None: the whole robot)."""
+    """A submodule: ``name`` (the owner in the graph), ``kind`` (Rf, Rb, …, Sc) and ``body`` (None: all of it)."""
 
     name: str
     kind: str
@@ -122,7 +121,7 @@ class Network:
         return frozenset(owners | {w.name for w in self.operands.get("tau", ())})
 
     def pruned(self, graph: Graph) -> Network:
-        """This network without the results that ``graph`` no longer has."""
+        """The network without the results that ``graph`` no longer has."""
         results = {v: tuple(w for w in words if w.name in graph.outputs) for v, words in self.results.items()}
         exits = tuple(
             replace(e, results=tuple(r for r in e.results if r in graph.outputs)) for e in self.programs.exits
@@ -140,8 +139,8 @@ def operand_vectors(function: str, forces: bool) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Samples:
-    """States for range analysis, shapes (n, …): ``q``, ``v``, ``a``, ``f_ext`` (n, bodies, 6) or None, ``tau`` that goes
-    with them, and ``minv`` (n, nv, nv) or None."""
+    """States for range analysis, shapes (n, …): ``q``, ``v``, ``a``, ``f_ext`` (n, bodies, 6) or None, ``tau`` that
+    goes with them, and ``minv`` (n, nv, nv) or None."""
 
     q: np.ndarray
     v: np.ndarray
@@ -200,9 +199,9 @@ def _inverses(robot: Robot, cheap: Robot, q: np.ndarray) -> np.ndarray:
     if smallest.min() <= 0:
         share = np.mean(smallest <= 0)
         raise UnsupportedError(
-            f"robot {robot.name!r}: its mass matrix is not positive definite at {share:.1%} of the declared range (smallest "
-            f"eigenvalue {smallest.min():.3g}), so that fd, minv, dfd and difd have no meaning; mend the inertias that no "
-            "body can have (a warning names them), or ask for id, m and did only"
+            f"robot {robot.name!r}: its mass matrix is not positive definite at {share:.1%} of the declared range "
+            f"(smallest eigenvalue {smallest.min():.3g}), so that fd, minv, dfd and difd have no meaning; mend the "
+            "inertias that no body can have (a warning names them), or ask for id, m and did only"
         )
     return np.linalg.inv(m)
 
@@ -343,31 +342,32 @@ class _Tracer:
             tau, _ = inward_sweep(robot, joints, forces, self.enter)
         if "id" in functions:
             self.leave("id", DYNAMICS, self.result("tau", {(i,): t for i, t in enumerate(tau)}))
-        if functions & {"m", "fd", "minv", "dfd"}:
-            mass = self.mass(joints)[1]
-            if "m" in functions:
-                self.leave("m", DYNAMICS, self.result("m", mass.entries))
-        if functions & {"fd", "minv", "dfd"}:
-            factors = factorise(robot, mass.entries, self.enter)
-        if functions & {"minv", "dfd"}:
-            names = self.result("minv", inverse(robot, factors, self.enter))
-            if "minv" in functions:
-                self.leave("minv", DYNAMICS, names)
-        if functions & {"fd", "dfd"}:
-            given = self.operand(DYNAMICS, "tau")
-            rest: list[Scalar] = []
-            for i, (t, c) in enumerate(zip(given, tau, strict=True)):
-                with self.enter("Rb", self.body(i)):
-                    rest.append(sub(t, c))
-            solution = solve(robot, factors, rest, self.enter)
-            accelerations = self.result("a", {(i,): x for i, x in enumerate(solution)})
-            if "fd" in functions:
-                self.leave("fd", DYNAMICS, accelerations)
-            if "dfd" in functions:
-                passed = [w.name for vector in ("q", "v", "f_ext") for w in self.words.get(vector, ())]
-                for name in passed:
-                    self.outputs[f"next_{name}"] = self.builder.input(name)
-                self.leave(FEEDBACK, DYNAMICS, [*(f"next_{n}" for n in passed), *accelerations, *names])
+        if not functions & {"m", "fd", "minv", "dfd"}:
+            return
+        mass = self.mass(joints)[1]
+        if "m" in functions:
+            self.leave("m", DYNAMICS, self.result("m", mass.entries))
+        if not functions & {"fd", "minv", "dfd"}:
+            return
+        factors = factorise(robot, mass.entries, self.enter)
+        entries = self.result("minv", inverse(robot, factors, self.enter)) if functions & {"minv", "dfd"} else []
+        if "minv" in functions:
+            self.leave("minv", DYNAMICS, entries)
+        if not functions & {"fd", "dfd"}:
+            return
+        rest: list[Scalar] = []
+        for i, (t, c) in enumerate(zip(self.operand(DYNAMICS, "tau"), tau, strict=True)):
+            with self.enter("Rb", self.body(i)):
+                rest.append(sub(t, c))
+        solution = solve(robot, factors, rest, self.enter)
+        accelerations = self.result("a", {(i,): x for i, x in enumerate(solution)})
+        if "fd" in functions:
+            self.leave("fd", DYNAMICS, accelerations)
+        if "dfd" in functions:
+            passed = [w.name for vector in ("q", "v", "f_ext") for w in self.words.get(vector, ())]
+            for name in passed:
+                self.outputs[f"next_{name}"] = self.builder.input(name)
+            self.leave(FEEDBACK, DYNAMICS, [*(f"next_{n}" for n in passed), *accelerations, *entries])
 
     def body(self, dof: int) -> int:
         return next(i for i, part in enumerate(self.robot.v_slices) if part.start <= dof < part.stop)
@@ -390,7 +390,7 @@ class _Tracer:
             names = self.result("dtau_dq", d.by_position) + self.result("dtau_dv", d.by_velocity)
             self.leave("did", GRADIENT, names)
         if functions & {"dfd", "difd"}:
-            index = [w.index for w in self.words["minv"]]
+            index = [(w.index[0], w.index[1]) for w in self.words["minv"]]
             given: Entries = dict(zip(index, self.operand(GRADIENT, "minv"), strict=True))
             names = []
             for vector, entries in (("da_dq", d.by_position), ("da_dv", d.by_velocity)):
@@ -424,8 +424,9 @@ def build_network(
     for body in robot.bodies:
         if body.joint.nv != 1:
             raise UnsupportedError(
-                f"robot {robot.name!r}: joint {body.joint_name!r} ({type(body.joint).__name__.lower()}) has {body.joint.nv} "
-                "degrees of freedom, for which no hardware can be generated yet; use revolute and prismatic joints"
+                f"robot {robot.name!r}: joint {body.joint_name!r} ({type(body.joint).__name__.lower()}) has "
+                f"{body.joint.nv} degrees of freedom, for which no hardware can be generated yet; use revolute and "
+                "prismatic joints"
             )
     cheap = equivalent(robot).robot
     ranges = ranges or declared_ranges(robot)
@@ -453,7 +454,7 @@ def build_network(
         robot,
         functions,
         options.forces,
-        {v: w for v, w in words.items() if v in vectors or v == "minv" and "dfd" in functions},
+        {v: w for v, w in words.items() if v in vectors or (v == "minv" and "dfd" in functions)},
         tracer.results,
         tuple(tracer.submodules.values()),
         graph,

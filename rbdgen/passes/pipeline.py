@@ -27,7 +27,8 @@ def lower(
     """All passes: ``samples`` are operand values by name, ``declared`` the operands' largest magnitudes.
 
     ``vectors`` maps results to the vector or matrix they belong to: a result that is noise beside its vector's largest
-    is left out. ``precise``: see :func:`rbdgen.passes.formats.choose_formats`. The graph is verified after every pass. ConfigError for an unsupported word length.
+    is left out. ``precise``: see :func:`rbdgen.passes.formats.choose_formats`. The graph is verified after every pass.
+    ConfigError for an unsupported word length.
     """
     check_word(word)
     graph = _checked(move_constants(graph))

@@ -30,8 +30,8 @@ class Tap:
 class Fifo:
     """A bypass FIFO from unit ``source`` to unit ``sink``: written in cycle ``write`` and read in ``read``.
 
-    All ``values`` are of one ``program``. They are node numbers in the order of the entry's words; ``depth`` entries suffice at any rate up to one task
-    every ii cycles, as both ends run at fixed times of the task.
+    All ``values`` are of one ``program``. They are node numbers in the order of the entry's words; ``depth`` entries
+    suffice at any rate up to one task every ii cycles, as both ends run at fixed times of the task.
     """
 
     program: str

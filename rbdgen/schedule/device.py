@@ -17,7 +17,8 @@ class Device:
 
     ``multiply_cycles``: registers inside a multiplier (0: combinational); with registers ``multiply`` is the delay
     behind the last one. Tables are synchronous memories: one cycle, then ``table``. ``select`` is the multiplexer
-    before a shared multiplier; ``shift`` finds a number's top bit and moves it there. ``shape``: bits of one multiplier block's two inputs, signed.
+    before a shared multiplier; ``shift`` finds a number's top bit and moves it there. ``shape``: bits of one
+    multiplier block's two inputs, signed.
     """
 
     name: str

@@ -1,8 +1,8 @@
 """Co-simulation: the accelerator's RTL against the bit-true model and against float64, with measured cycles.
 
 Each function's tasks run alone and without stalls, for its cycle counts and errors; then tasks of all functions run
-in random order with random stalls on both sides. Every result of all runs is compared bit for bit: tag, order within its
-function, flags and values. Cycles come from the handshakes.
+in random order with random stalls on both sides. Every result of all runs is compared bit for bit: tag, order
+within its function, flags and values. Cycles come from the handshakes.
 """
 
 from __future__ import annotations
@@ -257,10 +257,10 @@ def cosimulate(
     waves: Path | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Cosimulation:
-    """Simulate ``count`` random tasks inside the declared ranges: of each function alone, then of all mixed, with stalls.
+    """Simulate ``count`` random tasks inside the declared ranges: of each function alone, then all mixed, with stalls.
 
-    ``progress`` is told the run's name, tasks done and tasks in all. ``waves``: the first run's. ConfigError for a count
-    below 2.
+    ``progress`` is told the run's name, tasks done and tasks in all. ``waves``: the first run's. ConfigError for a
+    count below 2.
     """
     if count < 2:
         raise ConfigError(f"tasks: must be at least 2 to measure an interval, not {count}")
