@@ -166,7 +166,8 @@ def elimination_of_a_steps(links: int) -> Steps:
 
 
 def cfa_steps(links: int) -> Steps:
-    """Steps of :func:`cfa_forward_dynamics`, 4 ⌈log₂ n⌉ + 10 levels; A is eliminated beside the velocities."""
+    """Steps of :func:`cfa_forward_dynamics`, 4 ⌈log₂ n⌉ + 10 levels for n > 1; A is eliminated beside the
+    velocities."""
     drive = in_sequence(motion_steps(links), single("unjoined acceleration", links))
     return in_sequence(
         single("placement", links),

@@ -16,7 +16,7 @@ import numpy as np
 from rbdgen.errors import SingularityError
 from rbdgen.parallel.arguments import state
 from rbdgen.parallel.chain import transposed
-from rbdgen.parallel.steps import Steps, doubling, in_sequence, single
+from rbdgen.parallel.steps import Steps, at_start, in_sequence, neighbours, single
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class OddEvenFactors:
     def solve(self, rhs: np.ndarray) -> np.ndarray:
         """x with A x = rhs, both (n, *batch, m, k): k right-hand sides at once."""
         x = np.broadcast_to(rhs, np.broadcast_shapes(rhs.shape, (*self.diagonal.shape[:-1], 1)))
-        for step, earlier, later in zip(doubling("solve", len(self.diagonal)), self.earlier, self.later, strict=True):
+        for step, earlier, later in zip(neighbours("solve", len(self.diagonal)), self.earlier, self.later, strict=True):
             s = step.stride
             changed = x.copy()
             changed[s:] -= earlier @ x[:-s]
@@ -70,7 +70,7 @@ def eliminate(matrix: BlockTridiagonal) -> OddEvenFactors:
     """Odd-even elimination. SingularityError naming the block row where the matrix is not positive definite."""
     diagonal, below = matrix.diagonal, matrix.below
     earlier, later = [], []
-    for step in doubling("eliminate", len(diagonal)):
+    for step in neighbours("eliminate", len(diagonal)):
         s = step.stride
         scaled, scale = _scaled(matrix, diagonal)
         # rows of L D⁻¹ by solving with D, whose residual is small where a product with an explicit inverse's is not
@@ -104,14 +104,13 @@ def _scaled(matrix: BlockTridiagonal, blocks: np.ndarray) -> tuple[np.ndarray, n
 
 
 def elimination_steps(rows: int) -> Steps:
-    """Steps of :func:`eliminate`: ⌈log₂ rows⌉ eliminations, each after its inverses, and the last inverses."""
-    levels = [
-        in_sequence(single("invert diagonal blocks", rows), single(f"eliminate at stride {step.stride}", rows))
-        for step in doubling("", rows)
-    ]
-    return in_sequence(*levels, single("invert diagonal blocks", rows))
+    """Steps of :func:`eliminate`: ⌈log₂ rows⌉ eliminations, each after the factors of the diagonal blocks it divides
+    by, and the last factors."""
+    factor = single("factor the diagonal block", rows)
+    return in_sequence(*(group for s in neighbours("eliminate", rows) for group in (factor, (at_start(s),))), factor)
 
 
 def solution_steps(rows: int) -> Steps:
-    """Steps of :meth:`OddEvenFactors.solve`; each may start as soon as the elimination at its stride is done."""
-    return in_sequence(doubling("right-hand side", rows), single("back-substitute", rows))
+    """Steps of :meth:`OddEvenFactors.solve`: ⌈log₂ rows⌉ + 1 levels. One at some stride needs the elimination at that
+    stride only, so that a single right-hand side may follow the elimination one step behind."""
+    return in_sequence(neighbours("right-hand side", rows), single("divide by the diagonal block", rows))

@@ -199,7 +199,7 @@ def operational_space(robot: Robot, q: np.ndarray, tip: Placement | None = None)
 
 
 def operational_space_inverse_steps(links: int) -> Steps:
-    """Steps of Λ⁻¹, as a matrix or applied to a vector: 4 ⌈log₂ n⌉ + 9 levels."""
+    """Steps of Λ⁻¹, as a matrix or applied to a vector: 4 ⌈log₂ n⌉ + 11 levels for n > 1."""
     return in_sequence(
         single("placement", links),
         elimination_of_a_steps(links),
@@ -210,7 +210,7 @@ def operational_space_inverse_steps(links: int) -> Steps:
 
 
 def operational_space_inertia_steps(links: int) -> Steps:
-    """Steps of Λ, as a matrix or applied to an acceleration: 4 ⌈log₂ n⌉ + 8 levels."""
+    """Steps of Λ, as a matrix or applied to an acceleration: 4 ⌈log₂ n⌉ + 11 levels for n > 1."""
     once = in_sequence(single("forbidden motion", links), solution_steps(links), single("settled acceleration", links))
     return in_sequence(
         single("placement", links),

@@ -48,6 +48,11 @@ def side_by_side(*groups: Iterable[Step]) -> Steps:
     return tuple(sorted((step for group in groups for step in group), key=lambda step: step.level))
 
 
+def at_start(step: Step) -> Step:
+    """The same step at level 0."""
+    return replace(step, level=0)
+
+
 def single(name: str, operations: int) -> Steps:
     """One step on its own."""
     return (Step(name, operations),)
@@ -61,3 +66,8 @@ def doubling(name: str, links: int) -> Steps:
         result.append(Step(name, links - stride, len(result), stride))
         stride *= 2
     return tuple(result)
+
+
+def neighbours(name: str, links: int) -> Steps:
+    """As :func:`doubling`, for what joins both neighbours at each stride: link i takes part where it has either."""
+    return tuple(replace(step, operations=min(links, 2 * step.operations)) for step in doubling(name, links))

@@ -110,7 +110,8 @@ class Reference:
         """Of a frame at ``tip`` in the last link, in that frame, rows [linear, angular]."""
         last = self.model.njoints - 1
         into_tip = tip.toActionMatrixInverse()
-        return into_tip @ self._each(lambda m, d, x: pin.computeJointJacobian(m, d, x, last), self.q(q))
+        joint = self._each(lambda m, d, x: pin.computeJointJacobian(m, d, x, last), self.q(q))
+        return into_tip @ joint.reshape(len(q), 6, -1)  # for one joint it has no second axis
 
     def tip_acceleration(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, tip: pin.SE3) -> np.ndarray:
         """Spatial, in the frame at ``tip`` in the last link, [linear, angular], without gravity."""
