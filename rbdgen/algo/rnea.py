@@ -58,6 +58,13 @@ def base_motion(gravity: Vector) -> Motion:
     return Motion(ZERO3, ZERO3, tuple(0.0 - g for g in gravity), still)
 
 
+def moving_base(omega: Vector, alpha: Vector, acceleration: Vector, gravity: Vector) -> Motion:
+    """A base that turns at ``omega`` (3, rad/s) and ``alpha`` (3, rad/s²) and whose origin accelerates by
+    ``acceleration`` (3, m/s²) in the field ``gravity`` (3, m/s²), all in the base's coordinates. At what speed its
+    origin moves has no effect."""
+    return Motion(omega, alpha, vsub(acceleration, gravity), acceleration_gradient(omega, alpha))
+
+
 def acceleration_gradient(omega: Vector, alpha: Vector) -> Matrix:
     """K = [ω̇]× + [ω]×², from six products."""
     x, y, z = omega
@@ -144,13 +151,16 @@ def outward_sweep(
     a: Vector,
     f_ext: tuple[Wrench, ...] | None = None,
     enter: Enter = anywhere,
+    base: Motion | None = None,
 ) -> tuple[list[Motion], list[Wrench]]:
-    """Every body's motion, and the wrench that it takes beyond the external one."""
+    """Every body's motion, and the wrench that it takes beyond the external one. ``base``: how the base moves (default:
+    not at all)."""
+    base = base_motion(robot.gravity) if base is None else base
     motions: list[Motion] = []
     wrenches: list[Wrench] = []
     for i, body in enumerate(robot.bodies):
         with enter("Rf", i):
-            parent = base_motion(robot.gravity) if body.parent < 0 else motions[body.parent]
+            parent = base if body.parent < 0 else motions[body.parent]
             motion, wrench = forward(body, joints[i], v[robot.v_slices[i]], a[robot.v_slices[i]], parent)
             if f_ext is not None:
                 external = f_ext[i]
@@ -184,12 +194,13 @@ def rnea(
     a: Vector,
     f_ext: tuple[Wrench, ...] | None = None,
     enter: Enter = anywhere,
+    base: Motion | None = None,
 ) -> Vector:
     """τ (nv scalars) for q (nq), v (nv), a (nv) and optional external wrenches on the bodies.
 
     Each external wrench acts on its body, about the body's origin, in body coordinates. ``enter`` is told which
-    submodule the text belongs to.
+    submodule the text belongs to. ``base``: how the base moves (default: not at all).
     """
     joints = joint_placements(robot, q, enter)
-    _, wrenches = outward_sweep(robot, joints, v, a, f_ext, enter)
+    _, wrenches = outward_sweep(robot, joints, v, a, f_ext, enter, base)
     return inward_sweep(robot, joints, wrenches, enter)[0]

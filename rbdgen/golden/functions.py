@@ -1,55 +1,237 @@
-"""The golden functions: shapes are checked here, the algorithms are those of :mod:`rbdgen.algo`."""
+"""The golden functions: what the user calls. The algorithms are those of :mod:`rbdgen.algo`.
+
+Two families compute everything but inverse dynamics: ``method="composite"`` are the forms that hardware is made from
+(composite bodies, factors of M), ``method="textbook"`` are RNEA's derivatives in columns, CRBA, ABA and MMinvGen.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from rbdgen.algo.rnea import Wrench
+from rbdgen.algo.aba import aba
+from rbdgen.algo.composite import composite_inertias, derivatives, mass_matrix
+from rbdgen.algo.crba import crba as crba_text
+from rbdgen.algo.factorisation import inverse_from_mass
+from rbdgen.algo.mminvgen import mminvgen
+from rbdgen.algo.plucker import transforms
+from rbdgen.algo.rnea import Motion, Wrench, base_motion, inward_sweep, joint_placements, moving_base, outward_sweep
 from rbdgen.algo.rnea import rnea as rnea_text
+from rbdgen.algo.rnea_derivatives import rnea_derivatives as columns_text
 from rbdgen.errors import ConfigError
+from rbdgen.golden.arguments import RootMotion, argument, choice, configuration, require_positive_definite
+from rbdgen.golden.batch import Entries, evaluate
 from rbdgen.model.robot import Robot
+from rbdgen.spatial import Vector, cross, vadd
 
-UNIT_TOLERANCE = 1e-6
-"""How far (cos θ, sin θ) of a continuous joint may be from unit length."""
-
-
-def _argument(name: str, value: np.ndarray, size: tuple[int, ...], batch: tuple[int, ...] | None) -> np.ndarray:
-    array = np.asarray(value, float)
-    own = array.shape[: array.ndim - len(size)]
-    if array.ndim < len(size) or array.shape[len(own) :] != size or (batch is not None and own != batch):
-        expected = "".join(f"{n}, " for n in (batch or ())) + ", ".join(map(str, size))
-        lead = "" if batch is not None else "..., "
-        raise ConfigError(f"{name}: must have shape ({lead}{expected}), not {array.shape}")
-    if not np.all(np.isfinite(array)):
-        raise ConfigError(f"{name}: must be finite, holds {array[~np.isfinite(array)][0]}")
-    return array
+METHODS = ("composite", "textbook")
+"""The families of algorithms."""
 
 
-def rnea(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, f_ext: np.ndarray | None = None) -> np.ndarray:
+def _forces(robot: Robot, f_ext: np.ndarray | None, batch: tuple[int, ...]) -> np.ndarray | None:
+    return None if f_ext is None else argument("f_ext", f_ext, (len(robot.bodies), 6), batch)
+
+
+def _wrenches(f: Vector | None) -> tuple[Wrench, ...] | None:
+    """[force, moment] of every body in turn as wrenches."""
+    if f is None:
+        return None
+    return tuple(Wrench(tuple(f[i + 3 : i + 6]), tuple(f[i : i + 3])) for i in range(0, len(f), 6))
+
+
+def _root(robot: Robot, root: RootMotion | None, batch: tuple[int, ...]) -> np.ndarray | None:
+    """Velocity, acceleration and gravity of the base (..., 15)."""
+    if root is None:
+        return None
+    gravity = np.broadcast_to(robot.gravity, (*batch, 3)) if root.gravity is None else root.gravity
+    parts = (("velocity", root.velocity, 6), ("acceleration", root.acceleration, 6), ("gravity", gravity, 3))
+    return np.concatenate([argument(f"root.{name}", x, (size,), batch) for name, x, size in parts], axis=-1)
+
+
+def _base(robot: Robot, root: Vector | None) -> Motion:
+    """The base's motion from the 15 scalars of :func:`_root`."""
+    if root is None:
+        return base_motion(robot.gravity)
+    omega = root[3:6]
+    # the origin accelerates by ω × v more than the spatial acceleration says
+    return moving_base(omega, root[9:12], vadd(root[6:9], cross(omega, root[0:3])), root[12:15])
+
+
+def _vector(x: Vector) -> Entries:
+    return dict(enumerate(x))
+
+
+def _both_triangles(lower: Entries) -> Entries:
+    return {pair: x for (i, j), x in lower.items() for pair in ((i, j), (j, i))}
+
+
+def rnea(
+    robot: Robot,
+    q: np.ndarray,
+    v: np.ndarray,
+    a: np.ndarray,
+    f_ext: np.ndarray | None = None,
+    *,
+    root: RootMotion | None = None,
+) -> np.ndarray:
     """Inverse dynamics τ = ID(q, v, a, f_ext), gravity included.
 
     ``q`` (..., nq), ``v`` and ``a`` (..., nv), ``f_ext`` (..., bodies, 6): external forces on the bodies in joint
-    order, each [force, moment] about and in the body's joint frame, as Pinocchio's. Any equal leading shape. Returns
-    (..., nv). ConfigError for a wrong shape, a value that is not finite, or a (cos, sin) that is not of unit length.
-    Source: Featherstone 2008, chapter 5, in the form of :mod:`rbdgen.algo.rnea`.
+    order, each [force, moment] about and in the body's joint frame, as Pinocchio's. Any equal leading shape. ``root``:
+    how the base moves. Returns (..., nv). ConfigError for a wrong shape, a value that is not finite, or cosine and sine
+    or a quaternion that are not of unit length. Source: Featherstone 2008, chapter 5, in the form of
+    :mod:`rbdgen.algo.rnea`.
     """
-    q = _argument("q", q, (robot.nq,), None)
+    q = configuration(robot, q)
     batch = q.shape[:-1]
-    v = _argument("v", v, (robot.nv,), batch)
-    a = _argument("a", a, (robot.nv,), batch)
-    for name, joint, part in zip(robot.joint_names, (b.joint for b in robot.bodies), robot.q_slices, strict=True):
-        if joint.nq == 2:
-            length = np.sum(q[..., part] ** 2, axis=-1)
-            if np.any(np.abs(length - 1) > UNIT_TOLERANCE):
-                worst = float(np.max(np.abs(length - 1)))
-                raise ConfigError(f"q: joint {name!r} must be (cos, sin) of unit length, is off by {worst:.3g}")
-    wrenches = None
-    if f_ext is not None:
-        f = _argument("f_ext", f_ext, (len(robot.bodies), 6), batch)
-        wrenches = tuple(
-            Wrench(tuple(f[..., i, k] for k in (3, 4, 5)), tuple(f[..., i, k] for k in (0, 1, 2)))
-            for i in range(len(robot.bodies))
-        )
-    split = (tuple(np.moveaxis(x, -1, 0)) for x in (q, v, a))
-    tau = rnea_text(robot, *split, f_ext=wrenches)
-    return np.stack([np.broadcast_to(t, batch) for t in tau], axis=-1)
+    v, a = (argument(name, x, (robot.nv,), batch) for name, x in (("v", v), ("a", a)))
+    forces, moving = _forces(robot, f_ext, batch), _root(robot, root, batch)
+
+    def text(q: Vector, v: Vector, a: Vector, f: Vector | None, root: Vector | None) -> Sequence[Entries]:
+        return (_vector(rnea_text(robot, q, v, a, _wrenches(f), base=_base(robot, root))),)
+
+    return evaluate(text, [(robot.nv,)], batch, (q, v, a, forces, moving))[0]
+
+
+def crba(robot: Robot, q: np.ndarray, *, method: str = "composite") -> np.ndarray:
+    """The mass matrix M(q), both triangles.
+
+    ``q`` (..., nq). Returns (..., nv, nv). ConfigError as :func:`rnea`. Sources: the composite-rigid-body algorithm,
+    Featherstone 2008, table 6.2 (``textbook``, :mod:`rbdgen.algo.crba`), and :mod:`rbdgen.algo.composite`.
+    """
+    composite = choice("method", method, METHODS) == "composite"
+
+    def text(q: Vector) -> Sequence[Entries]:
+        joints = joint_placements(robot, q)
+        if composite:
+            return (_both_triangles(mass_matrix(robot, joints, composite_inertias(robot, joints)).entries),)
+        return (_both_triangles(crba_text(robot, transforms(robot, joints))),)
+
+    q = configuration(robot, q)
+    return evaluate(text, [(robot.nv, robot.nv)], q.shape[:-1], (q,))[0]
+
+
+def minverse(robot: Robot, q: np.ndarray, *, method: str = "composite") -> np.ndarray:
+    """The inverse M(q)⁻¹ of the mass matrix, both triangles.
+
+    ``q`` (..., nq). Returns (..., nv, nv). ConfigError as :func:`rnea`, SingularityError where M is not positive
+    definite. Sources: MMinvGen, Yang et al. 2023, algorithm 2 (``textbook``, :mod:`rbdgen.algo.mminvgen`), and the
+    factors of M, Featherstone 2005 (:mod:`rbdgen.algo.factorisation`).
+    """
+    composite = choice("method", method, METHODS) == "composite"
+
+    def text(q: Vector) -> Sequence[Entries]:
+        joints = joint_placements(robot, q)
+        if composite:
+            mass = mass_matrix(robot, joints, composite_inertias(robot, joints)).entries
+            return (_both_triangles(inverse_from_mass(robot, mass)),)
+        return (_both_triangles(mminvgen(robot, transforms(robot, joints), m=False)[1]),)
+
+    q = configuration(robot, q)
+    require_positive_definite(robot, crba(robot, q))
+    return evaluate(text, [(robot.nv, robot.nv)], q.shape[:-1], (q,))[0]
+
+
+def forward_dynamics(
+    robot: Robot,
+    q: np.ndarray,
+    v: np.ndarray,
+    tau: np.ndarray,
+    f_ext: np.ndarray | None = None,
+    *,
+    root: RootMotion | None = None,
+    method: str = "composite",
+) -> np.ndarray:
+    """Forward dynamics a = FD(q, v, τ, f_ext), gravity included.
+
+    ``tau`` (..., nv); all else and ConfigError as :func:`rnea`. Returns (..., nv). SingularityError where M is not
+    positive definite. Sources: the articulated-body algorithm, Featherstone 2008, table 7.1 (``textbook``,
+    :mod:`rbdgen.algo.aba`), and M⁻¹ (τ − ID(q, v, 0, f_ext)).
+    """
+    if choice("method", method, METHODS) == "composite":
+        q = configuration(robot, q)
+        tau = argument("tau", tau, (robot.nv,), q.shape[:-1])
+        bias = rnea(robot, q, v, np.zeros_like(tau), f_ext, root=root)
+        return np.einsum("...ij,...j->...i", minverse(robot, q), tau - bias)
+    q = configuration(robot, q)
+    batch = q.shape[:-1]
+    v, tau = (argument(name, x, (robot.nv,), batch) for name, x in (("v", v), ("tau", tau)))
+    forces, moving = _forces(robot, f_ext, batch), _root(robot, root, batch)
+    require_positive_definite(robot, crba(robot, q))
+
+    def text(q: Vector, v: Vector, tau: Vector, f: Vector | None, root: Vector | None) -> Sequence[Entries]:
+        ways = transforms(robot, joint_placements(robot, q))
+        return (_vector(aba(robot, ways, v, tau, _wrenches(f), base=_base(robot, root))),)
+
+    return evaluate(text, [(robot.nv,)], batch, (q, v, tau, forces, moving))[0]
+
+
+def rnea_derivatives(
+    robot: Robot,
+    q: np.ndarray,
+    v: np.ndarray,
+    a: np.ndarray,
+    f_ext: np.ndarray | None = None,
+    *,
+    root: RootMotion | None = None,
+    method: str = "composite",
+) -> tuple[np.ndarray, np.ndarray]:
+    """Derivatives (∂τ/∂q, ∂τ/∂v) of inverse dynamics; ∂τ/∂a is M.
+
+    Arguments and ConfigError as :func:`rnea`. Returns two arrays (..., nv, nv), row: force, column: degree of freedom.
+    ∂/∂q is in the tangent space (:func:`rbdgen.golden.integrate`), f_ext constant in the bodies' frames. Sources:
+    Carpentier & Mansard 2018 (``textbook``, :mod:`rbdgen.algo.rnea_derivatives`); Singh et al. 2022
+    (:mod:`rbdgen.algo.composite`).
+    """
+    composite = choice("method", method, METHODS) == "composite"
+    q = configuration(robot, q)
+    batch = q.shape[:-1]
+    v, a = (argument(name, x, (robot.nv,), batch) for name, x in (("v", v), ("a", a)))
+    forces, moving = _forces(robot, f_ext, batch), _root(robot, root, batch)
+
+    def text(q: Vector, v: Vector, a: Vector, f: Vector | None, root: Vector | None) -> Sequence[Entries]:
+        base = _base(robot, root)
+        joints = joint_placements(robot, q)
+        motions, wrenches = outward_sweep(robot, joints, v, a, _wrenches(f), base=base)
+        _, totals = inward_sweep(robot, joints, wrenches)
+        if composite:
+            inertias = composite_inertias(robot, joints)
+            mass = mass_matrix(robot, joints, inertias)
+            both = derivatives(robot, joints, v, base, motions, totals, inertias, mass)
+            return both.by_position, both.by_velocity
+        return columns_text(robot, transforms(robot, joints), v, motions, totals, base=base)
+
+    shape = (robot.nv, robot.nv)
+    by_position, by_velocity = evaluate(text, [shape, shape], batch, (q, v, a, forces, moving))
+    return by_position, by_velocity
+
+
+def forward_dynamics_derivatives(
+    robot: Robot,
+    q: np.ndarray,
+    v: np.ndarray,
+    tau: np.ndarray | None = None,
+    f_ext: np.ndarray | None = None,
+    *,
+    a: np.ndarray | None = None,
+    minv: np.ndarray | None = None,
+    root: RootMotion | None = None,
+    method: str = "composite",
+) -> tuple[np.ndarray, np.ndarray]:
+    """Derivatives (∂a/∂q, ∂a/∂v) of forward dynamics, −M⁻¹ times those of inverse dynamics; ∂a/∂τ is M⁻¹.
+
+    Either ``tau`` (..., nv), and the acceleration is computed, or both ``a`` (..., nv) and ``minv`` (..., nv, nv) are
+    given. All else as :func:`forward_dynamics`. Returns two arrays (..., nv, nv) as :func:`rnea_derivatives`. Source:
+    Carpentier & Mansard 2018, section IV.
+    """
+    if (tau is None) == (a is None) or (a is None) != (minv is None):
+        raise ConfigError("tau: give either tau, or both a and minv")
+    if tau is not None:
+        a = forward_dynamics(robot, q, v, tau, f_ext, root=root, method=method)
+        minv = minverse(robot, q, method=method)
+    assert a is not None
+    batch = configuration(robot, q).shape[:-1]
+    inverse = argument("minv", minv, (robot.nv, robot.nv), batch)
+    by_position, by_velocity = rnea_derivatives(robot, q, v, a, f_ext, root=root, method=method)
+    return -inverse @ by_position, -inverse @ by_velocity
