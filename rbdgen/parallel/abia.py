@@ -15,7 +15,7 @@ import numpy as np
 from rbdgen.errors import SingularityError
 from rbdgen.model.robot import Robot
 from rbdgen.parallel.arguments import array, state
-from rbdgen.parallel.chain import Chain, serial, times, transposed, velocities_and_forces
+from rbdgen.parallel.chain import Chain, rounding, serial, times, transposed, velocities_and_forces
 from rbdgen.parallel.scan import Propagator, from_base, link_motion, motion_steps, propagator, scan_steps
 from rbdgen.parallel.steps import Steps, doubling, in_sequence, side_by_side, single
 
@@ -43,8 +43,9 @@ def articulated_bodies(chain: Chain) -> ArticulatedBodies:
         force = inertias[i] @ subspace
         inertia = transposed(subspace) @ force + pads[i]
         least = np.linalg.eigvalsh(inertia)[..., 0]
-        if not np.all(least > 0.0):
-            first = np.argwhere(~(least > 0.0))[0]
+        fine = least > rounding(inertias[i])
+        if not np.all(fine):
+            first = np.argwhere(~fine)[0]
             raise SingularityError(
                 f"mass matrix: is not positive definite, joint {chain.robot.joint_names[i]!r} moves an articulated "
                 f"inertia of {least[tuple(first)]:.3g}{state(first)}; check the inertias from its link on"

@@ -90,6 +90,11 @@ def spatial_inertia(inertia: Inertia) -> np.ndarray:
     return np.block([[inertia.rotational, h], [h.T, inertia.mass * np.eye(3)]])
 
 
+def rounding(inertias: np.ndarray) -> np.ndarray:
+    """What is left of a joint's inertia (...) when it has none, from 6×6 inertias (..., 6, 6): their rounding."""
+    return 8 * np.finfo(float).eps * np.max(np.abs(inertias), axis=(-1, -2))
+
+
 @dataclass(frozen=True, eq=False)
 class Chain:
     """All links of a serial chain at given configurations.
@@ -132,7 +137,7 @@ class Chain:
         """Inverse of :meth:`per_link`: (n, *batch, s, ...) to (*batch, nv, ...)."""
         tail = x.ndim - 2 - len(self.batch)
         moved = np.moveaxis(x, 0, len(self.batch))
-        flat = moved.reshape(*self.batch, -1, *x.shape[x.ndim - tail :])
+        flat = moved.reshape(*self.batch, self.free.size, *x.shape[x.ndim - tail :])
         return np.compress(self.free.ravel(), flat, axis=len(self.batch))
 
     def wide(self, x: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ import numpy as np
 from rbdgen.errors import SingularityError
 from rbdgen.model.robot import Robot
 from rbdgen.parallel.arguments import array, state
-from rbdgen.parallel.chain import Chain, serial, times, transposed, velocities_and_forces
+from rbdgen.parallel.chain import Chain, rounding, serial, times, transposed, velocities_and_forces
 from rbdgen.parallel.scan import (
     Propagator,
     composite_inertias,
@@ -32,10 +32,15 @@ REFINEMENTS = 1
 is ill-conditioned, about n³ for a chain; residuals by inverse dynamics get them back (1e-10 to 1e-12 at 256 links)."""
 
 
-def _mass_matrix(chain: Chain, transfer: Propagator) -> np.ndarray:
-    """M (*batch, nv, nv)."""
+def _mass_matrix(chain: Chain, transfer: Propagator, to_invert: bool = False) -> np.ndarray:
+    """M (*batch, nv, nv). ``to_invert``: SingularityError naming a joint that moves no inertia."""
     n, width = chain.links, chain.subspace.shape[-1]
-    wrenches = composite_inertias(chain, transfer) @ chain.subspace
+    composites = composite_inertias(chain, transfer)
+    wrenches = composites @ chain.subspace
+    if to_invert:
+        own = np.einsum("...ik,...ik->...k", chain.subspace, wrenches)
+        fine = (own > rounding(composites)[..., None]) | ~chain.wide(chain.free)
+        _positive(chain, np.all(fine, axis=-1), np.min(np.where(fine, np.inf, own), axis=-1))
     # felt[d, i]: the wrench of link i's columns as it arrives d links before it
     felt = np.zeros((n, n, *chain.batch, 6, width))
     felt[0] = wrenches
@@ -62,18 +67,23 @@ def scan_mass_matrix(robot: Robot, q: np.ndarray) -> np.ndarray:
     return _mass_matrix(chain, propagator(chain.transforms))
 
 
-def invert(matrix: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
-    """Inverse of symmetric positive definite matrices (*batch, n, n) by n sweeps; ``names`` of the rows, for messages.
+def _invert(chain: Chain, matrix: np.ndarray) -> np.ndarray:
+    """Inverse of M (*batch, nv, nv), whose diagonal is positive, by nv sweeps.
 
-    Rows and columns are scaled to a unit diagonal first. SingularityError naming the row whose pivot is not positive.
+    Rows and columns are scaled to a unit diagonal first. SingularityError naming the joint whose pivot is not positive.
     """
     size = np.einsum("...ii->...i", matrix)
-    _positive(size, size, names)
     scale = 1.0 / np.sqrt(size)
     work = scale[..., :, None] * matrix * scale[..., None, :]
-    for k in reversed(range(len(names))):
+    rows = matrix.shape[-1]
+    owners = np.nonzero(chain.free)[0]
+    for k in reversed(range(rows)):
         pivot = work[..., k, k]
-        _positive(pivot[..., None], pivot[..., None] * size[..., k, None], names[k : k + 1], len(names))
+        fine = pivot > rows * np.finfo(float).eps
+        if not np.all(fine):
+            where = np.full((chain.links, *chain.batch), True)
+            where[owners[k]] = fine
+            _positive(chain, where, np.broadcast_to(pivot * size[..., k], where.shape))
         row = work[..., k, :] / pivot[..., None]
         column = work[..., :, k].copy()
         work = work - column[..., :, None] * row[..., None, :]
@@ -84,18 +94,14 @@ def invert(matrix: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
     return scale[..., :, None] * work * scale[..., None, :]
 
 
-def _positive(pivots: np.ndarray, shown: np.ndarray, names: tuple[str, ...], rows: int = 0) -> None:
-    fine = pivots > rows * np.finfo(float).eps
+def _positive(chain: Chain, fine: np.ndarray, pivots: np.ndarray) -> None:
+    """SingularityError naming the first link's joint (n, *batch) that is not ``fine``, and its pivot of M."""
     if not np.all(fine):
         first = np.argwhere(~fine)[0]
         raise SingularityError(
-            f"mass matrix: is not positive definite, pivot of {names[first[-1]]} is "
-            f"{shown[tuple(first)]:.3g}{state(first[:-1])}; check the inertias from its link on"
+            f"mass matrix: is not positive definite, pivot of joint {chain.robot.joint_names[first[0]]!r} is "
+            f"{pivots[tuple(first)]:.3g}{state(first[1:])}; check the inertias from its link on"
         )
-
-
-def _row_names(robot: Robot) -> tuple[str, ...]:
-    return tuple(f"joint {b.joint_name!r}" for b in robot.bodies for _ in range(b.joint.nv))
 
 
 def jsiia_inverse(robot: Robot, q: np.ndarray) -> np.ndarray:
@@ -104,7 +110,8 @@ def jsiia_inverse(robot: Robot, q: np.ndarray) -> np.ndarray:
     UnsupportedError for a tree; ConfigError for a ``q`` of wrong shape or not finite; SingularityError for an M that is
     not positive definite.
     """
-    return invert(scan_mass_matrix(robot, q), _row_names(robot))
+    chain = serial(robot, q)
+    return _invert(chain, _mass_matrix(chain, propagator(chain.transforms), to_invert=True))
 
 
 def jsiia_forward_dynamics(
@@ -119,7 +126,7 @@ def jsiia_forward_dynamics(
     torques = array("tau", tau, (robot.nv,), chain.batch)
     transfer = propagator(chain.transforms)
     motion = link_motion(chain, transfer, rates, external)
-    inverse = invert(_mass_matrix(chain, transfer), _row_names(robot))
+    inverse = _invert(chain, _mass_matrix(chain, transfer, to_invert=True))
     accelerations = times(inverse, torques - chain.generalised(joint_forces(chain, transfer, motion)))
     for _ in range(REFINEMENTS):
         own = times(chain.subspace, chain.per_link(accelerations))

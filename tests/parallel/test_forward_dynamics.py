@@ -58,6 +58,15 @@ def test_mass_matrix_and_its_inverses_agree_with_pinocchio(links: int) -> None:
         assert error(inverse(robot, q), reference.inverse_mass_matrix(q), 2) < 1e-9
 
 
+@pytest.mark.parametrize("name", ["iiwa14", "ur5"])
+def test_all_agree_with_pinocchio_on_built_in_arms(name: str) -> None:
+    robot = load_robot(name)
+    q, v, tau = states(robot, 10, 1)
+    expected = Reference(robot).forward_dynamics(q, v, tau)
+    for algorithm in ALGORITHMS:
+        assert error(algorithm(robot, q, v, tau), expected) < 1e-11
+
+
 def test_joints_of_several_degrees_of_freedom() -> None:
     robot = mixed_chain()
     q, v, tau = states(robot, 3, 7)
@@ -98,6 +107,12 @@ def test_takes_any_leading_shape(algorithm: ForwardDynamics) -> None:
     a = algorithm(robot, q, v, tau, f_ext)
     assert a.shape == (2, 3, 5)
     assert error(algorithm(robot, q[1, 2], v[1, 2], tau[1, 2], f_ext[1, 2]), a[1, 2]) < 1e-13
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_no_states_give_no_results(algorithm: ForwardDynamics) -> None:
+    none = np.zeros((2, 0, 3))
+    assert algorithm(revolute_chain(3), none, none, none).shape == (2, 0, 3)
 
 
 @pytest.mark.parametrize("inverse", INVERSES)
@@ -171,6 +186,19 @@ def test_names_the_joint_that_moves_nothing(algorithm: ForwardDynamics, message:
     robot = replace(robot, bodies=(*robot.bodies[:2], replace(robot.bodies[2], inertia=Inertia())))
     with pytest.raises(SingularityError, match=message):
         algorithm(robot, np.zeros((2, 3)), np.zeros((2, 3)), np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_refuses_a_point_mass_on_its_own_axis(algorithm: ForwardDynamics) -> None:
+    """What the joint turns is zero but for rounding."""
+    axis = np.array([1.0, 2.0, 3.0]) / np.sqrt(14.0)
+    for distance in (0.1, 0.3, 0.7, 1.1):
+        robot = revolute_chain(2)
+        point = Inertia.from_com(1.7, distance * axis, np.zeros((3, 3)))
+        last = replace(robot.bodies[1], joint=Revolute(tuple(axis)), inertia=point)
+        robot = replace(robot, bodies=(robot.bodies[0], last))
+        with pytest.raises(SingularityError, match=r"^(mass matrix: .* joint 'joint1' |link 'link1': has a principal)"):
+            algorithm(robot, np.zeros(2), np.zeros(2), np.zeros(2))
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
