@@ -55,9 +55,7 @@ class RigidInertia:
         p = skew(way.offset)
         # the inertia of points r, −Σ m [r]×², with r + p for r
         below, beside = matmul(p, skew(first)), matmul(skew(shifted), p)
-        rows = tuple(
-            tuple(sub(sub(turned[i][j], below[i][j]), beside[i][j]) for j in range(3)) for i in range(3)
-        )
+        rows = tuple(tuple(sub(sub(turned[i][j], below[i][j]), beside[i][j]) for j in range(3)) for i in range(3))
         return RigidInertia(self.mass, shifted, _upper(rows))
 
 

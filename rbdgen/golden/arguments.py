@@ -28,8 +28,8 @@ class RootMotion:
 
 
 def argument(name: str, value: object, size: tuple[int, ...], batch: tuple[int, ...] | None) -> np.ndarray:
-    """``value`` as an array of shape (\\*batch, \\*size), any leading shape if ``batch`` is None. ConfigError naming
-    ``name`` for another shape or a value that is not finite."""
+    """``value`` as an array of leading shape ``batch`` (None: any) and ``size`` behind it. ConfigError naming ``name``
+    for another shape or a value that is not finite."""
     try:
         array = np.asarray(value, float)
     except (TypeError, ValueError):
@@ -77,8 +77,8 @@ def require_positive_definite(robot: Robot, m: np.ndarray) -> None:
             where = np.unravel_index(state, m.shape[:-2]) if m.ndim > 2 else ()
             at = f" at state {', '.join(str(int(w)) for w in where)}" if where else ""
             raise SingularityError(
-                f"robot {robot.name!r}: its mass matrix is not positive definite{at}: joint {names[k]!r} moves an inertia "
-                f"of {pivot[state]:.3g}; mend the inertias beyond that joint, or ask for what needs no M⁻¹"
+                f"robot {robot.name!r}: its mass matrix is not positive definite{at}: joint {names[k]!r} moves an "
+                f"inertia of {pivot[state]:.3g}; mend the inertias beyond that joint, or ask for what needs no M⁻¹"
             )
         row = work[:, k, :k]
         work[:, :k, :k] -= row[:, :, None] * (row / pivot[:, None])[:, None, :]

@@ -33,8 +33,10 @@ def central_differences(
     still = np.zeros_like(steps)
 
     def difference(dq: np.ndarray, dv: np.ndarray) -> np.ndarray:
-        ends = [function(integrate(robot, q, sign * dq), np.broadcast_to(v, dq.shape[:1] + v.shape) + sign * dv)
-                for sign in (1, -1)]
+        ends = [
+            function(integrate(robot, q, sign * dq), np.broadcast_to(v, dq.shape[:1] + v.shape) + sign * dv)
+            for sign in (1, -1)
+        ]
         return np.moveaxis((ends[0] - ends[1]) / (2 * step), 0, -1)
 
     return difference(steps, still), difference(still, steps)

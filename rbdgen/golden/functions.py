@@ -59,11 +59,54 @@ def _base(robot: Robot, root: Vector | None) -> Motion:
 
 
 def _vector(x: Vector) -> Entries:
-    return dict(enumerate(x))
+    return {(i,): value for i, value in enumerate(x)}
 
 
 def _both_triangles(lower: Entries) -> Entries:
     return {pair: x for (i, j), x in lower.items() for pair in ((i, j), (j, i))}
+
+
+def _rnea(
+    robot: Robot, composite: bool, q: Vector, v: Vector, a: Vector, f: Vector | None, root: Vector | None
+) -> Sequence[Entries]:
+    return (_vector(rnea_text(robot, q, v, a, _wrenches(f), base=_base(robot, root))),)
+
+
+def _crba(robot: Robot, composite: bool, q: Vector) -> Sequence[Entries]:
+    joints = joint_placements(robot, q)
+    if composite:
+        return (_both_triangles(mass_matrix(robot, joints, composite_inertias(robot, joints)).entries),)
+    return (_both_triangles(crba_text(robot, transforms(robot, joints))),)
+
+
+def _minverse(robot: Robot, composite: bool, q: Vector) -> Sequence[Entries]:
+    joints = joint_placements(robot, q)
+    if composite:
+        mass = mass_matrix(robot, joints, composite_inertias(robot, joints)).entries
+        return (_both_triangles(inverse_from_mass(robot, mass)),)
+    return (_both_triangles(mminvgen(robot, transforms(robot, joints), m=False)[1]),)
+
+
+def _aba(
+    robot: Robot, composite: bool, q: Vector, v: Vector, tau: Vector, f: Vector | None, root: Vector | None
+) -> Sequence[Entries]:
+    ways = transforms(robot, joint_placements(robot, q))
+    return (_vector(aba(robot, ways, v, tau, _wrenches(f), base=_base(robot, root))),)
+
+
+def _rnea_derivatives(
+    robot: Robot, composite: bool, q: Vector, v: Vector, a: Vector, f: Vector | None, root: Vector | None
+) -> Sequence[Entries]:
+    base = _base(robot, root)
+    joints = joint_placements(robot, q)
+    motions, wrenches = outward_sweep(robot, joints, v, a, _wrenches(f), base=base)
+    _, totals = inward_sweep(robot, joints, wrenches)
+    if composite:
+        inertias = composite_inertias(robot, joints)
+        mass = mass_matrix(robot, joints, inertias)
+        both = derivatives(robot, joints, v, base, motions, totals, inertias, mass)
+        return both.by_position, both.by_velocity
+    return columns_text(robot, transforms(robot, joints), v, motions, totals, base=base)
 
 
 def rnea(
@@ -87,11 +130,7 @@ def rnea(
     batch = q.shape[:-1]
     v, a = (argument(name, x, (robot.nv,), batch) for name, x in (("v", v), ("a", a)))
     forces, moving = _forces(robot, f_ext, batch), _root(robot, root, batch)
-
-    def text(q: Vector, v: Vector, a: Vector, f: Vector | None, root: Vector | None) -> Sequence[Entries]:
-        return (_vector(rnea_text(robot, q, v, a, _wrenches(f), base=_base(robot, root))),)
-
-    return evaluate(text, [(robot.nv,)], batch, (q, v, a, forces, moving))[0]
+    return evaluate(_rnea, robot, True, [(robot.nv,)], batch, (q, v, a, forces, moving))[0]
 
 
 def crba(robot: Robot, q: np.ndarray, *, method: str = "composite") -> np.ndarray:
@@ -101,15 +140,8 @@ def crba(robot: Robot, q: np.ndarray, *, method: str = "composite") -> np.ndarra
     Featherstone 2008, table 6.2 (``textbook``, :mod:`rbdgen.algo.crba`), and :mod:`rbdgen.algo.composite`.
     """
     composite = choice("method", method, METHODS) == "composite"
-
-    def text(q: Vector) -> Sequence[Entries]:
-        joints = joint_placements(robot, q)
-        if composite:
-            return (_both_triangles(mass_matrix(robot, joints, composite_inertias(robot, joints)).entries),)
-        return (_both_triangles(crba_text(robot, transforms(robot, joints))),)
-
     q = configuration(robot, q)
-    return evaluate(text, [(robot.nv, robot.nv)], q.shape[:-1], (q,))[0]
+    return evaluate(_crba, robot, composite, [(robot.nv, robot.nv)], q.shape[:-1], (q,))[0]
 
 
 def minverse(robot: Robot, q: np.ndarray, *, method: str = "composite") -> np.ndarray:
@@ -120,17 +152,9 @@ def minverse(robot: Robot, q: np.ndarray, *, method: str = "composite") -> np.nd
     factors of M, Featherstone 2005 (:mod:`rbdgen.algo.factorisation`).
     """
     composite = choice("method", method, METHODS) == "composite"
-
-    def text(q: Vector) -> Sequence[Entries]:
-        joints = joint_placements(robot, q)
-        if composite:
-            mass = mass_matrix(robot, joints, composite_inertias(robot, joints)).entries
-            return (_both_triangles(inverse_from_mass(robot, mass)),)
-        return (_both_triangles(mminvgen(robot, transforms(robot, joints), m=False)[1]),)
-
     q = configuration(robot, q)
     require_positive_definite(robot, crba(robot, q))
-    return evaluate(text, [(robot.nv, robot.nv)], q.shape[:-1], (q,))[0]
+    return evaluate(_minverse, robot, composite, [(robot.nv, robot.nv)], q.shape[:-1], (q,))[0]
 
 
 def forward_dynamics(
@@ -150,21 +174,29 @@ def forward_dynamics(
     :mod:`rbdgen.algo.aba`), and M⁻¹ (τ − ID(q, v, 0, f_ext)).
     """
     if choice("method", method, METHODS) == "composite":
-        q = configuration(robot, q)
-        tau = argument("tau", tau, (robot.nv,), q.shape[:-1])
-        bias = rnea(robot, q, v, np.zeros_like(tau), f_ext, root=root)
-        return np.einsum("...ij,...j->...i", minverse(robot, q), tau - bias)
+        return _acceleration(robot, q, v, tau, f_ext, root, minverse(robot, q))
+    require_positive_definite(robot, crba(robot, q))
+    return _acceleration(robot, q, v, tau, f_ext, root, None)
+
+
+def _acceleration(
+    robot: Robot,
+    q: np.ndarray,
+    v: np.ndarray,
+    tau: np.ndarray,
+    f_ext: np.ndarray | None,
+    root: RootMotion | None,
+    inverse: np.ndarray | None,
+) -> np.ndarray:
+    """Forward dynamics by M⁻¹ where it is given, else by ABA."""
     q = configuration(robot, q)
     batch = q.shape[:-1]
     v, tau = (argument(name, x, (robot.nv,), batch) for name, x in (("v", v), ("tau", tau)))
+    if inverse is not None:
+        rest = tau - rnea(robot, q, v, np.zeros_like(tau), f_ext, root=root)
+        return (inverse @ rest[..., None])[..., 0]
     forces, moving = _forces(robot, f_ext, batch), _root(robot, root, batch)
-    require_positive_definite(robot, crba(robot, q))
-
-    def text(q: Vector, v: Vector, tau: Vector, f: Vector | None, root: Vector | None) -> Sequence[Entries]:
-        ways = transforms(robot, joint_placements(robot, q))
-        return (_vector(aba(robot, ways, v, tau, _wrenches(f), base=_base(robot, root))),)
-
-    return evaluate(text, [(robot.nv,)], batch, (q, v, tau, forces, moving))[0]
+    return evaluate(_aba, robot, False, [(robot.nv,)], batch, (q, v, tau, forces, moving))[0]
 
 
 def rnea_derivatives(
@@ -189,21 +221,9 @@ def rnea_derivatives(
     batch = q.shape[:-1]
     v, a = (argument(name, x, (robot.nv,), batch) for name, x in (("v", v), ("a", a)))
     forces, moving = _forces(robot, f_ext, batch), _root(robot, root, batch)
-
-    def text(q: Vector, v: Vector, a: Vector, f: Vector | None, root: Vector | None) -> Sequence[Entries]:
-        base = _base(robot, root)
-        joints = joint_placements(robot, q)
-        motions, wrenches = outward_sweep(robot, joints, v, a, _wrenches(f), base=base)
-        _, totals = inward_sweep(robot, joints, wrenches)
-        if composite:
-            inertias = composite_inertias(robot, joints)
-            mass = mass_matrix(robot, joints, inertias)
-            both = derivatives(robot, joints, v, base, motions, totals, inertias, mass)
-            return both.by_position, both.by_velocity
-        return columns_text(robot, transforms(robot, joints), v, motions, totals, base=base)
-
     shape = (robot.nv, robot.nv)
-    by_position, by_velocity = evaluate(text, [shape, shape], batch, (q, v, a, forces, moving))
+    operands = (q, v, a, forces, moving)
+    by_position, by_velocity = evaluate(_rnea_derivatives, robot, composite, [shape, shape], batch, operands)
     return by_position, by_velocity
 
 
@@ -227,11 +247,12 @@ def forward_dynamics_derivatives(
     """
     if (tau is None) == (a is None) or (a is None) != (minv is None):
         raise ConfigError("tau: give either tau, or both a and minv")
-    if tau is not None:
-        a = forward_dynamics(robot, q, v, tau, f_ext, root=root, method=method)
-        minv = minverse(robot, q, method=method)
-    assert a is not None
     batch = configuration(robot, q).shape[:-1]
-    inverse = argument("minv", minv, (robot.nv, robot.nv), batch)
+    if tau is not None:
+        inverse = minverse(robot, q, method=method)
+        a = _acceleration(robot, q, v, tau, f_ext, root, inverse if method == "composite" else None)
+    else:
+        inverse = argument("minv", minv, (robot.nv, robot.nv), batch)
+    assert a is not None
     by_position, by_velocity = rnea_derivatives(robot, q, v, a, f_ext, root=root, method=method)
     return -inverse @ by_position, -inverse @ by_velocity
