@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from amaranth._toolchain.yosys import find_yosys
 from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, ClockSignal, Fragment, Instance, Module, ResetSignal
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
+
+from rbdgen_hw.yosys import run_yosys
 
 
 class Shape(wiring.Component):
@@ -76,10 +77,15 @@ def to_verilog(top: Shape, name: str, header: str, streams: Mapping[str, str]) -
     while missing := {module: s for module, s in library.shapes.items() if module not in texts}:
         for module, shape in missing.items():
             texts[module] = _rtlil(shape, module, library, streams if shape is top else {})
-    script = [f"read_rtlil <<rtlil\n{text}\nrtlil" for text in texts.values()]
-    script += ["proc -nomux -norom", "memory_collect", "write_verilog -norename -noattr"]
-    yosys = find_yosys(lambda version: version >= (0, 40))
-    return header + yosys.run(["-q", "-"], "\n".join(script), ignore_warnings=True)
+    script = [
+        "read_rtlil design.il",
+        "proc -nomux -norom",
+        "memory_collect",
+        "write_verilog -norename -noattr design.v",
+    ]
+    verilog = run_yosys(script, {"design.il": "\n".join(texts.values())}, "design.v")
+    # the first line says how Yosys itself was compiled, which is not the same on every machine
+    return header + verilog.split("\n", 1)[1].lstrip("\n")
 
 
 def _rtlil(shape: Shape, name: str, library: Library, streams: Mapping[str, str]) -> str:
@@ -88,7 +94,9 @@ def _rtlil(shape: Shape, name: str, library: Library, streams: Mapping[str, str]
     for path, member, value in shape.signature.flatten(shape):
         first, *rest = map(str, path)
         direction = PortDirection.Input if member.flow == In else PortDirection.Output
-        ports["_".join([streams.get(first, first), *rest])] = (value, direction)
+        # the top's streams are named for people, all others as place() connects them
+        name_in_verilog = "_".join([streams[first], *rest]) if first in streams else "__".join([first, *rest])
+        ports[name_in_verilog] = (value, direction)
     fragment = Fragment.get(shape, library)
     if shape.clocked:
         domain = ClockDomain("sync")

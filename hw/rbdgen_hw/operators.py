@@ -59,13 +59,18 @@ def _outputs(result: Format, saturates: bool) -> dict:
 
 
 class Sum(Shape):
-    """y = a + b, a − b or, with one argument, −a (``op``: add, sub, neg)."""
+    """y = a + b, a − b or, with one argument, −a (``op``: add, sub, neg).
+
+    Equal up to a common move of all binary points, two sums are one shape.
+    """
 
     clocked = False
 
     def __init__(self, op: str, args: tuple[Format, ...], rounding: Rounding) -> None:
-        self.op, self.args, self.rounding = op, args, rounding
-        self.shape_name = "_".join([op, *map(_label, args), _label(rounding.result)])
+        self.op, self.rounding = op, rounding
+        self.places = tuple(rounding.frac - f.frac for f in args)
+        words = [f"{f.width}l{places}" for f, places in zip(args, self.places, strict=True)]
+        self.shape_name = "_".join([op, *words, _rounding_label(rounding)])
         super().__init__(
             dict(zip("ab", (In(signed(f.width)) for f in args), strict=False))
             | _outputs(rounding.result, rounding.saturates)
@@ -73,8 +78,7 @@ class Sum(Shape):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        values = (getattr(self, n) << (self.rounding.frac - f.frac) for n, f in zip("ab", self.args, strict=False))
-        terms = list(values)
+        terms = [getattr(self, n) << places for n, places in zip("ab", self.places, strict=False)]
         exact = {"add": lambda: terms[0] + terms[1], "sub": lambda: terms[0] - terms[1], "neg": lambda: -terms[0]}
         _finish(m, exact[self.op](), self.rounding, self.y, getattr(self, "overflow", None))
         return m
@@ -107,8 +111,7 @@ class Round(Shape):
 
     def __init__(self, width: int, rounding: Rounding) -> None:
         self.rounding = rounding
-        kind = "sat" if rounding.saturates else "fit"
-        self.shape_name = f"round_{width}_{rounding.drop}_{rounding.result.width}_{kind}".replace("-", "m")
+        self.shape_name = f"round_{width}_{_rounding_label(rounding)}"
         super().__init__({"x": In(signed(width))} | _outputs(rounding.result, rounding.saturates))
 
     def elaborate(self, platform: object) -> Module:
@@ -124,8 +127,7 @@ class Scale(Shape):
 
     def __init__(self, arg: Format, constant: Constant, rounding: Rounding) -> None:
         self.constant, self.rounding = constant, rounding
-        exponent = f"m{-constant.exponent}" if constant.exponent < 0 else str(constant.exponent)
-        self.shape_name = f"scale_{_label(arg)}_{constant.mantissa}e{exponent}_{_label(rounding.result)}"
+        self.shape_name = f"scale_{arg.width}_by{constant.mantissa}_{_rounding_label(rounding)}"
         super().__init__({"a": In(signed(arg.width))} | _outputs(rounding.result, rounding.saturates))
 
     def elaborate(self, platform: object) -> Module:
@@ -261,6 +263,11 @@ class Rescale(Shape):
         m.d.comb += exact.eq(_aligned(m, self.b, self.scale.width, self.a, len(exact)))
         _finish(m, exact, self.rounding, self.y, getattr(self, "overflow", None))
         return m
+
+
+def _rounding_label(rounding: Rounding) -> str:
+    """A rounding in a module's name: 3to18 drops 3 bits and leaves 18, saturating where it says so."""
+    return f"{rounding.drop}to{rounding.result.width}{'sat' if rounding.saturates else ''}"
 
 
 def _label(fmt: Format) -> str:

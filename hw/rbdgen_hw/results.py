@@ -17,7 +17,7 @@ from rbdgen_hw.library import Shape, place
 class Lane(Shape):
     """Keeps up to ``places`` results of one kind and offers them beat by beat.
 
-    ``header`` and ``words`` (all of them, side by side) are taken with ``w_en``. ``ready``: a result is there;
+    ``header`` and ``words`` (all of them, side by side, if there are any) are taken with ``w_en``. ``ready``: a result is there;
     ``payload`` is its beat number ``beat``; ``last`` says that this is its last one; ``leave`` drops the result.
     """
 
@@ -27,7 +27,7 @@ class Lane(Shape):
         super().__init__(
             {
                 "header": In(HEADER_BITS),
-                "words": In(sum(widths)),
+                **({"words": In(sum(widths))} if widths else {}),
                 "w_en": In(1),
                 "ready": Out(1),
                 "beat": In(beat_counter_bits),
@@ -44,7 +44,7 @@ class Lane(Shape):
         queue = BypassFifo(HEADER_BITS + sum(self.widths), self.places)
         place(m, platform, "queue", queue)
         m.d.comb += [
-            queue.w_data.eq(Cat(self.header, self.words)),
+            queue.w_data.eq(Cat(self.header, self.words) if self.widths else self.header),
             queue.w_en.eq(self.w_en),
             queue.r_en.eq(self.leave),
             self.ready.eq(queue.r_rdy),

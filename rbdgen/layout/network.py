@@ -1,7 +1,7 @@
 """The network of submodules of one accelerator: the algorithms traced over a robot, with operands and results named.
 
-Up to two programs (:mod:`rbdgen.ir.programs`) share the submodules. ``dynamics`` computes what does not need the
-acceleration's derivatives: τ, M, M⁻¹ and, from M⁻¹ (τ − C), the acceleration. ``gradient`` computes the derivatives at a
+Up to two programs (:mod:`rbdgen.ir.programs`) share the submodules. ``dynamics`` computes all that does not need the
+derivatives: τ, M, M⁻¹ and, from τ − C, the acceleration. ``gradient`` computes the derivatives at a
 given acceleration and, with a given M⁻¹, those of forward dynamics. A task of ``dfd`` goes through both: the exit
 ``feedback`` of the first hands q, v, a and M⁻¹ to the second.
 
@@ -41,6 +41,8 @@ FEEDBACK = "feedback"
 """The exit by which ``dfd`` goes from the first program to the second."""
 HEADROOM = 1.1
 """Over the largest sampled τ and M⁻¹, for the declared range of operands that follow from others."""
+ZERO_TOLERANCE = 1e-12
+"""An entry of M⁻¹ that stays below this share of the largest is zero for the robot's structure, and no operand."""
 
 
 @dataclass(frozen=True)
@@ -243,9 +245,12 @@ def _operands(
         )
     if samples.minv is not None:
         largest = HEADROOM * np.max(np.abs(samples.minv), axis=0)
+        least = ZERO_TOLERANCE * np.max(largest)
         words["minv"] = tuple(
             Word(f"minv_{dofs[i]}_{dofs[j]}", "minv", (i, j), -float(largest[i, j]), float(largest[i, j]))
-            for i, j in _lower_triangle(robot)
+            for i in range(robot.nv)
+            for j in range(i + 1)
+            if largest[i, j] > least
         )
     return words
 
@@ -257,24 +262,6 @@ def _dof_names(robot: Robot, joints: Sequence[str]) -> list[str]:
         for i, body in enumerate(robot.bodies)
         for k in range(body.joint.nv)
     ]
-
-
-def related(robot: Robot) -> list[set[int]]:
-    """For each degree of freedom those that it can interact with directly: on its way to the base, or beyond it."""
-    above: list[set[int]] = []
-    for body in robot.bodies:
-        above.append(set() if body.parent < 0 else above[body.parent] | {body.parent})
-    bodies = [i for i, part in enumerate(robot.v_slices) for _ in range(part.start, part.stop)]
-    return [{k for k, b in enumerate(bodies) if b == i or b in above[i] or i in above[b]} for i in bodies]
-
-
-def _lower_triangle(robot: Robot) -> list[tuple[int, int]]:
-    """Entries of M⁻¹ that can differ from zero: degrees of freedom with a common ancestor."""
-    roots: list[int] = []
-    for i, body in enumerate(robot.bodies):
-        roots.append(i if body.parent < 0 else roots[body.parent])
-    root = [roots[i] for i, part in enumerate(robot.v_slices) for _ in range(part.start, part.stop)]
-    return [(i, j) for i in range(robot.nv) for j in range(i + 1) if root[i] == root[j]]
 
 
 class _Tracer:
@@ -449,12 +436,12 @@ def build_network(
     programs = Programs(tracer.operands, tuple(tracer.exits))
     needed = {r for e in tracer.exits for r in e.results}
     graph = tracer.builder.graph({n: i for n, i in tracer.outputs.items() if n in needed})
-    vectors = {v for f in functions for v in operand_vectors(f, options.forces)}
+    taken = {name.removeprefix(PREFIX[program]) for name, program in tracer.operands.items()}
     network = Network(
         robot,
         functions,
         options.forces,
-        {v: w for v, w in words.items() if v in vectors or (v == "minv" and "dfd" in functions)},
+        {v: w for v, w in words.items() if any(word.name in taken for word in w)},
         tracer.results,
         tuple(tracer.submodules.values()),
         graph,

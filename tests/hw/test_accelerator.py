@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from rbdgen.host.tasks import Flag
-from rbdgen.model import random_states
+from rbdgen.layout.functions import FUNCTIONS
 from rbdgen_hw.emit import accelerator, design_verilog
-from rbdgen_sim.cosim import make_tasks, run_tasks
+from rbdgen_sim.cosim import make_tasks, relative_errors, run_tasks, task_states
 from rbdgen_sim.interface import Rtl, Stimulus, get_simulator
 from tests.conftest import design
 
 AMARANTH = get_simulator("amaranth")
+ALL = tuple(FUNCTIONS)
 
 
 def rtl(d) -> Rtl:
@@ -22,68 +23,131 @@ def rtl(d) -> Rtl:
     return Rtl(d.name, (), d.tasks.task.beat_bits, d.tasks.result.beat_bits, design=accelerator(d))
 
 
+def alone(d, states, workdir: Path, function: str = "id", **options):
+    """Tasks of one function and what the hardware made of them."""
+    tasks = make_tasks(d, function, states)
+    run = run_tasks(d, [tasks], np.zeros(tasks.count, int), rtl(d), AMARANTH, workdir, **options)
+    return tasks, run.outcomes[function]
+
+
 @pytest.mark.parametrize("device", ["generic125", "generic250"])
 @pytest.mark.parametrize("ii", [1, 2, 3, 5, 8])
 def test_bits_and_cycles(ii: int, device: str, tmp_path: Path) -> None:
     d = design("pendulum2", ii=ii, device=device)
-    tasks = make_tasks(d, random_states(d.robot, d.ranges, 40, seed=ii))
-    run = run_tasks(d, tasks, rtl(d), AMARANTH, tmp_path)
-    assert run.mismatches == 0
-    assert run.latencies[0] == d.latency_cycles
-    assert set(run.intervals[len(run.intervals) // 2 :]) == {ii}
+    _, outcome = alone(d, task_states(d, 40, seed=ii), tmp_path)
+    assert outcome.mismatches == 0
+    assert outcome.latencies[0] == d.promised_latency("id")
+    assert set(outcome.intervals[len(outcome.intervals) // 2 :]) == {ii}
+
+
+@pytest.mark.parametrize("function", ALL)
+@pytest.mark.parametrize(("ii", "device"), [(1, "generic125"), (3, "generic250")])
+def test_every_function_alone(function: str, ii: int, device: str, tmp_path: Path) -> None:
+    d = design("pendulum2", functions=ALL, ii=ii, device=device)
+    tasks, outcome = alone(d, task_states(d, 30, seed=ii), tmp_path, function)
+    assert outcome.mismatches == 0
+    assert outcome.latencies[0] == d.promised_latency(function)
+    assert set(outcome.intervals[len(outcome.intervals) // 2 :]) == {ii}
+    assert relative_errors(d, tasks, outcome.values)[0] < 2e-3
+
+
+@pytest.mark.parametrize("stall", [0.0, 0.3, 0.8])
+@pytest.mark.parametrize("ii", [1, 5])
+def test_functions_follow_each_other_in_any_order(ii: int, stall: float, tmp_path: Path) -> None:
+    d = design("pendulum2", functions=ALL, ii=ii)
+    states = task_states(d, 100, seed=8)
+    tasks = [make_tasks(d, f, states) for f in ALL]
+    order = np.random.default_rng(9).integers(0, len(ALL), 100)
+    run = run_tasks(d, tasks, order, rtl(d), AMARANTH, tmp_path, stall=stall, seed=7)
+    assert [run.outcomes[f].mismatches for f in ALL] == [0] * len(ALL)
+    assert sum(len(run.outcomes[f].flags) for f in ALL) == 100
+
+
+@pytest.mark.parametrize("functions", [("did",), ("id", "did"), ("m", "difd"), ("fd",), ("dfd",), ("minv", "did")])
+def test_any_set_of_functions(functions: tuple[str, ...], tmp_path: Path) -> None:
+    d = design("pendulum2", functions=functions, ii=2)
+    states = task_states(d, 40, seed=3)
+    tasks = [make_tasks(d, f, states) for f in d.network.functions]
+    order = np.arange(40) % len(tasks)
+    run = run_tasks(d, tasks, order, rtl(d), AMARANTH, tmp_path)
+    assert all(o.mismatches == 0 for o in run.outcomes.values())
+
+
+def test_external_forces_are_operands(tmp_path: Path) -> None:
+    d = design("pendulum2", functions=ALL, ii=4, forces=True)
+    states = task_states(d, 70, seed=3)
+    assert states.f_ext is not None
+    tasks = [make_tasks(d, f, states) for f in ALL]
+    run = run_tasks(d, tasks, np.arange(70) % 7, rtl(d), AMARANTH, tmp_path)
+    assert all(o.mismatches == 0 for o in run.outcomes.values())
+    assert all(relative_errors(d, t, t.expected)[0] < 5e-3 for t in tasks)
 
 
 @pytest.mark.parametrize("stall", [0.3, 0.8])
 @pytest.mark.parametrize("ii", [1, 4])
 def test_stalls_change_nothing_but_time(ii: int, stall: float, tmp_path: Path) -> None:
     d = design("pendulum2", ii=ii)
-    tasks = make_tasks(d, random_states(d.robot, d.ranges, 60, seed=1))
-    assert run_tasks(d, tasks, rtl(d), AMARANTH, tmp_path, stall=stall, seed=7).mismatches == 0
+    assert alone(d, task_states(d, 60, seed=1), tmp_path, stall=stall, seed=7)[1].mismatches == 0
 
 
 def test_a_sink_that_stops_long_loses_nothing(tmp_path: Path) -> None:
     d = design("pendulum2")
-    tasks = make_tasks(d, random_states(d.robot, d.ranges, 100, seed=2))
-    assert run_tasks(d, tasks, rtl(d), AMARANTH, tmp_path, stall=0.95, seed=3).mismatches == 0
+    assert alone(d, task_states(d, 100, seed=2), tmp_path, stall=0.95, seed=3)[1].mismatches == 0
 
 
 @pytest.mark.parametrize("ii", [1, 3])
 def test_a_state_out_of_range_is_flagged_and_the_others_untouched(ii: int, tmp_path: Path) -> None:
     d = design("pendulum2", ii=ii)
-    q, v, a = random_states(d.robot, d.ranges, 30, seed=4)
-    v[10] *= 50.0
-    v[20, 0] = d.ranges.v_max[0] * 1.01
-    tasks = make_tasks(d, (q, v, a))
-    run = run_tasks(d, tasks, rtl(d), AMARANTH, tmp_path)
-    assert run.mismatches == 0
-    assert np.flatnonzero(run.flags & Flag.RANGE).tolist() == [10, 20]
-    clean = make_tasks(d, random_states(d.robot, d.ranges, 30, seed=4))
+    states = task_states(d, 30, seed=4)
+    states.v[10] *= 50.0
+    states.v[20, 0] = d.ranges.v_max[0] * 1.01
+    _, outcome = alone(d, states, tmp_path)
+    assert outcome.mismatches == 0
+    assert np.flatnonzero(outcome.flags & Flag.RANGE).tolist() == [10, 20]
+    clean = make_tasks(d, "id", task_states(d, 30, seed=4))
     others = [k for k in range(30) if k not in (10, 20)]
-    for value, expected in zip(run.values, clean.expected, strict=True):
+    for value, expected in zip(outcome.values, clean.expected, strict=True):
         assert np.array_equal(value[others], expected[others])
 
 
 def test_saturation_inside_is_flagged_on_its_task_only(tmp_path: Path) -> None:
     """Declared ranges that are too small for what is sent make intermediate values saturate."""
     d = design("pendulum2")
-    q, v, a = random_states(d.robot, d.ranges, 20, seed=5)
-    v[7], a[7] = 1e3, 1e3
-    tasks = make_tasks(d, (q, v, a))
+    states = task_states(d, 20, seed=5)
+    states.v[7], states.a[7] = 1e3, 1e3
+    tasks, outcome = alone(d, states, tmp_path)
     assert tasks.flags[7] == Flag.OVERFLOW | Flag.RANGE
-    run = run_tasks(d, tasks, rtl(d), AMARANTH, tmp_path)
-    assert run.mismatches == 0
-    assert np.flatnonzero(run.flags).tolist() == [7]
+    assert outcome.mismatches == 0
+    assert np.flatnonzero(outcome.flags).tolist() == [7]
+
+
+@pytest.mark.parametrize("ii", [1, 4])
+def test_flags_of_the_first_program_reach_the_results_of_the_second(ii: int, tmp_path: Path) -> None:
+    d = design("pendulum2", functions=ALL, ii=ii)
+    states = task_states(d, 12, seed=6)
+    states.tau[5] *= 30.0
+    tasks, outcome = alone(d, states, tmp_path, "dfd")
+    assert outcome.mismatches == 0
+    assert tasks.flags[5] == Flag.OVERFLOW | Flag.RANGE
+    assert np.flatnonzero(outcome.flags).tolist() == [5]
 
 
 def test_an_unknown_function_is_answered_with_its_tag_and_a_flag(tmp_path: Path) -> None:
-    d = design("pendulum2")
-    tasks = make_tasks(d, random_states(d.robot, d.ranges, 3, seed=6))
-    beats = d.tasks.pack(np.array([0, 9, 0]), np.array([1, 2, 3]), tasks.raw)
-    trace = AMARANTH.run(rtl(d), Stimulus(beats, 3 * d.tasks.result.beats), tmp_path)
-    results = d.tasks.unpack(trace.payloads)
-    assert results.tag.tolist() == [1, 2, 3]
-    assert results.function.tolist() == [0, 9, 0]
-    assert results.flags.tolist() == [0, Flag.FUNCTION, 0]
+    d = design("pendulum2", ii=4)
+    layout = d.tasks
+    tasks = make_tasks(d, "id", task_states(d, 2, seed=6))
+    first, second = layout.pack("id", np.array([1, 3]), tasks.raw)
+    unknown = 9 | 2 << 4
+    beats = [*first, unknown, unknown + (1 << 4), *second, 15]
+    trace = AMARANTH.run(rtl(d), Stimulus(beats, 2 * layout.result_beats("id") + 3), tmp_path)
+    packets = [layout.header(p[0]) for p in layout.split(trace.payloads)]
+    assert sorted(packets) == [
+        (0, 1, 0),
+        (0, 3, 0),
+        (9, 2, Flag.FUNCTION),
+        (9, 3, Flag.FUNCTION),
+        (15, 0, Flag.FUNCTION),
+    ]
 
 
 def test_units_are_named_after_bodies() -> None:

@@ -8,7 +8,6 @@ import pytest
 from rbdgen import Robot, load_robot, load_urdf
 from rbdgen.algo.rnea import rnea
 from rbdgen.layout.equivalent import constants_needed, equivalent, regrouped
-from rbdgen.layout.network import build_network
 from rbdgen.model import declared_ranges, random_states
 from tests.conftest import BUILTIN, SUPPORTED, shared_robot
 from tests.golden.test_rnea import skew_robot
@@ -63,21 +62,3 @@ def test_regrouping_empties_a_revolute_bodys_axis() -> None:
         k = int(np.argmax(np.abs(body.joint.axis)))  # type: ignore[attr-defined]
         assert body.inertia.first_moment[k] == 0.0
         assert body.inertia.second_moment[k][k] == 0.0
-
-
-def test_network_names_submodules_after_links() -> None:
-    network = build_network(load_robot("pendulum2"))
-    assert [s.kind for s in network.submodules] == ["Sc", "Rf", "Rf", "Rb", "Rb"]
-    links = [b.name for b in network.robot.bodies]
-    assert [s.name for s in network.submodules][1:3] == [f"Rf_{link}" for link in links]
-
-
-def test_network_computes_the_robots_torques() -> None:
-    from rbdgen.ir.interpret import evaluate
-
-    robot = load_robot("ur5")
-    network = build_network(robot)
-    states = random_states(robot, declared_ranges(robot), 20, seed=6)
-    values = evaluate(network.graph, network.operand_values(*states))
-    tau = np.array([values[network.graph.outputs[r.name]] for r in network.results])
-    assert np.allclose(tau, torques(robot, states), rtol=0, atol=1e-10 * np.max(np.abs(tau)))

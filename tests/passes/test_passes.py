@@ -98,9 +98,8 @@ def test_sine_and_cosine_bit_true_over_every_angle(word: int, bound: float) -> N
 
 
 def test_every_operand_has_a_code_beyond_its_range() -> None:
-    tasks = design("iiwa14").tasks
-    for fmt, (low, high) in zip(tasks.operands, tasks.operand_codes, strict=True):
-        assert fmt.minimum < low < high < fmt.maximum
+    for word in design("iiwa14").tasks.functions["id"].operands:
+        assert word.format.minimum < word.codes[0] < word.codes[1] < word.format.maximum
 
 
 def test_constants_take_the_fewest_bits_within_tolerance() -> None:

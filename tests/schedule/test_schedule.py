@@ -72,7 +72,7 @@ def with_slot(result: Schedule, i: int, slot: Slot) -> Schedule:
             r"^unit \w+: \w+ 0 is used \d+ times in phase \d$",
         ),
         (
-            lambda s, products: dataclasses.replace(s, length=s.length - 1),
+            lambda s, products: dataclasses.replace(s, exits={name: cycle - 1 for name, cycle in s.exits.items()}),
             r"^result \w+: must be there in cycle \d+$",
         ),
     ],

@@ -1,0 +1,105 @@
+"""The network of submodules: names, programs, exits, and what its graph computes, against the golden algorithms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rbdgen import UnsupportedError, load_robot
+from rbdgen.ir.interpret import evaluate
+from rbdgen.layout.functions import FUNCTIONS, check_functions
+from rbdgen.layout.network import (
+    DYNAMICS,
+    FEEDBACK,
+    GRADIENT,
+    Samples,
+    TraceOptions,
+    build_network,
+    operand_samples,
+)
+from tests.conftest import shared_robot
+
+ALL = tuple(FUNCTIONS)
+
+
+def computed(robot, functions: tuple[str, ...], forces: bool = False) -> tuple[Samples, dict[str, np.ndarray]]:
+    """States, and what the graph makes of them: dense arrays by vector, of the states as inverse dynamics sees them for
+    τ, and of the second half of the samples for what comes from zero acceleration."""
+    network, states = build_network(robot, TraceOptions(functions, forces))
+    values = evaluate(network.graph, operand_samples(network, states))
+    n, nv = len(states.q), robot.nv
+    dense = {}
+    for vector, words in network.results.items():
+        dense[vector] = np.zeros((n, nv) if vector in ("tau", "a") else (n, nv, nv))
+        for w in words:
+            if w.name in network.graph.outputs:
+                x = np.broadcast_to(values[network.graph.outputs[w.name]], (2 * n,))
+                dense[vector][(slice(None), *w.index)] = x[n:] if vector == "a" else x[:n]
+    return states, dense
+
+
+@pytest.mark.parametrize("forces", [False, True])
+@pytest.mark.parametrize("name", ["pendulum2", "ur5", "hyq"])
+def test_programs_agree_with_each_other_and_with_definitions(name: str, forces: bool) -> None:
+    """The graph's τ, M, M⁻¹, a and derivatives against numerical differences and linear algebra."""
+    robot = load_robot(name)
+    states, dense = computed(robot, ALL, forces)
+    assert np.allclose(dense["tau"], states.tau, rtol=0, atol=1e-9 * np.max(np.abs(states.tau)))
+    assert states.minv is not None
+    lower = np.tril(np.ones((robot.nv, robot.nv)))
+    m = np.linalg.inv(states.minv)
+    assert np.allclose(dense["m"], m * lower, rtol=0, atol=1e-9 * np.max(np.abs(m)))
+    assert np.allclose(dense["minv"], states.minv * lower, rtol=0, atol=1e-9 * np.max(np.abs(states.minv)))
+    assert np.allclose(dense["a"], states.a, rtol=0, atol=1e-7 * np.max(np.abs(states.a)))
+    for one, other in (("da_dq", "dtau_dq"), ("da_dv", "dtau_dv")):
+        expected = -states.minv @ dense[other]
+        assert np.allclose(dense[one], expected, rtol=0, atol=1e-9 * np.max(np.abs(expected)))
+
+
+def test_submodules_are_named_after_links() -> None:
+    network, _ = build_network(load_robot("pendulum2"))
+    assert [s.kind for s in network.submodules] == ["Sc", "Rf", "Rf", "Rb", "Rb"]
+    links = [b.name for b in network.robot.bodies]
+    assert [s.name for s in network.submodules][1:3] == [f"Rf_{link}" for link in links]
+
+
+@pytest.mark.parametrize(
+    ("functions", "programs"),
+    [
+        (("id",), {DYNAMICS}),
+        (("id", "did"), {GRADIENT}),
+        (("m", "difd"), {GRADIENT}),
+        (("minv", "did"), {DYNAMICS, GRADIENT}),
+        (("dfd",), {DYNAMICS, GRADIENT}),
+        (ALL, {DYNAMICS, GRADIENT}),
+    ],
+)
+def test_programs_are_built_only_where_needed(functions: tuple[str, ...], programs: set[str]) -> None:
+    network, _ = build_network(load_robot("pendulum2"), TraceOptions(functions))
+    assert set(network.programs.names) == programs
+    exits = {e.name for e in network.programs.exits}
+    assert exits == set(functions) | ({FEEDBACK} if "dfd" in functions else set())
+
+
+def test_branches_that_cannot_interact_have_no_words() -> None:
+    """Each leg of a quadruped on a fixed trunk is on its own."""
+    network, _ = build_network(load_robot("hyq"), TraceOptions(ALL))
+    assert len(network.results["m"]) <= 4 * 6
+    assert len(network.results["minv"]) == 4 * 4
+    assert len(network.results["dtau_dq"]) <= 4 * 9
+    assert len(network.operands["minv"]) == 4 * 4
+
+
+def test_an_indefinite_mass_matrix_is_refused_where_its_inverse_is_needed() -> None:
+    robot = shared_robot("jaco_2_simple")
+    build_network(robot, TraceOptions(("id", "m", "did")))
+    with pytest.raises(UnsupportedError, match=r"its mass matrix is not positive definite at [\d.]+% of the declared"):
+        build_network(robot, TraceOptions(("fd",)))
+
+
+def test_functions_are_checked() -> None:
+    assert check_functions(("m", "id", "m")) == ("id", "m")
+    with pytest.raises(UnsupportedError, match=r"^function 'dif': unknown; did you mean difd\? functions are: id, fd"):
+        check_functions(("dif",))
+    with pytest.raises(UnsupportedError, match=r"^functions: none given; choose from id, "):
+        check_functions(())
