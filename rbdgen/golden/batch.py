@@ -43,8 +43,8 @@ class _Recording:
 def recording(text: Text, robot: Robot, composite: bool, sizes: tuple[int | None, ...]) -> _Recording | None:
     """The text for this robot and operands of these sizes (None: no such operand); None if it is too long."""
     recorder = Recorder(LONGEST_TAPE)
-    operands = [None if n is None else tuple(recorder.operand() for _ in range(n)) for n in sizes]
     try:
+        operands = [None if n is None else tuple(recorder.operand() for _ in range(n)) for n in sizes]
         outputs = text(robot, composite, *operands)
     except OverflowError:
         return None

@@ -1,0 +1,114 @@
+"""Pinocchio as an oracle: all seven functions for a batch of states, and models of robots that no file describes."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+
+from rbdgen import Robot, golden
+from rbdgen.model.robot import Body, Inertia
+from tests.model.test_joints import pinocchio_joint
+
+ROOTS = {"fixed": (), "floating": (pin.JointModelFreeFlyer,), "planar": (pin.JointModelPlanar,)}
+INVERSE = ("minv", "fd", "da_dq", "da_dv")
+"""Outputs that need M⁻¹."""
+
+
+def model_of_file(path: Path, base: str = "fixed") -> pin.Model:
+    return pin.buildModelFromUrdf(str(path), *(root() for root in ROOTS[base]))
+
+
+def model_of_bodies(bodies: tuple[Body, ...]) -> pin.Model:
+    """Pinocchio's model of bodies, compound joints included."""
+    model = pin.Model()
+    for body in bodies:
+        place = pin.SE3(np.array(body.placement.rotation), np.array(body.placement.translation))
+        number = model.addJoint(body.parent + 1, pinocchio_joint(body.joint), place, body.joint_name)
+        model.appendBodyToJoint(number, inertia(body.inertia), pin.SE3.Identity())
+    return model
+
+
+def inertia(given: Inertia) -> pin.Inertia:
+    lever = np.array(given.first_moment) / given.mass if given.mass else np.zeros(3)
+    about_lever = given.rotational - given.mass * (lever @ lever * np.eye(3) - np.outer(lever, lever))
+    return pin.Inertia(given.mass, lever, about_lever)
+
+
+def with_heavy_base(robot: Robot, model: pin.Model) -> Robot:
+    """``robot`` and ``model`` with a mass in the base link where it had none: files of arms that are bolted down leave
+    it out, and then nothing determines how a floating base moves."""
+    if robot.joint_names[0] != "root_joint" or robot.bodies[0].inertia.mass > 0:
+        return robot
+    block = Inertia.from_com(5.0, np.array([0.01, 0.02, 0.03]), np.diag([0.1, 0.2, 0.25]))
+    model.inertias[1] = inertia(block)
+    return dataclasses.replace(robot, bodies=(dataclasses.replace(robot.bodies[0], inertia=block), *robot.bodies[1:]))
+
+
+def _symmetric(upper: np.ndarray) -> np.ndarray:
+    return np.triu(upper) + np.triu(upper, 1).T
+
+
+def reference(
+    robot: Robot, model: pin.Model, q: np.ndarray, v: np.ndarray, a: np.ndarray, tau: np.ndarray, f_ext: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Pinocchio's results by output name, for states in a row."""
+    data = model.createData()
+    place = [robot.joint_names.index(name) for name in list(model.names)[1:]]
+    results: dict[str, list[np.ndarray]] = {}
+    for k in range(len(q)):
+        forces = pin.StdVec_Force()
+        forces.extend([pin.Force.Zero(), *(pin.Force(f_ext[k, i, :3], f_ext[k, i, 3:]) for i in place)])
+        # copies: what Pinocchio returns changes with its next call
+        id_dq, id_dv, _ = (np.array(x) for x in pin.computeRNEADerivatives(model, data, q[k], v[k], a[k], forces))
+        now = {
+            "id": pin.rnea(model, data, q[k], v[k], a[k], forces),
+            "m": _symmetric(pin.crba(model, data, q[k])),
+            "dtau_dq": id_dq,
+            "dtau_dv": id_dv,
+            "fd": pin.aba(model, data, q[k], v[k], tau[k], forces),
+            "minv": _symmetric(pin.computeMinverse(model, data, q[k])),
+        }
+        now["da_dq"], now["da_dv"], _ = pin.computeABADerivatives(model, data, q[k], v[k], tau[k], forces)
+        for name, value in now.items():
+            results.setdefault(name, []).append(np.array(value))
+    return {name: np.array(rows) for name, rows in results.items()}
+
+
+def ours(
+    robot: Robot,
+    method: str,
+    q: np.ndarray,
+    v: np.ndarray,
+    a: np.ndarray,
+    tau: np.ndarray,
+    f_ext: np.ndarray,
+    inverse: bool = True,
+) -> dict[str, np.ndarray]:
+    """The golden model's results by output name; without those that need M⁻¹ if not ``inverse``."""
+    results = {"id": golden.rnea(robot, q, v, a, f_ext), "m": golden.crba(robot, q, method=method)}
+    results["dtau_dq"], results["dtau_dv"] = golden.rnea_derivatives(robot, q, v, a, f_ext, method=method)
+    if inverse:
+        results["minv"] = golden.minverse(robot, q, method=method)
+        results["fd"] = golden.forward_dynamics(robot, q, v, tau, f_ext, method=method)
+        both = golden.forward_dynamics_derivatives(robot, q, v, tau, f_ext, method=method)
+        results["da_dq"], results["da_dv"] = both
+    return results
+
+
+def states(robot: Robot, count: int, seed: int = 1) -> tuple[np.ndarray, ...]:
+    """q, v, a, τ and f_ext."""
+    ranges = golden.declared_ranges(robot)
+    q, v, a = golden.random_states(robot, ranges, count, seed)
+    rng = np.random.default_rng(seed)
+    tau = rng.uniform(-1, 1, v.shape) * ranges.tau_max
+    return q, v, a, tau, rng.normal(size=(count, len(robot.bodies), 6)) * 10
+
+
+def differences(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> dict[str, float]:
+    """The largest difference of each output, relative to the output's largest magnitude."""
+    return {
+        n: float(np.max(np.abs(x - expected[n])) / max(np.max(np.abs(expected[n])), 1e-300)) for n, x in found.items()
+    }
