@@ -13,7 +13,17 @@ from rbdgen.ir.builder import Builder
 from rbdgen.ir.fixed import Constant, FixedGraph, Format, verify_fixed
 from rbdgen.ir.interpret import evaluate_fixed
 from rbdgen_hw.library import Shape
-from rbdgen_hw.operators import Product, Round, Rounding, Scale, SineTable, Sum
+from rbdgen_hw.operators import (
+    Normalise,
+    Product,
+    ReciprocalTable,
+    Rescale,
+    Round,
+    Rounding,
+    Scale,
+    SineTable,
+    Sum,
+)
 
 
 def respond(
@@ -151,6 +161,43 @@ def test_sine_table_over_every_place(address_bits: int, fmt: Format) -> None:
     simulator.run()
     assert [s for s, _ in got] == expected["table_sin"].tolist()
     assert [c for _, c in got] == expected["table_cos"].tolist()
+
+
+@pytest.mark.parametrize(("arg", "result"), [(Format(9, 4), Format(9, 7)), (Format(12, -3), Format(7, 5))], ids=str)
+def test_normalise_exhaustively(arg: Format, result: Format) -> None:
+    fixed = model("normalise", (arg,), result)
+    check(Normalise(arg, result), fixed, every(arg))
+
+
+@pytest.mark.parametrize("result", [Format(10, 4), Format(12, 6)], ids=str)
+def test_rescale_exhaustively(result: Format) -> None:
+    args = Format(5, 3), Format(7, 2)
+    fixed = model("rescale", args, result)
+    check(Rescale(*args, rounding(fixed)), fixed, every(*args))
+
+
+@pytest.mark.parametrize(("address_bits", "fmt"), [(4, Format(8, 7)), (9, Format(18, 17))], ids=str)
+def test_reciprocal_table_over_every_place(address_bits: int, fmt: Format) -> None:
+    places = range(1 << address_bits)
+    builder = Builder("Mf")
+    outputs = {"r": builder.table("table_reciprocal", builder.input("x"), address_bits)}
+    fixed = FixedGraph(builder.graph(outputs), (Format(address_bits + 3, address_bits + 1), fmt), {})
+    verify_fixed(fixed)
+    numbers = np.array([(1 << (address_bits + 1)) + 2 * p for p in places])
+    expected = evaluate_fixed(fixed, {"x": numbers}).outputs
+    dut, got = ReciprocalTable(address_bits, fmt), []
+
+    async def bench(ctx) -> None:
+        for p in places:
+            ctx.set(dut.place, p)
+            await ctx.tick()
+            got.append(ctx.get(dut.reciprocal))
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert got == expected["r"].tolist()
 
 
 def test_registered_product_is_late_by_its_registers() -> None:
