@@ -3,19 +3,26 @@
 BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 
 .DEFAULT_GOAL := help
-.PHONY: help test demo bench lint format clean
+.PHONY: help test zoo demo bench bench-golden lint format clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 test: ## Run all tests; lint, format, types and import direction are among them
 	$(BIN)python -m pytest -n 2 --dist loadfile
+
+zoo: ## Check the golden model on sixty public robots (a download of 130 MB)
+	$(BIN)python -m pip install --quiet -e '.[zoo]'
+	$(BIN)python -m pytest tests/golden/test_zoo.py
 
 demo: ## Generate an accelerator for a 7-joint arm and simulate 1000 tasks
 	$(BIN)rbdgen simulate iiwa14 --functions id --ii 1 --tasks 1000
 
 bench: ## Measure the generated accelerators
 	$(BIN)python bench/spine.py
+
+bench-golden: ## Measure the golden model beside Pinocchio
+	$(BIN)python bench/golden.py
 
 lint: ## Show what lint, type checker and import rules object to
 	$(BIN)python -m ruff check .

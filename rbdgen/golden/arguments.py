@@ -67,18 +67,21 @@ def require_positive_definite(robot: Robot, m: np.ndarray) -> None:
     Eliminates from the last degree of freedom to the first; what is left on the diagonal then is the inertia that the
     joint moves when all joints beyond it are free.
     """
-    work = m.reshape(-1, robot.nv, robot.nv).copy()
+    batch = m.shape[:-2]
+    # states last: each step is then one operation on long rows
+    work = np.ascontiguousarray(np.moveaxis(m.reshape(-1, robot.nv, robot.nv), 0, -1))
+    whole = work[range(robot.nv), range(robot.nv)]
     names = [b.joint_name for b in robot.bodies for _ in range(b.joint.nv)]
     for k in reversed(range(robot.nv)):
-        pivot, whole = work[:, k, k], m.reshape(work.shape)[:, k, k]
-        bad = ~(pivot > SMALLEST_PIVOT * whole)
+        pivot, row = work[k, k], work[k, :k]
+        bad = ~(pivot > SMALLEST_PIVOT * whole[k])
         if np.any(bad):
             state = int(np.argmax(bad))
-            where = np.unravel_index(state, m.shape[:-2]) if m.ndim > 2 else ()
-            at = f" at state {', '.join(str(int(w)) for w in where)}" if where else ""
+            at = f" at state {', '.join(map(str, np.unravel_index(state, batch)))}" if batch else ""
             raise SingularityError(
                 f"robot {robot.name!r}: its mass matrix is not positive definite{at}: joint {names[k]!r} moves an "
                 f"inertia of {pivot[state]:.3g}; mend the inertias beyond that joint, or ask for what needs no M⁻¹"
             )
-        row = work[:, k, :k]
-        work[:, :k, :k] -= row[:, :, None] * (row / pivot[:, None])[:, None, :]
+        scaled = row / pivot
+        for i in range(k):
+            work[i, : i + 1] -= scaled[i] * row[: i + 1]
