@@ -43,7 +43,7 @@ MODEL_CHUNK = 4096
 class Options:
     """What to build: ``functions`` by name, initiation interval ``ii`` in cycles, ``word`` in bits, ``device`` by name.
 
-    ``forces`` adds external forces on all bodies to the operands. ``limits`` override joints' declared ranges (see
+    ``derivative`` and ``mass_matrix`` choose algorithms (:mod:`rbdgen.layout.functions`). ``forces`` adds external forces on all bodies to the operands. ``limits`` override joints' declared ranges (see
     :func:`rbdgen.model.ranges.declared_ranges`); ``seed`` chooses the states that ranges are sampled at.
     """
 
@@ -51,6 +51,8 @@ class Options:
     ii: int = 1
     word: int = 18
     device: str = DEFAULT_DEVICE
+    derivative: str = "composite"
+    mass_matrix: str = "ldl"
     forces: bool = False
     seed: int = 1
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -170,7 +172,7 @@ def compile_robot(robot: Robot, options: Options, progress: Callable[[str], None
     device = get_device(options.device)
     progress("trace")
     ranges = declared_ranges(robot, options.limits)
-    trace = TraceOptions(check_functions(options.functions), options.forces)
+    trace = TraceOptions(check_functions(options.functions), options.derivative, options.mass_matrix, options.forces)
     sample = partial(make_samples, robot, ranges=ranges, options=trace, count=RANGE_SAMPLES, seed=options.seed)
     network, states = build_network(robot, trace, ranges, sample)
     progress("formats")

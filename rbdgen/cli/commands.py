@@ -23,6 +23,9 @@ from rbdgen.report import tables
 from rbdgen.report.design import design_report
 from rbdgen.report.files import read_config, with_overrides, write_design, write_files
 
+OPTION_ARGUMENTS = ("functions", "ii", "word", "device", "derivative", "mass_matrix", "forces")
+"""Arguments of the command line that are options of the compiler, by the same names."""
+
 
 class Reporter:
     """Progress on standard error: a live bar on a terminal, plain lines elsewhere."""
@@ -84,7 +87,8 @@ def _design(args: argparse.Namespace, progress: Reporter) -> tuple[Design, str]:
     robot = args.robot or configured
     if robot is None:
         raise ConfigError("ROBOT: missing; give a built-in name, a URDF's path, or --config with a robot in it")
-    resolved = with_overrides(options, functions=args.functions, ii=args.ii, word=args.word, device=args.device)
+    given = {name: getattr(args, name) for name in OPTION_ARGUMENTS}
+    resolved = with_overrides(options, **given)
     progress.stage("read robot")
     model = load_robot(robot, base=args.base)
     for note in range_notes(model):

@@ -12,7 +12,7 @@ from pathlib import Path
 from rbdgen import __version__
 from rbdgen.cli import commands
 from rbdgen.errors import RbdgenError, RbdgenWarning
-from rbdgen.layout.functions import FUNCTIONS
+from rbdgen.layout.functions import DERIVATIVES, FUNCTIONS, MASS_MATRICES
 from rbdgen.schedule.device import DEFAULT_DEVICE, DEVICES
 
 ROBOT_HELP = "a built-in robot (see 'rbdgen robots') or the path of a URDF"
@@ -47,6 +47,15 @@ def _design_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--ii", type=_integer, metavar="N", help="initiation interval: cycles between tasks (1)")
     parser.add_argument("--word", type=_integer, metavar="W", help="word length in bits, 8 to 32 (18)")
+    parser.add_argument(
+        "--derivative", choices=list(DERIVATIVES), help="algorithm of the derivatives of inverse dynamics (composite)"
+    )
+    parser.add_argument(
+        "--mass-matrix", choices=list(MASS_MATRICES), help="algorithm of the mass matrix and its inverse (ldl)"
+    )
+    parser.add_argument(
+        "--forces", action="store_const", const=True, help="external forces on all bodies are operands of a task"
+    )
     parser.add_argument("--device", metavar="D", help=f"timing model: {', '.join(DEVICES)} ({DEFAULT_DEVICE})")
     parser.add_argument(
         "--config", type=Path, metavar="FILE", help="options and joint ranges, as in generate's config.toml"

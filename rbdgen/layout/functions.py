@@ -35,8 +35,29 @@ FUNCTIONS = {
 }
 """By name; codes never change their meaning."""
 
+DERIVATIVES = {
+    "composite": "from composite bodies (after Singh, Russell & Wensing 2022)",
+    "columns": "column by column (Carpentier & Mansard 2018)",
+}
+"""Algorithms for the derivatives of inverse dynamics; the first is the default."""
+MASS_MATRICES = {
+    "ldl": "composite bodies, then the branch-sparse factors of M (Featherstone 2005)",
+    "mminvgen": "M and its inverse in one algorithm (Yang, Chen & Han 2023)",
+}
+"""Algorithms for the mass matrix and its inverse; the first is the default."""
+
 SYMMETRIC = ("m", "minv")
 """Matrices of which only the lower triangle is transferred."""
+
+
+def check_algorithms(derivative: str, mass_matrix: str) -> None:
+    """UnsupportedError naming an algorithm that there is not."""
+    for option, name, known in (
+        ("derivative", derivative, DERIVATIVES),
+        ("mass-matrix", mass_matrix, MASS_MATRICES),
+    ):
+        if name not in known:
+            raise UnsupportedError(f"{option} {name!r}: unknown; choose from {', '.join(known)}")
 
 
 def check_functions(functions: Sequence[str]) -> tuple[str, ...]:

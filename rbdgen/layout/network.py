@@ -19,15 +19,18 @@ from typing import Any
 
 import numpy as np
 
-from rbdgen.algo.composite import Entries, composite_inertias, derivatives, mass_matrix
-from rbdgen.algo.factorisation import factorise, inverse, solve, symmetric_product
+from rbdgen.algo.composite import Entries, MassMatrix, composite_inertias, derivatives, mass_matrix
+from rbdgen.algo.factorisation import Factors, factorise, inverse, solve, symmetric_product
+from rbdgen.algo.mminvgen import mminvgen
+from rbdgen.algo.plucker import transforms
 from rbdgen.algo.rnea import Wrench, base_motion, inward_sweep, joint_placements, outward_sweep, rnea
+from rbdgen.algo.rnea_derivatives import rnea_derivatives
 from rbdgen.errors import UnsupportedError
 from rbdgen.ir.builder import Builder, Expr
 from rbdgen.ir.graph import Graph
 from rbdgen.ir.programs import Exit, Programs
 from rbdgen.layout.equivalent import equivalent
-from rbdgen.layout.functions import FUNCTIONS, check_functions
+from rbdgen.layout.functions import FUNCTIONS, check_algorithms, check_functions
 from rbdgen.model.names import sanitize
 from rbdgen.model.ranges import InputRanges, declared_ranges, extreme_states, random_states
 from rbdgen.model.robot import Robot
@@ -210,10 +213,13 @@ def _inverses(robot: Robot, cheap: Robot, q: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class TraceOptions:
-    """What to trace: ``functions``; ``forces``: with external forces as operands, up to ``force_limit`` (N) and
-    ``moment_limit`` (N·m) per component."""
+    """What to trace: ``functions`` by the algorithms ``derivative`` and ``mass_matrix``; ``forces``: with external forces
+    as operands, up to ``force_limit`` (N) and ``moment_limit`` (N·m) per component.
+    """
 
     functions: tuple[str, ...] = ("id",)
+    derivative: str = "composite"
+    mass_matrix: str = "ldl"
     forces: bool = False
     force_limit: float = 100.0
     moment_limit: float = 20.0
@@ -267,10 +273,8 @@ def _dof_names(robot: Robot, joints: Sequence[str]) -> list[str]:
 class _Tracer:
     """Traces the programs into one builder."""
 
-    def __init__(
-        self, robot: Robot, cheap: Robot, functions: tuple[str, ...], words: dict[str, tuple[Word, ...]]
-    ) -> None:
-        self.robot, self.cheap, self.functions, self.words = robot, cheap, functions, words
+    def __init__(self, robot: Robot, cheap: Robot, options: TraceOptions, words: dict[str, tuple[Word, ...]]) -> None:
+        self.robot, self.cheap, self.options, self.words = robot, cheap, options, words
         self.builder = Builder()
         self.operands: dict[str, str] = {}
         self.outputs: dict[str, int] = {}
@@ -319,7 +323,7 @@ class _Tracer:
 
     def dynamics(self) -> None:
         """τ, M, M⁻¹ and a."""
-        functions, robot = set(self.functions), self.cheap
+        functions, robot = set(self.options.functions), self.cheap
         joints = joint_placements(robot, self.operand(DYNAMICS, "q"), self.enter)
         tau: Vector = ()
         if functions & {"id", "fd", "dfd"}:
@@ -331,13 +335,20 @@ class _Tracer:
             self.leave("id", DYNAMICS, self.result("tau", {(i,): t for i, t in enumerate(tau)}))
         if not functions & {"m", "fd", "minv", "dfd"}:
             return
-        mass = self.mass(joints)[1]
+        factors: Factors | None = None
+        wanted = bool(functions & {"minv", "dfd"})
+        if self.options.mass_matrix == "mminvgen":
+            wanted |= "fd" in functions
+            ways = transforms(robot, joints, self.enter)
+            mass, inverted = mminvgen(robot, ways, "m" in functions, wanted, self.enter)
+        else:
+            mass, inverted = self.mass(joints)[1].entries, {}
+            if functions & {"fd", "minv", "dfd"}:
+                factors = factorise(robot, mass, self.enter)
+                inverted = inverse(robot, factors, self.enter) if wanted else {}
         if "m" in functions:
-            self.leave("m", DYNAMICS, self.result("m", mass.entries))
-        if not functions & {"fd", "minv", "dfd"}:
-            return
-        factors = factorise(robot, mass.entries, self.enter)
-        entries = self.result("minv", inverse(robot, factors, self.enter)) if functions & {"minv", "dfd"} else []
+            self.leave("m", DYNAMICS, self.result("m", mass))
+        entries = self.result("minv", inverted)
         if "minv" in functions:
             self.leave("minv", DYNAMICS, entries)
         if not functions & {"fd", "dfd"}:
@@ -346,8 +357,11 @@ class _Tracer:
         for i, (t, c) in enumerate(zip(self.operand(DYNAMICS, "tau"), tau, strict=True)):
             with self.enter("Rb", self.body(i)):
                 rest.append(sub(t, c))
-        solution = solve(robot, factors, rest, self.enter)
-        accelerations = self.result("a", {(i,): x for i, x in enumerate(solution)})
+        if factors is None:
+            solution = symmetric_product(robot, inverted, [dict(enumerate(rest))], self.enter)[0]
+        else:
+            solution = dict(enumerate(solve(robot, factors, rest, self.enter)))
+        accelerations = self.result("a", {(i,): x for i, x in solution.items()})
         if "fd" in functions:
             self.leave("fd", DYNAMICS, accelerations)
         if "dfd" in functions:
@@ -361,26 +375,32 @@ class _Tracer:
 
     def gradient(self, alone: bool) -> None:
         """The derivatives; τ and M as well where there is no other program (``alone``)."""
-        functions, robot = set(self.functions), self.cheap
+        functions, robot = set(self.options.functions), self.cheap
         q, v, a = (self.operand(GRADIENT, vector) for vector in "qva")
         joints = joint_placements(robot, q, self.enter)
         motions, forces = outward_sweep(robot, joints, v, a, self.forces(GRADIENT), self.enter)
         tau, totals = inward_sweep(robot, joints, forces, self.enter)
-        inertias, mass = self.mass(joints)
-        base = base_motion(robot.gravity)
-        d = derivatives(robot, joints, v, base, motions, totals, inertias, mass, self.enter)
+        if self.options.derivative == "columns":
+            ways = transforms(robot, joints, self.enter)
+            by_position, by_velocity = rnea_derivatives(robot, ways, v, motions, totals, self.enter)
+            mass = self.mass(joints)[1] if alone and "m" in functions else MassMatrix({}, {})
+        else:
+            inertias, mass = self.mass(joints)
+            base = base_motion(robot.gravity)
+            both = derivatives(robot, joints, v, base, motions, totals, inertias, mass, self.enter)
+            by_position, by_velocity = both.by_position, both.by_velocity
         if alone and "id" in functions:
             self.leave("id", GRADIENT, self.result("tau", {(i,): t for i, t in enumerate(tau)}))
         if alone and "m" in functions:
             self.leave("m", GRADIENT, self.result("m", mass.entries))
         if "did" in functions:
-            names = self.result("dtau_dq", d.by_position) + self.result("dtau_dv", d.by_velocity)
+            names = self.result("dtau_dq", by_position) + self.result("dtau_dv", by_velocity)
             self.leave("did", GRADIENT, names)
         if functions & {"dfd", "difd"}:
             index = [(w.index[0], w.index[1]) for w in self.words["minv"]]
             given: Entries = dict(zip(index, self.operand(GRADIENT, "minv"), strict=True))
             names = []
-            for vector, entries in (("da_dq", d.by_position), ("da_dv", d.by_velocity)):
+            for vector, entries in (("da_dq", by_position), ("da_dv", by_velocity)):
                 sparse = [{i: x for (i, k), x in entries.items() if k == j} for j in range(robot.nv)]
                 products = symmetric_product(robot, given, sparse, self.enter)
                 negated: dict[tuple[int, ...], Scalar] = {}
@@ -407,6 +427,7 @@ def build_network(
     """
     options = options or TraceOptions()
     functions = check_functions(options.functions)
+    check_algorithms(options.derivative, options.mass_matrix)
     options = replace(options, functions=functions)
     for body in robot.bodies:
         if body.joint.nv != 1:
@@ -427,7 +448,7 @@ def build_network(
         [joints[n] for n in robot.joint_names],
         [links[b.name] for b in robot.bodies],
     )
-    tracer = _Tracer(robot, cheap, functions, words)
+    tracer = _Tracer(robot, cheap, options, words)
     first = bool({"fd", "minv", "dfd"} & set(functions)) or not {"did", "difd"} & set(functions)
     if first:
         tracer.dynamics()

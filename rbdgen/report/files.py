@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import tomllib
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,11 @@ from rbdgen.errors import ConfigError
 from rbdgen.ir.text import to_text
 from rbdgen.report.design import design_report, manifest
 
-OPTION_KEYS = ("functions", "ii", "word", "device", "seed")
+OPTION_KEYS = ("functions", "ii", "word", "device", "derivative", "mass_matrix", "forces", "seed")
+
+
+OPTION_TYPES: dict[Any, type] = {"tuple[str, ...]": list, "int": int, "str": str, "bool": bool}
+"""Types of the options' values in a configuration file, by their annotation."""
 
 
 def config_text(design: Design, robot: str) -> str:
@@ -47,11 +52,12 @@ def read_config(path: Path) -> tuple[str | None, dict[str, Any]]:
         raise ConfigError(f"{path}: no such file; give a config.toml that generate wrote") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path}: must be a TOML file: {error}") from None
-    kinds = {"functions": list, "ii": int, "word": int, "device": str, "seed": int, "joints": dict, "robot": str}
+    kinds = {f.name: OPTION_TYPES[f.type] for f in fields(Options) if f.name in OPTION_KEYS}
+    kinds |= {"joints": dict, "robot": str}
     for key, value in content.items():
         if key not in kinds:
             raise ConfigError(f"{path}: unknown key {key!r}; known keys: {', '.join(kinds)}")
-        if not isinstance(value, kinds[key]) or isinstance(value, bool):
+        if not isinstance(value, kinds[key]) or (isinstance(value, bool) and kinds[key] is not bool):
             raise ConfigError(f"{path}: {key} must be a {kinds[key].__name__}, not {value!r}")
     robot = content.pop("robot", None)
     limits: Mapping[str, Any] = content.pop("joints", {})
