@@ -31,6 +31,7 @@ from rbdgen.ir.graph import Graph
 from rbdgen.ir.programs import Exit, Programs
 from rbdgen.layout.equivalent import equivalent
 from rbdgen.layout.functions import FUNCTIONS, check_algorithms, check_functions
+from rbdgen.model.joints import Continuous, Prismatic, Revolute
 from rbdgen.model.names import sanitize
 from rbdgen.model.ranges import InputRanges, declared_ranges, extreme_states, random_states
 from rbdgen.model.robot import Robot
@@ -42,6 +43,8 @@ PREFIX = {DYNAMICS: "", GRADIENT: "d_"}
 """What stands before an operand's name in the graph, by program."""
 FEEDBACK = "feedback"
 """The exit by which ``dfd`` goes from the first program to the second."""
+BUILDABLE = (Revolute, Continuous, Prismatic)
+"""Joint types that hardware can be generated for."""
 HEADROOM = 1.1
 """Over the largest sampled τ and M⁻¹, for the declared range of operands that follow from others."""
 ZERO_TOLERANCE = 1e-12
@@ -430,11 +433,11 @@ def build_network(
     check_algorithms(options.derivative, options.mass_matrix)
     options = replace(options, functions=functions)
     for body in robot.bodies:
-        if body.joint.nv != 1:
+        if not isinstance(body.joint, BUILDABLE):
+            number = f"{body.joint.nv} degrees of freedom" if body.joint.nv > 1 else "1 degree of freedom"
             raise UnsupportedError(
-                f"robot {robot.name!r}: joint {body.joint_name!r} ({type(body.joint).__name__.lower()}) has "
-                f"{body.joint.nv} degrees of freedom, for which no hardware can be generated yet; use revolute and "
-                "prismatic joints"
+                f"robot {robot.name!r}: joint {body.joint_name!r} ({type(body.joint).__name__.lower()}, {number}): no "
+                "hardware can be generated for it yet; use revolute, continuous and prismatic joints"
             )
     cheap = equivalent(robot).robot
     ranges = ranges or declared_ranges(robot)
