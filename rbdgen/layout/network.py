@@ -28,6 +28,7 @@ from rbdgen.algo.rnea_derivatives import rnea_derivatives
 from rbdgen.errors import UnsupportedError
 from rbdgen.ir.builder import Builder, Expr
 from rbdgen.ir.graph import Graph
+from rbdgen.ir.precision import Precision
 from rbdgen.ir.programs import Exit, Programs
 from rbdgen.layout.equivalent import equivalent
 from rbdgen.layout.functions import FUNCTIONS, check_algorithms, check_functions
@@ -122,11 +123,14 @@ class Network:
         return {w.name: w.vector for part in self.results.values() for w in part}
 
     @property
-    def precise(self) -> frozenset[str]:
-        """Operands and submodules that keep more bits: where M is nearly singular, small differences of torques and of
-        M's entries decide on large accelerations."""
-        owners = {s.name for s in self.submodules if s.kind == "Mf"}
-        return frozenset(owners | {w.name for w in self.operands.get("tau", ())})
+    def precise(self) -> Precision:
+        """What needs more bits than the word: where M is nearly singular, small differences of torques and of M's
+        entries decide on large accelerations."""
+        return Precision(
+            frozenset(w.name for w in self.results.get("a", ())),
+            frozenset(w.name for vector in ("q", "tau") for w in self.operands.get(vector, ())),
+            frozenset(s.name for s in self.submodules if s.kind in ("Mb", "Mf", "Mi")),
+        )
 
     def pruned(self, graph: Graph) -> Network:
         """The network without the results that ``graph`` no longer has."""
@@ -216,8 +220,8 @@ def _inverses(robot: Robot, cheap: Robot, q: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class TraceOptions:
-    """What to trace: ``functions`` by the algorithms ``derivative`` and ``mass_matrix``; ``forces``: with external forces
-    as operands, up to ``force_limit`` (N) and ``moment_limit`` (N·m) per component.
+    """What to trace: ``functions`` by the algorithms ``derivative`` and ``mass_matrix``; ``forces``: with external
+    forces as operands, up to ``force_limit`` (N) and ``moment_limit`` (N·m) per component.
     """
 
     functions: tuple[str, ...] = ("id",)

@@ -18,6 +18,7 @@ import numpy as np
 from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import Constant, Format
 from rbdgen.ir.graph import Graph
+from rbdgen.ir.precision import Precision
 
 MIN_WORD, MAX_WORD = 8, 32
 """Supported word lengths, bits: below, nothing useful is left; above, exact products outgrow 64-bit arithmetic."""
@@ -66,20 +67,19 @@ def quantise_constant(value: float, tolerance: float, bits: int) -> Constant:
     return best
 
 
-def choose_formats(
-    graph: Graph, magnitudes: np.ndarray, word: int, precise: Collection[str] = frozenset()
-) -> FormatChoice:
+def choose_formats(graph: Graph, magnitudes: np.ndarray, word: int, precise: Precision | None = None) -> FormatChoice:
     """Formats for a graph without ``sin``, ``cos`` and ``reciprocal``; see the module's text for the rules.
 
-    ``precise`` names operands, and submodules whose sums keep an accumulator's bits even where products use them.
+    What ``precise`` names keeps an accumulator's bits even where products use it.
     """
     check_word(word)
+    precise_nodes = (precise or Precision()).nodes(graph)
     fracs: list[int] = []
     heads: list[int] = []
     constants: dict[int, Constant] = {}
     for i, node in graph:
         arg = [fracs[a] for a in node.args]
-        wide = _accumulates(graph, i, precise)
+        wide = _accumulates(graph, i, precise_nodes)
         margin = 1.0 if node.op in ("const", "input") else WIDE_MARGIN if wide else MARGIN
         magnitude = float(magnitudes[i]) * margin
         if node.op in ("add", "sub"):
@@ -125,17 +125,16 @@ def choose_formats(
         # a number of few bits ends well below its power of two
         ends = math.ldexp(1.0, heads[i]) - math.ldexp(0.5, -fracs[i])
         if node.op in ("add", "sub", "mul", "scale") and float(magnitudes[i]) * MARGIN >= ends:
-            longest = _longest(graph, i, word) if _accumulates(graph, i, precise) else word
+            longest = _longest(graph, i, word) if _accumulates(graph, i, precise_nodes) else word
             heads[i] += heads[i] + fracs[i] + 1 < longest
     widths = [max(head + 1 + frac, 1) for head, frac in zip(heads, fracs, strict=True)]
     return FormatChoice(tuple(Format(w, f) for w, f in zip(widths, fracs, strict=True)), constants)
 
 
-def _accumulates(graph: Graph, i: int, precise: Collection[str]) -> bool:
+def _accumulates(graph: Graph, i: int, precise: Collection[int]) -> bool:
     """Whether node ``i`` keeps more bits: a sum or product that only sums, constant factors and what moves by powers of
-    two use, or what is declared precise."""
-    node = graph.nodes[i]
-    if (node.op == "input" and node.attr in precise) or (node.op in ("add", "sub") and node.owner in precise):
+    two use, or one of the ``precise`` nodes."""
+    if i in precise:
         return True
     if graph.nodes[i].op not in ("add", "sub", "mul", "scale") or i in graph.outputs.values():
         return False

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from rbdgen.ir.fixed import FixedGraph, verify_fixed
 from rbdgen.ir.graph import Graph, verify
+from rbdgen.ir.precision import Precision
 from rbdgen.passes.constant_motion import move_constants
 from rbdgen.passes.formats import check_word, choose_formats
 from rbdgen.passes.noise import drop_small_results, prune_noise
@@ -22,7 +23,7 @@ def lower(
     declared: Mapping[str, float],
     word: int,
     vectors: Mapping[str, str] | None = None,
-    precise: Collection[str] = frozenset(),
+    precise: Precision | None = None,
 ) -> FixedGraph:
     """All passes: ``samples`` are operand values by name, ``declared`` the operands' largest magnitudes.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rbdgen import UnsupportedError, load_robot
+from rbdgen import UnsupportedError, golden, load_robot
 from rbdgen.ir.interpret import evaluate
 from rbdgen.layout.functions import FUNCTIONS, check_functions
 from rbdgen.layout.network import (
@@ -22,10 +22,10 @@ from tests.conftest import shared_robot
 ALL = tuple(FUNCTIONS)
 
 
-def computed(robot, functions: tuple[str, ...], forces: bool = False) -> tuple[Samples, dict[str, np.ndarray]]:
+def computed(robot, options: TraceOptions) -> tuple[Samples, dict[str, np.ndarray]]:
     """States, and what the graph makes of them: dense arrays by vector, of the states as inverse dynamics sees them for
     τ, and of the second half of the samples for what comes from zero acceleration."""
-    network, states = build_network(robot, TraceOptions(functions, forces))
+    network, states = build_network(robot, options)
     values = evaluate(network.graph, operand_samples(network, states))
     n, nv = len(states.q), robot.nv
     dense = {}
@@ -38,12 +38,19 @@ def computed(robot, functions: tuple[str, ...], forces: bool = False) -> tuple[S
     return states, dense
 
 
-@pytest.mark.parametrize("forces", [False, True])
+OPTIONS = (
+    TraceOptions(ALL),
+    TraceOptions(ALL, forces=True),
+    TraceOptions(ALL, derivative="columns"),
+    TraceOptions(ALL, mass_matrix="mminvgen"),
+)
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=["default", "forces", "columns", "mminvgen"])
 @pytest.mark.parametrize("name", ["pendulum2", "ur5", "hyq"])
-def test_programs_agree_with_each_other_and_with_definitions(name: str, forces: bool) -> None:
-    """The graph's τ, M, M⁻¹, a and derivatives against numerical differences and linear algebra."""
+def test_graphs_compute_what_the_golden_model_does(name: str, options: TraceOptions) -> None:
     robot = load_robot(name)
-    states, dense = computed(robot, ALL, forces)
+    states, dense = computed(robot, options)
     assert np.allclose(dense["tau"], states.tau, rtol=0, atol=1e-9 * np.max(np.abs(states.tau)))
     assert states.minv is not None
     lower = np.tril(np.ones((robot.nv, robot.nv)))
@@ -54,6 +61,9 @@ def test_programs_agree_with_each_other_and_with_definitions(name: str, forces: 
     for one, other in (("da_dq", "dtau_dq"), ("da_dv", "dtau_dv")):
         expected = -states.minv @ dense[other]
         assert np.allclose(dense[one], expected, rtol=0, atol=1e-9 * np.max(np.abs(expected)))
+    golden_derivatives = golden.rnea_derivatives(robot, states.q, states.v, states.a, states.f_ext)
+    for vector, expected in zip(("dtau_dq", "dtau_dv"), golden_derivatives, strict=True):
+        assert np.allclose(dense[vector], expected, rtol=0, atol=1e-9 * np.max(np.abs(expected)))
 
 
 def test_submodules_are_named_after_links() -> None:
@@ -95,6 +105,13 @@ def test_an_indefinite_mass_matrix_is_refused_where_its_inverse_is_needed() -> N
     build_network(robot, TraceOptions(("id", "m", "did")))
     with pytest.raises(UnsupportedError, match=r"its mass matrix is not positive definite at [\d.]+% of the declared"):
         build_network(robot, TraceOptions(("fd",)))
+
+
+def test_algorithms_are_checked() -> None:
+    with pytest.raises(UnsupportedError, match=r"^derivative 'rows': unknown; choose from composite, columns$"):
+        build_network(load_robot("pendulum2"), TraceOptions(derivative="rows"))
+    with pytest.raises(UnsupportedError, match=r"^mass-matrix 'crba': unknown; choose from ldl, mminvgen$"):
+        build_network(load_robot("pendulum2"), TraceOptions(mass_matrix="crba"))
 
 
 def test_functions_are_checked() -> None:
