@@ -6,7 +6,7 @@ inward (``Ab``), accelerations outward (``Ac``).
 
 from __future__ import annotations
 
-from rbdgen.algo.articulated import Elimination, articulated, eliminate
+from rbdgen.algo.articulated import Elimination, articulated, eliminate, with_projections
 from rbdgen.algo.plucker import (
     Transform,
     base_vectors,
@@ -61,6 +61,7 @@ def aba(
                 inertias[i] += below.left.inward(ways[child])
                 push = combination(below.u, matvec(below.inverse, rest[child]))
                 push = vadd(biases[child], vadd(below.left.times(drifts[child]), push))
+                push = with_projections(push, subspaces[child], tau[robot.v_slices[child]])
                 biases[i] = vadd(biases[i], ways[child].force(push))
             taken[i] = eliminate(inertias[i], subspaces[i])
             rest[i] = vsub(tau[robot.v_slices[i]], projections(subspaces[i], biases[i]))

@@ -5,7 +5,7 @@ Shared by the articulated-body algorithm and MMinvGen. Source: Featherstone 2008
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rbdgen.algo.plucker import Transform, combination, projections
@@ -148,6 +148,17 @@ def _symmetric(entry: Callable[[int, int], Scalar], size: int = 3) -> Matrix:
     """The symmetric matrix whose upper triangle has these entries."""
     upper = {(i, j): entry(i, j) for i in range(size) for j in range(i, size)}
     return tuple(tuple(upper[min(i, j), max(i, j)] for j in range(size)) for i in range(size))
+
+
+def with_projections(x: Vector, columns: list[Vector], values: Sequence[Scalar]) -> Vector:
+    """``x``, whose scalar products with ``columns`` are known to be ``values``: one-hot columns give entries of it
+    without computing them."""
+    result = list(x)
+    for column, value in zip(columns, values, strict=True):
+        place = _one_hot(column)
+        if place is not None and is_constant(abs(column[place]), 1):
+            result[place] = mul(column[place], value)
+    return tuple(result)
 
 
 def _one_hot(s: Vector) -> int | None:

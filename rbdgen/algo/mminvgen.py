@@ -8,7 +8,7 @@ outward, ``Mf``. Only the columns that a body's subtree needs are carried, and o
 
 from __future__ import annotations
 
-from rbdgen.algo.articulated import Elimination, articulated, eliminate
+from rbdgen.algo.articulated import Elimination, articulated, eliminate, with_projections
 from rbdgen.algo.crba import rigid
 from rbdgen.algo.plucker import Transform, columns, combination, projections
 from rbdgen.algo.submodules import Enter, anywhere
@@ -54,12 +54,16 @@ def mminvgen(
                 joint = taken[i] = eliminate(inertias[i], subspaces[i])
                 above = {}
                 for a, dof in enumerate(own[i]):
-                    above[dof] = combination(joint.u, joint.inverse[a])
+                    # the joint's own force column moves the joint by one, those beyond it leave it at rest
+                    unit = [float(b == a) for b in range(len(own[i]))]
+                    force = combination(joint.u, joint.inverse[a])
+                    above[dof] = with_projections(force, subspaces[i], unit)
                     upper |= {(row, dof): joint.inverse[b][a] for b, row in enumerate(own[i]) if row <= dof}
                 for dof, force in forces[i].items():
                     answer = tuple(sub(0.0, x) for x in matvec(joint.inverse, projections(subspaces[i], force)))
                     upper |= {(row, dof): x for row, x in zip(own[i], answer, strict=True)}
-                    above[dof] = vadd(force, combination(joint.u, answer))
+                    force = vadd(force, combination(joint.u, answer))
+                    above[dof] = with_projections(force, subspaces[i], [0.0] * len(own[i]))
                 forces[i] = above
     if not minv:
         return mass, {}

@@ -30,6 +30,7 @@ ROBOTS = {str(p).split("/robots/", 1)[1]: Path(str(p.locate())) for p in _FILES 
 assert ROBOTS
 
 MIMIC = r"joint '[^']+': mimic joints are not supported; remove <mimic> or make it fixed$"
+EMPTY = r"has no links; a robot needs at least one$"
 NOTHING_MOVES = r"has no moving joint; there is nothing to compute$"
 REFUSED = {
     ("alex_description/urdf/alex_psyonic_hands.urdf", "fixed"): MIMIC,
@@ -50,6 +51,10 @@ REFUSED = {
     ("talos_data/robots/talos_full_v2.urdf", "floating"): MIMIC,
     ("talos_data/robots/talos_full_v2_box.urdf", "fixed"): MIMIC,
     ("talos_data/robots/talos_full_v2_box.urdf", "floating"): MIMIC,
+    ("tiago_pro_description/robots/tiago_pro.urdf", "fixed"): MIMIC,
+    ("tiago_pro_description/robots/tiago_pro.urdf", "floating"): MIMIC,
+    ("ur_description/urdf/ur3.urdf", "fixed"): EMPTY,
+    ("ur_description/urdf/ur3.urdf", "floating"): EMPTY,
 }
 """Files that are not read with this base, and what they are refused with."""
 
