@@ -19,7 +19,7 @@ CHUNK = 4096
 """States that are evaluated together at most: beyond, NumPy's cost per operation no longer matters."""
 CACHE = 1 << 21
 """Numbers that a tape's memory should hold at most, so that it stays in a processor's cache."""
-LONGEST_TAPE = 1_000_000
+LONGEST_TAPE = 500_000
 """Operations: longer texts, of very long chains, are evaluated without a tape, lest that fill the memory."""
 TAPES = 64
 """Tapes that are kept: each is one function of one robot."""
