@@ -3,7 +3,7 @@
 BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 
 .DEFAULT_GOAL := help
-.PHONY: help test zoo demo bench bench-golden lint format clean
+.PHONY: help test zoo demo bench bench-functions bench-golden lint format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,8 +18,11 @@ zoo: ## Check the golden model on sixty public robots (a download of 130 MB)
 demo: ## Generate an accelerator for a 7-joint arm and simulate 1000 tasks
 	$(BIN)rbdgen simulate iiwa14 --functions id --ii 1 --tasks 1000
 
-bench: ## Measure the generated accelerators
+bench: ## Measure accelerators for inverse dynamics
 	$(BIN)python bench/spine.py
+
+bench-functions: ## Measure accelerators for all seven functions; an hour
+	$(BIN)python bench/functions.py
 
 bench-golden: ## Measure the golden model beside Pinocchio
 	$(BIN)python bench/golden.py

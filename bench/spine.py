@@ -9,23 +9,16 @@ missed.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import resource
-import subprocess
 import sys
 import tempfile
-import time
 import warnings
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from figures import Targets, command, section
 
-from rbdgen import Options, RbdgenWarning, compile_robot, golden, load_urdf
-from rbdgen.ir.interpret import evaluate_fixed
-from rbdgen.model import random_states
-from rbdgen.report.tables import table
+from rbdgen import Options, RbdgenWarning, compile_robot, load_urdf
+from rbdgen_sim.cosim import make_tasks, relative_errors, task_states
 
 MULTIPLICATIONS = {
     "iiwa_rbd_accel": (230, 226),
@@ -37,91 +30,62 @@ SUPPORTED = (*MULTIPLICATIONS, "hyq_simple_xyz_prismatic", "jaco_2_simple", "atl
 ERRORS = {18: 2e-4, 24: 3e-6}
 MODEL_TASKS = 10_000
 
-missed = 0
 
-
-def verdict(value: float, limit: float, at_least: bool = False) -> str:
-    """Whether the target is met, in a word; counts the misses."""
-    global missed
-    good = value >= limit if at_least else value <= limit
-    missed += not good
-    return "ok" if good else "MISSED"
-
-
-def section(title: str, head: list[str], rows: list[list[Any]]) -> None:
-    """Print one table."""
-    print(f"\n{title}\n\n{table(head, rows)}", flush=True)
-
-
-def multiplications(robots: Path) -> None:
+def multiplications(targets: Targets, robots: Path) -> None:
     """Multiplications after pruning at 18 bits, sines and cosines not counted and counted."""
     rows = []
     for name, (variable, constant) in MULTIPLICATIONS.items():
         graph = compile_robot(load_urdf(robots / f"{name}.urdf"), Options()).fixed.graph
         v, c = graph.count("mul"), graph.count("scale")
         sv, sc = graph.count("mul", "Sc"), graph.count("scale", "Sc")
-        rows.append([name, v - sv, v, variable, verdict(v, variable), c - sc, c, constant, verdict(c, constant)])
+        rows.append(
+            [name, v - sv, v, variable, targets.at_most(v, variable), c - sc, c, constant, targets.at_most(c, constant)]
+        )
     head = ["robot", "variable", "with sines", "limit", "", "constant", "with sines", "limit", ""]
     section("Multiplications after pruning, 18-bit words", head, rows)
 
 
-def errors(robots: Path) -> None:
+def errors(targets: Targets, robots: Path) -> None:
     """Largest error on fresh random states, by the bit-true model."""
     rows = []
     for name in SUPPORTED:
         robot = load_urdf(robots / f"{name}.urdf")
         for word, limit in ERRORS.items():
-            d = compile_robot(robot, Options(word=word))
-            states = random_states(robot, d.ranges, MODEL_TASKS, seed=11)
-            values = d.network.operand_values(*states)
-            raw = d.tasks.quantise([values[o.name] for o in d.network.operands])
-            result = evaluate_fixed(d.fixed, {o.name: x for o, x in zip(d.network.operands, raw, strict=True)})
-            tau = [f.real(result.outputs[r.name]) for f, r in zip(d.tasks.results, d.network.results, strict=True)]
-            reference = golden.rnea(robot, *states)
-            error = np.stack(tau, axis=-1) - reference
-            largest = np.max(np.abs(reference))
-            worst = float(np.max(np.abs(error)) / largest)
-            rms = float(np.sqrt(np.mean(error**2)) / largest)
-            flagged = int(result.overflow.sum())
-            rows.append([name, word, f"{worst:.2e}", f"{limit:.0e}", verdict(worst, limit), f"{rms:.2e}", flagged])
+            design = compile_robot(robot, Options(word=word))
+            tasks = make_tasks(design, "id", task_states(design, MODEL_TASKS, seed=11))
+            worst, rms = relative_errors(design, tasks, tasks.expected)
+            flagged = int(np.count_nonzero(tasks.flags))
+            rows.append(
+                [name, word, f"{worst:.2e}", f"{limit:.0e}", targets.at_most(worst, limit), f"{rms:.2e}", flagged]
+            )
     head = ["robot", "word", "max error", "limit", "", "rms error", "flagged"]
     section(f"Error on τ relative to the largest output, {MODEL_TASKS} random states", head, rows)
 
 
-def command(*arguments: str) -> tuple[dict[str, Any], float, float]:
-    """JSON of a ``rbdgen`` command run in a fresh process, its seconds, and its peak memory in GiB."""
-    begin = time.monotonic()
-    process = subprocess.run(
-        [sys.executable, "-m", "rbdgen", *arguments, "--json"],
-        check=True,
-        capture_output=True,
-        text=True,
-        env=os.environ,
-    )
-    seconds = time.monotonic() - begin
-    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
-    return json.loads(process.stdout), seconds, memory
-
-
-def generation(robots: Path, work: Path) -> None:
+def generation(targets: Targets, robots: Path, work: Path) -> None:
     """Time and memory of ``generate``, and of 10,000 simulated tasks with compilation."""
     _, seconds, memory = command("generate", str(robots / "iiwa.urdf"), "-o", str(work / "generate"))
     rows = [
-        ["generate iiwa, II 1: seconds", f"{seconds:.1f}", 30, verdict(seconds, 30)],
-        ["generate iiwa, II 1: GiB", f"{memory:.2f}", 1, verdict(memory, 1)],
+        ["generate iiwa, II 1: seconds", f"{seconds:.1f}", 30, targets.at_most(seconds, 30)],
+        ["generate iiwa, II 1: GiB", f"{memory:.2f}", 1, targets.at_most(memory, 1)],
     ]
     report, seconds, _ = command(
         "simulate", str(robots / "iiwa.urdf"), "--tasks", "10000", "-o", str(work / "simulate")
     )
     measured = report["functions"]["id"]
     rows += [
-        ["simulate iiwa, 10,000 tasks, compilation included: seconds", f"{seconds:.1f}", 120, verdict(seconds, 120)],
-        ["mismatches in 10,000 tasks, twice", measured["mismatches"], 0, verdict(measured["mismatches"], 0)],
+        [
+            "simulate iiwa, 10,000 tasks, compilation included: seconds",
+            f"{seconds:.1f}",
+            120,
+            targets.at_most(seconds, 120),
+        ],
+        ["mismatches in 10,000 tasks, twice", measured["mismatches"], 0, targets.at_most(measured["mismatches"], 0)],
     ]
     section("Generation and simulation, Verilator", ["what", "measured", "limit", ""], rows)
 
 
-def cycles(robots: Path, work: Path, tasks: int) -> None:
+def cycles(targets: Targets, robots: Path, work: Path, tasks: int) -> None:
     """Measured latency, interval and utilisation of iiwa over initiation intervals."""
     rows = []
     for name, limit in (("iiwa", 24), ("iiwa_rbd_accel", 24)):
@@ -137,14 +101,14 @@ def cycles(robots: Path, work: Path, tasks: int) -> None:
                     name,
                     ii,
                     f["ii_cycles"],
-                    verdict(abs(f["ii_cycles"] - ii), 0),
+                    targets.at_most(abs(f["ii_cycles"] - ii), 0),
                     f["latency_cycles"],
-                    verdict(f["latency_cycles"], limit) if ii == 1 else "",
+                    targets.at_most(f["latency_cycles"], limit) if ii == 1 else "",
                     report["multipliers"]["variable"],
                     f"{use:.3f}",
-                    verdict(use, 0.90, at_least=True) if ii <= 4 else "",
+                    targets.at_least(use, 0.90) if ii <= 4 else "",
                     f["mismatches"],
-                    verdict(f["mismatches"], 0),
+                    targets.at_most(f["mismatches"], 0),
                     f"{f['max_relative_error']:.2e}",
                 ]
             )
@@ -173,18 +137,18 @@ def main() -> int:
     parser.add_argument("--tasks", type=int, default=2000, help="tasks per simulated interval (2000)")
     args = parser.parse_args()
     warnings.simplefilter("ignore", RbdgenWarning)
+    targets = Targets()
     if not (args.robots / "iiwa.urdf").exists():
         print(
             f"{args.robots}: holds no iiwa.urdf; give the directory of the public URDFs with --robots", file=sys.stderr
         )
         return 2
-    multiplications(args.robots)
-    errors(args.robots)
+    multiplications(targets, args.robots)
+    errors(targets, args.robots)
     with tempfile.TemporaryDirectory() as work:
-        generation(args.robots, Path(work))
-        cycles(args.robots, Path(work), args.tasks)
-    print(f"\n{missed} targets missed")
-    return 1 if missed else 0
+        generation(targets, args.robots, Path(work))
+        cycles(targets, args.robots, Path(work), args.tasks)
+    return targets.finish()
 
 
 if __name__ == "__main__":

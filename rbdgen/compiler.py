@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 import numpy as np
 
+from rbdgen.errors import ConfigError
 from rbdgen.host.tasks import FunctionFormat, OperandWord, ResultWord, TaskFormat, task_format
 from rbdgen.ir.fixed import FixedGraph, Format
-from rbdgen.ir.interpret import evaluate_fixed
-from rbdgen.layout.functions import FUNCTIONS, check_functions
+from rbdgen.ir.interpret import evaluate, evaluate_fixed
+from rbdgen.layout.functions import DERIVATIVES, FUNCTIONS, MASS_MATRICES, check_functions
 from rbdgen.layout.network import (
     DYNAMICS,
     FEEDBACK,
@@ -26,7 +27,7 @@ from rbdgen.layout.network import (
 from rbdgen.model.names import sanitize
 from rbdgen.model.ranges import InputRanges, declared_ranges
 from rbdgen.model.robot import Robot
-from rbdgen.passes.formats import check_word
+from rbdgen.passes.formats import MAX_WORD, check_word
 from rbdgen.passes.pipeline import lower
 from rbdgen.schedule.buffers import Plan, make_plan
 from rbdgen.schedule.check import check_plan
@@ -35,6 +36,13 @@ from rbdgen.schedule.scheduler import schedule
 
 RANGE_SAMPLES = 32768
 """States by which ranges are found."""
+FAMILY_SAMPLES = 1024
+"""The same where algorithms are only compared."""
+INVERSE_STATES = 2048
+"""States at which the inverse of M is tried in the chosen formats."""
+WEAK_SHARE, WEAK_ERROR = 0.01, 0.1
+"""An inverse that overflows at more than this share of states, or whose rms error is above this share of its rms, is of
+no use."""
 MODEL_CHUNK = 4096
 """Tasks that the bit-true model runs at once."""
 
@@ -43,7 +51,8 @@ MODEL_CHUNK = 4096
 class Options:
     """What to build: ``functions`` by name, initiation interval ``ii`` in cycles, ``word`` in bits, ``device`` by name.
 
-    ``derivative`` and ``mass_matrix`` choose algorithms (:mod:`rbdgen.layout.functions`). ``forces`` adds external forces on all bodies to the operands. ``limits`` override joints' declared ranges (see
+    ``derivative`` and ``mass_matrix`` choose algorithms (:mod:`rbdgen.layout.functions`). ``forces`` adds external
+    forces on all bodies to the operands. ``limits`` override joints' declared ranges (see
     :func:`rbdgen.model.ranges.declared_ranges`); ``seed`` chooses the states that ranges are sampled at.
     """
 
@@ -166,19 +175,95 @@ def function_format(function: str, network: Network, fixed: FixedGraph) -> Funct
     return FunctionFormat(function, FUNCTIONS[function].code, tuple(operands), tuple(results))
 
 
+@dataclass(frozen=True)
+class Family:
+    """Multiplications of one choice of algorithms: ``variable`` ones and ones with constants."""
+
+    derivative: str
+    mass_matrix: str
+    variable: int
+    constant: int
+
+
+def compare_families(
+    robot: Robot, options: Options, progress: Callable[[str], None] = lambda stage: None
+) -> tuple[Family, ...]:
+    """The multiplications of ``options`` by every choice of algorithms that makes a difference for its functions.
+
+    Ranges are found at fewer states than for a design to be built.
+    """
+    functions = check_functions(options.functions)
+    gradient, inverts = bool({"did", "dfd", "difd"} & set(functions)), bool({"fd", "minv", "dfd"} & set(functions))
+    result = []
+    for derivative in DERIVATIVES if gradient else (options.derivative,):
+        for mass_matrix in MASS_MATRICES if inverts else (options.mass_matrix,):
+            progress(f"count multiplications of {derivative}, {mass_matrix}")
+            choice = replace(options, derivative=derivative, mass_matrix=mass_matrix)
+            graph = _lowered(robot, choice, declared_ranges(robot, options.limits), FAMILY_SAMPLES)[1].graph
+            result.append(Family(derivative, mass_matrix, graph.count("mul"), graph.count("scale")))
+    return tuple(result)
+
+
+def _lowered(robot: Robot, options: Options, ranges: InputRanges, count: int) -> tuple[Network, FixedGraph]:
+    """The network and its fixed-point graph, with ranges found at ``count`` states.
+
+    ConfigError where M⁻¹ is needed and the word is too short for it, with the word that would do.
+    """
+    trace = TraceOptions(check_functions(options.functions), options.derivative, options.mass_matrix, options.forces)
+    sample = partial(make_samples, robot, ranges=ranges, options=trace, count=count, seed=options.seed)
+    network, states = build_network(robot, trace, ranges, sample)
+    samples = operand_samples(network, states)
+
+    def at(word: int) -> FixedGraph:
+        return lower(network.graph, samples, network.declared, word, network.vectors, network.precise)
+
+    fixed = at(options.word)
+    few = {name: x[:: max(1, len(x) // INVERSE_STATES)] for name, x in samples.items()}
+    reason = weak_inverse(network, fixed, few)
+    if reason:
+        words = range(options.word + 1, MAX_WORD + 1)
+        enough = next((w for w in words if not weak_inverse(network, at(w), few)), None)
+        remedy = f"{enough} bits would do" if enough else f"no word up to {MAX_WORD} bits does"
+        raise ConfigError(
+            f"word: {options.word} bits are too few for the inverse of M of {robot.name!r}: {reason}; {remedy}"
+        )
+    return network.pruned(fixed.graph), fixed
+
+
+def weak_inverse(network: Network, fixed: FixedGraph, operands: Mapping[str, np.ndarray]) -> str | None:
+    """Why the inverse of M or what is solved with it is of no use in these formats; None where it is, or is not needed.
+
+    ``operands`` are values (n,) of the graph's operands.
+    """
+    graph = fixed.graph
+    names = [w.name for v in ("minv", "a") for w in network.results.get(v, ()) if w.name in graph.outputs]
+    if not names:
+        return None
+    raw = {n: fixed.formats[i].quantise(operands[n]) for n, i in graph.inputs.items()}
+    result = evaluate_fixed(fixed, raw, names)
+    flagged = float(np.mean(result.overflow))
+    if flagged > WEAK_SHARE:
+        return f"{flagged:.1%} of the declared states overflow"
+    exact = evaluate(graph, {n: fixed.formats[i].real(raw[n]) for n, i in graph.inputs.items()})
+    good = ~result.overflow
+    for vector in ("minv", "a"):
+        errors = truths = 0.0
+        for name in (w.name for w in network.results.get(vector, ()) if w.name in graph.outputs):
+            truth = np.broadcast_to(exact[graph.outputs[name]], good.shape)[good]
+            got = fixed.formats[graph.outputs[name]].real(result.outputs[name])[good]
+            errors, truths = errors + float(np.sum((got - truth) ** 2)), truths + float(np.sum(truth**2))
+        if errors > WEAK_ERROR**2 * truths:
+            return f"the rms error of {vector} is {np.sqrt(errors / truths):.0%} of its rms"
+    return None
+
+
 def compile_robot(robot: Robot, options: Options, progress: Callable[[str], None] = lambda stage: None) -> Design:
     """Run all stages; ``progress`` is told each stage's name. Errors are those of the stages."""
     check_word(options.word)
     device = get_device(options.device)
-    progress("trace")
+    progress("trace and formats")
     ranges = declared_ranges(robot, options.limits)
-    trace = TraceOptions(check_functions(options.functions), options.derivative, options.mass_matrix, options.forces)
-    sample = partial(make_samples, robot, ranges=ranges, options=trace, count=RANGE_SAMPLES, seed=options.seed)
-    network, states = build_network(robot, trace, ranges, sample)
-    progress("formats")
-    samples = operand_samples(network, states)
-    fixed = lower(network.graph, samples, network.declared, options.word, network.vectors, network.precise)
-    network = network.pruned(fixed.graph)
+    network, fixed = _lowered(robot, options, ranges, RANGE_SAMPLES)
     progress("schedule")
     plan = make_plan(schedule(fixed, device, options.ii, network.programs))
     check_plan(plan)

@@ -16,11 +16,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from rbdgen import __version__
-from rbdgen.compiler import Design, compile_robot
+from rbdgen.compiler import Design, compare_families, compile_robot
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen.model import builtin_robots, load_robot, range_notes
 from rbdgen.report import tables
-from rbdgen.report.design import design_report
+from rbdgen.report.design import design_report, families_table
 from rbdgen.report.files import read_config, with_overrides, write_design, write_files
 
 OPTION_ARGUMENTS = ("functions", "ii", "word", "device", "derivative", "mass_matrix", "forces")
@@ -103,11 +103,19 @@ def robots(args: argparse.Namespace) -> None:
     _print(args, {"schema": "rbdgen.robots/1", "robots": rows}, tables.robots(rows))
 
 
+def _families(args: argparse.Namespace, design: Design, progress: Reporter) -> dict[str, Any]:
+    """The report's comparison of algorithms, where it was asked for."""
+    if not args.families:
+        return {}
+    families = compare_families(design.robot, design.options, progress.stage)
+    return {"families": families_table(families, design.options)}
+
+
 def layout(args: argparse.Namespace) -> None:
     """``rbdgen layout``."""
     with reporter() as progress:
         design, _ = _design(args, progress)
-    report = design_report(design)
+        report = design_report(design) | _families(args, design, progress)
     _print(args, report, tables.layout(report))
 
 
@@ -116,18 +124,22 @@ def _directory(args: argparse.Namespace, design: Design) -> Path:
     return args.output or Path("build") / f"{design.name}_w{options.word}_ii{options.ii}_{options.device}"
 
 
-def _write(args: argparse.Namespace, design: Design, robot: str, progress: Reporter) -> list[Path]:
+def _write(
+    args: argparse.Namespace, design: Design, robot: str, progress: Reporter, more: dict[str, Any] | None = None
+) -> list[Path]:
     emit = _extension("rbdgen_hw.emit", "hw")
     progress.stage("write Verilog")
-    return write_design(design, emit.design_verilog(design), _directory(args, design), robot, __version__)
+    verilog = emit.design_verilog(design)
+    return write_design(design, verilog, _directory(args, design), robot, __version__, more or {})
 
 
 def generate(args: argparse.Namespace) -> None:
     """``rbdgen generate``."""
     with reporter() as progress:
         design, robot = _design(args, progress)
-        files = _write(args, design, robot, progress)
-    report = design_report(design) | {"files": [str(f) for f in files]}
+        families = _families(args, design, progress)
+        files = _write(args, design, robot, progress, families)
+    report = design_report(design) | families | {"files": [str(f) for f in files]}
     _print(args, report, tables.layout(report) + "\n\n" + "\n".join(f"wrote {f}" for f in files))
 
 

@@ -63,6 +63,12 @@ def _design_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
 
 
+def _families_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--families", action="store_true", help="count the multiplications of all algorithms, side by side"
+    )
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="rbdgen", description="Compile a robot into hardware that computes its rigid-body dynamics.")
     parser.add_argument("--version", action="version", version=f"rbdgen {__version__}")
@@ -84,25 +90,30 @@ def _parser() -> argparse.ArgumentParser:
     layout = verb(
         "layout",
         "Show the pipeline that a robot would get: tree, submodules, multipliers, cycles.",
-        "  rbdgen layout iiwa14\n  rbdgen layout my_arm.urdf --ii 4 --word 24",
+        "  rbdgen layout iiwa14\n  rbdgen layout my_arm.urdf --ii 4 --word 24\n"
+        "  rbdgen layout iiwa14 --functions all --ii 12 --families",
     )
     _design_options(layout)
+    _families_option(layout)
     layout.set_defaults(run=commands.layout)
 
     generate = verb(
         "generate",
         "Write the accelerator: Verilog, manifest, report, resolved configuration.",
-        "  rbdgen generate iiwa14\n  rbdgen generate my_arm.urdf --ii 4 -o build/arm\n"
+        "  rbdgen generate iiwa14\n  rbdgen generate my_arm.urdf --functions id,dfd --ii 4 -o build/arm\n"
         "  rbdgen generate --config build/arm/config.toml -o build/again",
     )
     _design_options(generate)
+    _families_option(generate)
     generate.add_argument("-o", "--output", type=Path, metavar="DIR", help="where to write (build/NAME)")
     generate.set_defaults(run=commands.generate)
 
     simulate = verb(
         "simulate",
         "Simulate the accelerator's RTL, compare every bit, count cycles.",
-        "  rbdgen simulate iiwa14 --tasks 10000\n  rbdgen simulate ur5 --ii 8 --simulator icarus --tasks 100 --waves",
+        "  rbdgen simulate iiwa14 --tasks 10000\n"
+        "  rbdgen simulate iiwa14 --functions all --ii 12 --tasks 1000\n"
+        "  rbdgen simulate ur5 --ii 8 --simulator icarus --tasks 100 --waves",
     )
     _design_options(simulate)
     simulate.add_argument("-o", "--output", type=Path, metavar="DIR", help="where to build (build/NAME)")

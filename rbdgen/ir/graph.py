@@ -74,6 +74,11 @@ class Graph:
         return {n.attr: i for i, n in enumerate(self.nodes) if n.op == "input"}
 
     @cached_property
+    def results(self) -> frozenset[int]:
+        """The nodes that are results."""
+        return frozenset(self.outputs.values())
+
+    @cached_property
     def users(self) -> tuple[tuple[int, ...], ...]:
         """For each node the nodes that use it, ascending; results are not counted."""
         users: list[list[int]] = [[] for _ in self.nodes]
@@ -109,8 +114,9 @@ def ports(graph: Graph, owner: str) -> Ports:
     nodes = tuple(i for i, n in graph if n.owner == owner and n.op != "const")
     used = dict.fromkeys(a for i in nodes for a in graph.nodes[i].args)
     inputs = tuple(a for a in sorted(used) if graph.nodes[a].owner != owner and graph.nodes[a].op != "const")
-    results = set(graph.outputs.values())
-    outputs = tuple(i for i in nodes if i in results or any(graph.nodes[u].owner != owner for u in graph.users[i]))
+    outputs = tuple(
+        i for i in nodes if i in graph.results or any(graph.nodes[u].owner != owner for u in graph.users[i])
+    )
     return Ports(inputs, outputs, nodes)
 
 

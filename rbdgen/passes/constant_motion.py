@@ -12,10 +12,9 @@ from rbdgen.ir.graph import Graph, Node
 
 def move_constants(graph: Graph) -> Graph:
     """One sweep of the pass over the whole graph."""
-    results = set(graph.outputs.values())
 
     def single(i: int) -> bool:
-        return len(graph.users[i]) == 1 and i not in results
+        return len(graph.users[i]) == 1 and i not in graph.results
 
     def rule(builder: Builder, i: int, node: Node, args: tuple[int, ...]) -> int | None:
         old = [graph.nodes[a] for a in node.args]

@@ -136,7 +136,7 @@ def _accumulates(graph: Graph, i: int, precise: Collection[int]) -> bool:
     two use, or one of the ``precise`` nodes."""
     if i in precise:
         return True
-    if graph.nodes[i].op not in ("add", "sub", "mul", "scale") or i in graph.outputs.values():
+    if graph.nodes[i].op not in ("add", "sub", "mul", "scale") or i in graph.results:
         return False
     wide = ("add", "sub", "normalise", "rescale", "scale")
     return bool(graph.users[i]) and all(graph.nodes[u].op in wide for u in graph.users[i])
@@ -155,9 +155,8 @@ def _longest(graph: Graph, i: int, word: int) -> int:
 
 def _trim(graph: Graph, fracs: list[int]) -> None:
     """Drop fractional bits of products and sums that none of their users can show (in place)."""
-    results = set(graph.outputs.values())
     for i in range(len(graph.nodes) - 1, -1, -1):
-        if graph.nodes[i].op not in ("add", "sub", "mul", "scale") or i in results or not graph.users[i]:
+        if graph.nodes[i].op not in ("add", "sub", "mul", "scale") or i in graph.results or not graph.users[i]:
             continue
         users = graph.users[i]
         if all(graph.nodes[u].op in ("add", "sub", "neg") for u in users):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
-from rbdgen.compiler import Design
+from rbdgen.compiler import Design, Family, Options
 from rbdgen.host.tasks import FLAG_BITS, FUNCTION_BITS, TAG_BITS, Flag
 from rbdgen.ir.fixed import Format
 from rbdgen.ir.programs import cone
@@ -65,6 +67,12 @@ def function_promises(design: Design, function: str) -> dict[str, Any]:
         "multiplications": products,
         "multiplier_utilization": round(products / slots, 4) if slots else 1.0,
     }
+
+
+def families_table(families: Sequence[Family], options: Options) -> list[dict[str, Any]]:
+    """One row per choice of algorithms: its multiplications, and whether it is the design's."""
+    chosen = options.derivative, options.mass_matrix
+    return [asdict(f) | {"chosen": (f.derivative, f.mass_matrix) == chosen} for f in families]
 
 
 def submodule_table(design: Design) -> list[dict[str, Any]]:

@@ -71,17 +71,19 @@ def with_overrides(options: dict[str, Any], **given: Any) -> Options:
     return Options(**(options | {k: v for k, v in given.items() if v is not None}))
 
 
-def write_design(design: Design, verilog: str, directory: Path, robot: str, version: str) -> list[Path]:
+def write_design(
+    design: Design, verilog: str, directory: Path, robot: str, version: str, more: Mapping[str, Any]
+) -> list[Path]:
     """Write Verilog, ``manifest.json``, ``report.json``, ``config.toml`` and ``graph.txt`` into ``directory``.
 
-    Everything is written beside its place first and moved there when it is complete. ConfigError if the directory
-    cannot be written.
+    ``more`` is added to the report. Everything is written beside its place first and moved there when it is complete.
+    ConfigError if the directory cannot be written.
     """
     digest = hashlib.sha256(verilog.encode()).hexdigest()
     files = {
         f"{design.name}.v": verilog,
         "manifest.json": json.dumps(manifest(design, digest, version), indent=2) + "\n",
-        "report.json": json.dumps(design_report(design), indent=2) + "\n",
+        "report.json": json.dumps(design_report(design) | dict(more), indent=2) + "\n",
         "config.toml": config_text(design, robot),
         "graph.txt": to_text(design.fixed),
     }

@@ -76,8 +76,17 @@ PROMISES = (
 )
 
 
+def families(report: dict[str, Any]) -> str:
+    """Multiplications by every choice of algorithms, side by side."""
+    rows = [
+        [f["derivative"], f["mass_matrix"], f["variable"], f["constant"], "this design" if f["chosen"] else ""]
+        for f in report["families"]
+    ]
+    return table(["derivative", "mass matrix", "var mult", "const mult", ""], rows)
+
+
 def layout(report: dict[str, Any]) -> str:
-    """The layout: tree, submodules, totals, promises."""
+    """The layout: tree, submodules, totals, promises, and the families of algorithms if they were compared."""
     keys = (
         ("name", "submodule"),
         ("variable_multiplications", "var mult"),
@@ -94,6 +103,7 @@ def layout(report: dict[str, Any]) -> str:
             table([head for _, head in keys], rows),
             summary(report),
             functions(report, PROMISES) + "\n(cycles promised by the schedule; 'rbdgen simulate' measures them)",
+            *([families(report)] if "families" in report else []),
         ]
     )
 
