@@ -65,10 +65,9 @@ def rnea_derivatives(
         with enter("Df", i):
             parent = body.parent
             carried = ways[i].motion(base_velocity if parent < 0 else velocities[parent])
-            pulled = ways[i].motion(base_acceleration if parent < 0 else accelerations[parent])
             rate = combination(subspaces[i], v[robot.v_slices[i]])
-            velocity = vadd(carried, rate)
             motion = motions[i]
+            velocity = motion.angular_velocity + vadd(carried, rate)[3:]
             # RNEA has the acceleration of the origin; the spatial one is without ω × v
             linear = vsub(motion.acceleration, cross(velocity[:3], velocity[3:]))
             velocities.append(velocity)
@@ -77,12 +76,17 @@ def rnea_derivatives(
             for kind in range(2):
                 above = {} if parent < 0 else changes[kind][parent]
                 here = {dof: (ways[i].motion(c.velocity), ways[i].motion(c.acceleration)) for dof, c in above.items()}
-                for dof, s in zip(own[i], subspaces[i], strict=True):
-                    if kind == 0:
-                        here[dof] = motion_cross(carried, s), motion_cross(pulled, s)
-                    else:
-                        here[dof] = s, motion_cross(velocity, s)
                 turned = {dof: (dv, vadd(da, motion_cross(dv, rate))) for dof, (dv, da) in here.items()}
+                for dof, s in zip(own[i], subspaces[i], strict=True):
+                    if kind == 1:
+                        turned[dof] = s, vadd(motion_cross(velocity, s), motion_cross(s, rate))
+                    elif len(own[i]) == 1:
+                        # what the joint itself contributes to v and a is along s, or is taken back by a's own change
+                        turned[dof] = motion_cross(velocity, s), motion_cross(accelerations[i], s)
+                    else:
+                        pulled = ways[i].motion(base_acceleration if parent < 0 else accelerations[parent])
+                        dv = motion_cross(carried, s)
+                        turned[dof] = dv, vadd(motion_cross(pulled, s), motion_cross(dv, rate))
                 changes[kind].append({dof: _Change(dv, da) for dof, (dv, da) in turned.items()})
                 forces[kind].append(
                     {

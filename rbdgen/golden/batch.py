@@ -19,9 +19,9 @@ CHUNK = 4096
 """States that are evaluated together at most: beyond, NumPy's cost per operation no longer matters."""
 CACHE = 1 << 21
 """Numbers that a tape's memory should hold at most, so that it stays in a processor's cache."""
-LONGEST_TAPE = 500_000
+LONGEST_TAPE = 300_000
 """Operations: longer texts, of very long chains, are evaluated without a tape, lest that fill the memory."""
-TAPES = 64
+TAPES = 32
 """Tapes that are kept: each is one function of one robot."""
 
 Entries = Mapping[Any, Scalar]
