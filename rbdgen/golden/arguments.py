@@ -13,7 +13,7 @@ SMALLEST_PIVOT = 1e-12
 """Below this, relative to the diagonal entry of M that it came from, a pivot counts as zero: its digits are lost."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # arrays have no single truth
 class RootMotion:
     """How the base of a robot moves, given from outside.
 
