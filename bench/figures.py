@@ -43,8 +43,8 @@ def section(title: str, head: list[str], rows: list[list[Any]]) -> None:
 
 
 def command(*arguments: str) -> tuple[dict[str, Any], float, float]:
-    """JSON of a ``rbdgen`` command run in a fresh process, its seconds, and its peak memory in GiB: of the process or of
-    the largest that it ran."""
+    """JSON of a ``rbdgen`` command run in a fresh process, its seconds, and its peak memory in GiB: of the process or
+    of the largest that it ran."""
     begin = time.monotonic()
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as complaints:
         line = [sys.executable, "-m", "rbdgen", *arguments, "--json"]

@@ -28,5 +28,9 @@ class ToolError(RbdgenError):
     """An external program that is missing or failed; the message says how to get it or where its log is."""
 
 
+class LinkError(RbdgenError):
+    """A device that is not there, does not answer, or was built for something else."""
+
+
 class RbdgenWarning(UserWarning):
     """Something the user should know but need not mend (one line, like the errors)."""

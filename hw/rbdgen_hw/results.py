@@ -17,8 +17,8 @@ from rbdgen_hw.library import Shape, place
 class Lane(Shape):
     """Keeps up to ``places`` results of one kind and offers them beat by beat.
 
-    ``header`` and ``words`` (all of them, side by side, if there are any) are taken with ``w_en``. ``ready``: a result is
-    there; ``payload`` is its beat number ``beat``; ``last`` says that this is its last one; ``leave`` drops the result.
+    ``header`` and ``words`` (all of them, side by side, if there are any) are taken with ``w_en``. ``ready``: a result
+    is there; ``payload`` is its beat number ``beat``; ``last`` says that this is its last one; ``leave`` drops it.
     """
 
     def __init__(self, name: str, widths: Sequence[int], packing: Packing, places: int, beat_counter_bits: int) -> None:

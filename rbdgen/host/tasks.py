@@ -91,6 +91,16 @@ class Packing:
         """Width of the stream's payload."""
         return self.word_bits * self.words_per_beat
 
+    @property
+    def beat_bytes(self) -> int:
+        """Bytes of a beat on a byte link, where every beat starts a new byte."""
+        return -(-self.beat_bits // 8)
+
+    def packet_bytes(self, values: int) -> int:
+        """Bytes of a packet of a header and ``values`` words on a byte link: the last beat ends with the last word."""
+        last = 1 + values - (self.beats(values) - 1) * self.words_per_beat
+        return (self.beats(values) - 1) * self.beat_bytes + -(-last * self.word_bits // 8)
+
 
 @dataclass(frozen=True)
 class Results:

@@ -7,16 +7,16 @@ from dataclasses import asdict
 from typing import Any
 
 from rbdgen.compiler import Design, Family, Options
+from rbdgen.host.manifest import MANIFEST_SCHEMA
 from rbdgen.host.tasks import FLAG_BITS, FUNCTION_BITS, TAG_BITS, Flag
 from rbdgen.ir.fixed import Format
 from rbdgen.ir.programs import cone
-from rbdgen.layout.functions import FUNCTIONS
-from rbdgen.layout.network import FEEDBACK
+from rbdgen.layout.functions import FUNCTIONS, SYMMETRIC
+from rbdgen.layout.network import FEEDBACK, operand_vectors
 from rbdgen.passes.trigonometry import sine_method
 
 SCHEMA = "rbdgen.report/1"
 """Name and version of the report's structure."""
-MANIFEST_SCHEMA = "rbdgen.manifest/1"
 
 
 def multipliers(design: Design) -> dict[str, int]:
@@ -147,6 +147,18 @@ def _format(fmt: Format) -> dict[str, int]:
     return {"width": fmt.width, "frac": fmt.frac}
 
 
+def vector_shapes(design: Design) -> dict[str, Any]:
+    """Of every vector and matrix that tasks or results hold: its shape without batch dimensions, and whether it is
+    symmetric, so that only its lower triangle is transferred."""
+    nv = design.robot.nv
+    sizes = {"q": (design.robot.nq,), "f_ext": (len(design.robot.bodies), 6)}
+    sizes |= dict.fromkeys(("v", "a", "tau"), (nv,))
+    return {
+        name: {"shape": list(sizes.get(name, (nv, nv))), "symmetric": name in SYMMETRIC}
+        for name in dict.fromkeys([*design.network.operands, *design.network.results])
+    }
+
+
 def manifest(design: Design, verilog_sha256: str, version: str) -> dict[str, Any]:
     """What a host needs to talk to the accelerator: codes, header, words, formats, declared ranges."""
     tasks, network = design.tasks, design.network
@@ -158,6 +170,8 @@ def manifest(design: Design, verilog_sha256: str, version: str) -> dict[str, Any
             "task_beats": tasks.task_beats(name),
             "result_beats": tasks.result_beats(name),
             "latency_cycles": design.promised_latency(name),
+            "operand_vectors": list(operand_vectors(name, design.options.forces)),
+            "result_vectors": list(FUNCTIONS[name].results),
             "operands": [
                 {"name": w.name, "vector": w.vector, "index": list(w.index), "lower": w.lower, "upper": w.upper}
                 | {"codes": list(o.codes)}
@@ -176,6 +190,7 @@ def manifest(design: Design, verilog_sha256: str, version: str) -> dict[str, Any
         "robot": design.robot.name,
         "joint_names": list(design.robot.joint_names),
         "verilog_sha256": verilog_sha256,
+        "vectors": vector_shapes(design),
         "functions": functions,
         "header": {"function_bits": FUNCTION_BITS, "tag_bits": TAG_BITS, "flag_bits": FLAG_BITS},
         "flags": {flag.name: flag.value for flag in Flag},

@@ -145,7 +145,7 @@ PRODUCTS = {
     ("crba", "iiwa"): 110,
     ("aba", "iiwa"): 430,
 }
-"""Variable multiplications, rounded up, that the texts must not exceed on the equivalent robot (MMinvGen: M and M⁻¹)."""
+"""Variable multiplications, rounded up, not to be exceeded on the equivalent robot. MMinvGen: M and M⁻¹."""
 
 
 @pytest.mark.parametrize(("text", "name"), PRODUCTS)
