@@ -1,0 +1,118 @@
+"""The model of a board's shell: what the RTL between the byte link and the accelerator does, in this process.
+
+It keeps the protocol byte for byte and answers tasks by a function that it is given, such as a design's bit-true model.
+It has no time: everything that was written is answered at the next reading, functions in any order, as the RTL may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rbdgen.host.frames import FRAME_BYTES, NONCE_BYTES, PROTOCOL_VERSION, Deframer, Frame, Kind, Status, frame_bytes
+from rbdgen.host.packets import header, read_tasks, result_rows
+from rbdgen.host.tasks import FUNCTION_BITS, TAG_BITS, Flag, TaskFormat
+
+Compute = Callable[[str, Sequence[np.ndarray]], tuple[Sequence[np.ndarray], np.ndarray]]
+"""Raw results, one (n,) array per result word, and overflow (n,), of a function and its raw operands."""
+
+MINIMUM_BUFFER = 2048
+"""Bytes: one block memory of the smallest devices."""
+
+
+def buffer_bytes(tasks: TaskFormat) -> int:
+    """Bytes of frames that a shell keeps: room for four of the longest tasks, a power of two."""
+    longest = max(tasks.task.packet_bytes(len(f.operands)) for f in tasks.functions.values()) + FRAME_BYTES
+    return max(MINIMUM_BUFFER, 1 << (4 * longest - 1).bit_length())
+
+
+def capacity(tasks: TaskFormat) -> int:
+    """What a shell promises of its buffer: all but what two hellos take and the place that a full one leaves free."""
+    return buffer_bytes(tasks) - 2 * (FRAME_BYTES + NONCE_BYTES) - 1
+
+
+def error_bytes(tasks: TaskFormat) -> int:
+    """Length of a task of a function that the accelerator does not have, and of its answer: one word."""
+    return tasks.task.packet_bytes(0)
+
+
+@dataclass
+class ShellModel:
+    """A shell and its accelerator; a :class:`rbdgen.host.transport.Transport`."""
+
+    identity: bytes
+    tasks: TaskFormat
+    compute: Compute
+
+    def __post_init__(self) -> None:
+        self.deframer = Deframer(buffer_bytes(self.tasks) - FRAME_BYTES)
+        self.lengths = {f.code: self.tasks.task.packet_bytes(len(f.operands)) for f in self.tasks.functions.values()}
+        self.accepted = self.rejected = 0
+        self.output = bytearray()
+        self.pending: dict[int, list[bytes]] = {}
+
+    def write(self, data: bytes) -> None:
+        for frame in self.deframer.feed(data):
+            self.take(frame)
+
+    def read(self) -> bytes:
+        self.work()
+        data, self.output = bytes(self.output), bytearray()
+        return data
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
+    def take(self, frame: Frame) -> None:
+        """Keep a task, answer a hello."""
+        known = self.fits(frame)
+        self.accepted += known
+        self.rejected += not known
+        if not known:
+            return
+        if frame.kind == Kind.TASK:
+            self.pending.setdefault(header(frame.payload)[0], []).append(frame.payload)
+            return
+        self.work()
+        nonce = int.from_bytes(frame.payload, "little")
+        counters = (self.accepted, self.deframer.damaged, 0, self.rejected)
+        status = Status(nonce, PROTOCOL_VERSION, self.identity, capacity(self.tasks), *counters)
+        self.output += frame_bytes(Kind.HELLO, status.pack())
+
+    def fits(self, frame: Frame) -> bool:
+        """Whether a frame is a task or hello of this device: kind and length are right."""
+        if frame.kind == Kind.HELLO:
+            return len(frame.payload) == NONCE_BYTES
+        if frame.kind != Kind.TASK or not frame.payload:
+            return False
+        code = frame.payload[0] & ((1 << FUNCTION_BITS) - 1)
+        return len(frame.payload) == self.lengths.get(code, error_bytes(self.tasks))
+
+    def work(self) -> None:
+        """Answer all tasks, function by function."""
+        for code, packets in self.pending.items():
+            name = next((f.name for f in self.tasks.functions.values() if f.code == code), None)
+            for packet in self.errors(packets) if name is None else self.results(name, packets):
+                self.output += frame_bytes(Kind.TASK, packet)
+        self.pending = {}
+
+    def results(self, function: str, packets: Sequence[bytes]) -> list[bytes]:
+        """Result packets of tasks of one function."""
+        rows = np.frombuffer(b"".join(packets), np.uint8).reshape(len(packets), -1)
+        tag, raw = read_tasks(self.tasks, function, rows)
+        values, overflow = self.compute(function, raw)
+        outside = self.tasks.functions[function].out_of_range(raw)
+        flags = np.where(overflow, Flag.OVERFLOW, 0) | np.where(outside, Flag.RANGE, 0)
+        return [row.tobytes() for row in result_rows(self.tasks, function, tag, flags, values)]
+
+    def errors(self, packets: Sequence[bytes]) -> list[bytes]:
+        """Answers to tasks of a function that there is not."""
+        length = self.tasks.result.packet_bytes(0)
+        answers = []
+        for packet in packets:
+            code, tag, _ = header(packet)
+            word = code | tag << FUNCTION_BITS | Flag.FUNCTION << (FUNCTION_BITS + TAG_BITS)
+            answers.append(word.to_bytes(length, "little"))
+        return answers

@@ -1,0 +1,73 @@
+"""A transport that damages what goes through it, and devices made of a design's bit-true model."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+
+from rbdgen import Design
+from rbdgen.host.manifest import Manifest, manifest_from
+from rbdgen.host.shell import ShellModel
+from rbdgen.host.transport import Transport
+from rbdgen.report.design import manifest
+
+DIGEST = "0123456789abcdef" * 4
+
+
+@dataclass
+class Noise:
+    """Of the bytes in either direction the share ``rate`` is altered, dropped, or joined by a random one."""
+
+    inner: Transport
+    rate: float
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self.random = np.random.default_rng(self.seed)
+        self.faults = 0
+
+    def damage(self, data: bytes) -> bytes:
+        result, start = bytearray(), 0
+        for place in np.flatnonzero(self.random.random(len(data)) < self.rate):
+            self.faults += 1
+            result += data[start:place]
+            start = int(place) + 1
+            extra = int(self.random.integers(256))
+            match int(self.random.integers(3)):
+                case 0:
+                    result.append(data[place] ^ int(self.random.integers(1, 256)))
+                case 1:
+                    pass
+                case _:
+                    result += bytes([extra, data[place]])
+        return bytes(result + data[start:])
+
+    def write(self, data: bytes) -> None:
+        self.inner.write(self.damage(data))
+
+    def read(self) -> bytes:
+        data = self.inner.read()
+        damaged = self.damage(data)
+        # a reading that lost all its bytes is not silence
+        return damaged if damaged or not data else self.read()
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+def manifest_of(design: Design, digest: str = DIGEST) -> Manifest:
+    """The manifest as a host reads it."""
+    return manifest_from(json.loads(json.dumps(manifest(design, digest, "0"))))
+
+
+def model(design: Design) -> ShellModel:
+    """A device in this process that answers by the design's bit-true model."""
+
+    def compute(function: str, raw):
+        answer = design.run(function, raw)
+        return answer.values, answer.overflow
+
+    known = manifest_of(design)
+    return ShellModel(known.identity, known.tasks, compute)
