@@ -40,6 +40,6 @@ def shared_robot(name: str) -> Robot:
 
 
 @lru_cache
-def design(robot: str, **options: object) -> Design:
+def design(robot: str, base: str = "fixed", **options: object) -> Design:
     """The design of a built-in robot."""
-    return compile_robot(load_robot(robot), Options(**options))  # type: ignore[arg-type]
+    return compile_robot(load_robot(robot, base), Options(**options))  # type: ignore[arg-type]

@@ -3,13 +3,11 @@
 Three exact changes, none of which the joint-space dynamics can see:
 
 - **Frames**: a body's frame may turn so that a skew joint axis becomes z, and may slide along a revolute axis
-  (anywhere,
-  for a prismatic joint) so that offsets between joints become zero.
+  (anywhere, for a joint that does not turn) so that offsets between joints become zero.
 - **Regrouping** (Gautier & Khalil 1990; Khalil & Dombre, *Modeling, Identification and Control of Robots*, chapter
-  9): a
-  mass distribution that the joint's motion leaves in place can belong to the parent just as well. For a revolute
+  9): a mass distribution that the joint's motion leaves in place can belong to the parent just as well. For a revolute
   joint this is any distribution on the axis (mass, first moment along it, and second moment along it: three parameters
-  become zero), for a prismatic joint the second moment (six).
+  become zero), for a joint that does not turn the second moment (six), for a ball joint a mass at its centre.
 - What reaches the base has no effect at all.
 
 A regrouped body need not be one that can exist (its mass is usually zero); the robot as a whole is the same.
@@ -22,7 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rbdgen.model.joints import Prismatic
+from rbdgen.model.joint import Joint
 from rbdgen.model.robot import Body, Inertia, Placement, Robot
 from rbdgen.spatial import IDENTITY3, constant_matrix, constant_vector
 
@@ -46,8 +44,35 @@ def _inverse(placement: Placement) -> Placement:
     return Placement(constant_matrix(r), constant_vector(-r @ np.array(placement.translation)))
 
 
-def _axis(body: Body) -> np.ndarray:
-    return np.array(body.joint.axis)  # type: ignore[attr-defined]
+def _directions(columns: tuple[tuple[float, ...], ...]) -> np.ndarray:
+    """The columns that are not zero, as rows."""
+    rows = np.array(columns, float).reshape(-1, 3)
+    return rows[np.any(rows != 0.0, axis=1)]
+
+
+def _axis(joint: Joint) -> np.ndarray | None:
+    """The one axis that a joint turns about; None where it turns about none or several."""
+    turns = _directions(joint.angular_subspace)
+    return turns[0] / np.linalg.norm(turns[0]) if np.linalg.matrix_rank(turns) == 1 else None
+
+
+def kept_in_place(joint: Joint) -> np.ndarray:
+    """Which entries of a pseudo-inertia (4×4) act on the parent as they act on the body, whatever the joint does.
+
+    The axis that the joint turns about, if it is one, must be a coordinate axis.
+    """
+    turns, slides = (len(_directions(c)) > 0 for c in (joint.angular_subspace, joint.linear_subspace))
+    kept, axis = np.zeros((4, 4), bool), _axis(joint)
+    if not turns:
+        kept[:3, :3] = True
+    elif axis is not None:
+        k = int(np.argmax(np.abs(axis)))
+        kept[k, k] = True
+        if not slides:
+            kept[np.ix_([k, 3], [k, 3])] = True
+    elif not slides:
+        kept[3, 3] = True
+    return kept
 
 
 def _snapped(values: np.ndarray) -> np.ndarray:
@@ -65,8 +90,10 @@ def reframed(robot: Robot, frames: tuple[Placement, ...]) -> Robot:
             constant_matrix(_snapped(np.array(placed.rotation))),
             constant_vector(_snapped(np.array(placed.translation))),
         )
-        axis = np.array(frame.rotation).T @ _axis(body)
-        joint = replace(body.joint, axis=constant_vector(_snapped(axis)))  # type: ignore[call-arg]
+        joint = body.joint
+        if hasattr(joint, "axis"):
+            axis = np.array(frame.rotation).T @ np.array(joint.axis)
+            joint = replace(joint, axis=constant_vector(_snapped(axis)))  # type: ignore[call-arg]
         inertia = body.inertia.expressed_in(_inverse(frame))
         bodies.append(replace(body, placement=placed, joint=joint, inertia=inertia))
     return replace(robot, bodies=tuple(bodies))
@@ -74,7 +101,7 @@ def reframed(robot: Robot, frames: tuple[Placement, ...]) -> Robot:
 
 def _aligned(body: Body) -> Placement:
     """The turn that brings a skew axis to z; coordinate axes, of either sign, stay."""
-    axis = _axis(body)
+    axis = np.array(getattr(body.joint, "axis", (0.0, 0.0, 1.0)))
     if np.count_nonzero(axis) == 1:
         return Placement()
     helper = np.eye(3)[np.argmin(np.abs(axis))]
@@ -88,13 +115,8 @@ def regrouped(robot: Robot) -> Robot:
     inertias = [b.inertia for b in robot.bodies]
     for i in reversed(range(len(robot.bodies))):
         body = robot.bodies[i]
-        pseudo, k = inertias[i].pseudo, int(np.argmax(np.abs(_axis(body))))
-        moved = np.zeros((4, 4))
-        if isinstance(body.joint, Prismatic):
-            moved[:3, :3] = pseudo[:3, :3]
-        else:
-            places = np.ix_([k, 3], [k, 3])
-            moved[places] = pseudo[places]
+        pseudo = inertias[i].pseudo
+        moved = np.where(kept_in_place(body.joint), pseudo, 0.0)
         inertias[i] = Inertia.from_pseudo(_snapped(pseudo - moved))
         if body.parent >= 0:
             inertias[body.parent] += Inertia.from_pseudo(moved).expressed_in(body.placement)
@@ -119,12 +141,14 @@ def _slides(robot: Robot, i: int) -> Iterator[np.ndarray]:
     rotation = np.array(body.placement.rotation)
     offsets = [(rotation, -np.array(body.placement.translation))]
     offsets += [(np.eye(3), np.array(robot.bodies[c].placement.translation)) for c in robot.children[i]]
-    if isinstance(body.joint, Prismatic):
+    if not len(_directions(body.joint.angular_subspace)):
         yield from (m.T @ target for m, target in offsets)
         if body.inertia.mass > 0:
             yield np.array(body.inertia.first_moment) / body.inertia.mass
         return
-    axis = _axis(body)
+    axis = _axis(body.joint)
+    if axis is None:
+        return
     for matrix, target in offsets:
         direction = matrix @ axis
         for x, t in zip(direction, target, strict=True):

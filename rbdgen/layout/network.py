@@ -32,7 +32,6 @@ from rbdgen.ir.precision import Precision
 from rbdgen.ir.programs import Exit, Programs
 from rbdgen.layout.equivalent import equivalent
 from rbdgen.layout.functions import FUNCTIONS, check_algorithms, check_functions
-from rbdgen.model.joints import Continuous, Prismatic, Revolute
 from rbdgen.model.names import sanitize
 from rbdgen.model.ranges import InputRanges, declared_ranges, extreme_states, random_states
 from rbdgen.model.robot import Robot
@@ -44,8 +43,6 @@ PREFIX = {DYNAMICS: "", GRADIENT: "d_"}
 """What stands before an operand's name in the graph, by program."""
 FEEDBACK = "feedback"
 """The exit by which ``dfd`` goes from the first program to the second."""
-BUILDABLE = (Revolute, Continuous, Prismatic)
-"""Joint types that hardware can be generated for."""
 HEADROOM = 1.1
 """Over the largest sampled τ and M⁻¹, for the declared range of operands that follow from others."""
 ZERO_TOLERANCE = 1e-12
@@ -242,9 +239,9 @@ def _operands(
 ) -> dict[str, tuple[Word, ...]]:
     q, dofs = [], _dof_names(robot, joints)
     for i, body in enumerate(robot.bodies):
-        parts = [""] if body.joint.nq == 1 else ["_cos", "_sin"]
-        for k, part in zip(range(*robot.q_slices[i].indices(robot.nq)), parts, strict=True):
-            q.append(Word(f"q_{joints[i]}{part}", "q", (k,), ranges.q_lower[k], ranges.q_upper[k]))
+        for k, part in zip(range(*robot.q_slices[i].indices(robot.nq)), body.joint.coordinate_names, strict=True):
+            name = "_".join(["q", joints[i], *([part] if part else [])])
+            q.append(Word(name, "q", (k,), ranges.q_lower[k], ranges.q_upper[k]))
     words = {"q": tuple(q)}
     torques = tuple(HEADROOM * np.max(np.abs(samples.tau), axis=0))
     for vector, limits in (("v", ranges.v_max), ("a", ranges.a_max), ("tau", torques)):
@@ -436,13 +433,6 @@ def build_network(
     functions = check_functions(options.functions)
     check_algorithms(options.derivative, options.mass_matrix)
     options = replace(options, functions=functions)
-    for body in robot.bodies:
-        if not isinstance(body.joint, BUILDABLE):
-            number = f"{body.joint.nv} degrees of freedom" if body.joint.nv > 1 else "1 degree of freedom"
-            raise UnsupportedError(
-                f"robot {robot.name!r}: joint {body.joint_name!r} ({type(body.joint).__name__.lower()}, {number}): no "
-                "hardware can be generated for it yet; use revolute, continuous and prismatic joints"
-            )
     cheap = equivalent(robot).robot
     ranges = ranges or declared_ranges(robot)
     states = samples(cheap) if samples else make_samples(robot, cheap, ranges, options, 256, 1)

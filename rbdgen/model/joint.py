@@ -60,6 +60,18 @@ class Coordinates(ABC):
         """Child in predecessor, for ``q`` of ``nq`` abstract scalars."""
 
     @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """A short name for each coordinate of q; empty for a lone one."""
+        if self.nq == 1:
+            return ("",)
+        names = {
+            "unit": ("cos", "sin") if self.kinds.count("unit") == 2 else ("qx", "qy", "qz", "qw"),
+            "length": ("x", "y", "z") if self.kinds.count("length") > 1 else ("offset",),
+            "angle": ("angle",),
+        }
+        return tuple(names[kind][self.kinds[:k].count(kind)] for k, kind in enumerate(self.kinds))
+
+    @property
     def unit_part(self) -> slice:
         """Where the unit vector is in q; empty if there is none."""
         first = self.kinds.index("unit") if "unit" in self.kinds else 0
