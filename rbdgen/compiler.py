@@ -12,11 +12,10 @@ from rbdgen.errors import ConfigError
 from rbdgen.host.tasks import FunctionFormat, OperandWord, ResultWord, TaskFormat, task_format
 from rbdgen.ir.fixed import FixedGraph, Format
 from rbdgen.ir.interpret import evaluate, evaluate_fixed
+from rbdgen.layout.execute import Answer, BitTrueModel, feedback
 from rbdgen.layout.functions import DERIVATIVES, FUNCTIONS, MASS_MATRICES, check_functions
 from rbdgen.layout.network import (
-    DYNAMICS,
     FEEDBACK,
-    GRADIENT,
     PREFIX,
     Network,
     TraceOptions,
@@ -43,8 +42,6 @@ INVERSE_STATES = 2048
 WEAK_SHARE, WEAK_ERROR = 0.01, 0.1
 """An inverse that overflows at more than this share of states, or whose rms error is above this share of its rms, is of
 no use."""
-MODEL_CHUNK = 4096
-"""Tasks that the bit-true model runs at once."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +62,6 @@ class Options:
     forces: bool = False
     seed: int = 1
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What the bit-true model answers to n tasks: raw ``values``, one (n,) array per result word, ``overflow`` (n,)."""
-
-    values: list[np.ndarray]
-    overflow: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -105,15 +94,7 @@ class Design:
     @cached_property
     def feedback(self) -> dict[str, str | None]:
         """For each operand of the second program the result of the first that feeds it (None: it is always zero)."""
-        produced = next((e.results for e in self.network.programs.exits if e.name == FEEDBACK), None)
-        if produced is None:
-            return {}
-        links: dict[str, str | None] = {}
-        for name, program in self.network.programs.operands.items():
-            if program == GRADIENT:
-                plain = name.removeprefix(PREFIX[GRADIENT])
-                links[name] = next((r for r in (plain, f"next_{plain}") if r in produced), None)
-        return links
+        return feedback(self.network)
 
     def promised_latency(self, function: str) -> int:
         """Cycles from the last beat's acceptance to the last result beat's offer, of a lone task.
@@ -125,42 +106,14 @@ class Design:
             start = -(-(self.plan.exits[FEEDBACK] + 1) // ii) * ii
         return start + self.plan.exits[function] + 1 + self.tasks.result_beats(function)
 
+    @cached_property
+    def model(self) -> BitTrueModel:
+        """The bit-true model."""
+        return BitTrueModel(self.network, self.fixed)
+
     def run(self, function: str, raw: Sequence[np.ndarray]) -> Answer:
         """The bit-true model on raw operands of one function, one (n,) array per operand word."""
-        words = self.network.operand_words(function)
-        given = {w.name: x for w, x in zip(words, raw, strict=True)}
-        count = len(raw[0])
-        parts = [
-            self._run(function, {n: x[k : k + MODEL_CHUNK] for n, x in given.items()})
-            for k in range(0, count, MODEL_CHUNK)
-        ]
-        values = [np.concatenate(v) for v in zip(*(p.values for p in parts), strict=True)]
-        return Answer(values, np.concatenate([p.overflow for p in parts]))
-
-    def _run(self, function: str, given: dict[str, np.ndarray]) -> Answer:
-        count = len(next(iter(given.values())))
-        zero, overflow = np.zeros(count, np.int64), np.zeros(count, bool)
-        exit_ = self.network.exit(function)
-        if function == "dfd":
-            operands = {n: given.get(n, zero) for n in self._operands_of(DYNAMICS)}
-            names = [r for r in self.feedback.values() if r is not None]
-            first = evaluate_fixed(self.fixed, operands, names)
-            overflow = first.overflow
-            operands = {}
-            for name, source in self.feedback.items():
-                operands[name] = zero
-                if source is not None:
-                    raw = first.outputs[source]
-                    operands[name], lost = self.input_format(name).convert(raw, self.output_format(source))
-                    overflow = overflow | lost
-        else:
-            prefix = PREFIX[exit_.program]
-            operands = {n: given.get(n.removeprefix(prefix), zero) for n in self._operands_of(exit_.program)}
-        result = evaluate_fixed(self.fixed, operands, exit_.results)
-        return Answer([result.outputs[r] for r in exit_.results], overflow | result.overflow)
-
-    def _operands_of(self, program: str) -> list[str]:
-        return [n for n, p in self.network.programs.operands.items() if p == program]
+        return self.model.run(function, raw)
 
 
 def function_format(function: str, network: Network, fixed: FixedGraph) -> FunctionFormat:

@@ -1,4 +1,4 @@
-"""Arithmetic operators: each rounds half up and saturates exactly as :mod:`rbdgen.ir.interpret` does.
+"""Arithmetic operators: each rounds and saturates exactly as :mod:`rbdgen.ir.interpret` does.
 
 One component per operation; its formats are its parameters and its module's name. ``overflow`` exists only where the
 formats allow the result to saturate. All are combinational unless said otherwise.
@@ -18,11 +18,16 @@ from rbdgen_hw.library import Shape
 
 @dataclass(frozen=True)
 class Rounding:
-    """From an exact value with binary point ``frac`` to ``result``; ``saturates`` says whether it can overflow."""
+    """From an exact value with binary point ``frac`` to ``result``; ``saturates`` says whether it can overflow.
+
+    ``truncates``: bits are dropped instead of rounded half up. ``wraps``: what overflows is cut instead of saturated.
+    """
 
     frac: int
     result: Format
     saturates: bool
+    truncates: bool = False
+    wraps: bool = False
 
     @property
     def drop(self) -> int:
@@ -31,9 +36,12 @@ class Rounding:
 
 
 def _finish(m: Module, exact: Value, rounding: Rounding, y: Signal, overflow: Signal | None) -> None:
-    """Round ``exact`` half up by ``rounding`` into ``y``, saturating into ``overflow``."""
+    """Round ``exact`` by ``rounding`` into ``y``, saturating into ``overflow``."""
     fmt, drop = rounding.result, rounding.drop
-    if drop:
+    if drop and rounding.truncates:
+        rounded = Signal(signed(max(len(exact) - drop, fmt.width)), name="rounded")
+        m.d.comb += rounded.eq(exact >> drop)
+    elif drop:
         rounded = Signal(signed(max(len(exact) + 1 - drop, fmt.width)), name="rounded")
         m.d.comb += rounded.eq((exact + (1 << (drop - 1))) >> drop)
     else:
@@ -47,7 +55,7 @@ def _finish(m: Module, exact: Value, rounding: Rounding, y: Signal, overflow: Si
     m.d.comb += [
         # the value fits where all bits from the result's sign bit upwards are equal
         overflow.eq(rounded[fmt.width - 1 :] != negative.replicate(len(rounded) - fmt.width + 1)),
-        y.eq(Mux(overflow, limit, rounded[: fmt.width].as_signed())),
+        y.eq(rounded if rounding.wraps else Mux(overflow, limit, rounded[: fmt.width].as_signed())),
     ]
 
 
@@ -59,7 +67,7 @@ def _outputs(result: Format, saturates: bool) -> dict:
 
 
 class Sum(Shape):
-    """y = a + b, a − b or, with one argument, −a (``op``: add, sub, neg).
+    """y = a + b, a − b or, with one argument, −a or a itself (``op``: add, sub, neg, round).
 
     Equal up to a common move of all binary points, two sums are one shape.
     """
@@ -79,7 +87,12 @@ class Sum(Shape):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         terms = [getattr(self, n) << places for n, places in zip("ab", self.places, strict=False)]
-        exact = {"add": lambda: terms[0] + terms[1], "sub": lambda: terms[0] - terms[1], "neg": lambda: -terms[0]}
+        exact = {
+            "add": lambda: terms[0] + terms[1],
+            "sub": lambda: terms[0] - terms[1],
+            "neg": lambda: -terms[0],
+            "round": lambda: terms[0],
+        }
         _finish(m, exact[self.op](), self.rounding, self.y, getattr(self, "overflow", None))
         return m
 
@@ -250,9 +263,7 @@ class Rescale(Shape):
 
     def __init__(self, arg: Format, scale: Format, rounding: Rounding) -> None:
         self.arg, self.scale, self.rounding = arg, scale, rounding
-        self.shape_name = f"rescale_{arg.width}_{scale.width}_{rounding.drop}_{_label(rounding.result)}".replace(
-            "-", "m"
-        )
+        self.shape_name = f"rescale_{arg.width}_{scale.width}_{_rounding_label(rounding)}"
         super().__init__(
             {"a": In(signed(arg.width)), "b": In(signed(scale.width))} | _outputs(rounding.result, rounding.saturates)
         )
@@ -266,8 +277,11 @@ class Rescale(Shape):
 
 
 def _rounding_label(rounding: Rounding) -> str:
-    """A rounding in a module's name: 3to18 drops 3 bits and leaves 18, saturating where it says so."""
-    return f"{rounding.drop}to{rounding.result.width}{'sat' if rounding.saturates else ''}"
+    """A rounding in a module's name: 3to18 rounds 3 bits away and leaves 18, 3cut18 drops them; it saturates or wraps
+    around where it says so."""
+    how = "cut" if rounding.truncates and rounding.drop else "to"
+    limit = ("wrap" if rounding.wraps else "sat") if rounding.saturates else ""
+    return f"{rounding.drop}{how}{rounding.result.width}{limit}"
 
 
 def _label(fmt: Format) -> str:

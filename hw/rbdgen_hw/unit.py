@@ -154,7 +154,10 @@ class _UnitBuilder:
         self.chains[node] = chain
 
     def rounding(self, i: int) -> Rounding:
-        return Rounding(self.fixed.exact(i)[0], self.fixed.formats[i], self.fixed.may_overflow(i))
+        fixed = self.fixed
+        return Rounding(
+            *(fixed.exact(i)[0], fixed.formats[i], fixed.may_overflow(i)), i in fixed.truncated, not fixed.saturate
+        )
 
     def operators(self) -> None:
         """Instances of all operators, shared ones once."""
@@ -225,18 +228,20 @@ class _UnitBuilder:
         for side, port in ((0, product.a), (1, product.b)):
             values = [self.read(p[side], self.schedule.slots[i].start) for i, p in zip(nodes, args, strict=True)]
             self.m.d.comb += port.eq(self.select(nodes, values, signed(widths[side]), f"{name}_{'ab'[side]}"))
-        rounds: dict[tuple[int, int], Round] = {}
+        rounds: dict[tuple[int, int, bool], Round] = {}
+
+        def way(rounding: Rounding) -> tuple[int, int, bool]:
+            return rounding.drop, rounding.result.width, rounding.truncates and rounding.drop > 0
+
         for i in nodes:
             rounding = self.rounding(i)
-            key = rounding.drop, rounding.result.width
+            key = way(rounding)
             if key not in rounds:
                 # a wider shared product never changes a result, only whether the formats alone rule saturation out
-                saturates = any(
-                    self.rounding(j).saturates
-                    for j in nodes
-                    if (self.rounding(j).drop, self.fixed.formats[j].width) == key
-                )
-                shared = Rounding(rounding.drop, Format(rounding.result.width, 0), saturates)
+                alike = [r for r in map(self.rounding, nodes) if way(r) == key]
+                saturates = any(r.saturates for r in alike)
+                result = Format(rounding.result.width, 0)
+                shared = Rounding(rounding.drop, result, saturates, rounding.truncates, rounding.wraps)
                 rounds[key] = Round(sum(widths), shared)
                 place(self.m, self.platform, f"round_{name}_{len(rounds) - 1}", rounds[key])
                 self.m.d.comb += rounds[key].x.eq(product.p)

@@ -231,6 +231,10 @@ class Builder:
         """``a`` moved by a power of two into [1, 2)."""
         return self._node("normalise", (a,))
 
+    def round(self, a: int, frac: int) -> int:
+        """``a`` with ``frac`` bits behind the binary point."""
+        return self._node("round", (a,), frac)
+
     def rescale(self, y: int, x: int) -> int:
         """``y`` times the power of two that normalises ``x``."""
         return self._node("rescale", (y, x))
@@ -239,7 +243,7 @@ class Builder:
         """Any operation by its name."""
         if op in ("add", "sub", "neg", "mul", "sin", "cos", "reciprocal", "normalise", "rescale"):
             return getattr(self, op)(*args)
-        if op in ("scale", "shift"):
+        if op in ("scale", "shift", "round"):
             return getattr(self, op)(args[0], attr)
         if op in ("input", "const"):
             return getattr(self, op)(attr)

@@ -1,7 +1,8 @@
 """Fixed-point formats and graphs: what a graph means bit by bit.
 
-The rule is one for all operations: the exact result of the exact arguments is rounded half up to the result's binary
-point, then saturated to its width; saturation raises the task's overflow flag. ``shift`` only moves the binary point.
+The rule is one for all operations: the exact result of the exact arguments is rounded to the result's binary point,
+half up or, at nodes named for it, downwards; then saturated to its width or, in a graph that says so, wrapped around.
+Either raises the task's overflow flag. ``shift`` only moves the binary point.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from rbdgen.ir.graph import Graph
 
-ROUNDED = ("add", "sub", "neg", "mul", "scale", "rescale")
+ROUNDED = ("add", "sub", "neg", "mul", "scale", "rescale", "round")
 """Operations whose exact result is rounded and saturated to the node's format."""
 
 
@@ -54,6 +55,10 @@ class Format:
         """Nearest raw values (half up), saturated; int64."""
         scaled = np.floor(np.ldexp(np.asarray(value, float), self.frac) + 0.5)
         return np.clip(scaled, self.minimum, self.maximum).astype(np.int64)
+
+    def wrap(self, raw: np.ndarray) -> np.ndarray:
+        """Raw values of any size cut to the width: what two's complement leaves of them."""
+        return ((raw - self.minimum) & ((1 << self.width) - 1)) + self.minimum
 
     def convert(self, raw: np.ndarray, source: Format) -> tuple[np.ndarray, np.ndarray]:
         """Raw values of another format in this one, rounded half up and saturated; and which were saturated."""
@@ -118,11 +123,15 @@ class FixedGraph:
     """A graph with a format for every node and an exact constant for every ``scale``.
 
     ``constants`` is by node number. Raw values of ``const`` nodes are ``Format.quantise`` of their attribute.
+    ``truncated``: the nodes that drop bits without rounding. ``saturate``: whether what does not fit becomes the
+    nearest number that does; without, it wraps around.
     """
 
     graph: Graph
     formats: tuple[Format, ...]
     constants: dict[int, Constant]
+    truncated: frozenset[int] = frozenset()
+    saturate: bool = True
 
     def exact(self, i: int) -> tuple[int, int, int]:
         """Of node ``i``'s result before rounding: binary point, and bounds of its raw value there.
@@ -137,6 +146,8 @@ class FixedGraph:
             return (frac, l0 + l1, h0 + h1) if node.op == "add" else (frac, l0 - h1, h0 - l1)
         if node.op == "neg":
             return args[0].frac, -args[0].maximum, -args[0].minimum
+        if node.op == "round":
+            return args[0].frac, args[0].minimum, args[0].maximum
         if node.op == "mul":
             corners = [x * y for x in (args[0].minimum, args[0].maximum) for y in (args[1].minimum, args[1].maximum)]
             return args[0].frac + args[1].frac, min(corners), max(corners)
@@ -155,14 +166,17 @@ class FixedGraph:
         """Bits below the result's binary point that node ``i`` rounds away."""
         return self.exact(i)[0] - self.formats[i].frac
 
+    def half(self, i: int) -> int:
+        """What is added before bits are dropped: half of the result's last place, or nothing."""
+        return 0 if i in self.truncated else (1 << self.dropped_bits(i)) >> 1
+
     def may_overflow(self, i: int) -> bool:
         """Whether any arguments in their formats can saturate node ``i``, or (normalise) be what it cannot do."""
         if self.graph.nodes[i].op == "normalise":
             return True
         frac, low, high = self.exact(i)
         fmt = self.formats[i]
-        drop = frac - fmt.frac
-        half = (1 << drop) >> 1
+        drop, half = frac - fmt.frac, self.half(i)
         return (low + half) >> drop < fmt.minimum or (high + half) >> drop > fmt.maximum
 
 
@@ -185,6 +199,8 @@ def verify_fixed(fixed: FixedGraph) -> None:
                 raise ValueError(f"{where}: binary point must be at most {frac}, not {fmt.frac}")
             if max(-low, high).bit_length() > 63:
                 raise ValueError(f"{where}: exact result must fit 63 bits, needs {max(-low, high).bit_length() + 1}")
+        if node.op == "round" and fmt.frac != node.attr:
+            raise ValueError(f"{where}: binary point must be {node.attr}, not {fmt.frac}")
         if node.op == "normalise" and (fmt.frac != fmt.width - 2 or fixed.formats[node.args[0]].width < 2):
             raise ValueError(f"{where}: format must be that of a number in [1, 2), not {fmt}")
         if node.args and node.op in ("shift", "table_sin", "table_cos", "table_reciprocal", "residual"):

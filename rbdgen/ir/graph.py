@@ -31,6 +31,7 @@ ARITY = {
     "normalise": 1,
     "table_reciprocal": 1,
     "rescale": 2,
+    "round": 1,
 }
 """Operations and their number of arguments.
 
@@ -39,7 +40,8 @@ constant attribute. ``shift``: times 2^attribute. ``sin cos``: of radians. ``tab
 angle in quarter turns, attribute the number of address bits A per quarter; with m the middle of the angle's interval
 of width 2^−A, the tables give the sine and cosine of m and the residual is angle − m. ``reciprocal``: of a positive
 number. ``normalise``: x · 2^−e in [1, 2), with e = floor(log2 x), of a positive x. ``table_reciprocal``: of a number in
-[1, 2), the reciprocal of the middle of its interval. ``rescale``: of y and x: y · 2^−e with the e of x.
+[1, 2), the reciprocal of the middle of its interval. ``rescale``: of y and x: y · 2^−e with the e of x. ``round``: its
+argument with only attribute bits behind the binary point (without formats, its argument).
 """
 
 INPUT_OWNER = "input"
@@ -139,7 +141,7 @@ def verify(graph: Graph) -> None:
             raise ValueError(f"{where}: arguments must be earlier nodes, not {node.args}")
         if node.op in ("const", "scale") and not isinstance(node.attr, float):
             raise ValueError(f"{where}: attribute must be a float, not {node.attr!r}")
-        if node.op in ("shift", "table_sin", "table_cos", "table_reciprocal", "residual") and not isinstance(
+        if node.op in ("shift", "table_sin", "table_cos", "table_reciprocal", "residual", "round") and not isinstance(
             node.attr, int
         ):
             raise ValueError(f"{where}: attribute must be an integer, not {node.attr!r}")

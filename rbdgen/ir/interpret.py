@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rbdgen.ir.fixed import FixedGraph, reciprocal_table, sine_table
-from rbdgen.ir.graph import Graph
+from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.programs import cone
 
 
@@ -23,50 +23,71 @@ def _exponent(x: np.ndarray) -> np.ndarray:
     return np.frexp(x)[1] - 1
 
 
-def evaluate(graph: Graph, operands: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-    """Every node's value in float64 for operands of equal shapes (any)."""
+def evaluate(
+    graph: Graph, operands: Mapping[str, np.ndarray], dtype: type[np.floating] = np.float64
+) -> list[np.ndarray]:
+    """Every node's value in float64 (or another ``dtype``) for operands of equal shapes (any)."""
     values: list[np.ndarray] = []
     for _, node in graph:
-        x = [values[a] for a in node.args]
-        match node.op:
-            case "input":
-                value = np.asarray(operands[node.attr], float)
-            case "const":
-                value = np.asarray(node.attr)
-            case "add":
-                value = x[0] + x[1]
-            case "sub":
-                value = x[0] - x[1]
-            case "neg":
-                value = -x[0]
-            case "mul":
-                value = x[0] * x[1]
-            case "scale":
-                value = x[0] * node.attr
-            case "shift":
-                value = np.ldexp(x[0], node.attr)
-            case "sin":
-                value = np.sin(x[0])
-            case "cos":
-                value = np.cos(x[0])
-            case "table_sin":
-                value = np.sin(_middle(x[0], node.attr) * (math.pi / 2))
-            case "table_cos":
-                value = np.cos(_middle(x[0], node.attr) * (math.pi / 2))
-            case "residual":
-                value = x[0] - _middle(x[0], node.attr)
-            case "reciprocal":
-                value = 1.0 / x[0]
-            case "normalise":
-                value = np.ldexp(x[0], -_exponent(x[0]))
-            case "table_reciprocal":
-                value = 1.0 / _middle(x[0], node.attr)
-            case "rescale":
-                value = np.ldexp(x[0], -_exponent(x[1]))
-            case _:
-                raise ValueError(f"node ({node.op}): no float64 meaning")
-        values.append(value)
+        values.append(_value(node, [values[a] for a in node.args], operands, dtype))
     return values
+
+
+def evaluate_cone(
+    graph: Graph,
+    operands: Mapping[str, np.ndarray],
+    results: Iterable[str],
+    dtype: type[np.floating] = np.float64,
+) -> dict[int, np.ndarray]:
+    """As :func:`evaluate`, of the nodes that ``results`` depend on, by node."""
+    values: dict[int, np.ndarray] = {}
+    for i in cone(graph, results):
+        node = graph.nodes[i]
+        values[i] = _value(node, [values[a] for a in node.args], operands, dtype)
+    return values
+
+
+def _value(node: Node, x: list[np.ndarray], operands: Mapping[str, np.ndarray], dtype: type[np.floating]) -> np.ndarray:
+    """One node's value from its arguments'."""
+    match node.op:
+        case "input":
+            return np.asarray(operands[node.attr], dtype)
+        case "const":
+            return np.asarray(node.attr, dtype)
+        case "add":
+            return x[0] + x[1]
+        case "sub":
+            return x[0] - x[1]
+        case "neg":
+            return -x[0]
+        case "round":
+            return x[0]
+        case "mul":
+            return x[0] * x[1]
+        case "scale":
+            return x[0] * dtype(node.attr)
+        case "shift":
+            return np.ldexp(x[0], node.attr)
+        case "sin":
+            return np.sin(x[0])
+        case "cos":
+            return np.cos(x[0])
+        case "table_sin":
+            return np.sin(_middle(x[0], node.attr) * (math.pi / 2))
+        case "table_cos":
+            return np.cos(_middle(x[0], node.attr) * (math.pi / 2))
+        case "residual":
+            return x[0] - _middle(x[0], node.attr)
+        case "reciprocal":
+            return dtype(1.0) / x[0]
+        case "normalise":
+            return np.ldexp(x[0], -_exponent(x[0]))
+        case "table_reciprocal":
+            return 1.0 / _middle(x[0], node.attr)
+        case "rescale":
+            return np.ldexp(x[0], -_exponent(x[1]))
+        case _:
+            raise ValueError(f"node ({node.op}): no float64 meaning")
 
 
 @dataclass(frozen=True)
@@ -136,6 +157,8 @@ def evaluate_fixed(
                 exact = np.left_shift(x[0], args[1].width - 2 - _exponent(np.maximum(x[1], 1)))
             case "neg":
                 exact = -x[0]
+            case "round":
+                exact = x[0]
             case "mul":
                 exact = x[0] * x[1]
             case "scale":
@@ -144,9 +167,9 @@ def evaluate_fixed(
                 raise ValueError(f"node %{i} ({node.op}): no fixed-point meaning")
         drop = fixed.dropped_bits(i)
         if drop:
-            exact = (exact + (1 << (drop - 1))) >> drop
+            exact = (exact + fixed.half(i)) >> drop
         if fixed.may_overflow(i):
-            value = np.clip(exact, fmt.minimum, fmt.maximum)
+            value = np.clip(exact, fmt.minimum, fmt.maximum) if fixed.saturate else fmt.wrap(exact)
             overflow = overflow | (value != exact)
             exact = value
         values[i] = exact

@@ -24,7 +24,7 @@ def check_plan(plan: Plan) -> None:
     for i, node in graph:
         slot, where = schedule.slots[i], f"node %{i} ({node.op})"
         delay, latency = 0.0, 0
-        if node.op in ("add", "sub", "neg"):
+        if node.op in ("add", "sub", "neg") or (node.op == "round" and i not in schedule.fixed.truncated):
             delay = device.add
         elif node.op == "scale":
             levels = 0

@@ -72,6 +72,8 @@ def operator_delay(fixed: FixedGraph, device: Device, i: int) -> float:
     op = fixed.graph.nodes[i].op
     if op in ("add", "sub", "neg"):
         return device.add
+    if op == "round":
+        return 0.0 if i in fixed.truncated else device.add
     if op == "scale":
         return device.add * max(len(fixed.constants[i].digits) - 1, 0).bit_length()
     if op == "mul":

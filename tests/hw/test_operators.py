@@ -45,19 +45,32 @@ def respond(
     return rows
 
 
-def model(op: str, args: tuple[Format, ...], result: Format, constant: Constant | None = None) -> FixedGraph:
+WAYS = [(False, True), (True, True), (False, False), (True, False)]
+"""Ways to round: whether bits are dropped, and whether what overflows saturates."""
+
+
+def model(
+    op: str,
+    args: tuple[Format, ...],
+    result: Format,
+    constant: Constant | None = None,
+    way: tuple[bool, bool] = WAYS[0],
+) -> FixedGraph:
     """The one-operation graph whose meaning the component must have."""
     builder = Builder("one")
     nodes = tuple(builder.input(name) for name, _ in zip("ab", args, strict=False))
-    graph = builder.graph({"y": builder.make(op, nodes, constant.value if constant else None)})
-    fixed = FixedGraph(graph, (*args, result), {len(args): constant} if constant else {})
+    attr = constant.value if constant else result.frac if op == "round" else None
+    graph = builder.graph({"y": builder.make(op, nodes, attr)})
+    truncated = frozenset([len(args)] if way[0] else [])
+    fixed = FixedGraph(graph, (*args, result), {len(args): constant} if constant else {}, truncated, way[1])
     verify_fixed(fixed)
     return fixed
 
 
 def rounding(fixed: FixedGraph) -> Rounding:
     i = len(fixed.formats) - 1
-    return Rounding(fixed.exact(i)[0], fixed.formats[i], fixed.may_overflow(i))
+    exact, saturates = fixed.exact(i)[0], fixed.may_overflow(i)
+    return Rounding(exact, fixed.formats[i], saturates, i in fixed.truncated, not fixed.saturate)
 
 
 def check(dut: Shape, fixed: FixedGraph, rows: list[tuple[int, ...]]) -> None:
@@ -92,15 +105,23 @@ def some(*formats: Format) -> list[tuple[int, ...]]:
     ],
     ids=str,
 )
-def test_sum_exhaustively(op: str, formats: tuple[Format, Format, Format]) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_sum_exhaustively(op: str, formats: tuple[Format, Format, Format], way: tuple[bool, bool]) -> None:
     *args, result = formats
-    fixed = model(op, tuple(args), result)
+    fixed = model(op, tuple(args), result, way=way)
     check(Sum(op, tuple(args), rounding(fixed)), fixed, every(*args))
 
 
 def test_negation_exhaustively() -> None:
     fixed = model("neg", (Format(6, 3),), Format(6, 3))
     check(Sum("neg", (Format(6, 3),), rounding(fixed)), fixed, every(Format(6, 3)))
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("result", [Format(4, 1), Format(3, 3)], ids=str)
+def test_dropping_bits_exhaustively(result: Format, way: tuple[bool, bool]) -> None:
+    fixed = model("round", (Format(6, 3),), result, way=way)
+    check(Sum("round", (Format(6, 3),), rounding(fixed)), fixed, every(Format(6, 3)))
 
 
 @pytest.mark.parametrize("constant", [Constant(3, 2), Constant(77, 8), Constant(23, 0), Constant(5, -1)], ids=str)
@@ -122,14 +143,15 @@ def test_scale_exhaustively(constant: Constant, width: int) -> None:
     ],
     ids=str,
 )
-def test_product_and_rounding(args: tuple[Format, Format], result: Format) -> None:
-    fixed = model("mul", args, result)
+@pytest.mark.parametrize("way", WAYS)
+def test_product_and_rounding(args: tuple[Format, Format], result: Format, way: tuple[bool, bool]) -> None:
+    fixed = model("mul", args, result, way=way)
     rows = every(*args) if args[0].width < 8 else some(*args)
     product = Product(args[0].width, args[1].width, 0)
     exact = respond(product, "ab", rows, ["p"])
     assert [p for (p,) in exact] == [a * b for a, b in rows]
     fit = rounding(fixed)
-    shared = Rounding(fit.drop, Format(result.width, 0), fit.saturates)
+    shared = Rounding(fit.drop, Format(result.width, 0), fit.saturates, fit.truncates, fit.wraps)
     dut = Round(args[0].width + args[1].width, shared)
     got = respond(dut, ["x"], exact, ["y", "overflow"] if fit.saturates else ["y"])
     expected = evaluate_fixed(fixed, {p: np.array([r[k] for r in rows]) for k, p in enumerate("ab")})

@@ -32,26 +32,37 @@ def test_constant_has_its_value() -> None:
     assert Constant(3, -2).value == 12.0
 
 
-def one_operation(op: str, args: tuple[Format, ...], result: Format, constant: Constant | None = None) -> FixedGraph:
+def one_operation(
+    op: str,
+    args: tuple[Format, ...],
+    result: Format,
+    constant: Constant | None = None,
+    truncate: bool = False,
+    saturate: bool = True,
+) -> FixedGraph:
     """A graph that does one operation on operands a and b."""
     builder = Builder("one")
     nodes = [builder.input(name) for name, _ in zip("ab", args, strict=False)]
-    y = builder.make(op, tuple(nodes), constant.value if constant else None)
+    y = builder.make(op, tuple(nodes), constant.value if constant else result.frac if op == "round" else None)
     graph = builder.graph({"y": y})
-    fixed = FixedGraph(graph, (*args, result), {len(args): constant} if constant else {})
+    truncated = frozenset([len(args)] if truncate else [])
+    fixed = FixedGraph(graph, (*args, result), {len(args): constant} if constant else {}, truncated, saturate)
     verify_fixed(fixed)
     return fixed
 
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("op", ["add", "sub", "mul"])
-def test_operations_match_apytypes(op: str, seed: int) -> None:
+@pytest.mark.parametrize("truncate", [False, True])
+@pytest.mark.parametrize("saturate", [False, True])
+def test_operations_match_apytypes(op: str, seed: int, truncate: bool, saturate: bool) -> None:
     rng = np.random.default_rng(seed)
     formats = tuple(Format(int(rng.integers(2, 20)), int(rng.integers(-3, 15))) for _ in range(2))
     exact = max(f.frac for f in formats) if op != "mul" else sum(f.frac for f in formats)
     result = Format(int(rng.integers(2, 20)), exact - int(rng.integers(0, 8)))
     a, b = (rng.integers(f.minimum, f.maximum + 1, 300) for f in formats)
-    got = evaluate_fixed(one_operation(op, formats, result), {"a": a, "b": b}).outputs["y"]
+    fixed = one_operation(op, formats, result, None, truncate, saturate)
+    got = evaluate_fixed(fixed, {"a": a, "b": b}).outputs["y"]
     x, y = (
         apytypes.APyFixedArray.from_float(f.real(r), int_bits=f.width - f.frac, frac_bits=f.frac)
         for f, r in zip(formats, (a, b), strict=True)
@@ -60,8 +71,8 @@ def test_operations_match_apytypes(op: str, seed: int) -> None:
     cast = value.cast(
         int_bits=result.width - result.frac,
         frac_bits=result.frac,
-        quantization=apytypes.QuantizationMode.RND,
-        overflow=apytypes.OverflowMode.SAT,
+        quantization=apytypes.QuantizationMode.TRN if truncate else apytypes.QuantizationMode.RND,
+        overflow=apytypes.OverflowMode.SAT if saturate else apytypes.OverflowMode.WRAP,
     )
     assert np.array_equal(result.real(got), cast.to_numpy())
 
@@ -71,6 +82,20 @@ def test_saturation_raises_the_flag_of_its_task_only() -> None:
     result = evaluate_fixed(fixed, {"a": np.array([127, 3]), "b": np.array([1, 4])})
     assert result.outputs["y"].tolist() == [127, 7]
     assert result.overflow.tolist() == [True, False]
+
+
+def test_what_wraps_around_raises_the_flag_too() -> None:
+    fixed = one_operation("add", (Format(8, 4), Format(8, 4)), Format(8, 4), saturate=False)
+    result = evaluate_fixed(fixed, {"a": np.array([127, 3]), "b": np.array([1, 4])})
+    assert result.outputs["y"].tolist() == [-128, 7]
+    assert result.overflow.tolist() == [True, False]
+
+
+def test_round_drops_bits_half_up_or_downwards() -> None:
+    raw = {"a": np.array([5, 6, -5, -6, -7])}
+    for truncate, expected in ((False, [1, 2, -1, -1, -2]), (True, [1, 1, -2, -2, -2])):
+        fixed = one_operation("round", (Format(8, 2),), Format(6, 0), truncate=truncate)
+        assert evaluate_fixed(fixed, raw).outputs["y"].tolist() == expected
 
 
 def test_formats_that_rule_saturation_out_are_recognised() -> None:

@@ -1,0 +1,117 @@
+"""The compiled model and the interpreter: the same bits, for every operation and for whole designs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rbdgen.ir import machine
+from rbdgen.ir.builder import Builder
+from rbdgen.ir.fixed import Constant, FixedGraph, Format, verify_fixed
+from rbdgen.ir.machine import BLOCK, Machine
+from tests.conftest import design
+
+needs_compiler = pytest.mark.skipif(machine.library() is None, reason="no C compiler")
+
+
+def same(fixed: FixedGraph, operands: dict[str, np.ndarray], results: tuple[str, ...] | None = None) -> np.ndarray:
+    """Compare both models; the overflow flags."""
+    model = Machine(fixed, results)
+    got, flags = model.run(operands)
+    expected, expected_flags = model.interpret(operands)
+    assert got.keys() == expected.keys()
+    assert all(np.array_equal(got[name], expected[name]) for name in got)
+    assert np.array_equal(flags, expected_flags)
+    return flags
+
+
+def every_operation(saturate: bool, truncated: frozenset[int]) -> FixedGraph:
+    """A graph with all operations, most of which can overflow."""
+    b = Builder("one")
+    x, y, t = (b.input(n) for n in "xyt")
+    nodes: list[tuple[int, Format]] = [(x, Format(12, 8)), (y, Format(10, 4)), (t, Format(14, 11))]
+
+    def made(i: int, fmt: Format) -> int:
+        nodes.append((i, fmt))
+        return i
+
+    outputs = {"passed": x}
+    outputs["sum"] = made(b.add(x, y), Format(9, 5))
+    outputs["difference"] = made(b.sub(x, y), Format(12, 7))
+    outputs["negative"] = made(b.neg(x), Format(11, 8))
+    outputs["product"] = made(b.mul(x, y), Format(14, 9))
+    outputs["scaled"] = made(b.scale(x, 0.6875), Format(10, 8))
+    outputs["shifted"] = made(b.shift(outputs["product"], 3), Format(14, 6))
+    outputs["rounded"] = made(b.round(y, 1), Format(6, 1))
+    outputs["sine"] = made(b.table("table_sin", t, 5), Format(12, 10))
+    outputs["cosine"] = made(b.table("table_cos", t, 5), Format(12, 10))
+    outputs["residual"] = made(b.table("residual", t, 5), Format(6, 11))
+    outputs["mantissa"] = n = made(b.normalise(x), Format(9, 7))
+    outputs["longer"] = made(b.normalise(y), Format(16, 14))
+    outputs["inverse"] = r = made(b.table("table_reciprocal", n, 4), Format(10, 9))
+    outputs["rescaled"] = made(b.rescale(r, x), Format(11, 7))
+    c = made(b.const(0.71875), Format(8, 6))
+    outputs["offset"] = made(b.add(x, c), Format(12, 8))
+    graph = b.graph(outputs)
+    formats = tuple(fmt for _, fmt in sorted(nodes))
+    fixed = FixedGraph(graph, formats, {outputs["scaled"]: Constant(11, 4)}, truncated, saturate)
+    verify_fixed(fixed)
+    return fixed
+
+
+@needs_compiler
+@pytest.mark.parametrize("saturate", [True, False])
+@pytest.mark.parametrize("truncate", [True, False])
+def test_every_operation_on_random_operands(saturate: bool, truncate: bool) -> None:
+    fixed = every_operation(saturate, frozenset(range(40)) if truncate else frozenset())
+    rng = np.random.default_rng(0)
+    formats = {name: fixed.formats[i] for name, i in fixed.graph.inputs.items()}
+    operands = {n: rng.integers(f.minimum, f.maximum + 1, 3 * BLOCK + 17) for n, f in formats.items()}
+    flags = same(fixed, operands)
+    assert flags.any()
+    assert not same(fixed, operands, ("scaled", "passed", "sine")).all()
+
+
+@needs_compiler
+@pytest.mark.parametrize("count", [1, BLOCK, BLOCK + 1])
+def test_any_number_of_tasks(count: int) -> None:
+    fixed = every_operation(True, frozenset())
+    same(fixed, {n: np.arange(count) - 3 for n in fixed.graph.inputs})
+
+
+@needs_compiler
+def test_whole_design() -> None:
+    d = design("iiwa14")
+    rng = np.random.default_rng(3)
+    words = d.tasks.functions["id"].operands
+    # far beyond the declared ranges: much of it overflows
+    operands = {w.name: rng.integers(w.format.minimum, w.format.maximum + 1, 1000) for w in words}
+    flags = same(d.fixed, operands)
+    assert flags.any()
+
+
+def test_without_a_compiler_the_interpreter_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RBDGEN_CC", "")
+    machine.library.cache_clear()
+    try:
+        assert machine.library() is None
+        fixed = every_operation(True, frozenset())
+        got, _ = Machine(fixed, ("sum",)).run({n: np.array([1, -1]) for n in fixed.graph.inputs})
+        assert got["sum"].tolist() == [2, -2]
+    finally:
+        machine.library.cache_clear()
+
+
+@needs_compiler
+def test_compiled_once(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    machine.library.cache_clear()
+    try:
+        assert machine.library() is not None
+        (made,) = (tmp_path / "rbdgen").iterdir()
+        stamp = made.stat().st_mtime_ns
+        machine.library.cache_clear()
+        assert machine.library() is not None
+        assert made.stat().st_mtime_ns == stamp
+    finally:
+        machine.library.cache_clear()
