@@ -3,82 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import importlib
-import json
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
 from rbdgen import __version__
+from rbdgen.cli.console import Reporter, extension, print_result, reporter
+from rbdgen.cli.simulation import get_simulator, simulate_design
 from rbdgen.compiler import Design, compare_families, compile_robot
-from rbdgen.errors import ConfigError, ToolError
+from rbdgen.errors import ConfigError
 from rbdgen.model import builtin_robots, load_robot, range_notes
 from rbdgen.report import tables
 from rbdgen.report.design import design_report, families_table
-from rbdgen.report.files import read_config, with_overrides, write_design, write_files
+from rbdgen.report.files import read_config, with_overrides, write_design
 
 OPTION_ARGUMENTS = ("functions", "ii", "word", "device", "derivative", "mass_matrix", "forces")
 """Arguments of the command line that are options of the compiler, by the same names."""
-
-
-class Reporter:
-    """Progress on standard error: a live bar on a terminal, plain lines elsewhere."""
-
-    def __init__(self, live: Progress | None) -> None:
-        self.live = live
-        self.tasks: dict[str, Any] = {}
-        self.told: dict[str, float] = {}
-
-    def stage(self, name: str) -> None:
-        """A stage without a count begins."""
-        if self.live is None:
-            print(f"rbdgen: {name}", file=sys.stderr, flush=True)
-        else:
-            for task in self.tasks.values():
-                self.live.update(task, total=1, completed=1)
-            self.tasks = {name: self.live.add_task(name, total=None)}
-
-    def count(self, name: str, done: int, total: int) -> None:
-        """``done`` of ``total`` steps of a stage; plain lines come at most every five seconds."""
-        if self.live is not None:
-            if name not in self.tasks:
-                self.stage(name)
-            self.live.update(self.tasks[name], total=total, completed=done)
-        elif time.monotonic() - self.told.get(name, 0.0) > 5.0 or done == total:
-            self.told[name] = time.monotonic()
-            print(f"rbdgen: {name}: {done} of {total}", file=sys.stderr, flush=True)
-
-
-@contextmanager
-def reporter() -> Iterator[Reporter]:
-    """A reporter for standard error as it is."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield Reporter(None)
-        return
-    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True) as live:
-        yield Reporter(live)
-
-
-def _extension(module: str, extra: str) -> Any:
-    """A module of ``rbdgen_hw`` or ``rbdgen_sim``; ToolError saying which extra brings what it needs."""
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        raise ToolError(
-            f"Python package {error.name!r} is missing; install it with: pip install 'rbdgen[{extra}]'"
-        ) from None
-
-
-def _print(args: argparse.Namespace, content: dict[str, Any], text: str) -> None:
-    print(json.dumps(content, indent=2) if args.json else text)
 
 
 def _design(args: argparse.Namespace, progress: Reporter) -> tuple[Design, str]:
@@ -100,7 +40,7 @@ def _design(args: argparse.Namespace, progress: Reporter) -> tuple[Design, str]:
 def robots(args: argparse.Namespace) -> None:
     """``rbdgen robots``."""
     rows = [{"name": name, "joints": load_robot(name).nv, "summary": text} for name, text in builtin_robots().items()]
-    _print(args, {"schema": "rbdgen.robots/1", "robots": rows}, tables.robots(rows))
+    print_result(args, {"schema": "rbdgen.robots/1", "robots": rows}, tables.robots(rows))
 
 
 def _families(args: argparse.Namespace, design: Design, progress: Reporter) -> dict[str, Any]:
@@ -116,7 +56,7 @@ def layout(args: argparse.Namespace) -> None:
     with reporter() as progress:
         design, _ = _design(args, progress)
         report = design_report(design) | _families(args, design, progress)
-    _print(args, report, tables.layout(report))
+    print_result(args, report, tables.layout(report))
 
 
 def _directory(args: argparse.Namespace, design: Design) -> Path:
@@ -127,7 +67,7 @@ def _directory(args: argparse.Namespace, design: Design) -> Path:
 def _write(
     args: argparse.Namespace, design: Design, robot: str, progress: Reporter, more: dict[str, Any] | None = None
 ) -> list[Path]:
-    emit = _extension("rbdgen_hw.emit", "hw")
+    emit = extension("rbdgen_hw.emit", "hw")
     progress.stage("write Verilog")
     verilog = emit.design_verilog(design)
     return write_design(design, verilog, _directory(args, design), robot, __version__, more or {})
@@ -140,36 +80,16 @@ def generate(args: argparse.Namespace) -> None:
         families = _families(args, design, progress)
         files = _write(args, design, robot, progress, families)
     report = design_report(design) | families | {"files": [str(f) for f in files]}
-    _print(args, report, tables.layout(report) + "\n\n" + "\n".join(f"wrote {f}" for f in files))
+    print_result(args, report, tables.layout(report) + "\n\n" + "\n".join(f"wrote {f}" for f in files))
 
 
 def simulate(args: argparse.Namespace) -> None:
     """``rbdgen simulate``."""
-    cosim, interface = _extension("rbdgen_sim.cosim", "sim"), _extension("rbdgen_sim.interface", "sim")
-    emit = _extension("rbdgen_hw.emit", "hw")
-    simulator = interface.get_simulator(args.simulator)
-    simulator.available()
+    simulator = get_simulator(args.simulator)
     with reporter() as progress:
         design, robot = _design(args, progress)
-        files = _write(args, design, robot, progress)
-        directory = _directory(args, design)
-        workdir = directory / f"simulation_{args.simulator}"
-        rtl = interface.Rtl(
-            design.name,
-            (files[0],),
-            design.tasks.task.beat_bits,
-            design.tasks.result.beat_bits,
-            design=emit.accelerator(design) if args.simulator == "amaranth" else None,
+        run = simulate_design(
+            design, robot, _directory(args, design), simulator, args.tasks, args.seed, args.waves, progress
         )
-        progress.stage(f"simulate with {args.simulator}")
-        waves = directory / f"waves{simulator.wave_suffixes[0]}" if args.waves else None
-        result = cosim.cosimulate(design, rtl, simulator, workdir, args.tasks, args.seed, waves, progress.count)
-    report = result.report()
-    write_files({"simulation.json": json.dumps(report, indent=2) + "\n"}, directory)
-    written = [directory / "simulation.json", *([waves] if waves else [])]
-    _print(args, report, tables.simulation(report) + "\n" + "\n".join(f"wrote {f}" for f in written))
-    if result.mismatches:
-        raise ToolError(
-            f"simulation: {result.mismatches} results differ from the integer model; "
-            f"please report this as a bug with {directory / 'config.toml'} and seed {args.seed}"
-        )
+    print_result(args, run.report, tables.simulation(run.report) + "\n" + "\n".join(f"wrote {f}" for f in run.files))
+    run.require_equality()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -14,8 +15,9 @@ from rbdgen.ir.programs import cone
 from rbdgen.layout.functions import FUNCTIONS, SYMMETRIC
 from rbdgen.layout.network import FEEDBACK, operand_vectors
 from rbdgen.passes.trigonometry import sine_method
+from rbdgen.report.activity import activity, exits, graph_digest, roofline, versions
 
-SCHEMA = "rbdgen.report/1"
+SCHEMA = "rbdgen.report/2"
 """Name and version of the report's structure."""
 
 
@@ -27,8 +29,8 @@ def multipliers(design: Design) -> dict[str, int]:
     }
 
 
-def multiplier_blocks(design: Design) -> int:
-    """Multiplier blocks of the device that the variable multipliers take, by their operands' widths."""
+def _operand_widths(design: Design) -> list[tuple[int, int]]:
+    """Widths in bits of the two operands of every variable multiplier: the widest of what it multiplies."""
     fixed, schedule = design.fixed, design.plan.schedule
     widths: dict[tuple[str, int], list[int]] = {}
     for i, node in fixed.graph:
@@ -36,7 +38,18 @@ def multiplier_blocks(design: Design) -> int:
             pair = widths.setdefault((node.owner, schedule.binding[i] if schedule.ii > 1 else -i - 1), [0, 0])
             for side in (0, 1):
                 pair[side] = max(pair[side], fixed.formats[node.args[side]].width)
-    return sum(schedule.device.blocks(a, b) for a, b in widths.values())
+    return [(a, b) for a, b in widths.values()]
+
+
+def multiplier_blocks(design: Design) -> int:
+    """Multiplier blocks of the device that the variable multipliers take, by their operands' widths."""
+    return sum(design.plan.schedule.device.blocks(a, b) for a, b in _operand_widths(design))
+
+
+def multiplier_widths(design: Design) -> dict[str, int]:
+    """How many variable multipliers there are of each size, as ``"25×18"``, the wider operand first; largest first."""
+    sizes = Counter((max(pair), min(pair)) for pair in _operand_widths(design))
+    return {f"{a}×{b}": sizes[a, b] for a, b in sorted(sizes, reverse=True)}
 
 
 def function_nodes(design: Design, function: str) -> tuple[int, ...]:
@@ -103,6 +116,7 @@ def design_report(design: Design) -> dict[str, Any]:
     """The object that ``--json`` prints and ``report.json`` holds: promises, all modelled, none measured."""
     options, plan, graph = design.options, design.plan, design.fixed.graph
     method = sine_method(options.word)
+    functions = {name: function_promises(design, name) for name in design.network.functions}
     return {
         "schema": SCHEMA,
         "figures": "promised",
@@ -115,6 +129,7 @@ def design_report(design: Design) -> dict[str, Any]:
         "clock_mhz": round(plan.schedule.device.megahertz, 3),
         "multipliers": multipliers(design),
         "multiplier_blocks": multiplier_blocks(design),
+        "multiplier_widths": multiplier_widths(design),
         "multiplications": {"variable": graph.count("mul"), "constant": graph.count("scale")},
         "additions": sum(graph.count(op) for op in ("add", "sub", "neg")),
         "sine": {
@@ -125,8 +140,11 @@ def design_report(design: Design) -> dict[str, Any]:
         },
         "register_bits": plan.register_bits,
         "fifo_bits": plan.fifo_bits,
-        "functions": {name: function_promises(design, name) for name in design.network.functions},
+        "functions": functions,
+        "roofline": roofline(design, functions),
         "submodules": submodule_table(design),
+        "activity": activity(design),
+        "exits": exits(design),
         "fifos": [
             {"program": f.program, "source": f.source, "sink": f.sink, "words": len(f.values), "depth": f.depth}
             for f in plan.fifos
@@ -140,6 +158,13 @@ def design_report(design: Design) -> dict[str, Any]:
             }
             for b in design.robot.bodies
         ],
+        "produced": {
+            "command": "rbdgen generate --config config.toml",
+            "seed": options.seed,
+            "algorithms": {"derivative": options.derivative, "mass_matrix": options.mass_matrix},
+            "graph_sha256": graph_digest(design),
+            "versions": versions(),
+        },
     }
 
 

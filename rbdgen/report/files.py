@@ -19,6 +19,9 @@ from rbdgen.errors import ConfigError
 from rbdgen.ir.text import to_text
 from rbdgen.report.design import design_report, manifest
 
+REPORT_FILE, SIMULATION_FILE, CONFIG_FILE = "report.json", "simulation.json", "config.toml"
+"""A design's promises, what a simulation of it measured, and its options."""
+
 OPTION_KEYS = ("functions", "ii", "word", "device", "derivative", "mass_matrix", "forces", "seed")
 
 
@@ -83,8 +86,8 @@ def write_design(
     files = {
         f"{design.name}.v": verilog,
         "manifest.json": json.dumps(manifest(design, digest, version), indent=2) + "\n",
-        "report.json": json.dumps(design_report(design) | dict(more), indent=2) + "\n",
-        "config.toml": config_text(design, robot),
+        REPORT_FILE: json.dumps(design_report(design) | dict(more), indent=2) + "\n",
+        CONFIG_FILE: config_text(design, robot),
         "graph.txt": to_text(design.fixed),
     }
     return write_files(files, directory)

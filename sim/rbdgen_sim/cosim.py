@@ -64,13 +64,11 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Measured:
-    """One function's figures: its tasks, the run alone, and errors against float64 relative to each output's largest
-    magnitude."""
+    """One function's figures: its tasks, the run alone, and its errors against float64 (:func:`output_errors`)."""
 
     tasks: TaskSet
     alone: Outcome
-    max_relative_error: float
-    rms_relative_error: float
+    errors: dict[str, dict[str, np.ndarray]]
 
     @property
     def interval(self) -> float:
@@ -104,6 +102,7 @@ class Cosimulation:
         report["simulator"], report["seed"] = self.simulator, self.seed
         for name, measured in self.functions.items():
             interval, alone = measured.interval, measured.alone
+            worst, rms = worst_errors(measured.errors)
             steady = alone.latencies[len(alone.latencies) // 2 :]
             report["functions"][name] |= {
                 "ii_cycles": int(interval) if interval == int(interval) else interval,
@@ -113,12 +112,21 @@ class Cosimulation:
                 "tasks_mixed": len(self.mixed[name].flags),
                 "mismatches": alone.mismatches + self.mixed[name].mismatches,
                 "overflows": int(np.count_nonzero(alone.flags)),
-                "max_relative_error": measured.max_relative_error,
-                "rms_relative_error": measured.rms_relative_error,
+                "max_relative_error": worst,
+                "rms_relative_error": rms,
+                "errors": {
+                    vector: {kind: _shortened(x).tolist() for kind, x in parts.items()}
+                    for vector, parts in measured.errors.items()
+                },
             }
         report["build_seconds"] = round(self.build_seconds, 2)
         report["run_seconds"] = round(self.run_seconds, 2)
         return report
+
+
+def _shortened(x: np.ndarray) -> np.ndarray:
+    """The same to three significant digits: what a report shows of each entry."""
+    return np.vectorize(lambda e: float(f"{e:.2e}"), otypes=[float])(x)
 
 
 def task_states(design: Design, count: int, seed: int) -> Samples:
@@ -235,16 +243,27 @@ def dense_results(design: Design, function: str, values: Sequence[np.ndarray]) -
     return dense
 
 
+def output_errors(design: Design, tasks: TaskSet, values: Sequence[np.ndarray]) -> dict[str, dict[str, np.ndarray]]:
+    """Errors of raw results against float64, by vector and by entry: ``max`` and ``rms``, shapes (nv,) or (nv, nv),
+    relative to the largest magnitude of that vector or matrix among all tasks."""
+    errors = {}
+    for vector, real in dense_results(design, tasks.function, values).items():
+        truth = tasks.reference[vector]
+        error = np.abs(real - truth) / np.max(np.abs(truth))
+        errors[vector] = {"max": np.max(error, axis=0), "rms": np.sqrt(np.mean(error**2, axis=0))}
+    return errors
+
+
 def relative_errors(design: Design, tasks: TaskSet, values: Sequence[np.ndarray]) -> tuple[float, float]:
     """Largest and rms error of raw results against float64, relative to the largest magnitude of each output; of
     several outputs the worse."""
-    worst = rms = 0.0
-    for vector, real in dense_results(design, tasks.function, values).items():
-        truth = tasks.reference[vector]
-        error, largest = real - truth, float(np.max(np.abs(truth)))
-        worst = max(worst, float(np.max(np.abs(error))) / largest)
-        rms = max(rms, float(np.sqrt(np.mean(error**2))) / largest)
-    return worst, rms
+    return worst_errors(output_errors(design, tasks, values))
+
+
+def worst_errors(errors: dict[str, dict[str, np.ndarray]]) -> tuple[float, float]:
+    """Of :func:`output_errors` the largest, and the rms over the entries of the vector that has the worst."""
+    worst = max(float(np.max(e["max"])) for e in errors.values())
+    return worst, max(float(np.sqrt(np.mean(e["rms"] ** 2))) for e in errors.values())
 
 
 def cosimulate(
@@ -277,7 +296,7 @@ def cosimulate(
         order = np.full(count, k)
         run = run_tasks(design, tasks, order, rtl, simulator, workdir, 0.0, seed, picture, tell(f"run of {t.function}"))
         alone = run.outcomes[t.function]
-        functions[t.function] = Measured(t, alone, *relative_errors(design, t, alone.values))
+        functions[t.function] = Measured(t, alone, output_errors(design, t, alone.values))
         traces.append(run.trace)
     order = np.random.default_rng(seed).integers(0, len(tasks), count)
     mixed = run_tasks(

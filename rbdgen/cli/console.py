@@ -1,0 +1,72 @@
+"""What all commands share on a terminal: progress, results, and packages that an extra brings."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from rbdgen.errors import ToolError
+
+
+class Reporter:
+    """Progress on standard error: a live bar on a terminal, plain lines elsewhere."""
+
+    def __init__(self, live: Progress | None) -> None:
+        self.live = live
+        self.tasks: dict[str, Any] = {}
+        self.told: dict[str, float] = {}
+
+    def stage(self, name: str) -> None:
+        """A stage without a count begins."""
+        if self.live is None:
+            print(f"rbdgen: {name}", file=sys.stderr, flush=True)
+        else:
+            for task in self.tasks.values():
+                self.live.update(task, total=1, completed=1)
+            self.tasks = {name: self.live.add_task(name, total=None)}
+
+    def count(self, name: str, done: int, total: int) -> None:
+        """``done`` of ``total`` steps of a stage; plain lines come at most every five seconds."""
+        if self.live is not None:
+            if name not in self.tasks:
+                self.stage(name)
+            self.live.update(self.tasks[name], total=total, completed=done)
+        elif time.monotonic() - self.told.get(name, 0.0) > 5.0 or done == total:
+            self.told[name] = time.monotonic()
+            print(f"rbdgen: {name}: {done} of {total}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def reporter() -> Iterator[Reporter]:
+    """A reporter for standard error as it is."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield Reporter(None)
+        return
+    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=console, transient=True) as live:
+        yield Reporter(live)
+
+
+def extension(module: str, extra: str) -> Any:
+    """A module of ``rbdgen_hw`` or ``rbdgen_sim``; ToolError saying which extra brings what it needs."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise ToolError(
+            f"Python package {error.name!r} is missing; install it with: pip install 'rbdgen[{extra}]'"
+        ) from None
+
+
+def print_result(args: argparse.Namespace, content: dict[str, Any], text: str) -> None:
+    """Standard output: the object with ``--json``, else the text."""
+    print(json.dumps(content, indent=2) if args.json else text)

@@ -1,0 +1,1 @@
+"""Sweeps over design choices: points, their figures, and which of them no other beats."""
