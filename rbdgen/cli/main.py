@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rbdgen import __version__
-from rbdgen.cli import commands
+from rbdgen.cli import commands, comparing, reporting
 from rbdgen.errors import RbdgenError, RbdgenWarning
 from rbdgen.layout.functions import DERIVATIVES, FUNCTIONS, MASS_MATRICES
 from rbdgen.schedule.device import DEFAULT_DEVICE, DEVICES
@@ -35,6 +35,34 @@ def _integer(text: str) -> int:
 def _codes(text: str) -> tuple[str, ...]:
     names = tuple(part.strip() for part in text.split(",") if part.strip())
     return tuple(FUNCTIONS) if names == ("all",) else names
+
+
+def _integers(text: str) -> list[int]:
+    return [_integer(part) for part in text.split(",")]
+
+
+def _names(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _design_lists(parser: argparse.ArgumentParser, ii: str) -> None:
+    """Options of which several values may be given, separated by commas; every combination becomes a design."""
+    parser.add_argument(
+        "--base", choices=["fixed", "floating", "planar"], default="fixed", help="how roots are carried"
+    )
+    parser.add_argument(
+        "--ii", type=_integers, metavar="N,N", help=f"initiation intervals, cycles between tasks ({ii})"
+    )
+    parser.add_argument("--word", type=_integers, metavar="W,W", help="word lengths in bits (18)")
+    parser.add_argument(
+        "--device", type=_names, metavar="D,D", help=f"timing models: {', '.join(DEVICES)} ({DEFAULT_DEVICE})"
+    )
+    parser.add_argument(
+        "--derivative", type=_names, metavar="A,A", help=f"derivatives of inverse dynamics: {', '.join(DERIVATIVES)}"
+    )
+    parser.add_argument(
+        "--mass-matrix", type=_names, metavar="A,A", help=f"mass matrix and inverse: {', '.join(MASS_MATRICES)}"
+    )
 
 
 def _design_options(parser: argparse.ArgumentParser) -> None:
@@ -124,6 +152,43 @@ def _parser() -> argparse.ArgumentParser:
     )
     simulate.add_argument("--waves", action="store_true", help="write the first run's waveform into DIR")
     simulate.set_defaults(run=commands.simulate)
+
+    compare = verb(
+        "compare",
+        "Compare accelerators with what others published and with what this machine does today.",
+        "  rbdgen compare iiwa14 hyq my_arm.urdf\n  rbdgen compare iiwa14 --functions all --ii 4,12 --plot arm.svg\n"
+        "  rbdgen compare iiwa14 --json",
+    )
+    compare.add_argument("robots", metavar="ROBOT", nargs="+", help=ROBOT_HELP)
+    compare.add_argument(
+        "--functions", type=_codes, metavar="F,F", default=("id",), help=f"{', '.join(FUNCTIONS)}, or all (id)"
+    )
+    _design_lists(compare, str(comparing.DEFAULT_II))
+    compare.add_argument("--tasks", type=_integer, default=200, metavar="N", help="random tasks per run (200)")
+    compare.add_argument("--seed", type=_integer, default=0, metavar="S", help="seed of the tasks and stalls (0)")
+    compare.add_argument("--simulator", default="verilator", metavar="NAME", help="as of 'rbdgen simulate' (verilator)")
+    compare.add_argument(
+        *("-o", "--output"),
+        type=Path,
+        metavar="DIR",
+        default=Path("build/compare"),
+        help="where to build (build/compare)",
+    )
+    compare.add_argument("--plot", type=Path, metavar="FILE", help="draw it: .svg, .png or .pdf")
+    shape = compare.add_mutually_exclusive_group()
+    shape.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
+    shape.add_argument("--csv", action="store_true", help="print rows as CSV instead of tables")
+    compare.set_defaults(run=comparing.compare)
+
+    report = verb(
+        "report",
+        "Make a page of a build: one HTML file with pictures, figures, and how they came about.",
+        "  rbdgen report build/arm\n  rbdgen report build/arm -o arm.html",
+    )
+    report.add_argument("directory", type=Path, metavar="DIR", help="what 'rbdgen generate' or 'rbdgen simulate' wrote")
+    report.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to write (DIR/report.html)")
+    report.add_argument("--json", action="store_true", help="print one JSON object instead of a line")
+    report.set_defaults(run=reporting.report)
     return parser
 
 

@@ -21,6 +21,8 @@ from rbdgen.report.design import design_report, manifest
 
 REPORT_FILE, SIMULATION_FILE, CONFIG_FILE = "report.json", "simulation.json", "config.toml"
 """A design's promises, what a simulation of it measured, and its options."""
+BUILD_FILE = "build.json"
+"""What a board's tools made of it."""
 
 OPTION_KEYS = ("functions", "ii", "word", "device", "derivative", "mass_matrix", "forces", "seed")
 

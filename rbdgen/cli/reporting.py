@@ -1,0 +1,30 @@
+"""``rbdgen report``: the HTML page of a build."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from rbdgen.cli.console import print_result
+from rbdgen.report.files import write_files
+from rbdgen.report.folder import read_build
+from rbdgen.report.page import page_html
+
+PAGE = "report.html"
+"""The page's name where none is given."""
+
+
+def report(args: argparse.Namespace) -> None:
+    """``rbdgen report``."""
+    build = read_build(args.directory)
+    for note in build.notes:
+        print(f"rbdgen: note: {note}", file=sys.stderr)
+    place = args.output or args.directory / PAGE
+    path = write_files({place.name: page_html(build)}, place.parent)[0]
+    content = {
+        "schema": "rbdgen.page/1",
+        "robot": build.report["robot"],
+        "page": str(path),
+        "measured": build.simulation is not None,
+    }
+    print_result(args, content, f"wrote {path}")

@@ -1,0 +1,178 @@
+"""A build's folder, read: its report, its simulation if there is one, its configuration; refused if broken or older.
+
+Not for the build's hardware: the host driver reads the manifest (:mod:`rbdgen.host.manifest`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rbdgen.errors import ConfigError
+from rbdgen.report.design import SCHEMA
+from rbdgen.report.files import BUILD_FILE, CONFIG_FILE, REPORT_FILE, SIMULATION_FILE
+
+_NUMBER = (int, float)
+_PROMISE = {
+    "ii_cycles": _NUMBER,
+    "latency_cycles": _NUMBER,
+    "multipliers": {"variable": int, "constant": int},
+    "multiplications": int,
+    "multiplier_utilization": _NUMBER,
+}
+_MEASURED = _PROMISE | {
+    "tasks": int,
+    "tasks_mixed": int,
+    "mismatches": int,
+    "overflows": int,
+    "max_relative_error": _NUMBER,
+    "rms_relative_error": _NUMBER,
+    "errors": {"*": {"max": list, "rms": list}},
+}
+_BOUNDS = {"multiplier_bound": _NUMBER, "link_bound": int, "binds": str, "task_beats": int, "result_beats": int}
+_REPORT: dict[str, Any] = {
+    "robot": str,
+    "joints": int,
+    "name": str,
+    "word": int,
+    "ii": int,
+    "device": str,
+    "clock_mhz": _NUMBER,
+    "multipliers": {"variable": int, "constant": int},
+    "multiplier_blocks": int,
+    "multiplier_widths": {"*": int},
+    "multiplications": {"variable": int, "constant": int},
+    "additions": int,
+    "sine": {"tables": int, "order": int, "address_bits": int, "truncation": _NUMBER},
+    "register_bits": int,
+    "fifo_bits": int,
+    "functions": {"*": _PROMISE},
+    "roofline": {"functions": {"*": _BOUNDS}, "task_bits_per_cycle": int, "result_bits_per_cycle": int},
+    "submodules": [{"name": str, "kind": str, "multipliers": int, "first_cycle": int, "last_cycle": int}],
+    "activity": [{"unit": str, "program": str, "first_cycle": int, "last_cycle": int, "products": list}],
+    "exits": [{"name": str, "program": str, "cycle": int}],
+    "fifos": [{"name": str, "kind": str, "source": str, "sink": str, "words": int, "depth": int}],
+    "tree": [{"joint": str, "type": str, "link": str, "parent": str}],
+    "produced": {
+        "command": str,
+        "seed": int,
+        "algorithms": {"*": str},
+        "graph_sha256": str,
+        "versions": {"*": (str, type(None))},
+    },
+}
+"""What a report must hold; ``"*"`` stands for any key."""
+_SIMULATION = _REPORT | {
+    "functions": {"*": _MEASURED},
+    "simulator": str,
+    "seed": int,
+    "build_seconds": _NUMBER,
+    "run_seconds": _NUMBER,
+    "simulated": {"command": str, "versions": {"*": (str, type(None))}},
+}
+
+_ROUTED = _REPORT | {
+    "board": str,
+    "running_clock_mhz": _NUMBER,
+    "timing_met": bool,
+    "resources": {"*": {"used": (int, type(None)), "available": int}},
+}
+
+
+@dataclass(frozen=True)
+class Build:
+    """What a folder holds: the ``report`` of promises, the ``simulation``'s report (None: none of this design),
+    ``routed``, the report of place and route (None: none), and ``config``, the text of the configuration (empty: none).
+    ``notes`` say what was left out, and why."""
+
+    directory: Path
+    report: dict[str, Any]
+    simulation: dict[str, Any] | None
+    routed: dict[str, Any] | None
+    config: str
+    notes: tuple[str, ...]
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """The simulation's report where there is one, else the promises."""
+        return self.simulation or self.report
+
+
+def read_build(directory: Path) -> Build:
+    """Read a build's folder; ConfigError naming the file, what is wrong with it, and what would help."""
+    if not directory.is_dir():
+        raise ConfigError(f"{directory}: no such directory; give one that 'rbdgen generate' or 'rbdgen simulate' wrote")
+    if not (directory / REPORT_FILE).is_file():
+        raise ConfigError(
+            f"{directory}: not a build: holds no {REPORT_FILE}; give a directory that 'rbdgen generate' wrote"
+        )
+    report, notes, found = _read(directory / REPORT_FILE, _REPORT), [], {}
+    for name, shape, remedy in ((SIMULATION_FILE, _SIMULATION, "simulate"), (BUILD_FILE, _ROUTED, "build")):
+        if (directory / name).is_file():
+            content = _read(directory / name, shape)
+            if _identity(content) == _identity(report):
+                found[name] = content
+            else:
+                notes.append(f"{name} is of another design than {REPORT_FILE}, and left out; {remedy} again")
+    config = directory / CONFIG_FILE
+    try:
+        text = config.read_text(encoding="utf-8") if config.is_file() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{config}: cannot be read: {error}") from None
+    return Build(directory, report, found.get(SIMULATION_FILE), found.get(BUILD_FILE), text, tuple(notes))
+
+
+def _identity(report: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What tells designs apart."""
+    return (*(report[key] for key in ("name", "word", "ii", "device")), report["produced"]["graph_sha256"])
+
+
+def _read(path: Path, shape: Mapping[str, Any]) -> dict[str, Any]:
+    again = "write it anew with 'rbdgen generate' or 'rbdgen simulate'"
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise ConfigError(f"{path}: broken: {error}; {again}") from None
+    schema = content.get("schema") if isinstance(content, dict) else None
+    if schema != SCHEMA:
+        raise ConfigError(f"{path}: {_version_complaint(schema)}; {again}")
+    _check(content, shape, "", path, again)
+    return content
+
+
+def _version_complaint(schema: object) -> str:
+    """How a schema differs from the one that is read."""
+    name, _, wanted = SCHEMA.partition("/")
+    found = re.fullmatch(rf"{re.escape(name)}/(\d+)", schema) if isinstance(schema, str) else None
+    if not found:
+        return f"schema must be {SCHEMA!r}, not {schema!r}"
+    age = "an older" if int(found[1]) < int(wanted) else "a newer"
+    return f"of {age} version, {schema!r}, where this rbdgen reads {SCHEMA!r}"
+
+
+def _check(value: Any, shape: Any, where: str, path: Path, again: str) -> None:
+    """ConfigError unless ``value`` has the keys and types of ``shape``."""
+    kinds = {dict: "an object", list: "a list"}
+    if isinstance(shape, (dict, list)):
+        if not isinstance(value, type(shape)):
+            raise ConfigError(f"{path}: broken: {where or 'it'} must be {kinds[type(shape)]}; {again}")
+        if isinstance(shape, list):
+            for k, item in enumerate(value):
+                _check(item, shape[0], f"{where}[{k}]", path, again)
+            return
+        for key, inner in shape.items():
+            dotted = f"{where}.{key}".lstrip(".")
+            if key == "*":
+                for name, item in value.items():
+                    _check(item, inner, f"{where}.{name}", path, again)
+            elif key not in value:
+                raise ConfigError(f"{path}: broken: lacks {dotted}; {again}")
+            else:
+                _check(value[key], inner, dotted, path, again)
+    elif not isinstance(value, shape) or (isinstance(value, bool) and shape is not bool):
+        wanted = " or ".join(t.__name__ for t in (shape if isinstance(shape, tuple) else (shape,)))
+        raise ConfigError(f"{path}: broken: {where} must be {wanted}, not {value!r}; {again}")

@@ -1,0 +1,99 @@
+"""Figures that others published or that were measured on their work: the data file ``published.toml``, read.
+
+Not for our own figures: those are measured anew in every run.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+DATA = Path(__file__).with_name("published.toml")
+KINDS = ("measured", "read", "inferred")
+"""How a figure is known: measured by rbdgen's authors on the other's own code, read in the source, or inferred."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One published figure; what is not known is None.
+
+    ``robots`` are keys of the data file's robots and ``functions`` codes such as ``difd``; empty means any.
+    ``latency_cycles`` and ``interval_cycles`` count the whole clocked design; ``latency_us`` is one call or task;
+    ``claim`` is a statement without absolute figures. ``leaves_out`` says what the figure does not include.
+    """
+
+    work: str
+    source: str
+    kind: str
+    leaves_out: str
+    how: str
+    robots: tuple[str, ...] = ()
+    functions: tuple[str, ...] = ()
+    latency_cycles: float | None = None
+    interval_cycles: float | None = None
+    clock_mhz: float | None = None
+    latency_us: float | None = None
+    multipliers: Mapping[str, Any] = field(default_factory=dict)
+    resources: Mapping[str, Any] = field(default_factory=dict)
+    claim: str = ""
+
+    @property
+    def microseconds(self) -> float | None:
+        """Latency in µs: as stated, or of the cycles at the clock."""
+        if self.latency_us is None and self.latency_cycles is not None and self.clock_mhz:
+            return self.latency_cycles / self.clock_mhz
+        return self.latency_us
+
+    @property
+    def microseconds_per_task(self) -> float | None:
+        """Interval in µs, where interval and clock are known."""
+        return self.interval_cycles / self.clock_mhz if self.interval_cycles and self.clock_mhz else None
+
+
+@lru_cache
+def published_figures() -> tuple[Figure, ...]:
+    """All figures, in the data file's order."""
+    content = tomllib.loads(DATA.read_text(encoding="utf-8"))
+    sources = content["sources"]
+    figures = [_figure(entry, sources) for entry in content["figure"]]
+    for entry in content["calls"]:
+        about = {k: v for k, v in entry.items() if k != "latency_us"}
+        for robot, by_function in entry["latency_us"].items():
+            for function, latency in by_function.items():
+                figure = about | {"robots": [robot], "functions": [function], "latency_us": latency}
+                figures.append(_figure(figure, sources))
+    return tuple(figures)
+
+
+def _figure(entry: Mapping[str, Any], sources: Mapping[str, str]) -> Figure:
+    values = dict(entry) | {"source": sources[entry["source"]]}
+    values |= {k: tuple(values[k]) for k in ("robots", "functions") if k in values}
+    return Figure(**values)
+
+
+@lru_cache
+def _robots() -> dict[str, tuple[tuple[str, ...], int]]:
+    content = tomllib.loads(DATA.read_text(encoding="utf-8"))["robots"]
+    return {key: (tuple(r["names"]), r["joints"]) for key, r in content.items()}
+
+
+def robot_key(names: tuple[str, ...], joints: int) -> str | None:
+    """The robot of the data file that goes by one of ``names`` and has ``joints`` degrees of freedom; None: none."""
+    for key, (known, count) in _robots().items():
+        if count == joints and any(name.lower() in known for name in names):
+            return key
+    return None
+
+
+def figures_for(robot: str | None, function: str) -> tuple[Figure, ...]:
+    """The figures about this robot (a key) and this function; not those about several functions at once."""
+    return tuple(f for f in published_figures() if robot in f.robots and function in f.functions)
+
+
+def general_figures(robots: set[str | None]) -> tuple[Figure, ...]:
+    """Figures over all functions, about any of these robots or about none in particular."""
+    return tuple(f for f in published_figures() if not f.functions and (not f.robots or robots & set(f.robots)))
