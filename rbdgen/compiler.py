@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
@@ -18,11 +18,10 @@ from rbdgen.layout.network import (
     FEEDBACK,
     PREFIX,
     Network,
-    TraceOptions,
     build_network,
-    make_samples,
     operand_samples,
 )
+from rbdgen.layout.words import TraceOptions
 from rbdgen.model.names import sanitize
 from rbdgen.model.ranges import InputRanges, declared_ranges
 from rbdgen.model.robot import Robot
@@ -49,7 +48,8 @@ class Options:
     """What to build: ``functions`` by name, initiation interval ``ii`` in cycles, ``word`` in bits, ``device`` by name.
 
     ``derivative`` and ``mass_matrix`` choose algorithms (:mod:`rbdgen.layout.functions`). ``forces`` adds external
-    forces on all bodies to the operands. ``limits`` override joints' declared ranges (see
+    forces on all bodies to the operands, ``moving_base`` the motion of the base; ``with_inverse``: ``dfd`` returns M⁻¹
+    as well; ``calibratable``: inertial parameters can be loaded. ``limits`` override joints' declared ranges (see
     :func:`rbdgen.model.ranges.declared_ranges`); ``seed`` chooses the states that ranges are sampled at.
     """
 
@@ -60,6 +60,9 @@ class Options:
     derivative: str = "composite"
     mass_matrix: str = "ldl"
     forces: bool = False
+    moving_base: bool = False
+    with_inverse: bool = False
+    calibratable: bool = False
     seed: int = 1
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
@@ -81,7 +84,8 @@ class Design:
         """Name of the Verilog top: the robot and the functions."""
         robot = sanitize([self.robot.name])[self.robot.name]
         functions = "all" if self.network.functions == tuple(FUNCTIONS) else "_".join(self.network.functions)
-        return f"rbd_{robot}_{functions}" + ("_f_ext" if self.options.forces else "")
+        extras = (("f_ext", "forces"), ("base", "moving_base"), ("inverse", "with_inverse"), ("cal", "calibratable"))
+        return "_".join(["rbd", robot, functions, *(name for name, o in extras if getattr(self.options, o))])
 
     def input_format(self, name: str) -> Format:
         """Format of an operand of the graph."""
@@ -111,9 +115,12 @@ class Design:
         """The bit-true model."""
         return BitTrueModel(self.network, self.fixed)
 
-    def run(self, function: str, raw: Sequence[np.ndarray]) -> Answer:
-        """The bit-true model on raw operands of one function, one (n,) array per operand word."""
-        return self.model.run(function, raw)
+    def run(
+        self, function: str, raw: Sequence[np.ndarray], parameters: Mapping[str, np.ndarray] | None = None
+    ) -> Answer:
+        """The bit-true model on raw operands of one function, one (n,) array per operand word; see
+        :meth:`rbdgen.layout.execute.BitTrueModel.run`."""
+        return self.model.run(function, raw, parameters)
 
 
 def function_format(function: str, network: Network, fixed: FixedGraph) -> FunctionFormat:
@@ -126,6 +133,15 @@ def function_format(function: str, network: Network, fixed: FixedGraph) -> Funct
         operands.append(OperandWord(word.name, fmt, codes))
     results = [ResultWord(w.name, fixed.formats[fixed.graph.outputs[w.name]]) for w in network.result_words(function)]
     return FunctionFormat(function, FUNCTIONS[function].code, tuple(operands), tuple(results))
+
+
+def parameter_words(network: Network, fixed: FixedGraph) -> list[OperandWord]:
+    """The words by which parameters are loaded."""
+    words = []
+    for word in (p.word for p in network.parameters):
+        fmt = fixed.formats[fixed.graph.inputs[word.name]]
+        words.append(OperandWord(word.name, fmt, (int(fmt.quantise(word.lower)), int(fmt.quantise(word.upper)))))
+    return words
 
 
 @dataclass(frozen=True)
@@ -162,9 +178,9 @@ def _lowered(robot: Robot, options: Options, ranges: InputRanges, count: int) ->
 
     ConfigError where M⁻¹ is needed and the word is too short for it, with the word that would do.
     """
-    trace = TraceOptions(check_functions(options.functions), options.derivative, options.mass_matrix, options.forces)
-    sample = partial(make_samples, robot, ranges=ranges, options=trace, count=count, seed=options.seed)
-    network, states = build_network(robot, trace, ranges, sample)
+    names = ("derivative", "mass_matrix", "forces", "moving_base", "with_inverse", "calibratable")
+    trace = TraceOptions(check_functions(options.functions), **{name: getattr(options, name) for name in names})
+    network, states = build_network(robot, trace, ranges, count, options.seed)
     samples = operand_samples(network, states)
 
     def at(word: int) -> FixedGraph:
@@ -220,5 +236,6 @@ def compile_robot(robot: Robot, options: Options, progress: Callable[[str], None
     progress("schedule")
     plan = make_plan(schedule(fixed, device, options.ii, network.programs))
     check_plan(plan)
-    tasks = task_format([function_format(f, network, fixed) for f in network.functions], options.ii)
+    formats = [function_format(f, network, fixed) for f in network.functions]
+    tasks = task_format(formats, options.ii, parameter_words(network, fixed))
     return Design(robot, options, ranges, network, fixed, plan, tasks)

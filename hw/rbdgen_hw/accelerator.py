@@ -15,26 +15,16 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.compiler import Design
-from rbdgen.host.tasks import FUNCTION_BITS, HEADER_BITS, TAG_BITS, Flag
+from rbdgen.host.tasks import CALIBRATE, FLAG_BITS, FUNCTION_BITS, HEADER_BITS, TAG_BITS, Flag
 from rbdgen.ir.fixed import Format
 from rbdgen.ir.programs import Exit, cone
 from rbdgen.layout.network import FEEDBACK, GRADIENT, PREFIX
-from rbdgen.schedule.buffers import chain_length
+from rbdgen.schedule.queues import ERROR_PLACES, exit_places, header_places
 from rbdgen_hw.fifo import BypassFifo, Credits
 from rbdgen_hw.library import Shape, place
 from rbdgen_hw.operators import Round, Rounding
 from rbdgen_hw.results import Lane, Merge
 from rbdgen_hw.roundtrip import RoundTrip
-
-ERROR_PLACES = 2
-"""Places for answers to unknown functions."""
-
-
-def exit_places(design: Design, name: str) -> int:
-    """Results of an exit that must find room to keep the pipeline full while the sink takes a beat in every cycle."""
-    ii, last = design.options.ii, design.plan.exits[name]
-    wait = ii if name == FEEDBACK else design.tasks.result_beats(name)
-    return chain_length(0, last + 1 + wait, ii) + 1
 
 
 class Accelerator(Shape):
@@ -80,7 +70,7 @@ class _AcceleratorBuilder:
         self.phases()
         self.credits = {}
         for name in self.exits:
-            self.credits[name] = credits = Credits(exit_places(self.design, name))
+            self.credits[name] = credits = Credits(exit_places(self.plan, self.tasks, name))
             place(m, self.platform, f"credits_{name}", credits)
         self.admission()
         self.operands()
@@ -90,16 +80,19 @@ class _AcceleratorBuilder:
     def task_register(self) -> None:
         """Collect a task's beats; ``full`` when it is whole."""
         m, layout = self.m, self.tasks.task
-        most = max(self.tasks.task_beats(f) for f in self.functions)
+        lengths = {f.code: self.tasks.task_beats(f.name) for f in self.functions.values()}
+        if self.tasks.parameters:
+            lengths[CALIBRATE] = self.tasks.calibration_beats
+        most = max(lengths.values())
         register = Signal(layout.beat_bits * most, reset_less=True)
         beat, accept, final = Signal(range(most)), Signal(), Signal()
         first = self.top.i.payload[:FUNCTION_BITS]
         code = Mux(beat == 0, first, register[:FUNCTION_BITS])
         last_beat = Signal(range(most))
         with m.Switch(code):
-            for name, f in self.functions.items():
-                with m.Case(f.code):
-                    m.d.comb += last_beat.eq(self.tasks.task_beats(name) - 1)
+            for function_code, beats in lengths.items():
+                with m.Case(function_code):
+                    m.d.comb += last_beat.eq(beats - 1)
         m.d.comb += [
             self.top.i.ready.eq(~self.full | self.taken),
             accept.eq(self.top.i.valid & self.top.i.ready),
@@ -164,7 +157,7 @@ class _AcceleratorBuilder:
             e = self.exits[name]
             started = Cat(*(s for s, _ in starts)).any()
             m.d.comb += [getattr(self.core, f"to_{name}").eq(started), self.credits[name].take.eq(started)]
-            header = BypassFifo(HEADER_BITS, chain_length(0, max(self.plan.exits[name], 1), self.ii) + 1)
+            header = BypassFifo(HEADER_BITS, header_places(self.plan, name))
             place(m, self.platform, f"headers_{name}", header)
             data: Value = starts[0][1]
             for s, value in starts[1:]:
@@ -180,20 +173,51 @@ class _AcceleratorBuilder:
             self.program_starts[e.program].append(started)
         for program, start in self.starts.items():
             m.d.comb += start.eq(Cat(*self.program_starts[program]).any())
-        self.unknown = Signal()
+        unknown = Signal(name="unknown")
+        self.short_flags, load = Signal(FLAG_BITS, name="short_flags"), Const(0)
+        m.d.comb += self.short_flags.eq(Flag.FUNCTION.value)
+        if self.tasks.parameters:
+            load = Signal(name="load")
+            loading = self.header[:FUNCTION_BITS] == CALIBRATE
+            m.d.comb += [
+                unknown.eq(self.full & ~Cat(*self.known.values(), loading).any()),
+                load.eq(self.full & loading & ~self.core.busy & ~waiting),
+            ]
+        else:
+            m.d.comb += unknown.eq(self.full & ~Cat(*self.known.values()).any())
+        answered = Signal(name="answered")
         m.d.comb += [
-            self.unknown.eq(self.full & ~Cat(*self.known.values()).any()),
-            self.taken.eq(Cat(*direct, self.unknown & self.error_room()).any()),
+            answered.eq((unknown | load) & self.error_room(unknown | load)),
+            self.taken.eq(Cat(*direct, answered).any()),
         ]
+        if self.tasks.parameters:
+            self.load_parameters(load & answered, load)
         if FEEDBACK in self.exits:
             self.store_feedback()
 
-    def error_room(self) -> Value:
-        """Whether the answer to an unknown function finds a place."""
+    def error_room(self, wanted: Value) -> Value:
+        """Whether an answer of a header only finds a place; it is taken where it is ``wanted``."""
         self.error_credits = Credits(ERROR_PLACES)
         place(self.m, self.platform, "credits_error", self.error_credits)
-        self.m.d.comb += self.error_credits.take.eq(self.unknown & self.error_credits.available)
+        self.m.d.comb += self.error_credits.take.eq(wanted & self.error_credits.available)
         return self.error_credits.available
+
+    def load_parameters(self, load: Value, asked: Value) -> None:
+        """The parameters' registers; ``load`` writes the one that the task in the task register names, unless its value
+        is outside the declared range. ``asked``: such a task waits."""
+        m, nominal = self.m, self.design.model.nominal
+        number, value = self.words[1], self.words[2]
+        legal = Signal(name="parameter_legal")
+        for k, word in enumerate(self.tasks.parameters):
+            register = Signal(signed(word.format.width), init=nominal[word.name], name=f"{word.name}_register")
+            m.d.comb += getattr(self.core, word.name).eq(register)
+            given = value[: word.format.width].as_signed()
+            with m.If(number == k):
+                m.d.comb += legal.eq((given >= word.codes[0]) & (given <= word.codes[1]))
+                with m.If(load & legal):
+                    m.d.sync += register.eq(given)
+        with m.If(asked):
+            m.d.comb += self.short_flags.eq(Mux(legal, 0, Flag.RANGE.value))
 
     def out_of_range(self) -> Value:
         """Whether an operand of the task in the register is outside its declared range."""
@@ -216,7 +240,8 @@ class _AcceleratorBuilder:
         """The FIFO between the programs; whether a task waits in it. Entries: header, then the second program's
         operands in its formats."""
         formats = [self.design.input_format(n) for n in self.design.feedback]
-        self.feedback = BypassFifo(HEADER_BITS + sum(f.width for f in formats), exit_places(self.design, FEEDBACK))
+        places = exit_places(self.plan, self.tasks, FEEDBACK)
+        self.feedback = BypassFifo(HEADER_BITS + sum(f.width for f in formats), places)
         place(self.m, self.platform, "feedback", self.feedback)
         self.feedback_header = self.feedback.r_data[:HEADER_BITS]
         position, self.feedback_words = HEADER_BITS, {}
@@ -285,7 +310,8 @@ class _AcceleratorBuilder:
         counter = max(max(self.tasks.result_beats(f) for f in self.functions) - 1, 1).bit_length()
         lanes = []
         for name, f in self.functions.items():
-            lane = Lane(name, [w.format.width for w in f.results], packing, exit_places(self.design, name), counter)
+            places = exit_places(self.plan, self.tasks, name)
+            lane = Lane(name, [w.format.width for w in f.results], packing, places, counter)
             place(m, self.platform, f"lane_{name}", lane)
             m.d.comb += [
                 lane.header.eq(self.headers[name]),
@@ -298,7 +324,7 @@ class _AcceleratorBuilder:
         place(m, self.platform, "lane_error", errors)
         known = FUNCTION_BITS + TAG_BITS
         m.d.comb += [
-            errors.header.eq(Cat(self.header[:known], Const(Flag.FUNCTION, HEADER_BITS - known))),
+            errors.header.eq(Cat(self.header[:known], self.short_flags)),
             errors.w_en.eq(self.error_credits.take),
             self.error_credits.give.eq(errors.leave),
         ]

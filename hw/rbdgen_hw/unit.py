@@ -118,6 +118,8 @@ class _UnitBuilder:
         if self.graph.nodes[node].op == "const":
             fmt = self.fixed.formats[node]
             return Const(int(fmt.quantise(self.graph.nodes[node].attr)), signed(fmt.width))
+        if node in self.schedule.timeless:
+            return self.wires[node]
         waited = cycle - self.made[node]
         return self.wires[node] if waited == 0 else self.chains[node][(waited - 1) // self.ii]
 

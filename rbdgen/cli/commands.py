@@ -4,33 +4,34 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from rbdgen import __version__
 from rbdgen.cli.console import Reporter, extension, print_result, reporter
 from rbdgen.cli.simulation import get_simulator, simulate_design
-from rbdgen.compiler import Design, compare_families, compile_robot
+from rbdgen.compiler import Design, Options, compare_families, compile_robot
 from rbdgen.errors import ConfigError
 from rbdgen.model import builtin_robots, load_robot, range_notes
 from rbdgen.report import tables
 from rbdgen.report.design import design_report, families_table
 from rbdgen.report.files import read_config, with_overrides, write_design
 
-OPTION_ARGUMENTS = ("functions", "ii", "word", "device", "derivative", "mass_matrix", "forces")
+OPTION_ARGUMENTS = tuple(f.name for f in fields(Options) if f.name not in ("seed", "limits"))
 """Arguments of the command line that are options of the compiler, by the same names."""
 
 
-def _design(args: argparse.Namespace, progress: Reporter) -> tuple[Design, str]:
+def compile_design(args: argparse.Namespace, progress: Reporter) -> tuple[Design, str]:
     """The design that the arguments ask for, and its robot as the user named it."""
-    configured, options = read_config(args.config) if args.config else (None, {})
+    configured, base, options = read_config(args.config) if args.config else (None, "fixed", {})
     robot = args.robot or configured
     if robot is None:
         raise ConfigError("ROBOT: missing; give a built-in name, a URDF's path, or --config with a robot in it")
-    given = {name: getattr(args, name) for name in OPTION_ARGUMENTS}
+    given = {name: getattr(args, name, None) for name in OPTION_ARGUMENTS}
     resolved = with_overrides(options, **given)
     progress.stage("read robot")
-    model = load_robot(robot, base=args.base)
+    model = load_robot(robot, base=args.base or base)
     for note in range_notes(model):
         if not any(joint in note for joint in resolved.limits):
             print(f"rbdgen: note: {note}", file=sys.stderr)
@@ -54,7 +55,7 @@ def _families(args: argparse.Namespace, design: Design, progress: Reporter) -> d
 def layout(args: argparse.Namespace) -> None:
     """``rbdgen layout``."""
     with reporter() as progress:
-        design, _ = _design(args, progress)
+        design, _ = compile_design(args, progress)
         report = design_report(design) | _families(args, design, progress)
     print_result(args, report, tables.layout(report))
 
@@ -76,7 +77,7 @@ def _write(
 def generate(args: argparse.Namespace) -> None:
     """``rbdgen generate``."""
     with reporter() as progress:
-        design, robot = _design(args, progress)
+        design, robot = compile_design(args, progress)
         families = _families(args, design, progress)
         files = _write(args, design, robot, progress, families)
     report = design_report(design) | families | {"files": [str(f) for f in files]}
@@ -87,7 +88,7 @@ def simulate(args: argparse.Namespace) -> None:
     """``rbdgen simulate``."""
     simulator = get_simulator(args.simulator)
     with reporter() as progress:
-        design, robot = _design(args, progress)
+        design, robot = compile_design(args, progress)
         run = simulate_design(
             design, robot, _directory(args, design), simulator, args.tasks, args.seed, args.waves, progress
         )

@@ -68,7 +68,7 @@ def _design_lists(parser: argparse.ArgumentParser, ii: str) -> None:
 def _design_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("robot", metavar="ROBOT", nargs="?", help=ROBOT_HELP)
     parser.add_argument(
-        "--base", choices=["fixed", "floating", "planar"], default="fixed", help="how the root is carried"
+        "--base", choices=["fixed", "floating", "planar"], help="how the root link is carried (fixed)"
     )
     parser.add_argument(
         "--functions", type=_codes, metavar="F,F", help=f"what it computes: {', '.join(FUNCTIONS)}, or all (id)"
@@ -83,6 +83,13 @@ def _design_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--forces", action="store_const", const=True, help="external forces on all bodies are operands of a task"
+    )
+    parser.add_argument(
+        "--moving-base", action="store_const", const=True, help="the base's motion is an operand of a task"
+    )
+    parser.add_argument("--with-inverse", action="store_const", const=True, help="dfd returns the inverse of M as well")
+    parser.add_argument(
+        "--calibratable", action="store_const", const=True, help="inertial parameters are loaded over the stream"
     )
     parser.add_argument("--device", metavar="D", help=f"timing model: {', '.join(DEVICES)} ({DEFAULT_DEVICE})")
     parser.add_argument(

@@ -4,6 +4,9 @@ A task is a header word and one word per operand of its function; a result is a 
 the function. Words are packed into beats, lowest word in the lowest bits; unused words of a last beat are zero. A
 header holds the function code, the task's tag and, in results, the status flags. Values are signed, in their word's low
 bits. A task of a function that the accelerator does not have is one beat, and so is its result.
+
+A calibratable accelerator also takes tasks of code :data:`CALIBRATE`: two words, a parameter's number and its value.
+They wait until all tasks before them have left the pipelines, and are answered by a header.
 """
 
 from __future__ import annotations
@@ -23,6 +26,9 @@ FLAG_BITS = 4
 HEADER_BITS = FUNCTION_BITS + TAG_BITS + FLAG_BITS
 """Header, from bit 0: function code, tag, flags."""
 
+CALIBRATE = (1 << FUNCTION_BITS) - 1
+"""Code of a task that loads a parameter."""
+
 
 class Flag(IntFlag):
     """Status of a result."""
@@ -30,7 +36,7 @@ class Flag(IntFlag):
     OVERFLOW = 1
     """A value inside saturated: the result is not to be trusted."""
     RANGE = 2
-    """An operand was outside its declared range."""
+    """An operand was outside its declared range; a parameter that was is not loaded."""
     FUNCTION = 4
     """The accelerator has no such function; there are no result words."""
 
@@ -113,11 +119,18 @@ class Results:
 
 @dataclass(frozen=True)
 class TaskFormat:
-    """Layout of one accelerator's streams: ``functions`` by name, and the packing of tasks and of results."""
+    """Layout of one accelerator's streams: ``functions`` by name, the packing of tasks and of results, and the
+    ``parameters`` that can be loaded."""
 
     functions: Mapping[str, FunctionFormat]
     task: Packing
     result: Packing
+    parameters: tuple[OperandWord, ...] = ()
+
+    @property
+    def calibration_beats(self) -> int:
+        """Beats of a task that loads a parameter."""
+        return self.task.beats(2)
 
     def task_beats(self, function: str) -> int:
         """Beats of a task of ``function``."""
@@ -132,6 +145,11 @@ class TaskFormat:
         code = self.functions[function].code
         header = code | ((np.asarray(tag) & ((1 << TAG_BITS) - 1)) << FUNCTION_BITS)
         return _pack([header, *raw], self.task)
+
+    def pack_calibration(self, tag: np.ndarray, number: np.ndarray, raw: np.ndarray) -> list[list[int]]:
+        """Beats of n tasks that load parameters, by task, from tags, the parameters' numbers and raw values (n,)."""
+        header = CALIBRATE | ((np.asarray(tag) & ((1 << TAG_BITS) - 1)) << FUNCTION_BITS)
+        return _pack([header, np.asarray(number), np.asarray(raw)], self.task)
 
     def header(self, beat: int) -> tuple[int, int, int]:
         """Function code, tag and flags of a packet from its first beat."""
@@ -169,14 +187,15 @@ class TaskFormat:
         return Results(np.asarray(tag), np.asarray(flags), values)
 
 
-def task_format(functions: Sequence[FunctionFormat], ii: int) -> TaskFormat:
+def task_format(functions: Sequence[FunctionFormat], ii: int, parameters: Sequence[OperandWord] = ()) -> TaskFormat:
     """The layout for these functions: the narrowest beats that carry any task and any result within ``ii`` beats."""
     widths = [w.format.width for f in functions for w in (*f.operands, *f.results)]
+    widths += [p.format.width for p in parameters]
     word_bits = max([HEADER_BITS, *widths])
     operands = max(len(f.operands) for f in functions)
     results = max(len(f.results) for f in functions)
     packings = (Packing(word_bits, -(-(1 + n) // ii)) for n in (operands, results))
-    return TaskFormat({f.name: f for f in functions}, *packings)
+    return TaskFormat({f.name: f for f in functions}, *packings, tuple(parameters))
 
 
 def _pack(words: Sequence[np.ndarray], layout: Packing) -> list[list[int]]:

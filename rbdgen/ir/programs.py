@@ -24,10 +24,12 @@ class Exit:
 
 @dataclass(frozen=True)
 class Programs:
-    """``operands`` maps each operand of the graph to its program; ``exits`` covers every result."""
+    """``operands`` maps each operand of the graph to its program; ``exits`` covers every result; ``parameters`` are the
+    inputs that belong to no task: they stay as they are while tasks run."""
 
     operands: Mapping[str, str]
     exits: tuple[Exit, ...]
+    parameters: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -40,17 +42,37 @@ def single_program(graph: Graph) -> Programs:
     return Programs(dict.fromkeys(graph.inputs, "main"), (Exit("results", "main", tuple(graph.outputs)),))
 
 
+ANYTIME = ("const", "input", "add", "sub", "neg", "scale", "shift", "round")
+"""Operations that, of parameters, take no operator's turn: their results can be read at any time."""
+
+
 def node_programs(graph: Graph, programs: Programs) -> tuple[str | None, ...]:
-    """Each node's program (None: constants, which are everybody's). ValueError for a node that mixes two."""
+    """Each node's program. None: constants, and sums of parameters, which are everybody's. ValueError for a node that
+    mixes two programs."""
+    leaves: list[set[str]] = [set() for _ in graph.nodes]
+    for e in programs.exits:
+        for r in e.results:
+            leaves[graph.outputs[r]].add(e.program)
+    for i in range(len(graph.nodes) - 1, -1, -1):
+        for a in graph.nodes[i].args:
+            leaves[a] |= leaves[i]
     found: list[str | None] = []
     for i, node in graph:
         mine = {found[a] for a in node.args} - {None}
-        if node.op == "input":
+        if node.op == "input" and node.attr not in programs.parameters:
             mine = {programs.operands[node.attr]}
+        elif not mine and node.op not in ANYTIME:
+            mine = leaves[i]  # computed anew by every task that needs it
         if len(mine) > 1:
             raise ValueError(f"node %{i} ({node.op}): must belong to one program, not {sorted(map(str, mine))}")
         found.append(next(iter(mine), None))
     return tuple(found)
+
+
+def timeless_nodes(graph: Graph, programs: Programs) -> frozenset[int]:
+    """Parameters, and what depends on parameters alone: values that can be read at any time."""
+    found = enumerate(node_programs(graph, programs))
+    return frozenset(i for i, program in found if program is None and graph.nodes[i].op != "const")
 
 
 def cone(graph: Graph, results: Iterable[str]) -> tuple[int, ...]:

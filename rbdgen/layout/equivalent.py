@@ -91,8 +91,9 @@ def reframed(robot: Robot, frames: tuple[Placement, ...]) -> Robot:
             constant_vector(_snapped(np.array(placed.translation))),
         )
         joint = body.joint
-        if hasattr(joint, "axis"):
-            axis = np.array(frame.rotation).T @ np.array(joint.axis)
+        axis = getattr(joint, "axis", None)
+        if axis is not None:
+            axis = np.array(frame.rotation).T @ np.array(axis)
             joint = replace(joint, axis=constant_vector(_snapped(axis)))  # type: ignore[call-arg]
         inertia = body.inertia.expressed_in(_inverse(frame))
         bodies.append(replace(body, placement=placed, joint=joint, inertia=inertia))

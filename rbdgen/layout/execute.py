@@ -7,15 +7,19 @@ operands of the second. Operands that a function doesn't have are zero.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
-from rbdgen.ir.fixed import FixedGraph
+from rbdgen.ir.fixed import FixedGraph, Format
 from rbdgen.ir.graph import Graph
 from rbdgen.ir.interpret import evaluate_cone
 from rbdgen.ir.machine import Machine
 from rbdgen.layout.network import FEEDBACK, GRADIENT, PREFIX, Network
+
+NEXT = "next_"
+"""What stands before an operand's name in that of the result that feeds it and is no result otherwise."""
 
 
 def feedback(network: Network) -> dict[str, str | None]:
@@ -28,16 +32,35 @@ def feedback(network: Network) -> dict[str, str | None]:
     for name, program in network.programs.operands.items():
         if program == GRADIENT:
             plain = name.removeprefix(PREFIX[GRADIENT])
-            links[name] = next((r for r in (plain, f"next_{plain}") if r in produced), None)
+            links[name] = next((r for r in (plain, NEXT + plain) if r in produced), None)
     return links
 
 
+def with_own_feedback(network: Network) -> Network:
+    """The network with results of their own for what ``dfd`` feeds back, so that they may have other formats than what
+    leaves: an operand's name behind ``next_``, as of those that are only passed on."""
+    graph, exits, outputs = network.graph, [], dict(network.graph.outputs)
+    for e in network.programs.exits:
+        if e.name == FEEDBACK:
+            named = {r: r if r.startswith(NEXT) else NEXT + r for r in e.results}
+            outputs |= {new: graph.outputs[r] for r, new in named.items()}
+            e = replace(e, results=tuple(named.values()))
+        exits.append(e)
+    taken = {r for e in exits for r in e.results}
+    graph = Graph(graph.nodes, {n: i for n, i in outputs.items() if n in taken})
+    return replace(network, graph=graph, programs=replace(network.programs, exits=tuple(exits)))
+
+
 def entry_operands(network: Network, function: str, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The operands of the program that a task starts with, from the values (n,) of the function's own by word."""
+    """The operands of the program that a task starts with, from the values (n,) of the function's own by word.
+
+    Parameters are there where ``given`` has them.
+    """
     program = network.entry(function)
     zero = np.zeros_like(next(iter(given.values())))
     names = [n for n, p in network.programs.operands.items() if p == program]
-    return {n: given.get(n.removeprefix(PREFIX[program]), zero) for n in names}
+    parameters = {n: given[n] for n in network.programs.parameters if n in given}
+    return {n: given.get(n.removeprefix(PREFIX[program]), zero) for n in names} | parameters
 
 
 def float_values(
@@ -56,6 +79,7 @@ def float_values(
     values = evaluate_cone(graph, operands, [r for r in links.values() if r is not None], dtype)
     zero = np.zeros_like(next(iter(given.values())), dtype)
     second = {n: zero if r is None else np.broadcast_to(values[graph.outputs[r]], zero.shape) for n, r in links.items()}
+    second |= {n: given[n] for n in network.programs.parameters}
     return values | evaluate_cone(graph, second, results, dtype)
 
 
@@ -79,18 +103,33 @@ class BitTrueModel:
         """The model of these results; made once."""
         return self.machines.setdefault(tuple(results), Machine(self.fixed, results))
 
-    def run(self, function: str, raw: Sequence[np.ndarray]) -> Answer:
-        """Answers to raw operands of one function, one (n,) array per operand word."""
+    @cached_property
+    def nominal(self) -> dict[str, int]:
+        """Raw parameters by name, as they are after a reset."""
+        return {p.word.name: int(self.format(p.word.name).quantise(p.nominal)) for p in self.network.parameters}
+
+    def format(self, name: str) -> Format:
+        """Format of an operand of the graph."""
+        return self.fixed.formats[self.fixed.graph.inputs[name]]
+
+    def run(
+        self, function: str, raw: Sequence[np.ndarray], parameters: Mapping[str, np.ndarray] | None = None
+    ) -> Answer:
+        """Answers to raw operands of one function, one (n,) array per operand word.
+
+        ``parameters``: raw ones by name, (n,) each, as far as they are not as after a reset.
+        """
         network, fixed = self.network, self.fixed
         words = network.operand_words(function)
         given = {w.name: np.asarray(x, np.int64) for w, x in zip(words, raw, strict=True)}
-        operands, results = entry_operands(network, function, given), network.exit(function).results
         count = len(next(iter(given.values())))
+        held = {n: np.full(count, x) for n, x in self.nominal.items()} | dict(parameters or {})
+        operands, results = entry_operands(network, function, given | held), network.exit(function).results
         overflow = np.zeros(count, bool)
         if function == "dfd":
             links = feedback(network)
             first, overflow = self.machine([r for r in links.values() if r is not None]).run(operands)
-            operands = {}
+            operands = dict(held)
             for name, source in links.items():
                 operands[name] = np.zeros(count, np.int64)
                 if source is not None:

@@ -7,12 +7,13 @@ given acceleration and, with a given M⁻¹, those of forward dynamics. A task o
 
 Submodules are named after the literature and the body: ``Rf_<link>`` and ``Rb_<link>`` (RNEA), ``Mb_<link>``,
 ``Mf_<link>`` and ``Mi_<link>`` (mass matrix and inverse), ``Df_<link>`` and ``Db_<link>`` (derivatives),
-``Mx_<link>`` (products with M⁻¹), and ``Sc`` for the sines and cosines of all joints.
+``Mx_<link>`` (products with M⁻¹), ``Sc`` for the sines and cosines of all joints, and ``Ba`` for a given motion of the
+base.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,47 +24,31 @@ from rbdgen.algo.composite import Entries, MassMatrix, composite_inertias, deriv
 from rbdgen.algo.factorisation import Factors, factorise, inverse, solve, symmetric_product
 from rbdgen.algo.mminvgen import mminvgen
 from rbdgen.algo.plucker import transforms
-from rbdgen.algo.rnea import Wrench, base_motion, inward_sweep, joint_placements, outward_sweep, rnea
+from rbdgen.algo.rnea import Motion, Wrench, base_motion, inward_sweep, joint_placements, outward_sweep
 from rbdgen.algo.rnea_derivatives import rnea_derivatives
 from rbdgen.errors import UnsupportedError
 from rbdgen.ir.builder import Builder, Expr
 from rbdgen.ir.graph import Graph
 from rbdgen.ir.precision import Precision
 from rbdgen.ir.programs import Exit, Programs
-from rbdgen.layout.equivalent import equivalent
-from rbdgen.layout.functions import FUNCTIONS, check_algorithms, check_functions
+from rbdgen.layout.calibration import Calibration, Parameter, make_calibration
+from rbdgen.layout.equivalent import EquivalentRobot, equivalent
+from rbdgen.layout.functions import check_algorithms, check_functions
+from rbdgen.layout.samples import Samples, given_motion, make_samples, wrenches
+from rbdgen.layout.words import INVERSE, TraceOptions, Word, dof_names, operand_words
 from rbdgen.model.names import sanitize
-from rbdgen.model.ranges import InputRanges, declared_ranges, extreme_states, random_states
-from rbdgen.model.robot import Robot
-from rbdgen.spatial import Scalar, Vector, sub
+from rbdgen.model.ranges import InputRanges, declared_ranges
+from rbdgen.model.robot import Placement, Robot
+from rbdgen.spatial import Scalar, Vector, cross, matvec, sub, transpose, vsub
 
 DYNAMICS, GRADIENT = "dynamics", "gradient"
 """The programs."""
 PREFIX = {DYNAMICS: "", GRADIENT: "d_"}
 """What stands before an operand's name in the graph, by program."""
+BASE = "Ba"
+"""The submodule that prepares a given motion of the base."""
 FEEDBACK = "feedback"
 """The exit by which ``dfd`` goes from the first program to the second."""
-HEADROOM = 1.1
-"""Over the largest sampled τ and M⁻¹, for the declared range of operands that follow from others."""
-ZERO_TOLERANCE = 1e-12
-"""An entry of M⁻¹ that stays below this share of the largest is zero for the robot's structure, and no operand."""
-
-
-@dataclass(frozen=True)
-class Word:
-    """One operand or result: ``name`` (a legal identifier), which vector or matrix and where in it, and, for operands,
-    the declared range."""
-
-    name: str
-    vector: str
-    index: tuple[int, ...]
-    lower: float = 0.0
-    upper: float = 0.0
-
-    @property
-    def magnitude(self) -> float:
-        """Largest declared magnitude."""
-        return max(abs(self.lower), abs(self.upper))
 
 
 @dataclass(frozen=True)
@@ -84,21 +69,33 @@ class Network:
     """
 
     robot: Robot
-    functions: tuple[str, ...]
-    forces: bool
+    options: TraceOptions
     operands: dict[str, tuple[Word, ...]]
     results: dict[str, tuple[Word, ...]]
     submodules: tuple[Submodule, ...]
     graph: Graph
     programs: Programs
+    calibration: Calibration | None = None
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The functions by name, in the order of their codes."""
+        return self.options.functions
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters that are loaded, those that the functions need."""
+        if self.calibration is None:
+            return ()
+        return tuple(p for p in self.calibration.parameters if p.word.name in self.programs.parameters)
 
     def operand_words(self, function: str) -> tuple[Word, ...]:
         """The operands of a task of ``function``, in order."""
-        return tuple(w for vector in operand_vectors(function, self.forces) for w in self.operands[vector])
+        return tuple(w for vector in self.options.operand_vectors(function) for w in self.operands[vector])
 
     def result_words(self, function: str) -> tuple[Word, ...]:
         """The results of ``function``, in order."""
-        return tuple(w for vector in FUNCTIONS[function].results for w in self.results[vector])
+        return tuple(w for vector in self.options.result_vectors(function) for w in self.results[vector])
 
     def exit(self, function: str) -> Exit:
         """Where a function's results leave."""
@@ -110,9 +107,10 @@ class Network:
 
     @property
     def declared(self) -> dict[str, float]:
-        """Largest declared magnitude of each operand of the graph."""
+        """Largest declared magnitude of each operand and parameter of the graph."""
         words = {w.name: w.magnitude for part in self.operands.values() for w in part}
-        return {name: words[name.removeprefix(PREFIX[p])] for name, p in self.programs.operands.items()}
+        operands = {name: words[name.removeprefix(PREFIX[p])] for name, p in self.programs.operands.items()}
+        return operands | {p.word.name: p.word.magnitude for p in self.parameters}
 
     @property
     def vectors(self) -> dict[str, str]:
@@ -138,155 +136,31 @@ class Network:
         return replace(self, results=results, programs=replace(self.programs, exits=exits))
 
 
-def operand_vectors(function: str, forces: bool) -> tuple[str, ...]:
-    """The operand vectors of a function in the order of the words; external forces follow the joints' vectors."""
-    vectors = FUNCTIONS[function].operands
-    if not forces or "v" not in vectors:
-        return vectors
-    return (*(v for v in vectors if v != "minv"), "f_ext", *(v for v in vectors if v == "minv"))
-
-
-@dataclass(frozen=True)
-class Samples:
-    """States for range analysis, shapes (n, …): ``q``, ``v``, ``a``, ``f_ext`` (n, bodies, 6) or None, ``tau`` that
-    goes with them, and ``minv`` (n, nv, nv) or None."""
-
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    f_ext: np.ndarray | None
-    tau: np.ndarray
-    minv: np.ndarray | None
-
-    def vector(self, name: str, index: tuple[int, ...]) -> np.ndarray:
-        """One word's values (n,)."""
-        return getattr(self, name)[(slice(None), *index)]
-
-
-def columns(x: np.ndarray) -> Vector:
-    """An array (n, k) as k scalars of shape (n,)."""
-    return tuple(np.moveaxis(x, -1, 0))
-
-
-def wrenches(robot: Robot, f_ext: np.ndarray | None) -> tuple[Wrench, ...] | None:
-    """External forces (…, bodies, 6), [force, moment], as the algorithms take them."""
-    if f_ext is None:
-        return None
-    return tuple(
-        Wrench(tuple(f_ext[..., i, k] for k in (3, 4, 5)), tuple(f_ext[..., i, k] for k in (0, 1, 2)))
-        for i in range(len(robot.bodies))
-    )
-
-
-def _needs_inverse(functions: Iterable[str]) -> bool:
-    return bool({"fd", "minv", "dfd", "difd"} & set(functions))
-
-
-def make_samples(
-    robot: Robot, cheap: Robot, ranges: InputRanges, options: TraceOptions, count: int, seed: int
-) -> Samples:
-    """``count`` states, half uniform in ``ranges``, half straining them; ``cheap`` is the equivalent robot."""
-    states = (f(robot, ranges, count // 2, seed) for f in (random_states, extreme_states))
-    q, v, a = (np.concatenate(parts) for parts in zip(*states, strict=True))
-    f_ext = None
-    if options.forces:
-        limits = np.array([options.force_limit] * 3 + [options.moment_limit] * 3)
-        f_ext = np.random.default_rng(seed).uniform(-1, 1, (len(q), len(robot.bodies), 6)) * limits
-    tau = rnea(robot, columns(q), columns(v), columns(a), wrenches(robot, f_ext))
-    minv = _inverses(robot, cheap, q) if _needs_inverse(options.functions) else None
-    return Samples(q, v, a, f_ext, np.stack([np.broadcast_to(t, len(q)) for t in tau], axis=-1), minv)
-
-
-def _inverses(robot: Robot, cheap: Robot, q: np.ndarray) -> np.ndarray:
-    """M⁻¹ (n, nv, nv) at ``q`` (n, nq); UnsupportedError where M is not positive definite."""
-    joints = joint_placements(cheap, columns(q))
-    entries = mass_matrix(cheap, joints, composite_inertias(cheap, joints)).entries
-    m = np.zeros((len(q), robot.nv, robot.nv))
-    for (i, j), x in entries.items():
-        m[:, i, j] = m[:, j, i] = x
-    smallest = np.linalg.eigvalsh(m)[:, 0]
-    if smallest.min() <= 0:
-        share = np.mean(smallest <= 0)
-        raise UnsupportedError(
-            f"robot {robot.name!r}: its mass matrix is not positive definite at {share:.1%} of the declared range "
-            f"(smallest eigenvalue {smallest.min():.3g}), so that fd, minv, dfd and difd have no meaning; mend the "
-            "inertias that no body can have (a warning names them), or ask for id, m and did only"
-        )
-    return np.linalg.inv(m)
-
-
-@dataclass(frozen=True)
-class TraceOptions:
-    """What to trace: ``functions`` by the algorithms ``derivative`` and ``mass_matrix``; ``forces``: with external
-    forces as operands, up to ``force_limit`` (N) and ``moment_limit`` (N·m) per component.
-    """
-
-    functions: tuple[str, ...] = ("id",)
-    derivative: str = "composite"
-    mass_matrix: str = "ldl"
-    forces: bool = False
-    force_limit: float = 100.0
-    moment_limit: float = 20.0
-
-
-def _operands(
-    robot: Robot,
-    ranges: InputRanges,
-    samples: Samples,
-    options: TraceOptions,
-    joints: Sequence[str],
-    links: Sequence[str],
-) -> dict[str, tuple[Word, ...]]:
-    q, dofs = [], _dof_names(robot, joints)
-    for i, body in enumerate(robot.bodies):
-        for k, part in zip(range(*robot.q_slices[i].indices(robot.nq)), body.joint.coordinate_names, strict=True):
-            name = "_".join(["q", joints[i], *([part] if part else [])])
-            q.append(Word(name, "q", (k,), ranges.q_lower[k], ranges.q_upper[k]))
-    words = {"q": tuple(q)}
-    torques = tuple(HEADROOM * np.max(np.abs(samples.tau), axis=0))
-    for vector, limits in (("v", ranges.v_max), ("a", ranges.a_max), ("tau", torques)):
-        words[vector] = tuple(Word(f"{vector}_{n}", vector, (k,), -limits[k], limits[k]) for k, n in enumerate(dofs))
-    if options.forces:
-        limit = [options.force_limit] * 3 + [options.moment_limit] * 3
-        words["f_ext"] = tuple(
-            Word(f"f_ext_{links[i]}_{axis}", "f_ext", (i, k), -limit[k], limit[k])
-            for i in range(len(robot.bodies))
-            for k, axis in enumerate(("fx", "fy", "fz", "nx", "ny", "nz"))
-        )
-    if samples.minv is not None:
-        largest = HEADROOM * np.max(np.abs(samples.minv), axis=0)
-        least = ZERO_TOLERANCE * np.max(largest)
-        words["minv"] = tuple(
-            Word(f"minv_{dofs[i]}_{dofs[j]}", "minv", (i, j), -float(largest[i, j]), float(largest[i, j]))
-            for i in range(robot.nv)
-            for j in range(i + 1)
-            if largest[i, j] > least
-        )
-    return words
-
-
-def _dof_names(robot: Robot, joints: Sequence[str]) -> list[str]:
-    """A name for each degree of freedom: its joint's, numbered where the joint has several."""
-    return [
-        joints[i] if body.joint.nv == 1 else f"{joints[i]}_{k}"
-        for i, body in enumerate(robot.bodies)
-        for k in range(body.joint.nv)
-    ]
-
-
 class _Tracer:
     """Traces the programs into one builder."""
 
-    def __init__(self, robot: Robot, cheap: Robot, options: TraceOptions, words: dict[str, tuple[Word, ...]]) -> None:
-        self.robot, self.cheap, self.options, self.words = robot, cheap, options, words
+    def __init__(
+        self,
+        robot: Robot,
+        frames: EquivalentRobot,
+        calibration: Calibration | None,
+        options: TraceOptions,
+        words: dict[str, tuple[Word, ...]],
+    ) -> None:
+        self.robot, self.frames, self.options, self.words = robot, frames, options, words
         self.builder = Builder()
+        self.cheap = frames.robot
+        self.parameters: tuple[str, ...] = ()
+        if calibration is not None:
+            self.parameters = tuple(p.word.name for p in calibration.parameters)
+            self.cheap = calibration.applied([Expr(self.builder, self.builder.input(n)) for n in self.parameters])
         self.operands: dict[str, str] = {}
         self.outputs: dict[str, int] = {}
         self.results: dict[str, tuple[Word, ...]] = {}
         self.exits: list[Exit] = []
         self.submodules: dict[str, Submodule] = {}
         self.links = sanitize([b.name for b in robot.bodies])
-        self.dofs = _dof_names(robot, [sanitize(list(robot.joint_names))[n] for n in robot.joint_names])
+        self.dofs = dof_names(robot, [sanitize(list(robot.joint_names))[n] for n in robot.joint_names])
 
     def enter(self, kind: str, body: int | None) -> AbstractContextManager[None]:
         name = kind if body is None else f"{kind}_{self.links[self.robot.bodies[body].name]}"
@@ -301,8 +175,19 @@ class _Tracer:
     def forces(self, program: str) -> tuple[Wrench, ...] | None:
         if "f_ext" not in self.words:
             return None
-        f = self.operand(program, "f_ext")
-        return tuple(Wrench(f[6 * i + 3 : 6 * i + 6], f[6 * i : 6 * i + 3]) for i in range(len(self.robot.bodies)))
+        turned = []
+        for i, wrench in enumerate(wrenches(self.operand(program, "f_ext"))):
+            with self.enter("Rf", i):
+                turned.append(_seen_from(self.frames.frames[i], wrench))
+        return tuple(turned)
+
+    def base(self, program: str) -> Motion:
+        """How the base moves."""
+        if "base" not in self.words:
+            return base_motion(self.cheap.gravity)
+        operands = self.operand(program, "base")
+        with self.enter(BASE, None):
+            return given_motion(operands)
 
     def node(self, x: Scalar) -> int:
         return x.node if isinstance(x, Expr) else self.builder.const(x)
@@ -333,7 +218,8 @@ class _Tracer:
         if functions & {"id", "fd", "dfd"}:
             v = self.operand(DYNAMICS, "v")
             a = self.operand(DYNAMICS, "a") if "id" in functions else (0.0,) * robot.nv
-            _, forces = outward_sweep(robot, joints, v, a, self.forces(DYNAMICS), self.enter)
+            base = self.base(DYNAMICS)
+            _, forces = outward_sweep(robot, joints, v, a, self.forces(DYNAMICS), self.enter, base)
             tau, _ = inward_sweep(robot, joints, forces, self.enter)
         if "id" in functions:
             self.leave("id", DYNAMICS, self.result("tau", {(i,): t for i, t in enumerate(tau)}))
@@ -369,10 +255,19 @@ class _Tracer:
         if "fd" in functions:
             self.leave("fd", DYNAMICS, accelerations)
         if "dfd" in functions:
-            passed = [w.name for vector in ("q", "v", "f_ext") for w in self.words.get(vector, ())]
+            passed = [w.name for vector in ("q", "v", "f_ext", "base") for w in self.words.get(vector, ())]
             for name in passed:
                 self.outputs[f"next_{name}"] = self.builder.input(name)
             self.leave(FEEDBACK, DYNAMICS, [*(f"next_{n}" for n in passed), *accelerations, *entries])
+
+    def inverse_as_given(self, given: Entries) -> list[str]:
+        """The results by which ``dfd`` returns the M⁻¹ that it took, where it does."""
+        if not self.options.with_inverse:
+            return []
+        words = [replace(w, name=w.name.replace("minv", INVERSE, 1)) for w in self.words["minv"]]
+        self.outputs |= {w.name: self.node(x) for w, x in zip(words, given.values(), strict=True)}
+        self.results[INVERSE] = tuple(words)
+        return [w.name for w in words]
 
     def body(self, dof: int) -> int:
         return next(i for i, part in enumerate(self.robot.v_slices) if part.start <= dof < part.stop)
@@ -382,7 +277,8 @@ class _Tracer:
         functions, robot = set(self.options.functions), self.cheap
         q, v, a = (self.operand(GRADIENT, vector) for vector in "qva")
         joints = joint_placements(robot, q, self.enter)
-        motions, forces = outward_sweep(robot, joints, v, a, self.forces(GRADIENT), self.enter)
+        base = self.base(GRADIENT)
+        motions, forces = outward_sweep(robot, joints, v, a, self.forces(GRADIENT), self.enter, base)
         tau, totals = inward_sweep(robot, joints, forces, self.enter)
         if self.options.derivative == "columns":
             ways = transforms(robot, joints, self.enter)
@@ -390,7 +286,6 @@ class _Tracer:
             mass = self.mass(joints)[1] if alone and "m" in functions else MassMatrix({}, {})
         else:
             inertias, mass = self.mass(joints)
-            base = base_motion(robot.gravity)
             both = derivatives(robot, joints, v, base, motions, totals, inertias, mass, self.enter)
             by_position, by_velocity = both.by_position, both.by_velocity
         if alone and "id" in functions:
@@ -413,72 +308,91 @@ class _Tracer:
                         with self.enter("Mx", self.body(i)):
                             negated[i, j] = sub(0.0, x)
                 names += self.result(vector, negated)
-            for function in ("dfd", "difd"):
-                if function in functions:
-                    self.leave(function, GRADIENT, names)
+            if "difd" in functions:
+                self.leave("difd", GRADIENT, names)
+            if "dfd" in functions:
+                self.leave("dfd", GRADIENT, names + self.inverse_as_given(given))
+
+
+def _seen_from(frame: Placement, wrench: Wrench) -> Wrench:
+    """A wrench about the origin and in the coordinates of ``frame``, from one in those that ``frame`` is placed in."""
+    inward = transpose(frame.rotation)
+    moment = vsub(wrench.moment, cross(frame.translation, wrench.force))
+    return Wrench(matvec(inward, moment), matvec(inward, wrench.force))
 
 
 def build_network(
     robot: Robot,
     options: TraceOptions | None = None,
     ranges: InputRanges | None = None,
-    samples: Callable[[Robot], Samples] | None = None,
+    count: int = 256,
+    seed: int = 1,
 ) -> tuple[Network, Samples]:
     """Trace the functions over the equivalent of ``robot``; with the states that ranges are to be found at.
 
-    ``ranges`` are the declared input ranges (default: the robot's own); ``samples`` makes the states from the
-    equivalent robot (default: few). UnsupportedError for a function or a robot that cannot be generated.
+    ``ranges`` are the declared input ranges (default: the robot's own); ``count`` states come from ``seed``.
+    UnsupportedError for a function, a choice of algorithms or a robot that cannot be generated.
     """
     options = options or TraceOptions()
     functions = check_functions(options.functions)
     check_algorithms(options.derivative, options.mass_matrix)
+    if options.calibratable and (options.derivative, options.mass_matrix) != ("composite", "ldl"):
+        raise UnsupportedError(
+            f"calibratable: needs derivative composite and mass-matrix ldl, not {options.derivative} and "
+            f"{options.mass_matrix}"
+        )
+    if options.moving_base and options.derivative == "columns":
+        raise UnsupportedError("moving-base: needs derivative composite, not columns")
     options = replace(options, functions=functions)
-    cheap = equivalent(robot).robot
     ranges = ranges or declared_ranges(robot)
-    states = samples(cheap) if samples else make_samples(robot, cheap, ranges, options, 256, 1)
     links, joints = sanitize([b.name for b in robot.bodies]), sanitize(list(robot.joint_names))
-    words = _operands(
+    calibration = make_calibration(robot, links, seed) if options.calibratable else None
+    frames = calibration.frames if calibration else equivalent(robot)
+    states = make_samples(robot, frames.robot, ranges, options, calibration, count, seed)
+    words = operand_words(
         robot,
         ranges,
-        states,
         options,
         [joints[n] for n in robot.joint_names],
         [links[b.name] for b in robot.bodies],
+        states.tau,
+        states.minv,
     )
-    tracer = _Tracer(robot, cheap, options, words)
+    tracer = _Tracer(robot, frames, calibration, options, words)
     first = bool({"fd", "minv", "dfd"} & set(functions)) or not {"did", "difd"} & set(functions)
     if first:
         tracer.dynamics()
     if {"did", "dfd", "difd"} & set(functions):
         tracer.gradient(alone=not first)
-    programs = Programs(tracer.operands, tuple(tracer.exits))
     needed = {r for e in tracer.exits for r in e.results}
     graph = tracer.builder.graph({n: i for n, i in tracer.outputs.items() if n in needed})
+    programs = Programs(tracer.operands, tuple(tracer.exits), tuple(n for n in tracer.parameters if n in graph.inputs))
     taken = {name.removeprefix(PREFIX[program]) for name, program in tracer.operands.items()}
     network = Network(
         robot,
-        functions,
-        options.forces,
+        options,
         {v: w for v, w in words.items() if any(word.name in taken for word in w)},
         tracer.results,
         tuple(tracer.submodules.values()),
         graph,
         programs,
+        calibration,
     )
     return network, states
 
 
 def operand_samples(network: Network, states: Samples) -> dict[str, np.ndarray]:
-    """Values of the graph's operands for range analysis.
+    """Values of the graph's operands and parameters for range analysis.
 
     The states come twice where forward dynamics is computed: as inverse dynamics sees them, and with zero
     acceleration and the torque that would have caused it.
     """
     twice = bool({"fd", "dfd"} & set(network.functions))
+    words = {w.name: w for part in network.operands.values() for w in part}
+    words |= {p.word.name: p.word for p in network.parameters}
     values = {}
-    for name, program in network.programs.operands.items():
-        plain = name.removeprefix(PREFIX[program])
-        word = next(w for part in network.operands.values() for w in part if w.name == plain)
+    for name, program in {**network.programs.operands, **dict.fromkeys(network.programs.parameters, "")}.items():
+        word = words[name.removeprefix(PREFIX.get(program, ""))]
         once = states.vector(word.vector, word.index)
         again = np.zeros_like(once) if program == DYNAMICS and word.vector == "a" else once
         values[name] = np.concatenate([once, again]) if twice else once

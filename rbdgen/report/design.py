@@ -13,9 +13,10 @@ from rbdgen.host.tasks import FLAG_BITS, FUNCTION_BITS, TAG_BITS, Flag
 from rbdgen.ir.fixed import Format
 from rbdgen.ir.programs import cone
 from rbdgen.layout.functions import FUNCTIONS, SYMMETRIC
-from rbdgen.layout.network import FEEDBACK, operand_vectors
+from rbdgen.layout.network import FEEDBACK
 from rbdgen.passes.trigonometry import sine_method
 from rbdgen.report.activity import activity, exits, graph_digest, roofline, versions
+from rbdgen.schedule.queues import queues
 
 SCHEMA = "rbdgen.report/2"
 """Name and version of the report's structure."""
@@ -145,10 +146,7 @@ def design_report(design: Design) -> dict[str, Any]:
         "submodules": submodule_table(design),
         "activity": activity(design),
         "exits": exits(design),
-        "fifos": [
-            {"program": f.program, "source": f.source, "sink": f.sink, "words": len(f.values), "depth": f.depth}
-            for f in plan.fifos
-        ],
+        "fifos": [asdict(q) for q in queues(plan, design.tasks)],
         "tree": [
             {
                 "joint": b.joint_name,
@@ -177,7 +175,7 @@ def vector_shapes(design: Design) -> dict[str, Any]:
     symmetric, so that only its lower triangle is transferred."""
     nv = design.robot.nv
     sizes = {"q": (design.robot.nq,), "f_ext": (len(design.robot.bodies), 6)}
-    sizes |= dict.fromkeys(("v", "a", "tau"), (nv,))
+    sizes |= dict.fromkeys(("v", "a", "tau"), (nv,)) | {"base": (9,)}
     return {
         name: {"shape": list(sizes.get(name, (nv, nv))), "symmetric": name in SYMMETRIC}
         for name in dict.fromkeys([*design.network.operands, *design.network.results])
@@ -195,8 +193,8 @@ def manifest(design: Design, verilog_sha256: str, version: str) -> dict[str, Any
             "task_beats": tasks.task_beats(name),
             "result_beats": tasks.result_beats(name),
             "latency_cycles": design.promised_latency(name),
-            "operand_vectors": list(operand_vectors(name, design.options.forces)),
-            "result_vectors": list(FUNCTIONS[name].results),
+            "operand_vectors": list(network.options.operand_vectors(name)),
+            "result_vectors": list(dict.fromkeys(w.vector for w in network.result_words(name))),
             "operands": [
                 {"name": w.name, "vector": w.vector, "index": list(w.index), "lower": w.lower, "upper": w.upper}
                 | {"codes": list(o.codes)}

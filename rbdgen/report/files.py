@@ -17,6 +17,9 @@ import tomli_w
 from rbdgen.compiler import Design, Options
 from rbdgen.errors import ConfigError
 from rbdgen.ir.text import to_text
+from rbdgen.model.joints import FreeFlyer, Planar
+from rbdgen.model.robot import Robot
+from rbdgen.model.urdf import ROOT_JOINT
 from rbdgen.report.design import design_report, manifest
 
 REPORT_FILE, SIMULATION_FILE, CONFIG_FILE = "report.json", "simulation.json", "config.toml"
@@ -24,7 +27,8 @@ REPORT_FILE, SIMULATION_FILE, CONFIG_FILE = "report.json", "simulation.json", "c
 BUILD_FILE = "build.json"
 """What a board's tools made of it."""
 
-OPTION_KEYS = ("functions", "ii", "word", "device", "derivative", "mass_matrix", "forces", "seed")
+OPTION_KEYS = tuple(f.name for f in fields(Options) if f.name != "limits")
+"""Options that a configuration file has by their own names; limits are under ``joints``."""
 
 
 OPTION_TYPES: dict[Any, type] = {"tuple[str, ...]": list, "int": int, "str": str, "bool": bool}
@@ -44,13 +48,20 @@ def config_text(design: Design, robot: str) -> str:
         if body.joint.nq == 1:
             limits = {"lower": ranges.q_lower[q.start], "upper": ranges.q_upper[q.start]} | limits
         joints[body.joint_name] = limits
-    content: dict[str, Any] = {"robot": robot}
+    content: dict[str, Any] = {"robot": robot, "base": base_of(design.robot)}
     content |= {k: list(v) if isinstance(v, tuple) else v for k in OPTION_KEYS for v in [getattr(options, k)]}
     return tomli_w.dumps(content | {"joints": joints})
 
 
-def read_config(path: Path) -> tuple[str | None, dict[str, Any]]:
-    """The robot and the options of a configuration file; ConfigError naming file and key."""
+def base_of(robot: Robot) -> str:
+    """How the robot's root link is carried, as ``load_robot`` was told."""
+    first = robot.bodies[0]
+    kinds = {FreeFlyer: "floating", Planar: "planar"}
+    return kinds.get(type(first.joint), "fixed") if first.joint_name == ROOT_JOINT else "fixed"
+
+
+def read_config(path: Path) -> tuple[str | None, str, dict[str, Any]]:
+    """The robot, its base and the options of a configuration file; ConfigError naming file and key."""
     try:
         content = tomllib.loads(path.read_text())
     except FileNotFoundError:
@@ -58,17 +69,17 @@ def read_config(path: Path) -> tuple[str | None, dict[str, Any]]:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path}: must be a TOML file: {error}") from None
     kinds = {f.name: OPTION_TYPES[f.type] for f in fields(Options) if f.name in OPTION_KEYS}
-    kinds |= {"joints": dict, "robot": str}
+    kinds |= {"joints": dict, "robot": str, "base": str}
     for key, value in content.items():
         if key not in kinds:
             raise ConfigError(f"{path}: unknown key {key!r}; known keys: {', '.join(kinds)}")
         if not isinstance(value, kinds[key]) or (isinstance(value, bool) and kinds[key] is not bool):
             raise ConfigError(f"{path}: {key} must be a {kinds[key].__name__}, not {value!r}")
-    robot = content.pop("robot", None)
+    robot, base = content.pop("robot", None), content.pop("base", "fixed")
     limits: Mapping[str, Any] = content.pop("joints", {})
     if "functions" in content:
         content["functions"] = tuple(map(str, content["functions"]))
-    return robot, content | ({"limits": limits} if limits else {})
+    return robot, base, content | ({"limits": limits} if limits else {})
 
 
 def with_overrides(options: dict[str, Any], **given: Any) -> Options:

@@ -42,6 +42,11 @@ class Fifo:
     read: int
     depth: int
 
+    @property
+    def name(self) -> str:
+        """Its name in the hardware."""
+        return f"bypass_{self.program}_{self.source}_{self.sink}"
+
 
 @dataclass(frozen=True)
 class UnitPlan:
@@ -87,21 +92,28 @@ def exit_unit(name: str) -> str:
 
 
 def uses(schedule: Schedule, unit: UnitPlan) -> dict[int, list[int]]:
-    """For each node the cycles in which ``unit`` reads it, outputs included, ascending."""
+    """For each node that has a time the cycles in which ``unit`` reads it, outputs included, ascending."""
     graph = schedule.fixed.graph
     reads: dict[int, set[int]] = defaultdict(set)
     for i in unit.nodes:
         for a in graph.nodes[i].args:
-            if graph.nodes[a].op != "const":
+            if graph.nodes[a].op != "const" and a not in schedule.timeless:
                 reads[a].add(schedule.slots[i].start)
     for tap in unit.outputs:
-        reads[tap.node].add(tap.cycle)
+        if tap.node not in schedule.timeless:
+            reads[tap.node].add(tap.cycle)
     return {node: sorted(cycles) for node, cycles in reads.items()}
 
 
 def chain_length(first: int, last: int, ii: int) -> int:
     """Registers that keep a value from cycle ``first`` readable until cycle ``last``."""
     return -(-(last - first) // ii)
+
+
+def fifo_depth(write: int, read: int, ii: int) -> int:
+    """Entries of a FIFO that every task writes in cycle ``write`` and reads in cycle ``read``: those that are in it
+    when one is written, and that one; a full FIFO takes no entry, even while it is read."""
+    return (read - write) // ii + 1
 
 
 def make_plan(schedule: Schedule) -> Plan:
@@ -145,6 +157,8 @@ def _fifos(schedule: Schedule, unit: UnitPlan, programs: tuple[str | None, ...])
     reads = uses(schedule, unit)
     links: dict[tuple[str, str], list[tuple[int, int, int]]] = defaultdict(list)
     for tap in unit.inputs:
+        if tap.node in schedule.timeless:
+            continue
         first = reads[tap.node][0] - 1
         if chain_length(tap.cycle, first, ii) >= FIFO_MINIMUM:
             program = programs[tap.node]
@@ -156,7 +170,7 @@ def _fifos(schedule: Schedule, unit: UnitPlan, programs: tuple[str | None, ...])
             write, read = max(w for w, _, _ in waits), min(r for _, r, _ in waits)
             if chain_length(write, read, ii) >= FIFO_MINIMUM:
                 values = tuple(sorted(v for _, _, v in waits))
-                fifos.append(Fifo(program, source, unit.name, values, write, read, chain_length(write, read, ii) + 1))
+                fifos.append(Fifo(program, source, unit.name, values, write, read, fifo_depth(write, read, ii)))
                 break
             # the value with the shortest wait is what keeps the others from waiting in memory
             waits.remove(min(waits, key=lambda w: (w[1] - w[0], w[2])))

@@ -17,7 +17,7 @@ from functools import cached_property
 
 from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import FixedGraph
-from rbdgen.ir.programs import Programs, single_program
+from rbdgen.ir.programs import Programs, single_program, timeless_nodes
 from rbdgen.schedule.device import Device
 
 MAX_II = 4096
@@ -61,6 +61,11 @@ class Schedule:
         return 1 + max(self.exits.values())
 
     @cached_property
+    def timeless(self) -> frozenset[int]:
+        """Nodes that can be read at any time, without registers."""
+        return timeless_nodes(self.fixed.graph, self.programs)
+
+    @cached_property
     def utilization(self) -> float:
         """Share of the multipliers' slots that carry a product, at a task every ``ii`` cycles."""
         slots = self.ii * sum(self.multipliers.values())
@@ -75,7 +80,8 @@ def operator_delay(fixed: FixedGraph, device: Device, i: int) -> float:
     if op == "round":
         return 0.0 if i in fixed.truncated else device.add
     if op == "scale":
-        return device.add * max(len(fixed.constants[i].digits) - 1, 0).bit_length()
+        levels = max(len(fixed.constants[i].digits) - 1, 0).bit_length()
+        return device.add + device.level * (levels - 1) if levels else 0.0
     if op == "mul":
         return device.multiply
     if op in ("normalise", "rescale"):
@@ -197,13 +203,13 @@ class _Scheduler:
         """Move cheap operations later where that keeps fewer bits in registers; products of shared multipliers stay."""
         graph, formats = self.fixed.graph, self.fixed.formats
         leave: dict[int, int] = {}
-        exits = self.exits()
+        exits, timeless = self.exits(), timeless_nodes(graph, self.programs)
         for e in self.programs.exits:
             for i in (graph.outputs[r] for r in e.results):
                 leave[i] = min(leave.get(i, exits[e.name]), exits[e.name])
         for i in range(len(graph.nodes) - 1, -1, -1):
             node, slot = graph.nodes[i], self._slot(i)
-            if not node.args or node.op in TABLES or (node.op == "mul" and self.ii > 1):
+            if not node.args or node.op in TABLES or (node.op == "mul" and self.ii > 1) or i in timeless:
                 continue
             uses = [self._slot(u).start - 1 for u in graph.users[i]] + ([leave[i]] if i in leave else [])
             room = min(uses, default=slot.finish) - slot.finish

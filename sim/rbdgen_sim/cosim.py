@@ -8,7 +8,7 @@ within its function, flags and values. Cycles come from the handshakes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,15 @@ import numpy as np
 from rbdgen import golden
 from rbdgen.compiler import Design
 from rbdgen.errors import ConfigError, ToolError
-from rbdgen.host.tasks import TAG_BITS, Flag
-from rbdgen.layout.functions import FUNCTIONS, SYMMETRIC
-from rbdgen.layout.network import Samples
+from rbdgen.golden.arguments import RootMotion
+from rbdgen.host.tasks import CALIBRATE, TAG_BITS, Flag
+from rbdgen.layout.calibration import varied_robot
+from rbdgen.layout.functions import SYMMETRIC
+from rbdgen.layout.samples import Samples, random_base, random_forces
 from rbdgen.model.ranges import random_states
+from rbdgen.model.robot import Robot
 from rbdgen.report.design import design_report
+from rbdgen.schedule.queues import fault_port, high_port, queues
 from rbdgen_sim.interface import Rtl, Simulator, Stimulus, Trace
 
 STALL_PROBABILITY = 0.3
@@ -34,7 +38,7 @@ class TaskSet:
     """Tasks of one function: the states they come from, raw operands, and the model's answers.
 
     ``expected`` are raw results, one (n,) array per result word; ``flags`` (n,) status flags; ``reference`` the float64
-    results by vector, shapes (n, nv) or (n, nv, nv).
+    results by vector, shapes (n, nv) or (n, nv, nv). ``parameters``: raw ones to be loaded before.
     """
 
     function: str
@@ -43,6 +47,7 @@ class TaskSet:
     expected: list[np.ndarray]
     flags: np.ndarray
     reference: dict[str, np.ndarray]
+    parameters: np.ndarray | None = None
 
     @property
     def count(self) -> int:
@@ -78,8 +83,18 @@ class Measured:
 
 
 @dataclass(frozen=True)
+class Mark:
+    """What the runs did to one FIFO: the most entries in it at once, and whether it was ever written while full or read
+    while empty."""
+
+    high_water: int
+    fault: bool
+
+
+@dataclass(frozen=True)
 class Cosimulation:
-    """All runs: ``functions`` alone, and ``mixed``: tasks and mismatches of the run in random order with stalls."""
+    """All runs: ``functions`` alone, and ``mixed``: tasks and mismatches of the run in random order with stalls.
+    ``marks`` are those of the FIFOs over all runs, by name."""
 
     design: Design
     functions: dict[str, Measured]
@@ -88,6 +103,13 @@ class Cosimulation:
     seed: int
     build_seconds: float
     run_seconds: float
+    marks: dict[str, Mark]
+
+    @property
+    def misused(self) -> list[str]:
+        """The FIFOs, by name, that were ever over their depth, or read while empty."""
+        depths = {q.name: q.depth for q in queues(self.design.plan, self.design.tasks)}
+        return [name for name, mark in self.marks.items() if mark.fault or mark.high_water > depths[name]]
 
     @property
     def mismatches(self) -> int:
@@ -119,6 +141,8 @@ class Cosimulation:
                     for vector, parts in measured.errors.items()
                 },
             }
+        for row in report["fifos"]:
+            row |= asdict(self.marks[row["name"]])
         report["build_seconds"] = round(self.build_seconds, 2)
         report["run_seconds"] = round(self.run_seconds, 2)
         return report
@@ -129,44 +153,74 @@ def _shortened(x: np.ndarray) -> np.ndarray:
     return np.vectorize(lambda e: float(f"{e:.2e}"), otypes=[float])(x)
 
 
-def task_states(design: Design, count: int, seed: int) -> Samples:
-    """Random states inside the declared ranges, with the torques and inverses that go with them."""
-    q, v, a = random_states(design.robot, design.ranges, count, seed)
-    f_ext = None
-    if design.options.forces:
-        limits = np.array([w.upper for w in design.network.operands["f_ext"]]).reshape(-1, 6)
-        f_ext = np.random.default_rng(seed).uniform(-1, 1, (count, *limits.shape)) * limits
-    minv = golden.minverse(design.robot, q) if "difd" in design.network.functions else None
-    return Samples(q, v, a, f_ext, golden.rnea(design.robot, q, v, a, f_ext), minv)
+def _root_motion(base: np.ndarray | None) -> RootMotion | None:
+    """A base's motion as the golden model takes it, from the operands (n, 9): the origin's speed has no effect."""
+    if base is None:
+        return None
+    still = np.zeros((len(base), 3))
+    velocity = np.concatenate([still, base[:, :3]], axis=1)
+    return RootMotion(velocity, np.concatenate([base[:, 6:], base[:, 3:6]], axis=1), still)
 
 
-def reference(design: Design, function: str, s: Samples) -> dict[str, np.ndarray]:
-    """The function's results in float64, by vector."""
-    robot = design.robot
+def task_states(design: Design, count: int, seed: int, robot: Robot | None = None) -> Samples:
+    """Random states inside the declared ranges, with the torques and inverses that go with them for ``robot`` (default:
+    the design's)."""
+    robot, options = robot or design.robot, design.network.options
+    q, v, a = random_states(robot, design.ranges, count, seed)
+    f_ext, base = random_forces(robot, options, count, seed), random_base(options, count, seed)
+    minv = golden.minverse(robot, q) if "difd" in design.network.functions else None
+    tau = golden.rnea(robot, q, v, a, f_ext, root=_root_motion(base))
+    return Samples(q, v, a, f_ext, tau, minv, base)
+
+
+def reference(design: Design, function: str, s: Samples, robot: Robot | None = None) -> dict[str, np.ndarray]:
+    """The function's results in float64 for ``robot`` (default: the design's), by vector."""
+    robot, root = robot or design.robot, _root_motion(s.base)
     match function:
         case "id":
-            results: Any = golden.rnea(robot, s.q, s.v, s.a, s.f_ext)
+            results: Any = golden.rnea(robot, s.q, s.v, s.a, s.f_ext, root=root)
         case "fd":
-            results = golden.forward_dynamics(robot, s.q, s.v, s.tau, s.f_ext)
+            results = golden.forward_dynamics(robot, s.q, s.v, s.tau, s.f_ext, root=root)
         case "m":
             results = golden.crba(robot, s.q)
         case "minv":
             results = golden.minverse(robot, s.q)
         case "did":
-            results = golden.rnea_derivatives(robot, s.q, s.v, s.a, s.f_ext)
+            results = golden.rnea_derivatives(robot, s.q, s.v, s.a, s.f_ext, root=root)
         case _:
-            results = golden.forward_dynamics_derivatives(robot, s.q, s.v, s.tau, s.f_ext)
-    vectors = FUNCTIONS[function].results
+            results = golden.forward_dynamics_derivatives(robot, s.q, s.v, s.tau, s.f_ext, root=root)
+    vectors = result_vectors(design, function)
+    if function == "dfd" and "minv" in vectors:
+        results = (*results, golden.minverse(robot, s.q))
     return dict(zip(vectors, results if len(vectors) > 1 else (results,), strict=True))
 
 
-def make_tasks(design: Design, function: str, states: Samples) -> TaskSet:
-    """Tasks for states, with the model's answers."""
+def result_vectors(design: Design, function: str) -> tuple[str, ...]:
+    """The vectors and matrices that a function returns."""
+    return tuple(dict.fromkeys(w.vector for w in design.network.result_words(function)))
+
+
+def make_tasks(design: Design, function: str, states: Samples, robot: Robot | None = None) -> TaskSet:
+    """Tasks for states, with the model's answers; of a calibratable design for ``robot``, whose parameters are to be
+    loaded before (default: those after a reset)."""
     fmt, words = design.tasks.functions[function], design.network.operand_words(function)
     raw = fmt.quantise([states.vector(w.vector, w.index) for w in words])
-    answer = design.run(function, raw)
+    parameters, held = None, {}
+    if robot is not None and design.network.calibration is not None:
+        parameters = raw_parameters(design, robot)
+        held = {p.name: np.full(len(states.q), x) for p, x in zip(design.tasks.parameters, parameters, strict=True)}
+    answer = design.run(function, raw, held)
     flags = np.where(answer.overflow, Flag.OVERFLOW, 0) | np.where(fmt.out_of_range(raw), Flag.RANGE, 0)
-    return TaskSet(function, states, raw, answer.values, flags, reference(design, function, states))
+    expected = reference(design, function, states, robot)
+    return TaskSet(function, states, raw, answer.values, flags, expected, parameters)
+
+
+def raw_parameters(design: Design, robot: Robot) -> np.ndarray:
+    """The raw parameters by which a calibratable design becomes that of ``robot``, in the order of their numbers."""
+    calibration = design.network.calibration
+    assert calibration is not None
+    values = {p.word.name: x for p, x in zip(calibration.parameters, calibration.values(robot), strict=True)}
+    return np.array([int(p.format.quantise(values[p.name])) for p in design.tasks.parameters])
 
 
 @dataclass(frozen=True)
@@ -191,8 +245,8 @@ def run_tasks(
 ) -> Run:
     """Simulate tasks once and compare every result.
 
-    ``order`` (n,) says which set each task is taken from, in each set from its first on. ToolError if the simulation
-    does not finish.
+    ``order`` (n,) says which set each task is taken from, in each set from its first on. The first set's parameters are
+    loaded before, if it has any. ToolError if the simulation does not finish, or does not take a parameter.
     """
     layout = design.tasks
     used = [int(np.count_nonzero(order == k)) for k in range(len(tasks))]
@@ -200,17 +254,25 @@ def run_tasks(
     packets = [
         iter(layout.pack(t.function, tag, [r[:n] for r in t.raw])) for t, tag, n in zip(tasks, tags, used, strict=True)
     ]
-    sent = [next(packets[k]) for k in order]
-    expected_beats = sum(n * layout.result_beats(t.function) for t, n in zip(tasks, used, strict=True))
+    loads: list[list[int]] = []
+    if tasks[0].parameters is not None:
+        number = np.arange(len(tasks[0].parameters))
+        loads = layout.pack_calibration(number, number, tasks[0].parameters)
+    sent = [*loads, *(next(packets[k]) for k in order)]
+    expected_beats = len(loads) + sum(n * layout.result_beats(t.function) for t, n in zip(tasks, used, strict=True))
     beats = [b for packet in sent for b in packet]
     stimulus = Stimulus(beats, expected_beats, input_stall=stall, output_stall=stall, seed=seed)
     trace = simulator.run(rtl, stimulus, workdir, waves=waves, progress=progress)
     if len(trace.payloads) != expected_beats:
         raise ToolError(f"simulation: {len(trace.payloads)} of {expected_beats} result beats came")
-    accepted = np.asarray(trace.accepted)[np.cumsum([len(p) for p in sent]) - 1]
+    accepted = np.asarray(trace.accepted)[np.cumsum([len(p) for p in sent]) - 1][len(loads) :]
     received = layout.split(trace.payloads)
     offered = np.asarray(trace.offered)[np.cumsum([len(p) for p in received]) - 1]
-    codes = np.array([layout.header(p[0])[0] for p in received])
+    headers = [layout.header(p[0]) for p in received]
+    codes = np.array([code for code, _, _ in headers])
+    for code, number, flags in headers:
+        if code == CALIBRATE and flags:
+            raise ToolError(f"simulation: parameter {number} was refused, flags {flags}")
     outcomes = {}
     for k, t in enumerate(tasks):
         mine = codes == layout.functions[t.function].code
@@ -227,12 +289,23 @@ def run_tasks(
     return Run(outcomes, trace)
 
 
+def fifo_marks(design: Design, traces: Sequence[Trace]) -> dict[str, Mark]:
+    """The marks of all FIFOs over several runs, by name, from the probes of :func:`rbdgen.schedule.queues.high_port`
+    and :func:`~rbdgen.schedule.queues.fault_port`."""
+    return {
+        q.name: Mark(
+            max(t.probes[high_port(q.name)] for t in traces), any(t.probes[fault_port(q.name)] for t in traces)
+        )
+        for q in queues(design.plan, design.tasks)
+    }
+
+
 def dense_results(design: Design, function: str, values: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
     """Raw results of a function as float64 arrays by vector, shapes (n, nv) or (n, nv, nv); what the robot never has is
     zero."""
     words, nv = design.network.result_words(function), design.robot.nv
     dense = {}
-    for vector in FUNCTIONS[function].results:
+    for vector in result_vectors(design, function):
         shape = (nv,) if vector in ("tau", "a") else (nv, nv)
         dense[vector] = np.zeros((len(values[0]), *shape))
     for word, fmt, value in zip(words, design.tasks.functions[function].results, values, strict=True):
@@ -276,7 +349,8 @@ def cosimulate(
     waves: Path | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Cosimulation:
-    """Simulate ``count`` random tasks inside the declared ranges: of each function alone, then all mixed, with stalls.
+    """Simulate ``count`` random tasks inside the declared ranges: of each function alone, then all mixed, with stalls
+    and, where they can be loaded, with the parameters of a robot that differs.
 
     ``progress`` is told the run's name, tasks done and tasks in all. ``waves``: the first run's. ConfigError for a
     count below 2.
@@ -298,6 +372,11 @@ def cosimulate(
         alone = run.outcomes[t.function]
         functions[t.function] = Measured(t, alone, output_errors(design, t, alone.values))
         traces.append(run.trace)
+    if design.network.calibration is not None:
+        # the runs alone are as after a reset, this one is of another robot
+        other = varied_robot(design.robot, np.random.default_rng(seed))
+        states = task_states(design, count, seed, other)
+        tasks = [make_tasks(design, f, states, other) for f in design.network.functions]
     order = np.random.default_rng(seed).integers(0, len(tasks), count)
     mixed = run_tasks(
         design, tasks, order, rtl, simulator, workdir, STALL_PROBABILITY, seed, None, tell("run of all with stalls")
@@ -311,4 +390,5 @@ def cosimulate(
         seed,
         sum(t.build_seconds for t in traces),
         sum(t.run_seconds for t in traces),
+        fifo_marks(design, traces),
     )

@@ -73,14 +73,24 @@ def test_any_set_of_functions(functions: tuple[str, ...], tmp_path: Path) -> Non
     assert all(o.mismatches == 0 for o in run.outcomes.values())
 
 
-def test_external_forces_are_operands(tmp_path: Path) -> None:
-    d = design("pendulum2", functions=ALL, ii=4, forces=True)
+@pytest.mark.parametrize("option", ["forces", "moving_base", "with_inverse"])
+def test_more_operands_and_results(option: str, tmp_path: Path) -> None:
+    d = design("pendulum2", functions=ALL, ii=4, **{option: True})
     states = task_states(d, 70, seed=3)
-    assert states.f_ext is not None
     tasks = [make_tasks(d, f, states) for f in ALL]
     run = run_tasks(d, tasks, np.arange(70) % 7, rtl(d), AMARANTH, tmp_path)
     assert all(o.mismatches == 0 for o in run.outcomes.values())
     assert all(relative_errors(d, t, t.expected)[0] < 5e-3 for t in tasks)
+    assert ("minv" in tasks[ALL.index("dfd")].reference) == (option == "with_inverse")
+
+
+def test_external_forces_act_in_the_bodies_own_frames() -> None:
+    """Frames that were moved to save multiplications do not move the forces."""
+    d = design("iiwa14", functions=("id", "did"), ii=4, forces=True)
+    states = task_states(d, 200, seed=3)
+    for function in d.network.functions:
+        tasks = make_tasks(d, function, states)
+        assert relative_errors(d, tasks, tasks.expected)[0] < 2e-4
 
 
 @pytest.mark.parametrize("stall", [0.3, 0.8])

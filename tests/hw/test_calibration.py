@@ -1,0 +1,108 @@
+"""Inertial parameters that are loaded: into the model, and over the stream into the hardware."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rbdgen import ConfigError, Robot, UnsupportedError, load_robot
+from rbdgen.compiler import Options, compile_robot
+from rbdgen.host.tasks import CALIBRATE, Flag
+from rbdgen.layout.calibration import varied_robot
+from rbdgen.layout.functions import FUNCTIONS
+from rbdgen_hw.emit import accelerator
+from rbdgen_sim.cosim import make_tasks, raw_parameters, relative_errors, run_tasks, task_states
+from rbdgen_sim.interface import Rtl, Stimulus, get_simulator
+from tests.conftest import design
+
+ALL = tuple(FUNCTIONS)
+AMARANTH = get_simulator("amaranth")
+
+
+def calibratable(ii: int):
+    return design("pendulum2", functions=ALL, ii=ii, calibratable=True)
+
+
+def other(robot: Robot, seed: int = 1) -> Robot:
+    return varied_robot(robot, np.random.default_rng(seed))
+
+
+def rtl(d) -> Rtl:
+    return Rtl(d.name, (), d.tasks.task.beat_bits, d.tasks.result.beat_bits, design=accelerator(d))
+
+
+@pytest.mark.parametrize("name", ["iiwa14", "hyq"])
+def test_the_model_becomes_that_of_another_robot(name: str) -> None:
+    d = design(name, functions=("id", "m", "did"), ii=4, calibratable=True)
+    for robot in (None, other(d.robot)):
+        states = task_states(d, 200, seed=3, robot=robot)
+        for function in d.network.functions:
+            tasks = make_tasks(d, function, states, robot)
+            assert not tasks.flags.any()
+            assert relative_errors(d, tasks, tasks.expected)[0] < 2e-4
+    nominal = make_tasks(d, "id", states)
+    assert relative_errors(d, nominal, make_tasks(d, "id", states, other(d.robot)).expected)[0] > 1e-2
+
+
+@pytest.mark.parametrize("ii", [1, 4])
+def test_the_hardware_becomes_that_of_another_robot(ii: int, tmp_path: Path) -> None:
+    d = calibratable(ii)
+    for robot in (None, other(d.robot)):
+        states = task_states(d, 35, seed=3, robot=robot)
+        tasks = [make_tasks(d, f, states, robot) for f in ALL]
+        run = run_tasks(d, tasks, np.arange(35) % 7, rtl(d), AMARANTH, tmp_path, stall=0.2, seed=4)
+        assert all(o.mismatches == 0 for o in run.outcomes.values())
+
+
+def test_parameters_change_between_tasks_only(tmp_path: Path) -> None:
+    """Tasks before a parameter are answered with the old one, tasks behind it with the new one."""
+    d = calibratable(4)
+    states, robot = task_states(d, 8, seed=5), other(d.robot)
+    before, after = make_tasks(d, "id", states), make_tasks(d, "id", states, robot)
+    sent = [b for p in d.tasks.pack("id", np.arange(8), before.raw) for b in p]
+    loads = d.tasks.pack_calibration(
+        np.arange(len(d.tasks.parameters)), np.arange(99)[: len(d.tasks.parameters)], raw_parameters(d, robot)
+    )
+    beats = [*sent, *(b for p in loads for b in p), *sent]
+    count = 16 * d.tasks.result_beats("id") + len(loads)
+    trace = AMARANTH.run(rtl(d), Stimulus(beats, count, input_stall=0.1, output_stall=0.4, seed=1), tmp_path)
+    packets = [p for p in d.tasks.split(trace.payloads) if d.tasks.header(p[0])[0] != CALIBRATE]
+    results = d.tasks.unpack("id", packets)
+    for value, old, new in zip(results.values, before.expected, after.expected, strict=True):
+        assert value.tolist() == [*old, *new]
+
+
+def test_what_is_out_of_range_is_not_loaded(tmp_path: Path) -> None:
+    d = calibratable(1)
+    tasks = make_tasks(d, "id", task_states(d, 3, seed=6))
+    count = len(d.tasks.parameters)
+    too_large = d.tasks.parameters[0].codes[1] + 1
+    loads = d.tasks.pack_calibration(np.array([7, 8]), np.array([0, count]), np.array([too_large, 0]))
+    beats = [b for p in (*loads, *d.tasks.pack("id", np.arange(3), tasks.raw)) for b in p]
+    trace = AMARANTH.run(rtl(d), Stimulus(beats, 2 + 3 * d.tasks.result_beats("id")), tmp_path)
+    packets = d.tasks.split(trace.payloads)
+    answers = [d.tasks.header(p[0]) for p in packets]
+    assert [a for a in answers if a[0] == CALIBRATE] == [(CALIBRATE, 7, Flag.RANGE), (CALIBRATE, 8, Flag.RANGE)]
+    results = d.tasks.unpack("id", [p for p, a in zip(packets, answers, strict=True) if a[0] != CALIBRATE])
+    for value, expected in zip(results.values, tasks.expected, strict=True):
+        assert np.array_equal(value, expected)
+
+
+def test_only_inertias_can_be_calibrated() -> None:
+    d = calibratable(1)
+    assert d.network.calibration is not None
+    bodies = (d.robot.bodies[0], dataclasses.replace(d.robot.bodies[1], parent=-1))
+    moved = dataclasses.replace(d.robot, bodies=bodies)
+    with pytest.raises(ConfigError, match=r"joint .* must be as in .*; only masses"):
+        d.network.calibration.values(moved)
+    with pytest.raises(UnsupportedError, match="calibratable: needs derivative composite"):
+        compile_robot(load_robot("pendulum2"), Options(("did",), derivative="columns", calibratable=True))
+
+
+def test_variations_are_bodies_that_can_exist() -> None:
+    robot = other(load_robot("iiwa14"), 7)
+    for body in robot.bodies:
+        assert np.linalg.eigvalsh(body.inertia.pseudo).min() > -1e-9
