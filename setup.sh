@@ -57,6 +57,14 @@ if [ -n "$packages" ]; then
         fail "Python 3.11 or newer is needed, and python3 is $(python3 -c 'import platform; print(platform.python_version())')"
 fi
 
+# A browser, for the tests of the HTML page; they are skipped where there is none, so its absence stops nobody
+if [ "$1" = test ] && ! has chromium-headless-shell && ! has chromium && has apt-get && [ "$(id -u)" -eq 0 ]; then
+    echo "setup.sh: installing chromium-headless-shell"
+    { apt-get update -qq && env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -qq --no-install-recommends chromium-headless-shell fonts-dejavu-core; } >/dev/null 2>&1 ||
+        echo "setup.sh: no chromium-headless-shell to be had; tests of the HTML page are skipped"
+fi
+
 # Python packages, unless the same ones are there
 stamp=.venv/rbdgen-$extra
 wanted=$(cksum <pyproject.toml)

@@ -132,7 +132,10 @@ def comparison(
     machine: dict[str, Any],
 ) -> dict[str, Any]:
     """The whole comparison: ``reports`` are simulations' reports and ``timings`` measurements, each with the robot as
-    the user named it."""
+    the user named it. ValueError for a report that was not measured."""
+    for robot, report in reports:
+        if not report["figures"].startswith("measured"):
+            raise ValueError(f"report of {robot}: must be measured, not {report['figures']}")
     rows: list[Row] = []
     keys = {}
     for robot in dict.fromkeys(name for name, _ in reports):

@@ -34,7 +34,7 @@ _MEASURED = _PROMISE | {
     "errors": {"*": {"max": list, "rms": list}},
 }
 _BOUNDS = {"multiplier_bound": _NUMBER, "link_bound": int, "binds": str, "task_beats": int, "result_beats": int}
-_REPORT: dict[str, Any] = {
+REPORT_SHAPE: dict[str, Any] = {
     "robot": str,
     "joints": int,
     "name": str,
@@ -66,7 +66,7 @@ _REPORT: dict[str, Any] = {
     },
 }
 """What a report must hold; ``"*"`` stands for any key."""
-_SIMULATION = _REPORT | {
+_SIMULATION = REPORT_SHAPE | {
     "functions": {"*": _MEASURED},
     "simulator": str,
     "seed": int,
@@ -75,7 +75,7 @@ _SIMULATION = _REPORT | {
     "simulated": {"command": str, "versions": {"*": (str, type(None))}},
 }
 
-_ROUTED = _REPORT | {
+_ROUTED = REPORT_SHAPE | {
     "board": str,
     "running_clock_mhz": _NUMBER,
     "timing_met": bool,
@@ -110,7 +110,7 @@ def read_build(directory: Path) -> Build:
         raise ConfigError(
             f"{directory}: not a build: holds no {REPORT_FILE}; give a directory that 'rbdgen generate' wrote"
         )
-    report, notes, found = _read(directory / REPORT_FILE, _REPORT), [], {}
+    report, notes, found = _read(directory / REPORT_FILE, REPORT_SHAPE), [], {}
     for name, shape, remedy in ((SIMULATION_FILE, _SIMULATION, "simulate"), (BUILD_FILE, _ROUTED, "build")):
         if (directory / name).is_file():
             content = _read(directory / name, shape)

@@ -104,6 +104,17 @@ def inline_svg(figure: Any, label: str) -> str:
     return svg.replace("'DejaVu Sans', sans-serif", "inherit").replace("'DejaVu Sans'", "inherit")
 
 
+def _logarithmic(axis: Any) -> None:
+    """Make an axis logarithmic, with ticks at 1, 2 and 5 over few decades, and plain numbers."""
+    ticker = importlib.import_module("matplotlib.ticker")
+    (axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale)("log")
+    low, high = sorted(axis.get_view_interval())
+    few = high < low * 300 if low > 0 else False
+    axis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,)))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda x, _: f"{x:g}"))
+    axis.set_minor_formatter(ticker.NullFormatter())
+
+
 def comparison_plot(content: Mapping[str, Any]) -> Any:
     """The comparison: for each robot, latency and time per task of every function, one mark per implementation."""
     rows = content["rows"]
@@ -135,14 +146,15 @@ def comparison_plot(content: Mapping[str, Any]) -> Any:
                         markerfacecolor=SERIES[k % len(SERIES)] if ours else "none",
                         label=_series(r),
                     )
-                ax.set_xscale("log")
+                _logarithmic(ax.xaxis)
                 ax.set_yticks(range(len(functions)), functions)
                 ax.set_ylim(len(functions) - 0.5, -0.5)
                 ax.set_title(robot if column == 0 else "", loc="left")
                 if row == len(robots) - 1:
                     ax.set_xlabel(label)
         handles = {label: h for ax in axes.flat for h, label in zip(*ax.get_legend_handles_labels(), strict=True)}
-        figure.legend(handles.values(), handles.keys(), loc="outside lower left", ncols=2)
+        title = "filled: RTL simulation, at the clock of the device model"
+        figure.legend(handles.values(), handles.keys(), loc="outside lower left", ncols=2, title=title)
         return figure
 
 
@@ -174,8 +186,8 @@ def roofline_plot(report: Mapping[str, Any]) -> Any:
                 color=colour,
                 markersize=7,
             )
-        ax.set_xscale("log")
-        ax.set_yscale("log")
+        _logarithmic(ax.xaxis)
+        _logarithmic(ax.yaxis)
         ax.set_xlabel("variable multipliers that the function uses")
         ax.set_ylabel("million tasks per second")
         ax.legend(ncols=2, title="roof: min(multipliers ÷ multiplications, 1 ÷ beats) · clock")
@@ -208,8 +220,8 @@ def pareto_plot(rows: Sequence[Mapping[str, Any]]) -> Any:
                         markerfacecolor=colour if front else "none",
                         label=name if front or not any(r["pareto"] for r in rows if r["series"] == name) else None,
                     )
-            ax.set_xscale("log")
-            ax.set_yscale("log")
+            _logarithmic(ax.xaxis)
+            _logarithmic(ax.yaxis)
             ax.set_xlabel("multiplier blocks of the device")
             ax.set_ylabel(label)
         handles, labels = left.get_legend_handles_labels()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import multiprocessing
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -18,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from rbdgen.errors import ToolError
 from rbdgen.timing.golden import States
 
 NAMES = {
@@ -88,6 +90,16 @@ class _Worker:
     process: BaseProcess
     pipe: Connection
 
+    def answer(self) -> None:
+        """Wait for the worker's word; ToolError if it has ended."""
+        try:
+            self.pipe.recv()
+        except EOFError:
+            self.process.join()
+            raise ToolError(
+                f"Pinocchio: a worker process ended with status {self.process.exitcode}; its complaint is above"
+            ) from None
+
 
 class Team:
     """Worker processes that share the loops over states; a context manager."""
@@ -101,7 +113,7 @@ class Team:
             process.start()
             self.workers.append(_Worker(process, here))
         for worker in self.workers:
-            worker.pipe.recv()
+            worker.answer()
 
     def call(self, function: str, count: int) -> Callable[[], None]:
         """A call that runs ``function`` at the first ``count`` states, in equal parts by as many workers as there are
@@ -112,7 +124,7 @@ class Team:
             for worker, part in zip(self.workers, parts, strict=False):
                 worker.pipe.send((function, *part))
             for worker, _ in zip(self.workers, parts, strict=False):
-                worker.pipe.recv()
+                worker.answer()
 
         return run
 
@@ -121,7 +133,8 @@ class Team:
 
     def __exit__(self, *_: object) -> None:
         for worker in self.workers:
-            worker.pipe.send(None)
+            with suppress(BrokenPipeError):
+                worker.pipe.send(None)
         for worker in self.workers:
             worker.process.join()
 

@@ -1,0 +1,118 @@
+"""Reading a build's folder: what is broken, older or missing is named, with what would help."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rbdgen.cli.main import main
+from rbdgen.errors import ConfigError
+from rbdgen.report.folder import REPORT_SHAPE, read_build
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The report of a small build."""
+    folder = tmp_path_factory.mktemp("build")
+    assert main(["generate", "pendulum2", "-o", str(folder), "--json"]) == 0
+    return json.loads((folder / "report.json").read_text())
+
+
+def write(folder: Path, name: str, content: object) -> None:
+    (folder / name).write_text(content if isinstance(content, str) else json.dumps(content))
+
+
+def complaint(folder: Path) -> str:
+    with pytest.raises(ConfigError) as caught:
+        read_build(folder)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_build_is_read(report: dict[str, Any], tmp_path: Path) -> None:
+    write(tmp_path, "report.json", report)
+    build = read_build(tmp_path)
+    assert (build.report, build.simulation, build.routed, build.config) == (report, None, None, "")
+
+
+def test_what_is_no_build_is_named(tmp_path: Path) -> None:
+    assert re.search(r"nowhere: no such directory; give one that 'rbdgen gen", complaint(tmp_path / "nowhere"))
+    assert re.search(r"not a build: holds no report\.json", complaint(tmp_path))
+    write(tmp_path, "file", "")
+    assert "no such directory" in complaint(tmp_path / "file")
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ("rbdgen.report/1", r"of an older version, 'rbdgen\.report/1', where this rbdgen reads 'rbdgen\.report/\d+'"),
+        ("rbdgen.report/999", r"of a newer version, 'rbdgen\.report/999'"),
+        ("something/1", r"schema must be 'rbdgen\.report/\d+', not 'something/1'"),
+        (None, r"schema must be 'rbdgen\.report/\d+', not None"),
+    ],
+)
+def test_versions_are_named(schema: str | None, message: str, report: dict[str, Any], tmp_path: Path) -> None:
+    write(tmp_path, "report.json", report | {"schema": schema})
+    assert re.search(message + ".*; write it anew with 'rbdgen generate'", complaint(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", r"report\.json: broken: Expecting value"),
+        ('{"schema": "rbdgen.re', r"report\.json: broken: Unterminated string"),
+        ("[1]", r"schema must be"),
+        ('{"schema": NaN}', r"schema must be"),
+    ],
+)
+def test_what_is_no_report_is_named(text: str, message: str, tmp_path: Path) -> None:
+    write(tmp_path, "report.json", text)
+    assert re.search(message, complaint(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("functions", [], r"broken: functions must be an object"),
+        ("functions", {"id": {}}, r"broken: lacks functions\.id\.ii_cycles"),
+        ("tree", {}, r"broken: tree must be a list"),
+        ("tree", [{"joint": 3}], r"broken: tree\[0\]\.joint must be str, not 3"),
+        ("ii", "4", r"broken: ii must be int, not '4'"),
+        ("ii", True, r"broken: ii must be int, not True"),
+    ],
+)
+def test_broken_parts_are_named(key: str, value: object, message: str, report: dict[str, Any], tmp_path: Path) -> None:
+    write(tmp_path, "report.json", report | {key: value})
+    assert re.search(message, complaint(tmp_path))
+
+
+def test_every_missing_key_is_named(report: dict[str, Any], tmp_path: Path) -> None:
+    for key in REPORT_SHAPE:
+        write(tmp_path, "report.json", {k: v for k, v in report.items() if k != key})
+        assert f"broken: lacks {key};" in complaint(tmp_path)
+
+
+def test_a_simulation_of_another_design_is_left_out(report: dict[str, Any], tmp_path: Path) -> None:
+    write(tmp_path, "report.json", report)
+    other = report | {"ii": 7, "simulator": "x", "seed": 0, "build_seconds": 0, "run_seconds": 0, "functions": {}}
+    write(tmp_path, "simulation.json", other | {"simulated": {"command": "", "versions": {}}})
+    build = read_build(tmp_path)
+    assert build.simulation is None
+    assert build.notes == ("simulation.json is of another design than report.json, and left out; simulate again",)
+
+
+def test_figures_of_place_and_route(report: dict[str, Any], tmp_path: Path) -> None:
+    write(tmp_path, "report.json", report)
+    routed = report | {"board": "b", "running_clock_mhz": 50, "timing_met": True, "clock_mhz": 61.5}
+    write(tmp_path, "build.json", routed | {"resources": {"multipliers": {"used": None, "available": 9}}})
+    build = read_build(tmp_path)
+    assert build.routed
+    assert build.routed["clock_mhz"] == 61.5
+    assert main(["report", str(tmp_path)]) == 0
+    page = (tmp_path / "report.html").read_text()
+    assert "61.5" in page
+    assert "by place and route" in page

@@ -1,0 +1,58 @@
+"""The file of published figures: complete, sourced, and matched to the right robot."""
+
+from __future__ import annotations
+
+import pytest
+
+from rbdgen.layout.functions import FUNCTIONS
+from rbdgen.report.published import KINDS, figures_for, general_figures, published_figures, robot_key
+
+
+def test_every_figure_says_how_it_is_known_and_what_it_leaves_out() -> None:
+    for f in published_figures():
+        assert f.kind in KINDS, f
+        assert f.source, f
+        assert f.leaves_out, f
+        assert f.how, f
+        assert set(f.functions) <= set(FUNCTIONS), f
+        known = (f.latency_cycles, f.interval_cycles, f.latency_us, f.resources or None, f.claim or None)
+        assert any(k is not None for k in known), f
+
+
+def test_all_works_are_there() -> None:
+    works = " ".join(f.work for f in published_figures())
+    for name in ("RoboShape", "Robomorphic", "Plancher", "Dadu-RBD", "DRACO", "GRiD", "Pinocchio"):
+        assert name in works
+
+
+@pytest.mark.parametrize(
+    ("names", "joints", "key"),
+    [
+        (("iiwa14", "iiwa14"), 7, "iiwa"),
+        (("iiwa_rbd_accel", "iiwa"), 7, "iiwa"),
+        (("jaco_2_simple", "iiwa"), 12, "jaco2"),  # its file calls it iiwa
+        (("hyq", "hyq"), 12, "hyq"),
+        (("hyq_simple_xyz_prismatic", "hyq"), 15, None),
+        (("pendulum2", "pendulum2"), 2, None),
+    ],
+)
+def test_robots_are_matched_by_name_and_joints(names: tuple[str, ...], joints: int, key: str | None) -> None:
+    assert robot_key(names, joints) == key
+
+
+def test_figures_of_a_robot_and_function() -> None:
+    cycles = {(f.latency_cycles, f.interval_cycles) for f in figures_for("iiwa", "difd")}
+    assert {(34, 24), (50, 32), (95, None), (None, 12)} <= cycles
+    assert not figures_for(None, "difd")
+    assert {f.work for f in figures_for("atlas", "id")} >= {"GRiD, RTX 3080, one call"}
+
+
+def test_microseconds_follow_from_cycles_and_clock() -> None:
+    ideal = next(f for f in figures_for("iiwa", "difd") if f.work == "RoboShape, ideal controller")
+    assert ideal.microseconds == pytest.approx(34 / 55.6)
+    assert ideal.microseconds_per_task == pytest.approx(24 / 55.6)
+
+
+def test_claims_about_others_robots_are_left_out() -> None:
+    assert {f.work for f in general_figures({None})} == {"DRACO"}
+    assert len(general_figures({"atlas"})) == 3
