@@ -30,7 +30,7 @@ def check_plan(plan: Plan) -> None:
             levels = 0
             while (1 << levels) < len(schedule.fixed.constants[i].digits):
                 levels += 1
-            delay = levels * device.add
+            delay = 0.0 if levels == 0 else device.add + (levels - 1) * device.level
         elif node.op == "mul":
             delay, latency = device.multiply, device.multiply_cycles
         elif node.op in ("normalise", "rescale"):
