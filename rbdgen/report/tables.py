@@ -58,7 +58,7 @@ def summary(report: dict[str, Any]) -> str:
             f"sine and cosine: {sine['tables']} table(s) of {1 << sine['address_bits']} entries, "
             f"Taylor order {sine['order']}, method error {sine['truncation']:.1e}",
             f"registers: {report['register_bits']} bits; "
-            f"bypass FIFOs: {len(report['fifos'])} with {report['fifo_bits']} bits",
+            f"bypass FIFOs: {sum(f['kind'] == 'bypass' for f in report['fifos'])} with {report['fifo_bits']} bits",
         ]
     )
 
@@ -125,4 +125,12 @@ def simulation(report: dict[str, Any]) -> str:
             [code, "multiplier utilization", f["multiplier_utilization"]],
         ]
     timing = f"{report['simulator']}: built in {report['build_seconds']} s, ran in {report['run_seconds']} s"
-    return "\n\n".join([summary(report), table(["function", "measured in RTL simulation", "value"], rows), timing])
+    fifos = [[f["name"], f["depth"], f["high_water"]] for f in report["fifos"]]
+    return "\n\n".join(
+        [
+            summary(report),
+            table(["function", "measured in RTL simulation", "value"], rows),
+            table(["FIFO", "depth", "high-water mark"], fifos),
+            timing,
+        ]
+    )

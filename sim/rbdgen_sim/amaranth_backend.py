@@ -47,6 +47,7 @@ class AmaranthSimulator(Simulator):
 
         design: Any = rtl.design
         streams = Streams(stimulus)
+        probes: dict[str, int] = {}
         started = time.perf_counter()
         engine = AmaranthEngine(design)
         engine.add_clock(_CLOCK_PERIOD)
@@ -68,6 +69,7 @@ class AmaranthSimulator(Simulator):
                 if progress is not None and time.perf_counter() - reported > _SECONDS_PER_REPORT:
                     reported = time.perf_counter()
                     progress(len(streams.payloads), stimulus.expected_beats)
+            probes.update((name, context.get(getattr(design, name))) for name in rtl.probes)
 
         engine.add_testbench(play)
         built = time.perf_counter()
@@ -78,4 +80,4 @@ class AmaranthSimulator(Simulator):
             raise type(error)(f"{self.name}: {error}") from None
         if progress is not None:
             progress(len(streams.payloads), stimulus.expected_beats)
-        return streams.trace(built - started, time.perf_counter() - built)
+        return streams.trace(built - started, time.perf_counter() - built, probes)

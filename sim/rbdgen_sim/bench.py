@@ -36,18 +36,21 @@ _SECONDS_PER_REPORT = 0.25
 async def play(dut: Any) -> None:
     """Reset the design, play the stimulus found in the exchange's folder, leave the trace there."""
     workdir = Path(os.environ[WORKDIR_VARIABLE])
-    streams = Streams(read_stimulus(workdir))
+    stimulus, probes = read_stimulus(workdir)
+    streams = Streams(stimulus)
     in_valid, in_payload, out_ready = dut.in_valid, dut.in_payload, dut.out_ready
     edge = dut.clk.rising_edge
 
     in_ready, out_valid, out_payload = dut.in_ready, dut.out_valid, dut.out_payload
 
-    def payload() -> int:
-        bits = str(out_payload.value)
+    def number(bits: str, what: str) -> int:
         try:
             return int(bits, 2)
         except ValueError:
-            raise ProtocolError(f"out_payload is {bits} in cycle {streams.cycle - 1}, with out_valid high") from None
+            raise ProtocolError(what.format(bits, streams.cycle - 1)) from None
+
+    def payload() -> int:
+        return number(str(out_payload.value), "out_payload is {} in cycle {}, with out_valid high")
 
     def flag(bit: str, name: str) -> bool:
         if bit != "0" and bit != "1":
@@ -89,4 +92,15 @@ async def play(dut: Any) -> None:
         if not streams.cycle % _CYCLES_PER_LOOK and time.perf_counter() - reported > _SECONDS_PER_REPORT:
             reported = time.perf_counter()
             write_progress(workdir, len(streams.payloads))
-    write_outcome(workdir, streams.trace(0.0, time.perf_counter() - started), error)
+    seconds = time.perf_counter() - started
+    seen: dict[str, int] = {}
+    if error is None and probes:
+        # what the last edge has done can be read from the next one on
+        in_valid.value = 0
+        out_ready.value = 0
+        await edge
+        try:
+            seen = {name: number(str(getattr(dut, name).value), f"{name} is {{}} after cycle {{}}") for name in probes}
+        except ProtocolError as caught:
+            error = caught
+    write_outcome(workdir, streams.trace(0.0, seconds, seen), error)

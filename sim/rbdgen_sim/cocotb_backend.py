@@ -24,7 +24,7 @@ from rbdgen_sim.exchange import Job
 from rbdgen_sim.interface import Progress, Rtl, Simulator, Stimulus, Trace
 
 PORTS = ("clk", "rst", "in_valid", "in_ready", "in_payload", "out_valid", "out_ready", "out_payload")
-"""The ports of a design, all that the bench touches."""
+"""The ports of a design, all that the bench touches but for its probes."""
 
 _POLL_SECONDS = 0.1
 _PIP_HINT = "install it with: pip install 'rbdgen[sim]'"
@@ -65,7 +65,7 @@ class CocotbSimulator(Simulator):
         workdir = workdir.resolve()
         workdir.mkdir(parents=True, exist_ok=True)
         exchange.clear(workdir)
-        exchange.write_stimulus(workdir, stimulus)
+        exchange.write_stimulus(workdir, stimulus, rtl.probes)
         build_seconds = self._build(rtl, workdir, waves)
 
         def report() -> None:
@@ -191,7 +191,7 @@ class VerilatorSimulator(CocotbSimulator):
     )
 
     def _control_file(self, rtl: Rtl) -> str:
-        lines = (f'public_flat_rw -module "{rtl.top}" -var "{port}"' for port in PORTS)
+        lines = (f'public_flat_rw -module "{rtl.top}" -var "{port}"' for port in (*PORTS, *rtl.probes))
         return "\n".join(("`verilator_config", *lines, ""))
 
     def _environment(self) -> dict[str, str]:

@@ -55,8 +55,8 @@ def clear(workdir: Path) -> None:
         (workdir / name).unlink(missing_ok=True)
 
 
-def write_stimulus(workdir: Path, stimulus: Stimulus) -> None:
-    """Write ``stimulus`` for the bench."""
+def write_stimulus(workdir: Path, stimulus: Stimulus, probes: Sequence[str]) -> None:
+    """Write ``stimulus`` and the names of the design's ``probes`` for the bench."""
     np.savez(
         workdir / _STIMULUS,
         beats=_to_rows(stimulus.beats),
@@ -65,13 +65,14 @@ def write_stimulus(workdir: Path, stimulus: Stimulus) -> None:
         output_stall=stimulus.output_stall,
         seed=stimulus.seed,
         timeout_cycles=stimulus.timeout_cycles,
+        probes=np.array(probes, np.str_),
     )
 
 
-def read_stimulus(workdir: Path) -> Stimulus:
+def read_stimulus(workdir: Path) -> tuple[Stimulus, list[str]]:
     """What :func:`write_stimulus` wrote."""
     with np.load(workdir / _STIMULUS) as data:
-        return Stimulus(
+        stimulus = Stimulus(
             beats=_from_rows(data["beats"]),
             expected_beats=int(data["expected_beats"]),
             input_stall=float(data["input_stall"]),
@@ -79,6 +80,7 @@ def read_stimulus(workdir: Path) -> Stimulus:
             seed=int(data["seed"]),
             timeout_cycles=int(data["timeout_cycles"]),
         )
+        return stimulus, [str(name) for name in data["probes"]]
 
 
 def write_outcome(workdir: Path, trace: Trace, error: Exception | None) -> None:
@@ -91,6 +93,8 @@ def write_outcome(workdir: Path, trace: Trace, error: Exception | None) -> None:
         payloads=_to_rows(trace.payloads),
         cycles=trace.cycles,
         run_seconds=trace.run_seconds,
+        probes=np.array(list(trace.probes), np.str_),
+        probed=_to_rows(list(trace.probes.values())),
         error=np.array([type(error).__name__, str(error)] if error else [], np.str_),
     )
 
@@ -110,6 +114,7 @@ def read_outcome(workdir: Path, build_seconds: float) -> tuple[Trace, DeadlockEr
             cycles=int(data["cycles"]),
             build_seconds=build_seconds,
             run_seconds=float(data["run_seconds"]),
+            probes=dict(zip((str(name) for name in data["probes"]), _from_rows(data["probed"]), strict=True)),
         )
     return trace, _ERRORS[error[0]](error[1]) if error else None
 

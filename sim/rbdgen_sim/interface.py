@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +38,8 @@ class Rtl:
     ``in_payload`` (``in_width`` bits), ``out_valid``, ``out_ready`` and ``out_payload`` (``out_width`` bits). A beat is
     transferred in every cycle in which valid and ready are both high. ``design`` is the same as an Amaranth component
     with the members ``i = In(stream.Signature(in_width))`` and ``o = Out(stream.Signature(out_width))``; only the
-    Amaranth simulator needs it, and it needs no ``sources``.
+    Amaranth simulator needs it, and it needs no ``sources``. ``probes`` are further outputs, which are read once, when
+    the run is over; in an Amaranth design they are attributes.
 
     Raises ConfigError if a width is not positive.
     """
@@ -48,6 +49,7 @@ class Rtl:
     in_width: int
     out_width: int
     design: object | None = None
+    probes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name, width in (("in_width", self.in_width), ("out_width", self.out_width)):
@@ -96,6 +98,7 @@ class Trace:
     each output beat was valid, ``taken`` (m,) the cycle in which it was transferred, ``payloads`` what it carried.
     m exceeds the expected count if the design gave more before the last input beat was accepted. ``cycles`` is the
     length of the run, ``build_seconds`` (0 for a build that was reused) and ``run_seconds`` are wall-clock times.
+    ``probes`` gives what the design's probes showed, unsigned, after the last transfer.
     """
 
     accepted: np.ndarray
@@ -105,6 +108,7 @@ class Trace:
     cycles: int
     build_seconds: float
     run_seconds: float
+    probes: dict[str, int] = field(default_factory=dict)
 
 
 class Simulator(ABC):

@@ -97,10 +97,10 @@ class Streams:
             )
         return True
 
-    def trace(self, build_seconds: float, run_seconds: float) -> Trace:
-        """What was seen so far."""
+    def trace(self, build_seconds: float, run_seconds: float, probes: dict[str, int]) -> Trace:
+        """What was seen so far, and on the probes."""
         accepted, offered, taken = (np.array(x, np.int64) for x in (self.accepted, self.offered, self.taken))
-        return Trace(accepted, offered, taken, self.payloads, self.cycle, build_seconds, run_seconds)
+        return Trace(accepted, offered, taken, self.payloads, self.cycle, build_seconds, run_seconds, probes)
 
     def _next_beat(self) -> None:
         """Offer the next beat, or wait for as many cycles as its gap says."""

@@ -14,7 +14,8 @@ module adder_pipeline #(
     input wire [WIDTH-1:0] in_payload,
     output wire out_valid,
     input wire out_ready,
-    output wire [WIDTH-1:0] out_payload
+    output wire [WIDTH-1:0] out_payload,
+    output reg [15:0] accepted
 );
     localparam DEPTH = 1 << DEPTH_LOG2;
     reg [WIDTH-1:0] stage [0:STAGES-1];
@@ -48,7 +49,9 @@ module adder_pipeline #(
             pause <= INTERVAL - 1;
         else if (pause != 0)
             pause <= pause - 1;
+        accepted <= accepted + take;
         if (rst) begin
+            accepted <= 0;
             full <= 0;
             head <= 0;
             tail <= 0;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -113,6 +114,19 @@ def test_deadlock_is_reported_in_one_line_with_the_counts(name: str, workdir: Pa
     with pytest.raises(DeadlockError, match=rf"^{name}: no transfer for 50 .* 5 of 5 input .* 5 of 6 output") as error:
         simulate(name, Stimulus(BEATS[:5], 6, timeout_cycles=50), workdir)
     assert "\n" not in str(error.value)
+
+
+@every_simulator
+def test_probes_are_read_when_the_run_is_over(name: str, workdir: Path) -> None:
+    design = replace(rtl(name), probes=("accepted",))
+    stimulus = Stimulus(BEATS[:57], 57, input_stall=0.4, output_stall=0.6, seed=3)
+    assert simulate(name, stimulus, workdir, design).probes == {"accepted": 57}
+
+
+def test_a_probe_without_a_value_is_named(tmp_path: Path) -> None:
+    changed = variant(tmp_path, ("            accepted <= 0;\n", ""))
+    with pytest.raises(ProtocolError, match=r"^icarus: accepted is X+ after cycle \d+$"):
+        simulate("icarus", Stimulus(BEATS[:5], 5), tmp_path, replace(changed, probes=("accepted",)))
 
 
 @every_simulator

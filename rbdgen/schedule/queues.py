@@ -1,0 +1,69 @@
+"""Every FIFO of an accelerator by its place in the hardware, and how deep it must be.
+
+Bypass FIFOs between units are the plan's (:mod:`rbdgen.schedule.buffers`). Those around the pipelines follow from the
+exits: a header waits while its task is in the pipeline; a lane keeps the results of one exit until they are sent, and
+the feedback FIFO tasks between the two programs. Credits let a task start only if its exit has a place left, so that
+none of these is ever over its depth. Not here: how tasks are told when to start (the hardware's top level).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rbdgen.host.tasks import TaskFormat
+from rbdgen.layout.network import FEEDBACK, GRADIENT
+from rbdgen.schedule.buffers import Plan, chain_length, exit_unit, fifo_depth
+
+ERROR_PLACES = 2
+"""Places for answers to unknown functions."""
+
+
+def header_places(plan: Plan, name: str) -> int:
+    """Tasks that may be on their way to an exit at once."""
+    return fifo_depth(0, max(plan.exits[name], 1), plan.schedule.ii)
+
+
+def exit_places(plan: Plan, tasks: TaskFormat, name: str) -> int:
+    """Results of an exit that must find room to keep the pipeline full while the sink takes a beat in every cycle."""
+    ii, last = plan.schedule.ii, plan.exits[name]
+    wait = ii if name == FEEDBACK else tasks.result_beats(name)
+    return chain_length(0, last + 1 + wait, ii) + 1
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A FIFO as it is built: ``name`` is the path of its instance below the top level, ``kind`` is bypass, headers,
+    feedback or lane. It takes ``words`` of tasks of ``program`` from ``source`` to ``sink``, and is ``depth`` entries
+    deep."""
+
+    name: str
+    kind: str
+    program: str
+    source: str
+    sink: str
+    words: int
+    depth: int
+
+
+def queues(plan: Plan, tasks: TaskFormat) -> tuple[Queue, ...]:
+    """All FIFOs of an accelerator."""
+    found = [Queue(f"core.{f.name}", "bypass", f.program, f.source, f.sink, len(f.values), f.depth) for f in plan.fifos]
+    for e in plan.schedule.programs.exits:
+        after = FEEDBACK if e.name == FEEDBACK else f"lane_{e.name}"
+        found.append(Queue(f"headers_{e.name}", "headers", e.program, "tasks", after, 1, header_places(plan, e.name)))
+        names = (after, "feedback", GRADIENT) if e.name == FEEDBACK else (f"{after}.queue", "lane", "results")
+        name, kind, sink = names
+        places = exit_places(plan, tasks, e.name)
+        found.append(Queue(name, kind, e.program, exit_unit(e.name), sink, 1 + len(e.results), places))
+    first = plan.schedule.programs.names[0]
+    return (*found, Queue("lane_error.queue", "lane", first, "tasks", "results", 1, ERROR_PLACES))
+
+
+def high_port(name: str) -> str:
+    """The port at which a simulation shows a FIFO's high-water mark, by the FIFO's path."""
+    return f"high_{name.replace('.', '__')}"
+
+
+def fault_port(name: str) -> str:
+    """The port at which a simulation shows whether a FIFO was ever written while full or read while empty."""
+    return f"fault_{name.replace('.', '__')}"
