@@ -21,6 +21,8 @@ CARD_GAP = 22, 12
 """Space between bodies of the layout picture, across and down."""
 SHORT = 24
 """Longest name that is written in full."""
+LETTER, LINE = 6.6, 13
+"""Width of a letter and height of a line, roughly."""
 LEVELS = 9
 """Shades of a grid's cells."""
 
@@ -178,10 +180,11 @@ def _diagram(cards: Sequence[Box], boxes: Sequence[Box], links: Sequence[Link]) 
 
 @dataclass(frozen=True)
 class Tick:
-    """A mark on the axis of cycles; ``text`` may be empty."""
+    """A mark on the axis of cycles; its text is ``level`` lines lower, where marks are close."""
 
     x: float
     text: str
+    level: int = 0
 
 
 @dataclass(frozen=True)
@@ -197,6 +200,8 @@ class Gantt:
     """Cells over the bars, by shade: the cycles in which products start."""
     ticks: tuple[Tick, ...]
     exits: tuple[Tick, ...]
+    exit_y: float
+    """Base line of the first line of the exits' names."""
 
 
 def _scale(cycles: int) -> float:
@@ -213,6 +218,18 @@ def _step(cycles: int, scale: float) -> int:
 
 def _ticks(cycles: int, scale: float) -> tuple[Tick, ...]:
     return tuple(Tick(LABEL + k * scale, str(k)) for k in range(0, cycles + 1, _step(cycles, scale)))
+
+
+def _spread(marks: Sequence[tuple[float, str]]) -> tuple[Tick, ...]:
+    """Marks from left to right, with texts that do not overlap."""
+    ends: list[float] = []
+    result = []
+    for x, text in marks:
+        half = len(text) * LETTER / 2
+        level = next((k for k, end in enumerate(ends) if x - half > end), len(ends))
+        ends[level : level + 1] = [x + half]
+        result.append(Tick(x, text, level))
+    return tuple(result)
 
 
 def cell_paths(cells: Sequence[tuple[float, float, float, float, int]]) -> tuple[tuple[int, str], ...]:
@@ -251,11 +268,14 @@ def task_gantts(report: Mapping[str, Any]) -> tuple[Gantt, ...]:
         out = defaultdict(list)
         for e in leaving:
             out[e["cycle"]].append(e["name"])
-        marks = tuple(Tick(LABEL + (c + 1) * scale, ", ".join(names_)) for c, names_ in sorted(out.items()))
-        height = 18.0 + len(rows) * ROW + 20
+        marks = _spread([(LABEL + (c + 1) * scale, ", ".join(mine)) for c, mine in sorted(out.items())])
+        foot = 18.0 + len(rows) * ROW + 17
+        height = foot + 3 + LINE * max((m.level for m in marks), default=0)
         size = LABEL + cycles * scale + 60
         paths = cell_paths(cells)
-        charts.append(Gantt(program, size, height, tuple(names), tuple(bars), paths, _ticks(cycles, scale), marks))
+        charts.append(
+            Gantt(program, size, height, tuple(names), tuple(bars), paths, _ticks(cycles, scale), marks, foot)
+        )
     return tuple(charts)
 
 

@@ -143,6 +143,19 @@ def test_a_branching_tree_does_not_overlap() -> None:
             assert b is other or abs(b.x - other.x) >= b.width or abs(b.y - other.y) >= b.height
 
 
+def test_names_of_exits_do_not_overlap() -> None:
+    unit = {"unit": "Rf", "program": "p", "first_cycle": 0, "last_cycle": 40, "products": []}
+    names = ("did", "dfd, difd", "id", "long name of an exit")
+    leaving = [{"name": n, "program": "p", "cycle": 40 + k} for k, n in enumerate(names)]
+    (chart,) = task_gantts({"submodules": [], "activity": [unit], "exits": leaving})
+    assert max(m.level for m in chart.exits) >= 1
+    for k, mark in enumerate(chart.exits):
+        assert chart.height > chart.exit_y + 13 * mark.level
+        for other in chart.exits[:k]:
+            room = 6 * (len(mark.text) + len(other.text)) / 2
+            assert mark.level != other.level or mark.x - other.x >= room
+
+
 def test_cells_and_names() -> None:
     assert cell_paths([(0, 0, 2, 1, 3), (4, 0, 2, 1, 1), (8, 0, 2, 1, 3)]) == (
         (1, "M4 0h2v1h-2z"),
