@@ -3,7 +3,7 @@
 BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 
 .DEFAULT_GOAL := help
-.PHONY: help test zoo demo bench bench-functions bench-golden lint format clean
+.PHONY: help test zoo demo docs bench bench-functions bench-golden bench-compare lint format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,6 +18,10 @@ zoo: ## Check the golden model on sixty public robots (a download of 130 MB)
 demo: ## Generate an accelerator for a 7-joint arm and simulate 1000 tasks
 	$(BIN)rbdgen simulate iiwa14 --functions id --ii 1 --tasks 1000
 
+docs: ## Build the documentation into build/docs, and run its examples
+	$(BIN)python -m sphinx -q -W -b html docs build/docs
+	$(BIN)python -m sphinx -q -b doctest docs build/doctest
+
 bench: ## Measure accelerators for inverse dynamics
 	$(BIN)python bench/spine.py
 
@@ -26,6 +30,9 @@ bench-functions: ## Measure accelerators for all seven functions; an hour
 
 bench-golden: ## Measure the golden model beside Pinocchio
 	$(BIN)python bench/golden.py
+
+bench-compare: ## Measure the time of comparisons and sweeps; half an hour
+	$(BIN)python bench/comparing.py
 
 lint: ## Show what lint, type checker and import rules object to
 	$(BIN)python -m ruff check .
