@@ -20,7 +20,7 @@ from figures import Targets, command, section
 from rbdgen import Options, RbdgenWarning, compile_robot, load_robot, load_urdf
 from rbdgen.layout.functions import FUNCTIONS
 from rbdgen.report.design import multipliers
-from rbdgen_sim.cosim import make_tasks, relative_errors, task_states
+from rbdgen.trials import make_tasks, relative_errors, task_states
 
 ALL = tuple(FUNCTIONS)
 LATENCY = {"id": 24, "m": 24, "did": 28, "difd": 32, "minv": 50, "fd": 54, "dfd": 84}

@@ -18,7 +18,7 @@ import numpy as np
 from figures import Targets, command, section
 
 from rbdgen import Options, RbdgenWarning, compile_robot, load_urdf
-from rbdgen_sim.cosim import make_tasks, relative_errors, task_states
+from rbdgen.trials import make_tasks, relative_errors, task_states
 
 MULTIPLICATIONS = {
     "iiwa_rbd_accel": (230, 226),

@@ -9,8 +9,9 @@ import pytest
 
 from rbdgen.host.tasks import Flag
 from rbdgen.layout.functions import FUNCTIONS
+from rbdgen.trials import make_tasks, relative_errors, task_states
 from rbdgen_hw.emit import accelerator, design_verilog
-from rbdgen_sim.cosim import make_tasks, relative_errors, run_tasks, task_states
+from rbdgen_sim.cosim import run_tasks
 from rbdgen_sim.interface import Rtl, Stimulus, get_simulator
 from tests.conftest import design
 

@@ -13,8 +13,9 @@ from rbdgen.compiler import Options, compile_robot
 from rbdgen.host.tasks import CALIBRATE, Flag
 from rbdgen.layout.calibration import varied_robot
 from rbdgen.layout.functions import FUNCTIONS
+from rbdgen.trials import make_tasks, raw_parameters, relative_errors, task_states
 from rbdgen_hw.emit import accelerator
-from rbdgen_sim.cosim import make_tasks, raw_parameters, relative_errors, run_tasks, task_states
+from rbdgen_sim.cosim import run_tasks
 from rbdgen_sim.interface import Rtl, Stimulus, get_simulator
 from tests.conftest import design
 

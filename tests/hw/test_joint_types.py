@@ -13,8 +13,9 @@ from rbdgen.compiler import Design
 from rbdgen.layout.equivalent import equivalent
 from rbdgen.model import JOINT_TYPES, Continuous, Placement
 from rbdgen.model.joints import Coordinates
+from rbdgen.trials import make_tasks, relative_errors, task_states
 from rbdgen_hw.emit import accelerator
-from rbdgen_sim.cosim import make_tasks, relative_errors, run_tasks, task_states
+from rbdgen_sim.cosim import run_tasks
 from rbdgen_sim.interface import Rtl, get_simulator
 from tests.conftest import design
 from tests.layout.test_equivalent import difference

@@ -1,0 +1,149 @@
+"""Trials of a design without its hardware: random tasks, the bit-true model's answers, float64 results, and errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rbdgen import golden
+from rbdgen.compiler import Design
+from rbdgen.golden.arguments import RootMotion
+from rbdgen.host.tasks import Flag
+from rbdgen.layout.functions import SYMMETRIC
+from rbdgen.layout.samples import Samples, random_base, random_forces
+from rbdgen.model.ranges import random_states
+from rbdgen.model.robot import Robot
+
+
+@dataclass(frozen=True)
+class TaskSet:
+    """Tasks of one function: the states they come from, raw operands, and the model's answers.
+
+    ``expected`` are raw results, one (n,) array per result word; ``flags`` (n,) status flags; ``reference`` the float64
+    results by vector, shapes (n, nv) or (n, nv, nv). ``parameters``: raw ones to be loaded before.
+    """
+
+    function: str
+    states: Samples
+    raw: list[np.ndarray]
+    expected: list[np.ndarray]
+    flags: np.ndarray
+    reference: dict[str, np.ndarray]
+    parameters: np.ndarray | None = None
+
+    @property
+    def count(self) -> int:
+        """Number of tasks."""
+        return len(self.flags)
+
+
+def _root_motion(base: np.ndarray | None) -> RootMotion | None:
+    """A base's motion as the golden model takes it, from the operands (n, 9): the origin's speed has no effect."""
+    if base is None:
+        return None
+    still = np.zeros((len(base), 3))
+    velocity = np.concatenate([still, base[:, :3]], axis=1)
+    return RootMotion(velocity, np.concatenate([base[:, 6:], base[:, 3:6]], axis=1), still)
+
+
+def task_states(design: Design, count: int, seed: int, robot: Robot | None = None) -> Samples:
+    """Random states inside the declared ranges, with the torques and inverses that go with them for ``robot`` (default:
+    the design's)."""
+    robot, options = robot or design.robot, design.network.options
+    q, v, a = random_states(robot, design.ranges, count, seed)
+    f_ext, base = random_forces(robot, options, count, seed), random_base(options, count, seed)
+    minv = golden.minverse(robot, q) if "difd" in design.network.functions else None
+    tau = golden.rnea(robot, q, v, a, f_ext, root=_root_motion(base))
+    return Samples(q, v, a, f_ext, tau, minv, base)
+
+
+def reference(design: Design, function: str, s: Samples, robot: Robot | None = None) -> dict[str, np.ndarray]:
+    """The function's results in float64 for ``robot`` (default: the design's), by vector."""
+    robot, root = robot or design.robot, _root_motion(s.base)
+    match function:
+        case "id":
+            results: Any = golden.rnea(robot, s.q, s.v, s.a, s.f_ext, root=root)
+        case "fd":
+            results = golden.forward_dynamics(robot, s.q, s.v, s.tau, s.f_ext, root=root)
+        case "m":
+            results = golden.crba(robot, s.q)
+        case "minv":
+            results = golden.minverse(robot, s.q)
+        case "did":
+            results = golden.rnea_derivatives(robot, s.q, s.v, s.a, s.f_ext, root=root)
+        case _:
+            results = golden.forward_dynamics_derivatives(robot, s.q, s.v, s.tau, s.f_ext, root=root)
+    vectors = result_vectors(design, function)
+    if function == "dfd" and "minv" in vectors:
+        results = (*results, golden.minverse(robot, s.q))
+    return dict(zip(vectors, results if len(vectors) > 1 else (results,), strict=True))
+
+
+def result_vectors(design: Design, function: str) -> tuple[str, ...]:
+    """The vectors and matrices that a function returns."""
+    return tuple(dict.fromkeys(w.vector for w in design.network.result_words(function)))
+
+
+def make_tasks(design: Design, function: str, states: Samples, robot: Robot | None = None) -> TaskSet:
+    """Tasks for states, with the model's answers; of a calibratable design for ``robot``, whose parameters are to be
+    loaded before (default: those after a reset)."""
+    fmt, words = design.tasks.functions[function], design.network.operand_words(function)
+    raw = fmt.quantise([states.vector(w.vector, w.index) for w in words])
+    parameters, held = None, {}
+    if robot is not None and design.network.calibration is not None:
+        parameters = raw_parameters(design, robot)
+        held = {p.name: np.full(len(states.q), x) for p, x in zip(design.tasks.parameters, parameters, strict=True)}
+    answer = design.run(function, raw, held)
+    flags = np.where(answer.overflow, Flag.OVERFLOW, 0) | np.where(fmt.out_of_range(raw), Flag.RANGE, 0)
+    expected = reference(design, function, states, robot)
+    return TaskSet(function, states, raw, answer.values, flags, expected, parameters)
+
+
+def raw_parameters(design: Design, robot: Robot) -> np.ndarray:
+    """The raw parameters by which a calibratable design becomes that of ``robot``, in the order of their numbers."""
+    calibration = design.network.calibration
+    assert calibration is not None
+    values = {p.word.name: x for p, x in zip(calibration.parameters, calibration.values(robot), strict=True)}
+    return np.array([int(p.format.quantise(values[p.name])) for p in design.tasks.parameters])
+
+
+def dense_results(design: Design, function: str, values: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+    """Raw results of a function as float64 arrays by vector, shapes (n, nv) or (n, nv, nv); what the robot never has is
+    zero."""
+    words, nv = design.network.result_words(function), design.robot.nv
+    dense = {}
+    for vector in result_vectors(design, function):
+        shape = (nv,) if vector in ("tau", "a") else (nv, nv)
+        dense[vector] = np.zeros((len(values[0]), *shape))
+    for word, fmt, value in zip(words, design.tasks.functions[function].results, values, strict=True):
+        real = fmt.format.real(value)
+        dense[word.vector][(slice(None), *word.index)] = real
+        if word.vector in SYMMETRIC:
+            dense[word.vector][(slice(None), *reversed(word.index))] = real
+    return dense
+
+
+def output_errors(design: Design, tasks: TaskSet, values: Sequence[np.ndarray]) -> dict[str, dict[str, np.ndarray]]:
+    """Errors of raw results against float64, by vector and by entry: ``max`` and ``rms``, shapes (nv,) or (nv, nv),
+    relative to the largest magnitude of that vector or matrix among all tasks."""
+    errors = {}
+    for vector, real in dense_results(design, tasks.function, values).items():
+        truth = tasks.reference[vector]
+        error = np.abs(real - truth) / np.max(np.abs(truth))
+        errors[vector] = {"max": np.max(error, axis=0), "rms": np.sqrt(np.mean(error**2, axis=0))}
+    return errors
+
+
+def relative_errors(design: Design, tasks: TaskSet, values: Sequence[np.ndarray]) -> tuple[float, float]:
+    """Largest and rms error of raw results against float64, relative to the largest magnitude of each output; of
+    several outputs the worse."""
+    return worst_errors(output_errors(design, tasks, values))
+
+
+def worst_errors(errors: dict[str, dict[str, np.ndarray]]) -> tuple[float, float]:
+    """Of :func:`output_errors` the largest, and the rms over the entries of the vector that has the worst."""
+    worst = max(float(np.max(e["max"])) for e in errors.values())
+    return worst, max(float(np.sqrt(np.mean(e["rms"] ** 2))) for e in errors.values())
