@@ -11,8 +11,10 @@ import numpy as np
 from rbdgen.errors import ConfigError
 from rbdgen.host.tasks import FunctionFormat, OperandWord, ResultWord, TaskFormat, task_format
 from rbdgen.ir.fixed import FixedGraph, Format
+from rbdgen.ir.folds import NO_FOLDS
 from rbdgen.ir.interpret import evaluate, evaluate_fixed
 from rbdgen.layout.execute import Answer, BitTrueModel, feedback
+from rbdgen.layout.folding import fold_branches
 from rbdgen.layout.functions import DERIVATIVES, FUNCTIONS, MASS_MATRICES, check_functions
 from rbdgen.layout.network import (
     FEEDBACK,
@@ -21,21 +23,29 @@ from rbdgen.layout.network import (
     build_network,
     operand_samples,
 )
+from rbdgen.layout.units import share_units
 from rbdgen.layout.words import TraceOptions
 from rbdgen.model.names import sanitize
 from rbdgen.model.ranges import InputRanges, declared_ranges
 from rbdgen.model.robot import Robot
+from rbdgen.passes.error_target import Request, find_formats, resolve_targets
 from rbdgen.passes.formats import MAX_WORD, check_word
-from rbdgen.passes.pipeline import lower
+from rbdgen.passes.pipeline import Simplified
 from rbdgen.schedule.buffers import Plan, make_plan
 from rbdgen.schedule.check import check_plan
-from rbdgen.schedule.device import DEFAULT_DEVICE, get_device
-from rbdgen.schedule.scheduler import schedule
+from rbdgen.schedule.device import DEFAULT_DEVICE, Device, get_device
+from rbdgen.schedule.scheduler import Schedule, schedule
 
 RANGE_SAMPLES = 32768
 """States by which ranges are found."""
-FAMILY_SAMPLES = 1024
-"""The same where algorithms are only compared."""
+FAMILY_SAMPLES, FAMILY_WORD = 1024, 27
+"""The same where algorithms are only compared, and the word length where only an error was asked for."""
+CHOICES = {
+    "formats": ("signal", "uniform"),
+    "rounding": ("auto", "nearest", "truncate"),
+    "overflow": ("saturate", "flag"),
+}
+"""Options that are one of a few words; the first is the default."""
 INVERSE_STATES = 2048
 """States at which the inverse of M is tried in the chosen formats."""
 WEAK_SHARE, WEAK_ERROR = 0.01, 0.1
@@ -49,8 +59,10 @@ class Options:
 
     ``derivative`` and ``mass_matrix`` choose algorithms (:mod:`rbdgen.layout.functions`). ``forces`` adds external
     forces on all bodies to the operands, ``moving_base`` the motion of the base; ``with_inverse``: ``dfd`` returns M⁻¹
-    as well; ``calibratable``: inertial parameters can be loaded. ``limits`` override joints' declared ranges (see
-    :func:`rbdgen.model.ranges.declared_ranges`); ``seed`` chooses the states that ranges are sampled at.
+    as well; ``calibratable``: inertial parameters can be loaded. ``fold``: one piece of hardware serves branches that
+    are alike in turn, where their number divides ``ii``; ``share``: submodules share multipliers. ``limits`` override
+    joints' declared ranges (see :func:`rbdgen.model.ranges.declared_ranges`); ``seed`` chooses the states that ranges
+    are sampled at.
     """
 
     functions: tuple[str, ...] = ("id",)
@@ -63,13 +75,24 @@ class Options:
     moving_base: bool = False
     with_inverse: bool = False
     calibratable: bool = False
+    fold: bool = True
+    share: bool = True
+    error: Mapping[str, float] = field(default_factory=dict)
+    formats: str = "signal"
+    sound: bool = False
+    rounding: str = "auto"
+    overflow: str = "saturate"
     seed: int = 1
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Design:
-    """Everything that is known of an accelerator before it is built."""
+    """Everything that is known of an accelerator before it is built.
+
+    ``word``: the word length by which noise was told from signals, which is that of all formats unless they were found
+    for an error target; tables are as good as words of ``table_word`` bits need.
+    """
 
     robot: Robot
     options: Options
@@ -78,6 +101,8 @@ class Design:
     fixed: FixedGraph
     plan: Plan
     tasks: TaskFormat
+    word: int
+    table_word: int
 
     @cached_property
     def name(self) -> str:
@@ -86,6 +111,12 @@ class Design:
         functions = "all" if self.network.functions == tuple(FUNCTIONS) else "_".join(self.network.functions)
         extras = (("f_ext", "forces"), ("base", "moving_base"), ("inverse", "with_inverse"), ("cal", "calibratable"))
         return "_".join(["rbd", robot, functions, *(name for name, o in extras if getattr(self.options, o))])
+
+    @property
+    def precision(self) -> str:
+        """The word length or the smallest error target, in a name."""
+        options = self.options
+        return f"e{min(options.error.values()):g}".replace("e-", "m") if options.error else f"w{options.word}"
 
     def input_format(self, name: str) -> Format:
         """Format of an operand of the graph."""
@@ -144,6 +175,16 @@ def parameter_words(network: Network, fixed: FixedGraph) -> list[OperandWord]:
     return words
 
 
+def shared_schedule(network: Network, fixed: FixedGraph, device: Device, options: Options) -> Schedule:
+    """The schedule after alike branches are folded and submodules share units, as far as the options ask for it."""
+    folds, ii = NO_FOLDS, options.ii
+    if options.fold and ii > 1:
+        fixed, folds = fold_branches(network, fixed, ii)
+    if options.share and ii > 1:
+        fixed, folds = share_units(fixed, folds, ii)
+    return schedule(fixed, device, ii, network.programs, folds)
+
+
 @dataclass(frozen=True)
 class Family:
     """Multiplications of one choice of algorithms: ``variable`` ones and ones with constants."""
@@ -168,13 +209,21 @@ def compare_families(
         for mass_matrix in MASS_MATRICES if inverts else (options.mass_matrix,):
             progress(f"count multiplications of {derivative}, {mass_matrix}")
             choice = replace(options, derivative=derivative, mass_matrix=mass_matrix)
+            if options.error:
+                choice = replace(choice, error={}, word=FAMILY_WORD)
             graph = _lowered(robot, choice, declared_ranges(robot, options.limits), FAMILY_SAMPLES)[1].graph
             result.append(Family(derivative, mass_matrix, graph.count("mul"), graph.count("scale")))
     return tuple(result)
 
 
-def _lowered(robot: Robot, options: Options, ranges: InputRanges, count: int) -> tuple[Network, FixedGraph]:
-    """The network and its fixed-point graph, with ranges found at ``count`` states.
+def _lowered(
+    robot: Robot,
+    options: Options,
+    ranges: InputRanges,
+    count: int,
+    progress: Callable[[str], None] = lambda stage: None,
+) -> tuple[Network, FixedGraph, Simplified]:
+    """The network, its fixed-point graph and what that was made of, with ranges found at ``count`` states.
 
     ConfigError where M⁻¹ is needed and the word is too short for it, with the word that would do.
     """
@@ -182,11 +231,21 @@ def _lowered(robot: Robot, options: Options, ranges: InputRanges, count: int) ->
     trace = TraceOptions(check_functions(options.functions), **{name: getattr(options, name) for name in names})
     network, states = build_network(robot, trace, ranges, count, options.seed)
     samples = operand_samples(network, states)
+    targets = resolve_targets(options.error, network) if options.error else {}
+    request = Request(
+        *(network, samples, targets, get_device(options.device), options.rounding),
+        saturate=options.overflow == "saturate",
+        sound=options.sound,
+    )
+    if targets:
+        found = find_formats(request, ranges, options.seed, options.formats == "uniform", progress)
+        return found.network, found.fixed, found.simplified
 
     def at(word: int) -> FixedGraph:
-        return lower(network.graph, samples, network.declared, word, network.vectors, network.precise)
+        return request.fixed(request.simplified(word))
 
-    fixed = at(options.word)
+    simplified = request.simplified(options.word)
+    fixed = request.fixed(simplified)
     few = {name: x[:: max(1, len(x) // INVERSE_STATES)] for name, x in samples.items()}
     reason = weak_inverse(network, fixed, few)
     if reason:
@@ -196,7 +255,14 @@ def _lowered(robot: Robot, options: Options, ranges: InputRanges, count: int) ->
         raise ConfigError(
             f"word: {options.word} bits are too few for the inverse of M of {robot.name!r}: {reason}; {remedy}"
         )
-    return network.pruned(fixed.graph), fixed
+    return network.pruned(fixed.graph), fixed, simplified
+
+
+def check_choices(options: Options) -> None:
+    """ConfigError naming an option that is none of its choices."""
+    for name, choices in CHOICES.items():
+        if getattr(options, name) not in choices:
+            raise ConfigError(f"{name}: must be one of {', '.join(choices)}, not {getattr(options, name)!r}")
 
 
 def weak_inverse(network: Network, fixed: FixedGraph, operands: Mapping[str, np.ndarray]) -> str | None:
@@ -229,13 +295,15 @@ def weak_inverse(network: Network, fixed: FixedGraph, operands: Mapping[str, np.
 def compile_robot(robot: Robot, options: Options, progress: Callable[[str], None] = lambda stage: None) -> Design:
     """Run all stages; ``progress`` is told each stage's name. Errors are those of the stages."""
     check_word(options.word)
+    check_choices(options)
     device = get_device(options.device)
     progress("trace and formats")
     ranges = declared_ranges(robot, options.limits)
-    network, fixed = _lowered(robot, options, ranges, RANGE_SAMPLES)
+    network, fixed, simplified = _lowered(robot, options, ranges, RANGE_SAMPLES, progress)
     progress("schedule")
-    plan = make_plan(schedule(fixed, device, options.ii, network.programs))
+    plan = make_plan(shared_schedule(network, fixed, device, options))
     check_plan(plan)
     formats = [function_format(f, network, fixed) for f in network.functions]
     tasks = task_format(formats, options.ii, parameter_words(network, fixed))
-    return Design(robot, options, ranges, network, fixed, plan, tasks)
+    words = simplified.word, simplified.table_word
+    return Design(robot, options, ranges, network, fixed, plan, tasks, *words)

@@ -3,13 +3,16 @@
 
 Values stand in register chains that advance once per initiation interval; with an interval above one cycle the unit's
 multipliers and tables take their operands through multiplexers that follow the phase. Nothing stalls inside.
+
+A folded unit is built for its first branch and runs faster: its registers advance once per turn, and what comes from
+outside is chosen by the turn.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.ir.fixed import ROUNDED, Format
@@ -83,7 +86,8 @@ class Unit(Shape):
         super().__init__(ports)
 
     def elaborate(self, platform: object) -> Module:
-        return _UnitBuilder(self, platform).build()
+        folded = self.unit.name in self.plan.schedule.folds.units
+        return (_FoldedBuilder if folded else _UnitBuilder)(self, platform).build()
 
 
 class _UnitBuilder:
@@ -102,6 +106,8 @@ class _UnitBuilder:
         self.chains: dict[int, list[Signal]] = {}
         self.phases: dict[int, Signal] = {}
         self.overflows: dict[tuple[int, tuple[str, ...]], list[Value]] = defaultdict(list)
+        self.executed = unit.unit.nodes
+        """The nodes that have operators."""
 
     def at(self, cycle: int) -> Value:
         """High in the phase of ``cycle``."""
@@ -143,32 +149,49 @@ class _UnitBuilder:
 
     def chain(self, node: int, length: int) -> None:
         """Registers that keep ``node`` readable for ``length`` intervals."""
+        self.chains[node] = self.registers(node, "", length, self.at(self.made[node]))
+
+    def registers(self, node: int, prefix: str, length: int, strobe: Value) -> list[Signal]:
+        """``length`` registers behind ``node`` that advance with ``strobe``."""
         if not length:
-            return
+            return []
         name, width = label(self.plan, node), self.fixed.formats[node].width
-        chain = [Signal(signed(width), name=f"{name}_r{k}", reset_less=True) for k in range(length)]
+        chain = [Signal(signed(width), name=f"{prefix}{name}_r{k}", reset_less=True) for k in range(length)]
         moves = [r.eq(source) for r, source in zip(chain, [self.wires[node], *chain], strict=False)]
-        if self.ii == 1:
+        if isinstance(strobe, Const):
             self.m.d.sync += moves
         else:
-            with self.m.If(self.at(self.made[node])):
+            with self.m.If(strobe):
                 self.m.d.sync += moves
-        self.chains[node] = chain
+        return chain
 
     def rounding(self, i: int) -> Rounding:
         fixed = self.fixed
         return Rounding(
-            *(fixed.exact(i)[0], fixed.formats[i], fixed.may_overflow(i)), i in fixed.truncated, not fixed.saturate
+            *(fixed.exact(i)[0], fixed.formats[i], self.may_overflow(i)), i in fixed.truncated, not fixed.saturate
         )
+
+    def argument(self, i: int, position: int) -> Value:
+        """An argument of node ``i`` as it stands when the node starts."""
+        return self.read(self.graph.nodes[i].args[position], self.schedule.slots[i].start)
+
+    def operation(self, i: int) -> tuple[str, tuple[Format, ...]]:
+        """What an operator of node ``i`` does, and its arguments' formats."""
+        node = self.graph.nodes[i]
+        return node.op, tuple(self.fixed.formats[a] for a in node.args)
+
+    def may_overflow(self, i: int) -> bool:
+        """Whether the operator of node ``i`` can saturate."""
+        return self.fixed.may_overflow(i)
 
     def operators(self) -> None:
         """Instances of all operators, shared ones once."""
         products: dict[int, list[int]] = defaultdict(list)
         lookups: dict[int, list[int]] = defaultdict(list)
-        for i in self.unit.unit.nodes:
-            node, start = self.graph.nodes[i], self.schedule.slots[i].start
-            args = [self.read(a, start) for a in node.args] if node.op not in ("mul", *TABLES) else []
-            formats = tuple(self.fixed.formats[a] for a in node.args)
+        for i in self.executed:
+            node = self.graph.nodes[i]
+            args = [self.argument(i, k) for k in range(len(node.args))] if node.op not in ("mul", *TABLES) else []
+            op, formats = self.operation(i)
             if node.op == "mul":
                 products[self.schedule.binding[i]].append(i)
             elif node.op in TABLES:
@@ -184,7 +207,7 @@ class _UnitBuilder:
             elif node.op == "scale":
                 self.simple(i, Scale(formats[0], self.fixed.constants[i], self.rounding(i)), args)
             else:
-                self.simple(i, Sum(node.op, formats, self.rounding(i)), args)
+                self.simple(i, Sum(op, formats, self.rounding(i)), args)
         for number, nodes in sorted(products.items()):
             self.multiplier(number, nodes)
         for number, nodes in sorted(lookups.items()):
@@ -199,7 +222,7 @@ class _UnitBuilder:
 
     def overflow(self, i: int, shape: Shape) -> None:
         """Count an operator's overflow when it makes node ``i``."""
-        if hasattr(shape, "overflow"):
+        if hasattr(shape, "overflow") and self.fixed.may_overflow(i):
             cycle = self.schedule.slots[i].finish
             self.overflows[cycle, self.plan.reaches[i]].append(shape.overflow & self.at(cycle))
 
@@ -216,9 +239,13 @@ class _UnitBuilder:
         selected = Signal(shape, name=name)
         with self.m.Switch(self.unit.phase):
             for k, (i, value) in enumerate(zip(nodes, values, strict=True)):
-                with self.m.Case(self.schedule.slots[i].start % self.ii) if k + 1 < len(nodes) else self.m.Default():
+                with self.m.Case(*self.start_phases(i)) if k + 1 < len(nodes) else self.m.Default():
                     self.m.d.comb += selected.eq(value)
         return selected
+
+    def start_phases(self, i: int) -> list[int]:
+        """The phases in which node ``i`` starts."""
+        return [self.schedule.slots[i].start % self.ii]
 
     def multiplier(self, number: int, nodes: list[int]) -> None:
         """One multiplier for ``nodes``, a rounding for each way in which they round."""
@@ -228,7 +255,7 @@ class _UnitBuilder:
         name = label(self.plan, nodes[0]) if len(nodes) == 1 else f"shared{number}"
         place(self.m, self.platform, f"multiplier_{name}", product)
         for side, port in ((0, product.a), (1, product.b)):
-            values = [self.read(p[side], self.schedule.slots[i].start) for i, p in zip(nodes, args, strict=True)]
+            values = [self.argument(i, side) for i in nodes]
             self.m.d.comb += port.eq(self.select(nodes, values, signed(widths[side]), f"{name}_{'ab'[side]}"))
         rounds: dict[tuple[int, int, bool], Round] = {}
 
@@ -248,8 +275,7 @@ class _UnitBuilder:
                 place(self.m, self.platform, f"round_{name}_{len(rounds) - 1}", rounds[key])
                 self.m.d.comb += rounds[key].x.eq(product.p)
             self.m.d.comb += self.wires[i].eq(rounds[key].y)
-            if rounding.saturates:
-                self.overflow(i, rounds[key])
+            self.overflow(i, rounds[key])
 
     def table(self, number: int, nodes: list[int]) -> None:
         """One table for the angles of ``nodes``."""
@@ -263,7 +289,7 @@ class _UnitBuilder:
         for angle, i in first.items():
             value = Signal(index_bits, name=f"{label(self.plan, angle)}_place")
             step = self.fixed.formats[angle].frac - bits
-            self.m.d.comb += value.eq(self.read(angle, self.schedule.slots[i].start) >> step)
+            self.m.d.comb += value.eq(self.argument(i, 0) >> step)
             places.append(value)
         selected = self.select(list(first.values()), places, index_bits, f"table{number}_place")
         self.m.d.comb += table.place.eq(selected)
@@ -283,3 +309,124 @@ class _UnitBuilder:
             ports[port].append(happened)
         for port, values in ports.items():
             self.m.d.comb += getattr(self.unit, port).eq(Cat(*values).any())
+
+
+class _FoldedBuilder(_UnitBuilder):
+    """Builds a unit whose operators serve several branches in turn: the module of the first branch's nodes, at a
+    fraction of the initiation interval."""
+
+    def __init__(self, unit: Unit, platform: object) -> None:
+        super().__init__(unit, platform)
+        self.folds = self.schedule.folds
+        self.step = self.folds.interval(unit.unit.name, self.ii)
+        self.kept: dict[int, list[Signal]] = {}
+        """Registers of values that the unit makes in one turn and uses in another."""
+        self.executed = tuple(i for i in unit.unit.nodes if i in self.folds.turns)
+
+    def turn_phases(self, cycle: int) -> list[int]:
+        """The phases of ``cycle`` in all turns, the first turn's first."""
+        return [(cycle + k * self.step) % self.ii for k in range(self.ii // self.step)]
+
+    def start_phases(self, i: int) -> list[int]:
+        return self.turn_phases(self.schedule.slots[i].start)
+
+    def in_turn(self, cycle: int) -> Value:
+        """High in the phases of ``cycle`` in all turns."""
+        if self.step == 1:
+            return Const(1)
+        return Cat(*(self.at(phase) for phase in sorted(self.turn_phases(cycle)))).any()
+
+    def build(self) -> Module:
+        unit, slots = self.unit, self.schedule.slots
+        outside: dict[int, list[int]] = defaultdict(list)
+        uses_inside: dict[int, list[int]] = defaultdict(list)
+        for tap in unit.unit.inputs:
+            self.wires[tap.node] = getattr(unit, f"i_{label(self.plan, tap.node)}")
+            self.made[tap.node] = tap.cycle
+        for i in self.executed:
+            self.made[i] = slots[i].finish
+            self.wires[i] = Signal(signed(self.fixed.formats[i].width), name=label(self.plan, i))
+            for k, turn in enumerate(self.folds.turns[i]):
+                for position, a in enumerate(turn.args):
+                    if self.folds.inside(self.graph, turn, k, position):
+                        uses_inside[self.folds.template(a)].append(slots[i].start)
+                    elif self.graph.nodes[a].op != "const" and a not in self.schedule.timeless:
+                        outside[a].append(slots[turn.node].start)
+        members = self.folds.members
+        for node in sorted(outside):
+            if node in members and self.graph.nodes[node].owner == unit.unit.name:
+                # another turn's value: kept as if it came from outside
+                length = chain_length(slots[node].finish, max(outside[node]), self.ii)
+                strobe = self.at(slots[node].finish)
+                self.kept[node] = self.registers(self.folds.template(node), f"kept{node}_", length, strobe)
+            else:
+                self.chain(node, chain_length(self.made[node], max(outside[node]), self.ii))
+        for i in self.executed:
+            length = chain_length(self.made[i], max(uses_inside[i]), self.step) if uses_inside[i] else 0
+            self.chains[i] = self.registers(i, "", length, self.in_turn(self.made[i]))
+        self.operators()
+        for tap in unit.unit.outputs:
+            port = getattr(unit, tap_name(self.plan, tap.node, tap.cycle))
+            self.m.d.comb += port.eq(self.wires[self.folds.template(tap.node)])
+        self.report_overflows()
+        return self.m
+
+    def may_overflow(self, i: int) -> bool:
+        return any(self.fixed.may_overflow(turn.node) for turn in self.folds.turns[i])
+
+    def operation(self, i: int) -> tuple[str, tuple[Format, ...]]:
+        op, formats = super().operation(i)
+        if not self.changes_sign(i):
+            return op, formats
+        wider = tuple(Format(f.width + 1, f.frac) for f in formats)
+        return ("add" if op == "sub" else op), wider
+
+    def changes_sign(self, i: int) -> bool:
+        """Whether turns differ in the signs of their arguments."""
+        turns = self.folds.turns[i]
+        return any(turn.negated != turns[0].negated for turn in turns)
+
+    def argument(self, i: int, position: int) -> Value:
+        start, turns = self.schedule.slots[i].start, self.folds.turns[i]
+        name = f"{label(self.plan, i)}_{'ab'[position]}"
+        if self.folds.inside(self.graph, turns[0], 0, position):
+            a = self.folds.template(turns[0].args[position])
+            waited = start - self.made[a]
+            value = self.wires[a] if waited == 0 else self.chains[a][(waited - 1) // self.step]
+        else:
+            values = [self.outside(turn.args[position], start + k * self.step) for k, turn in enumerate(turns)]
+            value = values[0]
+            if any(v is not value for v in values):
+                width = self.fixed.formats[turns[0].args[position]].width
+                value = self.by_turn(start, values, signed(width), name)
+        if self.changes_sign(i) and any(turn.negated[position] for turn in turns):
+            flags = [Const(int(turn.negated[position])) for turn in turns]
+            negative: Value = flags[0]
+            if any(turn.negated[position] != turns[0].negated[position] for turn in turns):
+                negative = self.by_turn(start, flags, 1, f"{name}_negative")
+            signed_value = Signal(signed(len(value) + 1), name=f"{name}_signed")
+            self.m.d.comb += signed_value.eq(Mux(negative, -value, value))
+            return signed_value
+        return value
+
+    def outside(self, node: int, cycle: int) -> Value:
+        """A value that the turn does not make itself, as it stands in ``cycle``."""
+        if node not in self.kept:
+            return self.read(node, cycle)
+        return self.kept[node][(cycle - self.schedule.slots[node].finish - 1) // self.ii]
+
+    def by_turn(self, start: int, values: list[Value], shape: Value, name: str) -> Signal:
+        """The value of the turn that has its turn in ``start``."""
+        chosen = Signal(shape, name=name)
+        with self.m.Switch(self.unit.phase):
+            for k, (phase, value) in enumerate(zip(self.turn_phases(start), values, strict=True)):
+                with self.m.Case(phase) if k + 1 < len(values) else self.m.Default():
+                    self.m.d.comb += chosen.eq(value)
+        return chosen
+
+    def overflow(self, i: int, shape: Shape) -> None:
+        if hasattr(shape, "overflow"):
+            for turn in self.folds.turns[i]:
+                if self.fixed.may_overflow(turn.node):
+                    cycle = self.schedule.slots[turn.node].finish
+                    self.overflows[cycle, self.plan.reaches[turn.node]].append(shape.overflow & self.at(cycle))

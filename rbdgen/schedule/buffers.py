@@ -157,8 +157,8 @@ def _fifos(schedule: Schedule, unit: UnitPlan, programs: tuple[str | None, ...])
     reads = uses(schedule, unit)
     links: dict[tuple[str, str], list[tuple[int, int, int]]] = defaultdict(list)
     for tap in unit.inputs:
-        if tap.node in schedule.timeless:
-            continue
+        if tap.node in schedule.timeless or tap.node in schedule.folds.members:
+            continue  # (the turns of a folded unit follow each other too fast for one FIFO)
         first = reads[tap.node][0] - 1
         if chain_length(tap.cycle, first, ii) >= FIFO_MINIMUM:
             program = programs[tap.node]
@@ -179,8 +179,11 @@ def _fifos(schedule: Schedule, unit: UnitPlan, programs: tuple[str | None, ...])
 
 def _register_bits(schedule: Schedule, unit: UnitPlan) -> int:
     arrival = {t.node: t.cycle for t in unit.inputs}
-    total = 0
+    folds, total = schedule.folds, 0
     for node, cycles in uses(schedule, unit).items():
         made = arrival.get(node, schedule.slots[node].finish)
-        total += schedule.fixed.formats[node].width * chain_length(made, cycles[-1], schedule.ii)
+        own = node not in arrival and node in folds.members
+        if not own or folds.template(node) == node:
+            interval = folds.interval(unit.name, schedule.ii) if own else schedule.ii
+            total += schedule.fixed.formats[node].width * chain_length(made, cycles[-1], interval)
     return total

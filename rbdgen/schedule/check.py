@@ -19,6 +19,9 @@ def check_plan(plan: Plan) -> None:
     graph, device, ii = schedule.fixed.graph, schedule.device, schedule.ii
     if len(schedule.slots) != len(graph.nodes):
         raise ValueError(f"schedule: must have {len(graph.nodes)} slots, not {len(schedule.slots)}")
+    _check_turns(plan)
+    places = {turn.node: k for members in schedule.folds.turns.values() for k, turn in enumerate(members)}
+    units = schedule.folds.units
     busy: Counter[tuple[str, str, int, int]] = Counter()
     lookups: set[tuple[str, int, int]] = set()
     for i, node in graph:
@@ -42,8 +45,11 @@ def check_plan(plan: Plan) -> None:
         begin = 0.0 if latency else slot.ready - delay
         if begin < -1e-9 or slot.ready < delay - 1e-9 or slot.ready > device.period + 1e-6:
             raise ValueError(f"{where}: must be ready within {device.period} ns, not at {slot.ready}")
+        inside = _made_in_the_same_turn(plan, i, places)
         for a in node.args:
             made = schedule.slots[a]
+            if i in places and a not in inside and not _always_there(plan, a) and made.finish >= slot.start:
+                raise ValueError(f"{where}: argument %{a} of a folded unit must come from a register")
             late = made.finish > slot.start or (made.finish == slot.start and not latency and made.ready > begin + 1e-9)
             if late:
                 raise ValueError(f"{where}: argument %{a} must be there at its start, is ready in cycle {made.finish}")
@@ -51,8 +57,9 @@ def check_plan(plan: Plan) -> None:
             busy[node.owner, "mul", schedule.binding[i], slot.start % ii] += 1
             if schedule.binding[i] >= schedule.multipliers[node.owner]:
                 raise ValueError(f"{where}: multiplier {schedule.binding[i]} of {node.owner} does not exist")
-            registered = all(graph.nodes[a].op == "input" or schedule.slots[a].finish < slot.start for a in node.args)
-            if ii > 1 and (not registered or (not latency and begin < device.select - 1e-9)):
+            registered = all(_always_there(plan, a) or schedule.slots[a].finish < slot.start for a in node.args)
+            shared = ii // units.get(node.owner, 1) > 1
+            if shared and (not registered or (not latency and begin < device.select - 1e-9)):
                 raise ValueError(f"{where}: operands of a shared multiplier must come from registers")
         if (
             node.op in ("table_sin", "table_cos", "table_reciprocal")
@@ -70,6 +77,43 @@ def check_plan(plan: Plan) -> None:
             if schedule.slots[graph.outputs[name]].finish > schedule.exits[e.name]:
                 raise ValueError(f"result {name}: must be there in cycle {schedule.exits[e.name]}")
     _check_links(plan)
+
+
+def _always_there(plan: Plan, a: int) -> bool:
+    """Whether a value is there in every cycle, or from the task's start."""
+    return plan.schedule.fixed.graph.nodes[a].op in ("const", "input") or plan.programs[a] is None
+
+
+def _made_in_the_same_turn(plan: Plan, i: int, places: dict[int, int]) -> set[int]:
+    """The arguments of a folded operation that its own unit makes for the same branch; ``places``: turns by node."""
+    nodes = plan.schedule.fixed.graph.nodes
+    return {a for a in nodes[i].args if i in places and places.get(a) == places[i] and nodes[a].owner == nodes[i].owner}
+
+
+def _check_turns(plan: Plan) -> None:
+    """A folded unit's turns are the same operations, evenly spaced."""
+    schedule = plan.schedule
+    graph, fixed, ii = schedule.fixed.graph, schedule.fixed, schedule.ii
+    seen: set[int] = set()
+    for template, members in schedule.folds.turns.items():
+        first, where = schedule.slots[template], f"node %{template} ({graph.nodes[template].op})"
+        count = schedule.folds.units.get(graph.nodes[template].owner)
+        if count != len(members) or ii % count or members[0].node != template:
+            raise ValueError(f"{where}: must have as many turns as its unit, a divisor of {ii}")
+        for k, turn in enumerate(members):
+            slot, node = schedule.slots[turn.node], graph.nodes[turn.node]
+            step = k * (ii // count)
+            if turn.node in seen:
+                raise ValueError(f"{where}: %{turn.node} must have one turn only")
+            seen.add(turn.node)
+            if (slot.start, slot.finish, slot.ready) != (first.start + step, first.finish + step, first.ready):
+                raise ValueError(f"{where}: turn {k} must be {step} cycles after the first")
+            if sorted(turn.args) != sorted(node.args) or node.owner != graph.nodes[template].owner:
+                raise ValueError(f"{where}: turn {k} must have the arguments and the unit of %{turn.node}")
+            if fixed.formats[turn.node] != fixed.formats[template]:
+                raise ValueError(f"{where}: turn {k} must have the format {fixed.formats[template]}")
+            if schedule.binding.get(turn.node) != schedule.binding.get(template):
+                raise ValueError(f"{where}: turn {k} must use the operator of the first")
 
 
 def _check_links(plan: Plan) -> None:

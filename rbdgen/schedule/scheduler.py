@@ -4,19 +4,22 @@ All submodules are scheduled together against one time axis, cycle 0 being the o
 its program's inputs; each program takes a new task every ``ii`` cycles at most, all in the same phase, so that programs
 can share operators. Each submodule is a unit with its own multipliers:
 ceil(n/ii) of them for n products. As no value is fed back, such a schedule always exists (Rau 1994, without the
-recurrences): an operation waits at most ii − 1 cycles for a free slot. Not here: registers and FIFOs
-(:mod:`rbdgen.schedule.buffers`), and the proof that a schedule is right (:mod:`rbdgen.schedule.check`).
+recurrences): an operation waits at most ii − 1 cycles for a free slot. A folded unit (:mod:`rbdgen.ir.folds`) executes
+alike branches in turn, each a fraction of the interval after the one before; all turns follow from the first. Not here:
+registers and FIFOs (:mod:`rbdgen.schedule.buffers`), and the proof that a schedule is right
+(:mod:`rbdgen.schedule.check`).
 """
 
 from __future__ import annotations
 
 import heapq
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 
 from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import FixedGraph
+from rbdgen.ir.folds import NO_FOLDS, Folds
 from rbdgen.ir.programs import Programs, single_program, timeless_nodes
 from rbdgen.schedule.device import Device
 
@@ -47,6 +50,7 @@ class Schedule:
 
     fixed: FixedGraph
     programs: Programs
+    folds: Folds
     device: Device
     ii: int
     slots: tuple[Slot, ...]
@@ -107,13 +111,15 @@ def _priorities(fixed: FixedGraph, device: Device) -> list[float]:
 
 
 class _Scheduler:
-    def __init__(self, fixed: FixedGraph, device: Device, ii: int, programs: Programs) -> None:
-        self.fixed, self.device, self.ii, self.programs = fixed, device, ii, programs
+    def __init__(self, fixed: FixedGraph, device: Device, ii: int, programs: Programs, folds: Folds) -> None:
+        self.fixed, self.device, self.ii, self.programs, self.folds = fixed, device, ii, programs, folds
         graph = fixed.graph
-        products = Counter(n.owner for _, n in graph if n.op == "mul")
-        self.multipliers = {owner: -(-n // ii) for owner, n in products.items()}
-        angles = {(n.owner, n.args[0]) for _, n in graph if n.op in TABLES}
-        self.tables = {o: -(-n // ii) for o, n in Counter(owner for owner, _ in angles).items()}
+        templates = [(i, n) for i, n in graph if folds.template(i) == i]
+        products = Counter(n.owner for _, n in templates if n.op == "mul")
+        self.multipliers = {owner: -(-n // folds.interval(owner, ii)) for owner, n in products.items()}
+        angles = {(n.owner, n.args[0]) for _, n in templates if n.op in TABLES}
+        self.tables = {o: -(-n // folds.interval(o, ii)) for o, n in Counter(owner for owner, _ in angles).items()}
+        self.timeless = timeless_nodes(graph, programs)
         self.slots: list[Slot | None] = [None] * len(graph.nodes)
         self.binding: dict[int, int] = {}
         self.busy: Counter[tuple[str, str, int]] = Counter()
@@ -125,9 +131,23 @@ class _Scheduler:
         return slot
 
     def _earliest(self, i: int) -> tuple[int, float]:
-        """Cycle and offset at which node ``i``'s arguments are all there."""
-        times = [(s.finish, s.ready) for s in (self._slot(a) for a in self.fixed.graph.nodes[i].args)]
-        return max(times, default=(0, 0.0))
+        """Cycle and offset at which node ``i``'s arguments are all there, for every turn of a folded one."""
+        if i not in self.folds.turns:
+            times = [(s.finish, s.ready) for s in (self._slot(a) for a in self.fixed.graph.nodes[i].args)]
+            return max(times, default=(0, 0.0))
+        graph, times = self.fixed.graph, [(0, 0.0)]
+        step = self.folds.interval(graph.nodes[i].owner, self.ii)
+        for k, turn in enumerate(self.folds.turns[i]):
+            for position, a in enumerate(turn.args):
+                if self.folds.inside(graph, turn, k, position):
+                    slot = self._slot(self.folds.template(a))
+                    times.append((slot.finish, slot.ready))
+                elif graph.nodes[a].op in ("const", "input") or a in self.timeless:
+                    times.append((0, self.device.select))
+                else:
+                    # what comes from outside comes from registers, so that no path runs through a turn into another
+                    times.append((max(self._slot(a).finish + 1 - k * step, 0), self.device.select))
+        return max(times)
 
     def _fits(self, delay: float, offset: float) -> bool:
         return offset + delay <= self.device.period + 1e-9
@@ -138,30 +158,38 @@ class _Scheduler:
         delay, cycles = operator_delay(self.fixed, self.device, i), operator_cycles(self.device, node.op)
         cycle, offset = self._earliest(i)
         if node.op == "mul":
-            self.slots[i] = self._place_product(i, cycle, offset, delay, cycles)
-            return
-        if node.op in TABLES:
+            slot = self._place_product(i, cycle, offset, delay, cycles)
+        elif node.op in TABLES:
             cycle = self._lookup(i, cycle)
-            self.slots[i] = Slot(cycle, cycle + 1, delay)
-            return
-        if not self._fits(delay, offset):
-            cycle, offset = cycle + 1, 0.0
-        self.slots[i] = Slot(cycle, cycle, offset + delay)
+            slot = Slot(cycle, cycle + 1, delay)
+        elif self._fits(delay, offset):
+            slot = Slot(cycle, cycle, offset + delay)
+        else:
+            slot = Slot(cycle + 1, cycle + 1, (self.device.select if i in self.folds.turns else 0.0) + delay)
+        self.slots[i] = slot
+        step = self.folds.interval(node.owner, self.ii)
+        for k, turn in enumerate(self.folds.turns.get(i, ())):
+            self.slots[turn.node] = Slot(slot.start + k * step, slot.finish + k * step, slot.ready)
+            if i in self.binding:
+                self.binding[turn.node] = self.binding[i]
 
     def _place_product(self, i: int, cycle: int, offset: float, delay: float, cycles: int) -> Slot:
         node = self.fixed.graph.nodes[i]
-        shared = self.ii > 1
+        interval = self.folds.interval(node.owner, self.ii)
+        shared = interval > 1
         if shared:
             # a shared multiplier takes its operands from registers only, so that no path runs from one
             # product of a multiplier through another product back into it
-            sources = [a for a in node.args if self.fixed.graph.nodes[a].op != "input"]
-            cycle = max([self._slot(a).finish + 1 for a in sources] + [0])
+            sources = [a for a in node.args if self.fixed.graph.nodes[a].op != "input" and a not in self.timeless]
+            if i in self.folds.turns:  # the other turns' arguments have been seen to
+                sources = [a for a in sources if self.fixed.graph.nodes[a].owner == node.owner]
+            cycle = max([cycle if i in self.folds.turns else 0] + [self._slot(a).finish + 1 for a in sources])
             offset = self.device.select
         while True:
-            key = (node.owner, "mul", cycle % self.ii)
+            key = (node.owner, "mul", cycle % interval)
             if (cycles or self._fits(delay, offset)) and self.busy[key] < self.multipliers[node.owner]:
                 break
-            cycle, offset = cycle + 1, self.device.select if shared else 0.0
+            cycle, offset = cycle + 1, self.device.select if shared or i in self.folds.turns else 0.0
         self.binding[i] = self.busy[key]
         self.busy[key] += 1
         return Slot(cycle, cycle + cycles, delay if cycles else offset + delay)
@@ -169,11 +197,11 @@ class _Scheduler:
     def _lookup(self, i: int, cycle: int) -> int:
         """The cycle of a table access; sine and cosine of one angle are one access."""
         node = self.fixed.graph.nodes[i]
-        angle = (node.owner, node.args[0])
+        angle, interval = (node.owner, node.args[0]), self.folds.interval(node.owner, self.ii)
         if angle not in self.lookups:
-            while self.busy[node.owner, "table", cycle % self.ii] >= self.tables[node.owner]:
+            while self.busy[node.owner, "table", cycle % interval] >= self.tables[node.owner]:
                 cycle += 1
-            key = (node.owner, "table", cycle % self.ii)
+            key = (node.owner, "table", cycle % interval)
             self.lookups[angle] = (cycle, self.busy[key])
             self.busy[key] += 1
         cycle, self.binding[i] = self.lookups[angle]
@@ -183,13 +211,22 @@ class _Scheduler:
         """Place all nodes, those with the longest way to a result first."""
         graph = self.fixed.graph
         priority = _priorities(self.fixed, self.device)
-        waiting = [len(set(n.args)) for n in graph.nodes]
-        ready = [(-priority[i], i) for i in range(len(graph.nodes)) if not waiting[i]]
+        template = [self.folds.template(i) for i in range(len(graph.nodes))]
+        needs: dict[int, set[int]] = {}
+        for i, node in graph:
+            needs.setdefault(template[i], set()).update(template[a] for a in node.args)
+            priority[template[i]] = max(priority[template[i]], priority[i])
+        users: dict[int, list[int]] = defaultdict(list)
+        for i, arguments in needs.items():
+            for a in arguments:
+                users[a].append(i)
+        waiting = {i: len(arguments) for i, arguments in needs.items()}
+        ready = [(-priority[i], i) for i, n in waiting.items() if not n]
         heapq.heapify(ready)
         while ready:
             _, i = heapq.heappop(ready)
             self.place(i)
-            for user in graph.users[i]:
+            for user in users[i]:
                 waiting[user] -= 1
                 if not waiting[user]:
                     heapq.heappush(ready, (-priority[user], user))
@@ -203,13 +240,13 @@ class _Scheduler:
         """Move cheap operations later where that keeps fewer bits in registers; products of shared multipliers stay."""
         graph, formats = self.fixed.graph, self.fixed.formats
         leave: dict[int, int] = {}
-        exits, timeless = self.exits(), timeless_nodes(graph, self.programs)
+        exits, fixed_nodes = self.exits(), self.timeless | self.folds.members.keys()
         for e in self.programs.exits:
             for i in (graph.outputs[r] for r in e.results):
                 leave[i] = min(leave.get(i, exits[e.name]), exits[e.name])
         for i in range(len(graph.nodes) - 1, -1, -1):
             node, slot = graph.nodes[i], self._slot(i)
-            if not node.args or node.op in TABLES or (node.op == "mul" and self.ii > 1) or i in timeless:
+            if not node.args or node.op in TABLES or (node.op == "mul" and self.ii > 1) or i in fixed_nodes:
                 continue
             uses = [self._slot(u).start - 1 for u in graph.users[i]] + ([leave[i]] if i in leave else [])
             room = min(uses, default=slot.finish) - slot.finish
@@ -230,21 +267,29 @@ class _Scheduler:
         return max((self._slot(u).start for u in self.fixed.graph.users[a]), default=0)
 
 
-def schedule(fixed: FixedGraph, device: Device, ii: int, programs: Programs | None = None) -> Schedule:
-    """The schedule; ConfigError where ``ii`` or the device's period is out of reach. ``programs``: default, one."""
+def schedule(
+    fixed: FixedGraph, device: Device, ii: int, programs: Programs | None = None, folds: Folds = NO_FOLDS
+) -> Schedule:
+    """The schedule; ConfigError where ``ii`` or the device's period is out of reach. ``programs``: default, one.
+
+    The number of branches of every fold must divide ``ii``.
+    """
     programs = programs or single_program(fixed.graph)
     if not 1 <= ii <= MAX_II:
         raise ConfigError(f"ii: must be 1 to {MAX_II} cycles, not {ii}")
     select = device.select if ii > 1 else 0.0
     for i, node in fixed.graph:
-        delay = operator_delay(fixed, device, i) + (select if node.op == "mul" else 0.0)
+        chosen = node.op == "mul" or i in folds.members
+        delay = operator_delay(fixed, device, i) + (select if chosen else 0.0)
         if delay > device.period:
             raise ConfigError(
                 f"device {device.name}: a {node.op} takes {delay:g} ns, more than the period of {device.period:g} ns; "
                 "use a slower clock or a shorter word"
             )
-    work = _Scheduler(fixed, device, ii, programs)
+    work = _Scheduler(fixed, device, ii, programs, folds)
     work.run()
     work.sink()
     slots = tuple(s for s in work.slots if s is not None)
-    return Schedule(fixed, programs, device, ii, slots, work.binding, work.multipliers, work.tables, work.exits())
+    return Schedule(
+        fixed, programs, folds, device, ii, slots, work.binding, work.multipliers, work.tables, work.exits()
+    )
