@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rbdgen import __version__
-from rbdgen.cli import commands, comparing, reporting
+from rbdgen.cli import commands, comparing, exploring, reporting
 from rbdgen.errors import RbdgenError, RbdgenWarning
 from rbdgen.layout.functions import DERIVATIVES, FUNCTIONS, MASS_MATRICES
 from rbdgen.schedule.device import DEFAULT_DEVICE, DEVICES
@@ -196,6 +196,47 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to write (DIR/report.html)")
     report.add_argument("--json", action="store_true", help="print one JSON object instead of a line")
     report.set_defaults(run=reporting.report)
+
+    explore = verb(
+        "explore",
+        "Sweep over design choices: what each costs, how exact it is, and which no other beats.",
+        "  rbdgen explore iiwa14 --ii 1,2,4,8 --word 16,18,24\n"
+        "  rbdgen explore my_arm.urdf --functions id --functions all --ii 12,24 --device ecp5,xcup -o build/sweep\n"
+        "  rbdgen explore iiwa14 --ii 1,2,4,8 --dask tcp://scheduler:8786",
+    )
+    explore.add_argument("robot", metavar="ROBOT", help=ROBOT_HELP)
+    explore.add_argument(
+        "--functions", type=_codes, metavar="F,F", action="append", help="a set of functions; may be repeated (id)"
+    )
+    _design_lists(explore, "1")
+    explore.add_argument("--tasks", type=_integer, default=1000, metavar="N", help="states for the errors (1000)")
+    explore.add_argument("--seed", type=_integer, default=0, metavar="S", help="seed of these states (0)")
+    explore.add_argument("--jobs", type=_integer, metavar="N", help="processes on this machine (one per core)")
+    explore.add_argument("--dask", metavar="ADDRESS", help="compute on the cluster of this Dask scheduler instead")
+    explore.add_argument(
+        *("-o", "--output"),
+        type=Path,
+        metavar="DIR",
+        default=Path("build/explore"),
+        help="where points are kept, and taken from (build/explore)",
+    )
+    explore.add_argument("--plot", type=Path, metavar="FILE", help="the plot: .svg, .png or .pdf (DIR/pareto.svg)")
+    explore.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
+    explore.set_defaults(run=exploring.explore)
+
+    board = verb(
+        "build",
+        "Build a board's bitstream: synthesis, place and route, and what clock and resources came out.",
+        "  rbdgen build iiwa14 --board ulx3s_85f\n"
+        "  rbdgen build iiwa14 --board ulx3s_85f --functions did --clock 80 --load",
+    )
+    _design_options(board)
+    board.add_argument("--board", metavar="B", required=True, help="the board; a wrong name lists them all")
+    board.add_argument("--clock", type=float, metavar="MHZ", help="clock to aim at (the delay model's)")
+    board.add_argument("--seed", type=_integer, default=1, metavar="S", help="seed of place and route (1)")
+    board.add_argument("--load", action="store_true", help="program the board afterwards")
+    board.add_argument("-o", "--output", type=Path, metavar="DIR", help="where to write (build/NAME)")
+    board.set_defaults(run=build.build)
     return parser
 
 

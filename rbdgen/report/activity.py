@@ -22,8 +22,8 @@ VERSIONED = ("rbdgen", "numpy", "networkx", "amaranth", "pyosys")
 def activity(design: Design) -> list[dict[str, Any]]:
     """One row per unit and program: its first and last cycle for a task that starts in cycle 0, and how many products
     it starts in which cycle."""
-    graph, plan = design.fixed.graph, design.plan
-    slots = plan.schedule.slots
+    plan = design.plan
+    graph, slots = plan.schedule.fixed.graph, plan.schedule.slots
     nodes: dict[tuple[str, str], list[int]] = {}
     for i, node in graph:
         program = plan.programs[i]

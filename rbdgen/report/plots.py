@@ -208,18 +208,12 @@ def pareto_plot(rows: Sequence[Mapping[str, Any]]) -> Any:
             (left, "task_us", "µs per task at the model's clock"),
             (right, "max_relative_error", "largest error / largest output"),
         ):
-            for k, name in enumerate(series):
-                colour, marker = SERIES[k % len(SERIES)], MARKERS[k % len(MARKERS)]
-                for front in (False, True):
-                    mine = [r for r in rows if r["series"] == name and r["pareto"] == front]
-                    ax.plot(
-                        [r["multiplier_blocks"] for r in mine],
-                        [r[y] for r in mine],
-                        marker,
-                        color=colour,
-                        markerfacecolor=colour if front else "none",
-                        label=name if front or not any(r["pareto"] for r in rows if r["series"] == name) else None,
-                    )
+            for r in rows:
+                k = series.index(r["series"])
+                colour = SERIES[k % len(SERIES)]
+                filled = colour if r["pareto"] else "none"
+                marker = MARKERS[(k + k // len(SERIES)) % len(MARKERS)]
+                ax.plot(r["multiplier_blocks"], r[y], marker, color=colour, markerfacecolor=filled, label=r["series"])
             _logarithmic(ax.xaxis)
             _logarithmic(ax.yaxis)
             ax.set_xlabel("multiplier blocks of the device")

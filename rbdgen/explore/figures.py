@@ -1,0 +1,41 @@
+"""A point's figures: what its design promises, and the bit-true model's errors. Nothing is simulated in RTL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rbdgen import trials
+from rbdgen.compiler import compile_robot
+from rbdgen.explore.points import Point, Task
+from rbdgen.report.design import design_report
+
+
+def figures(task: Task, point: Point) -> dict[str, Any]:
+    """A point's figures: what its design promises, and the bit-true model's errors at random states."""
+    design = compile_robot(task.robot, point.options)
+    report = design_report(design)
+    states = trials.task_states(design, task.count, task.seed)
+    functions = {}
+    for name, promise in report["functions"].items():
+        tasks = trials.make_tasks(design, name, states)
+        worst, rms = trials.relative_errors(design, tasks, tasks.expected)
+        functions[name] = {
+            "ii_cycles": promise["ii_cycles"],
+            "latency_cycles": promise["latency_cycles"],
+            "max_relative_error": worst,
+            "rms_relative_error": rms,
+            "flagged": int((tasks.flags != 0).sum()),
+        }
+    return {
+        "figures": "promised cycles, errors of the bit-true model",
+        "multipliers_variable": report["multipliers"]["variable"],
+        "multipliers_constant": report["multipliers"]["constant"],
+        "multiplier_blocks": report["multiplier_blocks"],
+        "register_bits": report["register_bits"],
+        "fifo_bits": report["fifo_bits"],
+        "clock_mhz": report["clock_mhz"],
+        "latency_cycles": max(f["latency_cycles"] for f in functions.values()),
+        "task_us": point.options.ii / report["clock_mhz"],
+        "max_relative_error": max(f["max_relative_error"] for f in functions.values()),
+        "by_function": functions,
+    }

@@ -1,0 +1,96 @@
+"""``rbdgen compare`` and ``rbdgen report`` on the command line."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_cli import last_error, run
+
+SMALL = ("compare", "pendulum2", "--ii", "2,4", "--simulator", "amaranth", "--tasks", "4")
+
+
+def test_compare_measures_and_times(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    status, out, err = run(capsys, *SMALL, "-o", tmp_path, "--plot", tmp_path / "p.svg", "--json")
+    assert status == 0, err
+    content = json.loads(out)
+    assert content["schema"] == "rbdgen.compare/1"
+    ours = [r for r in content["rows"] if r["known"] == "measured, RTL simulation"]
+    assert [r["interval_cycles"] for r in ours] == [2, 4]
+    for r in ours:
+        (report,) = tmp_path.glob(f"*_ii{r['interval_cycles']}_*/simulation.json")
+        measured = json.loads(report.read_text())["functions"]["id"]
+        assert r["latency_cycles"] == measured["latency_cycles"]
+    timed = [r for r in content["rows"] if r["known"] == "measured, this machine, this run"]
+    assert {r["batch"] for r in timed} == {1, 4, 16, 64, 256, 1024}
+    assert all(r["task_us"] > 0 for r in timed)
+    assert content["machine"]["cores"] >= 1
+    assert "<svg" in (tmp_path / "p.svg").read_text()
+    with (tmp_path / "compare.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [r["latency_cycles"] for r in rows[:2]] == [str(r["latency_cycles"]) for r in ours]
+
+
+def test_compare_prints_tables_and_csv(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    small = ("compare", "pendulum2", "--functions", "m", "--simulator", "amaranth", "--tasks", "2", "-o", tmp_path)
+    status, out, err = run(capsys, *small)
+    assert status == 0, err
+    assert re.search(r"^rbdgen, II 12, 18 bits, generic125 +measured, RTL simulation +\d+ +12 ", out, re.M)
+    assert "the clock is the device model's" in out
+    status, out, err = run(capsys, *small, "--csv")
+    assert status == 0, err
+    assert (tmp_path / "compare.csv").read_text() == out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["compare", "iiwa14", "hyk"], r"robot 'hyk': neither a file nor built in; did you mean hyq\?"),
+        (["compare", "iiwa14", "--functions", "mnv"], r"function 'mnv': unknown; did you mean minv\?"),
+        (["compare", "iiwa14", "--device", "generic12"], r"device 'generic12': unknown; did you mean generic125\?"),
+        (["compare", "iiwa14", "--derivative", "columms"], r"derivative 'columms': unknown; choose from composite"),
+        (["compare", "iiwa14", "--plot", "p.jpg"], r"plot p\.jpg: must end in"),
+        (["compare", "iiwa14", "--tasks", "1"], r"tasks: must be at least 2 to measure an interval, not 1$"),
+        (["compare"], r"the following arguments are required: ROBOT"),
+        (["compare", "iiwa14", "--json", "--csv"], r"not allowed with argument"),
+        (["report", "nowhere"], r"nowhere: no such directory"),
+        (["report", "."], r"not a build: holds no report\.json"),
+    ],
+)
+def test_bad_input_is_one_line(
+    arguments: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, out, err = run(capsys, *arguments)
+    assert (status, out) == (2, "")
+    assert re.search(message, last_error(err)), err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    for verb in ("compare", "report", "explore"):
+        status, out, _ = run(capsys, verb, "--help")
+        assert status == 0
+        assert f"  rbdgen {verb}" in out
+
+
+def test_page_is_written_where_asked(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run(capsys, "generate", "pendulum2", "-o", tmp_path / "build")[0] == 0
+    status, out, _ = run(capsys, "report", tmp_path / "build", "-o", tmp_path / "page.html", "--json")
+    assert status == 0
+    content = json.loads(out)
+    assert (content["robot"], content["measured"]) == ("pendulum2", False)
+    assert Path(content["page"]) == tmp_path / "page.html"
+    assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
+    (tmp_path / "file").write_text("in the way")
+    status, out, err = run(capsys, "report", tmp_path / "build", "-o", tmp_path / "file" / "page.html")
+    assert (status, out) == (2, "")
+    assert re.search(r"file: cannot be written: .*; choose another directory with -o$", last_error(err))

@@ -1,0 +1,191 @@
+"""Sweeps: all combinations, the same rows from every kind of worker, nothing done twice, and the front."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rbdgen import Options, load_robot
+from rbdgen.errors import ConfigError, ToolError
+from rbdgen.explore import AXES, Point, Store, Task, make_points, mark_front, run_on_dask, run_on_processes
+from rbdgen.explore.figures import figures
+from rbdgen.explore.front import MEASURES, beats
+from rbdgen.explore.rows import csv_text, make_row, plotted, text
+from rbdgen.explore.workers import figures_or_reason
+
+TASK = Task(load_robot("pendulum2"), 20, 1)
+CHOICES: dict[str, Any] = {"functions": [("id",), ("fd",)], "ii": [1, 3], "word": [16]}
+
+
+def points() -> tuple[Point, ...]:
+    return make_points(TASK, Options(), CHOICES)
+
+
+def collect(work: Any) -> dict[str, dict[str, Any]]:
+    return {p.key: f for p, f in work}
+
+
+def test_every_combination_is_a_point_once() -> None:
+    found = make_points(TASK, Options(), {"ii": [1, 2, 1], "word": [16, 18], "functions": [("id",), ("m",)]})
+    assert len(found) == len({p.key for p in found}) == 8
+    assert [p.choices["word"] for p in found[:2]] == [16, 18]
+    assert set(found[0].choices) == set(AXES)
+
+
+def test_axes_are_options_of_the_compiler() -> None:
+    for name in AXES:
+        assert hasattr(Options(), name)
+
+
+def test_a_key_is_of_everything_that_decides() -> None:
+    key = make_points(TASK, Options(), {})[0].key
+    assert key == make_points(TASK, Options(), {})[0].key
+    others = [
+        make_points(replace(TASK, seed=2), Options(), {}),
+        make_points(replace(TASK, count=21), Options(), {}),
+        make_points(replace(TASK, robot=load_robot("ur5")), Options(), {}),
+        make_points(TASK, Options(seed=7), {}),
+        make_points(TASK, Options(limits={"joint1": {"velocity": 1.0}}), {}),
+    ]
+    assert len({key, *(o[0].key for o in others)}) == 1 + len(others)
+
+
+def test_too_many_points_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"^points: 20000 are more than 10000; give fewer values$"):
+        make_points(TASK, Options(), {"ii": range(1, 201), "word": range(100)})
+
+
+def test_processes_and_dask_give_the_same_rows() -> None:
+    distributed = pytest.importorskip("distributed")
+    local = collect(run_on_processes(figures, TASK, points(), 2))
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=None, protocol="tcp", host="127.0.0.1"
+        ) as cluster,
+    ):
+        remote = collect(run_on_dask(figures, TASK, points(), cluster.scheduler_address))
+    assert local == remote == {p.key: figures_or_reason(figures, TASK, p, code()) for p in points()}
+    assert all(f["status"] == "ok" for f in local.values())
+
+
+def code() -> str:
+    from rbdgen.explore.points import code_digest
+
+    return code_digest()
+
+
+def test_figures_are_the_designs() -> None:
+    point = points()[1]
+    from rbdgen import compile_robot
+
+    design = compile_robot(TASK.robot, point.options)
+    found = figures(TASK, point)
+    assert found["by_function"]["id"]["latency_cycles"] == design.promised_latency("id")
+    assert found["task_us"] == pytest.approx(3 / 125)
+    assert 0 < found["max_relative_error"] < 1e-2
+
+
+def test_what_cannot_be_built_says_why() -> None:
+    (point,) = make_points(TASK, Options(word=8), {"functions": [("minv",)], "device": ["generic125"], "ii": [5000]})
+    found = figures_or_reason(figures, TASK, point, code())
+    assert (found["status"], found["reason"]) == ("refused", "ii: must be 1 to 4096 cycles, not 5000")
+
+
+def test_workers_with_other_sources_are_refused() -> None:
+    with pytest.raises(ToolError, match=r"another version of rbdgen"):
+        figures_or_reason(figures, TASK, points()[0], "0" * 64)
+
+
+def die(task: Task, point: Point) -> dict[str, Any]:
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError
+
+
+def test_a_killed_process_is_told() -> None:
+    with pytest.raises(ToolError, match=r"^a process was killed.*the same command goes on"):
+        list(run_on_processes(die, TASK, points(), 1))
+
+
+def test_an_absent_scheduler_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("rbdgen.explore.workers.PATIENCE", 0.5)
+    with pytest.raises(ToolError, match=r"^dask 'tcp://127\.0\.0\.1:1': does not answer: .*; start one with 'dask"):
+        list(run_on_dask(figures, TASK, points(), "tcp://127.0.0.1:1"))
+
+
+def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ToolError, match=r"'distributed' is missing; install it with: pip install 'rbdgen\[dask\]'$"):
+        list(run_on_dask(figures, TASK, points(), "tcp://127.0.0.1:1"))
+
+
+def test_finished_points_are_kept(tmp_path: Path) -> None:
+    store, (first, second, *_) = Store(tmp_path), points()
+    store.save(first, {"status": "ok", "x": 1})
+    store.save(second, {"status": "refused"})
+    assert store.load(points()) == {first.key: {"status": "ok", "x": 1}, second.key: {"status": "refused"}}
+    (store.folder / f"{first.key}.json").write_text('{"schema": "rbdgen.point/1", "key":')
+    (store.folder / f"{second.key}.json").write_text('{"schema": "rbdgen.point/0", "key": "", "figures": {}}')
+    assert store.load(points()) == {}
+    assert not list(store.folder.glob("*.part"))
+
+
+def test_a_sweep_that_is_killed_goes_on(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "rbdgen", "explore", "pendulum2", "--ii", "1,2,3,4,5,6", "--word", "18"]
+    command += ["--functions", "id,fd", "--tasks", "20", "--jobs", "1", "-o", str(tmp_path), "--json"]
+    kept = tmp_path / "points"
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) as one:
+        deadline = time.monotonic() + 60
+        while len(list(kept.glob("*.json"))) < 2 and one.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        os.killpg(one.pid, signal.SIGKILL)
+    before = {p.name: p.stat().st_mtime_ns for p in kept.glob("*.json")}
+    assert 2 <= len(before) < 6
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    content = json.loads(done.stdout)
+    assert (content["taken"], content["points"], len(content["rows"])) == (len(before), 6, 6)
+    after = {p.name: p.stat().st_mtime_ns for p in kept.glob("*.json")}
+    assert len(after) == 6
+    assert {name: after[name] for name in before} == before
+
+
+def row(blocks: float, time_: float, error: float, **more: Any) -> dict[str, Any]:
+    place = {"functions": ["id"], "ii": 1, "word": 18, "device": "ecp5", "derivative": "", "mass_matrix": ""}
+    return place | {"status": "ok"} | dict(zip(MEASURES, (blocks, time_, error), strict=True)) | more
+
+
+def test_the_front_is_what_nothing_beats() -> None:
+    rows = [
+        row(10, 1.0, 1e-4),
+        row(5, 2.0, 1e-4),
+        row(10, 2.0, 1e-4),  # beaten by both
+        row(10, 1.0, 1e-4),  # as good as the first
+        row(20, 9.0, 9.0, device="xcup"),  # another device
+        row(20, 9.0, 9.0, functions=["m"]),  # another task
+        {**row(1, 1, 1), "status": "refused"},
+    ]
+    assert [r["pareto"] for r in mark_front(rows)] == [True, True, False, True, True, True, False]
+    assert not beats(rows[0], rows[3])
+
+
+def test_rows_are_told_in_all_forms() -> None:
+    good, bad = make_points(TASK, Options(), {"ii": [2, 5000]})
+    rows = mark_front([make_row(p, figures_or_reason(figures, TASK, p, code())) for p in (good, bad)])
+    shown = text(rows)
+    assert "front" in shown
+    assert "refused: ii 5000: ii: must be 1 to 4096 cycles, not 5000" in shown
+    assert "promised by the schedule" in shown
+    lines = csv_text(rows).splitlines()
+    assert len(lines) == 3
+    assert ",refused," in lines[2]
+    assert [r["series"] for r in plotted(rows)] == ["all points"]
