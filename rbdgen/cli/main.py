@@ -223,20 +223,6 @@ def _parser() -> argparse.ArgumentParser:
     explore.add_argument("--plot", type=Path, metavar="FILE", help="the plot: .svg, .png or .pdf (DIR/pareto.svg)")
     explore.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     explore.set_defaults(run=exploring.explore)
-
-    board = verb(
-        "build",
-        "Build a board's bitstream: synthesis, place and route, and what clock and resources came out.",
-        "  rbdgen build iiwa14 --board ulx3s_85f\n"
-        "  rbdgen build iiwa14 --board ulx3s_85f --functions did --clock 80 --load",
-    )
-    _design_options(board)
-    board.add_argument("--board", metavar="B", required=True, help="the board; a wrong name lists them all")
-    board.add_argument("--clock", type=float, metavar="MHZ", help="clock to aim at (the delay model's)")
-    board.add_argument("--seed", type=_integer, default=1, metavar="S", help="seed of place and route (1)")
-    board.add_argument("--load", action="store_true", help="program the board afterwards")
-    board.add_argument("-o", "--output", type=Path, metavar="DIR", help="where to write (build/NAME)")
-    board.set_defaults(run=build.build)
     return parser
 
 
