@@ -17,10 +17,15 @@ from rbdgen.model import builtin_robots, load_robot, range_notes
 from rbdgen.report import tables
 from rbdgen.report.design import design_report, families_table
 from rbdgen.report.files import read_config, with_overrides, write_design
+from rbdgen.report.evidence import evidence
+from rbdgen.schedule.budget import Budget
 
 OPTION_ARGUMENTS = tuple(f.name for f in fields(Options) if f.name not in ("seed", "limits"))
 """Arguments of the command line that are options of the compiler, by the same names."""
 
+
+EVIDENCE_STATES = 10_000
+"""Fresh states at which errors are measured where an error target was asked for."""
 
 def compile_design(args: argparse.Namespace, progress: Reporter) -> tuple[Design, str]:
     """The design that the arguments ask for, and its robot as the user named it."""
@@ -30,6 +35,10 @@ def compile_design(args: argparse.Namespace, progress: Reporter) -> tuple[Design
         raise ConfigError("ROBOT: missing; give a built-in name, a URDF's path, or --config with a robot in it")
     given = {name: getattr(args, name, None) for name in OPTION_ARGUMENTS}
     resolved = with_overrides(options, **given)
+    if given["word"] is not None:
+        if given["error"] is not None:
+            raise ConfigError("word and error: give one of them; an error target finds its own word lengths")
+        options.pop("error", None)
     progress.stage("read robot")
     model = load_robot(robot, base=args.base or base)
     for note in range_notes(model):
@@ -56,13 +65,22 @@ def layout(args: argparse.Namespace) -> None:
     """``rbdgen layout``."""
     with reporter() as progress:
         design, _ = compile_design(args, progress)
-        report = design_report(design) | _families(args, design, progress)
-    print_result(args, report, tables.layout(report))
+        report = design_report(design) | _evidence(args, design, progress) | _families(args, design, progress)
+        files = write_pictures(args, design, progress)
+    if files:
+        report["files"] = [str(f) for f in files]
+    print_result(args, report, "\n\n".join([tables.layout(report), *(f"wrote {f}" for f in files)]))
 
 
 def _directory(args: argparse.Namespace, design: Design) -> Path:
     options = design.options
-    return args.output or Path("build") / f"{design.name}_w{options.word}_ii{options.ii}_{options.device}"
+    return args.output or Path("build") / f"{design.name}_{design.precision}_ii{options.ii}_{options.device}"
+
+
+def _evidence(args: argparse.Namespace, design: Design, progress: Reporter) -> dict[str, Any]:
+    """The report's errors at fresh states, where they or an error target were asked for."""
+    count = args.evidence if args.evidence is not None else EVIDENCE_STATES if design.options.error else 0
+    return {"evidence": evidence(design, count, progress=progress.stage)} if count else {}
 
 
 def _write(
@@ -78,9 +96,9 @@ def generate(args: argparse.Namespace) -> None:
     """``rbdgen generate``."""
     with reporter() as progress:
         design, robot = compile_design(args, progress)
-        families = _families(args, design, progress)
-        files = _write(args, design, robot, progress, families)
-    report = design_report(design) | families | {"files": [str(f) for f in files]}
+        more = _evidence(args, design, progress) | _families(args, design, progress)
+        files = _write(args, design, robot, progress, more)
+    report = design_report(design) | more | {"files": [str(f) for f in files]}
     print_result(args, report, tables.layout(report) + "\n\n" + "\n".join(f"wrote {f}" for f in files))
 
 

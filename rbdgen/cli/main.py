@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rbdgen import __version__
-from rbdgen.cli import commands, comparing, exploring, reporting
+from rbdgen.cli import build, commands, comparing, exploring, reporting
+from rbdgen.compiler import CHOICES
 from rbdgen.errors import RbdgenError, RbdgenWarning
 from rbdgen.layout.functions import DERIVATIVES, FUNCTIONS, MASS_MATRICES
 from rbdgen.schedule.device import DEFAULT_DEVICE, DEVICES
@@ -88,6 +89,7 @@ def _design_options(parser: argparse.ArgumentParser) -> None:
         "--moving-base", action="store_const", const=True, help="the base's motion is an operand of a task"
     )
     parser.add_argument("--with-inverse", action="store_const", const=True, help="dfd returns the inverse of M as well")
+    _format_options(parser)
     parser.add_argument(
         "--calibratable", action="store_const", const=True, help="inertial parameters are loaded over the stream"
     )
@@ -111,7 +113,44 @@ def _parser() -> argparse.ArgumentParser:
 
     def verb(name: str, summary: str, examples: str) -> argparse.ArgumentParser:
         return verbs.add_parser(
+def _targets(text: str) -> dict[str, float]:
+    targets = {}
+    for part in _names(text):
+        name, separator, value = part.rpartition("=")
+        try:
+            targets[name.strip() if separator else "all"] = float(value)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"must be a number, or NAME=NUMBER,..., not {text!r}") from None
+    return targets
+
+
+def _format_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--error",
+        type=_targets,
+        metavar="E",
+        help="instead of --word: the largest error allowed, relative to the largest output; or NAME=E,NAME=E by "
+        "function (did), output (dtau_dq), or both (did.dtau_dq)",
+    )
+    parser.add_argument(
+        "--formats", choices=CHOICES["formats"], help="with --error: a format for each signal, or one word (signal)"
+    )
+    parser.add_argument(
+        "--sound", action="store_const", const=True, help="ranges of signals by bounds that hold, not by sampling"
+    )
+    parser.add_argument("--rounding", choices=CHOICES["rounding"], help="how bits are dropped: auto is by cost (auto)")
+    parser.add_argument(
+        "--overflow", choices=CHOICES["overflow"], help="flag what does not fit, and saturate it or not (saturate)"
+    )
+
+
             name,
+    parser.add_argument(
+        "--evidence",
+        type=_integer,
+        metavar="N",
+        help="measure errors at N fresh states, beside single precision (10000 with --error, else 0)",
+    )
             help=summary,
             description=summary,
             epilog=f"examples:\n{examples}",

@@ -18,7 +18,7 @@ def _middle(angle: np.ndarray, address_bits: int) -> np.ndarray:
     return (np.floor(np.ldexp(angle, address_bits)) + 0.5) / (1 << address_bits)
 
 
-def _exponent(x: np.ndarray) -> np.ndarray:
+def exponent(x: np.ndarray) -> np.ndarray:
     """floor(log2 x)."""
     return np.frexp(x)[1] - 1
 
@@ -81,22 +81,24 @@ def _value(node: Node, x: list[np.ndarray], operands: Mapping[str, np.ndarray], 
         case "reciprocal":
             return dtype(1.0) / x[0]
         case "normalise":
-            return np.ldexp(x[0], -_exponent(x[0]))
+            return np.ldexp(x[0], -exponent(x[0]))
         case "table_reciprocal":
             return 1.0 / _middle(x[0], node.attr)
         case "rescale":
-            return np.ldexp(x[0], -_exponent(x[1]))
+            return np.ldexp(x[0], -exponent(x[1]))
         case _:
             raise ValueError(f"node ({node.op}): no float64 meaning")
 
 
 @dataclass(frozen=True)
 class FixedResult:
-    """Raw values by node (``values``), by result name (``outputs``), and each task's ``overflow`` flag (bool)."""
+    """Raw values by node (``values``), by result name (``outputs``), each task's ``overflow`` flag (bool), and the nodes
+    that overflowed, with the number of tasks (``culprits``)."""
 
     values: dict[int, np.ndarray]
     outputs: dict[str, np.ndarray]
     overflow: np.ndarray
+    culprits: dict[int, int]
 
 
 def evaluate_fixed(
@@ -110,6 +112,14 @@ def evaluate_fixed(
     shape = np.shape(next(iter(operands.values())))
     values: dict[int, np.ndarray] = {}
     overflow = np.zeros(shape, bool)
+    culprits: dict[int, int] = {}
+
+    def flag(i: int, lost: np.ndarray) -> None:
+        count = int(np.count_nonzero(lost))
+        if count:
+            culprits[i] = count
+            np.logical_or(overflow, lost, out=overflow)
+
     names = list(graph.outputs if results is None else results)
     for i in range(len(graph.nodes)) if results is None else cone(graph, names):
         node = graph.nodes[i]
@@ -143,9 +153,9 @@ def evaluate_fixed(
                 one, two = (np.left_shift(v, frac - a.frac) for v, a in zip(x, args, strict=True))
                 exact = one + two if node.op == "add" else one - two
             case "normalise":
-                overflow = overflow | (x[0] <= 0)
+                flag(i, x[0] <= 0)
                 positive = np.maximum(x[0], 1)
-                aligned = np.left_shift(positive, args[0].width - 2 - _exponent(positive))
+                aligned = np.left_shift(positive, args[0].width - 2 - exponent(positive))
                 drop = args[0].width - 2 - fmt.frac
                 values[i] = aligned >> drop if drop > 0 else aligned << -drop
                 continue
@@ -154,7 +164,7 @@ def evaluate_fixed(
                 values[i] = np.array(reciprocal_table(node.attr, fmt), np.int64)[index]
                 continue
             case "rescale":
-                exact = np.left_shift(x[0], args[1].width - 2 - _exponent(np.maximum(x[1], 1)))
+                exact = np.left_shift(x[0], args[1].width - 2 - exponent(np.maximum(x[1], 1)))
             case "neg":
                 exact = -x[0]
             case "round":
@@ -170,7 +180,7 @@ def evaluate_fixed(
             exact = (exact + fixed.half(i)) >> drop
         if fixed.may_overflow(i):
             value = np.clip(exact, fmt.minimum, fmt.maximum) if fixed.saturate else fmt.wrap(exact)
-            overflow = overflow | (value != exact)
+            flag(i, value != exact)
             exact = value
         values[i] = exact
-    return FixedResult(values, {name: values[graph.outputs[name]] for name in names}, overflow)
+    return FixedResult(values, {name: values[graph.outputs[name]] for name in names}, overflow, culprits)

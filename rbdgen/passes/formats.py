@@ -146,9 +146,7 @@ def _longest(graph: Graph, i: int, word: int) -> int:
     """Width of an accumulating node: what its users do exactly must fit 64-bit arithmetic."""
     length = word + ACCUMULATOR_BITS
     users = {graph.nodes[u].op for u in graph.users[i]}
-    if "mul" in users:
-        length = min(length, 64 - word)
-    if users & {"normalise", "rescale"}:
+    if users & {"mul", "normalise", "rescale"}:
         length = min(length, MAX_WORD)
     return length
 

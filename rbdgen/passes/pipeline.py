@@ -3,18 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
-from rbdgen.ir.fixed import FixedGraph, verify_fixed
+from rbdgen.ir.fixed import ROUNDED, FixedGraph, verify_fixed
 from rbdgen.ir.graph import Graph, verify
 from rbdgen.ir.precision import Precision
 from rbdgen.passes.constant_motion import move_constants
-from rbdgen.passes.formats import check_word, choose_formats
+from rbdgen.passes.formats import FormatChoice, check_word, choose_formats
 from rbdgen.passes.noise import drop_small_results, prune_noise
 from rbdgen.passes.ranges import magnitudes
 from rbdgen.passes.reciprocal import expand_reciprocals, reciprocal_method
 from rbdgen.passes.trigonometry import expand_trigonometry, sine_method
+
+
+@dataclass(frozen=True)
+class Simplified:
+    """A graph without what is noise in words of ``word`` bits, with every node's largest magnitude and the formats
+    of that word. ``table_word``: see :func:`simplify`."""
+
+    graph: Graph
+    magnitudes: np.ndarray
+    choice: FormatChoice
+    word: int
+    table_word: int
+
+
+def simplify(
+    graph: Graph,
+    samples: Mapping[str, np.ndarray],
+    declared: Mapping[str, float],
+    word: int,
+    vectors: Mapping[str, str] | None = None,
+    precise: Precision | None = None,
+    table_word: int | None = None,
+) -> Simplified:
+    """All passes over the graph: ``samples`` are operand values by name, ``declared`` the operands' largest magnitudes.
+
+    ``vectors`` maps results to the vector or matrix they belong to: a result that is noise beside its vector's largest
+    is left out. ``precise``: see :func:`rbdgen.passes.formats.choose_formats`. Sines and reciprocals are as good as
+    words of ``table_word`` bits (default: ``word``) need. The graph is verified after every pass. ConfigError for an
+    unsupported word length.
+    """
+    table_word = word if table_word is None else table_word
+    check_word(word)
+    check_word(table_word)
+    graph = _checked(move_constants(graph))
+    graph = _checked(expand_trigonometry(graph, sine_method(table_word)))
+    graph = _checked(expand_reciprocals(graph, reciprocal_method(table_word)))
+    while True:
+        largest = magnitudes(graph, samples, declared)
+        choice = choose_formats(graph, largest, word, precise)
+        pruned = _checked(move_constants(prune_noise(graph, largest, choice)))
+        if pruned == graph:
+            pruned = _checked(drop_small_results(graph, largest, word, vectors or {}))
+        if pruned == graph:
+            return Simplified(graph, largest, choice, word, table_word)
+        graph = pruned
+
+
+def fix_formats(simplified: Simplified, truncate: bool = False, saturate: bool = True) -> FixedGraph:
+    """The graph in the formats of its word. ``truncate``: all operations drop bits; ``saturate``: see
+    :class:`rbdgen.ir.fixed.FixedGraph`."""
+    graph, choice = simplified.graph, simplified.choice
+    truncated = frozenset(i for i, node in graph if truncate and node.op in ROUNDED)
+    fixed = FixedGraph(graph, choice.formats, choice.constants, truncated, saturate)
+    verify_fixed(fixed)
+    return fixed
 
 
 def lower(
@@ -25,28 +81,8 @@ def lower(
     vectors: Mapping[str, str] | None = None,
     precise: Precision | None = None,
 ) -> FixedGraph:
-    """All passes: ``samples`` are operand values by name, ``declared`` the operands' largest magnitudes.
-
-    ``vectors`` maps results to the vector or matrix they belong to: a result that is noise beside its vector's largest
-    is left out. ``precise``: see :func:`rbdgen.passes.formats.choose_formats`. The graph is verified after every pass.
-    ConfigError for an unsupported word length.
-    """
-    check_word(word)
-    graph = _checked(move_constants(graph))
-    graph = _checked(expand_trigonometry(graph, sine_method(word)))
-    graph = _checked(expand_reciprocals(graph, reciprocal_method(word)))
-    while True:
-        largest = magnitudes(graph, samples, declared)
-        choice = choose_formats(graph, largest, word, precise)
-        pruned = _checked(move_constants(prune_noise(graph, largest, choice)))
-        if pruned == graph:
-            pruned = _checked(drop_small_results(graph, largest, word, vectors or {}))
-        if pruned == graph:
-            break
-        graph = pruned
-    fixed = FixedGraph(graph, choice.formats, choice.constants)
-    verify_fixed(fixed)
-    return fixed
+    """All passes, and formats of one word length, rounded half up and saturated: see :func:`simplify`."""
+    return fix_formats(simplify(graph, samples, declared, word, vectors, precise))
 
 
 def _checked(graph: Graph) -> Graph:

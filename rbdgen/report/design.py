@@ -16,6 +16,7 @@ from rbdgen.layout.functions import FUNCTIONS, SYMMETRIC
 from rbdgen.layout.network import FEEDBACK
 from rbdgen.passes.trigonometry import sine_method
 from rbdgen.report.activity import activity, exits, graph_digest, roofline, versions
+from rbdgen.report.evidence import formats
 from rbdgen.schedule.queues import queues
 
 SCHEMA = "rbdgen.report/2"
@@ -116,7 +117,7 @@ def submodule_table(design: Design) -> list[dict[str, Any]]:
 def design_report(design: Design) -> dict[str, Any]:
     """The object that ``--json`` prints and ``report.json`` holds: promises, all modelled, none measured."""
     options, plan, graph = design.options, design.plan, design.fixed.graph
-    method = sine_method(options.word)
+    method = sine_method(design.table_word)
     functions = {name: function_promises(design, name) for name in design.network.functions}
     return {
         "schema": SCHEMA,
@@ -124,7 +125,8 @@ def design_report(design: Design) -> dict[str, Any]:
         "robot": design.robot.name,
         "joints": len(design.robot.bodies),
         "name": design.name,
-        "word": options.word,
+        "word": design.word,
+        "formats": formats(design),
         "ii": options.ii,
         "device": options.device,
         "clock_mhz": round(plan.schedule.device.megahertz, 3),

@@ -31,7 +31,13 @@ OPTION_KEYS = tuple(f.name for f in fields(Options) if f.name != "limits")
 """Options that a configuration file has by their own names; limits are under ``joints``."""
 
 
-OPTION_TYPES: dict[Any, type] = {"tuple[str, ...]": list, "int": int, "str": str, "bool": bool}
+OPTION_TYPES: dict[Any, type] = {
+    "tuple[str, ...]": list,
+    "int": int,
+    "str": str,
+    "bool": bool,
+    "Mapping[str, float]": dict,
+}
 """Types of the options' values in a configuration file, by their annotation."""
 
 
@@ -50,6 +56,7 @@ def config_text(design: Design, robot: str) -> str:
         joints[body.joint_name] = limits
     content: dict[str, Any] = {"robot": robot, "base": base_of(design.robot)}
     content |= {k: list(v) if isinstance(v, tuple) else v for k in OPTION_KEYS for v in [getattr(options, k)]}
+    del content["error" if not options.error else "word"]
     return tomli_w.dumps(content | {"joints": joints})
 
 
@@ -70,6 +77,8 @@ def read_config(path: Path) -> tuple[str | None, str, dict[str, Any]]:
         raise ConfigError(f"{path}: must be a TOML file: {error}") from None
     kinds = {f.name: OPTION_TYPES[f.type] for f in fields(Options) if f.name in OPTION_KEYS}
     kinds |= {"joints": dict, "robot": str, "base": str}
+    if isinstance(content.get("error"), float):
+        content["error"] = {"all": content["error"]}
     for key, value in content.items():
         if key not in kinds:
             raise ConfigError(f"{path}: unknown key {key!r}; known keys: {', '.join(kinds)}")

@@ -85,6 +85,20 @@ def families(report: dict[str, Any]) -> str:
     return table(["derivative", "mass matrix", "var mult", "const mult", ""], rows)
 
 
+def evidence(report: dict[str, Any]) -> str:
+    """Errors at fresh states: measured, asked for, and in single precision."""
+    found, rows = report["evidence"], []
+    for code, f in found["functions"].items():
+        for vector, e in f["outputs"].items():
+            asked = "–" if e["target"] is None else f"{e['target']:.1e}"
+            errors = [f"{x:.2e}" for x in (e["max_relative"], e["rms_relative"], e["max"])]
+            single, entry = f"{e['single_precision']['max_relative']:.2e}", ",".join(map(str, e["worst"]["entry"]))
+            rows.append([code, vector, asked, *errors, single, entry, sum(f["flagged"].values())])
+    head = ["function", "output", "asked", "max error", "rms", "absolute", "in float32", "worst entry", "flagged"]
+    note = f"(relative to each output's largest magnitude, at {found['states']} fresh states, seed {found['seed']}; "
+    return table(head, rows) + "\n" + note + "flagged tasks count in no error)"
+
+
 def layout(report: dict[str, Any]) -> str:
     """The layout: tree, submodules, totals, promises, and the families of algorithms if they were compared."""
     keys = (
@@ -103,6 +117,7 @@ def layout(report: dict[str, Any]) -> str:
             table([head for _, head in keys], rows),
             summary(report),
             functions(report, PROMISES) + "\n(cycles promised by the schedule; 'rbdgen simulate' measures them)",
+            *([evidence(report)] if "evidence" in report else []),
             *([families(report)] if "families" in report else []),
         ]
     )
