@@ -10,6 +10,7 @@ from typing import Any
 
 from rbdgen import __version__
 from rbdgen.cli.console import Reporter, extension, print_result, reporter
+from rbdgen.cli.drawing import check_pictures, write_pictures
 from rbdgen.cli.simulation import get_simulator, simulate_design
 from rbdgen.compiler import Design, Options, compare_families, compile_robot
 from rbdgen.errors import ConfigError
@@ -63,6 +64,7 @@ def _families(args: argparse.Namespace, design: Design, progress: Reporter) -> d
 
 def layout(args: argparse.Namespace) -> None:
     """``rbdgen layout``."""
+    check_pictures(args)
     with reporter() as progress:
         design, _ = compile_design(args, progress)
         report = design_report(design) | _evidence(args, design, progress) | _families(args, design, progress)

@@ -165,10 +165,16 @@ def _format_options(parser: argparse.ArgumentParser) -> None:
         "layout",
         "Show the pipeline that a robot would get: tree, submodules, multipliers, cycles.",
         "  rbdgen layout iiwa14\n  rbdgen layout my_arm.urdf --ii 4 --word 24\n"
-        "  rbdgen layout iiwa14 --functions all --ii 12 --families",
+        "  rbdgen layout iiwa14 --functions all --ii 12 --families\n"
+        "  rbdgen layout hyq --ii 4 --svg layout.svg --chart timing.svg --trace timing.json",
     )
     _design_options(layout)
     _families_option(layout)
+    layout.add_argument("--svg", type=Path, metavar="FILE", help="draw the robot's tree and the pipeline")
+    layout.add_argument("--chart", type=Path, metavar="FILE", help="draw a timing chart of tasks through units, as SVG")
+    layout.add_argument(
+        "--trace", type=Path, metavar="FILE", help="write the same as a trace for Perfetto or chrome://tracing (JSON)"
+    )
     layout.set_defaults(run=commands.layout)
 
     generate = verb(

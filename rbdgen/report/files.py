@@ -115,8 +115,9 @@ def write_design(
     return write_files(files, directory)
 
 
-def write_files(files: Mapping[str, str], directory: Path) -> list[Path]:
-    """Write ``files`` (name to text) into ``directory`` all at once; ConfigError if it cannot be written."""
+def write_files(files: Mapping[str, str], directory: Path, option: str = "-o") -> list[Path]:
+    """Write ``files`` (name to text) into ``directory`` all at once; ConfigError if it cannot be written. ``option`` is
+    what chooses another directory."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         staging = Path(tempfile.mkdtemp(prefix=".writing-", dir=directory))
@@ -129,6 +130,6 @@ def write_files(files: Mapping[str, str], directory: Path) -> list[Path]:
             shutil.rmtree(staging, ignore_errors=True)
     except OSError as error:
         raise ConfigError(
-            f"{directory}: cannot be written: {error.strerror}; choose another directory with -o"
+            f"{directory}: cannot be written: {error.strerror}; choose another directory with {option}"
         ) from None
     return [directory / name for name in files]

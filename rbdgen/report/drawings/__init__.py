@@ -1,0 +1,11 @@
+"""Pictures of a design that stand alone: its layout and its timing as SVG, and its timing as a trace file.
+
+SVGs need nothing but a viewer: no scripts, no fonts from elsewhere, light and dark by the viewer's own setting. The
+same design gives the same bytes. Not here: the diagrams of the HTML report (:mod:`rbdgen.report.pictures`).
+"""
+
+from rbdgen.report.drawings.chart import timing_chart
+from rbdgen.report.drawings.layout import layout_picture
+from rbdgen.report.drawings.trace import timing_trace
+
+__all__ = ["layout_picture", "timing_chart", "timing_trace"]
