@@ -10,76 +10,36 @@ import argparse
 import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-import pinocchio as pin
 
 from rbdgen import RbdgenWarning, golden, load_robot, load_urdf
 from rbdgen.model import builtin_path
 from rbdgen.report.tables import table
+from rbdgen.timing import best_times, golden_calls, pinocchio
+from rbdgen.timing.golden import timing_states
 
 ROUNDS = 7
 ASKED = ("iiwa14", "fixed", "did")
 """What must not be slower than Pinocchio's loop."""
 
 
-def seconds(functions: Sequence[Callable[[], object]]) -> list[float]:
-    """The best time of each function, over rounds in which they take turns."""
-    best = [float("inf")] * len(functions)
-    for _ in range(ROUNDS):
-        for k, function in enumerate(functions):
-            begin = time.perf_counter()
-            function()
-            best[k] = min(best[k], time.perf_counter() - begin)
-    return best
-
-
 def rows(path: Path, base: str, count: int) -> list[list[Any]]:
     """A row for each function of one robot: microseconds per state."""
     robot = load_urdf(path, base)
-    model = pin.buildModelFromUrdf(str(path), *([pin.JointModelFreeFlyer()] if base == "floating" else []))
+    model = pinocchio.model_of(path, base)
     data = model.createData()
-    q, v, a = golden.random_states(robot, golden.declared_ranges(robot), count, seed=1)
-    tau = np.random.default_rng(1).uniform(-100, 100, v.shape)
-
-    def loop(function: Callable[..., object], *arrays: np.ndarray) -> Callable[[], None]:
-        def run() -> None:
-            for state in zip(*arrays, strict=True):
-                function(model, data, *state)
-
-        return run
-
-    minv = golden.minverse(robot, q)
-    functions: dict[str, tuple[Callable[[str], object], Callable[[], None] | None]] = {
-        "id": (lambda m: golden.rnea(robot, q, v, a), loop(pin.rnea, q, v, a)),
-        "m": (lambda m: golden.crba(robot, q, method=m), loop(pin.crba, q)),
-        "minv": (lambda m: golden.minverse(robot, q, method=m), loop(pin.computeMinverse, q)),
-        "fd": (lambda m: golden.forward_dynamics(robot, q, v, tau, method=m), loop(pin.aba, q, v, tau)),
-        "did": (
-            lambda m: golden.rnea_derivatives(robot, q, v, a, method=m),
-            loop(pin.computeRNEADerivatives, q, v, a),
-        ),
-        "dfd": (
-            lambda m: golden.forward_dynamics_derivatives(robot, q, v, tau, method=m),
-            loop(pin.computeABADerivatives, q, v, tau),
-        ),
-        "difd": (
-            lambda m: golden.forward_dynamics_derivatives(robot, q, v, a=a, minv=minv, method=m),
-            None,
-        ),
-    }
+    states = timing_states(robot, count, seed=1, inverse=True)
+    composite, textbook = (golden_calls(robot, states, method) for method in golden.METHODS)
     result = []
-    for name, (ours, pinocchio) in functions.items():
+    for name in composite:
         begin = time.perf_counter()
-        ours("composite")
+        composite[name]()
         first = time.perf_counter() - begin
-        timed = [lambda ours=ours: ours("composite"), lambda ours=ours: ours("textbook")]
-        best = seconds([*timed, pinocchio] if pinocchio else timed)
-        each = [f"{t / count * 1e6:.2f}" for t in best] + ([] if pinocchio else [""])
-        ratio = f"{best[0] / best[2]:.2f}" if pinocchio else ""
+        loop = [pinocchio.loop(model, data, name, states)] if name in pinocchio.NAMES else []
+        best = best_times([composite[name], textbook[name], *loop], ROUNDS)
+        each = [f"{t / count * 1e6:.2f}" for t in best] + ([] if loop else [""])
+        ratio = f"{best[0] / best[2]:.2f}" if loop else ""
         result.append([path.stem, base, name, robot.nv, *each, ratio, f"{first:.2f}"])
     return result
 

@@ -1,0 +1,54 @@
+"""The scripts in examples/: they run as their first lines say, and find what they claim."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "examples"
+
+
+def run(script: str, *arguments: str | Path) -> str:
+    """What a script prints."""
+    command = [sys.executable, str(FOLDER / script), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def figure(text: str, pattern: str) -> float:
+    found = re.search(pattern, text)
+    assert found, text
+    return float(found[1])
+
+
+def test_every_script_is_run_here() -> None:
+    assert {p.name for p in FOLDER.glob("*.py")} == {"swap_pinocchio.py", "drop_in_ip.py", "new_algorithm.py"}
+
+
+def test_swap_pinocchio() -> None:
+    pytest.importorskip("pinocchio")
+    out = run("swap_pinocchio.py", "pendulum2", "--states", "5")
+    differences = re.findall(r"^(\w+) .*largest value (\S+)$", out, re.M)
+    assert [name for name, _ in differences] == ["id", "fd", "m", "minv", "did", "dfd"]
+    assert all(float(d) < 1e-9 for _, d in differences)
+
+
+@pytest.mark.skipif(shutil.which("iverilog") is None, reason="no Icarus Verilog; setup.sh installs it")
+def test_drop_in_ip(tmp_path: Path) -> None:
+    out = run("drop_in_ip.py", "-o", tmp_path)
+    assert "tags [0, 1, 2, 3, 4], flags [0, 0, 0, 0, 0]" in out
+    assert 0 < figure(out, r"largest error / largest torque: (\S+)") < 2e-4
+    assert {p.name for p in tmp_path.iterdir()} >= {"my_design.v", "testbench.v", "tasks.hex", "manifest.json"}
+
+
+def test_new_algorithm() -> None:
+    out = run("new_algorithm.py", "iiwa14")
+    assert figure(out, r"golden model by (\S+)") < 1e-12
+    rows = dict(re.findall(r"^(built in|textbook) +(\d+) ", out, re.M))
+    assert 0 < int(rows["built in"]) < int(rows["textbook"])
