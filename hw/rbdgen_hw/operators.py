@@ -145,16 +145,25 @@ class Scale(Shape):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        terms: list[Value] = [
-            (self.a << place) if sign > 0 else -(self.a << place) for sign, place in self.constant.digits
-        ]
+        terms = [(sign, place, self.a) for sign, place in sorted(self.constant.digits, key=lambda digit: digit[1])]
         while len(terms) > 1:
-            pairs = [terms[k] + terms[k + 1] for k in range(0, len(terms) - 1, 2)]
+            pairs = [_join(terms[k], terms[k + 1]) for k in range(0, len(terms) - 1, 2)]
             terms = pairs + terms[len(pairs) * 2 :]
+        sign, place, value = terms[0]
         exact = Signal(signed(len(self.a) + self.constant.mantissa.bit_length() + 1))
-        m.d.comb += exact.eq(terms[0])
+        m.d.comb += exact.eq((value if sign > 0 else -value) << place)
         _finish(m, exact, self.rounding, self.y, getattr(self, "overflow", None))
         return m
+
+
+def _join(low: tuple[int, int, Value], high: tuple[int, int, Value]) -> tuple[int, int, Value]:
+    """The sum of two terms (sign, place, value), each sign · value · 2^place, ``low`` having the lower place.
+
+    The low term is never what is subtracted, so that its bits below the high one need no adder.
+    """
+    sign, place, value = low
+    moved = high[2] << (high[1] - place)
+    return sign, place, value + moved if high[0] == sign else value - moved
 
 
 class SineTable(Shape):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import subprocess
 import sys
 import tempfile
@@ -9,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rbdgen.errors import ToolError
+
+_MISSING = "Python package 'pyosys' is missing; install it with: pip install 'rbdgen[hw]'"
 
 _DRIVER = """
 import sys
@@ -19,22 +22,45 @@ for line in open("script.ys", encoding="utf-8"):
 """
 
 
+def yosys_version() -> str:
+    """Name and version of the Yosys that :func:`run_script` runs. ToolError if there is none."""
+    try:
+        return f"pyosys {importlib.metadata.version('pyosys')}"
+    except importlib.metadata.PackageNotFoundError:
+        raise ToolError(_MISSING) from None
+
+
+def run_script(script: Sequence[str], directory: Path, log: str = "yosys.log") -> None:
+    """Run the commands of ``script`` in ``directory``, output into the file ``log`` there.
+
+    ToolError with Yosys's own last line where it fails, or where the package is missing.
+    """
+    yosys_version()
+    (directory / "script.ys").write_text("\n".join(script) + "\n", encoding="utf-8")
+    path = directory / log
+    with path.open("w", encoding="utf-8") as output:
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", _DRIVER],
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+    if done.returncode:
+        lines = [line for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+        complaints = [line for line in lines if "ERROR" in line] or lines[-1:] or ["no output"]
+        raise ToolError(f"yosys failed with status {done.returncode}: {complaints[-1]}")
+
+
 def run_yosys(script: Sequence[str], files: Mapping[str, str], result: str) -> str:
     """Run the commands of ``script`` in a directory that holds ``files``; the text of the file ``result``.
 
-    ToolError with Yosys's own last line where it fails, or where the package is missing.
+    ToolError as for :func:`run_script`.
     """
     with tempfile.TemporaryDirectory(prefix="rbdgen-yosys-") as name:
         directory = Path(name)
         for path, text in files.items():
             (directory / path).write_text(text, encoding="utf-8")
-        (directory / "script.ys").write_text("\n".join(script) + "\n", encoding="utf-8")
-        done = subprocess.run(
-            [sys.executable, "-P", "-c", _DRIVER], cwd=directory, capture_output=True, text=True, check=False
-        )
-        if done.returncode or not (directory / result).exists():
-            if "No module named 'pyosys'" in done.stderr:
-                raise ToolError("Python package 'pyosys' is missing; install it with: pip install 'rbdgen[hw]'")
-            lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
-            raise ToolError(f"yosys failed with status {done.returncode}: {lines[-1] if lines else 'no output'}")
+        run_script(script, directory)
         return (directory / result).read_text(encoding="utf-8")

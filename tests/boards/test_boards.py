@@ -1,0 +1,181 @@
+"""Boards: data that agree with what others know of them, constraints, and the choice of what fits."""
+
+from __future__ import annotations
+
+import importlib
+import re
+
+import pytest
+
+from rbdgen.errors import ConfigError, ToolError
+from rbdgen.layout.functions import FUNCTIONS
+from rbdgen.report.design import multiplier_blocks
+from rbdgen.schedule.device import DEVICES
+from rbdgen_boards import build, flow, tools
+from rbdgen_boards.board import RESOURCES, Board, board_names, get_board
+from rbdgen_boards.build import OPEN_FLOWS, at_interval, fit
+from rbdgen_boards.flow import Request, Routed, cached, check_room, keep, key
+from rbdgen_boards.top import cst, lpf, port_pins, uart_top
+from rbdgen_boards.vivado import FLOW as VIVADO
+from tests.conftest import design
+
+ORACLES = {
+    "ulx3s_85f": ("ulx3s", "ULX3S_85F_Platform"),
+    "tang_mega_138k_pro": ("tang_mega_138k_pro_dock", "TangMega138kProDockPlatform"),
+    "arty_a7_100": ("arty_a7", "ArtyA7_100Platform"),
+}
+"""Boards that amaranth-boards knows as well."""
+
+
+@pytest.mark.parametrize("name", board_names())
+def test_a_board_is_complete(name: str) -> None:
+    board = get_board(name)
+    assert board.timing in DEVICES
+    assert board.flow in (*OPEN_FLOWS, VIVADO)
+    assert set(board.resources) == set(RESOURCES)
+    assert all(n > 0 for n in board.resources.values())
+    assert board.summary
+    assert board.shell in ("uart", "axi")
+    if board.shell == "uart":
+        assert board.baud > 0
+        assert {"rx", "tx", "led"} <= board.pins.keys()
+
+
+@pytest.mark.parametrize("name", ORACLES)
+def test_pins_and_clock_are_those_of_amaranth_boards(name: str) -> None:
+    module, platform = ORACLES[name]
+    oracle = getattr(importlib.import_module(f"amaranth_boards.{module}"), platform)
+    board = get_board(name)
+
+    def resource(kind: str, number: int):
+        return next(r for r in oracle.resources if (r.name, r.number) == (kind, number))
+
+    clock = resource(oracle.default_clk, 0)
+    assert (board.clock_pin,) == tuple(clock.ios[0].names)
+    assert board.clock == clock.clock.frequency / 1e6
+    uart = {io.name: io.ios[0].names for io in resource("uart", 0).ios if hasattr(io, "name")}
+    for port in ("rx", "tx"):
+        assert board.pins[port] == tuple(uart[port])
+    assert board.pins["led"] == tuple(resource("led", k).ios[0].names[0] for k in range(len(board.pins["led"])))
+    if name == "ulx3s_85f":
+        assert (oracle.package, oracle.speed) == ("BG381", re.fullmatch(r"LFE5U-85F-(\d)BG381C", board.part)[1])  # type: ignore[index]
+    if name == "tang_mega_138k_pro":
+        assert board.part == oracle.part
+
+
+def test_an_unknown_board_is_one_line() -> None:
+    with pytest.raises(
+        ConfigError, match=r"^board 'ulx3s': unknown; did you mean ulx3s_85f\? known boards: .*ulx3s_85f"
+    ):
+        get_board("ulx3s")
+
+
+def test_constraints_name_every_port_of_the_top() -> None:
+    text = uart_top("shell", "")
+    ports = re.search(r"module \w+\((.*)\);", text)[1].split(", ")  # type: ignore[index]
+    for name in ("ulx3s_85f", "tang_mega_138k_pro"):
+        board = get_board(name)
+        assert {p.split("[")[0] for p in port_pins(board)} == set(ports)
+    assert 'LOCATE COMP "rx" SITE "M1";' in lpf(get_board("ulx3s_85f"))
+    assert 'IO_LOC "tx" N16;' in cst(get_board("tang_mega_138k_pro"))
+
+
+def test_the_fastest_interval_that_fits_is_taken() -> None:
+    board = get_board("ulx3s_85f")
+    d = design("iiwa14", functions=("did",), device="ecp5", ii=1)
+    assert multiplier_blocks(d) > board.resources["multipliers"]
+    chosen = fit(d, board, given=False)
+    assert multiplier_blocks(chosen) <= board.resources["multipliers"]
+    assert multiplier_blocks(at_interval(d, chosen.options.ii - 1)) > board.resources["multipliers"]
+    assert at_interval(d, chosen.options.ii).plan == chosen.plan
+    lacking = multiplier_blocks(d) - 156
+    with pytest.raises(
+        ConfigError,
+        match=rf"^board ulx3s_85f: {lacking + 156} multipliers where it has 156, {lacking} too many; "
+        rf"--ii {chosen.options.ii} would do$",
+    ):
+        fit(d, board, given=True)
+    small = design("pendulum2", device="ecp5")
+    assert fit(small, board, given=True) is small
+
+
+def test_a_netlist_too_large_is_one_line() -> None:
+    with pytest.raises(
+        ConfigError, match=r"^board ulx3s_85f: the design takes 90000 luts where it has 83640, 6360 too"
+    ):
+        check_room(get_board("ulx3s_85f"), {"luts": 90000, "multipliers": 156})
+
+
+def test_a_missing_tool_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    absent = tools.Tool("no-such-tool", "no-such-package", "no-such-script")
+    with pytest.raises(ToolError, match=r"^no-such-tool is missing; install it with: pip install 'rbdgen\[build\]'$"):
+        tools.version(absent)
+    with pytest.raises(ToolError, match=r"^openFPGALoader is missing; install it with: apt-get install openfpgaloader"):
+        build.load(get_board("ulx3s_85f"), flow.Path("bitstream.bit"))
+
+
+def request(board: Board, verilog: str = "module m; endmodule\n", seed: int = 1) -> Request:
+    return Request(board, {"m.v": verilog}, "", 100.0, seed)
+
+
+def test_results_are_kept_by_what_they_depend_on(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RBDGEN_CACHE", str(tmp_path / "cache"))
+    board = get_board("ulx3s_85f")
+    names = {
+        key(request(board), ["a 1"]),
+        key(request(board), ["a 2"]),
+        key(request(board, "module m(); endmodule\n"), ["a 1"]),
+        key(request(board, seed=2), ["a 1"]),
+        key(request(get_board("tang_mega_138k_pro")), ["a 1"]),
+    }
+    assert len(names) == 5
+    assert key(request(board), ["a 1"]) in names
+    name, made, again = names.pop(), tmp_path / "made", tmp_path / "again"
+    for directory in (made, again):
+        directory.mkdir()
+    (made / "x.bit").write_bytes(b"\x01\x02")
+    routed = Routed(101.5, {"luts": 3}, ("a", "b"), "x.bit", {"synthesis": 1.5})
+    assert cached(name, again, ["x.bit"]) is None
+    keep(name, made, ["x.bit"], routed)
+    found = cached(name, again, ["x.bit"])
+    assert found is not None
+    assert found.cached
+    assert (found.achieved, found.used, found.critical_path) == (101.5, {"luts": 3}, ("a", "b"))
+    assert (again / "x.bit").read_bytes() == b"\x01\x02"
+
+
+def test_slower_clocks_are_tried_until_one_is_met(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    aims = []
+
+    class Fake:
+        """A flow whose routing reaches 93 MHz, whatever it aims at."""
+
+        FILES = ("bitstream.bit",)
+        TOOLS = ()
+
+        @staticmethod
+        def clocking(board, clock, directory):
+            return "", "", float(int(clock))
+
+        @staticmethod
+        def build(request, directory, progress):
+            aims.append(request.clock)
+            (directory / "bitstream.bit").write_bytes(b"bits")
+            return Routed(93.0, {"luts": 1}, (), "bitstream.bit")
+
+    monkeypatch.setenv("RBDGEN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(build, "OPEN_FLOWS", {"ecp5": Fake})
+    d = design("pendulum2", functions=tuple(FUNCTIONS), ii=4)
+    made = build.build(d, "", get_board("ulx3s_85f"), None, 1, tmp_path / "out", lambda step: None)
+    assert aims == [125.0, 88.35]
+    assert (made.clock, made.attempts) == (88.0, ((125.0, 93.0),))
+    report = made.report(d)
+    assert (report["timing_met"], report["clock_mhz"], report["running_clock_mhz"]) == (True, 93.0, 88.0)
+    assert report["attempts"] == [{"aimed_mhz": 125.0, "reached_mhz": 93.0}]
+    assert report["microseconds"]["id"]["interval"] == pytest.approx(4 / 93, abs=1e-4)
+    assert (tmp_path / "out/bitstream.bit").read_bytes() == b"bits"
+    again = build.build(d, "", get_board("ulx3s_85f"), None, 1, tmp_path / "again", lambda step: None)
+    assert again.routed is not None
+    assert again.routed.cached
+    assert len(aims) == 2

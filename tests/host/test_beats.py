@@ -1,0 +1,44 @@
+"""The driver over streams of beats, against the model of a device."""
+
+from __future__ import annotations
+
+import pytest
+
+from rbdgen.errors import LinkError
+from rbdgen.host.beats import StreamLink
+from rbdgen.host.device import Device
+from rbdgen.host.registers import Register
+from tests.conftest import design
+from tests.host.dma import DmaModel
+from tests.host.noise import manifest_of, model
+from tests.host.test_device import check_mixed, everything, requests
+
+
+@pytest.mark.parametrize("batch", [1, 7, 4096])
+@pytest.mark.parametrize("ii", [1, 4])
+def test_mixed_tasks_come_back_from_batches(batch: int, ii: int) -> None:
+    d = design("pendulum2", functions=("id", "m", "did"), ii=ii)
+    known, dma = manifest_of(d), DmaModel(model(d))
+    check_mixed(d, Device(known, StreamLink(known.tasks, dma.transfer, dma, batch)), 100, 1)
+    assert len(dma.sent) == -(-100 // batch)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda data: data[:-1], r"^device: a transfer of \d+ bytes ends inside a result; reset it$"),
+        (lambda data: data + data, r"^device: answered 20 of 10 tasks of a batch; reset it$"),
+        (lambda data: bytes([data[0] ^ 3]) + data[1:], r"^device: "),
+    ],
+)
+def test_answers_that_do_not_belong_are_refused(change, message: str) -> None:
+    d = everything()
+    known, dma = manifest_of(d), DmaModel(model(d))
+    link = StreamLink(known.tasks, lambda data, size: change(dma.transfer(data, size)), dma)
+    with pytest.raises(LinkError, match=message):
+        Device(known, link).solve(requests(d, 10)[:1])
+
+
+def test_registers_do_not_overlap() -> None:
+    assert len({r >> 2 for r in Register}) == len(Register)
+    assert max(Register) == Register.IDENTITY

@@ -1,0 +1,233 @@
+"""The shell of a byte link takes and drops frames as the host's model of it does, whatever comes; the serial line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from amaranth.sim import Simulator
+
+from rbdgen.errors import ConfigError
+from rbdgen.host.frames import FRAME_BYTES, Kind, frame_bytes
+from rbdgen.host.shell import ShellModel, buffer_bytes
+from rbdgen.layout.functions import FUNCTIONS
+from rbdgen_hw.shells.receiver import COUNTERS, Receiver
+from rbdgen_hw.shells.sender import Sender
+from rbdgen_hw.shells.uart import UartReceiver, UartTransmitter, bit_cycles
+from tests.conftest import design
+from tests.host.noise import DIGEST, Noise, manifest_of, model
+
+
+def shell_model() -> ShellModel:
+    return model(design("pendulum2", functions=tuple(FUNCTIONS), ii=4))
+
+
+def received(data: bytes, drained: bool = True) -> tuple[list[int], dict[str, int]]:
+    """What the receiver makes of ``data``: the bytes that it passes on, and its counters. Not ``drained``: nothing is
+    taken from it before all has come."""
+    dut = Receiver(shell_model().tasks)
+    out: list[int] = []
+    counters: dict[str, int] = {}
+
+    async def feed(ctx: Any) -> None:
+        ctx.set(dut.i.valid, 1)
+        for byte in data:
+            ctx.set(dut.i.payload, byte)
+            while not (await ctx.tick().sample(dut.i.ready))[-1]:
+                pass
+        ctx.set(dut.i.valid, 0)
+        await ctx.tick().repeat(500)
+        counters.update({name: ctx.get(getattr(dut, name)) for name in COUNTERS})
+
+    async def drain(ctx: Any) -> None:
+        ctx.set(dut.o.ready, int(drained))
+        async for *_, valid, payload in ctx.tick().sample(dut.o.valid, dut.o.payload):
+            if valid and drained:
+                out.append(payload)
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(feed)
+    simulator.add_testbench(drain, background=True)
+    simulator.run()
+    return out, counters
+
+
+def expected(data: bytes) -> tuple[list[int], dict[str, int]]:
+    """The same by the model."""
+    shell, out = shell_model(), []
+    take = shell.take
+
+    def spy(frame: Any) -> None:
+        if shell.fits(frame):
+            out.extend([frame.kind, *frame.payload])
+        take(frame)
+
+    shell.take = spy  # type: ignore[method-assign]
+    shell.write(data)
+    counters = {"accepted": shell.accepted, "damaged": shell.deframer.damaged, "rejected": shell.rejected}
+    return out, counters | {"overrun": 0}
+
+
+def some_frames(count: int, seed: int) -> bytes:
+    """Tasks of all functions and of none, hellos, frames of other kinds and lengths."""
+    random, shell = np.random.default_rng(seed), shell_model()
+    lengths = shell.lengths | {15: 3}
+    frames = []
+    for _ in range(count):
+        code = int(random.choice(list(lengths)))
+        kind, length = Kind.TASK, lengths[code] + int(random.integers(8) == 0)
+        if random.integers(5) == 0:
+            kind, length = Kind.HELLO, int(random.choice([4, 4, 4, 3]))
+        if random.integers(12) == 0:
+            kind = int(random.integers(256))
+        payload = bytearray(random.choice([0x7D, 0x7E, 0x5D, 0x5E, *range(256)], length).astype(np.uint8).tobytes())
+        if payload and kind == Kind.TASK:
+            payload[0] = payload[0] & 0xF0 | code
+        frames.append(frame_bytes(kind, bytes(payload)))
+    return b"".join(frames)
+
+
+def test_frames_are_taken_and_counted_as_by_the_model() -> None:
+    data = some_frames(150, 1)
+    assert received(data) == expected(data)
+    assert expected(data)[1]["rejected"] > 5
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_damage_is_dropped_and_counted_as_by_the_model(seed: int) -> None:
+    data = Noise(shell_model(), 0.02, seed).damage(some_frames(150, seed))
+    assert received(data) == expected(data)
+    assert expected(data)[1]["damaged"] > 20
+
+
+def test_garbage_and_frames_beyond_the_buffer_are_damage() -> None:
+    limit = buffer_bytes(shell_model().tasks) - FRAME_BYTES
+    data = bytes(3000) + b"".join(frame_bytes(Kind.TASK, bytes(limit + n)) for n in (-1, 0, 1, 2)) + some_frames(5, 4)
+    out, counters = received(data)
+    assert out == expected(data)[0]
+    # the ring keeps one place free, so a frame as long as the whole buffer never fits; it is no task either
+    assert counters == expected(data)[1]
+
+
+def test_what_finds_no_room_is_counted_and_leaves_the_rest_whole() -> None:
+    shell = shell_model()
+    task = frame_bytes(Kind.TASK, bytes([1]) + bytes(shell.lengths[1] - 1))
+    _, counters = received(task * 200, drained=False)
+    assert counters["overrun"] > 0
+    assert counters["accepted"] + counters["overrun"] == 200
+    room = buffer_bytes(shell.tasks)
+    assert counters["accepted"] * (shell.lengths[1] + 1) < room <= (counters["accepted"] + 1) * (shell.lengths[1] + 8)
+
+
+def test_results_leave_as_the_model_sends_them() -> None:
+    tasks, random = shell_model().tasks, np.random.default_rng(5)
+    dut = Sender(tasks)
+    packets = []
+    for _ in range(40):
+        f = list(tasks.functions.values())[int(random.integers(len(FUNCTIONS)))]
+        beats = [
+            int.from_bytes(random.bytes(tasks.result.beat_bytes), "little") for _ in range(tasks.result_beats(f.name))
+        ]
+        beats = [b & ((1 << tasks.result.beat_bits) - 1) for b in beats]
+        beats[0] = beats[0] & ~15 | f.code
+        size = tasks.result.beat_bytes
+        whole = b"".join(b.to_bytes(size, "little") for b in beats)
+        packets.append((beats, whole[: tasks.result.packet_bytes(len(f.results))]))
+    status = random.bytes(41)
+    out = bytearray()
+    left = 0
+
+    async def feed(ctx: Any) -> None:
+        ctx.set(dut.status, int.from_bytes(status, "little"))
+        for beats, _ in packets:
+            for beat in beats:
+                ctx.set(dut.beats.valid, 1)
+                ctx.set(dut.beats.payload, beat)
+                while not (await ctx.tick().sample(dut.beats.ready))[-1]:
+                    pass
+            ctx.set(dut.beats.valid, 0)
+        ctx.set(dut.send, 1)
+        while not (await ctx.tick().sample(dut.sent))[-1]:
+            pass
+        ctx.set(dut.send, 0)
+        await ctx.tick().repeat(200)
+
+    async def drain(ctx: Any) -> None:
+        nonlocal left
+        pace = np.random.default_rng(6)
+        ready = 1
+        ctx.set(dut.o.ready, ready)
+        async for *_, valid, payload, final in ctx.tick().sample(dut.o.valid, dut.o.payload, dut.left):
+            if valid and ready:
+                out.append(payload)
+            left += final
+            ready = int(pace.integers(2))
+            ctx.set(dut.o.ready, ready)
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(feed)
+    simulator.add_testbench(drain, background=True)
+    simulator.run()
+    assert bytes(out) == b"".join(frame_bytes(Kind.TASK, p) for _, p in packets) + frame_bytes(Kind.HELLO, status)
+    assert left == len(packets)
+
+
+def over_a_line(data: Sequence[int], clocks: tuple[float, float], baud: float) -> list[int]:
+    """Bytes from a transmitter to a receiver, each with its own clock in Hz, as they believe it to be 1 MHz."""
+    source, sink = UartTransmitter(1e6, baud), UartReceiver(1e6, baud)
+    got: list[int] = []
+    line = []
+
+    async def feed(ctx: Any) -> None:
+        ctx.set(source.i.valid, 1)
+        for byte in data:
+            ctx.set(source.i.payload, byte)
+            while not (await ctx.tick().sample(source.i.ready))[-1]:
+                pass
+        ctx.set(source.i.valid, 0)
+        await ctx.tick().repeat(400)
+
+    async def watch(ctx: Any) -> None:
+        async for *_, tx in ctx.tick().sample(source.tx):
+            line.append(tx)
+
+    simulator = Simulator(source)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(feed)
+    simulator.add_testbench(watch, background=True)
+    simulator.run()
+
+    async def play(ctx: Any) -> None:
+        ctx.set(sink.o.ready, 1)
+        for k in range(int(len(line) * clocks[1] / clocks[0])):
+            ctx.set(sink.rx, line[min(int(k * clocks[0] / clocks[1]), len(line) - 1)])
+            _, _, valid, payload = await ctx.tick().sample(sink.o.valid, sink.o.payload)
+            if valid:
+                got.append(payload)
+
+    simulator = Simulator(sink)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(play)
+    simulator.run()
+    return got
+
+
+@pytest.mark.parametrize("drift", [0.98, 1.0, 1.02])
+@pytest.mark.parametrize("ratio", [8.0, 26.67, 33.3])
+def test_bytes_cross_a_line_between_clocks_that_differ(drift: float, ratio: float) -> None:
+    data = np.random.default_rng(7).integers(0, 256, 40).tolist()
+    assert over_a_line(data, (1e6, drift * 1e6), 1e6 / ratio) == data
+
+
+def test_a_clock_too_slow_for_the_line_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"^baud: 3e\+06 needs a clock of 24 MHz, not 20 MHz; lower it$"):
+        bit_cycles(20e6, 3e6)
+
+
+def test_the_identity_is_the_manifests() -> None:
+    known = manifest_of(design("pendulum2"))
+    assert known.identity == bytes.fromhex(DIGEST)[:16]
