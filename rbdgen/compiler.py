@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from rbdgen.errors import ConfigError
 from rbdgen.host.tasks import FunctionFormat, OperandWord, ResultWord, TaskFormat, task_format
 from rbdgen.ir.fixed import FixedGraph, Format
-from rbdgen.ir.folds import NO_FOLDS
 from rbdgen.ir.interpret import evaluate, evaluate_fixed
 from rbdgen.layout.execute import Answer, BitTrueModel, feedback
-from rbdgen.layout.folding import fold_branches
 from rbdgen.layout.functions import DERIVATIVES, FUNCTIONS, MASS_MATRICES, check_functions
 from rbdgen.layout.network import (
     FEEDBACK,
@@ -23,7 +22,6 @@ from rbdgen.layout.network import (
     build_network,
     operand_samples,
 )
-from rbdgen.layout.units import share_units
 from rbdgen.layout.words import TraceOptions
 from rbdgen.model.names import sanitize
 from rbdgen.model.ranges import InputRanges, declared_ranges
@@ -31,10 +29,11 @@ from rbdgen.model.robot import Robot
 from rbdgen.passes.error_target import Request, find_formats, resolve_targets
 from rbdgen.passes.formats import MAX_WORD, check_word
 from rbdgen.passes.pipeline import Simplified
+from rbdgen.schedule.budget import Budget, Layout, fit_layout, fold_notes, lay_out
 from rbdgen.schedule.buffers import Plan, make_plan
 from rbdgen.schedule.check import check_plan
-from rbdgen.schedule.device import DEFAULT_DEVICE, Device, get_device
-from rbdgen.schedule.scheduler import Schedule, schedule
+from rbdgen.schedule.device import DEFAULT_DEVICE, get_device
+from rbdgen.schedule.scheduler import schedule
 
 RANGE_SAMPLES = 32768
 """States by which ranges are found."""
@@ -91,7 +90,7 @@ class Design:
     """Everything that is known of an accelerator before it is built.
 
     ``word``: the word length by which noise was told from signals, which is that of all formats unless they were found
-    for an error target; tables are as good as words of ``table_word`` bits need.
+    for an error target; tables are as good as words of ``table_word`` bits need. ``why``: how the layout was chosen.
     """
 
     robot: Robot
@@ -103,6 +102,7 @@ class Design:
     tasks: TaskFormat
     word: int
     table_word: int
+    why: tuple[str, ...] = ()
 
     @cached_property
     def name(self) -> str:
@@ -175,14 +175,20 @@ def parameter_words(network: Network, fixed: FixedGraph) -> list[OperandWord]:
     return words
 
 
-def shared_schedule(network: Network, fixed: FixedGraph, device: Device, options: Options) -> Schedule:
-    """The schedule after alike branches are folded and submodules share units, as far as the options ask for it."""
-    folds, ii = NO_FOLDS, options.ii
-    if options.fold and ii > 1:
-        fixed, folds = fold_branches(network, fixed, ii)
-    if options.share and ii > 1:
-        fixed, folds = share_units(fixed, folds, ii)
-    return schedule(fixed, device, ii, network.programs, folds)
+def at_interval(design: Design, ii: int) -> Design:
+    """The same design with a task every ``ii`` cycles: laid out and scheduled again, nothing traced again."""
+    options = replace(design.options, ii=ii)
+    layout = lay_out(design.network, design.fixed, ii, options.fold, options.share)
+    return replace(design, options=options, **_planned(options, design.network, design.fixed, layout))
+
+
+def _planned(options: Options, network: Network, fixed: FixedGraph, layout: Layout) -> dict[str, Any]:
+    """What of a design follows from its layout."""
+    plan = make_plan(schedule(layout.fixed, get_device(options.device), layout.ii, network.programs, layout.folds))
+    check_plan(plan)
+    formats = [function_format(f, network, fixed) for f in network.functions]
+    tasks = task_format(formats, layout.ii, parameter_words(network, fixed))
+    return {"plan": plan, "tasks": tasks, "why": layout.why}
 
 
 @dataclass(frozen=True)
@@ -292,18 +298,35 @@ def weak_inverse(network: Network, fixed: FixedGraph, operands: Mapping[str, np.
     return None
 
 
-def compile_robot(robot: Robot, options: Options, progress: Callable[[str], None] = lambda stage: None) -> Design:
-    """Run all stages; ``progress`` is told each stage's name. Errors are those of the stages."""
+def compile_robot(
+    robot: Robot,
+    options: Options,
+    progress: Callable[[str], None] = lambda stage: None,
+    budget: Budget | None = None,
+) -> Design:
+    """Run all stages; ``progress`` is told each stage's name. With a ``budget`` the layout is chosen for it, whatever
+    ``options`` say of the initiation interval. Errors are those of the stages."""
     check_word(options.word)
     check_choices(options)
     device = get_device(options.device)
     progress("trace and formats")
     ranges = declared_ranges(robot, options.limits)
     network, fixed, simplified = _lowered(robot, options, ranges, RANGE_SAMPLES, progress)
+    if budget is None:
+        layout = lay_out(network, fixed, options.ii, options.fold, options.share)
+        layout = replace(layout, why=tuple(fold_notes(network, layout)))
+    else:
+        progress("choose the layout")
+        layout = fit_layout(network, fixed, device, budget, options.fold, options.share)
+        options = replace(options, ii=layout.ii)
     progress("schedule")
-    plan = make_plan(shared_schedule(network, fixed, device, options))
-    check_plan(plan)
-    formats = [function_format(f, network, fixed) for f in network.functions]
-    tasks = task_format(formats, options.ii, parameter_words(network, fixed))
-    words = simplified.word, simplified.table_word
-    return Design(robot, options, ranges, network, fixed, plan, tasks, *words)
+    return Design(
+        robot=robot,
+        options=options,
+        ranges=ranges,
+        network=network,
+        fixed=fixed,
+        word=simplified.word,
+        table_word=simplified.table_word,
+        **_planned(options, network, fixed, layout),
+    )

@@ -17,16 +17,16 @@ from rbdgen.errors import ConfigError
 from rbdgen.model import builtin_robots, load_robot, range_notes
 from rbdgen.report import tables
 from rbdgen.report.design import design_report, families_table
-from rbdgen.report.files import read_config, with_overrides, write_design
 from rbdgen.report.evidence import evidence
+from rbdgen.report.files import read_config, with_overrides, write_design
 from rbdgen.schedule.budget import Budget
 
 OPTION_ARGUMENTS = tuple(f.name for f in fields(Options) if f.name not in ("seed", "limits"))
 """Arguments of the command line that are options of the compiler, by the same names."""
 
-
 EVIDENCE_STATES = 10_000
 """Fresh states at which errors are measured where an error target was asked for."""
+
 
 def compile_design(args: argparse.Namespace, progress: Reporter) -> tuple[Design, str]:
     """The design that the arguments ask for, and its robot as the user named it."""
@@ -35,17 +35,31 @@ def compile_design(args: argparse.Namespace, progress: Reporter) -> tuple[Design
     if robot is None:
         raise ConfigError("ROBOT: missing; give a built-in name, a URDF's path, or --config with a robot in it")
     given = {name: getattr(args, name, None) for name in OPTION_ARGUMENTS}
-    resolved = with_overrides(options, **given)
     if given["word"] is not None:
         if given["error"] is not None:
             raise ConfigError("word and error: give one of them; an error target finds its own word lengths")
         options.pop("error", None)
+    budget, timing = _budget(args)
+    resolved = with_overrides(options, **(given | {"device": given["device"] or timing}))
     progress.stage("read robot")
     model = load_robot(robot, base=args.base or base)
     for note in range_notes(model):
         if not any(joint in note for joint in resolved.limits):
             print(f"rbdgen: note: {note}", file=sys.stderr)
-    return compile_robot(model, resolved, progress.stage), robot
+    return compile_robot(model, resolved, progress.stage, budget), robot
+
+
+def _budget(args: argparse.Namespace) -> tuple[Budget | None, str | None]:
+    """What the layout may cost or must reach, as far as the arguments say so, and a board's delay model."""
+    if args.multipliers is not None:
+        return Budget(multipliers=args.multipliers), None
+    if args.rate is not None:
+        return Budget(rate=args.rate), None
+    if args.board is not None:
+        board = extension("rbdgen_boards.board", "hw").get_board(args.board)
+        budget = Budget(blocks=board.resources["multipliers"], name=f"board {board.name}")
+        return budget if args.ii is None else None, board.timing
+    return None, None
 
 
 def robots(args: argparse.Namespace) -> None:
@@ -60,6 +74,12 @@ def _families(args: argparse.Namespace, design: Design, progress: Reporter) -> d
         return {}
     families = compare_families(design.robot, design.options, progress.stage)
     return {"families": families_table(families, design.options)}
+
+
+def _evidence(args: argparse.Namespace, design: Design, progress: Reporter) -> dict[str, Any]:
+    """The report's errors at fresh states, where they or an error target were asked for."""
+    count = args.evidence if args.evidence is not None else EVIDENCE_STATES if design.options.error else 0
+    return {"evidence": evidence(design, count, progress=progress.stage)} if count else {}
 
 
 def layout(args: argparse.Namespace) -> None:
@@ -77,12 +97,6 @@ def layout(args: argparse.Namespace) -> None:
 def _directory(args: argparse.Namespace, design: Design) -> Path:
     options = design.options
     return args.output or Path("build") / f"{design.name}_{design.precision}_ii{options.ii}_{options.device}"
-
-
-def _evidence(args: argparse.Namespace, design: Design, progress: Reporter) -> dict[str, Any]:
-    """The report's errors at fresh states, where they or an error target were asked for."""
-    count = args.evidence if args.evidence is not None else EVIDENCE_STATES if design.options.error else 0
-    return {"evidence": evidence(design, count, progress=progress.stage)} if count else {}
 
 
 def _write(

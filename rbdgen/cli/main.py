@@ -66,7 +66,7 @@ def _design_lists(parser: argparse.ArgumentParser, ii: str) -> None:
     )
 
 
-def _design_options(parser: argparse.ArgumentParser) -> None:
+def _design_options(parser: argparse.ArgumentParser, needs_board: bool = False) -> None:
     parser.add_argument("robot", metavar="ROBOT", nargs="?", help=ROBOT_HELP)
     parser.add_argument(
         "--base", choices=["fixed", "floating", "planar"], help="how the root link is carried (fixed)"
@@ -74,8 +74,22 @@ def _design_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--functions", type=_codes, metavar="F,F", help=f"what it computes: {', '.join(FUNCTIONS)}, or all (id)"
     )
-    parser.add_argument("--ii", type=_integer, metavar="N", help="initiation interval: cycles between tasks (1)")
+    rate = parser.add_mutually_exclusive_group()
+    rate.add_argument("--ii", type=_integer, metavar="N", help="initiation interval: cycles between tasks (1)")
+    rate.add_argument(
+        "--multipliers", type=_integer, metavar="N", help="instead: as many tasks per second as N multipliers allow"
+    )
+    rate.add_argument("--rate", type=float, metavar="R", help="instead: R tasks per second at the device's clock")
+    if not needs_board:
+        rate.add_argument("--board", metavar="B", help="instead: as fast as the multipliers of a board allow")
+    parser.add_argument(
+        "--fold", action=argparse.BooleanOptionalAction, help="let branches that are alike share hardware in turn (on)"
+    )
+    parser.add_argument(
+        "--share", action=argparse.BooleanOptionalAction, help="let submodules share multipliers (on)"
+    )
     parser.add_argument("--word", type=_integer, metavar="W", help="word length in bits, 8 to 32 (18)")
+    _format_options(parser)
     parser.add_argument(
         "--derivative", choices=list(DERIVATIVES), help="algorithm of the derivatives of inverse dynamics (composite)"
     )
@@ -89,7 +103,6 @@ def _design_options(parser: argparse.ArgumentParser) -> None:
         "--moving-base", action="store_const", const=True, help="the base's motion is an operand of a task"
     )
     parser.add_argument("--with-inverse", action="store_const", const=True, help="dfd returns the inverse of M as well")
-    _format_options(parser)
     parser.add_argument(
         "--calibratable", action="store_const", const=True, help="inertial parameters are loaded over the stream"
     )
@@ -100,19 +113,6 @@ def _design_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
 
 
-def _families_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--families", action="store_true", help="count the multiplications of all algorithms, side by side"
-    )
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="rbdgen", description="Compile a robot into hardware that computes its rigid-body dynamics.")
-    parser.add_argument("--version", action="version", version=f"rbdgen {__version__}")
-    verbs = parser.add_subparsers(title="commands", dest="command", required=True, metavar="COMMAND")
-
-    def verb(name: str, summary: str, examples: str) -> argparse.ArgumentParser:
-        return verbs.add_parser(
 def _targets(text: str) -> dict[str, float]:
     targets = {}
     for part in _names(text):
@@ -144,13 +144,26 @@ def _format_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-            name,
+def _families_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--evidence",
         type=_integer,
         metavar="N",
         help="measure errors at N fresh states, beside single precision (10000 with --error, else 0)",
     )
+    parser.add_argument(
+        "--families", action="store_true", help="count the multiplications of all algorithms, side by side"
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="rbdgen", description="Compile a robot into hardware that computes its rigid-body dynamics.")
+    parser.add_argument("--version", action="version", version=f"rbdgen {__version__}")
+    verbs = parser.add_subparsers(title="commands", dest="command", required=True, metavar="COMMAND")
+
+    def verb(name: str, summary: str, examples: str) -> argparse.ArgumentParser:
+        return verbs.add_parser(
+            name,
             help=summary,
             description=summary,
             epilog=f"examples:\n{examples}",
@@ -268,6 +281,20 @@ def _format_options(parser: argparse.ArgumentParser) -> None:
     explore.add_argument("--plot", type=Path, metavar="FILE", help="the plot: .svg, .png or .pdf (DIR/pareto.svg)")
     explore.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     explore.set_defaults(run=exploring.explore)
+
+    board = verb(
+        "build",
+        "Build a board's bitstream: synthesis, place and route, and what clock and resources came out.",
+        "  rbdgen build iiwa14 --board ulx3s_85f\n"
+        "  rbdgen build iiwa14 --board ulx3s_85f --functions did --clock 80 --load",
+    )
+    _design_options(board, needs_board=True)
+    board.add_argument("--board", metavar="B", required=True, help="the board; a wrong name lists them all")
+    board.add_argument("--clock", type=float, metavar="MHZ", help="clock to aim at (the delay model's)")
+    board.add_argument("--seed", type=_integer, default=1, metavar="S", help="seed of place and route (1)")
+    board.add_argument("--load", action="store_true", help="program the board afterwards")
+    board.add_argument("-o", "--output", type=Path, metavar="DIR", help="where to write (build/NAME)")
+    board.set_defaults(run=build.build)
     return parser
 
 

@@ -39,7 +39,7 @@ def _partition(sizes: Sequence[int], interval: int, largest: int) -> list[int]:
     return ends[::-1]
 
 
-def _row(names: Sequence[str], products: Counter[str], interval: int) -> list[list[str]]:
+def _row(names: Sequence[str], products: Counter[str], interval: int, utilization: float) -> list[list[str]]:
     """The units of a row of submodules that take turns of ``interval`` cycles."""
     sizes = [products[n] for n in names]
     least = -(-sum(sizes) // interval)
@@ -48,16 +48,16 @@ def _row(names: Sequence[str], products: Counter[str], interval: int) -> list[li
         ends = _partition(sizes, interval, largest)
         units = [list(names[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
         needed = sum(-(-sum(products[n] for n in unit) // interval) for unit in units)
-        if needed * UTILIZATION * interval <= sum(sizes) or needed == least or len(units) == 1:
+        if needed * utilization * interval <= sum(sizes) or needed == least or len(units) == 1:
             return units
         largest *= 2
 
 
-def share_units(fixed: FixedGraph, folds: Folds, ii: int) -> tuple[FixedGraph, Folds]:
+def share_units(fixed: FixedGraph, folds: Folds, ii: int, utilization: float = UTILIZATION) -> tuple[FixedGraph, Folds]:
     """The graph with submodules joined to units, and the folds with the units' names.
 
     A unit of several submodules is named after the first and their number. Folded ones join only those of as many
-    branches.
+    branches. ``utilization``: see :data:`UTILIZATION`.
     """
     graph = fixed.graph
     products = Counter(n.owner for i, n in graph if n.op == "mul" and folds.template(i) == i)
@@ -68,7 +68,7 @@ def share_units(fixed: FixedGraph, folds: Folds, ii: int) -> tuple[FixedGraph, F
     renamed: dict[str, str] = {}
     turns: dict[str, int] = {}
     for branches, row in rows.items():
-        for unit in _row(row, products, ii // branches):
+        for unit in _row(row, products, ii // branches, utilization):
             name = unit[0] if len(unit) == 1 else f"{unit[0]}_and_{len(unit) - 1}_more"
             renamed |= dict.fromkeys(unit, name)
             if branches > 1:

@@ -27,17 +27,26 @@ def multipliers(design: Design) -> dict[str, int]:
     """Multipliers in the hardware: ``variable`` ones, and ``constant`` ones, which are shifts and adds."""
     return {
         "variable": sum(design.plan.schedule.multipliers.values()),
-        "constant": design.fixed.graph.count("scale"),
+        "constant": sum(
+            n.op == "scale" and design.plan.schedule.folds.template(i) == i for i, n in design.fixed.graph
+        ),
     }
+
+
+def _multiplier(design: Design, i: int) -> tuple[str, int]:
+    """Which multiplier makes the product ``i``: its unit, and its number there."""
+    schedule = design.plan.schedule
+    return schedule.fixed.graph.nodes[i].owner, schedule.binding[i] if schedule.ii > 1 else -i - 1
 
 
 def _operand_widths(design: Design) -> list[tuple[int, int]]:
     """Widths in bits of the two operands of every variable multiplier: the widest of what it multiplies."""
-    fixed, schedule = design.fixed, design.plan.schedule
+    schedule = design.plan.schedule
+    fixed = schedule.fixed
     widths: dict[tuple[str, int], list[int]] = {}
     for i, node in fixed.graph:
         if node.op == "mul":
-            pair = widths.setdefault((node.owner, schedule.binding[i] if schedule.ii > 1 else -i - 1), [0, 0])
+            pair = widths.setdefault(_multiplier(design, i), [0, 0])
             for side in (0, 1):
                 pair[side] = max(pair[side], fixed.formats[node.args[side]].width)
     return [(a, b) for a, b in widths.values()]
@@ -73,7 +82,7 @@ def function_promises(design: Design, function: str) -> dict[str, Any]:
         constants += node.op == "scale"
         if node.op == "mul":
             products += 1
-            used.add((node.owner, schedule.binding[i] if schedule.ii > 1 else i))
+            used.add(_multiplier(design, i))
     slots = schedule.ii * len(used)
     return {
         "ii_cycles": schedule.ii,
@@ -91,7 +100,8 @@ def families_table(families: Sequence[Family], options: Options) -> list[dict[st
 
 
 def submodule_table(design: Design) -> list[dict[str, Any]]:
-    """One row per submodule: name, kind, body, operations, multipliers, first and last cycle."""
+    """One row per submodule: name, kind, body, operations, the units that execute it (several where some of its
+    operations are folded) and how many of their multipliers it uses, first and last cycle."""
     graph, schedule = design.fixed.graph, design.plan.schedule
     rows = []
     for sub in design.network.submodules:
@@ -106,11 +116,33 @@ def submodule_table(design: Design) -> list[dict[str, Any]]:
                 "variable_multiplications": graph.count("mul", sub.name),
                 "constant_multiplications": graph.count("scale", sub.name),
                 "additions": sum(graph.count(op, sub.name) for op in ("add", "sub", "neg")),
-                "multipliers": schedule.multipliers.get(sub.name, 0),
+                "unit": "/".join(dict.fromkeys(schedule.fixed.graph.nodes[i].owner for i in nodes)),
+                "multipliers": len({_multiplier(design, i) for i in nodes if graph.nodes[i].op == "mul"}),
                 "first_cycle": min(schedule.slots[i].start for i in nodes),
                 "last_cycle": max(schedule.slots[i].finish for i in nodes),
             }
         )
+    return rows
+
+
+def unit_table(design: Design) -> list[dict[str, Any]]:
+    """One row per unit: its submodules, the branches that it serves in turn, multipliers and how well they are used."""
+    schedule, rows = design.plan.schedule, []
+    graph, folds = schedule.fixed.graph, schedule.folds
+    for unit in design.plan.units:
+        if unit.nodes:
+            products = sum(graph.nodes[i].op == "mul" for i in unit.nodes)
+            count = schedule.multipliers.get(unit.name, 0)
+            rows.append(
+                {
+                    "name": unit.name,
+                    "submodules": sorted({design.fixed.graph.nodes[i].owner for i in unit.nodes}),
+                    "branches": folds.units.get(unit.name, 1),
+                    "multiplications": products,
+                    "multipliers": count,
+                    "utilization": round(products / (count * schedule.ii), 4) if count else None,
+                }
+            )
     return rows
 
 
@@ -145,7 +177,10 @@ def design_report(design: Design) -> dict[str, Any]:
         "fifo_bits": plan.fifo_bits,
         "functions": functions,
         "roofline": roofline(design, functions),
+        "multiplier_utilization": round(plan.schedule.utilization, 4),
         "submodules": submodule_table(design),
+        "units": unit_table(design),
+        "layout": list(design.why),
         "activity": activity(design),
         "exits": exits(design),
         "fifos": [asdict(q) for q in queues(plan, design.tasks)],

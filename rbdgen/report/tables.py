@@ -99,6 +99,23 @@ def evidence(report: dict[str, Any]) -> str:
     return table(head, rows) + "\n" + note + "flagged tasks count in no error)"
 
 
+def units(report: dict[str, Any]) -> str:
+    """Units with multipliers: what they execute, and how well they are used."""
+    rows = [
+        [
+            u["name"],
+            len(u["submodules"]),
+            u["branches"],
+            u["multiplications"],
+            u["multipliers"],
+            f"{u['utilization']:.0%}",
+        ]
+        for u in report["units"]
+        if u["multipliers"]
+    ]
+    return table(["unit", "submodules", "branches", "var mult", "multipliers", "used"], rows)
+
+
 def layout(report: dict[str, Any]) -> str:
     """The layout: tree, submodules, totals, promises, and the families of algorithms if they were compared."""
     keys = (
@@ -115,7 +132,9 @@ def layout(report: dict[str, Any]) -> str:
         [
             tree(report),
             table([head for _, head in keys], rows),
+            *([units(report)] if report["ii"] > 1 else []),
             summary(report),
+            *(["\n".join(["layout:", *(f"  {line}" for line in report["layout"])])] if report["layout"] else []),
             functions(report, PROMISES) + "\n(cycles promised by the schedule; 'rbdgen simulate' measures them)",
             *([evidence(report)] if "evidence" in report else []),
             *([families(report)] if "families" in report else []),

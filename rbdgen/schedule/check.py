@@ -97,8 +97,8 @@ def _check_turns(plan: Plan) -> None:
     seen: set[int] = set()
     for template, members in schedule.folds.turns.items():
         first, where = schedule.slots[template], f"node %{template} ({graph.nodes[template].op})"
-        count = schedule.folds.units.get(graph.nodes[template].owner)
-        if count != len(members) or ii % count or members[0].node != template:
+        count = schedule.folds.units.get(graph.nodes[template].owner, 0)
+        if count != len(members) or not count or ii % count or members[0].node != template:
             raise ValueError(f"{where}: must have as many turns as its unit, a divisor of {ii}")
         for k, turn in enumerate(members):
             slot, node = schedule.slots[turn.node], graph.nodes[turn.node]

@@ -20,7 +20,7 @@ ERROR_PLACES = 2
 
 def header_places(plan: Plan, name: str) -> int:
     """Tasks that may be on their way to an exit at once."""
-    return fifo_depth(0, max(plan.exits[name], 1), plan.schedule.ii)
+    return fifo_depth(0, plan.exits[name], plan.schedule.ii)
 
 
 def exit_places(plan: Plan, tasks: TaskFormat, name: str) -> int:

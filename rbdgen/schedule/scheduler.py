@@ -232,9 +232,10 @@ class _Scheduler:
                     heapq.heappush(ready, (-priority[user], user))
 
     def exits(self) -> dict[str, int]:
-        """When each exit's last result is there."""
+        """When each exit's last result is there: never in cycle 0, as what waits for it in a FIFO comes out of it a cycle
+        after it went in."""
         outputs = self.fixed.graph.outputs
-        return {e.name: max((self._slot(outputs[r]).finish for r in e.results), default=0) for e in self.programs.exits}
+        return {e.name: max([1, *(self._slot(outputs[r]).finish for r in e.results)]) for e in self.programs.exits}
 
     def sink(self) -> None:
         """Move cheap operations later where that keeps fewer bits in registers; products of shared multipliers stay."""

@@ -1,0 +1,154 @@
+"""The layout for a budget: the highest task rate that so many multipliers, or a device's blocks, allow.
+
+Every multiplier makes one product a cycle, so that no initiation interval below products / multipliers is possible.
+From there upwards intervals are tried until folding and sharing leave few enough; nothing is scheduled for that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rbdgen.errors import ConfigError
+from rbdgen.ir.fixed import FixedGraph
+from rbdgen.ir.folds import NO_FOLDS, Folds
+from rbdgen.layout.folding import alike_branches, fold_branches
+from rbdgen.layout.network import Network
+from rbdgen.layout.units import UTILIZATION, share_units
+from rbdgen.schedule.device import Device
+from rbdgen.schedule.scheduler import MAX_II
+
+DENSER = (UTILIZATION, 0.97, 1.0)
+"""How well multipliers are to be used, as far as a budget needs it."""
+SLACK = 1.25
+"""How far beyond the bound an interval is looked for by steps of one; beyond, steps grow."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a layout may cost or must reach: at most ``multipliers``, at most ``blocks`` of the device's multiplier
+    blocks (``name``: whose), at least ``rate`` tasks per second at the device's clock. None: no such demand."""
+
+    multipliers: int | None = None
+    blocks: int | None = None
+    rate: float | None = None
+    name: str = "budget"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A graph with its units and folds for an initiation interval ``ii``; ``why`` it was chosen, in lines."""
+
+    fixed: FixedGraph
+    folds: Folds
+    ii: int
+    why: tuple[str, ...] = ()
+
+    def multipliers(self) -> dict[str, int]:
+        """Multipliers by unit."""
+        graph, folds = self.fixed.graph, self.folds
+        products = Counter(n.owner for i, n in graph if n.op == "mul" and folds.template(i) == i)
+        return {unit: -(-n // folds.interval(unit, self.ii)) for unit, n in products.items()}
+
+    def blocks(self, device: Device) -> int:
+        """Multiplier blocks that these take on ``device``, if each makes products that are alike in width."""
+        graph, formats, needed = self.fixed.graph, self.fixed.formats, self.multipliers()
+        sizes: dict[str, list[int]] = defaultdict(list)
+        for i, node in graph:
+            if node.op == "mul" and self.folds.template(i) == i:
+                sizes[node.owner].append(device.blocks(*(formats[a].width for a in node.args)))
+        total = 0
+        for unit, costs in sizes.items():
+            interval = self.folds.interval(unit, self.ii)
+            total += sum(sorted(costs, reverse=True)[k * interval] for k in range(needed[unit]))
+        return total
+
+
+def lay_out(
+    network: Network,
+    fixed: FixedGraph,
+    ii: int,
+    fold: bool = True,
+    share: bool = True,
+    utilization: float = UTILIZATION,
+) -> Layout:
+    """The units at one interval: alike branches folded, submodules joined where they share multipliers."""
+    if ii == 1:
+        return Layout(fixed, NO_FOLDS, ii)
+    graph, folds = fold_branches(network, fixed, ii) if fold else (fixed, NO_FOLDS)
+    if share:
+        graph, folds = share_units(graph, folds, ii, utilization)
+    return Layout(graph, folds, ii)
+
+
+def _intervals(first: int) -> Iterator[int]:
+    ii = first
+    while ii <= MAX_II:
+        yield ii
+        ii += 1 if ii <= SLACK * first else max(1, ii // 16)
+
+
+def fit_layout(
+    network: Network, fixed: FixedGraph, device: Device, budget: Budget, fold: bool = True, share: bool = True
+) -> Layout:
+    """The layout with the smallest interval inside ``budget``. ConfigError where there is none, with what would do."""
+    clock = device.megahertz * 1e6
+    products = fixed.graph.count("mul")
+    first, last, why = 1, MAX_II, []
+    if budget.rate is not None:
+        if not 0 < budget.rate <= clock:
+            raise ConfigError(
+                f"rate: must be above 0 and at most {clock:g} tasks/s at {device.name}, not {budget.rate:g}"
+            )
+        last = min(last, math.floor(clock / budget.rate))
+        why.append(f"{budget.rate:g} tasks/s at {device.megahertz:g} MHz allow an interval of {last} cycles")
+        if budget.multipliers is None and budget.blocks is None:
+            first = last
+    limit = budget.multipliers if budget.blocks is None else budget.blocks
+    what = "multipliers" if budget.blocks is None else "multiplier blocks"
+    if limit is not None and limit < 1:
+        raise ConfigError(f"{what}: must be at least 1, not {limit}")
+    if limit is not None:
+        first = max(first, -(-products // limit))
+        why.append(f"{products} products on {limit} {what} need an interval of at least {-(-products // limit)} cycles")
+    smallest = (products, 1)
+    for ii in _intervals(min(first, MAX_II)):
+        tries = (lay_out(network, fixed, ii, fold, share, u) for u in (DENSER if share and limit else DENSER[:1]))
+        layout, needed = next(tries), 0
+        while True:
+            needed = sum(layout.multipliers().values()) if budget.blocks is None else layout.blocks(device)
+            denser = next(tries, None) if limit is not None and needed > limit else None
+            if denser is None:
+                break
+            layout = denser
+        smallest = min(smallest, (needed, ii))
+        if limit is not None and needed > limit:
+            continue
+        if ii > last:
+            raise ConfigError(
+                f"rate: {budget.rate:g} tasks/s need an interval of at most {last} cycles, and {limit} {what} reach "
+                f"{clock / ii:.6g} tasks/s; ask for fewer or give more"
+            )
+        why.append(f"at {ii} cycles {needed} {what} do" + (f", {products / (ii * needed):.0%} used" if needed else ""))
+        return Layout(layout.fixed, layout.folds, ii, (*why, *fold_notes(network, layout)))
+    raise ConfigError(
+        f"{budget.name}: {limit} {what} are too few for {network.robot.name!r}; the smallest design has {smallest[0]}, "
+        f"at an interval of {smallest[1]} cycles"
+    )
+
+
+def fold_notes(network: Network, layout: Layout) -> list[str]:
+    """What was folded, and what was not although it is alike."""
+    notes, robot = [], network.robot
+    for branches in alike_branches(robot):
+        names = ", ".join(robot.bodies[b[0]].name for b in branches)
+        if len(branches) in layout.folds.units.values():
+            notes.append(
+                f"{len(branches)} branches share one, in turns of {layout.ii // len(branches)} cycles: {names}"
+            )
+        elif layout.ii % len(branches):
+            multiple = -(-layout.ii // len(branches)) * len(branches)
+            notes.append(f"alike branches are not folded, an interval of {multiple} cycles would do: {names}")
+    return notes

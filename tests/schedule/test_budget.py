@@ -1,0 +1,81 @@
+"""Layouts for a budget: the fastest that fits, the reason in words, and refusals that say what would do."""
+
+from __future__ import annotations
+
+import pytest
+
+from rbdgen import ConfigError, Options, compile_robot, load_robot
+from rbdgen.layout.functions import FUNCTIONS
+from rbdgen.schedule.budget import Budget, fit_layout, lay_out
+from rbdgen.schedule.device import get_device
+from tests.conftest import design, shared_robot
+
+DEVICE = get_device("generic125")
+ALL = tuple(FUNCTIONS)
+
+
+def fitted(budget: Budget, robot: str = "hyq", functions: tuple[str, ...] = ("id",)):
+    d = design(robot, functions=functions, ii=4)
+    return d, fit_layout(d.network, d.fixed, DEVICE, budget)
+
+
+@pytest.mark.parametrize("count", [3, 20, 47, 100, 400])
+def test_the_smallest_interval_within_so_many_multipliers(count: int) -> None:
+    d, layout = fitted(Budget(multipliers=count))
+    assert sum(layout.multipliers().values()) <= count
+    if layout.ii > 1:
+        faster = lay_out(d.network, d.fixed, layout.ii - 1, utilization=1.0)
+        assert sum(faster.multipliers().values()) > count
+
+
+def test_the_promise_is_what_is_scheduled() -> None:
+    d = compile_robot(load_robot("hyq"), Options(ALL), budget=Budget(multipliers=64))
+    assert sum(d.plan.schedule.multipliers.values()) <= 64
+    assert d.plan.schedule.utilization > 0.9
+    assert d.options.ii == d.plan.schedule.ii == 15
+    assert d.why[0] == "936 products on 64 multipliers need an interval of at least 15 cycles"
+    assert any("an interval of 16 cycles would do: lf_hip, lh_hip, rf_hip, rh_hip" in line for line in d.why)
+    folded = compile_robot(load_robot("hyq"), Options(ALL), budget=Budget(multipliers=61))
+    assert "4 branches share one, in turns of 4 cycles: lf_hip, lh_hip, rf_hip, rh_hip" in folded.why
+
+
+def test_a_rate_is_met_with_the_fewest_multipliers() -> None:
+    _, layout = fitted(Budget(rate=10e6))
+    assert layout.ii == 12
+
+
+def test_blocks_are_counted_by_the_devices_shape() -> None:
+    d, layout = fitted(Budget(blocks=30))
+    assert layout.blocks(DEVICE) <= 30
+    assert layout.blocks(DEVICE) >= sum(layout.multipliers().values())
+    assert sum(lay_out(d.network, d.fixed, layout.ii).multipliers().values()) <= 30
+
+
+@pytest.mark.parametrize("count", [64, 256])
+def test_utilization_of_a_humanoid(count: int) -> None:
+    d = compile_robot(shared_robot("atlas"), Options(("id",)), budget=Budget(multipliers=count))
+    assert d.plan.schedule.utilization >= 0.9 or d.options.ii == 1
+
+
+@pytest.mark.parametrize(
+    ("budget", "message"),
+    [
+        (Budget(multipliers=0), "multipliers: must be at least 1, not 0"),
+        (Budget(rate=-1.0), r"rate: must be above 0 and at most 1\.25e\+08 tasks/s"),
+        (Budget(rate=1e9), "rate: must be above 0"),
+        (Budget(multipliers=10, rate=50e6), "and 10 multipliers reach .* tasks/s; ask for fewer or give more"),
+    ],
+)
+def test_what_cannot_be_had(budget: Budget, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        fitted(budget)
+
+
+def test_a_budget_below_the_smallest_design(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert fitted(Budget(multipliers=1))[1].ii >= 164
+    monkeypatch.setattr("rbdgen.schedule.budget.MAX_II", 16)
+    message = (
+        "board tiny: 2 multiplier blocks are too few for 'hyq'; the smallest design has 1[0-9], at an interval of 16"
+    )
+    with pytest.raises(ConfigError, match=message):
+        fitted(Budget(blocks=2, name="board tiny"))
