@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from rbdgen import Options, compile_robot, load_robot
 from rbdgen.host.tasks import Flag
 from rbdgen.layout.functions import FUNCTIONS
+from rbdgen.model import Prismatic
 from rbdgen.trials import make_tasks, relative_errors, task_states
 from rbdgen_hw.emit import accelerator, design_verilog
 from rbdgen_sim.cosim import run_tasks
@@ -130,6 +133,30 @@ def test_saturation_inside_is_flagged_on_its_task_only(tmp_path: Path) -> None:
     assert tasks.flags[7] == Flag.OVERFLOW | Flag.RANGE
     assert outcome.mismatches == 0
     assert np.flatnonzero(outcome.flags).tolist() == [7]
+
+
+@pytest.mark.parametrize("ii", [2, 8])
+def test_an_idle_pipeline_keeps_no_overflow_for_the_next_task(ii: int, tmp_path: Path) -> None:
+    d = design("pendulum2", ii=ii)
+    states = task_states(d, 24, seed=5)
+    states.v[::3], states.a[::3] = 1e3, 1e3
+    tasks, outcome = alone(d, states, tmp_path, stall=0.97, seed=1)
+    assert outcome.mismatches == 0
+    assert np.flatnonzero(outcome.flags).tolist() == list(range(0, 24, 3))
+    assert np.all(tasks.flags[::3] & Flag.OVERFLOW)
+
+
+@pytest.mark.parametrize("functions", [("m",), ("id", "m", "minv")])
+@pytest.mark.parametrize("ii", [1, 3])
+def test_results_that_never_change_are_results_too(functions: tuple[str, ...], ii: int, tmp_path: Path) -> None:
+    """A slider's mass is known before a task comes."""
+    robot = load_robot("pendulum2")
+    slider = dataclasses.replace(robot.bodies[0], joint=Prismatic((1.0, 0.0, 0.0)))
+    d = compile_robot(dataclasses.replace(robot, bodies=(slider,)), Options(functions=functions, ii=ii))
+    states = task_states(d, 20, seed=1)
+    tasks = [make_tasks(d, f, states) for f in d.network.functions]
+    run = run_tasks(d, tasks, np.arange(20) % len(tasks), rtl(d), AMARANTH, tmp_path)
+    assert all(o.mismatches == 0 for o in run.outcomes.values())
 
 
 @pytest.mark.parametrize("ii", [1, 4])

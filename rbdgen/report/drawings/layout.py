@@ -37,7 +37,7 @@ _TITLE = 22
 _LEFT = 16
 _NODE = 168, 34, 46
 """Width and height of a body in the tree, and from one row to the next."""
-_COMMON = 236
+_COMMON = 288
 """Width of the cards for what belongs to no body."""
 
 
@@ -275,7 +275,7 @@ class _Picture:
             canvas.text(_LEFT + 72, line, f"at {when}", "small faint")
             bypass = [q for q in waits if q.kind == "bypass"]
             if bypass:
-                self.fifo_row(_LEFT + 140, line, 48, bypass)
+                self.fifo_row(_LEFT + 140, line, 100, bypass)
             lane = waits[0]
             self.icon(_LEFT + _COMMON - 38, line)
             canvas.text(_LEFT + _COMMON - 8, line, str(lane.depth), "small end", f"{lane.name}: {lane.depth} entries")
