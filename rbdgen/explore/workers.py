@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import multiprocessing
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
@@ -37,7 +37,7 @@ def _leave_interrupts_to_the_parent() -> None:
 
 def run_on_processes(
     evaluate: Evaluate, task: Task, points: Sequence[Point], jobs: int
-) -> Iterator[tuple[Point, dict[str, Any]]]:
+) -> Generator[tuple[Point, dict[str, Any]]]:
     """Every point with its figures, as they are finished, by ``jobs`` processes.
 
     ToolError if a process is killed. Closing the iterator stops what has not begun.
@@ -59,7 +59,7 @@ def run_on_processes(
 
 def run_on_dask(
     evaluate: Evaluate, task: Task, points: Sequence[Point], address: str
-) -> Iterator[tuple[Point, dict[str, Any]]]:
+) -> Generator[tuple[Point, dict[str, Any]]]:
     """The same by the workers of the Dask scheduler at ``address``.
 
     ToolError if Dask is missing, the scheduler does not answer, or workers are lost.

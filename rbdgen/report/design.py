@@ -15,8 +15,9 @@ from rbdgen.ir.programs import cone
 from rbdgen.layout.functions import FUNCTIONS, SYMMETRIC
 from rbdgen.layout.network import FEEDBACK
 from rbdgen.passes.trigonometry import sine_method
-from rbdgen.report.activity import activity, exits, graph_digest, roofline, versions
 from rbdgen.report.evidence import formats
+from rbdgen.report.produced import graph_digest, versions
+from rbdgen.report.roofline import roofline
 from rbdgen.schedule.queues import queues
 
 SCHEMA = "rbdgen.report/2"
@@ -181,8 +182,6 @@ def design_report(design: Design) -> dict[str, Any]:
         "submodules": submodule_table(design),
         "units": unit_table(design),
         "layout": list(design.why),
-        "activity": activity(design),
-        "exits": exits(design),
         "fifos": [asdict(q) for q in queues(plan, design.tasks)],
         "tree": [
             {

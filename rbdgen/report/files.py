@@ -21,11 +21,14 @@ from rbdgen.model.joints import FreeFlyer, Planar
 from rbdgen.model.robot import Robot
 from rbdgen.model.urdf import ROOT_JOINT
 from rbdgen.report.design import design_report, manifest
+from rbdgen.report.drawings import layout_picture, timing_chart
 
 REPORT_FILE, SIMULATION_FILE, CONFIG_FILE = "report.json", "simulation.json", "config.toml"
 """A design's promises, what a simulation of it measured, and its options."""
 BUILD_FILE = "build.json"
 """What a board's tools made of it."""
+LAYOUT_FILE, TIMING_FILE = "layout.svg", "timing.svg"
+"""Its pictures."""
 
 OPTION_KEYS = tuple(f.name for f in fields(Options) if f.name != "limits")
 """Options that a configuration file has by their own names; limits are under ``joints``."""
@@ -99,7 +102,8 @@ def with_overrides(options: dict[str, Any], **given: Any) -> Options:
 def write_design(
     design: Design, verilog: str, directory: Path, robot: str, version: str, more: Mapping[str, Any]
 ) -> list[Path]:
-    """Write Verilog, ``manifest.json``, ``report.json``, ``config.toml`` and ``graph.txt`` into ``directory``.
+    """Write Verilog, ``manifest.json``, ``report.json``, ``config.toml``, ``graph.txt``, and pictures, into
+    ``directory``.
 
     ``more`` is added to the report. Everything is written beside its place first and moved there when it is complete.
     ConfigError if the directory cannot be written.
@@ -111,6 +115,8 @@ def write_design(
         REPORT_FILE: json.dumps(design_report(design) | dict(more), indent=2) + "\n",
         CONFIG_FILE: config_text(design, robot),
         "graph.txt": to_text(design.fixed),
+        LAYOUT_FILE: layout_picture(design),
+        TIMING_FILE: timing_chart(design),
     }
     return write_files(files, directory)
 

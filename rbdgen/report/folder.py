@@ -14,7 +14,7 @@ from typing import Any
 
 from rbdgen.errors import ConfigError
 from rbdgen.report.design import SCHEMA
-from rbdgen.report.files import BUILD_FILE, CONFIG_FILE, REPORT_FILE, SIMULATION_FILE
+from rbdgen.report.files import BUILD_FILE, CONFIG_FILE, LAYOUT_FILE, REPORT_FILE, SIMULATION_FILE, TIMING_FILE
 
 _NUMBER = (int, float)
 _PROMISE = {
@@ -53,8 +53,16 @@ REPORT_SHAPE: dict[str, Any] = {
     "functions": {"*": _PROMISE},
     "roofline": {"functions": {"*": _BOUNDS}, "task_bits_per_cycle": int, "result_bits_per_cycle": int},
     "submodules": [{"name": str, "kind": str, "multipliers": int, "first_cycle": int, "last_cycle": int}],
-    "activity": [{"unit": str, "program": str, "first_cycle": int, "last_cycle": int, "products": list}],
-    "exits": [{"name": str, "program": str, "cycle": int}],
+    "units": [
+        {
+            "name": str,
+            "submodules": list,
+            "branches": int,
+            "multiplications": int,
+            "multipliers": int,
+            "utilization": (*_NUMBER, type(None)),
+        }
+    ],
     "fifos": [{"name": str, "kind": str, "source": str, "sink": str, "words": int, "depth": int}],
     "tree": [{"joint": str, "type": str, "link": str, "parent": str}],
     "produced": {
@@ -87,13 +95,15 @@ _ROUTED = REPORT_SHAPE | {
 class Build:
     """What a folder holds: the ``report`` of promises, the ``simulation``'s report (None: none of this design),
     ``routed``, the report of place and route (None: none), and ``config``, the text of the configuration (empty: none).
-    ``notes`` say what was left out, and why."""
+    ``pictures`` are texts of SVGs by file name, empty where there is none; ``notes`` say what was left out, and why.
+    """
 
     directory: Path
     report: dict[str, Any]
     simulation: dict[str, Any] | None
     routed: dict[str, Any] | None
     config: str
+    pictures: Mapping[str, str]
     notes: tuple[str, ...]
 
     @property
@@ -118,12 +128,25 @@ def read_build(directory: Path) -> Build:
                 found[name] = content
             else:
                 notes.append(f"{name} is of another design than {REPORT_FILE}, and left out; {remedy} again")
-    config = directory / CONFIG_FILE
+    texts = {name: _text(directory / name) for name in (CONFIG_FILE, LAYOUT_FILE, TIMING_FILE)}
+    notes += [f"{name} is missing; generate again" for name in (LAYOUT_FILE, TIMING_FILE) if not texts[name]]
+    return Build(
+        directory,
+        report,
+        found.get(SIMULATION_FILE),
+        found.get(BUILD_FILE),
+        texts.pop(CONFIG_FILE),
+        texts,
+        tuple(notes),
+    )
+
+
+def _text(path: Path) -> str:
+    """A file's text; empty if there is none."""
     try:
-        text = config.read_text(encoding="utf-8") if config.is_file() else ""
+        return path.read_text(encoding="utf-8") if path.is_file() else ""
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{config}: cannot be read: {error}") from None
-    return Build(directory, report, found.get(SIMULATION_FILE), found.get(BUILD_FILE), text, tuple(notes))
+        raise ConfigError(f"{path}: cannot be read: {error}") from None
 
 
 def _identity(report: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -167,8 +190,8 @@ def _check(value: Any, shape: Any, where: str, path: Path, again: str) -> None:
         for key, inner in shape.items():
             dotted = f"{where}.{key}".lstrip(".")
             if key == "*":
-                for name, item in value.items():
-                    _check(item, inner, f"{where}.{name}", path, again)
+                for name in value:
+                    _check(value[name], inner, f"{where}.{name}", path, again)
             elif key not in value:
                 raise ConfigError(f"{path}: broken: lacks {dotted}; {again}")
             else:

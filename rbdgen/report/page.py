@@ -1,33 +1,26 @@
 """The HTML page of a build: one file without anything from a network, made from its reports by Jinja2 templates.
 
-Layout and style are in ``templates/``; what the pictures show is in :mod:`rbdgen.report.pictures` and
-:mod:`rbdgen.report.plots`.
+Layout and style are in ``templates/``. Pictures of layout and timing are the build's own files
+(:mod:`rbdgen.report.drawings`), plots come from :mod:`rbdgen.report.plots`.
 """
 
 from __future__ import annotations
 
+import base64
 import importlib
+import re
 from pathlib import Path
 from typing import Any
 
 from rbdgen.errors import ToolError
 from rbdgen.layout.functions import FUNCTIONS
-from rbdgen.report import pictures, plots
+from rbdgen.report import plots
+from rbdgen.report.error_grid import LEVELS, error_grid
 from rbdgen.report.folder import Build
 
+WIDEST = 1500
+"""Pixels up to which a picture is fitted to the page; a wider one is scrolled."""
 TEMPLATES = Path(__file__).with_name("templates")
-KINDS = {
-    "Sc": "sines and cosines",
-    "Rf": "RNEA, outward",
-    "Rb": "RNEA, inward",
-    "Mb": "mass matrix, inward",
-    "Mf": "mass matrix and its inverse, outward",
-    "Mi": "inverse of the mass matrix",
-    "Df": "derivatives, outward",
-    "Db": "derivatives, inward",
-    "Mx": "products with the inverse",
-}
-"""Kinds of submodules in the order of the legend."""
 
 
 def page_html(build: Build) -> str:
@@ -62,6 +55,17 @@ def _bits(x: int) -> str:
     return f"{x:,} bit" if x < 10_000 else f"{x / 1000:,.0f} kbit"
 
 
+def _data_url(svg: str) -> str:
+    """A picture inside the page: as an image it can neither run scripts nor change the page's style."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+
+
+def _fits(svg: str) -> bool:
+    """Whether a picture can be read when it is made as narrow as the page."""
+    width = re.search(r'<svg[^>]* width="([\d.]+)"', svg)
+    return width is None or float(width[1]) <= WIDEST
+
+
 def _content(build: Build) -> dict[str, Any]:
     """What the template speaks of."""
     report, simulation, figures = build.report, build.simulation, build.figures
@@ -75,10 +79,8 @@ def _content(build: Build) -> dict[str, Any]:
         }
         for name, promise in report["functions"].items()
     ]
-    used = {unit["kind"] for unit in report["submodules"]}
-    kinds = [k for k in KINDS if k in used] + sorted(used - set(KINDS))
     errors = [
-        (name, [pictures.error_grid(vector, e) for vector, e in f["errors"].items()])
+        (name, [error_grid(vector, e) for vector, e in f["errors"].items()])
         for name, f in (simulation["functions"].items() if simulation else ())
     ]
     return {
@@ -87,15 +89,9 @@ def _content(build: Build) -> dict[str, Any]:
         "simulation": simulation,
         "figures": figures,
         "functions": functions,
-        "kinds": [(k, KINDS.get(k, k)) for k in kinds],
-        "kind_class": {k: f"kind-{n + 1}" for n, k in enumerate([*KINDS, *sorted(used - set(KINDS))])},
-        "tree": pictures.tree_diagram(report),
-        "layout": pictures.layout_diagram(report),
-        "tasks": pictures.task_gantts(report),
-        "steady": pictures.steady_grid(report),
         "bypasses": sum(f["kind"] == "bypass" for f in report["fifos"]),
-        "flight": max((e["cycle"] + 1 for e in report["exits"]), default=0) / report["ii"],
+        "pictures": {name: (_data_url(text), _fits(text)) for name, text in build.pictures.items() if text},
         "roofline": plots.inline_svg(plots.roofline_plot(report), "Roofline"),
         "errors": errors,
-        "level_count": pictures.LEVELS,
+        "level_count": LEVELS,
     }

@@ -69,7 +69,8 @@ def test_generate_writes_all_files(capsys: pytest.CaptureFixture[str], tmp_path:
     assert status == 0
     assert {Path(f).name for f in json.loads(out)["files"]} == {p.name for p in (tmp_path / "a").iterdir()}
     names = {p.name for p in (tmp_path / "a").iterdir()}
-    assert names == {"rbd_pendulum2_id.v", "manifest.json", "report.json", "config.toml", "graph.txt"}
+    pictures = {"layout.svg", "timing.svg"}
+    assert names == {"rbd_pendulum2_id.v", "manifest.json", "report.json", "config.toml", "graph.txt"} | pictures
 
 
 def test_generated_configuration_generates_the_same_bytes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ def test_a_build_is_read(report: dict[str, Any], tmp_path: Path) -> None:
     write(tmp_path, "report.json", report)
     build = read_build(tmp_path)
     assert (build.report, build.simulation, build.routed, build.config) == (report, None, None, "")
+    assert set(build.pictures.values()) == {""}
 
 
 def test_what_is_no_build_is_named(tmp_path: Path) -> None:
@@ -102,7 +103,7 @@ def test_a_simulation_of_another_design_is_left_out(report: dict[str, Any], tmp_
     write(tmp_path, "simulation.json", other | {"simulated": {"command": "", "versions": {}}})
     build = read_build(tmp_path)
     assert build.simulation is None
-    assert build.notes == ("simulation.json is of another design than report.json, and left out; simulate again",)
+    assert "simulation.json is of another design than report.json, and left out; simulate again" in build.notes
 
 
 def test_figures_of_place_and_route(report: dict[str, Any], tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Pictures of a design that stand alone: its layout and its timing as SVG, and its timing as a trace file.
 
 SVGs need nothing but a viewer: no scripts, no fonts from elsewhere, light and dark by the viewer's own setting. The
-same design gives the same bytes. Not here: the diagrams of the HTML report (:mod:`rbdgen.report.pictures`).
+same design gives the same bytes. Every build has them, and the HTML report shows them.
 """
 
 from rbdgen.report.drawings.chart import timing_chart
