@@ -3,7 +3,7 @@
 BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 
 .DEFAULT_GOAL := help
-.PHONY: help test zoo demo docs bench bench-functions bench-golden bench-compare lint format clean
+.PHONY: bench-formats help test zoo demo docs bench bench-functions bench-golden bench-compare lint format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ bench: ## Measure accelerators for inverse dynamics
 
 bench-functions: ## Measure accelerators for all seven functions; an hour
 	$(BIN)python bench/functions.py
+
+bench-formats: ## Measure formats from error targets; half an hour
+	$(BIN)python bench/formats.py
 
 bench-golden: ## Measure the golden model beside Pinocchio
 	$(BIN)python bench/golden.py

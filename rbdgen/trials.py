@@ -147,3 +147,25 @@ def worst_errors(errors: dict[str, dict[str, np.ndarray]]) -> tuple[float, float
     """Of :func:`output_errors` the largest, and the rms over the entries of the vector that has the worst."""
     worst = max(float(np.max(e["max"])) for e in errors.values())
     return worst, max(float(np.sqrt(np.mean(e["rms"] ** 2))) for e in errors.values())
+
+
+def outside_states(design: Design, count: int, seed: int) -> Samples:
+    """States of which each has an operand outside its declared range: some by far, some by less than the operand's last
+    place."""
+    s = task_states(design, count, seed)
+    rng = np.random.default_rng(seed)
+    parts = {name: np.array(getattr(s, name)) for name in ("q", "v", "a")}
+    ranges = design.ranges
+    lower = {"q": np.array(ranges.q_lower), "v": -np.array(ranges.v_max), "a": -np.array(ranges.a_max)}
+    upper = {"q": np.array(ranges.q_upper), "v": np.array(ranges.v_max), "a": np.array(ranges.a_max)}
+    chosen = rng.choice(list(parts), count)
+    excess = np.where(rng.random(count) < 0.5, 10.0 ** rng.uniform(-9, -3, count), rng.uniform(0.001, 2, count))
+    for name, x in parts.items():
+        rows = np.flatnonzero(chosen == name)
+        column = rng.integers(x.shape[1], size=len(rows))
+        up = rng.random(len(rows)) < 0.5
+        span = (upper[name] - lower[name])[column] * excess[rows]
+        x[rows, column] = np.where(up, upper[name][column] + span, lower[name][column] - span)
+    tau = golden.rnea(design.robot, parts["q"], parts["v"], parts["a"], s.f_ext, root=_root_motion(s.base))
+    minv = golden.minverse(design.robot, parts["q"]) if s.minv is not None else None
+    return Samples(parts["q"], parts["v"], parts["a"], s.f_ext, tau, minv, s.base)

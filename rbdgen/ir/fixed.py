@@ -15,6 +15,8 @@ import numpy as np
 
 from rbdgen.ir.graph import Graph
 
+BITS = 63
+"""Bits of an exact result: the models compute in 64-bit integers."""
 ROUNDED = ("add", "sub", "neg", "mul", "scale", "rescale", "round")
 """Operations whose exact result is rounded and saturated to the node's format."""
 
@@ -170,6 +172,12 @@ class FixedGraph:
         """What is added before bits are dropped: half of the result's last place, or nothing."""
         return 0 if i in self.truncated else (1 << self.dropped_bits(i)) >> 1
 
+    def split(self, i: int) -> int:
+        """Low bits of a product's second factor that 64-bit arithmetic must take apart, so that both parts of the
+        product fit; 0 where the whole does. The product drops at least as many bits."""
+        a, b = (self.formats[a].width for a in self.graph.nodes[i].args)
+        return max(a + b - BITS, 0)
+
     def may_overflow(self, i: int) -> bool:
         """Whether any arguments in their formats can saturate node ``i``, or (normalise) be what it cannot do."""
         if self.graph.nodes[i].op == "normalise":
@@ -183,8 +191,8 @@ class FixedGraph:
 def verify_fixed(fixed: FixedGraph) -> None:
     """Check formats and constants; raises ValueError naming the node.
 
-    Every node has a format, no operation gains bits below its exact result, exact results fit 63 bits, shifts keep
-    their argument's bits, residuals and tables have the bits that they need.
+    Every node has a format, no operation gains bits below its exact result, exact results fit 63 bits (those of
+    products may have as many more as are dropped), shifts keep their argument's bits, residuals and tables have the bits that they need.
     """
     graph = fixed.graph
     if len(fixed.formats) != len(graph.nodes):
@@ -197,7 +205,8 @@ def verify_fixed(fixed: FixedGraph) -> None:
             frac, low, high = fixed.exact(i)
             if frac < fmt.frac:
                 raise ValueError(f"{where}: binary point must be at most {frac}, not {fmt.frac}")
-            if max(-low, high).bit_length() > 63:
+            extra = min(fixed.split(i), fixed.dropped_bits(i)) if node.op == "mul" else 0
+            if max(-low, high).bit_length() > BITS + extra:
                 raise ValueError(f"{where}: exact result must fit 63 bits, needs {max(-low, high).bit_length() + 1}")
         if node.op == "round" and fmt.frac != node.attr:
             raise ValueError(f"{where}: binary point must be {node.attr}, not {fmt.frac}")

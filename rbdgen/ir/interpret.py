@@ -169,6 +169,11 @@ def evaluate_fixed(
                 exact = -x[0]
             case "round":
                 exact = x[0]
+            case "mul" if fixed.split(i):
+                # floor((a·b + half) / 2^drop) in two steps, of which the first takes the low bits of b
+                low = fixed.split(i)
+                part = x[0] * (x[1] & ((1 << low) - 1)) + fixed.half(i)
+                exact = (x[0] * (x[1] >> low) + (part >> low)) >> (fixed.dropped_bits(i) - low)
             case "mul":
                 exact = x[0] * x[1]
             case "scale":
@@ -176,7 +181,7 @@ def evaluate_fixed(
             case _:
                 raise ValueError(f"node %{i} ({node.op}): no fixed-point meaning")
         drop = fixed.dropped_bits(i)
-        if drop:
+        if drop and not (node.op == "mul" and fixed.split(i)):
             exact = (exact + fixed.half(i)) >> drop
         if fixed.may_overflow(i):
             value = np.clip(exact, fmt.minimum, fmt.maximum) if fixed.saturate else fmt.wrap(exact)

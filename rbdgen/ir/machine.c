@@ -8,7 +8,7 @@
 #define BLOCK 128
 #define FIELDS 12
 
-enum { INPUT, CONSTANT, ADD, SUB, NEG, MUL, SCALE, COPY, SINE, RECIPROCAL, RESIDUAL, NORMALISE, RESCALE, OUTPUT };
+enum { INPUT, CONSTANT, ADD, SUB, NEG, MUL, SCALE, COPY, SINE, RECIPROCAL, RESIDUAL, NORMALISE, RESCALE, OUTPUT, LONG_MUL };
 enum { OP, DEST, A, B, P, Q, R, DROP, HALF, LIMITS, LOW, HIGH };
 enum { NO_LIMIT, SATURATE, WRAP };
 
@@ -72,6 +72,12 @@ static void block(const int64_t *code, int64_t length, const int64_t *tables, co
         case MUL:
             for (int k = 0; k < BLOCK; k++)
                 y[k] = a[k] * b[k];
+            break;
+        case LONG_MUL: /* p: low bits of the second factor; q: bits dropped behind them; r: half of what is dropped */
+            for (int k = 0; k < BLOCK; k++) {
+                const int64_t part = a[k] * (b[k] & (((int64_t)1 << p) - 1)) + r;
+                y[k] = (a[k] * (b[k] >> p) + (part >> p)) >> q;
+            }
             break;
         case SCALE:
             for (int k = 0; k < BLOCK; k++)

@@ -28,9 +28,10 @@ from rbdgen.ir.programs import cone
 
 OPCODES = (
     *("input", "const", "add", "sub", "neg", "mul", "scale", "round", "table_sin", "table_reciprocal", "residual"),
-    *("normalise", "rescale", "output"),
+    *("normalise", "rescale", "output", "long mul"),
 )
-"""In the order of the C file's enumeration; ``table_cos`` is ``table_sin`` a quarter ahead."""
+"""In the order of the C file's enumeration; ``table_cos`` is ``table_sin`` a quarter ahead, a long product one that
+64-bit arithmetic takes apart."""
 FIELDS = 12
 """Numbers of one instruction: operation, destination, two sources, three parameters, then how its result is rounded."""
 NO_LIMIT, SATURATE, WRAP = range(3)
@@ -211,5 +212,9 @@ class Machine:
             low, high = fmt.minimum, fmt.maximum
             if fixed.may_overflow(i):
                 limit = SATURATE if fixed.saturate else WRAP
-        op = OPCODES.index("table_sin" if node.op == "table_cos" else node.op)
+        name = "table_sin" if node.op == "table_cos" else node.op
+        if node.op == "mul" and fixed.split(i):
+            name, p, r = "long mul", fixed.split(i), half
+            q, drop, half = drop - p, 0, 0
+        op = OPCODES.index(name)
         return [op, destination, a, b, p, q, r, drop, half, limit, low, high]

@@ -73,8 +73,8 @@ def resolve_targets(given: Mapping[str, float], network: Network) -> dict[Key, f
         if name not in known:
             names = ", ".join(dict.fromkeys(known))
             raise ConfigError(f"error: {name!r} is no function or output of this design; choose from {names}")
-        if not 0 < value < 1:
-            raise ConfigError(f"error: {name}: must be above 0 and below 1, not {value:g}")
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1:
+            raise ConfigError(f"error: {name}: must be a number above 0 and below 1, not {value!r}")
     targets = {}
     for f, v in keys:
         names = [n for n in (f"{f}.{v}", v, f, "all") if n in given]

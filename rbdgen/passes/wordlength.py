@@ -25,10 +25,12 @@ from rbdgen.passes.formats import MARGIN, MAX_WORD, WIDE_MARGIN, integer_bits, q
 
 BLOCK_COST = 400.0
 """Bits of adders and registers that one multiplier block is worth."""
-WIDEST = 36
-"""Bits of a signal that no product uses; exact sums of such still fit 64-bit arithmetic."""
-LONGEST = 31
-"""Bits of a product's factor: one more may be needed to tell numbers from errors, and 64-bit arithmetic must do."""
+WIDEST = 40
+"""Bits of a signal; exact sums of such still fit 64-bit arithmetic."""
+LONGEST, SUM = 38, 74
+"""Bits of a product's factor, and of both together: twice 37."""
+SLACK = 3
+"""Bits that a constant's factor may get later, to tell numbers from errors."""
 RESIDUAL = 4
 """Fewest bits of a residual."""
 NARROWEST = 3
@@ -92,7 +94,9 @@ def make_sites(graph: Graph, kept: frozenset[str]) -> Sites:
     count = len(graph.nodes)
     factors = {i: count + 2 * k for k, i in enumerate(i for i, n in graph if n.op == "mul")}
     count += 2 * len(factors)
-    names = [name for name, i in graph.outputs.items() if name not in kept and graph.nodes[i].op != "input"]
+    names = [
+        name for name, i in graph.outputs.items() if name not in kept and graph.nodes[i].op not in ("input", "const")
+    ]
     return Sites(factors, {name: count + k for k, name in enumerate(names)}, count + len(names))
 
 
@@ -165,7 +169,7 @@ class WordLengths:
         """Fewest and most bits behind the binary point of node ``i``."""
         graph, head = self.graph, self.heads[i]
         users = {graph.nodes[u].op for u in graph.users[i]}
-        widest = MAX_WORD if users & {"normalise", "rescale"} or graph.nodes[i].op == "input" else WIDEST
+        widest = MAX_WORD if users & {"normalise", "rescale", "scale"} or graph.nodes[i].op == "input" else WIDEST
         least = NARROWEST - 1 - head
         # below a table's address stand some bits of its residual; an angle gets them from its scale's argument
         angles = [u for u in graph.users[i] if graph.nodes[u].op == "scale"]
@@ -181,8 +185,12 @@ class WordLengths:
         for one, other in ((n, m), (m, n)):
             for a in range(1, 4):
                 for b in range(1, 4):
-                    widths = (min(one + (a - 1) * (one - 1), LONGEST), min(other + (b - 1) * (other - 1), LONGEST))
-                    found[widths] = min(self.device.blocks(*widths), found.get(widths, 99))
+                    first, second = one + (a - 1) * (one - 1), other + (b - 1) * (other - 1)
+                    for x in (
+                        range(min(first, LONGEST), min(second, SUM - LONGEST), -1) if first + second > SUM else [first]
+                    ):
+                        widths = min(x, LONGEST), min(second, SUM - x, LONGEST)
+                        found[widths] = min(self.device.blocks(*widths), found.get(widths, 99))
         ways = [(a, b, c) for (a, b), c in sorted(found.items())]
         return [w for w in ways if not any(o != w and o[0] >= w[0] and o[1] >= w[1] and o[2] <= w[2] for o in ways)]
 
@@ -308,7 +316,7 @@ class WordLengths:
 
     def _constant(self, i: int, node: Node, fracs: list[int]) -> Constant:
         width = self.heads[node.args[0]] + 1 + fracs[node.args[0]]
-        key = i, fracs[i], min(MAX_WORD, 63 - max(width, 1))
+        key = i, fracs[i], min(MAX_WORD, 63 - SLACK - max(width, 1))
         if key not in self.constants:
             source = float(self.magnitudes[node.args[0]]) * MARGIN
             tolerance = math.ldexp(0.25, -fracs[i]) / source if source > 0 else math.inf
@@ -417,7 +425,8 @@ class WordLengths:
                 best = choice, largest
             gain = 1.0 if sweep < sweeps // 2 else 0.5
             prices = prices * np.clip(ratios, 0.25, 4.0) ** gain
-            prices = np.maximum(prices, LEAST_PRICE * np.max(prices))
+            total = float(np.sum(prices))
+            prices, self.scale = np.maximum(prices / total, LEAST_PRICE), min(self.scale * total, HIGHEST_PRICE)
         self.prices = prices
         if best is None:
             self.scale = self._just_kept(worst, self.scale, 1.4)

@@ -12,6 +12,7 @@ import pytest
 from rbdgen.ir.builder import Builder
 from rbdgen.ir.fixed import Constant, FixedGraph, Format, signed_digits, sine_table, verify_fixed
 from rbdgen.ir.interpret import evaluate_fixed
+from rbdgen.ir.machine import Machine
 
 
 @pytest.mark.parametrize("value", [1, 3, 7, 11, 255, 1023, 43691, 131071, 123457])
@@ -111,6 +112,23 @@ def test_verifier_refuses_bits_from_nowhere() -> None:
 def test_verifier_refuses_what_does_not_fit() -> None:
     with pytest.raises(ValueError, match=r"^node %2 \(mul\): exact result must fit 63 bits, needs 80$"):
         one_operation("mul", (Format(40, 4), Format(40, 4)), Format(9, 5))
+
+
+@pytest.mark.parametrize("truncate", [False, True])
+@pytest.mark.parametrize("widths", [(32, 32), (40, 33), (36, 36)])
+def test_products_longer_than_the_arithmetic_are_exact(widths: tuple[int, int], truncate: bool) -> None:
+    a, b = (Format(w, w - 3) for w in widths)
+    result = Format(30, 25)
+    fixed = one_operation("mul", (a, b), result, truncate=truncate)
+    rng = np.random.default_rng(1)
+    raw = {n: rng.integers(f.minimum, f.maximum + 1, 2000) for n, f in (("a", a), ("b", b))}
+    for name, f in (("a", a), ("b", b)):
+        raw[name][:3] = f.minimum, f.maximum, -1
+    drop = fixed.dropped_bits(2)
+    exact = [(int(x) * int(y) + fixed.half(2)) >> drop for x, y in zip(raw["a"], raw["b"], strict=True)]
+    expected = [min(max(e, result.minimum), result.maximum) for e in exact]
+    assert evaluate_fixed(fixed, raw).outputs["y"].tolist() == expected
+    assert Machine(fixed).run(raw)[0]["y"].tolist() == expected
 
 
 def test_table_holds_middles() -> None:

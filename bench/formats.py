@@ -1,0 +1,183 @@
+"""Prints what formats from an error target reach, beside the targets: ``make bench-formats``.
+
+Every figure is measured here and now by the bit-true model, which co-simulation proves equal to the hardware: errors at
+fresh states, multiplier blocks beside words of one length, states outside the declared ranges, and the model's speed.
+``--robots DIR`` holds public URDFs; ``--part`` chooses one part. Exit status 1 if a target is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from figures import Targets, section
+
+from rbdgen import Options, RbdgenWarning, Robot, compile_robot, load_robot, load_urdf
+from rbdgen.ir.machine import library
+from rbdgen.layout.functions import FUNCTIONS
+from rbdgen.report.design import multiplier_blocks
+from rbdgen.report.evidence import evidence
+from rbdgen.trials import dense_results, make_tasks, outside_states, task_states
+
+ALL = tuple(FUNCTIONS)
+ERRORS = (1e-3, 1e-4, 1e-5, 1e-6)
+WASTE = 20.0
+"""An error below the target by more than this factor is wasteful."""
+SHARE = 0.8
+"""Multiplier blocks beside those of words of one length, at most."""
+SPEED = 200_000 / 10.0
+"""Tasks per second of the model, at least."""
+SECONDS = 60.0
+"""A compilation takes at most so long."""
+
+
+def robots(directory: Path) -> dict[str, Robot]:
+    """The robots: the built-in arm, and the quadruped of the public URDFs or else the built-in one."""
+    hyq = directory / "hyq_simple.urdf"
+    return {
+        "iiwa14": load_robot("iiwa14"),
+        **({"hyq_simple": load_urdf(hyq)} if hyq.exists() else {"hyq": load_robot("hyq")}),
+    }
+
+
+def errors(targets: Targets, directory: Path, states: int) -> None:
+    """Errors at fresh states for every error target, all functions on one accelerator."""
+    for name, robot in robots(directory).items():
+        for asked in ERRORS:
+            begin = time.process_time()
+            design = compile_robot(robot, Options(functions=ALL, error={"all": asked}))
+            seconds = time.process_time() - begin
+            found = evidence(design, states)
+            rows = []
+            for function, f in found["functions"].items():
+                outputs = f["outputs"].items()
+                worst = {vector: e["max_relative"] for vector, e in outputs}
+                single = max(e["single_precision"]["max_relative"] for _, e in outputs)
+                largest = max(worst.values())
+                rows.append(
+                    [
+                        *(function, f"{largest:.2e}", targets.at_most(largest, asked)),
+                        *(f"{largest / asked:.2f}", targets.at_least(largest, asked / WASTE)),
+                        *(f"{max(e['rms_relative'] for _, e in outputs):.1e}", f"{single:.1e}"),
+                        *(f["flagged"]["overflow"], f["flagged"]["range"]),
+                        ", ".join(f"{v} {e:.1e}" for v, e in worst.items()),
+                    ]
+                )
+            head = [
+                "function",
+                "max error",
+                "",
+                "of target",
+                "",
+                "rms",
+                "float32",
+                "overflows",
+                "out of range",
+                "outputs",
+            ]
+            title = (
+                f"{name}, --error {asked:g}, {states} fresh states, {multiplier_blocks(design)} blocks of generic125"
+            )
+            section(
+                f"{title}; compiled in {seconds:.0f} s of processor time ({targets.at_most(seconds, SECONDS)})",
+                head,
+                rows,
+            )
+
+
+def cost(targets: Targets, directory: Path) -> None:
+    """Multiplier blocks of formats per signal beside words of one length."""
+    rows = []
+    for name, robot in robots(directory).items():
+        for device in ("ecp5", "xcup"):
+            found = []
+            for choice in ("signal", "uniform"):
+                options = Options(functions=ALL, device=device, error={"all": 1e-5}, formats=choice)
+                design = compile_robot(robot, options)
+                measured = evidence(design, 20_000)["functions"].values()
+                worst = max(e["max_relative"] for f in measured for e in f["outputs"].values())
+                found.append((multiplier_blocks(design), worst, design.word))
+            (own, own_error, _), (uniform, uniform_error, word) = found
+            ratio = own / uniform
+            rows.append(
+                [
+                    *(name, device, own, f"{own_error:.1e}", uniform, word, f"{uniform_error:.1e}"),
+                    *(f"{ratio:.2f}", SHARE, targets.at_most(ratio, SHARE)),
+                ]
+            )
+    head = ["robot", "device", "blocks", "max error", "uniform", "word", "max error", "ratio", "limit", ""]
+    section("Multiplier blocks at II 1, all seven functions, --error 1e-5", head, rows)
+
+
+def outside(targets: Targets, states: int) -> None:
+    """States outside the declared ranges: each result is right within the target, or its task is flagged."""
+    asked = 1e-4
+    design = compile_robot(load_robot("iiwa14"), Options(functions=ALL, error={"all": asked}))
+    inside = evidence(design, 20_000)["functions"]
+    rows = []
+    for function in ALL:
+        wrong = flagged = 0
+        for k in range(0, states, 10_000):
+            tasks = make_tasks(design, function, outside_states(design, 10_000, 100 + k))
+            silent = tasks.flags == 0
+            flagged += int(np.count_nonzero(~silent))
+            bad = np.zeros(tasks.count, bool)
+            for vector, real in dense_results(design, function, tasks.expected).items():
+                e = inside[function]["outputs"][vector]
+                largest = e["max"] / e["max_relative"]
+                error = np.abs(real - tasks.reference[vector]).reshape(tasks.count, -1)
+                bad |= np.max(error, axis=1) > asked * largest
+            wrong += int(np.count_nonzero(bad & silent))
+        rows.append([function, states, flagged, wrong, targets.at_most(wrong, 0)])
+    section(
+        "iiwa14, --error 1e-4, states outside the declared ranges",
+        ["function", "states", "flagged", "silently wrong", ""],
+        rows,
+    )
+
+
+def speed(targets: Targets) -> None:
+    """Tasks that the bit-true model answers per second."""
+    design = compile_robot(load_robot("iiwa14"), Options(functions=("did",)))
+    tasks = make_tasks(design, "did", task_states(design, 10_000, 1))
+    raw = [np.tile(x, 20) for x in tasks.raw]
+    begin = time.monotonic()
+    design.run("did", raw)
+    rate = len(raw[0]) / (time.monotonic() - begin)
+    how = "compiled" if library() else "NumPy"
+    section(
+        "Bit-true model, iiwa14 did",
+        ["model", "tasks/s", "at least", ""],
+        [[how, round(rate), round(SPEED), targets.at_least(rate, SPEED)]],
+    )
+
+
+def main() -> int:
+    """Print the parts; 1 if a target is missed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    beside = Path(__file__).parents[2] / "shared" / "robots"
+    parts = ("speed", "errors", "cost", "outside")
+    parser.add_argument("--robots", type=Path, default=beside, help="directory of the public URDFs")
+    parser.add_argument("--part", choices=parts, action="append", help="only this part; may be repeated")
+    parser.add_argument("--states", type=int, default=100_000, help="fresh states (100000)")
+    args = parser.parse_args()
+    warnings.simplefilter("ignore", RbdgenWarning)
+    targets = Targets()
+    work: dict[str, Any] = {
+        "speed": lambda: speed(targets),
+        "errors": lambda: errors(targets, args.robots, args.states),
+        "cost": lambda: cost(targets, args.robots),
+        "outside": lambda: outside(targets, args.states),
+    }
+    for part in args.part or parts:
+        work[part]()
+    return targets.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
