@@ -91,7 +91,8 @@ def layout(args: argparse.Namespace) -> None:
         files = write_pictures(args, design, progress)
     if files:
         report["files"] = [str(f) for f in files]
-    print_result(args, report, "\n\n".join([tables.layout(report), *(f"wrote {f}" for f in files)]))
+    wrote = "\n".join(f"wrote {f}" for f in files)
+    print_result(args, report, "\n\n".join(filter(None, (tables.layout(report), wrote))))
 
 
 def _directory(args: argparse.Namespace, design: Design) -> Path:
