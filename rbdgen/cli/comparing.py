@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,8 @@ from rbdgen.cli.console import Reporter, print_result, reporter
 from rbdgen.cli.simulation import get_simulator, simulate_design
 from rbdgen.compiler import Options, compile_robot
 from rbdgen.errors import ConfigError
-from rbdgen.layout.functions import check_functions
+from rbdgen.explore import NAMES, Choice, combinations
+from rbdgen.layout.functions import check_algorithms, check_functions
 from rbdgen.model import Robot, builtin_path, builtin_robots, load_robot
 from rbdgen.report import comparison, plots
 from rbdgen.report.files import write_files
@@ -21,18 +21,6 @@ from rbdgen.timing.today import Timing
 
 DEFAULT_II = 12
 """Cycles between tasks where none are asked for: few multipliers, so that robots compile in minutes."""
-DESIGN_OPTIONS = ("ii", "word", "device", "derivative", "mass_matrix")
-"""Options that may be given as lists: every combination is a design. Arguments of these names."""
-
-
-def choices(args: argparse.Namespace, base: Options, names: tuple[str, ...] = DESIGN_OPTIONS) -> list[Options]:
-    """``base`` with every combination of the lists that the arguments ``names`` hold; the last varies fastest."""
-    result = [base]
-    for name in names:
-        given = getattr(args, name)
-        if given:
-            result = [replace(o, **{name: value}) for o in result for value in dict.fromkeys(given)]
-    return result
 
 
 def urdf_of(robot: str) -> Path:
@@ -41,9 +29,10 @@ def urdf_of(robot: str) -> Path:
 
 
 def _simulated(
-    args: argparse.Namespace, name: str, robot: Robot, options: Options, simulator: Any, progress: Reporter
+    args: argparse.Namespace, name: str, robot: Robot, choice: Choice, simulator: Any, progress: Reporter
 ) -> dict[str, Any]:
-    design = compile_robot(robot, options, progress.stage)
+    design = compile_robot(robot, choice.options, progress.stage, choice.budget)
+    options = design.options
     folder = f"{comparison.short_name(name)}_{design.name}_w{options.word}_ii{options.ii}_{options.device}"
     folder += f"_{options.derivative}_{options.mass_matrix}_{args.base or 'fixed'}"
     run = simulate_design(design, name, args.output / folder, simulator, args.tasks, args.seed, False, progress)
@@ -58,9 +47,11 @@ def compare(args: argparse.Namespace) -> None:
     if args.tasks < 2:
         raise ConfigError(f"tasks: must be at least 2 to measure an interval, not {args.tasks}")
     functions = check_functions(args.functions)
-    designs = choices(args, Options(functions=functions, ii=DEFAULT_II))
-    for options in designs:
-        get_device(options.device)
+    values = {name: getattr(args, name) for name in NAMES if name != "functions"}
+    designs = combinations(Options(functions=functions, ii=DEFAULT_II), values)
+    for choice in designs:
+        get_device(choice.options.device)
+        check_algorithms(choice.options.derivative, choice.options.mass_matrix)
     simulator = get_simulator(args.simulator)
     named = list(dict.fromkeys(args.robots))
     robots = {name: load_robot(name, base=args.base or "fixed") for name in named}
@@ -68,9 +59,10 @@ def compare(args: argparse.Namespace) -> None:
     timings: list[tuple[str, Timing]] = []
     with reporter() as progress:
         for name, robot in robots.items():
-            for options in designs:
-                progress.stage(f"{name}: II {options.ii}, {options.word} bits, {options.device}")
-                reports.append((name, _simulated(args, name, robot, options, simulator, progress)))
+            for choice in designs:
+                asked = ", ".join(f"{k} {v}" for k, v in choice.place.items() if v is not None and k != "functions")
+                progress.stage(f"{name}: {asked}")
+                reports.append((name, _simulated(args, name, robot, choice, simulator, progress)))
         for name, robot in robots.items():
             progress.stage(f"{name}: what this machine does today")
             today = time_today(robot, urdf_of(name), args.base or "fixed", functions, BATCHES, progress=progress.count)

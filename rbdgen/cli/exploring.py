@@ -12,7 +12,7 @@ from rbdgen.compiler import Options
 from rbdgen.errors import ConfigError
 from rbdgen.explore.figures import figures
 from rbdgen.explore.rows import make_row
-from rbdgen.layout.functions import check_functions
+from rbdgen.layout.functions import check_algorithms, check_functions
 from rbdgen.model import load_robot
 from rbdgen.report import plots
 from rbdgen.report.files import write_files
@@ -32,12 +32,14 @@ def explore(args: argparse.Namespace) -> None:
     jobs = cores() if args.jobs is None else args.jobs
     if jobs < 1:
         raise ConfigError(f"jobs: must be at least 1, not {jobs}")
-    choices = {name: getattr(args, name) for name in sweep.AXES}
-    choices["functions"] = [check_functions(f) for f in choices["functions"] or [("id",)]]
-    for device in choices["device"] or ():
-        get_device(device)
+    values = {name: getattr(args, name) for name in sweep.NAMES}
+    values["functions"] = [check_functions(f) for f in args.functions or [("id",)]]
+    choices = sweep.combinations(Options(), values)
+    for choice in choices:
+        get_device(choice.options.device)
+        check_algorithms(choice.options.derivative, choice.options.mass_matrix)
     task = sweep.Task(load_robot(args.robot, base=args.base), args.tasks, args.seed)
-    points = sweep.make_points(task, Options(), choices)
+    points = sweep.make_points(task, choices)
     store = sweep.Store(directory)
     finished = store.load(points)
     missing = [p for p in points if p.key not in finished]

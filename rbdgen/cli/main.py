@@ -13,6 +13,7 @@ from rbdgen import __version__
 from rbdgen.cli import build, commands, comparing, exploring, reporting
 from rbdgen.compiler import CHOICES
 from rbdgen.errors import RbdgenError, RbdgenWarning
+from rbdgen.explore import AXES, RATES
 from rbdgen.layout.functions import DERIVATIVES, FUNCTIONS, MASS_MATRICES
 from rbdgen.schedule.device import DEFAULT_DEVICE, DEVICES
 
@@ -46,24 +47,14 @@ def _names(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _design_lists(parser: argparse.ArgumentParser, ii: str) -> None:
+def _design_lists(parser: argparse.ArgumentParser) -> None:
     """Options of which several values may be given, separated by commas; every combination becomes a design."""
     parser.add_argument(
         "--base", choices=["fixed", "floating", "planar"], default="fixed", help="how roots are carried"
     )
-    parser.add_argument(
-        "--ii", type=_integers, metavar="N,N", help=f"initiation intervals, cycles between tasks ({ii})"
-    )
-    parser.add_argument("--word", type=_integers, metavar="W,W", help="word lengths in bits (18)")
-    parser.add_argument(
-        "--device", type=_names, metavar="D,D", help=f"timing models: {', '.join(DEVICES)} ({DEFAULT_DEVICE})"
-    )
-    parser.add_argument(
-        "--derivative", type=_names, metavar="A,A", help=f"derivatives of inverse dynamics: {', '.join(DERIVATIVES)}"
-    )
-    parser.add_argument(
-        "--mass-matrix", type=_names, metavar="A,A", help=f"mass matrix and inverse: {', '.join(MASS_MATRICES)}"
-    )
+    for axis in (*RATES, *AXES):
+        name, kind = f"--{axis.name.replace('_', '-')}", _integers if axis.integers else _names
+        parser.add_argument(name, type=kind, metavar="N,N" if axis.integers else "A,A", help=axis.summary)
 
 
 def _design_options(parser: argparse.ArgumentParser, needs_board: bool = False) -> None:
@@ -222,13 +213,14 @@ def _parser() -> argparse.ArgumentParser:
         "compare",
         "Compare accelerators with what others published and with what this machine does today.",
         "  rbdgen compare iiwa14 hyq my_arm.urdf\n  rbdgen compare iiwa14 --functions all --ii 4,12 --plot arm.svg\n"
+        "  rbdgen compare iiwa14 hyq --functions did,dfd --multipliers 100\n"
         "  rbdgen compare iiwa14 --json",
     )
     compare.add_argument("robots", metavar="ROBOT", nargs="+", help=ROBOT_HELP)
     compare.add_argument(
         "--functions", type=_codes, metavar="F,F", default=("id",), help=f"{', '.join(FUNCTIONS)}, or all (id)"
     )
-    _design_lists(compare, str(comparing.DEFAULT_II))
+    _design_lists(compare)
     compare.add_argument("--tasks", type=_integer, default=200, metavar="N", help="random tasks per run (200)")
     compare.add_argument("--seed", type=_integer, default=0, metavar="S", help="seed of the tasks and stalls (0)")
     compare.add_argument("--simulator", default="verilator", metavar="NAME", help="as of 'rbdgen simulate' (verilator)")
@@ -266,7 +258,7 @@ def _parser() -> argparse.ArgumentParser:
     explore.add_argument(
         "--functions", type=_codes, metavar="F,F", action="append", help="a set of functions; may be repeated (id)"
     )
-    _design_lists(explore, "1")
+    _design_lists(explore)
     explore.add_argument("--tasks", type=_integer, default=1000, metavar="N", help="states for the errors (1000)")
     explore.add_argument("--seed", type=_integer, default=0, metavar="S", help="seed of these states (0)")
     explore.add_argument("--jobs", type=_integer, metavar="N", help="processes on this machine (one per core)")

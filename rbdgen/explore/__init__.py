@@ -5,22 +5,26 @@ go on after a stop, and to compare.
 """
 
 from rbdgen.explore.front import mark_front
-from rbdgen.explore.points import AXES, Point, Task, make_points, robot_digest
+from rbdgen.explore.points import AXES, NAMES, RATES, Axis, Choice, Point, Task, combinations, make_points
 from rbdgen.explore.rows import csv_text, label, plotted, text
 from rbdgen.explore.store import Store
 from rbdgen.explore.workers import run_on_dask, run_on_processes
 
 __all__ = [
     "AXES",
+    "NAMES",
+    "RATES",
+    "Axis",
+    "Choice",
     "Point",
     "Store",
     "Task",
+    "combinations",
     "csv_text",
     "label",
     "make_points",
     "mark_front",
     "plotted",
-    "robot_digest",
     "run_on_dask",
     "run_on_processes",
     "text",

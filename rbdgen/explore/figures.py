@@ -12,7 +12,7 @@ from rbdgen.report.design import design_report
 
 def figures(task: Task, point: Point) -> dict[str, Any]:
     """A point's figures: what its design promises, and the bit-true model's errors at random states."""
-    design = compile_robot(task.robot, point.options)
+    design = compile_robot(task.robot, point.choice.options, budget=point.choice.budget)
     report = design_report(design)
     states = trials.task_states(design, task.count, task.seed)
     functions = {}
@@ -34,8 +34,9 @@ def figures(task: Task, point: Point) -> dict[str, Any]:
         "register_bits": report["register_bits"],
         "fifo_bits": report["fifo_bits"],
         "clock_mhz": report["clock_mhz"],
+        "interval_cycles": report["ii"],
         "latency_cycles": max(f["latency_cycles"] for f in functions.values()),
-        "task_us": point.options.ii / report["clock_mhz"],
+        "task_us": report["ii"] / report["clock_mhz"],
         "max_relative_error": max(f["max_relative_error"] for f in functions.values()),
         "by_function": functions,
     }

@@ -6,46 +6,108 @@ import hashlib
 import itertools
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import rbdgen
 from rbdgen.compiler import Options
 from rbdgen.errors import ConfigError
+from rbdgen.layout.functions import DERIVATIVES, MASS_MATRICES
 from rbdgen.model.robot import Robot
+from rbdgen.schedule.budget import Budget
+from rbdgen.schedule.device import DEVICES
 
-AXES = ("functions", "ii", "word", "device", "derivative", "mass_matrix")
-"""What can be varied: options of the compiler by name, the last varying fastest."""
+
+@dataclass(frozen=True)
+class Axis:
+    """Something that can be varied: an option of the compiler, or a demand of its budget, by ``name``; ``integers``:
+    its values are whole numbers, else names."""
+
+    name: str
+    integers: bool
+    summary: str
+
+
+RATES = (
+    Axis("ii", True, "initiation intervals, cycles between tasks"),
+    Axis("multipliers", True, "as many tasks per second as so many multipliers allow"),
+)
+"""What sets the rate, one of these for every point: an option, or a demand of a budget."""
+AXES = (
+    Axis("word", True, "word lengths in bits"),
+    Axis("device", False, f"timing models: {', '.join(DEVICES)}"),
+    Axis("derivative", False, f"derivatives of inverse dynamics: {', '.join(DERIVATIVES)}"),
+    Axis("mass_matrix", False, f"mass matrix and inverse: {', '.join(MASS_MATRICES)}"),
+)
+"""All else, options by name; the last varies fastest."""
+NAMES = ("functions", *(a.name for a in RATES), *(a.name for a in AXES))
+"""What is told of a point's place."""
 MAX_POINTS = 10_000
 """More points than anyone waits for."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a sweep computes at every point: ``robot``, and errors over ``count`` random states with this ``seed``."""
+    """What a sweep computes at every point: ``robot``, and errors over ``count`` random states with this ``seed``, by
+    the sources whose digest is ``code``."""
 
     robot: Robot
     count: int
     seed: int
+    code: str = field(default_factory=lambda: code_digest())
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One design: its ``options``, and the ``budget`` that its interval is chosen for (None: that of the options)."""
+
+    options: Options
+    budget: Budget | None = None
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """Its value on every axis; None where another one sets the rate."""
+        values: dict[str, Any] = {name: getattr(self.options, name) for name in NAMES if name != "multipliers"}
+        values["functions"] = list(self.options.functions)
+        values["multipliers"] = self.budget and self.budget.multipliers
+        values["ii"] = None if self.budget else self.options.ii
+        return {name: values[name] for name in NAMES}
 
 
 @dataclass(frozen=True)
 class Point:
-    """One design: its ``options``, and the ``key`` under which its figures are kept."""
+    """A design in a sweep, and the ``key`` under which its figures are kept."""
 
-    options: Options
+    choice: Choice
     key: str
 
-    @property
-    def choices(self) -> dict[str, Any]:
-        """The point's place on every axis."""
-        values = {name: getattr(self.options, name) for name in AXES}
-        return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()}
+
+def combinations(base: Options, values: Mapping[str, Sequence[Any] | None]) -> tuple[Choice, ...]:
+    """Every combination of ``values`` (axis to values), each once; what is not there stays as in ``base``.
+
+    Intervals and numbers of multipliers are alternatives: every one of both. ConfigError for too many, or for a number
+    of multipliers below 1.
+    """
+    rates = [Choice(replace(base, ii=ii)) for ii in dict.fromkeys(values.get("ii") or ())]
+    for n in dict.fromkeys(values.get("multipliers") or ()):
+        if n < 1:
+            raise ConfigError(f"multipliers: must be at least 1, not {n}")
+        rates.append(Choice(base, Budget(multipliers=n)))
+    sets = tuple(dict.fromkeys(values.get("functions") or (base.functions,)))
+    others = [tuple(dict.fromkeys(values.get(a.name) or (getattr(base, a.name),))) for a in AXES]
+    count = len(sets) * max(1, len(rates))
+    for v in others:
+        count *= len(v)
+    if count > MAX_POINTS:
+        raise ConfigError(f"points: {count} are more than {MAX_POINTS}; give fewer values")
+    found = []
+    for functions, rate, *rest in itertools.product(sets, rates or [Choice(base)], *others):
+        given = dict(zip((a.name for a in AXES), rest, strict=True))
+        found.append(replace(rate, options=replace(rate.options, functions=functions, **given)))
+    return tuple(found)
 
 
-@lru_cache
 def code_digest() -> str:
     """SHA-256 of the compiler's own sources: figures of another rbdgen are not taken for this one's."""
     root = Path(rbdgen.__file__).parent
@@ -60,23 +122,11 @@ def robot_digest(robot: Robot) -> str:
     return hashlib.sha256(repr(robot).encode()).hexdigest()
 
 
-def make_points(task: Task, base: Options, choices: Mapping[str, Sequence[Any]]) -> tuple[Point, ...]:
-    """Every combination of ``choices`` (axis to values; what is not there stays as in ``base``), each once.
-
-    ConfigError for too many points.
-    """
-    unknown = set(choices) - set(AXES)
-    assert not unknown, unknown
-    values = [tuple(dict.fromkeys(choices.get(name) or (getattr(base, name),))) for name in AXES]
-    count = 1
-    for v in values:
-        count *= len(v)
-    if count > MAX_POINTS:
-        raise ConfigError(f"points: {count} are more than {MAX_POINTS}; give fewer values")
-    about = {"code": code_digest(), "robot": robot_digest(task.robot), "count": task.count, "seed": task.seed}
+def make_points(task: Task, choices: Sequence[Choice]) -> tuple[Point, ...]:
+    """The points of a sweep over ``choices``."""
+    about = {"code": task.code, "robot": robot_digest(task.robot), "count": task.count, "seed": task.seed}
     points = []
-    for combination in itertools.product(*values):
-        options = replace(base, **dict(zip(AXES, combination, strict=True)))
-        whole = json.dumps(about | {"options": asdict(options)}, sort_keys=True)
-        points.append(Point(options, hashlib.sha256(whole.encode()).hexdigest()[:24]))
+    for choice in choices:
+        whole = json.dumps(about | asdict(choice), sort_keys=True)
+        points.append(Point(choice, hashlib.sha256(whole.encode()).hexdigest()[:24]))
     return tuple(points)

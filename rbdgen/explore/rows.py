@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
-from rbdgen.explore.points import AXES, Point
+from rbdgen.explore.points import NAMES, Point
 from rbdgen.report.tables import table
 
 FIGURES = (
@@ -16,6 +16,7 @@ FIGURES = (
     ("multiplier_blocks", "blocks"),
     ("register_bits", "register bits"),
     ("fifo_bits", "FIFO bits"),
+    ("interval_cycles", "interval"),
     ("latency_cycles", "latency"),
     ("task_us", "µs per task"),
     ("max_relative_error", "largest error"),
@@ -25,7 +26,7 @@ FIGURES = (
 
 def make_row(point: Point, figures: dict[str, Any]) -> dict[str, Any]:
     """One row: the choices, then the figures."""
-    return {"key": point.key, **point.choices} | figures
+    return {"key": point.key, **point.choice.place} | figures
 
 
 def label(row: dict[str, Any], varied: Sequence[str]) -> str:
@@ -33,25 +34,27 @@ def label(row: dict[str, Any], varied: Sequence[str]) -> str:
     parts = []
     for name in varied:
         value = row[name]
+        if value is None:
+            continue
         parts.append(f"{name.replace('_', ' ')} {','.join(value) if isinstance(value, list) else value}")
     return ", ".join(parts)
 
 
 def varied_axes(rows: Sequence[dict[str, Any]]) -> list[str]:
     """The axes on which rows differ."""
-    return [name for name in AXES if len({str(r[name]) for r in rows}) > 1]
+    return [name for name in NAMES if len({str(r[name]) for r in rows}) > 1]
 
 
 def plotted(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows that can be plotted, with ``series``: everything that varies but the interval."""
-    series = [name for name in varied_axes(rows) if name != "ii"]
+    """The rows that can be plotted, with ``series``: everything that varies but the rate."""
+    series = [name for name in varied_axes(rows) if name not in ("ii", "multipliers")]
     return [r | {"series": label(r, series) or "all points"} for r in rows if r["status"] == "ok"]
 
 
 def csv_text(rows: Sequence[dict[str, Any]]) -> str:
     """All rows as CSV."""
     out = io.StringIO()
-    columns = [*AXES, "status", "reason", *(key for key, _ in FIGURES), "pareto"]
+    columns = [*NAMES, "status", "reason", *(key for key, _ in FIGURES), "pareto"]
     writer = csv.DictWriter(out, columns, restval="", extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     writer.writerows(r | {"functions": " ".join(r["functions"])} for r in rows)

@@ -43,7 +43,7 @@ class Store:
 
     def save(self, point: Point, figures: dict[str, Any]) -> None:
         """Keep a finished point's figures."""
-        content = {"schema": SCHEMA, "key": point.key, "choices": point.choices, "figures": figures}
+        content = {"schema": SCHEMA, "key": point.key, "place": point.choice.place, "figures": figures}
         place = self.folder / f"{point.key}.json"
         beside = place.with_suffix(f".{os.getpid()}.part")
         try:

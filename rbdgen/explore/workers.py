@@ -21,9 +21,10 @@ ATTEMPTS = 1
 """How often a point is given to another Dask worker after the one that had it was lost."""
 
 
-def figures_or_reason(evaluate: Evaluate, task: Task, point: Point, code: str) -> dict[str, Any]:
-    """A point's figures, or why it cannot be built; ToolError if this process runs other sources than ``code``."""
-    if code_digest() != code:
+def figures_or_reason(evaluate: Evaluate, task: Task, point: Point) -> dict[str, Any]:
+    """A point's figures, or why it cannot be built; ToolError if this process runs other sources than the
+    sweep."""
+    if code_digest() != task.code:
         raise ToolError("workers: run another version of rbdgen than this one; install the same and restart them")
     try:
         return {"status": "ok"} | evaluate(task, point)
@@ -44,7 +45,7 @@ def run_on_processes(
     """
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(jobs, len(points)) or 1, context, _leave_interrupts_to_the_parent) as pool:
-        waiting = {pool.submit(figures_or_reason, evaluate, task, p, code_digest()): p for p in points}
+        waiting = {pool.submit(figures_or_reason, evaluate, task, p): p for p in points}
         try:
             for future in as_completed(waiting):
                 yield waiting[future], future.result()
@@ -77,8 +78,7 @@ def run_on_dask(
     with client:
         shared = client.scatter(task, broadcast=True, hash=False) if client.ncores() else task
         waiting = {
-            client.submit(figures_or_reason, evaluate, shared, p, code_digest(), pure=False, retries=ATTEMPTS): p
-            for p in points
+            client.submit(figures_or_reason, evaluate, shared, p, pure=False, retries=ATTEMPTS): p for p in points
         }
         try:
             for future in distributed.as_completed(list(waiting), loop=client.loop):

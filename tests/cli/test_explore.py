@@ -18,7 +18,7 @@ def test_explore_writes_rows_and_plot(capsys: pytest.CaptureFixture[str], tmp_pa
     status, out, err = run(capsys, *SMALL, "-o", tmp_path)
     assert status == 0, err
     assert "0 of 4 points were finished before" in out
-    assert re.search(r"^1 +18 .*front$", out, re.M)
+    assert re.search(r"^ *1 +18 .*front$", out, re.M)
     with (tmp_path / "explore.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [(r["ii"], r["word"]) for r in rows] == [("1", "12"), ("1", "18"), ("4", "12"), ("4", "18")]

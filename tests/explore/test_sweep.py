@@ -14,9 +14,20 @@ from typing import Any
 
 import pytest
 
-from rbdgen import Options, load_robot
+from rbdgen import Options, compile_robot, load_robot
 from rbdgen.errors import ConfigError, ToolError
-from rbdgen.explore import AXES, Point, Store, Task, make_points, mark_front, run_on_dask, run_on_processes
+from rbdgen.explore import (
+    AXES,
+    NAMES,
+    Point,
+    Store,
+    Task,
+    combinations,
+    make_points,
+    mark_front,
+    run_on_dask,
+    run_on_processes,
+)
 from rbdgen.explore.figures import figures
 from rbdgen.explore.front import MEASURES, beats
 from rbdgen.explore.rows import csv_text, make_row, plotted, text
@@ -26,8 +37,18 @@ TASK = Task(load_robot("pendulum2"), 20, 1)
 CHOICES: dict[str, Any] = {"functions": [("id",), ("fd",)], "ii": [1, 3], "word": [16]}
 
 
+@pytest.fixture(autouse=True)
+def current_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sources that change while tests run are no concern of theirs."""
+    monkeypatch.setattr(sys.modules[__name__], "TASK", Task(load_robot("pendulum2"), 20, 1))
+
+
 def points() -> tuple[Point, ...]:
-    return make_points(TASK, Options(), CHOICES)
+    return swept(CHOICES)
+
+
+def swept(values: dict[str, Any], task: Task | None = None, base: Options | None = None) -> tuple[Point, ...]:
+    return make_points(task or TASK, combinations(base or Options(), values))
 
 
 def collect(work: Any) -> dict[str, dict[str, Any]]:
@@ -35,33 +56,56 @@ def collect(work: Any) -> dict[str, dict[str, Any]]:
 
 
 def test_every_combination_is_a_point_once() -> None:
-    found = make_points(TASK, Options(), {"ii": [1, 2, 1], "word": [16, 18], "functions": [("id",), ("m",)]})
+    found = swept({"ii": [1, 2, 1], "word": [16, 18], "functions": [("id",), ("m",)]})
     assert len(found) == len({p.key for p in found}) == 8
-    assert [p.choices["word"] for p in found[:2]] == [16, 18]
-    assert set(found[0].choices) == set(AXES)
+    assert [p.choice.place["word"] for p in found[:2]] == [16, 18]
+    assert set(found[0].choice.place) == set(NAMES)
 
 
 def test_axes_are_options_of_the_compiler() -> None:
-    for name in AXES:
-        assert hasattr(Options(), name)
+    for axis in AXES:
+        assert hasattr(Options(), axis.name)
+
+
+def test_intervals_and_budgets_are_alternatives() -> None:
+    places = [c.place for c in combinations(Options(), {"ii": [2, 3], "multipliers": [5], "word": [16, 18]})]
+    assert [(p["ii"], p["multipliers"], p["word"]) for p in places] == [
+        (2, None, 16),
+        (2, None, 18),
+        (3, None, 16),
+        (3, None, 18),
+        (None, 5, 16),
+        (None, 5, 18),
+    ]
+    with pytest.raises(ConfigError, match=r"^multipliers: must be at least 1, not 0$"):
+        combinations(Options(), {"multipliers": [0]})
+
+
+def test_a_budget_is_kept() -> None:
+    (point,) = swept({"functions": [("id", "m")], "multipliers": [6]})
+    found = figures(TASK, point)
+    assert found["multipliers_variable"] <= 6
+    assert found["interval_cycles"] > 1
+    assert found["task_us"] == pytest.approx(found["interval_cycles"] / 125)
 
 
 def test_a_key_is_of_everything_that_decides() -> None:
-    key = make_points(TASK, Options(), {})[0].key
-    assert key == make_points(TASK, Options(), {})[0].key
+    key = swept({})[0].key
+    assert key == swept({})[0].key
     others = [
-        make_points(replace(TASK, seed=2), Options(), {}),
-        make_points(replace(TASK, count=21), Options(), {}),
-        make_points(replace(TASK, robot=load_robot("ur5")), Options(), {}),
-        make_points(TASK, Options(seed=7), {}),
-        make_points(TASK, Options(limits={"joint1": {"velocity": 1.0}}), {}),
+        swept({}, replace(TASK, seed=2)),
+        swept({}, replace(TASK, count=21)),
+        swept({}, replace(TASK, robot=load_robot("ur5"))),
+        swept({}, base=Options(seed=7)),
+        swept({}, base=Options(limits={"joint1": {"velocity": 1.0}})),
+        swept({"multipliers": [9]}),
     ]
     assert len({key, *(o[0].key for o in others)}) == 1 + len(others)
 
 
 def test_too_many_points_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"^points: 20000 are more than 10000; give fewer values$"):
-        make_points(TASK, Options(), {"ii": range(1, 201), "word": range(100)})
+        combinations(Options(), {"ii": range(1, 201), "word": range(100)})
 
 
 def test_processes_and_dask_give_the_same_rows() -> None:
@@ -73,21 +117,13 @@ def test_processes_and_dask_give_the_same_rows() -> None:
         ) as cluster,
     ):
         remote = collect(run_on_dask(figures, TASK, points(), cluster.scheduler_address))
-    assert local == remote == {p.key: figures_or_reason(figures, TASK, p, code()) for p in points()}
+    assert local == remote == {p.key: figures_or_reason(figures, TASK, p) for p in points()}
     assert all(f["status"] == "ok" for f in local.values())
-
-
-def code() -> str:
-    from rbdgen.explore.points import code_digest
-
-    return code_digest()
 
 
 def test_figures_are_the_designs() -> None:
     point = points()[1]
-    from rbdgen import compile_robot
-
-    design = compile_robot(TASK.robot, point.options)
+    design = compile_robot(TASK.robot, point.choice.options)
     found = figures(TASK, point)
     assert found["by_function"]["id"]["latency_cycles"] == design.promised_latency("id")
     assert found["task_us"] == pytest.approx(3 / 125)
@@ -95,14 +131,14 @@ def test_figures_are_the_designs() -> None:
 
 
 def test_what_cannot_be_built_says_why() -> None:
-    (point,) = make_points(TASK, Options(word=8), {"functions": [("minv",)], "device": ["generic125"], "ii": [5000]})
-    found = figures_or_reason(figures, TASK, point, code())
+    (point,) = swept({"functions": [("minv",)], "device": ["generic125"], "ii": [5000]}, base=Options(word=8))
+    found = figures_or_reason(figures, TASK, point)
     assert (found["status"], found["reason"]) == ("refused", "ii: must be 1 to 4096 cycles, not 5000")
 
 
 def test_workers_with_other_sources_are_refused() -> None:
     with pytest.raises(ToolError, match=r"another version of rbdgen"):
-        figures_or_reason(figures, TASK, points()[0], "0" * 64)
+        figures_or_reason(figures, replace(TASK, code="0" * 64), points()[0])
 
 
 def die(task: Task, point: Point) -> dict[str, Any]:
@@ -179,8 +215,8 @@ def test_the_front_is_what_nothing_beats() -> None:
 
 
 def test_rows_are_told_in_all_forms() -> None:
-    good, bad = make_points(TASK, Options(), {"ii": [2, 5000]})
-    rows = mark_front([make_row(p, figures_or_reason(figures, TASK, p, code())) for p in (good, bad)])
+    good, bad = swept({"ii": [2, 5000]})
+    rows = mark_front([make_row(p, figures_or_reason(figures, TASK, p)) for p in (good, bad)])
     shown = text(rows)
     assert "front" in shown
     assert "refused: ii 5000: ii: must be 1 to 4096 cycles, not 5000" in shown
