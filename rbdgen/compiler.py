@@ -33,7 +33,7 @@ from rbdgen.schedule.budget import Budget, Layout, fit_layout, fold_notes, lay_o
 from rbdgen.schedule.buffers import Plan, make_plan
 from rbdgen.schedule.check import check_plan
 from rbdgen.schedule.device import DEFAULT_DEVICE, get_device
-from rbdgen.schedule.scheduler import schedule
+from rbdgen.schedule.scheduler import check_interval, schedule
 
 RANGE_SAMPLES = 32768
 """States by which ranges are found."""
@@ -307,6 +307,7 @@ def compile_robot(
     """Run all stages; ``progress`` is told each stage's name. With a ``budget`` the layout is chosen for it, whatever
     ``options`` say of the initiation interval. Errors are those of the stages."""
     check_word(options.word)
+    check_interval(options.ii)
     check_choices(options)
     device = get_device(options.device)
     progress("trace and formats")

@@ -268,6 +268,12 @@ class _Scheduler:
         return max((self._slot(u).start for u in self.fixed.graph.users[a]), default=0)
 
 
+def check_interval(ii: int) -> None:
+    """ConfigError unless ``ii`` is a supported initiation interval."""
+    if not 1 <= ii <= MAX_II:
+        raise ConfigError(f"ii: must be 1 to {MAX_II} cycles, not {ii}")
+
+
 def schedule(
     fixed: FixedGraph, device: Device, ii: int, programs: Programs | None = None, folds: Folds = NO_FOLDS
 ) -> Schedule:
@@ -276,8 +282,7 @@ def schedule(
     The number of branches of every fold must divide ``ii``.
     """
     programs = programs or single_program(fixed.graph)
-    if not 1 <= ii <= MAX_II:
-        raise ConfigError(f"ii: must be 1 to {MAX_II} cycles, not {ii}")
+    check_interval(ii)
     select = device.select if ii > 1 else 0.0
     for i, node in fixed.graph:
         chosen = node.op == "mul" or i in folds.members
