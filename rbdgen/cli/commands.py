@@ -18,7 +18,7 @@ from rbdgen.model import builtin_robots, load_robot, range_notes
 from rbdgen.report import tables
 from rbdgen.report.design import design_report, families_table
 from rbdgen.report.evidence import evidence
-from rbdgen.report.files import read_config, with_overrides, write_design
+from rbdgen.report.files import read_config, with_overrides, write_design, write_files
 from rbdgen.schedule.budget import Budget
 
 OPTION_ARGUMENTS = tuple(f.name for f in fields(Options) if f.name not in ("seed", "limits"))
@@ -115,6 +115,9 @@ def generate(args: argparse.Namespace) -> None:
         design, robot = compile_design(args, progress)
         more = _evidence(args, design, progress) | _families(args, design, progress)
         files = _write(args, design, robot, progress, more)
+        if args.ip:
+            packaging = extension("rbdgen_hw.packaging", "hw")
+            files += write_files(packaging.ip_files(design, files[0].read_text(), __version__), files[0].parent / "ip")
     report = design_report(design) | more | {"files": [str(f) for f in files]}
     print_result(args, report, tables.layout(report) + "\n\n" + "\n".join(f"wrote {f}" for f in files))
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rbdgen import __version__
-from rbdgen.cli import build, commands, comparing, exploring, reporting
+from rbdgen.cli import build, commands, comparing, exploring, reporting, synth
 from rbdgen.compiler import CHOICES
 from rbdgen.errors import RbdgenError, RbdgenWarning
 from rbdgen.explore import AXES, RATES
@@ -189,6 +189,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     _design_options(generate)
     _families_option(generate)
+    generate.add_argument(
+        "--ip", action="store_true", help="also the IP core with AXI ports: IP-XACT, FuseSoC, LiteX, Vivado's Tcl"
+    )
     generate.add_argument("-o", "--output", type=Path, metavar="DIR", help="where to write (build/NAME)")
     generate.set_defaults(run=commands.generate)
 
@@ -287,6 +290,17 @@ def _parser() -> argparse.ArgumentParser:
     board.add_argument("--load", action="store_true", help="program the board afterwards")
     board.add_argument("-o", "--output", type=Path, metavar="DIR", help="where to write (build/NAME)")
     board.set_defaults(run=build.build)
+
+    unit = verb(
+        "synth",
+        "Synthesise one unit alone, to see what it costs on a device family.",
+        "  rbdgen synth iiwa14 --unit Rf_3 --device ecp5\n  rbdgen synth iiwa14 --functions did --ii 8 --unit Db_link4",
+    )
+    _design_options(unit)
+    unit.add_argument(
+        "--unit", metavar="U", required=True, help="its name, or kind and joint number; a wrong one lists them all"
+    )
+    unit.set_defaults(run=synth.synth)
     return parser
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
+from rbdgen.host.beats import StreamLink
 from rbdgen.host.link import DEFAULT_ATTEMPTS, DEFAULT_PATIENCE, Link, Progress, connect
 from rbdgen.host.manifest import Manifest, read_manifest
 from rbdgen.host.packets import read_results, task_rows
@@ -56,7 +57,9 @@ class Device:
     LinkError where tasks were lost for good. :meth:`solve` returns everything and neither warns nor raises.
     """
 
-    def __init__(self, manifest: Manifest, link: Link, progress: Progress = lambda done, total: None) -> None:
+    def __init__(
+        self, manifest: Manifest, link: Link | StreamLink, progress: Progress = lambda done, total: None
+    ) -> None:
         self.manifest, self.link, self.progress = manifest, link, progress
         self.flags = np.zeros(0, np.int64)
         """Flags of the last call's tasks, with its leading shape."""

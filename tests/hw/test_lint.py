@@ -40,7 +40,7 @@ def test_a_build_lints_clean(options: dict, tmp_path: Path) -> None:
 def test_every_waiver_is_needed_and_reasoned(tmp_path: Path) -> None:
     said = ""
     for options in ({"functions": tuple(FUNCTIONS), "ii": 4}, {}):
-        name, (core, *shells) = write(tmp_path, "pendulum2", **options)
+        _, (core, *shells) = write(tmp_path, "pendulum2", **options)
         for shell in shells:
             arguments = ["--lint-only", "-Wall", "-Wno-fatal", "--top-module", shell.stem, str(core), str(shell)]
             said += verilator.run(arguments, tmp_path).stdout

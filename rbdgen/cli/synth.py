@@ -1,0 +1,36 @@
+"""``rbdgen synth``: one unit of a layout synthesised alone."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from rbdgen.cli.commands import compile_design
+from rbdgen.cli.console import extension, print_result, reporter
+from rbdgen.report.design import SCHEMA
+from rbdgen.report.tables import table
+
+
+def synth(args: argparse.Namespace) -> None:
+    """``rbdgen synth``."""
+    units, emit = extension("rbdgen_boards.unit", "hw"), extension("rbdgen_hw.emit", "hw")
+    with reporter() as progress:
+        design, _ = compile_design(args, progress)
+        unit = units.find_unit(design, args.unit)
+        progress.stage("write Verilog")
+        verilog = emit.design_verilog(design)
+        progress.stage(f"synthesise {unit}")
+        begin = time.perf_counter()
+        made = units.synthesise_unit(design, verilog, unit)
+    seconds = round(time.perf_counter() - begin, 1)
+    report = {
+        "schema": SCHEMA,
+        "robot": design.robot.name,
+        "unit": unit,
+        "ii": design.options.ii,
+        "family": made.family,
+        "cells": made.cells,
+        "seconds": seconds,
+    }
+    title = f"{unit} of {design.name}, II {design.options.ii}, for {made.family}: synthesised in {seconds} s"
+    print_result(args, report, title + "\n\n" + table(["cell", "number"], list(made.cells.items())))
