@@ -63,6 +63,8 @@ REPORT_SHAPE: dict[str, Any] = {
             "utilization": (*_NUMBER, type(None)),
         }
     ],
+    "layout": [str],
+    "formats": {"signal_bits": {"least": int, "mean": _NUMBER, "most": int}},
     "fifos": [{"name": str, "kind": str, "source": str, "sink": str, "words": int, "depth": int}],
     "tree": [{"joint": str, "type": str, "link": str, "parent": str}],
     "produced": {
