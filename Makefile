@@ -3,7 +3,7 @@
 BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 
 .DEFAULT_GOAL := help
-.PHONY: bench-formats help test zoo demo docs bench bench-functions bench-golden bench-compare lint format clean
+.PHONY: bench-boards bench-formats help test zoo demo docs bench bench-functions bench-layouts bench-golden bench-compare lint format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,11 +25,17 @@ docs: ## Build the documentation into build/docs, and run its examples
 bench: ## Measure accelerators for inverse dynamics
 	$(BIN)python bench/spine.py
 
+bench-layouts: ## Measure layouts for budgets, folding and sharing; an hour
+	$(BIN)python bench/layouts.py
+
 bench-functions: ## Measure accelerators for all seven functions; an hour
 	$(BIN)python bench/functions.py
 
 bench-formats: ## Measure formats from error targets; half an hour
 	$(BIN)python bench/formats.py
+
+bench-boards: ## Build bitstreams, measure clocks, resources and links; hours
+	$(BIN)python bench/boards.py
 
 bench-golden: ## Measure the golden model beside Pinocchio
 	$(BIN)python bench/golden.py

@@ -31,6 +31,10 @@ class Targets:
         """Whether a target is reached, in a word."""
         return self._verdict(value >= limit)
 
+    def equal(self, value: object, expected: object) -> str:
+        """Whether two things are the same, in a word."""
+        return self._verdict(value == expected)
+
     def finish(self) -> int:
         """Print how many targets were missed; the exit status."""
         print(f"\n{self.missed} targets missed")

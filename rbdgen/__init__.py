@@ -5,13 +5,14 @@ itself is in ``rbdgen_hw``, its co-simulation in ``rbdgen_sim``; this package ne
 """
 
 from rbdgen import golden
-from rbdgen.compiler import Design, Options, compile_robot
+from rbdgen.compiler import Budget, Design, Options, compile_robot
 from rbdgen.errors import ConfigError, RbdgenError, RbdgenWarning, ToolError, UnsupportedError, UrdfError
 from rbdgen.model import Robot, load_robot, load_urdf
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Budget",
     "ConfigError",
     "Design",
     "Options",

@@ -1,0 +1,173 @@
+"""Prints what layouts reach for budgets of multipliers: ``make bench-layouts``.
+
+Utilisation of multipliers and the interval at several budgets, for fixed and floating bases; derivatives of forward
+dynamics beside RoboShape's at no more than its multipliers; the time that the choice takes; in RTL simulation the
+measured interval beside the promised one, with FIFO depths and high-water marks; LUTs with and without folding, from
+synthesis. Public URDFs are used where they lie beside the checkout (``--robots DIR`` for another place). ``--part``
+chooses one part. Exit status 1 if a target is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from figures import Targets, command, section
+
+from rbdgen import Budget, Design, Options, RbdgenWarning, Robot, compile_robot, load_robot
+from rbdgen.compiler import at_interval
+from rbdgen.layout.functions import FUNCTIONS
+from rbdgen.schedule.budget import fit_layout
+from rbdgen.schedule.device import get_device
+from rbdgen_hw.emit import design_verilog
+from rbdgen_hw.yosys import run_yosys
+
+ALL = tuple(FUNCTIONS)
+ROBOTS = (
+    ("hyq_simple", "fixed"),
+    ("baxter_simple", "fixed"),
+    ("hyq", "floating"),
+    ("atlas", "fixed"),
+    ("atlas", "floating"),
+)
+BUDGETS = (128, 512, 2048)
+UTILIZATION, SEARCH_SECONDS = 0.90, 30
+ROBOSHAPE = {"iiwa": (1328, 24), "hyq_simple": (644, 39), "baxter_simple": (835, 48), "atlas": (1328, 93)}
+"""Variable multiplications and cycles between tasks of RoboShape (ISCA 2023). iiwa: counted in its RTL; HyQ and Baxter:
+its Vivado report's DSP blocks, four to a 32 × 32 product; Atlas: no count is published, iiwa's is taken."""
+SPEEDUP = 8
+SIMULATED = (("hyq_simple", "fixed", 128), ("baxter_simple", "fixed", 128), ("hyq", "floating", 512))
+LUT_INTERVALS = (4, 8)
+
+
+def robot(robots: Path, name: str, base: str) -> Robot:
+    """A public robot, or a built-in one."""
+    path = robots / f"{name}.urdf"
+    return load_robot(path if path.exists() else name, base=base)
+
+
+def budgets(targets: Targets, robots: Path, names: list[str]) -> None:
+    """Interval and utilisation at each budget, and the seconds that the choice takes."""
+    rows = []
+    device = get_device("generic125")
+    for name, base in ROBOTS:
+        if names and name not in names:
+            continue
+        begin = time.monotonic()
+        design = compile_robot(robot(robots, name, base), Options(ALL, ii=4096, fold=False))
+        compiled = time.monotonic() - begin
+        for budget in BUDGETS:
+            begin = time.monotonic()
+            layout = fit_layout(design.network, design.fixed, device, Budget(multipliers=budget))
+            seconds = time.monotonic() - begin
+            used = sum(layout.multipliers().values())
+            share = design.fixed.graph.count("mul") / (used * layout.ii)
+            folds = sorted(set(layout.folds.units.values()))
+            rows.append(
+                [
+                    *(f"{name}, {base}", budget, design.fixed.graph.count("mul"), layout.ii, used, f"{share:.3f}"),
+                    *(targets.at_least(share, UTILIZATION), folds or "-", f"{compiled:.0f}", f"{seconds:.1f}"),
+                    targets.at_most(seconds, SEARCH_SECONDS),
+                ]
+            )
+    head = ["robot", "budget", "products", "II", "multipliers", "used", "", "turns", "compile s", "search s", ""]
+    section("All seven functions within a budget of multipliers, 18 bits", head, rows)
+
+
+def roboshape(targets: Targets, robots: Path) -> None:
+    """Derivatives of forward dynamics, given the inverse, at no more than RoboShape's multipliers."""
+    rows = []
+    for name, (count, cycles) in ROBOSHAPE.items():
+        design = compile_robot(robot(robots, name, "fixed"), Options(("difd",)), budget=Budget(multipliers=count))
+        used, ii = sum(design.plan.schedule.multipliers.values()), design.options.ii
+        verdict = targets.at_least(cycles / ii, SPEEDUP)
+        rows.append([name, used, count, ii, cycles, f"{cycles / ii:.1f}", SPEEDUP, verdict])
+    head = ["robot", "multipliers", "RoboShape's", "interval", "RoboShape's", "ratio", "asked", ""]
+    section("difd beside RoboShape (published; without sines, cosines and gravity)", head, rows)
+
+
+def simulated(targets: Targets, robots: Path, tasks: int) -> None:
+    """Promised and measured intervals, mismatches and FIFOs in RTL simulation."""
+    rows = []
+    for name, base, budget in SIMULATED:
+        path = robots / f"{name}.urdf"
+        with tempfile.TemporaryDirectory() as work:
+            options = ["--functions", "all", "--base", base, "--multipliers", str(budget), "--tasks", str(tasks)]
+            report, seconds, memory = command("simulate", str(path) if path.exists() else name, *options, "-o", work)
+        measured: dict[str, Any] = report["functions"]
+        intervals = sorted({f["ii_cycles"] for f in measured.values()})
+        wrong = sum(f["mismatches"] for f in measured.values())
+        fullest = max(f["high_water"] - f["depth"] for f in report["fifos"])
+        rows.append(
+            [
+                *(f"{name}, {base}", budget, report["ii"], intervals, targets.equal(intervals, [report["ii"]])),
+                *(wrong, targets.at_most(wrong, 0), len(report["fifos"]), fullest, targets.at_most(fullest, 0)),
+                *(f"{seconds:.0f}", f"{memory:.1f}"),
+            ]
+        )
+    head = ["robot", "budget", "II", "measured", "", "mismatches", "", "FIFOs", "mark − depth", "", "seconds", "GiB"]
+    section(f"RTL simulation, all seven functions, {tasks} tasks each, and mixed under random stalls", head, rows)
+
+
+def _synthesised(design: Design) -> dict[str, int]:
+    files = {"top.v": design_verilog(design)}
+    script = ["read_verilog top.v", f"synth_ecp5 -top {design.name}", "tee -q -o stat.json stat -json"]
+    return json.loads(run_yosys(script, files, "stat.json"))["design"]["num_cells_by_type"]
+
+
+def _folds(design: Design) -> Iterator[tuple[bool, Design]]:
+    for fold in (True, False):
+        options = replace(design.options, fold=fold)
+        yield fold, at_interval(replace(design, options=options), options.ii)
+
+
+def folding(function: str) -> None:
+    """LUTs of four legs on one hardware leg, and of four, for ECP5."""
+    rows = []
+    for ii in LUT_INTERVALS:
+        for fold, design in _folds(compile_robot(load_robot("hyq"), Options((function,), ii=ii))):
+            cells = _synthesised(design)
+            # a carry cell is two LUTs
+            luts = cells.get("LUT4", 0) + 2 * cells.get("CCU2C", 0)
+            multipliers = sum(design.plan.schedule.multipliers.values())
+            what = "one leg in turn" if fold else "four legs"
+            rows.append([ii, what, multipliers, luts, cells.get("TRELLIS_FF", 0), design.promised_latency(function)])
+    head = ["II", "hardware", "multipliers", "LUT4", "flip-flops", "latency"]
+    section(f"hyq, {function}, 18 bits, synthesis for ECP5 by Yosys", head, rows)
+
+
+def main() -> int:
+    """Print the parts; 1 if a target is missed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    beside = Path(__file__).parents[2] / "shared" / "robots"
+    parts = ("budgets", "roboshape", "simulated", "folding")
+    parser.add_argument("--robots", type=Path, default=beside, help="directory of the public URDFs")
+    parser.add_argument("--part", choices=parts, action="append", help="only this part; may be repeated")
+    parser.add_argument("--robot", action="append", default=[], help="only this robot in the part budgets")
+    parser.add_argument("--tasks", type=int, default=200, help="tasks per run in RTL simulation (200)")
+    args = parser.parse_args()
+    warnings.simplefilter("ignore", RbdgenWarning)
+    targets = Targets()
+    for part in args.part or parts:
+        match part:
+            case "budgets":
+                budgets(targets, args.robots, args.robot)
+            case "roboshape":
+                roboshape(targets, args.robots)
+            case "simulated":
+                simulated(targets, args.robots, args.tasks)
+            case "folding":
+                folding("id")
+    return targets.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
