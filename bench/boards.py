@@ -1,0 +1,200 @@
+"""Prints what boards and links reach beside the targets: ``make bench-boards``; hours, most of them place and route.
+
+Bitstreams are built by the command itself with tools from PyPI, and kept in its cache. The link is the RTL in
+Verilator behind the host's own driver, without and with one byte in a hundred damaged; the AXI shell runs under
+cocotbext-axi with random stalls on every channel. Exit status 1 if a target is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from figures import Targets, section
+
+from rbdgen import Options, RbdgenWarning, compile_robot, load_robot
+from rbdgen.host.beats import StreamLink
+from rbdgen.host.device import Device
+from rbdgen.host.manifest import Manifest, manifest_from
+from rbdgen.host.transport import ProcessTransport
+from rbdgen.layout.functions import FUNCTIONS
+from rbdgen.report.design import manifest
+from rbdgen_hw.emit import axi_verilog, design_verilog, link_verilog
+from rbdgen_sim import verilator
+from rbdgen_sim.axi import play
+from rbdgen_sim.device import build_device
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tests.host.dma import DmaModel
+from tests.host.noise import Noise, model
+from tests.host.test_device import check_mixed
+
+LEAN = ("--rounding", "truncate", "--overflow", "flag")
+"""Formats that save look-up tables: no rounding, and what overflows is flagged instead of saturated."""
+BUILDS: tuple[tuple[str, str, Sequence[str], float, int | None], ...] = (
+    ("ulx3s_85f", "id", (), 80.0, None),
+    ("ulx3s_85f", "did", LEAN, 80.0, None),
+    ("ulx3s_85f", "dfd", LEAN, 80.0, None),
+    ("tang_mega_138k_pro", "id", (), 100.0, None),
+    ("tang_mega_138k_pro", "all", ("--ii", "16", *LEAN), 100.0, 16),
+)
+"""Board, functions, options, MHz asked for, and the interval asked for."""
+ROBOT = "iiwa14"
+TASKS = 10_000
+
+
+def bitstreams(targets: Targets, only: str | None) -> None:
+    """Built by ``rbdgen build``: clock after routing, resources, times."""
+    for board, functions, options, clock, ii in BUILDS:
+        if only not in (None, f"{board}:{functions}"):
+            continue
+        title = f"{ROBOT} {functions} on {board} {' '.join(options)}"
+        begin = time.monotonic()
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "rbdgen",
+                "build",
+                ROBOT,
+                "--board",
+                board,
+                "--functions",
+                functions,
+                *options,
+                "--json",
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        seconds = time.monotonic() - begin
+        if done.returncode:
+            targets.at_least(0.0, clock)
+            section(title, ["what", "measured"], [["MISSED", done.stderr.strip().splitlines()[-1]]])
+            continue
+        report = json.loads(done.stdout)
+        reached = report["clock_mhz"]
+        rows: list[list[Any]] = [
+            ["clock after routing, MHz", reached, clock, targets.at_least(reached, clock)],
+            ["clock that the bitstream runs at, MHz", report["running_clock_mhz"], "", ""],
+            ["timing met at that clock", report["timing_met"], "", ""],
+            ["interval, cycles", report["ii"], ii or "", targets.at_most(report["ii"], ii) if ii else ""],
+        ]
+        for name, times in report["microseconds"].items():
+            latency = report["functions"][name]["latency_cycles"]
+            rows += [
+                [f"{name}: interval, µs", times["interval"], "", ""],
+                [f"{name}: latency, µs ({latency} cycles)", times["latency"], "", ""],
+            ]
+        rows += [[n, f"{r['used']} of {r['available']}", "", ""] for n, r in report["resources"].items()]
+        rows += [[f"seconds of {step}", s, "", ""] for step, s in report["seconds"].items()]
+        rows += [["seconds of this call" + (", from the cache" if report["cached"] else ""), f"{seconds:.0f}", "", ""]]
+        section(title, ["what", "measured", "asked", ""], rows)
+
+
+def sources(work: Path, functions: tuple[str, ...], shell: str) -> tuple[Any, Manifest, list[Path], str]:
+    """A small robot's design, its manifest, and its Verilog with a shell."""
+    d = compile_robot(load_robot("pendulum2"), Options(functions=functions, ii=4))
+    verilog = design_verilog(d)
+    known = manifest_from(json.loads(json.dumps(manifest(d, hashlib.sha256(verilog.encode()).hexdigest(), "0"))))
+    make = link_verilog if shell == "link" else axi_verilog
+    files = [work / "accelerator.v", work / f"{shell}.v"]
+    for path, text in zip(files, (verilog, make(d, known.identity)), strict=True):
+        path.write_text(text)
+    return d, known, files, f"{d.name}_{shell}"
+
+
+def link(targets: Targets, work: Path) -> None:
+    """10,000 mixed tasks through the driver and the RTL, without and with damage."""
+    d, known, files, top = sources(work, tuple(FUNCTIONS), "link")
+    program = build_device(files, top, work / "device")
+    rows = []
+    for rate in (0.0, 0.01):
+        noise = Noise(ProcessTransport([str(program)]), rate, seed=7)
+        device = Device.open(known, noise, patience=100)
+        begin = time.monotonic()
+        # every bit of every result is compared; an AssertionError is a wrong or lost result
+        wrong = 0
+        try:
+            check_mixed(d, device, TASKS, 3)
+        except AssertionError:
+            wrong = 1
+        seconds = time.monotonic() - begin
+        counters = device.link.counters
+        rows.append(
+            [f"{rate:.0%}", TASKS, noise.faults, counters.lost, wrong, targets.at_most(wrong, 0), f"{seconds:.1f}"]
+        )
+        device.close()
+    head = ["bytes damaged", "tasks answered", "faults", "tasks sent again", "wrong or lost", "", "seconds"]
+    section("Host driver to the RTL over the byte link, all seven functions mixed", head, rows)
+
+
+def axi(targets: Targets, work: Path) -> None:
+    """10,000 mixed tasks through the AXI shell, every channel stalling in 30% of its cycles."""
+    d, known, files, top = sources(work, ("id", "m", "did"), "axi")
+    recorder = DmaModel(model(d))
+    check_mixed(d, Device(known, StreamLink(known.tasks, recorder.transfer, recorder, 1000)), TASKS, 1)
+    outcome = play(files, top, recorder.sent, 0.3, 5, work / "axi")
+    answers = [bytes.fromhex(r) for r in outcome["results"]]
+    wrong = 0
+    try:
+        check_mixed(
+            d, Device(known, StreamLink(known.tasks, lambda data, size: answers.pop(0), recorder, 1000)), TASKS, 1
+        )
+    except AssertionError:
+        wrong = 1
+    registers = outcome["registers"]
+    rows = [
+        ["tasks counted", registers["TASKS"], TASKS, targets.at_most(abs(registers["TASKS"] - TASKS), 0)],
+        ["results counted", registers["RESULTS"], TASKS, targets.at_most(abs(registers["RESULTS"] - TASKS), 0)],
+        ["wrong or lost results", wrong, 0, targets.at_most(wrong, 0)],
+        ["breaches of the handshakes", len(outcome["broken"]), 0, targets.at_most(len(outcome["broken"]), 0)],
+        ["register reads meanwhile", outcome["reads"], "", ""],
+        ["cycles", registers["CYCLES"], "", ""],
+    ]
+    section("AXI shell, 30% stalls on every channel", ["what", "measured", "asked", ""], rows)
+
+
+def lint(targets: Targets, work: Path) -> None:
+    """Verilator's complaints about a build, waivers named."""
+    d = compile_robot(load_robot(ROBOT), Options(device="ecp5"))
+    path = work / f"{d.name}.v"
+    path.write_text(design_verilog(d))
+    found = len(verilator.lint([path], d.name))
+    rows = [[f"-Wall on {path.name}", found, 0, targets.at_most(found, 0)]]
+    rows += [[f"waived: {name}", reason, "", ""] for name, reason in verilator.WAIVERS.items()]
+    section("Lint", ["what", "complaints", "asked", ""], rows)
+
+
+def main() -> int:
+    """Print all sections; 1 if a target is missed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parts = ("lint", "link", "axi", "bitstreams")
+    parser.add_argument("--part", choices=parts, action="append", help="only this part; may be repeated")
+    parser.add_argument("--build", metavar="BOARD:FUNCTIONS", help="of the bitstreams only this one")
+    args = parser.parse_args()
+    warnings.simplefilter("ignore", RbdgenWarning)
+    targets = Targets()
+    with tempfile.TemporaryDirectory() as name:
+        for part in args.part or parts:
+            work = Path(name) / part
+            work.mkdir()
+            if part == "bitstreams":
+                bitstreams(targets, args.build)
+            else:
+                {"lint": lint, "link": link, "axi": axi}[part](targets, work)
+    return targets.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
