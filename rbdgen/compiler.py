@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rbdgen.errors import ConfigError
+from rbdgen.errors import ConfigError, RbdgenWarning
 from rbdgen.host.tasks import FunctionFormat, OperandWord, ResultWord, TaskFormat, task_format
 from rbdgen.ir.fixed import FixedGraph, Format
 from rbdgen.ir.interpret import evaluate, evaluate_fixed
@@ -29,6 +30,7 @@ from rbdgen.model.robot import Robot
 from rbdgen.passes.error_target import Request, find_formats, resolve_targets
 from rbdgen.passes.formats import MAX_WORD, check_word
 from rbdgen.passes.pipeline import Simplified
+from rbdgen.passes.ranges import FoundRanges
 from rbdgen.schedule.budget import Budget, Layout, fit_layout, fold_notes, lay_out
 from rbdgen.schedule.buffers import Plan, make_plan
 from rbdgen.schedule.check import check_plan
@@ -102,6 +104,7 @@ class Design:
     tasks: TaskFormat
     word: int
     table_word: int
+    signal_ranges: FoundRanges
     why: tuple[str, ...] = ()
 
     @cached_property
@@ -313,6 +316,14 @@ def compile_robot(
     progress("trace and formats")
     ranges = declared_ranges(robot, options.limits)
     network, fixed, simplified = _lowered(robot, options, ranges, RANGE_SAMPLES, progress)
+    if options.sound and simplified.ranges.unbounded:
+        found = simplified.ranges
+        warnings.warn(
+            f"sound: {len(found.unbounded)} reciprocals have no bound above zero; the {found.open} signals that depend "
+            "on them keep sampled ranges, and flag what does not fit",
+            RbdgenWarning,
+            stacklevel=2,
+        )
     if budget is None:
         layout = lay_out(network, fixed, options.ii, options.fold, options.share)
         layout = replace(layout, why=tuple(fold_notes(network, layout)))
@@ -329,5 +340,6 @@ def compile_robot(
         fixed=fixed,
         word=simplified.word,
         table_word=simplified.table_word,
+        signal_ranges=simplified.ranges,
         **_planned(options, network, fixed, layout),
     )

@@ -192,7 +192,8 @@ def verify_fixed(fixed: FixedGraph) -> None:
     """Check formats and constants; raises ValueError naming the node.
 
     Every node has a format, no operation gains bits below its exact result, exact results fit 63 bits (those of
-    products may have as many more as are dropped), shifts keep their argument's bits, residuals and tables have the bits that they need.
+    products may have as many more as are dropped), shifts keep
+    their argument's bits, residuals and tables have the bits that they need.
     """
     graph = fixed.graph
     if len(fixed.formats) != len(graph.nodes):

@@ -92,8 +92,8 @@ def _value(node: Node, x: list[np.ndarray], operands: Mapping[str, np.ndarray], 
 
 @dataclass(frozen=True)
 class FixedResult:
-    """Raw values by node (``values``), by result name (``outputs``), each task's ``overflow`` flag (bool), and the nodes
-    that overflowed, with the number of tasks (``culprits``)."""
+    """Raw values by node (``values``), by result name (``outputs``), each task's ``overflow`` flag (bool), and the
+    nodes that overflowed, with the number of tasks (``culprits``)."""
 
     values: dict[int, np.ndarray]
     outputs: dict[str, np.ndarray]

@@ -22,7 +22,7 @@ from rbdgen.layout.network import FEEDBACK, PREFIX, Network
 from rbdgen.layout.samples import Samples, make_samples
 from rbdgen.model.ranges import InputRanges
 from rbdgen.passes.formats import MAX_WORD, MIN_WORD
-from rbdgen.passes.pipeline import Simplified, fix_formats, simplify
+from rbdgen.passes.pipeline import Simplified, fix_formats, prove_formats, simplify
 from rbdgen.passes.sensitivity import Pairs, derivatives, one_result_each
 from rbdgen.passes.wordlength import Bounds, Choice, Multipliers, Sites, WordLengths, make_sites
 
@@ -281,13 +281,17 @@ class Request:
 
     def fixed(self, simplified: Simplified) -> FixedGraph:
         """The graph in words of one length."""
-        return fix_formats(simplified, self.rounding == "truncate", self.saturate)
+        how = self.rounding == "truncate", self.saturate
+        if self.sound:
+            return prove_formats(simplified, self.network.declared, self.network.precise, *how)
+        return fix_formats(simplified, *how)
 
     def simplified(self, word: int, table_word: int | None = None) -> Simplified:
         """The graph without what is noise at a word length."""
         network = self.network
         return simplify(
-            network.graph, self.samples, network.declared, word, network.vectors, network.precise, table_word
+            *(network.graph, self.samples, network.declared, word, network.vectors, network.precise),
+            *(table_word, self.sound),
         )
 
     def simple_enough(self, experiment: Experiment) -> Simplified:
@@ -374,7 +378,7 @@ def search_formats(
         choice, predicted = lengths.search(bounds)
         if lengths.make_room(choice):
             choice, predicted = lengths.search(bounds)
-        fixed = lengths.build(choice, request.saturate)
+        fixed = lengths.build(choice, request.saturate, network.declared if request.sound else None)
         errors, flagged = measure.measure(fixed)
         reached = excess(errors, flagged, targets)
         if reached <= GOOD and (best is None or choice.cost < best.cost):

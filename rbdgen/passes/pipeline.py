@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import ROUNDED, FixedGraph, verify_fixed
 from rbdgen.ir.graph import Graph, verify
 from rbdgen.ir.precision import Precision
 from rbdgen.passes.constant_motion import move_constants
 from rbdgen.passes.formats import FormatChoice, check_word, choose_formats
 from rbdgen.passes.noise import drop_small_results, prune_noise
-from rbdgen.passes.ranges import magnitudes
+from rbdgen.passes.ranges import FoundRanges, find_ranges
 from rbdgen.passes.reciprocal import expand_reciprocals, reciprocal_method
+from rbdgen.passes.sound import unproven
 from rbdgen.passes.trigonometry import expand_trigonometry, sine_method
+
+PROOFS = 8
+"""Attempts to give every signal room for its bound."""
 
 
 @dataclass(frozen=True)
 class Simplified:
     """A graph without what is noise in words of ``word`` bits, with every node's largest magnitude and the formats
-    of that word. ``table_word``: see :func:`simplify`."""
+    of that word. ``table_word``: see :func:`simplify`. ``ranges``: the magnitudes by both ways to find them."""
 
     graph: Graph
     magnitudes: np.ndarray
     choice: FormatChoice
     word: int
     table_word: int
+    ranges: FoundRanges
 
 
 def simplify(
@@ -38,12 +44,14 @@ def simplify(
     vectors: Mapping[str, str] | None = None,
     precise: Precision | None = None,
     table_word: int | None = None,
+    sound: bool = False,
 ) -> Simplified:
     """All passes over the graph: ``samples`` are operand values by name, ``declared`` the operands' largest magnitudes.
 
     ``vectors`` maps results to the vector or matrix they belong to: a result that is noise beside its vector's largest
     is left out. ``precise``: see :func:`rbdgen.passes.formats.choose_formats`. Sines and reciprocals are as good as
-    words of ``table_word`` bits (default: ``word``) need. The graph is verified after every pass. ConfigError for an
+    words of ``table_word`` bits (default: ``word``) need. ``sound``: magnitudes are bounds, where there are any, not
+    samples. The graph is verified after every pass. ConfigError for an
     unsupported word length.
     """
     table_word = word if table_word is None else table_word
@@ -53,13 +61,14 @@ def simplify(
     graph = _checked(expand_trigonometry(graph, sine_method(table_word)))
     graph = _checked(expand_reciprocals(graph, reciprocal_method(table_word)))
     while True:
-        largest = magnitudes(graph, samples, declared)
+        ranges = find_ranges(graph, samples, declared)
+        largest = ranges.sound if sound else ranges.sampled
         choice = choose_formats(graph, largest, word, precise)
         pruned = _checked(move_constants(prune_noise(graph, largest, choice)))
         if pruned == graph:
             pruned = _checked(drop_small_results(graph, largest, word, vectors or {}))
         if pruned == graph:
-            return Simplified(graph, largest, choice, word, table_word)
+            return Simplified(graph, largest, choice, word, table_word, ranges)
         graph = pruned
 
 
@@ -71,6 +80,31 @@ def fix_formats(simplified: Simplified, truncate: bool = False, saturate: bool =
     fixed = FixedGraph(graph, choice.formats, choice.constants, truncated, saturate)
     verify_fixed(fixed)
     return fixed
+
+
+def prove_formats(
+    simplified: Simplified,
+    declared: Mapping[str, float],
+    precise: Precision | None = None,
+    truncate: bool = False,
+    saturate: bool = True,
+) -> FixedGraph:
+    """As :func:`fix_formats`, with more room where rounding errors could make a bounded signal overflow."""
+    missing: dict[int, float] = {}
+    for _ in range(PROOFS):
+        fixed = fix_formats(simplified, truncate, saturate)
+        missing = unproven(fixed, declared)
+        if not missing:
+            return fixed
+        largest = simplified.magnitudes.copy()
+        for i, bound in missing.items():
+            largest[i] = 2.0 * max(bound, largest[i])
+        choice = choose_formats(simplified.graph, largest, simplified.word, precise)
+        simplified = replace(simplified, magnitudes=largest, choice=choice)
+    raise ConfigError(
+        f"sound: {len(missing)} signals have no format of {simplified.word} bits that holds all their values; "
+        "use a longer word"
+    )
 
 
 def lower(

@@ -22,6 +22,7 @@ import numpy as np
 from rbdgen.ir.fixed import ROUNDED, Constant, FixedGraph, Format, verify_fixed
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.passes.formats import MARGIN, MAX_WORD, WIDE_MARGIN, integer_bits, quantise_constant
+from rbdgen.passes.sound import unproven
 
 BLOCK_COST = 400.0
 """Bits of adders and registers that one multiplier block is worth."""
@@ -497,9 +498,22 @@ class WordLengths:
         names = [name for name, i in self.graph.outputs.items() if i == site]
         return f"result {names[0]}" if names else f"a signal ({node.op}) of {node.owner} (%{site})"
 
-    def build(self, choice: Choice, saturate: bool = True) -> FixedGraph:
-        """The graph with its formats; bits that single users drop are dropped by nodes of their own."""
-        return _Assembly(self, choice).fixed(saturate)
+    def build(self, choice: Choice, saturate: bool = True, declared: Mapping[str, float] | None = None) -> FixedGraph:
+        """The graph with its formats; bits that single users drop are dropped by nodes of their own.
+
+        With operands' ``declared`` magnitudes, signals that have a bound get room for it, rounding errors included.
+        """
+        while True:
+            assembly = _Assembly(self, choice)
+            fixed = assembly.fixed(saturate)
+            missing = unproven(fixed, declared) if declared is not None else {}
+            origin = {new: old for old, new in enumerate(assembly.number)}
+            if not missing:
+                return fixed
+            for i in missing:
+                while i not in origin:
+                    i = fixed.graph.nodes[i].args[0]
+                self.heads[origin[i]] += 1
 
 
 class _Assembly:

@@ -31,10 +31,13 @@ def formats(design: Design) -> dict[str, Any]:
     fixed, options = design.fixed, design.options
     widths = [f.width for f, (_, n) in zip(fixed.formats, fixed.graph, strict=True) if n.op != "const"]
     factors = Counter(max(fixed.formats[a].width for a in n.args) for _, n in fixed.graph if n.op == "mul")
+    extra = design.signal_ranges.extra_bits()
     return {
         "error": dict(options.error) or None,
         "search": options.formats if options.error else "word",
         "ranges": "sound" if options.sound else "sampled",
+        "sound_beside_sampled_bits": {"mean": round(float(np.mean(extra)), 2), "most": round(float(np.max(extra)), 2)},
+        "unbounded": {"signals": design.signal_ranges.open, "reciprocals": len(design.signal_ranges.unbounded)},
         "rounding": options.rounding,
         "overflow": options.overflow,
         "signal_bits": {"least": min(widths), "mean": round(float(np.mean(widths)), 2), "most": max(widths)},
