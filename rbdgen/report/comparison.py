@@ -223,7 +223,7 @@ def text(content: dict[str, Any]) -> str:
     for design in content["designs"]:
         m, widths = design["multipliers"], design["multiplier_widths"]
         parts.append(
-            f"{design['robot']}: {design['design']}: {m['variable']} variable multipliers "
+            f"{short_name(design['robot'])}: {design['design']}: {m['variable']} variable multipliers "
             f"({', '.join(f'{n} of {size} bits' for size, n in widths.items())}; {design['multiplier_blocks']} device "
             f"blocks), {m['constant']} constant as shifts and adds; {design['simulator']}, "
             f"{design['mismatches']} mismatches"

@@ -88,7 +88,8 @@ _SIMULATION = REPORT_SHAPE | {
 _ROUTED = REPORT_SHAPE | {
     "board": str,
     "running_clock_mhz": _NUMBER,
-    "timing_met": bool,
+    "timing_met": (bool, type(None)),
+    "microseconds": {"*": {"interval": _NUMBER, "latency": _NUMBER}},
     "resources": {"*": {"used": (int, type(None)), "available": int}},
 }
 
@@ -198,6 +199,8 @@ def _check(value: Any, shape: Any, where: str, path: Path, again: str) -> None:
                 raise ConfigError(f"{path}: broken: lacks {dotted}; {again}")
             else:
                 _check(value[key], inner, dotted, path, again)
-    elif not isinstance(value, shape) or (isinstance(value, bool) and shape is not bool):
-        wanted = " or ".join(t.__name__ for t in (shape if isinstance(shape, tuple) else (shape,)))
+        return
+    kinds_wanted = shape if isinstance(shape, tuple) else (shape,)
+    if not isinstance(value, kinds_wanted) or (isinstance(value, bool) and bool not in kinds_wanted):
+        wanted = " or ".join(t.__name__ for t in kinds_wanted)
         raise ConfigError(f"{path}: broken: {where} must be {wanted}, not {value!r}; {again}")

@@ -149,7 +149,7 @@ def comparison_plot(content: Mapping[str, Any]) -> Any:
                 _logarithmic(ax.xaxis)
                 ax.set_yticks(range(len(functions)), functions)
                 ax.set_ylim(len(functions) - 0.5, -0.5)
-                ax.set_title(robot if column == 0 else "", loc="left")
+                ax.set_title(robot.rsplit("/", 1)[-1] if column == 0 else "", loc="left")
                 if row == len(robots) - 1:
                     ax.set_xlabel(label)
         handles = {label: h for ax in axes.flat for h, label in zip(*ax.get_legend_handles_labels(), strict=True)}

@@ -109,6 +109,7 @@ def test_a_simulation_of_another_design_is_left_out(report: dict[str, Any], tmp_
 def test_figures_of_place_and_route(report: dict[str, Any], tmp_path: Path) -> None:
     write(tmp_path, "report.json", report)
     routed = report | {"board": "b", "running_clock_mhz": 50, "timing_met": True, "clock_mhz": 61.5}
+    routed["microseconds"] = {"id": {"interval": 0.0163, "latency": 0.0651}}
     write(tmp_path, "build.json", routed | {"resources": {"multipliers": {"used": None, "available": 9}}})
     build = read_build(tmp_path)
     assert build.routed
@@ -116,4 +117,10 @@ def test_figures_of_place_and_route(report: dict[str, Any], tmp_path: Path) -> N
     assert main(["report", str(tmp_path)]) == 0
     page = (tmp_path / "report.html").read_text()
     assert "61.5" in page
+    assert "0.0651" in page
     assert "by place and route" in page
+    write(tmp_path, "build.json", routed | {"timing_met": None, "resources": {}})
+    assert main(["report", str(tmp_path)]) == 0
+    page = (tmp_path / "report.html").read_text()
+    assert "not routed" in page
+    assert "by place and route" not in page
