@@ -53,6 +53,9 @@ def time_today(
     result: list[Timing] = []
     for done, function in enumerate(functions):
         progress("time the golden model", done, len(functions))
+        if function not in golden_calls(robot, states):
+            result.append(Timing(NUMPY, function, 1, None, None, note="not among the functions that are timed"))
+            continue
         for batch in batches:
             call = golden_calls(robot, states.first(batch))[function]
             call()  # records the text

@@ -39,6 +39,11 @@ def test_without_pinocchio_the_rows_say_so(monkeypatch: pytest.MonkeyPatch) -> N
     assert [(t.microseconds, t.note) for t in missing] == [(None, "Pinocchio is not installed: pip install pin")]
 
 
+def test_functions_without_a_call_say_so() -> None:
+    times = time_today(ROBOT, URDF, "fixed", ("other",), batches=(1,), rounds=1)
+    assert [(t.microseconds, bool(t.note)) for t in times] == [(None, True), (None, True)]
+
+
 def test_another_model_is_not_timed() -> None:
     times = time_today(ROBOT, builtin_path("ur5"), "fixed", ("id",), batches=(1,), rounds=1)
     missing = next(t for t in times if t.implementation == PINOCCHIO)
