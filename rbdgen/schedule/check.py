@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from rbdgen.ir.fixed import ROUNDED
 from rbdgen.ir.graph import INPUT_OWNER
 from rbdgen.schedule.buffers import Plan
 
@@ -40,6 +41,8 @@ def check_plan(plan: Plan) -> None:
             delay = device.shift
         elif node.op in ("table_sin", "table_cos", "table_reciprocal"):
             delay, latency = device.table, 1
+        if node.op in ROUNDED and schedule.fixed.saturate and device.limit and schedule.fixed.may_overflow(i):
+            delay += device.limit
         if slot.finish - slot.start != latency or slot.start < 0:
             raise ValueError(f"{where}: must take {latency} cycles, not {slot.start} to {slot.finish}")
         begin = 0.0 if latency else slot.ready - delay

@@ -16,8 +16,8 @@ class Device:
     """Timing model. Delays in ns; operations chain within a cycle as long as their delays fit ``period``.
 
     ``multiply_cycles``: registers inside a multiplier (0: combinational); with registers ``multiply`` is the delay
-    behind the last one. ``add`` is a sum with its rounding and saturation, ``level`` each further level of a tree of
-    sums. Tables are synchronous memories: one cycle, then ``table``. ``select`` is the multiplexer
+    behind the last one. ``add`` is a sum with its rounding, ``level`` each further level of a tree of sums,
+    ``limit`` what saturation adds to any of them. Tables are synchronous memories: one cycle, then ``table``. ``select`` is the multiplexer
     before a shared multiplier; ``shift`` finds a number's top bit and moves it there. ``shape``: bits of one
     multiplier block's two inputs, signed.
     """
@@ -29,6 +29,7 @@ class Device:
     multiply_cycles: int
     add: float
     level: float
+    limit: float
     table: float
     select: float
     shift: float
@@ -60,6 +61,7 @@ DEVICES = {
             0,
             0.8,
             0.8,
+            0.0,
             1.6,
             0.8,
             2.4,
@@ -73,15 +75,18 @@ DEVICES = {
             1,
             0.8,
             0.8,
+            0.0,
             1.6,
             0.8,
             2.4,
             (18, 18),
         ),
-        Device("ecp5", "Lattice ECP5-85, 100 MHz model", 10.0, 7.0, 2, 3.5, 1.2, 8.5, 1.5, 6.0, (18, 18)),
-        Device("gw5a", "Gowin GW5A, 125 MHz model", 8.0, 5.0, 2, 2.8, 1.0, 5.0, 1.2, 5.0, (27, 18)),
-        Device("xc7", "AMD 7-series, speed grade 1, 150 MHz model", 6.6, 4.0, 0, 1.3, 1.3, 2.2, 0.9, 3.5, (25, 18)),
-        Device("xcup", "AMD UltraScale+, 200 MHz model", 5.0, 2.8, 0, 0.7, 0.7, 1.2, 0.5, 2.2, (27, 18)),
+        Device("ecp5", "Lattice ECP5-85, 100 MHz model", 10.0, 5.0, 2, 4.0, 1.2, 2.2, 8.5, 1.5, 6.0, (18, 18)),
+        Device("gw5a", "Gowin GW5A, 125 MHz model", 8.0, 3.6, 2, 2.6, 1.0, 1.4, 5.0, 1.2, 5.0, (27, 18)),
+        Device(
+            "xc7", "AMD 7-series, speed grade 1, 150 MHz model", 6.6, 4.0, 0, 1.3, 1.3, 0.0, 2.2, 0.9, 3.5, (25, 18)
+        ),
+        Device("xcup", "AMD UltraScale+, 200 MHz model", 5.0, 2.8, 0, 0.7, 0.7, 0.0, 1.2, 0.5, 2.2, (27, 18)),
     )
 }
 """Known devices by name."""

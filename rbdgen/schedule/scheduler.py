@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rbdgen.errors import ConfigError
-from rbdgen.ir.fixed import FixedGraph
+from rbdgen.ir.fixed import ROUNDED, FixedGraph
 from rbdgen.ir.folds import NO_FOLDS, Folds
 from rbdgen.ir.programs import Programs, single_program, timeless_nodes
 from rbdgen.schedule.device import Device
@@ -79,15 +79,16 @@ class Schedule:
 def operator_delay(fixed: FixedGraph, device: Device, i: int) -> float:
     """Combinational delay of node ``i`` in ns, without its multiplexer (behind the register for registered ones)."""
     op = fixed.graph.nodes[i].op
+    limit = device.limit if device.limit and op in ROUNDED and fixed.saturate and fixed.may_overflow(i) else 0.0
     if op in ("add", "sub", "neg"):
-        return device.add
+        return device.add + limit
     if op == "round":
-        return 0.0 if i in fixed.truncated else device.add
+        return limit if i in fixed.truncated else device.add + limit
     if op == "scale":
         levels = max(len(fixed.constants[i].digits) - 1, 0).bit_length()
-        return device.add + device.level * (levels - 1) if levels else 0.0
+        return (device.add + device.level * (levels - 1) if levels else 0.0) + limit
     if op == "mul":
-        return device.multiply
+        return device.multiply + limit
     if op in ("normalise", "rescale"):
         return device.shift
     return device.table if op in TABLES else 0.0
@@ -232,8 +233,8 @@ class _Scheduler:
                     heapq.heappush(ready, (-priority[user], user))
 
     def exits(self) -> dict[str, int]:
-        """When each exit's last result is there: never in cycle 0, as what waits for it in a FIFO comes out of it a cycle
-        after it went in."""
+        """When each exit's last result is there: never in cycle 0, as what waits for it in a FIFO comes out of it a
+        cycle after it went in."""
         outputs = self.fixed.graph.outputs
         return {e.name: max([1, *(self._slot(outputs[r]).finish for r in e.results)]) for e in self.programs.exits}
 
