@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,7 @@ from rbdgen.host.tasks import FunctionFormat, OperandWord, ResultWord, TaskForma
 from rbdgen.ir.fixed import FixedGraph, Format
 from rbdgen.ir.interpret import evaluate, evaluate_fixed
 from rbdgen.layout.execute import Answer, BitTrueModel, feedback
-from rbdgen.layout.functions import DERIVATIVES, FUNCTIONS, MASS_MATRICES, check_functions
+from rbdgen.layout.functions import DERIVATIVES, FUNCTIONS, KNOWN, MASS_MATRICES, ROLL_OUT, check_functions
 from rbdgen.layout.network import (
     FEEDBACK,
     PREFIX,
@@ -23,6 +23,7 @@ from rbdgen.layout.network import (
     build_network,
     operand_samples,
 )
+from rbdgen.layout.rollout import AGAIN, COEFFICIENTS, STEPS
 from rbdgen.layout.words import TraceOptions
 from rbdgen.model.names import sanitize
 from rbdgen.model.ranges import InputRanges, declared_ranges
@@ -60,10 +61,10 @@ class Options:
 
     ``derivative`` and ``mass_matrix`` choose algorithms (:mod:`rbdgen.layout.functions`). ``forces`` adds external
     forces on all bodies to the operands, ``moving_base`` the motion of the base; ``with_inverse``: ``dfd`` returns M⁻¹
-    as well; ``calibratable``: inertial parameters can be loaded. ``fold``: one piece of hardware serves branches that
-    are alike in turn, where their number divides ``ii``; ``share``: submodules share multipliers. ``limits`` override
-    joints' declared ranges (see :func:`rbdgen.model.ranges.declared_ranges`); ``seed`` chooses the states that ranges
-    are sampled at.
+    as well; ``calibratable``: inertial parameters can be loaded; ``integrator`` and ``time_step`` (s) are those of
+    roll-outs. ``fold``: one piece of hardware serves branches that are alike in turn, where their number divides
+    ``ii``; ``share``: submodules share multipliers. ``limits`` override joints' declared ranges (see
+    :func:`rbdgen.model.ranges.declared_ranges`); ``seed`` chooses the states that ranges are sampled at.
     """
 
     functions: tuple[str, ...] = ("id",)
@@ -76,6 +77,8 @@ class Options:
     moving_base: bool = False
     with_inverse: bool = False
     calibratable: bool = False
+    integrator: str = "euler"
+    time_step: float = 1e-3
     fold: bool = True
     share: bool = True
     error: Mapping[str, float] = field(default_factory=dict)
@@ -135,13 +138,17 @@ class Design:
         return feedback(self.network)
 
     def promised_latency(self, function: str) -> int:
-        """Cycles from the last beat's acceptance to the last result beat's offer, of a lone task.
+        """Cycles from the last beat's acceptance to the last result beat's offer, of a lone task (of a roll-out: of one
+        step).
 
         One cycle into the operand register, the pipeline, and one through the result FIFO, less the cycle shared.
         """
         start, ii = 0, self.options.ii
         if function == "dfd":
             start = -(-(self.plan.exits[FEEDBACK] + 1) // ii) * ii
+        if function == ROLL_OUT.name:
+            evaluations = len(COEFFICIENTS[self.options.integrator])
+            start = (evaluations - 1) * -(-(self.plan.exits[AGAIN] + 1) // ii) * ii
         return start + self.plan.exits[function] + 1 + self.tasks.result_beats(function)
 
     @cached_property
@@ -162,11 +169,14 @@ def function_format(function: str, network: Network, fixed: FixedGraph) -> Funct
     prefix = PREFIX[network.entry(function)]
     operands = []
     for word in network.operand_words(function):
+        if word.vector == "steps":
+            operands.append(OperandWord(word.name, STEPS, (int(word.lower), int(word.upper))))
+            continue
         fmt = fixed.formats[fixed.graph.inputs[prefix + word.name]]
         codes = int(fmt.quantise(word.lower)), int(fmt.quantise(word.upper))
         operands.append(OperandWord(word.name, fmt, codes))
     results = [ResultWord(w.name, fixed.formats[fixed.graph.outputs[w.name]]) for w in network.result_words(function)]
-    return FunctionFormat(function, FUNCTIONS[function].code, tuple(operands), tuple(results))
+    return FunctionFormat(function, KNOWN[function].code, tuple(operands), tuple(results))
 
 
 def parameter_words(network: Network, fixed: FixedGraph) -> list[OperandWord]:
@@ -236,7 +246,8 @@ def _lowered(
 
     ConfigError where M⁻¹ is needed and the word is too short for it, with the word that would do.
     """
-    names = ("derivative", "mass_matrix", "forces", "moving_base", "with_inverse", "calibratable")
+    own = {f.name for f in fields(Options)}
+    names = [f.name for f in fields(TraceOptions) if f.name in own and f.name != "functions"]
     trace = TraceOptions(check_functions(options.functions), **{name: getattr(options, name) for name in names})
     network, states = build_network(robot, trace, ranges, count, options.seed)
     samples = operand_samples(network, states)

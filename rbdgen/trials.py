@@ -12,7 +12,7 @@ from rbdgen import golden
 from rbdgen.compiler import Design
 from rbdgen.golden.arguments import RootMotion
 from rbdgen.host.tasks import Flag
-from rbdgen.layout.functions import SYMMETRIC
+from rbdgen.layout.functions import ROLL_OUT, SYMMETRIC
 from rbdgen.layout.samples import Samples, random_base, random_forces
 from rbdgen.model.ranges import random_states
 from rbdgen.model.robot import Robot
@@ -57,7 +57,31 @@ def task_states(design: Design, count: int, seed: int, robot: Robot | None = Non
     f_ext, base = random_forces(robot, options, count, seed), random_base(options, count, seed)
     minv = golden.minverse(robot, q) if "difd" in design.network.functions else None
     tau = golden.rnea(robot, q, v, a, f_ext, root=_root_motion(base))
-    return Samples(q, v, a, f_ext, tau, minv, base)
+    return Samples(q, v, a, f_ext, tau, minv, base, steps=np.ones((count, 1), int))
+
+
+def roll_out(design: Design, s: Samples, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+    """Float64 states (n, nq) and (n, nv) after each task's number of steps."""
+    options, root = design.network.options, _root_motion(s.base)
+    assert s.steps is not None
+    h, q, v = options.time_step, s.q.copy(), s.v.copy()
+
+    def acceleration(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return golden.forward_dynamics(robot, q, v, s.tau, s.f_ext, root=root)
+
+    for step in range(int(s.steps.max())):
+        if options.integrator == "euler":
+            speed = v + h * acceleration(q, v)
+            place = q + h * speed
+        else:
+            v1, a1 = v, acceleration(q, v)
+            v2, a2 = v + h / 2 * a1, acceleration(q + h / 2 * v1, v + h / 2 * a1)
+            v3, a3 = v + h / 2 * a2, acceleration(q + h / 2 * v2, v + h / 2 * a2)
+            v4, a4 = v + h * a3, acceleration(q + h * v3, v + h * a3)
+            place, speed = q + h / 6 * (v1 + 2 * v2 + 2 * v3 + v4), v + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
+        on = s.steps > step
+        q, v = np.where(on, place, q), np.where(on, speed, v)
+    return q, v
 
 
 def reference(design: Design, function: str, s: Samples, robot: Robot | None = None) -> dict[str, np.ndarray]:
@@ -72,6 +96,8 @@ def reference(design: Design, function: str, s: Samples, robot: Robot | None = N
             results = golden.crba(robot, s.q)
         case "minv":
             results = golden.minverse(robot, s.q)
+        case ROLL_OUT.name:
+            results = roll_out(design, s, robot)
         case "did":
             results = golden.rnea_derivatives(robot, s.q, s.v, s.a, s.f_ext, root=root)
         case _:
@@ -116,7 +142,7 @@ def dense_results(design: Design, function: str, values: Sequence[np.ndarray]) -
     words, nv = design.network.result_words(function), design.robot.nv
     dense = {}
     for vector in result_vectors(design, function):
-        shape = (nv,) if vector in ("tau", "a") else (nv, nv)
+        shape = (nv,) if vector in ("tau", "a", *ROLL_OUT.results) else (nv, nv)
         dense[vector] = np.zeros((len(values[0]), *shape))
     for word, fmt, value in zip(words, design.tasks.functions[function].results, values, strict=True):
         real = fmt.format.real(value)

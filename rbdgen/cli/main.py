@@ -14,7 +14,8 @@ from rbdgen.cli import build, commands, comparing, exploring, reporting, synth
 from rbdgen.compiler import CHOICES
 from rbdgen.errors import RbdgenError, RbdgenWarning
 from rbdgen.explore import AXES, RATES
-from rbdgen.layout.functions import DERIVATIVES, FUNCTIONS, MASS_MATRICES
+from rbdgen.layout.functions import DERIVATIVES, FUNCTIONS, KNOWN, MASS_MATRICES
+from rbdgen.layout.rollout import COEFFICIENTS
 from rbdgen.schedule.device import DEFAULT_DEVICE, DEVICES
 
 ROBOT_HELP = "a built-in robot (see 'rbdgen robots') or the path of a URDF"
@@ -36,7 +37,7 @@ def _integer(text: str) -> int:
 
 def _codes(text: str) -> tuple[str, ...]:
     names = tuple(part.strip() for part in text.split(",") if part.strip())
-    return tuple(FUNCTIONS) if names == ("all",) else names
+    return tuple(n for name in names for n in (FUNCTIONS if name == "all" else (name,)))
 
 
 def _integers(text: str) -> list[int]:
@@ -59,12 +60,12 @@ def _design_lists(parser: argparse.ArgumentParser) -> None:
 
 def _design_options(parser: argparse.ArgumentParser, needs_board: bool = False) -> None:
     parser.add_argument("robot", metavar="ROBOT", nargs="?", help=ROBOT_HELP)
+    parser.add_argument("--base", choices=["fixed", "floating", "planar"], help="how the root link is carried (fixed)")
     parser.add_argument(
-        "--base", choices=["fixed", "floating", "planar"], help="how the root link is carried (fixed)"
+        "--functions", type=_codes, metavar="F,F", help=f"what it computes: {', '.join(KNOWN)}, or all but roll (id)"
     )
-    parser.add_argument(
-        "--functions", type=_codes, metavar="F,F", help=f"what it computes: {', '.join(FUNCTIONS)}, or all (id)"
-    )
+    parser.add_argument("--integrator", choices=list(COEFFICIENTS), help="of the function roll (euler)")
+    parser.add_argument("--time-step", type=float, metavar="S", help="seconds of a step of the function roll (0.001)")
     rate = parser.add_mutually_exclusive_group()
     rate.add_argument("--ii", type=_integer, metavar="N", help="initiation interval: cycles between tasks (1)")
     rate.add_argument(
@@ -76,9 +77,7 @@ def _design_options(parser: argparse.ArgumentParser, needs_board: bool = False) 
     parser.add_argument(
         "--fold", action=argparse.BooleanOptionalAction, help="let branches that are alike share hardware in turn (on)"
     )
-    parser.add_argument(
-        "--share", action=argparse.BooleanOptionalAction, help="let submodules share multipliers (on)"
-    )
+    parser.add_argument("--share", action=argparse.BooleanOptionalAction, help="let submodules share multipliers (on)")
     parser.add_argument("--word", type=_integer, metavar="W", help="word length in bits, 8 to 32 (18)")
     _format_options(parser)
     parser.add_argument(

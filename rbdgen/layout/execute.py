@@ -16,7 +16,9 @@ from rbdgen.ir.fixed import FixedGraph, Format
 from rbdgen.ir.graph import Graph
 from rbdgen.ir.interpret import evaluate_cone
 from rbdgen.ir.machine import Machine
+from rbdgen.layout.functions import ROLL_OUT
 from rbdgen.layout.network import FEEDBACK, GRADIENT, PREFIX, Network
+from rbdgen.layout.rollout import AGAIN, BEGIN, SUM, WEIGHTS, weight_table
 
 NEXT = "next_"
 """What stands before an operand's name in that of the result that feeds it and is no result otherwise."""
@@ -112,6 +114,54 @@ class BitTrueModel:
         """Format of an operand of the graph."""
         return self.fixed.formats[self.fixed.graph.inputs[name]]
 
+    def moved(self, name: str, raw: np.ndarray, source: Format) -> tuple[np.ndarray, np.ndarray]:
+        """Raw values of format ``source`` as the operand ``name`` takes them, and which of them saturate."""
+        return self.format(name).convert(raw, source)
+
+    def begin(self, operands: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Operands of a roll-out's first evaluation: Runge-Kutta's begin and sum are the state itself."""
+        started = dict(operands)
+        for vector in ("q", "v"):
+            for kind in (BEGIN, SUM):
+                pairs = zip(self.network.operands.get(vector + kind, ()), self.network.operands[vector], strict=False)
+                for word, state in pairs:
+                    started[word.name] = self.moved(word.name, operands[state.name], self.format(state.name))[0]
+        return started
+
+    def roll_out(self, operands: dict[str, np.ndarray], steps: np.ndarray, results: Sequence[str]) -> Answer:
+        """Answers to roll-outs of ``steps`` (n,) steps, from the operands of their first evaluation."""
+        options, network, fixed = self.network.options, self.network, self.fixed
+        table = weight_table(options.integrator, options.time_step)
+        now = self.begin(operands)
+        overflow = np.zeros(len(steps), bool)
+        values = [np.zeros(len(steps), np.int64) for _ in results]
+        again = next(e for e in network.programs.exits if e.name == AGAIN)
+        left = np.maximum(steps, 1)
+        while (left > 0).any():
+            for number, weights in enumerate(table):
+                last = number + 1 == len(table)
+                for word, x in zip(network.operands.get(WEIGHTS, ()), weights, strict=False):
+                    now[word.name] = np.full(len(steps), int(self.format(word.name).quantise(x)))
+                done = np.flatnonzero(left == 1) if last else np.zeros(0, int)
+                if len(done):
+                    answer, flags = self.machine(results).run({n: x[done] for n, x in now.items()})
+                    overflow[done] |= flags
+                    for value, name in zip(values, results, strict=True):
+                        value[done] = answer[name]
+                going = np.flatnonzero(left > 1) if last else np.flatnonzero(left > 0)
+                if not len(going):
+                    continue
+                answer, flags = self.machine(again.results).run({n: x[going] for n, x in now.items()})
+                overflow[going] |= flags
+                for name, carried in network.carried.items():
+                    source = carried.behind if last else carried.within
+                    raw, lost = self.moved(name, answer[source], fixed.formats[fixed.graph.outputs[source]])
+                    now[name] = now[name].copy()
+                    now[name][going] = raw
+                    overflow[going] |= lost
+            left = left - 1
+        return Answer(values, overflow)
+
     def run(
         self, function: str, raw: Sequence[np.ndarray], parameters: Mapping[str, np.ndarray] | None = None
     ) -> Answer:
@@ -136,5 +186,7 @@ class BitTrueModel:
                     target, origin = fixed.graph.inputs[name], fixed.graph.outputs[source]
                     operands[name], lost = fixed.formats[target].convert(first[source], fixed.formats[origin])
                     overflow = overflow | lost
+        if function == ROLL_OUT.name:
+            return self.roll_out(operands, given["steps"], results)
         answer, flags = self.machine(results).run(operands)
         return Answer([answer[r] for r in results], overflow | flags)

@@ -34,6 +34,10 @@ FUNCTIONS = {
     )
 }
 """By name; codes never change their meaning."""
+ROLL_OUT = Function("roll", 7, ("q", "v", "tau", "steps"), ("q_end", "v_end"), "roll-out of many steps at a constant τ")
+"""A function that is there where it is asked for by name: ``all`` are the others."""
+KNOWN = FUNCTIONS | {ROLL_OUT.name: ROLL_OUT}
+"""All functions by name."""
 
 DERIVATIVES = {
     "composite": "from composite bodies (after Singh, Russell & Wensing 2022)",
@@ -63,10 +67,10 @@ def check_algorithms(derivative: str, mass_matrix: str) -> None:
 def check_functions(functions: Sequence[str]) -> tuple[str, ...]:
     """The functions in the order of their codes, each once; UnsupportedError naming one that there is not."""
     for name in functions:
-        if name not in FUNCTIONS:
-            near = difflib.get_close_matches(name, FUNCTIONS, 1, cutoff=0.5)
+        if name not in KNOWN:
+            near = difflib.get_close_matches(name, KNOWN, 1, cutoff=0.5)
             hint = f"did you mean {near[0]}? " if near else ""
-            raise UnsupportedError(f"function {name!r}: unknown; {hint}functions are: {', '.join(FUNCTIONS)}, or all")
+            raise UnsupportedError(f"function {name!r}: unknown; {hint}functions are: {', '.join(KNOWN)}, or all")
     if not functions:
-        raise UnsupportedError(f"functions: none given; choose from {', '.join(FUNCTIONS)}, or all")
-    return tuple(name for name in FUNCTIONS if name in functions)
+        raise UnsupportedError(f"functions: none given; choose from {', '.join(KNOWN)}, or all")
+    return tuple(name for name in KNOWN if name in functions)

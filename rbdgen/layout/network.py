@@ -7,15 +7,15 @@ given acceleration and, with a given M⁻¹, those of forward dynamics. A task o
 
 Submodules are named after the literature and the body: ``Rf_<link>`` and ``Rb_<link>`` (RNEA), ``Mb_<link>``,
 ``Mf_<link>`` and ``Mi_<link>`` (mass matrix and inverse), ``Df_<link>`` and ``Db_<link>`` (derivatives),
-``Mx_<link>`` (products with M⁻¹), ``Sc`` for the sines and cosines of all joints, and ``Ba`` for a given motion of the
-base.
+``Mx_<link>`` (products with M⁻¹), ``In_<link>`` (a roll-out's integration), ``Sc`` for the sines and cosines of all
+joints, and ``Ba`` for a given motion of the base.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -33,13 +33,14 @@ from rbdgen.ir.precision import Precision
 from rbdgen.ir.programs import Exit, Programs
 from rbdgen.layout.calibration import Calibration, Parameter, make_calibration
 from rbdgen.layout.equivalent import EquivalentRobot, equivalent
-from rbdgen.layout.functions import check_algorithms, check_functions
+from rbdgen.layout.functions import ROLL_OUT, check_algorithms, check_functions
+from rbdgen.layout.rollout import AGAIN, BEGIN, END, MIDDLE, SUM, WEIGHTS, Carried, check_integrator
 from rbdgen.layout.samples import Samples, given_motion, make_samples, wrenches
 from rbdgen.layout.words import INVERSE, TraceOptions, Word, dof_names, operand_words
 from rbdgen.model.names import sanitize
 from rbdgen.model.ranges import InputRanges, declared_ranges
 from rbdgen.model.robot import Placement, Robot
-from rbdgen.spatial import Scalar, Vector, cross, matvec, sub, transpose, vsub
+from rbdgen.spatial import Scalar, Vector, add, cross, matvec, mul, sub, transpose, vsub
 
 DYNAMICS, GRADIENT = "dynamics", "gradient"
 """The programs."""
@@ -65,7 +66,8 @@ class Network:
     """What is to be built for ``robot``.
 
     ``operands`` and ``results`` hold the words of each vector by its name; ``graph`` the traced programs, described by
-    ``programs``. A result's name in the graph is its word's name, an operand's has its program's prefix.
+    ``programs``. A result's name in the graph is its word's name, an operand's has its program's prefix. ``carried``:
+    of roll-outs, the results that become each operand's next value.
     """
 
     robot: Robot
@@ -76,6 +78,7 @@ class Network:
     graph: Graph
     programs: Programs
     calibration: Calibration | None = None
+    carried: Mapping[str, Carried] = field(default_factory=dict)
 
     @property
     def functions(self) -> tuple[str, ...]:
@@ -120,11 +123,15 @@ class Network:
     @property
     def precise(self) -> Precision:
         """What needs more bits than the word: where M is nearly singular, small differences of torques and of M's
-        entries decide on large accelerations."""
+        entries decide on large accelerations; and what a roll-out adds to a state in one step is small."""
+        rolls = ROLL_OUT.name in self.functions
+        states = ("v", "q" + BEGIN, "v" + BEGIN, "q" + SUM, "v" + SUM) if rolls else ()
         return Precision(
-            frozenset(w.name for w in self.results.get("a", ())),
-            frozenset(w.name for vector in ("q", "tau") for w in self.operands.get(vector, ())),
-            frozenset(s.name for s in self.submodules if s.kind in ("Mb", "Mf", "Mi")),
+            frozenset(
+                w.name for vector in ("a", *ROLL_OUT.results, "q_mid", "v_mid") for w in self.results.get(vector, ())
+            ),
+            frozenset(w.name for vector in ("q", "tau", *states) for w in self.operands.get(vector, ())),
+            frozenset(s.name for s in self.submodules if s.kind in ("Mb", "Mf", "Mi", "In")),
         )
 
     def pruned(self, graph: Graph) -> Network:
@@ -159,6 +166,7 @@ class _Tracer:
         self.results: dict[str, tuple[Word, ...]] = {}
         self.exits: list[Exit] = []
         self.submodules: dict[str, Submodule] = {}
+        self.carried: dict[str, Carried] = {}
         self.links = sanitize([b.name for b in robot.bodies])
         self.dofs = dof_names(robot, [sanitize(list(robot.joint_names))[n] for n in robot.joint_names])
 
@@ -213,6 +221,8 @@ class _Tracer:
     def dynamics(self) -> None:
         """τ, M, M⁻¹ and a."""
         functions, robot = set(self.options.functions), self.cheap
+        if ROLL_OUT.name in functions:
+            functions.add("fd")
         joints = joint_placements(robot, self.operand(DYNAMICS, "q"), self.enter)
         tau: Vector = ()
         if functions & {"id", "fd", "dfd"}:
@@ -252,13 +262,56 @@ class _Tracer:
         else:
             solution = dict(enumerate(solve(robot, factors, rest, self.enter)))
         accelerations = self.result("a", {(i,): x for i, x in solution.items()})
-        if "fd" in functions:
+        if "fd" in self.options.functions:
             self.leave("fd", DYNAMICS, accelerations)
+        if ROLL_OUT.name in functions:
+            self.roll_out(solution)
         if "dfd" in functions:
             passed = [w.name for vector in ("q", "v", "f_ext", "base") for w in self.words.get(vector, ())]
-            for name in passed:
-                self.outputs[f"next_{name}"] = self.builder.input(name)
-            self.leave(FEEDBACK, DYNAMICS, [*(f"next_{n}" for n in passed), *accelerations, *entries])
+            self.leave(FEEDBACK, DYNAMICS, [*map(self.passed, passed), *accelerations, *entries])
+
+    def roll_out(self, accelerations: dict[int, Scalar]) -> None:
+        """The state after an evaluation, and what the next one needs of this one."""
+        h, weighted = self.options.time_step, self.options.weighted
+        states = {v: self.operand(DYNAMICS, v) for v in ("q", "v")}
+        rates = {"q": states["v"], "v": tuple(accelerations[k] for k in range(self.robot.nv))}
+        more = {v + kind: self.operand(DYNAMICS, v + kind) for v in states for kind in (BEGIN, SUM)} if weighted else {}
+        c, b = self.operand(DYNAMICS, WEIGHTS) if weighted else (h, h)
+        found: dict[str, dict[tuple[int, ...], Scalar]] = {}
+        for k in range(self.robot.nv):
+            with self.enter("In", self.body(k)):
+                for vector in ("v", "q"):
+                    rate = rates[vector][k]
+                    if weighted:
+                        middle = add(more[vector + BEGIN][k], mul(c, rate))
+                        found.setdefault(f"{vector}_{MIDDLE}", {})[k,] = middle
+                        end = add(more[vector + SUM][k], mul(b, rate))
+                    else:
+                        # semi-implicit: the position moves at the new velocity
+                        rate = found["v_end"][k,] if vector == "q" else rate
+                        end = add(states[vector][k], mul(h, rate))
+                    found.setdefault(f"{vector}_{END}", {})[k,] = end
+        names = {
+            vector: self.result(vector, found[vector])
+            for vector in (*ROLL_OUT.results, *sorted(found.keys() - set(ROLL_OUT.results)))
+        }
+        self.leave(ROLL_OUT.name, DYNAMICS, [n for vector in ROLL_OUT.results for n in names[vector]])
+        for name in (w.name for vector in ("tau", "f_ext", "base") for w in self.words.get(vector, ())):
+            self.carried[name] = Carried(self.passed(name), self.passed(name))
+        for vector in states:
+            ends = names[f"{vector}_{END}"]
+            for k, word in enumerate(self.words[vector]):
+                self.carried[word.name] = Carried(names[f"{vector}_{MIDDLE}"][k] if weighted else ends[k], ends[k])
+                if weighted:
+                    begin, total = (self.words[vector + kind][k].name for kind in (BEGIN, SUM))
+                    self.carried[begin] = Carried(self.passed(begin), ends[k])
+                    self.carried[total] = Carried(ends[k], ends[k])
+        self.leave(AGAIN, DYNAMICS, dict.fromkeys(n for c in self.carried.values() for n in (c.within, c.behind)))
+
+    def passed(self, name: str) -> str:
+        """The result by which an operand is handed on as it is."""
+        self.outputs[f"next_{name}"] = self.builder.input(name)
+        return f"next_{name}"
 
     def inverse_as_given(self, given: Entries) -> list[str]:
         """The results by which ``dfd`` returns the M⁻¹ that it took, where it does."""
@@ -343,6 +396,8 @@ def build_network(
         )
     if options.moving_base and options.derivative == "columns":
         raise UnsupportedError("moving-base: needs derivative composite, not columns")
+    if ROLL_OUT.name in functions:
+        check_integrator(robot, options.integrator, options.time_step)
     options = replace(options, functions=functions)
     ranges = ranges or declared_ranges(robot)
     links, joints = sanitize([b.name for b in robot.bodies]), sanitize(list(robot.joint_names))
@@ -359,7 +414,7 @@ def build_network(
         states.minv,
     )
     tracer = _Tracer(robot, frames, calibration, options, words)
-    first = bool({"fd", "minv", "dfd"} & set(functions)) or not {"did", "difd"} & set(functions)
+    first = bool({"fd", "minv", "dfd", ROLL_OUT.name} & set(functions)) or not {"did", "difd"} & set(functions)
     if first:
         tracer.dynamics()
     if {"did", "dfd", "difd"} & set(functions):
@@ -367,7 +422,7 @@ def build_network(
     needed = {r for e in tracer.exits for r in e.results}
     graph = tracer.builder.graph({n: i for n, i in tracer.outputs.items() if n in needed})
     programs = Programs(tracer.operands, tuple(tracer.exits), tuple(n for n in tracer.parameters if n in graph.inputs))
-    taken = {name.removeprefix(PREFIX[program]) for name, program in tracer.operands.items()}
+    taken = {"steps"} | {name.removeprefix(PREFIX[program]) for name, program in tracer.operands.items()}
     network = Network(
         robot,
         options,
@@ -377,6 +432,7 @@ def build_network(
         graph,
         programs,
         calibration,
+        tracer.carried,
     )
     return network, states
 
@@ -387,7 +443,7 @@ def operand_samples(network: Network, states: Samples) -> dict[str, np.ndarray]:
     The states come twice where forward dynamics is computed: as inverse dynamics sees them, and with zero
     acceleration and the torque that would have caused it.
     """
-    twice = bool({"fd", "dfd"} & set(network.functions))
+    twice = bool({"fd", "dfd", ROLL_OUT.name} & set(network.functions))
     words = {w.name: w for part in network.operands.values() for w in part}
     words |= {p.word.name: p.word for p in network.parameters}
     values = {}

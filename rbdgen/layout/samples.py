@@ -10,6 +10,7 @@ from rbdgen.algo.composite import composite_inertias, mass_matrix
 from rbdgen.algo.rnea import Motion, Wrench, acceleration_gradient, joint_placements, rnea
 from rbdgen.errors import UnsupportedError
 from rbdgen.layout.calibration import Calibration
+from rbdgen.layout.rollout import BEGIN, COEFFICIENTS, SUM, WEIGHTS
 from rbdgen.layout.words import (
     BASE_ACCELERATION,
     BASE_ANGULAR_ACCELERATION,
@@ -24,7 +25,8 @@ from rbdgen.spatial import Vector
 @dataclass(frozen=True)
 class Samples:
     """States, shapes (n, …): ``q``, ``v``, ``a``, ``f_ext`` (n, bodies, 6) or None, ``tau`` that goes with them,
-    ``minv`` (n, nv, nv) or None, ``base`` (n, 9) or None, and ``parameters`` (n, k) or None."""
+    ``minv`` (n, nv, nv) or None, ``base`` (n, 9) or None, ``parameters`` (n, k) or None; of roll-outs the number of
+    ``steps`` (n, 1) and the ``weights`` c and b (n, 2) of an evaluation, or None."""
 
     q: np.ndarray
     v: np.ndarray
@@ -34,10 +36,13 @@ class Samples:
     minv: np.ndarray | None
     base: np.ndarray | None = None
     parameters: np.ndarray | None = None
+    steps: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
     def vector(self, name: str, index: tuple[int, ...]) -> np.ndarray:
-        """One word's values (n,)."""
-        return getattr(self, name)[(slice(None), *index)]
+        """One word's values (n,). Where a step of a roll-out began, and its sum, are about where it is now."""
+        kept = {WEIGHTS: "weights"} | {x + kind: x for x in ("q", "v") for kind in (BEGIN, SUM)}
+        return getattr(self, kept.get(name, name))[(slice(None), *index)]
 
 
 def columns(x: np.ndarray) -> Vector:
@@ -102,7 +107,9 @@ def make_samples(
         still, forces = (0.0,) * robot.nv, wrenches(columns(f_ext.reshape(len(q), -1)))
         pushed, rest = (rnea(robot, columns(q), still, still, f) for f in (forces, None))
         tau = tau + _batch(pushed, len(q)) - _batch(rest, len(q))
-    return Samples(q, v, a, f_ext, tau, _inverses(cheap, q) if options.needs_inverse else None, base, parameters)
+    minv = _inverses(cheap, q) if options.needs_inverse else None
+    table = options.time_step * np.array(COEFFICIENTS[options.integrator])
+    return Samples(q, v, a, f_ext, tau, minv, base, parameters, weights=table[np.arange(len(q)) % len(table)])
 
 
 def _inverses(cheap: Robot, q: np.ndarray) -> np.ndarray:

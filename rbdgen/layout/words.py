@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rbdgen.layout.functions import FUNCTIONS
+from rbdgen.layout.functions import KNOWN, ROLL_OUT
+from rbdgen.layout.rollout import BEGIN, COEFFICIENTS, MOST_STEPS, SUM, WEIGHTS
 from rbdgen.model.ranges import InputRanges
 from rbdgen.model.robot import Robot
 
@@ -45,7 +46,7 @@ class TraceOptions:
     """What to trace: ``functions`` by the algorithms ``derivative`` and ``mass_matrix``; ``forces``: with external
     forces as operands, up to ``force_limit`` (N) and ``moment_limit`` (N·m) per component; ``moving_base``: with the
     base's motion as operands; ``with_inverse``: ``dfd`` returns M⁻¹ as well; ``calibratable``: with the inertial
-    parameters as operands that are loaded once.
+    parameters as operands that are loaded once; ``integrator`` and ``time_step`` (s) of roll-outs.
     """
 
     functions: tuple[str, ...] = ("id",)
@@ -55,18 +56,25 @@ class TraceOptions:
     moving_base: bool = False
     with_inverse: bool = False
     calibratable: bool = False
+    integrator: str = "euler"
+    time_step: float = 1e-3
     force_limit: float = 100.0
     moment_limit: float = 20.0
 
     @property
     def needs_inverse(self) -> bool:
         """Whether a function computes M⁻¹, or takes it."""
-        return bool({"fd", "minv", "dfd", "difd"} & set(self.functions))
+        return bool({"fd", "minv", "dfd", "difd", ROLL_OUT.name} & set(self.functions))
+
+    @property
+    def weighted(self) -> bool:
+        """Whether there are roll-outs of several evaluations a step."""
+        return ROLL_OUT.name in self.functions and len(COEFFICIENTS[self.integrator]) > 1
 
     def operand_vectors(self, function: str) -> tuple[str, ...]:
         """The operand vectors of a function in the order of the words; external forces and the base's motion follow
         the joints' vectors."""
-        vectors = FUNCTIONS[function].operands
+        vectors = KNOWN[function].operands
         if "v" not in vectors:
             return vectors
         more = [name for name, wanted in (("f_ext", self.forces), ("base", self.moving_base)) if wanted]
@@ -74,7 +82,7 @@ class TraceOptions:
 
     def result_vectors(self, function: str) -> tuple[str, ...]:
         """The groups of result words of a function, in their order: its vectors, and :data:`INVERSE`."""
-        return FUNCTIONS[function].results + ((INVERSE,) if function == "dfd" and self.with_inverse else ())
+        return KNOWN[function].results + ((INVERSE,) if function == "dfd" and self.with_inverse else ())
 
 
 def dof_names(robot: Robot, joints: Sequence[str]) -> list[str]:
@@ -124,6 +132,16 @@ def operand_words(
         limit = [BASE_ANGULAR_VELOCITY] * 3 + [BASE_ANGULAR_ACCELERATION] * 3 + [BASE_ACCELERATION] * 3
         names = [f"{part}{axis}" for part in ("w", "dw", "a") for axis in "xyz"]
         words["base"] = _symmetric(names, "base", limit)
+    if ROLL_OUT.name in options.functions:
+        words["steps"] = (Word("steps", "steps", (0,), 1, MOST_STEPS),)
+    if options.weighted:
+        for vector in ("q", "v"):
+            for kind in (BEGIN, SUM):
+                new = vector + kind
+                words[new] = tuple(replace(w, name=w.name.replace(vector, new, 1), vector=new) for w in words[vector])
+        h = options.time_step
+        limits = (max(column) * h for column in zip(*COEFFICIENTS[options.integrator], strict=True))
+        words[WEIGHTS] = _symmetric(("c", "b"), WEIGHTS, tuple(limits))
     if minv is not None:
         largest = HEADROOM * np.max(np.abs(minv), axis=0)
         least = ZERO_TOLERANCE * np.max(largest)

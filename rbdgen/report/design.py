@@ -12,7 +12,7 @@ from rbdgen.host.manifest import MANIFEST_SCHEMA
 from rbdgen.host.tasks import FLAG_BITS, FUNCTION_BITS, TAG_BITS, Flag
 from rbdgen.ir.fixed import Format
 from rbdgen.ir.programs import cone
-from rbdgen.layout.functions import FUNCTIONS, SYMMETRIC
+from rbdgen.layout.functions import KNOWN, SYMMETRIC
 from rbdgen.layout.network import FEEDBACK
 from rbdgen.passes.trigonometry import sine_method
 from rbdgen.report.evidence import formats
@@ -211,7 +211,8 @@ def vector_shapes(design: Design) -> dict[str, Any]:
     symmetric, so that only its lower triangle is transferred."""
     nv = design.robot.nv
     sizes = {"q": (design.robot.nq,), "f_ext": (len(design.robot.bodies), 6)}
-    sizes |= dict.fromkeys(("v", "a", "tau"), (nv,)) | {"base": (9,)}
+    sizes |= dict.fromkeys(("v", "a", "tau"), (nv,)) | {"base": (9,), "steps": (1,)}
+    sizes |= {"q_end": (design.robot.nq,), "v_end": (nv,)}
     return {
         name: {"shape": list(sizes.get(name, (nv, nv))), "symmetric": name in SYMMETRIC}
         for name in dict.fromkeys([*design.network.operands, *design.network.results])
@@ -225,7 +226,7 @@ def manifest(design: Design, verilog_sha256: str, version: str) -> dict[str, Any
     for name, f in tasks.functions.items():
         operands = zip(network.operand_words(name), f.operands, strict=True)
         functions[name] = {
-            "code": FUNCTIONS[name].code,
+            "code": KNOWN[name].code,
             "task_beats": tasks.task_beats(name),
             "result_beats": tasks.result_beats(name),
             "latency_cycles": design.promised_latency(name),

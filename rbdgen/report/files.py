@@ -37,6 +37,7 @@ OPTION_KEYS = tuple(f.name for f in fields(Options) if f.name != "limits")
 OPTION_TYPES: dict[Any, type] = {
     "tuple[str, ...]": list,
     "int": int,
+    "float": float,
     "str": str,
     "bool": bool,
     "Mapping[str, float]": dict,

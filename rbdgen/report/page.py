@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rbdgen.errors import ToolError
-from rbdgen.layout.functions import FUNCTIONS
+from rbdgen.layout.functions import KNOWN
 from rbdgen.report import plots
 from rbdgen.report.error_grid import LEVELS, error_grid
 from rbdgen.report.folder import Build
@@ -72,7 +72,7 @@ def _content(build: Build) -> dict[str, Any]:
     functions = [
         {
             "name": name,
-            "summary": FUNCTIONS[name].summary if name in FUNCTIONS else name,
+            "summary": KNOWN[name].summary if name in KNOWN else name,
             "promised": promise,
             "measured": simulation["functions"][name] if simulation else None,
             "bounds": report["roofline"]["functions"][name],

@@ -2,8 +2,9 @@
 
 Bypass FIFOs between units are the plan's (:mod:`rbdgen.schedule.buffers`). Those around the pipelines follow from the
 exits: a header waits while its task is in the pipeline; a lane keeps the results of one exit until they are sent, and
-the feedback FIFO tasks between the two programs. Credits let a task start only if its exit has a place left, so that
-none of these is ever over its depth. Not here: how tasks are told when to start (the hardware's top level).
+the feedback FIFOs tasks between the two programs, or between two evaluations of a roll-out. Credits let a task start
+only if its exit has a place left, so that none of these is ever over its depth. Not here: how tasks are told when to
+start (the hardware's top level).
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rbdgen.host.tasks import TaskFormat
-from rbdgen.layout.network import FEEDBACK, GRADIENT
+from rbdgen.layout.network import DYNAMICS, FEEDBACK, GRADIENT
+from rbdgen.layout.rollout import AGAIN
 from rbdgen.schedule.buffers import Plan, chain_length, exit_unit, fifo_depth
 
 ERROR_PLACES = 2
@@ -26,7 +28,7 @@ def header_places(plan: Plan, name: str) -> int:
 def exit_places(plan: Plan, tasks: TaskFormat, name: str) -> int:
     """Results of an exit that must find room to keep the pipeline full while the sink takes a beat in every cycle."""
     ii, last = plan.schedule.ii, plan.exits[name]
-    wait = ii if name == FEEDBACK else tasks.result_beats(name)
+    wait = ii if name in (FEEDBACK, AGAIN) else tasks.result_beats(name)
     return chain_length(0, last + 1 + wait, ii) + 1
 
 
@@ -49,9 +51,11 @@ def queues(plan: Plan, tasks: TaskFormat) -> tuple[Queue, ...]:
     """All FIFOs of an accelerator."""
     found = [Queue(f"core.{f.name}", "bypass", f.program, f.source, f.sink, len(f.values), f.depth) for f in plan.fifos]
     for e in plan.schedule.programs.exits:
-        after = FEEDBACK if e.name == FEEDBACK else f"lane_{e.name}"
+        after = e.name if e.name in (FEEDBACK, AGAIN) else f"lane_{e.name}"
         found.append(Queue(f"headers_{e.name}", "headers", e.program, "tasks", after, 1, header_places(plan, e.name)))
-        names = (after, "feedback", GRADIENT) if e.name == FEEDBACK else (f"{after}.queue", "lane", "results")
+        names = (f"{after}.queue", "lane", "results")
+        if e.name in (FEEDBACK, AGAIN):
+            names = (after, "feedback", GRADIENT if e.name == FEEDBACK else DYNAMICS)
         name, kind, sink = names
         places = exit_places(plan, tasks, e.name)
         found.append(Queue(name, kind, e.program, exit_unit(e.name), sink, 1 + len(e.results), places))

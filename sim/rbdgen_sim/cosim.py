@@ -8,7 +8,7 @@ within its function, flags and values. Cycles come from the handshakes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from rbdgen.compiler import Design
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen.host.tasks import CALIBRATE, TAG_BITS
 from rbdgen.layout.calibration import varied_robot
+from rbdgen.layout.functions import ROLL_OUT
 from rbdgen.report.design import design_report
 from rbdgen.schedule.queues import fault_port, high_port, queues
 from rbdgen.trials import (
@@ -30,6 +31,8 @@ from rbdgen.trials import (
 )
 from rbdgen_sim.interface import Rtl, Simulator, Stimulus, Trace
 
+MIXED_STEPS = 4
+"""Most steps of a roll-out in the run with stalls; alone it is one."""
 STALL_PROBABILITY = 0.3
 """Share of cycles in which a side stalls in the run with stalls."""
 
@@ -242,10 +245,12 @@ def cosimulate(
         alone = run.outcomes[t.function]
         functions[t.function] = Measured(t, alone, output_errors(design, t, alone.values))
         traces.append(run.trace)
-    if design.network.calibration is not None:
-        # the runs alone are as after a reset, this one is of another robot
-        other = varied_robot(design.robot, np.random.default_rng(seed))
-        states = task_states(design, count, seed, other)
+    calibrated = design.network.calibration is not None
+    if calibrated or ROLL_OUT.name in design.network.functions:
+        # the runs alone are as after a reset, this one is of another robot, and roll-outs have several steps
+        other = varied_robot(design.robot, np.random.default_rng(seed)) if calibrated else None
+        steps = np.random.default_rng(seed).integers(1, MIXED_STEPS + 1, (count, 1))
+        states = replace(task_states(design, count, seed, other), steps=steps)
         tasks = [make_tasks(design, f, states, other) for f in design.network.functions]
     order = np.random.default_rng(seed).integers(0, len(tasks), count)
     mixed = run_tasks(

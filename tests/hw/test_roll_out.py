@@ -1,0 +1,112 @@
+"""Roll-outs: many steps of an integrator from one task, in the model and in hardware, beside all other functions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rbdgen import Options, UnsupportedError, compile_robot, load_robot
+from rbdgen.host.tasks import Flag
+from rbdgen.layout.functions import FUNCTIONS
+from rbdgen.trials import make_tasks, relative_errors, task_states
+from rbdgen_hw.emit import accelerator
+from rbdgen_sim.cosim import run_tasks
+from rbdgen_sim.interface import Rtl, get_simulator
+from tests.conftest import design
+
+H = 0.005
+
+
+def states_with(d, count: int, steps: np.ndarray | int):
+    states = task_states(d, count, seed=3)
+    states.v[:] *= 0.3  # so that the last state is inside the declared ranges as well
+    return replace(states, steps=np.broadcast_to(np.reshape(steps, (-1, 1)), (count, 1)).copy())
+
+
+def simulated(d, tasks, order, workdir: Path, stall: float):
+    rtl = Rtl(d.name, (), d.tasks.task.beat_bits, d.tasks.result.beat_bits, design=accelerator(d))
+    return run_tasks(d, tasks, order, rtl, get_simulator("amaranth"), workdir, stall=stall, seed=3).outcomes
+
+
+@pytest.mark.parametrize("integrator", ["euler", "rk4"])
+@pytest.mark.parametrize("steps", [1, 7])
+def test_the_model_is_the_integrator(integrator: str, steps: int) -> None:
+    d = design("ur5", functions=("roll",), ii=4, word=24, integrator=integrator, time_step=H)
+    tasks = make_tasks(d, "roll", states_with(d, 60, steps))
+    good = tasks.flags == 0
+    assert good.mean() > 0.9
+    for vector, (lower, word) in {"q_end": (0, 6), "v_end": (6, 12)}.items():
+        formats = [w.format for w in d.tasks.functions["roll"].results[lower:word]]
+        real = np.stack([f.real(x) for f, x in zip(formats, tasks.expected[lower:word], strict=True)], axis=-1)
+        truth = tasks.reference[vector]
+        assert np.max(np.abs(real - truth)[good]) < 2e-4 * np.max(np.abs(truth[good]))
+
+
+def test_runge_kutta_is_nearer_to_the_truth() -> None:
+    """One step of either, beside a hundred small ones."""
+    errors = {}
+    for integrator in ("euler", "rk4"):
+        d = design("pendulum2", functions=("roll",), word=24, integrator=integrator, time_step=0.02)
+        states = states_with(d, 30, 1)
+        fine = design("pendulum2", functions=("roll",), word=24, integrator="rk4", time_step=0.0002)
+        truth = make_tasks(fine, "roll", replace(states, steps=100 * states.steps)).reference["q_end"]
+        errors[integrator] = np.max(np.abs(make_tasks(d, "roll", states).reference["q_end"] - truth))
+    assert errors["rk4"] < 0.1 * errors["euler"]
+
+
+@pytest.mark.parametrize("stall", [0.0, 0.4])
+@pytest.mark.parametrize(("integrator", "ii"), [("euler", 1), ("euler", 3), ("rk4", 1), ("rk4", 3)])
+def test_bits_tags_and_order(integrator: str, ii: int, stall: float, tmp_path: Path) -> None:
+    d = design("pendulum2", functions=("roll",), ii=ii, integrator=integrator, time_step=H)
+    steps = np.random.default_rng(1).integers(1, 5, 30)
+    tasks = make_tasks(d, "roll", states_with(d, 30, steps))
+    outcome = simulated(d, [tasks], np.zeros(30, int), tmp_path, stall)["roll"]
+    assert outcome.mismatches == 0
+    assert len(outcome.flags) == 30
+
+
+@pytest.mark.parametrize("integrator", ["euler", "rk4"])
+def test_one_step_takes_the_promised_time(integrator: str, tmp_path: Path) -> None:
+    d = design("pendulum2", functions=("roll",), ii=3, integrator=integrator, time_step=H)
+    outcome = simulated(d, [make_tasks(d, "roll", states_with(d, 4, 1))], np.zeros(4, int), tmp_path, 0.0)["roll"]
+    assert outcome.latencies[0] == d.promised_latency("roll")
+
+
+def test_beside_all_other_functions(tmp_path: Path) -> None:
+    d = design("pendulum2", functions=(*FUNCTIONS, "roll"), ii=4, integrator="rk4", time_step=H)
+    steps = np.random.default_rng(2).integers(1, 4, 48)
+    tasks = [make_tasks(d, f, states_with(d, 48, steps)) for f in d.network.functions]
+    outcomes = simulated(d, tasks, np.random.default_rng(3).integers(0, 8, 48), tmp_path, 0.3)
+    assert all(o.mismatches == 0 for o in outcomes.values())
+    assert sum(len(o.flags) for o in outcomes.values()) == 48
+
+
+def test_other_functions_are_as_exact_as_without() -> None:
+    d = design("pendulum2", functions=(*FUNCTIONS, "roll"), ii=4, integrator="rk4", time_step=H)
+    for function in FUNCTIONS:
+        tasks = make_tasks(d, function, task_states(d, 100, seed=1))
+        assert relative_errors(d, tasks, tasks.expected)[0] < 5e-3
+
+
+def test_a_state_that_leaves_the_ranges_is_flagged() -> None:
+    d = design("pendulum2", functions=("roll",), time_step=0.01)
+    tasks = make_tasks(d, "roll", states_with(d, 40, 60))
+    assert (tasks.flags & Flag.OVERFLOW).any()
+    zero = make_tasks(d, "roll", states_with(d, 2, 0))
+    assert (zero.flags == Flag.RANGE).all()
+
+
+@pytest.mark.parametrize(
+    ("base", "options", "message"),
+    [
+        ("floating", {}, r"joint 'root_joint' \(freeflyer\): roll-outs take joints whose q is a plain angle"),
+        ("fixed", {"integrator": "heun"}, "integrator 'heun': unknown; choose from euler, rk4"),
+        ("fixed", {"time_step": 0.0}, "time-step: must be between 0 and 1 second, not 0"),
+    ],
+)
+def test_what_cannot_be_rolled_out(base: str, options: dict, message: str) -> None:
+    with pytest.raises(UnsupportedError, match=message):
+        compile_robot(load_robot("pendulum2", base), Options(("roll",), **options))
