@@ -28,7 +28,8 @@ def figure(text: str, pattern: str) -> float:
 
 
 def test_every_script_is_run_here() -> None:
-    assert {p.name for p in FOLDER.glob("*.py")} == {"swap_pinocchio.py", "drop_in_ip.py", "new_algorithm.py"}
+    scripts = {"swap_pinocchio.py", "drop_in_ip.py", "new_algorithm.py", "controller.py"}
+    assert {p.name for p in FOLDER.glob("*.py")} == scripts
 
 
 def test_swap_pinocchio() -> None:
@@ -52,3 +53,16 @@ def test_new_algorithm() -> None:
     assert figure(out, r"golden model by (\S+)") < 1e-12
     rows = dict(re.findall(r"^(built in|textbook) +(\d+) ", out, re.M))
     assert 0 < int(rows["built in"]) < int(rows["textbook"])
+
+
+@pytest.mark.slow
+def test_controller(tmp_path: Path) -> None:
+    picture = tmp_path / "controller.svg"
+    out = run("controller.py", "--words", "12,18", "--plot", picture)
+    rows = {
+        r[0]: [float(x) for x in r[1:]] for r in re.findall(r"^(\S+) +(\d+) +(\S+) +(\S+) +(\S+) +(\S+)", out, re.M)
+    }
+    assert rows["18"][3] < 1e-4 < rows["12"][3]
+    assert rows["18"][4] < 1.05 * rows["float64"][4] < rows["12"][4]
+    assert "18 bits are enough" in out
+    assert picture.stat().st_size > 1000
