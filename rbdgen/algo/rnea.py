@@ -52,6 +52,11 @@ class Wrench:
     force: Vector
 
 
+def wrenches(f_ext: Vector) -> tuple[Wrench, ...]:
+    """[force, moment] of every body in turn, the interface's order, as wrenches."""
+    return tuple(Wrench(tuple(f_ext[i + 3 : i + 6]), tuple(f_ext[i : i + 3])) for i in range(0, len(f_ext), 6))
+
+
 def base_motion(gravity: Vector) -> Motion:
     """A base at rest in the field ``gravity`` (3, m/s²)."""
     still = ((0.0, 0.0, 0.0),) * 3

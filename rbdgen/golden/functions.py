@@ -16,7 +16,16 @@ from rbdgen.algo.crba import crba as crba_text
 from rbdgen.algo.factorisation import inverse_from_mass
 from rbdgen.algo.mminvgen import mminvgen
 from rbdgen.algo.plucker import transforms
-from rbdgen.algo.rnea import Motion, Wrench, base_motion, inward_sweep, joint_placements, moving_base, outward_sweep
+from rbdgen.algo.rnea import (
+    Motion,
+    Wrench,
+    base_motion,
+    inward_sweep,
+    joint_placements,
+    moving_base,
+    outward_sweep,
+    wrenches,
+)
 from rbdgen.algo.rnea import rnea as rnea_text
 from rbdgen.algo.rnea_derivatives import rnea_derivatives as columns_text
 from rbdgen.errors import ConfigError
@@ -34,10 +43,7 @@ def _forces(robot: Robot, f_ext: np.ndarray | None, batch: tuple[int, ...]) -> n
 
 
 def _wrenches(f: Vector | None) -> tuple[Wrench, ...] | None:
-    """[force, moment] of every body in turn as wrenches."""
-    if f is None:
-        return None
-    return tuple(Wrench(tuple(f[i + 3 : i + 6]), tuple(f[i : i + 3])) for i in range(0, len(f), 6))
+    return None if f is None else wrenches(f)
 
 
 def _root(robot: Robot, root: RootMotion | None, batch: tuple[int, ...]) -> np.ndarray | None:

@@ -139,9 +139,10 @@ def _turn(fixed: FixedGraph, match: Mapping[int, int], template: int, node: int)
     return Turn(node, tuple(args), tuple(signs))
 
 
-def _fold_group(network: Network, fixed: FixedGraph, branches: Sequence[Sequence[int]]) -> dict[int, tuple[Turn, ...]]:
-    """The turns of every node of the first branch that has counterparts in all others."""
-    graph = fixed.graph
+def _matches(
+    network: Network, graph: Graph, branches: Sequence[Sequence[int]]
+) -> tuple[set[str], list[dict[int, int]]]:
+    """The submodules of the first branch, and the counterparts of its nodes in each of the others."""
     names = {(s.kind, s.body): s.name for s in network.submodules}
     kinds = list(dict.fromkeys(s.kind for s in network.submodules))
     template = {names[k, b] for k in kinds for b in branches[0] if (k, b) in names}
@@ -151,6 +152,26 @@ def _fold_group(network: Network, fixed: FixedGraph, branches: Sequence[Sequence
         places = [(k, a, b) for k in kinds for a, b in bodies.items() if (k, a) in names and (k, b) in names]
         owners = {names[k, a]: names[k, b] for k, a, b in places}
         matches.append(_match(graph, template, owners, _operand_counterparts(network, bodies)))
+    return template, matches
+
+
+def counterparts(network: Network, graph: Graph, ii: int) -> list[tuple[int, ...]]:
+    """Nodes of alike branches that one operator could do in turn at this interval, if their formats were equal."""
+    found = []
+    for branches in alike_branches(network.robot):
+        if ii % len(branches) == 0:
+            _, matches = _matches(network, graph, branches)
+            for i, node in graph:
+                members = (i, *(m.get(i, i) for m in matches))
+                if node.op != "const" and len(set(members)) == len(members):
+                    found.append(members)
+    return found
+
+
+def _fold_group(network: Network, fixed: FixedGraph, branches: Sequence[Sequence[int]]) -> dict[int, tuple[Turn, ...]]:
+    """The turns of every node of the first branch that has counterparts in all others."""
+    graph = fixed.graph
+    template, matches = _matches(network, graph, branches)
     identity = {i: i for i, _ in graph}
     folded = {}
     for i, node in graph:

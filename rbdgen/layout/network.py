@@ -24,7 +24,7 @@ from rbdgen.algo.composite import Entries, MassMatrix, composite_inertias, deriv
 from rbdgen.algo.factorisation import Factors, factorise, inverse, solve, symmetric_product
 from rbdgen.algo.mminvgen import mminvgen
 from rbdgen.algo.plucker import transforms
-from rbdgen.algo.rnea import Motion, Wrench, base_motion, inward_sweep, joint_placements, outward_sweep
+from rbdgen.algo.rnea import Motion, Wrench, base_motion, inward_sweep, joint_placements, outward_sweep, wrenches
 from rbdgen.algo.rnea_derivatives import rnea_derivatives
 from rbdgen.errors import UnsupportedError
 from rbdgen.ir.builder import Builder, Expr
@@ -35,7 +35,7 @@ from rbdgen.layout.calibration import Calibration, Parameter, make_calibration
 from rbdgen.layout.equivalent import EquivalentRobot, equivalent
 from rbdgen.layout.functions import ROLL_OUT, check_algorithms, check_functions
 from rbdgen.layout.rollout import AGAIN, BEGIN, END, MIDDLE, SUM, WEIGHTS, Carried, check_integrator
-from rbdgen.layout.samples import Samples, given_motion, make_samples, wrenches
+from rbdgen.layout.samples import Samples, given_motion, make_samples
 from rbdgen.layout.words import INVERSE, TraceOptions, Word, dof_names, operand_words
 from rbdgen.model.names import sanitize
 from rbdgen.model.ranges import InputRanges, declared_ranges

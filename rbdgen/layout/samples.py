@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rbdgen.algo.composite import composite_inertias, mass_matrix
-from rbdgen.algo.rnea import Motion, Wrench, acceleration_gradient, joint_placements, rnea
+from rbdgen.algo.rnea import Motion, acceleration_gradient, joint_placements, rnea, wrenches
 from rbdgen.errors import UnsupportedError
 from rbdgen.layout.calibration import Calibration
 from rbdgen.layout.rollout import BEGIN, COEFFICIENTS, SUM, WEIGHTS
@@ -48,11 +48,6 @@ class Samples:
 def columns(x: np.ndarray) -> Vector:
     """An array (n, k) as k scalars of shape (n,)."""
     return tuple(np.moveaxis(x, -1, 0))
-
-
-def wrenches(f_ext: Vector) -> tuple[Wrench, ...]:
-    """[force, moment] of every body in turn as wrenches."""
-    return tuple(Wrench(tuple(f_ext[i + 3 : i + 6]), tuple(f_ext[i : i + 3])) for i in range(0, len(f_ext), 6))
 
 
 def given_motion(base: Vector) -> Motion:
