@@ -256,6 +256,7 @@ def _lowered(
         *(network, samples, targets, get_device(options.device), options.rounding),
         saturate=options.overflow == "saturate",
         sound=options.sound,
+        fold=options.ii if options.fold else 1,
     )
     if targets:
         found = find_formats(request, ranges, options.seed, options.formats == "uniform", progress)

@@ -18,6 +18,7 @@ from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph
 from rbdgen.layout.equivalent import equivalent
 from rbdgen.layout.execute import BitTrueModel, float_values, with_own_feedback
+from rbdgen.layout.folding import counterparts
 from rbdgen.layout.network import FEEDBACK, PREFIX, Network
 from rbdgen.layout.samples import Samples, make_samples
 from rbdgen.model.ranges import InputRanges
@@ -269,7 +270,8 @@ def _sensitive_pairs(
 
 @dataclass(frozen=True)
 class Request:
-    """What to search formats for: see the module and :func:`rbdgen.passes.pipeline.simplify`."""
+    """What to search formats for: see the module and :func:`rbdgen.passes.pipeline.simplify`. ``fold``: the interval at
+    which alike branches are to share hardware; 1 if they are not."""
 
     network: Network
     samples: Mapping[str, np.ndarray]
@@ -278,6 +280,7 @@ class Request:
     rounding: str = "auto"
     saturate: bool = True
     sound: bool = False
+    fold: int = 1
 
     def fixed(self, simplified: Simplified) -> FixedGraph:
         """The graph in words of one length."""
@@ -368,7 +371,8 @@ def search_formats(
     sites = make_sites(simplified.graph, kept)
     finder = BoundFinder(request, simplified, sites, measure)
     finder.start()
-    lengths = WordLengths(simplified.graph, simplified.magnitudes, sites, request.device, request.rounding)
+    ties = counterparts(network, simplified.graph, request.fold) if request.fold > 1 else []
+    lengths = WordLengths(simplified.graph, simplified.magnitudes, sites, request.device, request.rounding, ties)
     share = dict.fromkeys(targets, AIM)
     best: Found | None = None
     closest = math.inf

@@ -12,7 +12,7 @@ the bound is broken and lowered where there is room; at given prices every site 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -121,14 +121,25 @@ class Choice:
 class WordLengths:
     """The search over one graph for one device.
 
-    ``magnitudes`` by node; ``rounding`` is ``auto`` (by cost), ``nearest`` or ``truncate``.
+    ``magnitudes`` by node; ``rounding`` is ``auto`` (by cost), ``nearest`` or ``truncate``. ``ties``: nodes that are to
+    have one format, the first of each group being the others' model.
     """
 
     def __init__(
-        self, graph: Graph, magnitudes: np.ndarray, sites: Sites, device: Multipliers, rounding: str = "auto"
+        self,
+        graph: Graph,
+        magnitudes: np.ndarray,
+        sites: Sites,
+        device: Multipliers,
+        rounding: str = "auto",
+        ties: Sequence[tuple[int, ...]] = (),
     ) -> None:
-        self.graph, self.magnitudes, self.sites = graph, magnitudes, sites
+        self.graph, self.magnitudes, self.sites = graph, magnitudes.copy(), sites
         self.device, self.rounding = device, rounding
+        self.model = {i: members[0] for members in ties for i in members}
+        for members in ties:
+            self.magnitudes[list(members)] = np.max(self.magnitudes[list(members)])
+        self.tied = self._tied(ties)
         self.heads = self._heads()
         self.constants: dict[tuple[int, int, int], Constant] = {}
         self.prices: np.ndarray | None = None
@@ -144,6 +155,21 @@ class WordLengths:
         for name, site in sites.results.items():
             self.leaving.setdefault(graph.outputs[name], []).append(site)
         self.kept = {i for name, i in graph.outputs.items() if name not in sites.results}
+
+    def _tied(self, ties: Sequence[tuple[int, ...]]) -> list[list[int]]:
+        """Groups of sites at which the same is to be chosen."""
+        groups = [list(members) for members in ties]
+        leaving: dict[int, list[int]] = {}
+        for name, site in self.sites.results.items():
+            leaving.setdefault(self.graph.outputs[name], []).append(site)
+        for members in ties:
+            groups.append([site for i in members for site in leaving.get(i, ())])
+            if self.graph.nodes[members[0]].op == "mul":
+                wanted = [self.model.get(a, a) for a in self.graph.nodes[members[0]].args]
+                swapped = [[self.model.get(a, a) for a in self.graph.nodes[i].args] != wanted for i in members]
+                for side in (0, 1):
+                    groups.append([self.sites.factors[i] + (side ^ s) for i, s in zip(members, swapped, strict=True)])
+        return [g for g in groups if len(g) > 1]
 
     def _heads(self) -> list[int]:
         """Bits before the binary point by node, without the sign."""
@@ -197,6 +223,8 @@ class WordLengths:
 
     def choose(self, weights: np.ndarray) -> Choice:
         """The best formats where a mean square error of 1 at a site costs ``weights`` (sites,) bits."""
+        for group in self.tied:
+            weights[group] = np.mean(weights[group])
         fracs = self._own_best(weights)
         views, blocks = self._factors(fracs, weights)
         for name, site in self.sites.results.items():
@@ -317,11 +345,12 @@ class WordLengths:
 
     def _constant(self, i: int, node: Node, fracs: list[int]) -> Constant:
         width = self.heads[node.args[0]] + 1 + fracs[node.args[0]]
-        key = i, fracs[i], min(MAX_WORD, 63 - SLACK - max(width, 1))
+        factor = self.graph.nodes[self.model.get(i, i)].attr
+        key = self.model.get(i, i), fracs[i], min(MAX_WORD, 63 - SLACK - max(width, 1))
         if key not in self.constants:
             source = float(self.magnitudes[node.args[0]]) * MARGIN
             tolerance = math.ldexp(0.25, -fracs[i]) / source if source > 0 else math.inf
-            self.constants[key] = quantise_constant(node.attr, tolerance, key[2])
+            self.constants[key] = quantise_constant(factor, tolerance, key[2])
         return self.constants[key]
 
     def _trim(self, fracs: list[int], views: dict[int, int]) -> None:

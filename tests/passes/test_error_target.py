@@ -74,6 +74,15 @@ def test_signals_of_their_own_take_fewer_blocks_than_one_word() -> None:
     assert {f.width for f in word.fixed.formats if f.width > word.word + 4} == set()
 
 
+def test_alike_branches_keep_formats_that_fold() -> None:
+    robot, functions = load_robot("hyq"), ("id",)
+    own = compile_robot(robot, Options(functions=functions, ii=4, error={"all": 1e-4}))
+    word = compile_robot(robot, Options(functions=functions, ii=4))
+    assert len(own.plan.schedule.folds.turns) >= len(word.plan.schedule.folds.turns) > 50
+    for turns in own.plan.schedule.folds.turns.values():
+        assert len({own.fixed.formats[t.node] for t in turns}) == 1
+
+
 def test_uniform_words_are_as_short_as_the_target_allows() -> None:
     design = built(1e-4, functions=("id",), formats="uniform")
     worst = {}
