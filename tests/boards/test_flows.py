@@ -1,0 +1,89 @@
+"""The open flows with their real tools, on a top small enough for a test: one multiplier block and a few registers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rbdgen.errors import ConfigError
+from rbdgen_boards import ecp5, gowin
+from rbdgen_boards.board import get_board
+from rbdgen_boards.flow import TOP, Request, cells
+from rbdgen_hw.primitives import PRIMITIVES
+
+DESIGN = f"""
+module {TOP}(clk, rx, tx, led);
+  input clk, rx;
+  output tx;
+  output [1:0] led;
+  wire clock, settled;
+CLOCKING
+  reg signed [17:0] a = 0, b = 0;
+  reg [35:0] sum = 0;
+  wire signed [35:0] p;
+  always @(posedge clock) begin
+    a <= {{a[16:0], rx}};
+    b <= {{b[16:0], a[17]}};
+    sum <= sum + p;
+  end
+  x_product_18x18_r2 product(.clk(clock), .rst(1'b0), .a(a), .b(b), .p(p));
+  assign tx = sum[35];
+  assign led = {{settled, sum[34]}};
+endmodule
+"""
+
+
+def build(module, board_name: str, directory: Path):
+    """What the flow makes of the small design."""
+    board = get_board(board_name)
+    pll, lines, clock = module.clocking(board, 60.0, directory)
+    blocks = PRIMITIVES[board.flow]("x_product_18x18_r2", 18, 18, 2)
+    assert blocks is not None
+    request = Request(board, {"top.v": pll + DESIGN.replace("CLOCKING", lines)}, blocks, clock, 1)
+    return module.build(request, directory, lambda step: None), clock
+
+
+@pytest.mark.slow
+def test_ecp5_makes_a_bitstream(tmp_path: Path) -> None:
+    routed, clock = build(ecp5, "ulx3s_85f", tmp_path)
+    assert clock == pytest.approx(60.0, rel=0.02)
+    assert routed.achieved > clock
+    assert routed.used["multipliers"] == 1
+    assert 36 <= routed.used["registers"] < 200
+    assert 18 <= routed.used["luts"] < 200
+    assert routed.critical_path
+    bitstream = (tmp_path / routed.bitstream).read_bytes()
+    assert b"LFE5U-85F" in bitstream[:200]
+    assert set(routed.seconds) == {"synthesis", "place and route at 60 MHz", "bitstream"}
+    assert cells(tmp_path)["MULT18X18D"] == 1
+
+
+@pytest.mark.slow
+def test_gowin_makes_a_bitstream(tmp_path: Path) -> None:
+    routed, clock = build(gowin, "tang_mega_138k_pro", tmp_path)
+    assert clock == 50.0
+    assert routed.achieved > clock
+    assert routed.used["multipliers"] == 1
+    text = (tmp_path / routed.bitstream).read_text()
+    # after the ones of the preamble comes the word by which the device finds a bitstream
+    assert set(text) == {"0", "1", "\n"}
+    assert f"{0xA5C3:016b}" in text[:5000]
+
+
+def test_what_is_too_large_is_refused_before_placing(tmp_path: Path) -> None:
+    board = get_board("ulx3s_85f")
+    blocks = PRIMITIVES["ecp5"]("x_product_18x18_r2", 18, 18, 2) or ""
+    many = "\n".join(
+        f"  wire signed [35:0] p{k}; x_product_18x18_r2 m{k}(.clk(clk), .rst(1'b0), .a(a), .b(a ^ {k}), .p(p{k}));"
+        for k in range(157)
+    )
+    total = " ^ ".join(f"p{k}" for k in range(157))
+    top = (
+        f"module {TOP}(input clk, input rx, output tx, output [1:0] led);\n  reg signed [17:0] a;\n"
+        f"  reg [35:0] sum;\n{many}\n  always @(posedge clk) begin a <= {{a[16:0], rx}}; sum <= {total}; end\n"
+        "  assign tx = ^sum;\n  assign led = 0;\nendmodule\n"
+    )
+    with pytest.raises(ConfigError, match=r"^board ulx3s_85f: the design takes 157 multipliers where it has 156, 1 "):
+        ecp5.build(Request(board, {"top.v": top}, blocks, 50.0, 1), tmp_path, lambda step: None)
+    assert not (tmp_path / "nextpnr.log").exists()
