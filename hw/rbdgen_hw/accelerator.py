@@ -18,13 +18,14 @@ from rbdgen.compiler import Design
 from rbdgen.host.tasks import CALIBRATE, FLAG_BITS, FUNCTION_BITS, HEADER_BITS, TAG_BITS, Flag
 from rbdgen.ir.fixed import Format
 from rbdgen.ir.programs import Exit, cone
+from rbdgen.layout.execute import begin_words
 from rbdgen.layout.functions import ROLL_OUT
 from rbdgen.layout.network import DYNAMICS, FEEDBACK, GRADIENT, PREFIX
-from rbdgen.layout.rollout import AGAIN, BEGIN, STEPS, SUM, WEIGHTS, weight_table
+from rbdgen.layout.rollout import AGAIN, WEIGHTS
 from rbdgen.schedule.queues import ERROR_PLACES, exit_places, header_places
 from rbdgen_hw.fifo import BypassFifo, Credits
 from rbdgen_hw.library import Shape, place
-from rbdgen_hw.operators import Round, Rounding
+from rbdgen_hw.loops import Again, Feedback, converted
 from rbdgen_hw.results import Lane, Merge
 from rbdgen_hw.roundtrip import RoundTrip
 
@@ -44,10 +45,12 @@ class Accelerator(Shape):
         )
 
     def elaborate(self, platform: object) -> Module:
-        return _AcceleratorBuilder(self, platform).build()
+        return AcceleratorBuilder(self, platform).build()
 
 
-class _AcceleratorBuilder:
+class AcceleratorBuilder:
+    """Builds the module of an accelerator; its loops share it."""
+
     def __init__(self, top: Accelerator, platform: object) -> None:
         self.top, self.platform, self.design = top, platform, top.design
         self.m = Module()
@@ -139,23 +142,21 @@ class _AcceleratorBuilder:
         m.d.comb += entry.eq(Cat(self.header[:FUNCTION_BITS], tag, Const(0, 1), outside))
         go: dict[str, list[tuple[Value, Value]]] = {name: [] for name in self.exits}
         waiting: Value = Const(0)
+        busy: dict[str, Value] = {}
         if FEEDBACK in self.exits:
-            waiting = self.feedback_fifo()
-            resume = Signal(name="resume")
-            m.d.comb += resume.eq(waiting & self.phase_zero & self.credits["dfd"].available)
-            go["dfd"].append((resume, self.feedback_header))
-            self.resume = resume
-        busy: dict[str, Value] = {GRADIENT: self.resume} if FEEDBACK in self.exits else {}
+            self.feedback = feedback = Feedback(self)
+            waiting, busy[GRADIENT] = feedback.waiting, feedback.start
+            go["dfd"].append((feedback.start, feedback.header))
         if AGAIN in self.exits:
-            waiting = waiting | self.again_fifo()
-            go[ROLL_OUT.name].append((self.again_final, self.again_header))
-            go[AGAIN].append((self.again_on, self.again_header))
-            busy[DYNAMICS] = self.again_start
+            self.again = again = Again(self)
+            waiting, busy[DYNAMICS] = waiting | again.waiting, again.start
+            go[ROLL_OUT.name].append((again.final, again.header))
+            go[AGAIN].append((again.on, again.header))
         direct, rolled = [], []
         for name in self.functions:
             ways = [(FEEDBACK if name == "dfd" else name, Const(1))]
             if name == ROLL_OUT.name:
-                ways = [(name, self.new_final & self.orderly), (AGAIN, ~self.new_final & self.orderly)]
+                ways = [(name, self.again.new_final), (AGAIN, self.again.new_on)]
             for exit_name, wanted in ways:
                 start = Signal(name=f"go_{exit_name}_{name}" if exit_name == AGAIN else f"go_{name}")
                 free = ~busy[p] if (p := self.exits[exit_name].program) in busy else Const(1)
@@ -170,15 +171,14 @@ class _AcceleratorBuilder:
             e = self.exits[name]
             started = Cat(*(s for s, _ in starts)).any()
             m.d.comb += [getattr(self.core, f"to_{name}").eq(started), self.credits[name].take.eq(started)]
-            header = BypassFifo(
-                HEADER_BITS + (len(self.progress) if name == AGAIN else 0), header_places(self.plan, name)
-            )
+            beside = self.again.progress if name == AGAIN else Const(0, 0)
+            header = BypassFifo(HEADER_BITS + len(beside), header_places(self.plan, name))
             place(m, self.platform, f"headers_{name}", header)
             data: Value = starts[0][1]
             for s, value in starts[1:]:
                 data = Mux(s, value, data)
             m.d.comb += [
-                header.w_data.eq(Cat(data, self.progress) if name == AGAIN else data),
+                header.w_data.eq(Cat(data, beside)),
                 header.w_en.eq(started),
                 header.r_en.eq(getattr(self.core, f"done_{name}")),
             ]
@@ -186,7 +186,7 @@ class _AcceleratorBuilder:
             overflow = getattr(self.core, f"overflow_{name}") << (FUNCTION_BITS + TAG_BITS)
             self.headers[name] = (header.r_data[:HEADER_BITS] | overflow)[:HEADER_BITS]
             if name == AGAIN:
-                self.passed_progress = header.r_data[HEADER_BITS:]
+                self.again.passed = header.r_data[HEADER_BITS:]
             self.program_starts[e.program].append(started)
         for program, start in self.starts.items():
             m.d.comb += start.eq(Cat(*self.program_starts[program]).any())
@@ -210,10 +210,10 @@ class _AcceleratorBuilder:
         if self.tasks.parameters:
             self.load_parameters(load & answered, load)
         if FEEDBACK in self.exits:
-            self.store_feedback()
+            self.feedback.store()
         if AGAIN in self.exits:
-            self.store_again()
-            self.keep_order(Cat(*rolled).any())
+            self.again.store()
+            self.again.keep_order(Cat(*rolled).any())
 
     def error_room(self, wanted: Value) -> Value:
         """Whether an answer of a header only finds a place; it is taken where it is ``wanted``."""
@@ -256,144 +256,6 @@ class _AcceleratorBuilder:
                 self.m.d.comb += result.eq(Cat(*own).any())
         return result
 
-    def feedback_fifo(self) -> Value:
-        """The FIFO between the programs; whether a task waits in it. Entries: header, then the second program's
-        operands in its formats."""
-        formats = [self.design.input_format(n) for n in self.design.feedback]
-        places = exit_places(self.plan, self.tasks, FEEDBACK)
-        self.feedback = BypassFifo(HEADER_BITS + sum(f.width for f in formats), places)
-        place(self.m, self.platform, "feedback", self.feedback)
-        self.feedback_header = self.feedback.r_data[:HEADER_BITS]
-        position, self.feedback_words = HEADER_BITS, {}
-        for name, fmt in zip(self.design.feedback, formats, strict=True):
-            self.feedback_words[name] = self.feedback.r_data[position : position + fmt.width].as_signed()
-            position += fmt.width
-        return self.feedback.r_rdy
-
-    def store_feedback(self) -> None:
-        """Write what the first program hands over, converted, and read it when the second one takes it."""
-        values, lost = [], []
-        for name, source in self.design.feedback.items():
-            target = self.design.input_format(name)
-            if source is None:
-                values.append(Const(0, target.width))
-                continue
-            fmt, value = self.design.output_format(source), getattr(self.core, f"{FEEDBACK}_{source}")
-            values.append(self.converted(f"convert_{name}", value, fmt, target, lost))
-        header = self.headers[FEEDBACK] | (Cat(*lost).any() << (FUNCTION_BITS + TAG_BITS))
-        self.m.d.comb += [
-            self.feedback.w_data.eq(Cat(header[:HEADER_BITS], *values)),
-            self.feedback.w_en.eq(getattr(self.core, f"done_{FEEDBACK}")),
-            self.feedback.r_en.eq(self.resume),
-            self.credits[FEEDBACK].give.eq(self.resume),
-        ]
-
-    def converted(self, name: str, value: Value, source: Format, target: Format, lost: list[Value]) -> Value:
-        """``value`` in another format; what may saturate is added to ``lost``."""
-        if source == target:
-            return value
-        converter = _converter(source, target)
-        place(self.m, self.platform, name, converter)
-        self.m.d.comb += converter.x.eq(value << max(target.frac - source.frac, 0))
-        if hasattr(converter, "overflow"):
-            lost.append(converter.overflow)
-        return converter.y
-
-    def again_fifo(self) -> Value:
-        """The FIFO of roll-outs between two evaluations; whether a task waits in it. Entries: header, steps left,
-        number of the evaluation, then the next one's operands."""
-        m, options = self.m, self.network.options
-        self.weights = weight_table(options.integrator, options.time_step)
-        last, bits = len(self.weights) - 1, (len(self.weights) - 1).bit_length()
-        self.carried = {name: self.design.input_format(name) for name in self.network.carried}
-        width = HEADER_BITS + STEPS.width + bits + sum(f.width for f in self.carried.values())
-        self.again = BypassFifo(width, exit_places(self.plan, self.tasks, AGAIN))
-        place(m, self.platform, AGAIN, self.again)
-        entry, position = self.again.r_data, HEADER_BITS + STEPS.width + bits
-        self.again_header, self.again_words = entry[:HEADER_BITS], {}
-        for name, fmt in self.carried.items():
-            self.again_words[name] = entry[position : position + fmt.width].as_signed()
-            position += fmt.width
-        # what waits in the FIFO goes before new tasks; whatever goes on keeps its place
-        steps = next(k for k, w in enumerate(self.functions[ROLL_OUT.name].operands, 1) if w.name == "steps")
-        asked = self.words[steps][: STEPS.width].as_signed()
-        left = entry[HEADER_BITS : HEADER_BITS + STEPS.width].as_signed()
-        number = entry[HEADER_BITS + STEPS.width : HEADER_BITS + STEPS.width + bits]
-        final = Signal(name="again_is_final")
-        self.new_final = Signal(name="roll_is_final")
-        self.again_final, self.again_on = Signal(name="again_final"), Signal(name="again_on")
-        self.again_start = Signal(name="again_start")
-        self.number = Signal(max(bits, 1), name="evaluation")
-        self.progress = Signal(STEPS.width + bits, name="progress")
-        ready = self.again.r_rdy & self.phase_zero
-        m.d.comb += [
-            final.eq((left <= 1) & (number == last if bits else 1)),
-            self.new_final.eq((asked <= 1) & (last == 0)),
-            self.again_final.eq(ready & final & self.credits[ROLL_OUT.name].available),
-            self.again_on.eq(ready & ~final),
-            self.again_start.eq(self.again_final | self.again_on),
-            self.number.eq(Mux(self.again_start, number, 0) if bits else 0),
-            self.progress.eq(Mux(self.again_start, Cat(left, number), asked.as_unsigned())),
-        ]
-        self.asked = Signal(signed(STEPS.width), name="asked")
-        self.orderly, self.latest = Signal(name="orderly"), Signal(signed(STEPS.width), name="latest")
-        self.flying = Signal(STEPS.width, name="flying")
-        m.d.comb += [
-            self.asked.eq(Mux(asked < 1, 1, asked)),
-            self.orderly.eq((self.flying == 0) | (self.asked >= self.latest)),
-        ]
-        return self.again.r_rdy
-
-    def keep_order(self, started: Value) -> None:
-        """Roll-outs end in the order of their tasks: one of fewer steps than the latest waits until all are done."""
-        done = getattr(self.core, f"done_{ROLL_OUT.name}")
-        self.m.d.sync += self.flying.eq(self.flying + started - done)
-        with self.m.If(started):
-            self.m.d.sync += self.latest.eq(self.asked)
-
-    def store_again(self) -> None:
-        """Write what a roll-out's next evaluation needs."""
-        lost: list[Value] = []
-        left = self.passed_progress[: STEPS.width].as_signed()
-        number = self.passed_progress[STEPS.width :]
-        last = number == len(self.weights) - 1 if len(number) else Const(1)
-        values = []
-        for name, fmt in self.carried.items():
-            carried = self.network.carried[name]
-            ways: list[Value] = []
-            for part, source in (("within", carried.within), ("behind", carried.behind)):
-                own: list[Value] = []
-                value = getattr(self.core, f"{AGAIN}_{source}")
-                ways.append(self.converted(f"{part}_{name}", value, self.design.output_format(source), fmt, own))
-                lost += [x & (last if part == "behind" else ~last) for x in own]
-            values.append(Mux(last, ways[1], ways[0])[: fmt.width])
-        header = self.headers[AGAIN] | (Cat(*lost).any() << (FUNCTION_BITS + TAG_BITS))
-        behind = (left - 1)[: STEPS.width]
-        self.m.d.comb += [
-            self.again.w_data.eq(
-                Cat(
-                    header[:HEADER_BITS],
-                    Mux(last, behind, left)[: STEPS.width],
-                    Mux(last, 0, number + 1)[: len(number)],
-                    *values,
-                )
-            ),
-            self.again.w_en.eq(getattr(self.core, f"done_{AGAIN}")),
-            self.again.r_en.eq(self.again_start),
-            self.credits[AGAIN].give.eq(self.again_start),
-        ]
-
-    def weight(self, name: str) -> Value:
-        """A coefficient of the evaluation that starts."""
-        fmt = self.design.input_format(name)
-        column = [w.name for w in self.network.operands[WEIGHTS]].index(name)
-        value = Signal(signed(fmt.width), name=f"{name}_now")
-        with self.m.Switch(self.number):
-            for k, weights in enumerate(self.weights):
-                with self.m.Case(k):
-                    self.m.d.comb += value.eq(int(fmt.quantise(weights[column])))
-        return value
-
     def operands(self) -> None:
         """Each operand of the programs from its word of the task, or from the feedback FIFO."""
         graph = self.plan.schedule.fixed.graph
@@ -401,9 +263,9 @@ class _AcceleratorBuilder:
             node, plain = graph.inputs[name], name.removeprefix(PREFIX[program])
             fmt = self.design.input_format(name)
             if name in (w.name for w in self.network.operands.get(WEIGHTS, ())):
-                self.m.d.comb += getattr(self.core, name).eq(self.weight(name))
+                self.m.d.comb += getattr(self.core, name).eq(self.again.weight(name))
                 continue
-            begun = self.state_word(name)
+            begun = next((state for word, state in begin_words(self.network) if word == name), None)
             places: dict[int, list[str]] = {}
             absent = []
             for function, f in self.functions.items():
@@ -421,25 +283,19 @@ class _AcceleratorBuilder:
             value: Value = Const(0, signed(fmt.width))
             for index, functions in places.items():
                 word = self.words[index][: fmt.width].as_signed()
+                if begun:
+                    source = self.design.input_format(begun)
+                    word = converted(
+                        self, f"begin_{name}", self.words[index][: source.width].as_signed(), source, fmt, []
+                    )
                 only = len(places) == 1 and not absent
                 value = word if only else Mux(Cat(*(self.known[f] for f in functions)).any(), word, value)
             if program == GRADIENT and FEEDBACK in self.exits:
-                value = Mux(self.resume, self.feedback_words[name], value) if places else self.feedback_words[name]
-            if program == DYNAMICS and AGAIN in self.exits and name in self.again_words:
-                value = Mux(self.again_start, self.again_words[name], value)
+                again = self.feedback.words[name]
+                value = Mux(self.feedback.start, again, value) if places else again
+            if program == DYNAMICS and AGAIN in self.exits and name in self.again.words:
+                value = Mux(self.again.start, self.again.words[name], value)
             self.m.d.comb += getattr(self.core, name).eq(value)
-
-    def state_word(self, name: str) -> str | None:
-        """The word of a new roll-out that an operand of Runge-Kutta begins with, which must have its format."""
-        for vector in ("q", "v"):
-            for kind in (BEGIN, SUM):
-                pairs = zip(self.network.operands.get(vector + kind, ()), self.network.operands[vector], strict=False)
-                for word, state in pairs:
-                    if word.name == name:
-                        if self.design.input_format(name) != self.design.input_format(state.name):
-                            raise ValueError(f"operand {name}: must have the format of {state.name}")
-                        return state.name
-        return None
 
     def lanes(self) -> None:
         """A lane for each exit and one for errors, and the choice among them."""
@@ -481,14 +337,3 @@ class _AcceleratorBuilder:
             self.top.o.payload.eq(merge.o.payload),
             merge.o.ready.eq(self.top.o.ready),
         ]
-
-
-def _converter(source: Format, target: Format) -> Round:
-    """A rounding from one format to another; its argument has the finer binary point of the two."""
-    places = max(target.frac - source.frac, 0)
-    drop = max(source.frac - target.frac, 0)
-    half = (1 << drop) >> 1
-    saturates = (((source.maximum << places) + half) >> drop) > target.maximum or (
-        ((source.minimum << places) + half) >> drop
-    ) < target.minimum
-    return Round(source.width + places, Rounding(drop, Format(target.width, 0), saturates))

@@ -53,6 +53,16 @@ def with_own_feedback(network: Network) -> Network:
     return replace(network, graph=graph, programs=replace(network.programs, exits=tuple(exits)))
 
 
+def begin_words(network: Network) -> list[tuple[str, str]]:
+    """For each operand that only Runge-Kutta has, the operand of the state that it begins with."""
+    pairs = []
+    for vector in ("q", "v"):
+        for kind in (BEGIN, SUM):
+            own = network.operands.get(vector + kind, ())
+            pairs += [(w.name, state.name) for w, state in zip(own, network.operands[vector], strict=False)]
+    return pairs
+
+
 def entry_operands(network: Network, function: str, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The operands of the program that a task starts with, from the values (n,) of the function's own by word.
 
@@ -121,11 +131,8 @@ class BitTrueModel:
     def begin(self, operands: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Operands of a roll-out's first evaluation: Runge-Kutta's begin and sum are the state itself."""
         started = dict(operands)
-        for vector in ("q", "v"):
-            for kind in (BEGIN, SUM):
-                pairs = zip(self.network.operands.get(vector + kind, ()), self.network.operands[vector], strict=False)
-                for word, state in pairs:
-                    started[word.name] = self.moved(word.name, operands[state.name], self.format(state.name))[0]
+        for name, state in begin_words(self.network):
+            started[name] = self.moved(name, operands[state], self.format(state))[0]
         return started
 
     def roll_out(self, operands: dict[str, np.ndarray], steps: np.ndarray, results: Sequence[str]) -> Answer:
