@@ -21,7 +21,7 @@ from rbdgen import Options, RbdgenWarning, Robot, compile_robot, load_robot, loa
 from rbdgen.ir.machine import library
 from rbdgen.layout.functions import FUNCTIONS
 from rbdgen.report.design import multiplier_blocks
-from rbdgen.report.evidence import evidence
+from rbdgen.report.evidence import evidence, formats
 from rbdgen.trials import dense_results, make_tasks, outside_states, task_states
 
 ALL = tuple(FUNCTIONS)
@@ -30,6 +30,8 @@ WASTE = 20.0
 """An error below the target by more than this factor is wasteful."""
 SHARE = 0.8
 """Multiplier blocks beside those of words of one length, at most."""
+SHAPES = {"generic125": "18×18 (ECP5)", "xcup": "27×18 (UltraScale+)"}
+"""Multiplier shapes, by a device that has them and no delay that would refuse a schedule."""
 SPEED = 200_000 / 10.0
 """Tasks per second of the model, at least."""
 SECONDS = 60.0
@@ -94,7 +96,7 @@ def cost(targets: Targets, directory: Path) -> None:
     """Multiplier blocks of formats per signal beside words of one length."""
     rows = []
     for name, robot in robots(directory).items():
-        for device in ("ecp5", "xcup"):
+        for device in SHAPES:
             found = []
             for choice in ("signal", "uniform"):
                 options = Options(functions=ALL, device=device, error={"all": 1e-5}, formats=choice)
@@ -106,12 +108,27 @@ def cost(targets: Targets, directory: Path) -> None:
             ratio = own / uniform
             rows.append(
                 [
-                    *(name, device, own, f"{own_error:.1e}", uniform, word, f"{uniform_error:.1e}"),
+                    *(name, SHAPES[device], own, f"{own_error:.1e}", uniform, word, f"{uniform_error:.1e}"),
                     *(f"{ratio:.2f}", SHARE, targets.at_most(ratio, SHARE)),
                 ]
             )
-    head = ["robot", "device", "blocks", "max error", "uniform", "word", "max error", "ratio", "limit", ""]
+    head = ["robot", "shape", "blocks", "max error", "uniform", "word", "max error", "ratio", "limit", ""]
     section("Multiplier blocks at II 1, all seven functions, --error 1e-5", head, rows)
+
+
+def sound() -> None:
+    """What bounds cost beside samples."""
+    rows = []
+    for functions in (("id",), ("did",)):
+        for bounds in (False, True):
+            options = Options(functions=functions, error={"all": 1e-4}, sound=bounds)
+            design = compile_robot(load_robot("iiwa14"), options)
+            found = formats(design)
+            extra, bits = found["sound_beside_sampled_bits"], found["signal_bits"]["mean"]
+            ranges = "bounds" if bounds else "samples"
+            rows.append([*functions, ranges, multiplier_blocks(design), bits, extra["mean"], extra["most"]])
+    head = ["function", "ranges", "blocks", "mean bits", "bounds above samples, bits: mean", "most"]
+    section("iiwa14, --error 1e-4, ranges of signals by samples and by bounds", head, rows)
 
 
 def outside(targets: Targets, states: int) -> None:
@@ -161,7 +178,7 @@ def main() -> int:
     """Print the parts; 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     beside = Path(__file__).parents[2] / "shared" / "robots"
-    parts = ("speed", "errors", "cost", "outside")
+    parts = ("speed", "errors", "cost", "sound", "outside")
     parser.add_argument("--robots", type=Path, default=beside, help="directory of the public URDFs")
     parser.add_argument("--part", choices=parts, action="append", help="only this part; may be repeated")
     parser.add_argument("--states", type=int, default=100_000, help="fresh states (100000)")
@@ -172,6 +189,7 @@ def main() -> int:
         "speed": lambda: speed(targets),
         "errors": lambda: errors(targets, args.robots, args.states),
         "cost": lambda: cost(targets, args.robots),
+        "sound": sound,
         "outside": lambda: outside(targets, args.states),
     }
     for part in args.part or parts:
