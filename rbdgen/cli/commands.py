@@ -15,10 +15,11 @@ from rbdgen.cli.simulation import get_simulator, simulate_design
 from rbdgen.compiler import Design, Options, compare_families, compile_robot
 from rbdgen.errors import ConfigError
 from rbdgen.model import builtin_robots, load_robot, range_notes
+from rbdgen.model.rooting import rerooted
 from rbdgen.report import tables
 from rbdgen.report.design import design_report, families_table
 from rbdgen.report.evidence import evidence
-from rbdgen.report.files import read_config, with_overrides, write_design, write_files
+from rbdgen.report.files import Base, read_config, with_overrides, write_design, write_files
 from rbdgen.schedule.budget import Budget
 
 OPTION_ARGUMENTS = tuple(f.name for f in fields(Options) if f.name not in ("seed", "limits"))
@@ -30,7 +31,7 @@ EVIDENCE_STATES = 10_000
 
 def compile_design(args: argparse.Namespace, progress: Reporter) -> tuple[Design, str]:
     """The design that the arguments ask for, and its robot as the user named it."""
-    configured, base, options = read_config(args.config) if args.config else (None, "fixed", {})
+    configured, base, options = read_config(args.config) if args.config else (None, Base(), {})
     robot = args.robot or configured
     if robot is None:
         raise ConfigError("ROBOT: missing; give a built-in name, a URDF's path, or --config with a robot in it")
@@ -42,7 +43,10 @@ def compile_design(args: argparse.Namespace, progress: Reporter) -> tuple[Design
     budget, timing = _budget(args)
     resolved = with_overrides(options, **(given | {"device": given["device"] or timing}))
     progress.stage("read robot")
-    model = load_robot(robot, base=args.base or base)
+    model = load_robot(robot, base=args.base or base.kind)
+    root = args.root or base.root
+    if root:
+        model = rerooted(model, root)
     for note in range_notes(model):
         if not any(joint in note for joint in resolved.limits):
             print(f"rbdgen: note: {note}", file=sys.stderr)

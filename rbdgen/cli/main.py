@@ -64,6 +64,9 @@ def _design_options(parser: argparse.ArgumentParser, needs_board: bool = False) 
     parser.add_argument(
         "--functions", type=_codes, metavar="F,F", help=f"what it computes: {', '.join(KNOWN)}, or all but roll (id)"
     )
+    parser.add_argument(
+        "--root", metavar="LINK", help="the link that a mobile base carries; the base's coordinates are that link's"
+    )
     parser.add_argument("--integrator", choices=list(COEFFICIENTS), help="of the function roll (euler)")
     parser.add_argument("--time-step", type=float, metavar="S", help="seconds of a step of the function roll (0.001)")
     rate = parser.add_mutually_exclusive_group()

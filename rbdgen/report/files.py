@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import tomllib
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,8 @@ def config_text(design: Design, robot: str) -> str:
             limits = {"lower": ranges.q_lower[q.start], "upper": ranges.q_upper[q.start]} | limits
         joints[body.joint_name] = limits
     content: dict[str, Any] = {"robot": robot, "base": base_of(design.robot)}
+    if content["base"] != "fixed":
+        content["root"] = design.robot.bodies[0].name
     content |= {k: list(v) if isinstance(v, tuple) else v for k in OPTION_KEYS for v in [getattr(options, k)]}
     del content["error" if not options.error else "word"]
     return tomli_w.dumps(content | {"joints": joints})
@@ -71,7 +73,16 @@ def base_of(robot: Robot) -> str:
     return kinds.get(type(first.joint), "fixed") if first.joint_name == ROOT_JOINT else "fixed"
 
 
-def read_config(path: Path) -> tuple[str | None, str, dict[str, Any]]:
+@dataclass(frozen=True)
+class Base:
+    """How a robot is carried: ``kind`` as :func:`rbdgen.load_urdf` takes it, and the link that a mobile base carries,
+    if it is another than the file's root."""
+
+    kind: str = "fixed"
+    root: str | None = None
+
+
+def read_config(path: Path) -> tuple[str | None, Base, dict[str, Any]]:
     """The robot, its base and the options of a configuration file; ConfigError naming file and key."""
     try:
         content = tomllib.loads(path.read_text())
@@ -80,7 +91,7 @@ def read_config(path: Path) -> tuple[str | None, str, dict[str, Any]]:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path}: must be a TOML file: {error}") from None
     kinds = {f.name: OPTION_TYPES[f.type] for f in fields(Options) if f.name in OPTION_KEYS}
-    kinds |= {"joints": dict, "robot": str, "base": str}
+    kinds |= {"joints": dict, "robot": str, "base": str, "root": str}
     if isinstance(content.get("error"), float):
         content["error"] = {"all": content["error"]}
     for key, value in content.items():
@@ -88,7 +99,7 @@ def read_config(path: Path) -> tuple[str | None, str, dict[str, Any]]:
             raise ConfigError(f"{path}: unknown key {key!r}; known keys: {', '.join(kinds)}")
         if not isinstance(value, kinds[key]) or (isinstance(value, bool) and kinds[key] is not bool):
             raise ConfigError(f"{path}: {key} must be a {kinds[key].__name__}, not {value!r}")
-    robot, base = content.pop("robot", None), content.pop("base", "fixed")
+    robot, base = content.pop("robot", None), Base(content.pop("base", "fixed"), content.pop("root", None))
     limits: Mapping[str, Any] = content.pop("joints", {})
     if "functions" in content:
         content["functions"] = tuple(map(str, content["functions"]))

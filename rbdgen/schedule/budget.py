@@ -17,6 +17,7 @@ from rbdgen.ir.folds import NO_FOLDS, Folds
 from rbdgen.layout.folding import alike_branches, fold_branches
 from rbdgen.layout.network import Network
 from rbdgen.layout.units import UTILIZATION, share_units
+from rbdgen.model.rooting import longest_chain, rerooted, shortest_root
 from rbdgen.schedule.device import Device
 from rbdgen.schedule.scheduler import MAX_II
 
@@ -140,8 +141,15 @@ def fit_layout(
 
 
 def fold_notes(network: Network, layout: Layout) -> list[str]:
-    """What was folded, and what was not although it is alike."""
+    """What was folded, what was not although it is alike, and a root from which chains would be shorter."""
     notes, robot = [], network.robot
+    root = shortest_root(robot)
+    if root != robot.bodies[0].name:
+        lengths = longest_chain(robot), longest_chain(rerooted(robot, root))
+        notes.append(
+            f"with --root {root} the longest chain would have {lengths[1]} bodies instead of {lengths[0]}, and the "
+            "base that link's coordinates"
+        )
     for branches in alike_branches(robot):
         names = ", ".join(robot.bodies[b[0]].name for b in branches)
         if len(branches) in layout.folds.units.values():

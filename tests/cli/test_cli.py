@@ -136,6 +136,8 @@ def test_simulate_prints_a_table(capsys: pytest.CaptureFixture[str], tmp_path: P
         (["layout", "iiwa14", "--word", "1"], r"word: must be 8 to 32 bits, not 1$"),
         (["layout", "iiwa14", "--device", "ecp6"], r"device 'ecp6': unknown; did you mean ecp5\?"),
         (["layout", "iiwa14", "--functions", "dif"], r"function 'dif': unknown; did you mean difd"),
+        (["layout", "hyq", "--base", "floating", "--root", "lf_lowerlag"], r"did you mean 'lf_lowerleg'"),
+        (["layout", "hyq", "--root", "lf_lowerleg"], r"is fixed at 'trunk'; give it a mobile --base first"),
         (["layout", "iiwa14", "--multipliers", "0"], r"multipliers: must be at least 1, not 0$"),
         (["layout", "iiwa14", "--rate", "1e12"], r"rate: must be above 0 and at most 1\.25e\+08 tasks/s"),
         (["layout", "iiwa14", "--board", "ulx3s"], r"board 'ulx3s': unknown; did you mean ulx3s_85f"),
