@@ -90,7 +90,7 @@ def operator_delay(fixed: FixedGraph, device: Device, i: int) -> float:
     if op == "mul":
         return device.multiply + limit
     if op in ("normalise", "rescale"):
-        return device.shift
+        return device.shift + limit
     return device.table if op in TABLES else 0.0
 
 
