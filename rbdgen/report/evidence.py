@@ -17,6 +17,7 @@ from rbdgen.host.tasks import Flag
 from rbdgen.layout.execute import float_values
 from rbdgen.layout.functions import SYMMETRIC
 from rbdgen.layout.samples import Samples
+from rbdgen.layout.words import INVERSE
 from rbdgen.passes.error_target import resolve_targets
 from rbdgen.trials import TaskSet, dense_results, make_tasks, result_vectors, task_states
 
@@ -121,8 +122,9 @@ def evidence(
                     found.setdefault(vector, _Errors()).add(values[vector] - truth, truth, good, tasks.states)
         vectors = {}
         for vector, errors in fixed.items():
+            group = INVERSE if function == "dfd" and vector == "minv" else vector
             vectors[vector] = errors.row() | {
-                "target": targets.get((function, vector)),
+                "target": targets.get((function, group)),
                 "single_precision": single[vector].row(),
                 "worst": errors.place,
             }
