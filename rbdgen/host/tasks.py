@@ -194,8 +194,8 @@ def task_format(functions: Sequence[FunctionFormat], ii: int, parameters: Sequen
     word_bits = max([HEADER_BITS, *widths])
     operands = max(len(f.operands) for f in functions)
     results = max(len(f.results) for f in functions)
-    packings = (Packing(word_bits, -(-(1 + n) // ii)) for n in (operands, results))
-    return TaskFormat({f.name: f for f in functions}, *packings, tuple(parameters))
+    task, result = (Packing(word_bits, -(-(1 + n) // ii)) for n in (operands, results))
+    return TaskFormat({f.name: f for f in functions}, task, result, tuple(parameters))
 
 
 def _pack(words: Sequence[np.ndarray], layout: Packing) -> list[list[int]]:

@@ -16,10 +16,10 @@ class Device:
     """Timing model. Delays in ns; operations chain within a cycle as long as their delays fit ``period``.
 
     ``multiply_cycles``: registers inside a multiplier (0: combinational); with registers ``multiply`` is the delay
-    behind the last one. ``add`` is a sum with its rounding, ``level`` each further level of a tree of sums,
-    ``limit`` what saturation adds to any of them. Tables are synchronous memories: one cycle, then ``table``. ``select`` is the multiplexer
-    before a shared multiplier; ``shift`` finds a number's top bit and moves it there. ``shape``: bits of one
-    multiplier block's two inputs, signed.
+    behind the last one. ``add`` is a sum with its rounding, ``level`` each further level of a tree of sums, ``limit``
+    what saturation adds to any of them. Tables are synchronous memories: one cycle, then ``table``. ``select`` is the
+    multiplexer before a shared multiplier; ``shift`` finds a number's top bit and moves it there. ``shape``: bits of
+    one multiplier block's two inputs, signed.
     """
 
     name: str

@@ -141,7 +141,10 @@ def test_simulate_prints_a_table(capsys: pytest.CaptureFixture[str], tmp_path: P
         (["layout", "iiwa14", "--multipliers", "0"], r"multipliers: must be at least 1, not 0$"),
         (["layout", "iiwa14", "--rate", "1e12"], r"rate: must be above 0 and at most 1\.25e\+08 tasks/s"),
         (["layout", "iiwa14", "--board", "ulx3s"], r"board 'ulx3s': unknown; did you mean ulx3s_85f"),
-        (["layout", "iiwa14", "--calibratable", "--functions", "did", "--derivative", "columns"], r"calibratable: needs"),
+        (
+            ["layout", "iiwa14", "--calibratable", "--derivative", "columns"],
+            r"calibratable: needs derivative composite",
+        ),
         (["layout"], r"ROBOT: missing"),
         (["layout", "--config", "nothing.toml"], r"nothing\.toml: no such file"),
         (["simulate", "iiwa14", "--simulator", "modelsim"], r"simulator: must be one of verilator, icarus, amaranth"),
