@@ -191,7 +191,7 @@ def parameter_words(network: Network, fixed: FixedGraph) -> list[OperandWord]:
 def at_interval(design: Design, ii: int) -> Design:
     """The same design with a task every ``ii`` cycles: laid out and scheduled again, nothing traced again."""
     options = replace(design.options, ii=ii)
-    layout = lay_out(design.network, design.fixed, ii, options.fold, options.share)
+    layout = lay_out(design.network, design.fixed, get_device(options.device), ii, options.fold, options.share)
     return replace(design, options=options, **_planned(options, design.network, design.fixed, layout))
 
 
@@ -337,7 +337,7 @@ def compile_robot(
             stacklevel=2,
         )
     if budget is None:
-        layout = lay_out(network, fixed, options.ii, options.fold, options.share)
+        layout = lay_out(network, fixed, device, options.ii, options.fold, options.share)
         layout = replace(layout, why=tuple(fold_notes(network, layout)))
     else:
         progress("choose the layout")

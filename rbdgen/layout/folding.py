@@ -9,7 +9,7 @@ signs. What has no counterpart in every branch, or one in another format, is not
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.folds import NO_FOLDS, Folds, Turn, with_owners
@@ -201,11 +201,14 @@ def _ordered(graph: Graph, folds: Folds) -> set[int]:
     return {i for i, n in waiting.items() if n} & folds.turns.keys()
 
 
-def fold_branches(network: Network, fixed: FixedGraph, ii: int) -> tuple[FixedGraph, Folds]:
+def fold_branches(
+    network: Network, fixed: FixedGraph, ii: int, fits: Callable[[int], bool] = lambda node: True
+) -> tuple[FixedGraph, Folds]:
     """The graph with what is alike in branches owned by folded units, named after the first branch's submodule and the
     number of branches, and the folds.
 
-    Branches are folded where their number divides ``ii``.
+    Branches are folded where their number divides ``ii``; ``fits`` says whether a node's operation leaves time for the
+    choice of its arguments.
     """
     turns: dict[int, tuple[Turn, ...]] = {}
     for branches in alike_branches(network.robot):
@@ -213,6 +216,7 @@ def fold_branches(network: Network, fixed: FixedGraph, ii: int) -> tuple[FixedGr
             turns |= _fold_group(network, fixed, branches)
     timeless = timeless_nodes(fixed.graph, network.programs)
     turns = {i: members for i, members in turns.items() if not any(t.node in timeless for t in members)}
+    turns = {i: members for i, members in turns.items() if all(fits(t.node) for t in members)}
     while turns:
         folds = Folds(turns)
         cyclic = _ordered(fixed.graph, folds)

@@ -19,7 +19,7 @@ from rbdgen.layout.network import Network
 from rbdgen.layout.units import UTILIZATION, share_units
 from rbdgen.model.rooting import longest_chain, rerooted, shortest_root
 from rbdgen.schedule.device import Device
-from rbdgen.schedule.scheduler import MAX_II
+from rbdgen.schedule.scheduler import MAX_II, operator_delay
 
 DENSER = (UTILIZATION, 0.97, 1.0)
 """How well multipliers are to be used, as far as a budget needs it."""
@@ -70,6 +70,7 @@ class Layout:
 def lay_out(
     network: Network,
     fixed: FixedGraph,
+    device: Device,
     ii: int,
     fold: bool = True,
     share: bool = True,
@@ -78,7 +79,11 @@ def lay_out(
     """The units at one interval: alike branches folded, submodules joined where they share multipliers."""
     if ii == 1:
         return Layout(fixed, NO_FOLDS, ii)
-    graph, folds = fold_branches(network, fixed, ii) if fold else (fixed, NO_FOLDS)
+
+    def fits(node: int) -> bool:
+        return operator_delay(fixed, device, node) + device.select <= device.period
+
+    graph, folds = fold_branches(network, fixed, ii, fits) if fold else (fixed, NO_FOLDS)
     if share:
         graph, folds = share_units(graph, folds, ii, utilization)
     return Layout(graph, folds, ii)
@@ -116,7 +121,9 @@ def fit_layout(
         why.append(f"{products} products on {limit} {what} need an interval of at least {-(-products // limit)} cycles")
     smallest = (products, 1)
     for ii in _intervals(min(first, MAX_II)):
-        tries = (lay_out(network, fixed, ii, fold, share, u) for u in (DENSER if share and limit else DENSER[:1]))
+        tries = (
+            lay_out(network, fixed, device, ii, fold, share, u) for u in (DENSER if share and limit else DENSER[:1])
+        )
         layout, needed = next(tries), 0
         while True:
             needed = sum(layout.multipliers().values()) if budget.blocks is None else layout.blocks(device)

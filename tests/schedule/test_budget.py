@@ -24,7 +24,7 @@ def test_the_smallest_interval_within_so_many_multipliers(count: int) -> None:
     d, layout = fitted(Budget(multipliers=count))
     assert sum(layout.multipliers().values()) <= count
     if layout.ii > 1:
-        faster = lay_out(d.network, d.fixed, layout.ii - 1, utilization=1.0)
+        faster = lay_out(d.network, d.fixed, DEVICE, layout.ii - 1, utilization=1.0)
         assert sum(faster.multipliers().values()) > count
 
 
@@ -48,7 +48,7 @@ def test_blocks_are_counted_by_the_devices_shape() -> None:
     d, layout = fitted(Budget(blocks=30))
     assert layout.blocks(DEVICE) <= 30
     assert layout.blocks(DEVICE) >= sum(layout.multipliers().values())
-    assert sum(lay_out(d.network, d.fixed, layout.ii).multipliers().values()) <= 30
+    assert sum(lay_out(d.network, d.fixed, DEVICE, layout.ii).multipliers().values()) <= 30
 
 
 @pytest.mark.parametrize("count", [64, 256])
