@@ -85,9 +85,7 @@ class AcceleratorBuilder:
     def task_register(self) -> None:
         """Collect a task's beats; ``full`` when it is whole."""
         m, layout = self.m, self.tasks.task
-        lengths = {f.code: self.tasks.task_beats(f.name) for f in self.functions.values()}
-        if self.tasks.parameters:
-            lengths[CALIBRATE] = self.tasks.calibration_beats
+        lengths = {code: layout.beats(words) for code, words in self.tasks.task_words.items()}
         most = max(lengths.values())
         register = Signal(layout.beat_bits * most, reset_less=True)
         beat, accept, final = Signal(range(most)), Signal(), Signal()

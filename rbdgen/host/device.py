@@ -17,7 +17,7 @@ from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
 from rbdgen.host.beats import StreamLink
 from rbdgen.host.link import DEFAULT_ATTEMPTS, DEFAULT_PATIENCE, Link, Progress, connect
 from rbdgen.host.manifest import Manifest, read_manifest
-from rbdgen.host.packets import read_results, task_rows
+from rbdgen.host.packets import header, parameter_rows, read_results, task_rows
 from rbdgen.host.tasks import Flag
 from rbdgen.host.transport import SerialTransport, Transport
 
@@ -50,7 +50,8 @@ def limit(manifest: Manifest) -> int:
 
 
 class Device:
-    """An accelerator. Shapes are those of :mod:`rbdgen.golden`, vectors in Pinocchio's conventions.
+    """An accelerator. Shapes are those of :mod:`rbdgen.golden`, vectors in Pinocchio's conventions; ``base`` (..., 9),
+    of one with a moving base: angular velocity, angular acceleration, and acceleration less gravity, in its frame.
 
     The methods named after the golden functions return arrays. A task whose operands were outside the declared ranges,
     or in which something saturated, is answered all the same: a warning says how many were, ``flags`` which ones.
@@ -100,15 +101,27 @@ class Device:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def rnea(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, f_ext: np.ndarray | None = None) -> np.ndarray:
+    def rnea(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        a: np.ndarray,
+        f_ext: np.ndarray | None = None,
+        base: np.ndarray | None = None,
+    ) -> np.ndarray:
         """Inverse dynamics τ (..., nv), N·m or N, of q (..., nq), v and a (..., nv), f_ext (..., bodies, 6)."""
-        return self._call("id", q=q, v=v, a=a, f_ext=f_ext)[0]
+        return self._call("id", q=q, v=v, a=a, f_ext=f_ext, base=base)[0]
 
     def forward_dynamics(
-        self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, f_ext: np.ndarray | None = None
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray,
+        f_ext: np.ndarray | None = None,
+        base: np.ndarray | None = None,
     ) -> np.ndarray:
         """Forward dynamics a (..., nv) of q (..., nq), v and tau (..., nv), f_ext (..., bodies, 6)."""
-        return self._call("fd", q=q, v=v, tau=tau, f_ext=f_ext)[0]
+        return self._call("fd", q=q, v=v, tau=tau, f_ext=f_ext, base=base)[0]
 
     def crba(self, q: np.ndarray) -> np.ndarray:
         """The mass matrix (..., nv, nv) at q (..., nq), both triangles."""
@@ -119,10 +132,15 @@ class Device:
         return self._call("minv", q=q)[0]
 
     def rnea_derivatives(
-        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, f_ext: np.ndarray | None = None
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        a: np.ndarray,
+        f_ext: np.ndarray | None = None,
+        base: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Derivatives (∂τ/∂q, ∂τ/∂v), each (..., nv, nv), of inverse dynamics."""
-        by_q, by_v = self._call("did", q=q, v=v, a=a, f_ext=f_ext)
+        by_q, by_v = self._call("did", q=q, v=v, a=a, f_ext=f_ext, base=base)
         return by_q, by_v
 
     def forward_dynamics_derivatives(
@@ -134,16 +152,54 @@ class Device:
         *,
         a: np.ndarray | None = None,
         minv: np.ndarray | None = None,
-    ) -> tuple[np.ndarray, np.ndarray]:
+        base: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, ...]:
         """Derivatives (∂a/∂q, ∂a/∂v), each (..., nv, nv), of forward dynamics: at ``tau``, or given both the
-        acceleration ``a`` and the inverse ``minv`` (..., nv, nv)."""
+        acceleration ``a`` and the inverse ``minv`` (..., nv, nv). From ``tau`` an accelerator that was built so returns
+        the inverse behind them."""
         if tau is not None and a is None and minv is None:
-            by_q, by_v = self._call("dfd", q=q, v=v, tau=tau, f_ext=f_ext)
-        elif tau is None and a is not None and minv is not None:
-            by_q, by_v = self._call("difd", q=q, v=v, a=a, minv=minv, f_ext=f_ext)
-        else:
-            raise ConfigError("forward_dynamics_derivatives: give tau, or both a and minv")
+            return tuple(self._call("dfd", q=q, v=v, tau=tau, f_ext=f_ext, base=base))
+        if tau is None and a is not None and minv is not None:
+            return tuple(self._call("difd", q=q, v=v, a=a, minv=minv, f_ext=f_ext, base=base))
+        raise ConfigError("forward_dynamics_derivatives: give tau, or both a and minv")
+
+    def roll_out(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray,
+        steps: np.ndarray | int,
+        f_ext: np.ndarray | None = None,
+        base: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The states (q, v), shapes (..., nq) and (..., nv), after so many ``steps`` (...) at constant ``tau``."""
+        counts = np.broadcast_to(steps, np.shape(q)[:-1])[..., None]
+        by_q, by_v = self._call("roll", q=q, v=v, tau=tau, steps=counts, f_ext=f_ext, base=base)
         return by_q, by_v
+
+    def calibrate(self, values: Mapping[str, float]) -> None:
+        """Load inertial parameters by name (see :func:`rbdgen.parameter_values`); they hold until the next reset.
+
+        ConfigError for a name that there is not and a value outside its declared range, LinkError where one was lost.
+        """
+        words = {w.name: k for k, w in enumerate(self.manifest.tasks.parameters)}
+        for name in values:
+            if name not in words:
+                known = ", ".join(words) or "none; build with --calibratable"
+                raise ConfigError(f"parameter {name!r}: this accelerator has no such; parameters are {known}")
+        numbers = [words[name] for name in values]
+        formats = [self.manifest.tasks.parameters[k].format for k in numbers]
+        raw = [int(f.quantise(x)) for f, x in zip(formats, values.values(), strict=True)]
+        rows = parameter_rows(self.manifest.tasks, np.array(numbers, np.int64), np.array(raw, np.int64))
+        results = self.link.exchange([row.tobytes() for row in rows], self.progress)
+        for name, result in zip(values, results, strict=True):
+            if result is None:
+                times = f"lost {self.link.attempts} times"
+                raise LinkError(f"parameter {name!r}: {times}; check the cable, then load all again")
+            if header(result)[2]:
+                word = self.manifest.tasks.parameters[words[name]]
+                low, high = (float(word.format.real(np.array(c))) for c in word.codes)
+                raise ConfigError(f"parameter {name!r}: must be {low:.6g} to {high:.6g}, not {values[name]:.6g}")
 
     def _call(self, function: str, **operands: np.ndarray | None) -> list[np.ndarray]:
         given = {name: x for name, x in operands.items() if x is not None}

@@ -77,9 +77,12 @@ def _read(content: Mapping[str, Any]) -> Manifest:
         operands[name] = tuple(Entry(w["vector"], tuple(w["index"])) for w in f["operands"])
         results[name] = tuple(Entry(w["vector"], tuple(w["index"])) for w in f["results"])
     bits = content["word_bits"]
-    layout = TaskFormat(
-        formats, Packing(bits, content["task_words_per_beat"]), Packing(bits, content["result_words_per_beat"])
+    parameters = tuple(
+        OperandWord(w["name"], Format(w["width"], w["frac"]), (w["codes"][0], w["codes"][1]))
+        for w in content["parameters"]
     )
+    task, result = (Packing(bits, content[f"{part}_words_per_beat"]) for part in ("task", "result"))
+    layout = TaskFormat(formats, task, result, parameters)
     shapes = {name: Shape(tuple(s["shape"]), s["symmetric"]) for name, s in content["vectors"].items()}
     identity = bytes.fromhex(content["verilog_sha256"])[:IDENTITY_BYTES]
     if len(identity) != IDENTITY_BYTES:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rbdgen.host.tasks import (
+    CALIBRATE,
     FLAG_BITS,
     FUNCTION_BITS,
     TAG_BITS,
@@ -32,6 +33,24 @@ def result_rows(
     flags = np.asarray(flags, np.int64) << (FUNCTION_BITS + TAG_BITS)
     header = tasks.functions[function].code | (np.asarray(tag, np.int64) << FUNCTION_BITS) | flags
     return _rows(np.stack([header, *raw], axis=1), tasks.result)
+
+
+def parameter_rows(tasks: TaskFormat, number: np.ndarray, raw: np.ndarray) -> np.ndarray:
+    """Tasks that load parameters, by their numbers and raw values (n,), as bytes (n, length)."""
+    header = np.full(len(number), CALIBRATE, np.int64)
+    return _rows(np.stack([header, number, raw], axis=1), tasks.task)
+
+
+def read_parameters(tasks: TaskFormat, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers and raw values (n,) from the bytes (n, length) of tasks that load parameters."""
+    words = _words(rows, tasks.task, 2)
+    number = words[:, 1]
+    widths = [w.format.width for w in tasks.parameters]
+    raw = [
+        _signed(x, widths[k] if k < len(widths) else tasks.task.word_bits)
+        for k, x in zip(number, words[:, 2], strict=True)
+    ]
+    return number, np.array(raw)
 
 
 def set_tag(packet: bytearray, tag: int) -> None:

@@ -12,11 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from rbdgen.host.frames import FRAME_BYTES, NONCE_BYTES, PROTOCOL_VERSION, Deframer, Frame, Kind, Status, frame_bytes
-from rbdgen.host.packets import header, read_tasks, result_rows
-from rbdgen.host.tasks import FUNCTION_BITS, TAG_BITS, Flag, TaskFormat
+from rbdgen.host.packets import header, read_parameters, read_tasks, result_rows
+from rbdgen.host.tasks import CALIBRATE, FUNCTION_BITS, TAG_BITS, Flag, TaskFormat
 
 Compute = Callable[[str, Sequence[np.ndarray]], tuple[Sequence[np.ndarray], np.ndarray]]
 """Raw results, one (n,) array per result word, and overflow (n,), of a function and its raw operands."""
+
+Load = Callable[[int, int], None]
+"""Takes a parameter's number and raw value, which is inside its range."""
 
 MINIMUM_BUFFER = 2048
 """Bytes: one block memory of the smallest devices."""
@@ -24,7 +27,7 @@ MINIMUM_BUFFER = 2048
 
 def buffer_bytes(tasks: TaskFormat) -> int:
     """Bytes of frames that a shell keeps: room for four of the longest tasks, a power of two."""
-    longest = max(tasks.task.packet_bytes(len(f.operands)) for f in tasks.functions.values()) + FRAME_BYTES
+    longest = max(map(tasks.task.packet_bytes, tasks.task_words.values())) + FRAME_BYTES
     return max(MINIMUM_BUFFER, 1 << (4 * longest - 1).bit_length())
 
 
@@ -45,10 +48,11 @@ class ShellModel:
     identity: bytes
     tasks: TaskFormat
     compute: Compute
+    load: Load | None = None
 
     def __post_init__(self) -> None:
         self.deframer = Deframer(buffer_bytes(self.tasks) - FRAME_BYTES)
-        self.lengths = {f.code: self.tasks.task.packet_bytes(len(f.operands)) for f in self.tasks.functions.values()}
+        self.lengths = {code: self.tasks.task.packet_bytes(n) for code, n in self.tasks.task_words.items()}
         self.accepted = self.rejected = 0
         self.output = bytearray()
         self.pending: dict[int, list[bytes]] = {}
@@ -71,6 +75,11 @@ class ShellModel:
         self.accepted += known
         self.rejected += not known
         if not known:
+            return
+        loads = self.load is not None and bool(self.tasks.parameters)
+        if frame.kind == Kind.TASK and loads and header(frame.payload)[0] == CALIBRATE:
+            self.work()
+            self.output += frame_bytes(Kind.TASK, self.loaded(frame.payload))
             return
         if frame.kind == Kind.TASK:
             self.pending.setdefault(header(frame.payload)[0], []).append(frame.payload)
@@ -106,6 +115,17 @@ class ShellModel:
         outside = self.tasks.functions[function].out_of_range(raw)
         flags = np.where(overflow, Flag.OVERFLOW, 0) | np.where(outside, Flag.RANGE, 0)
         return [row.tobytes() for row in result_rows(self.tasks, function, tag, flags, values)]
+
+    def loaded(self, packet: bytes) -> bytes:
+        """Load a parameter, unless its number or value is not one of its range; the answer."""
+        (number,), (value,) = read_parameters(self.tasks, np.frombuffer(packet, np.uint8)[None])
+        words = self.tasks.parameters
+        legal = number < len(words) and words[number].codes[0] <= value <= words[number].codes[1]
+        if legal and self.load is not None:
+            self.load(int(number), int(value))
+        code, tag, _ = header(packet)
+        word = code | tag << FUNCTION_BITS | (0 if legal else Flag.RANGE) << (FUNCTION_BITS + TAG_BITS)
+        return word.to_bytes(self.tasks.result.packet_bytes(0), "little")
 
     def errors(self, packets: Sequence[bytes]) -> list[bytes]:
         """Answers to tasks of a function that there is not."""

@@ -128,9 +128,10 @@ class TaskFormat:
     parameters: tuple[OperandWord, ...] = ()
 
     @property
-    def calibration_beats(self) -> int:
-        """Beats of a task that loads a parameter."""
-        return self.task.beats(2)
+    def task_words(self) -> dict[int, int]:
+        """Operand words of a task by its code, of tasks that load a parameter as well. All others have none."""
+        words = {f.code: len(f.operands) for f in self.functions.values()}
+        return words | ({CALIBRATE: 2} if self.parameters else {})
 
     def task_beats(self, function: str) -> int:
         """Beats of a task of ``function``."""

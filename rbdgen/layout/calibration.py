@@ -16,6 +16,7 @@ import numpy as np
 from rbdgen.errors import ConfigError
 from rbdgen.layout.equivalent import EquivalentRobot, equivalent, kept_in_place, reframed, regrouped
 from rbdgen.layout.words import Word
+from rbdgen.model.names import sanitize
 from rbdgen.model.robot import Inertia, Robot
 from rbdgen.spatial import Scalar
 
@@ -111,6 +112,14 @@ class Calibration:
             )
             bodies.append(replace(body, inertia=Inertia(e["m"], (e["hx"], e["hy"], e["hz"]), second)))
         return replace(self.frames.robot, bodies=tuple(bodies))
+
+
+def parameter_values(nominal: Robot, robot: Robot) -> dict[str, float]:
+    """Values by name of the parameters of ``nominal``'s calibratable accelerator that make it ``robot``'s. ConfigError
+    where more than links' inertias differ."""
+    calibration = make_calibration(nominal, sanitize([b.name for b in nominal.bodies]), 1)
+    values = calibration.values(robot)
+    return {p.word.name: float(x) for p, x in zip(calibration.parameters, values, strict=True)}
 
 
 def make_calibration(robot: Robot, links: Mapping[str, str], seed: int) -> Calibration:

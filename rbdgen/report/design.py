@@ -28,9 +28,7 @@ def multipliers(design: Design) -> dict[str, int]:
     """Multipliers in the hardware: ``variable`` ones, and ``constant`` ones, which are shifts and adds."""
     return {
         "variable": sum(design.plan.schedule.multipliers.values()),
-        "constant": sum(
-            n.op == "scale" and design.plan.schedule.folds.template(i) == i for i, n in design.fixed.graph
-        ),
+        "constant": sum(n.op == "scale" and design.plan.schedule.folds.template(i) == i for i, n in design.fixed.graph),
     }
 
 
@@ -252,6 +250,12 @@ def manifest(design: Design, verilog_sha256: str, version: str) -> dict[str, Any
         "verilog_sha256": verilog_sha256,
         "vectors": vector_shapes(design),
         "functions": functions,
+        "parameters": [
+            {"name": p.word.name, "nominal": p.nominal, "lower": p.word.lower, "upper": p.word.upper}
+            | {"codes": list(w.codes)}
+            | _format(w.format)
+            for p, w in zip(network.parameters, tasks.parameters, strict=True)
+        ],
         "header": {"function_bits": FUNCTION_BITS, "tag_bits": TAG_BITS, "flag_bits": FLAG_BITS},
         "flags": {flag.name: flag.value for flag in Flag},
         "word_bits": tasks.task.word_bits,

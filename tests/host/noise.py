@@ -65,9 +65,14 @@ def manifest_of(design: Design, digest: str = DIGEST) -> Manifest:
 def model(design: Design) -> ShellModel:
     """A device in this process that answers by the design's bit-true model."""
 
+    held: dict[str, int] = {}
+
     def compute(function: str, raw):
-        answer = design.run(function, raw)
+        answer = design.run(function, raw, {name: np.full(len(raw[0]), x) for name, x in held.items()})
         return answer.values, answer.overflow
 
+    def load(number: int, value: int) -> None:
+        held[known.tasks.parameters[number].name] = value
+
     known = manifest_of(design)
-    return ShellModel(known.identity, known.tasks, compute)
+    return ShellModel(known.identity, known.tasks, compute, load)

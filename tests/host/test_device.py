@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rbdgen import Design, golden
+from rbdgen import Design, golden, parameter_values
 from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
 from rbdgen.host.device import Device, Request
 from rbdgen.host.frames import Kind, frame_bytes
 from rbdgen.host.manifest import manifest_from, read_manifest
 from rbdgen.host.tasks import Flag
+from rbdgen.layout.calibration import varied_robot
 from rbdgen.layout.functions import FUNCTIONS
 from rbdgen.model.ranges import random_states
 from rbdgen.report.design import manifest
+from rbdgen.trials import reference, task_states
 from tests.conftest import design
 from tests.host.noise import DIGEST, Noise, manifest_of, model
 
@@ -237,3 +241,52 @@ def test_a_manifest_in_a_file_is_the_one_in_memory(tmp_path: Path) -> None:
     content = manifest(d, DIGEST, "0")
     (tmp_path / "manifest.json").write_text(json.dumps(content))
     assert read_manifest(tmp_path) == manifest_from(content) == manifest_of(d)
+
+
+def test_a_device_becomes_that_of_another_robot() -> None:
+    d = design("pendulum2", functions=("id", "m"), ii=4, calibratable=True)
+    other = varied_robot(d.robot, np.random.default_rng(4))
+    values = parameter_values(d.robot, other)
+    q, v, a, _ = states(d, 9)
+    with Device.open(manifest_of(d), model(d)) as device:
+        close(device.rnea(q, v, a), golden.rnea(d.robot, q, v, a))
+        device.calibrate(values)
+        close(device.rnea(q, v, a), golden.rnea(other, q, v, a))
+        close(device.crba(q), golden.crba(other, q))
+        name = next(iter(values))
+        with pytest.raises(ConfigError, match=f"parameter '{name}': must be .* to .*, not"):
+            device.calibrate({name: 1e3})
+        with pytest.raises(ConfigError, match="parameter 'p_x': this accelerator has no such; parameters are p_"):
+            device.calibrate({"p_x": 1.0})
+    message, d = "parameters are none; build with --calibratable", everything()
+    with (
+        Device.open(manifest_of(everything()), model(everything())) as device,
+        pytest.raises(ConfigError, match=message),
+    ):
+        device.calibrate({"p_x": 1.0})
+
+
+def test_parameters_survive_a_noisy_link() -> None:
+    d = design("pendulum2", functions=("id", "m"), ii=4, calibratable=True)
+    other = varied_robot(d.robot, np.random.default_rng(5))
+    q, v, a, _ = states(d, 50)
+    with Device.open(manifest_of(d), Noise(model(d), 0.01, seed=3)) as device:
+        device.calibrate(parameter_values(d.robot, other))
+        close(device.rnea(q, v, a), golden.rnea(other, q, v, a))
+
+
+def test_roll_outs_moving_bases_and_inverses() -> None:
+    d = design("pendulum2", functions=("dfd", "roll"), ii=4, moving_base=True, with_inverse=True, time_step=0.002)
+    s = replace(task_states(d, 20, 1), steps=np.full((20, 1), 3))
+    with Device.open(manifest_of(d), model(d)) as device, warnings.catch_warnings():
+        warnings.simplefilter("ignore", RbdgenWarning)
+        ends = device.roll_out(s.q, s.v, s.tau, 3, base=s.base)
+        good = device.flags == 0  # some leave the declared ranges on their way
+        assert good.mean() > 0.3
+        for got, vector in zip(ends, ("q_end", "v_end"), strict=True):
+            close(got[good], reference(d, "roll", s)[vector][good])
+        expected = reference(d, "dfd", s)
+        results = device.forward_dynamics_derivatives(s.q, s.v, s.tau, base=s.base)
+        good = device.flags == 0
+        for got, vector in zip(results, ("da_dq", "da_dv", "minv"), strict=True):
+            close(got[good], expected[vector][good])

@@ -167,9 +167,8 @@ class AxiShell(Shape):
         source, sink = self.s_axis, self.m_axis
         in_flight, closing = Signal(IN_FLIGHT_BITS), Signal()
         takes, gives = to_core.valid & to_core.ready, from_core.valid & from_core.ready
-        _, task_end = _packet_end(
-            m, to_core.payload[:FUNCTION_BITS], takes, {f.code: tasks.task_beats(f.name) for f in functions}, "task"
-        )
+        lengths = {code: tasks.task.beats(words) for code, words in tasks.task_words.items()}
+        _, task_end = _packet_end(m, to_core.payload[:FUNCTION_BITS], takes, lengths, "task")
         result_first, result_end = _packet_end(
             m,
             from_core.payload[:FUNCTION_BITS],

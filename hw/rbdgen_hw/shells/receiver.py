@@ -23,7 +23,7 @@ COUNTER_BITS = 32
 
 def task_bytes(m: Module, tasks: TaskFormat, code: Value, name: str) -> Signal:
     """Length of a task with function ``code``: a new signal, driven in ``m``."""
-    lengths = {f.code: tasks.task.packet_bytes(len(f.operands)) for f in tasks.functions.values()}
+    lengths = {known: tasks.task.packet_bytes(words) for known, words in tasks.task_words.items()}
     length = Signal(range(max(*lengths.values(), error_bytes(tasks)) + 1), name=name)
     with m.Switch(code):
         for known, value in lengths.items():
