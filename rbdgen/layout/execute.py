@@ -59,7 +59,9 @@ def begin_words(network: Network) -> list[tuple[str, str]]:
     for vector in ("q", "v"):
         for kind in (BEGIN, SUM):
             own = network.operands.get(vector + kind, ())
-            pairs += [(w.name, state.name) for w, state in zip(own, network.operands[vector], strict=False)]
+            pairs += [
+                (w.name, state.name) for w, state in zip(own, network.operands[vector] if own else (), strict=True)
+            ]
     return pairs
 
 
