@@ -47,7 +47,7 @@ def compare(args: argparse.Namespace) -> None:
     if args.tasks < 2:
         raise ConfigError(f"tasks: must be at least 2 to measure an interval, not {args.tasks}")
     functions = check_functions(args.functions)
-    values = {name: getattr(args, name) for name in NAMES if name != "functions"}
+    values = {name: getattr(args, name, None) for name in NAMES if name != "functions"}
     designs = combinations(Options(functions=functions, ii=DEFAULT_II), values)
     for choice in designs:
         get_device(choice.options.device)

@@ -13,7 +13,7 @@ from rbdgen import __version__
 from rbdgen.cli import build, commands, comparing, exploring, reporting, synth
 from rbdgen.compiler import CHOICES
 from rbdgen.errors import RbdgenError, RbdgenWarning
-from rbdgen.explore import AXES, RATES
+from rbdgen.explore import AXES, RATES, ROOT
 from rbdgen.layout.functions import DERIVATIVES, FUNCTIONS, KNOWN, MASS_MATRICES
 from rbdgen.layout.rollout import COEFFICIENTS
 from rbdgen.schedule.device import DEFAULT_DEVICE, DEVICES
@@ -264,6 +264,7 @@ def _parser() -> argparse.ArgumentParser:
         "--functions", type=_codes, metavar="F,F", action="append", help="a set of functions; may be repeated (id)"
     )
     _design_lists(explore)
+    explore.add_argument(f"--{ROOT.name}", type=_names, metavar="LINK,LINK", help=ROOT.summary)
     explore.add_argument("--tasks", type=_integer, default=1000, metavar="N", help="states for the errors (1000)")
     explore.add_argument("--seed", type=_integer, default=0, metavar="S", help="seed of these states (0)")
     explore.add_argument("--jobs", type=_integer, metavar="N", help="processes on this machine (one per core)")

@@ -7,12 +7,15 @@ from typing import Any
 from rbdgen import trials
 from rbdgen.compiler import compile_robot
 from rbdgen.explore.points import Point, Task
+from rbdgen.model.rooting import rerooted
 from rbdgen.report.design import design_report
 
 
 def figures(task: Task, point: Point) -> dict[str, Any]:
     """A point's figures: what its design promises, and the bit-true model's errors at random states."""
-    design = compile_robot(task.robot, point.choice.options, budget=point.choice.budget)
+    choice = point.choice
+    robot = rerooted(task.robot, choice.root) if choice.root else task.robot
+    design = compile_robot(robot, choice.options, budget=choice.budget)
     report = design_report(design)
     states = trials.task_states(design, task.count, task.seed)
     functions = {}

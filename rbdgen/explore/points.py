@@ -34,6 +34,8 @@ RATES = (
     Axis("multipliers", True, "as many tasks per second as so many multipliers allow"),
 )
 """What sets the rate, one of these for every point: an option, or a demand of a budget."""
+ROOT = Axis("root", False, "links that a mobile base carries, by name (the file's root)")
+"""What is not an option of the compiler, but of the robot."""
 AXES = (
     Axis("word", True, "word lengths in bits"),
     Axis("device", False, f"timing models: {', '.join(DEVICES)}"),
@@ -41,7 +43,7 @@ AXES = (
     Axis("mass_matrix", False, f"mass matrix and inverse: {', '.join(MASS_MATRICES)}"),
 )
 """All else, options by name; the last varies fastest."""
-NAMES = ("functions", *(a.name for a in RATES), *(a.name for a in AXES))
+NAMES = ("functions", ROOT.name, *(a.name for a in RATES), *(a.name for a in AXES))
 """What is told of a point's place."""
 MAX_POINTS = 10_000
 """More points than anyone waits for."""
@@ -60,15 +62,20 @@ class Task:
 
 @dataclass(frozen=True)
 class Choice:
-    """One design: its ``options``, and the ``budget`` that its interval is chosen for (None: that of the options)."""
+    """One design: its ``options``, the ``budget`` that its interval is chosen for (None: that of the options), and the
+    link that the base carries (None: the file's root)."""
 
     options: Options
     budget: Budget | None = None
+    root: str | None = None
 
     @property
     def place(self) -> dict[str, Any]:
         """Its value on every axis; None where another one sets the rate."""
-        values: dict[str, Any] = {name: getattr(self.options, name) for name in NAMES if name != "multipliers"}
+        values: dict[str, Any] = {
+            name: getattr(self.options, name) for name in NAMES if name not in ("multipliers", ROOT.name)
+        }
+        values[ROOT.name] = self.root
         values["functions"] = list(self.options.functions)
         values["multipliers"] = self.budget and self.budget.multipliers
         values["ii"] = None if self.budget else self.options.ii
@@ -95,16 +102,18 @@ def combinations(base: Options, values: Mapping[str, Sequence[Any] | None]) -> t
             raise ConfigError(f"multipliers: must be at least 1, not {n}")
         rates.append(Choice(base, Budget(multipliers=n)))
     sets = tuple(dict.fromkeys(values.get("functions") or (base.functions,)))
+    roots = tuple(dict.fromkeys(values.get(ROOT.name) or (None,)))
     others = [tuple(dict.fromkeys(values.get(a.name) or (getattr(base, a.name),))) for a in AXES]
-    count = len(sets) * max(1, len(rates))
+    count = len(sets) * len(roots) * max(1, len(rates))
     for v in others:
         count *= len(v)
     if count > MAX_POINTS:
         raise ConfigError(f"points: {count} are more than {MAX_POINTS}; give fewer values")
     found = []
-    for functions, rate, *rest in itertools.product(sets, rates or [Choice(base)], *others):
+    for functions, root, rate, *rest in itertools.product(sets, roots, rates or [Choice(base)], *others):
         given = dict(zip((a.name for a in AXES), rest, strict=True))
-        found.append(replace(rate, options=replace(rate.options, functions=functions, **given)))
+        options = replace(rate.options, functions=functions, **given)
+        found.append(replace(rate, options=options, root=root))
     return tuple(found)
 
 

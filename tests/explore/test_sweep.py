@@ -196,7 +196,15 @@ def test_a_sweep_that_is_killed_goes_on(tmp_path: Path) -> None:
 
 
 def row(blocks: float, time_: float, error: float, **more: Any) -> dict[str, Any]:
-    place = {"functions": ["id"], "ii": 1, "word": 18, "device": "ecp5", "derivative": "", "mass_matrix": ""}
+    place = {
+        "functions": ["id"],
+        "root": None,
+        "ii": 1,
+        "word": 18,
+        "device": "ecp5",
+        "derivative": "",
+        "mass_matrix": "",
+    }
     return place | {"status": "ok"} | dict(zip(MEASURES, (blocks, time_, error), strict=True)) | more
 
 
@@ -225,3 +233,11 @@ def test_rows_are_told_in_all_forms() -> None:
     assert len(lines) == 3
     assert ",refused," in lines[2]
     assert [r["series"] for r in plotted(rows)] == ["all points"]
+
+
+def test_roots_are_an_axis() -> None:
+    choices = combinations(Options(), {"ii": [4], "root": ["trunk", "lf_hip"]})
+    assert [c.place["root"] for c in choices] == ["trunk", "lf_hip"]
+    task = Task(load_robot("hyq", "floating"), 20, 1)
+    found = [figures(task, p) for p in make_points(task, choices)]
+    assert found[0]["multipliers_variable"] != found[1]["multipliers_variable"]
