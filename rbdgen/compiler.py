@@ -35,7 +35,7 @@ from rbdgen.passes.ranges import FoundRanges
 from rbdgen.schedule.budget import Budget, Layout, fit_layout, fold_notes, lay_out
 from rbdgen.schedule.buffers import Plan, make_plan
 from rbdgen.schedule.check import check_plan
-from rbdgen.schedule.device import DEFAULT_DEVICE, get_device
+from rbdgen.schedule.device import DEFAULT_DEVICE, Device, get_device
 from rbdgen.schedule.scheduler import check_interval, schedule
 
 RANGE_SAMPLES = 32768
@@ -46,6 +46,7 @@ CHOICES = {
     "formats": ("signal", "uniform"),
     "rounding": ("auto", "nearest", "truncate"),
     "overflow": ("saturate", "flag"),
+    "constants": ("logic", "multipliers"),
 }
 """Options that are one of a few words; the first is the default."""
 INVERSE_STATES = 2048
@@ -63,7 +64,9 @@ class Options:
     forces on all bodies to the operands, ``moving_base`` the motion of the base; ``with_inverse``: ``dfd`` returns M⁻¹
     as well; ``calibratable``: inertial parameters can be loaded; ``integrator`` and ``time_step`` (s) are those of
     roll-outs. ``fold``: one piece of hardware serves branches that are alike in turn, where their number divides
-    ``ii``; ``share``: submodules share multipliers. ``limits`` override joints' declared ranges (see
+    ``ii``; ``share``: submodules share multipliers. ``constants``: factors that are constant are shifts and adds in
+    logic, or take slots of multipliers. ``clock``: MHz that the schedule is made for (default: the device's).
+    ``limits`` override joints' declared ranges (see
     :func:`rbdgen.model.ranges.declared_ranges`); ``seed`` chooses the states that ranges are sampled at.
     """
 
@@ -86,6 +89,8 @@ class Options:
     sound: bool = False
     rounding: str = "auto"
     overflow: str = "saturate"
+    constants: str = "logic"
+    clock: float | None = None
     seed: int = 1
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
@@ -188,16 +193,23 @@ def parameter_words(network: Network, fixed: FixedGraph) -> list[OperandWord]:
     return words
 
 
-def at_interval(design: Design, ii: int) -> Design:
-    """The same design with a task every ``ii`` cycles: laid out and scheduled again, nothing traced again."""
-    options = replace(design.options, ii=ii)
-    layout = lay_out(design.network, design.fixed, get_device(options.device), ii, options.fold, options.share)
+def target_device(options: Options) -> Device:
+    """The device that a schedule is made for, at the clock that it is made for. ConfigError for one out of range."""
+    device = get_device(options.device)
+    return device if options.clock is None else device.at_clock(options.clock)
+
+
+def at_interval(design: Design, ii: int, clock: float | None = None) -> Design:
+    """The same design with a task every ``ii`` cycles and, if given, for another clock in MHz: laid out and scheduled
+    again, nothing traced again."""
+    options = replace(design.options, ii=ii, clock=design.options.clock if clock is None else clock)
+    layout = lay_out(design.network, design.fixed, target_device(options), ii, options.fold, options.share)
     return replace(design, options=options, **_planned(options, design.network, design.fixed, layout))
 
 
 def _planned(options: Options, network: Network, fixed: FixedGraph, layout: Layout) -> dict[str, Any]:
     """What of a design follows from its layout."""
-    plan = make_plan(schedule(layout.fixed, get_device(options.device), layout.ii, network.programs, layout.folds))
+    plan = make_plan(schedule(layout.fixed, target_device(options), layout.ii, network.programs, layout.folds))
     check_plan(plan)
     formats = [function_format(f, network, fixed) for f in network.functions]
     tasks = task_format(formats, layout.ii, parameter_words(network, fixed))
@@ -231,7 +243,7 @@ def compare_families(
             if options.error:
                 choice = replace(choice, error={}, word=FAMILY_WORD)
             graph = _lowered(robot, choice, declared_ranges(robot, options.limits), FAMILY_SAMPLES)[1].graph
-            result.append(Family(derivative, mass_matrix, graph.count("mul"), graph.count("scale")))
+            result.append(Family(derivative, mass_matrix, **graph.multiplications()))
     return tuple(result)
 
 
@@ -253,10 +265,11 @@ def _lowered(
     samples = operand_samples(network, states)
     targets = resolve_targets(options.error, network) if options.error else {}
     request = Request(
-        *(network, samples, targets, get_device(options.device), options.rounding),
+        *(network, samples, targets, target_device(options), options.rounding),
         saturate=options.overflow == "saturate",
         sound=options.sound,
         fold=options.ii if options.fold else 1,
+        multiply=options.constants == "multipliers",
     )
     if targets:
         found = find_formats(request, ranges, options.seed, options.formats == "uniform", progress)
@@ -324,7 +337,7 @@ def compile_robot(
     check_word(options.word)
     check_interval(options.ii)
     check_choices(options)
-    device = get_device(options.device)
+    device = target_device(options)
     progress("trace and formats")
     ranges = declared_ranges(robot, options.limits)
     network, fixed, simplified = _lowered(robot, options, ranges, RANGE_SAMPLES, progress)

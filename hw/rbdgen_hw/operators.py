@@ -7,6 +7,7 @@ formats allow the result to saturate. All are combinational unless said otherwis
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed, unsigned
 from amaranth.lib.memory import Memory
@@ -134,26 +135,37 @@ class Round(Shape):
 
 
 class Scale(Shape):
-    """y = a · constant, as shifts and adds of the constant's canonical signed digits in a balanced tree."""
+    """y = a · constant, as shifts and adds of the constant's canonical signed digits in a balanced tree. ``stages``:
+    the tree's levels between registers; one stage is combinational."""
 
-    clocked = False
-
-    def __init__(self, arg: Format, constant: Constant, rounding: Rounding) -> None:
-        self.constant, self.rounding = constant, rounding
-        self.shape_name = f"scale_{arg.width}_by{constant.mantissa}_{_rounding_label(rounding)}"
+    def __init__(self, arg: Format, constant: Constant, rounding: Rounding, stages: tuple[int, ...] = ()) -> None:
+        self.constant, self.rounding, self.stages = constant, rounding, stages
+        self.clocked = len(stages) > 1
+        registers = "_r" + "".join(map(str, stages)) if self.clocked else ""
+        self.shape_name = f"scale_{arg.width}_by{constant.mantissa}_{_rounding_label(rounding)}{registers}"
         super().__init__({"a": In(signed(arg.width))} | _outputs(rounding.result, rounding.saturates))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         terms = [(sign, place, self.a) for sign, place in sorted(self.constant.digits, key=lambda digit: digit[1])]
+        cuts, level = set(accumulate(self.stages[:-1])), 0
         while len(terms) > 1:
             pairs = [_join(terms[k], terms[k + 1]) for k in range(0, len(terms) - 1, 2)]
-            terms = pairs + terms[len(pairs) * 2 :]
+            terms, level = pairs + terms[len(pairs) * 2 :], level + 1
+            if level in cuts:
+                terms = [(sign, place, _register(m, value)) for sign, place, value in terms]
         sign, place, value = terms[0]
         exact = Signal(signed(len(self.a) + self.constant.mantissa.bit_length() + 1))
         m.d.comb += exact.eq((value if sign > 0 else -value) << place)
         _finish(m, exact, self.rounding, self.y, getattr(self, "overflow", None))
         return m
+
+
+def _register(m: Module, value: Value) -> Signal:
+    """``value``, one clock later."""
+    register = Signal(value.shape(), name="stage", reset_less=True)
+    m.d.sync += register.eq(value)
+    return register
 
 
 def _join(low: tuple[int, int, Value], high: tuple[int, int, Value]) -> tuple[int, int, Value]:

@@ -17,7 +17,7 @@ from amaranth.lib.wiring import In, Out
 
 from rbdgen.ir.fixed import ROUNDED, Format
 from rbdgen.schedule.buffers import Plan, UnitPlan, chain_length, uses
-from rbdgen.schedule.scheduler import TABLES
+from rbdgen.schedule.scheduler import TABLES, scale_stages
 from rbdgen_hw.library import Shape, place
 from rbdgen_hw.operators import (
     Normalise,
@@ -205,13 +205,18 @@ class _UnitBuilder:
             elif node.op == "rescale":
                 self.simple(i, Rescale(formats[0], formats[1], self.rounding(i)), args)
             elif node.op == "scale":
-                self.simple(i, Scale(formats[0], self.fixed.constants[i], self.rounding(i)), args)
+                self.simple(i, self.constant(i, formats[0]), args)
             else:
                 self.simple(i, Sum(op, formats, self.rounding(i)), args)
         for number, nodes in sorted(products.items()):
             self.multiplier(number, nodes)
         for number, nodes in sorted(lookups.items()):
             self.table(number, nodes)
+
+    def constant(self, i: int, arg: Format) -> Scale:
+        """The operator of a constant factor."""
+        stages = scale_stages(self.fixed, self.schedule.device, i)
+        return Scale(arg, self.fixed.constants[i], self.rounding(i), stages)
 
     def simple(self, i: int, shape: Shape, args: list[Value]) -> None:
         """An operator of its own for node ``i``."""
@@ -249,13 +254,12 @@ class _UnitBuilder:
 
     def multiplier(self, number: int, nodes: list[int]) -> None:
         """One multiplier for ``nodes``, a rounding for each way in which they round."""
-        args = [self.graph.nodes[i].args for i in nodes]
-        widths = [max(self.fixed.formats[pair[side]].width for pair in args) for side in (0, 1)]
+        widths = [max(pair) for pair in zip(*map(self.fixed.factor_widths, nodes), strict=True)]
         product = Product(widths[0], widths[1], self.schedule.device.multiply_cycles)
         name = label(self.plan, nodes[0]) if len(nodes) == 1 else f"shared{number}"
         place(self.m, self.platform, f"multiplier_{name}", product)
         for side, port in ((0, product.a), (1, product.b)):
-            values = [self.argument(i, side) for i in nodes]
+            values = [self.argument(i, self.fixed.factors(i)[side]) for i in nodes]
             self.m.d.comb += port.eq(self.select(nodes, values, signed(widths[side]), f"{name}_{'ab'[side]}"))
         rounds: dict[tuple[int, int, bool], Round] = {}
 

@@ -81,6 +81,12 @@ def _design_options(parser: argparse.ArgumentParser, needs_board: bool = False) 
         "--fold", action=argparse.BooleanOptionalAction, help="let branches that are alike share hardware in turn (on)"
     )
     parser.add_argument("--share", action=argparse.BooleanOptionalAction, help="let submodules share multipliers (on)")
+    parser.add_argument(
+        "--constants",
+        choices=CHOICES["constants"],
+        help="constant factors as shifts and adds in logic, or in slots of multipliers (logic)",
+    )
+    parser.add_argument("--clock", type=float, metavar="MHZ", help="clock that the pipeline is made for (the device's)")
     parser.add_argument("--word", type=_integer, metavar="W", help="word length in bits, 8 to 32 (18)")
     _format_options(parser)
     parser.add_argument(
@@ -288,7 +294,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     _design_options(board, needs_board=True)
     board.add_argument("--board", metavar="B", required=True, help="the board; a wrong name lists them all")
-    board.add_argument("--clock", type=float, metavar="MHZ", help="clock to aim at (the delay model's)")
     board.add_argument("--seed", type=_integer, default=1, metavar="S", help="seed of place and route (1)")
     board.add_argument("--load", action="store_true", help="program the board afterwards")
     board.add_argument("-o", "--output", type=Path, metavar="DIR", help="where to write (build/NAME)")

@@ -191,6 +191,10 @@ class Builder:
             return self.shift(a, exponent - 1)
         return self._node("scale", (a,), float(factor))
 
+    def constant_product(self, a: int, factor: float) -> int:
+        """``factor`` · a as a product with a constant, by a multiplier."""
+        return self._node("mul", (a, self.const(factor)))
+
     def shift(self, a: int, places: int) -> int:
         """2^places · a."""
         if places == 0:

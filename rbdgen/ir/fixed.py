@@ -172,6 +172,16 @@ class FixedGraph:
         """What is added before bits are dropped: half of the result's last place, or nothing."""
         return 0 if i in self.truncated else (1 << self.dropped_bits(i)) >> 1
 
+    def factors(self, i: int) -> tuple[int, int]:
+        """The arguments of a product by position, the wider first."""
+        a, b = (self.formats[a].width for a in self.graph.nodes[i].args)
+        return (1, 0) if b > a else (0, 1)
+
+    def factor_widths(self, i: int) -> tuple[int, int]:
+        """Widths of a product's arguments in bits, the wider first."""
+        a, b = (self.formats[self.graph.nodes[i].args[k]].width for k in self.factors(i))
+        return a, b
+
     def split(self, i: int) -> int:
         """Low bits of a product's second factor that 64-bit arithmetic must take apart, so that both parts of the
         product fit; 0 where the whole does. The product drops at least as many bits."""

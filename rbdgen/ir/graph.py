@@ -101,6 +101,17 @@ class Graph:
         """Number of nodes with this operation (of one owner)."""
         return sum(n.op == op and owner in (None, n.owner) for n in self.nodes)
 
+    def multiplications(self, owner: str | None = None) -> dict[str, int]:
+        """Number of products of two ``variable`` values, and of ``constant`` factors, of all or one owner."""
+        constant = sum(
+            n.op == "mul" and owner in (None, n.owner) and any(self.nodes[a].op == "const" for a in n.args)
+            for n in self.nodes
+        )
+        return {
+            "variable": self.count("mul", owner) - constant,
+            "constant": self.count("scale", owner) + constant,
+        }
+
 
 @dataclass(frozen=True)
 class Ports:

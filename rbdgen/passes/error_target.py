@@ -271,7 +271,7 @@ def _sensitive_pairs(
 @dataclass(frozen=True)
 class Request:
     """What to search formats for: see the module and :func:`rbdgen.passes.pipeline.simplify`. ``fold``: the interval at
-    which alike branches are to share hardware; 1 if they are not."""
+    which alike branches are to share hardware; 1 if they are not. ``multiply``: constant factors are products."""
 
     network: Network
     samples: Mapping[str, np.ndarray]
@@ -281,6 +281,7 @@ class Request:
     saturate: bool = True
     sound: bool = False
     fold: int = 1
+    multiply: bool = False
 
     def fixed(self, simplified: Simplified) -> FixedGraph:
         """The graph in words of one length."""
@@ -294,7 +295,7 @@ class Request:
         network = self.network
         return simplify(
             *(network.graph, self.samples, network.declared, word, network.vectors, network.precise),
-            *(table_word, self.sound),
+            *(table_word, self.sound, self.multiply),
         )
 
     def simple_enough(self, experiment: Experiment) -> Simplified:

@@ -12,6 +12,7 @@ from rbdgen.ir.fixed import ROUNDED, FixedGraph, verify_fixed
 from rbdgen.ir.graph import Graph, verify
 from rbdgen.ir.precision import Precision
 from rbdgen.passes.constant_motion import move_constants
+from rbdgen.passes.constant_products import multiply_constants
 from rbdgen.passes.formats import FormatChoice, check_word, choose_formats
 from rbdgen.passes.noise import drop_small_results, prune_noise
 from rbdgen.passes.ranges import FoundRanges, find_ranges
@@ -45,13 +46,14 @@ def simplify(
     precise: Precision | None = None,
     table_word: int | None = None,
     sound: bool = False,
+    multiply: bool = False,
 ) -> Simplified:
     """All passes over the graph: ``samples`` are operand values by name, ``declared`` the operands' largest magnitudes.
 
     ``vectors`` maps results to the vector or matrix they belong to: a result that is noise beside its vector's largest
     is left out. ``precise``: see :func:`rbdgen.passes.formats.choose_formats`. Sines and reciprocals are as good as
     words of ``table_word`` bits (default: ``word``) need. ``sound``: magnitudes are bounds, where there are any, not
-    samples. The graph is verified after every pass. ConfigError for an
+    samples. ``multiply``: constant factors are products. The graph is verified after every pass. ConfigError for an
     unsupported word length.
     """
     table_word = word if table_word is None else table_word
@@ -68,8 +70,14 @@ def simplify(
         if pruned == graph:
             pruned = _checked(drop_small_results(graph, largest, word, vectors or {}))
         if pruned == graph:
-            return Simplified(graph, largest, choice, word, table_word, ranges)
+            break
         graph = pruned
+    if multiply:
+        graph = _checked(multiply_constants(graph))
+        ranges = find_ranges(graph, samples, declared)
+        largest = ranges.sound if sound else ranges.sampled
+        choice = choose_formats(graph, largest, word, precise)
+    return Simplified(graph, largest, choice, word, table_word, ranges)
 
 
 def fix_formats(simplified: Simplified, truncate: bool = False, saturate: bool = True) -> FixedGraph:

@@ -46,8 +46,7 @@ def _operand_widths(design: Design) -> list[tuple[int, int]]:
     for i, node in fixed.graph:
         if node.op == "mul":
             pair = widths.setdefault(_multiplier(design, i), [0, 0])
-            for side in (0, 1):
-                pair[side] = max(pair[side], fixed.formats[node.args[side]].width)
+            pair[:] = map(max, pair, fixed.factor_widths(i))
     return [(a, b) for a, b in widths.values()]
 
 
@@ -112,8 +111,7 @@ def submodule_table(design: Design) -> list[dict[str, Any]]:
                 "name": sub.name,
                 "kind": sub.kind,
                 "body": None if sub.body is None else design.robot.bodies[sub.body].name,
-                "variable_multiplications": graph.count("mul", sub.name),
-                "constant_multiplications": graph.count("scale", sub.name),
+                **{f"{kind}_multiplications": n for kind, n in graph.multiplications(sub.name).items()},
                 "additions": sum(graph.count(op, sub.name) for op in ("add", "sub", "neg")),
                 "unit": "/".join(dict.fromkeys(schedule.fixed.graph.nodes[i].owner for i in nodes)),
                 "multipliers": len({_multiplier(design, i) for i in nodes if graph.nodes[i].op == "mul"}),
@@ -164,7 +162,7 @@ def design_report(design: Design) -> dict[str, Any]:
         "multipliers": multipliers(design),
         "multiplier_blocks": multiplier_blocks(design),
         "multiplier_widths": multiplier_widths(design),
-        "multiplications": {"variable": graph.count("mul"), "constant": graph.count("scale")},
+        "multiplications": graph.multiplications(),
         "additions": sum(graph.count(op) for op in ("add", "sub", "neg")),
         "sine": {
             "tables": sum(plan.schedule.tables.values()),

@@ -38,6 +38,7 @@ OPTION_TYPES: dict[Any, type] = {
     "tuple[str, ...]": list,
     "int": int,
     "float": float,
+    "float | None": float,
     "str": str,
     "bool": bool,
     "Mapping[str, float]": dict,
@@ -61,7 +62,8 @@ def config_text(design: Design, robot: str) -> str:
     content: dict[str, Any] = {"robot": robot, "base": base_of(design.robot)}
     if content["base"] != "fixed":
         content["root"] = design.robot.bodies[0].name
-    content |= {k: list(v) if isinstance(v, tuple) else v for k in OPTION_KEYS for v in [getattr(options, k)]}
+    chosen = {k: getattr(options, k) for k in OPTION_KEYS}
+    content |= {k: list(v) if isinstance(v, tuple) else v for k, v in chosen.items() if v is not None}
     del content["error" if not options.error else "word"]
     return tomli_w.dumps(content | {"joints": joints})
 
@@ -97,7 +99,8 @@ def read_config(path: Path) -> tuple[str | None, Base, dict[str, Any]]:
     for key, value in content.items():
         if key not in kinds:
             raise ConfigError(f"{path}: unknown key {key!r}; known keys: {', '.join(kinds)}")
-        if not isinstance(value, kinds[key]) or (isinstance(value, bool) and kinds[key] is not bool):
+        allowed = (int, float) if kinds[key] is float else kinds[key]
+        if not isinstance(value, allowed) or (isinstance(value, bool) and kinds[key] is not bool):
             raise ConfigError(f"{path}: {key} must be a {kinds[key].__name__}, not {value!r}")
     robot, base = content.pop("robot", None), Base(content.pop("base", "fixed"), content.pop("root", None))
     limits: Mapping[str, Any] = content.pop("joints", {})

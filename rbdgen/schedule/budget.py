@@ -19,7 +19,7 @@ from rbdgen.layout.network import Network
 from rbdgen.layout.units import UTILIZATION, share_units
 from rbdgen.model.rooting import longest_chain, rerooted, shortest_root
 from rbdgen.schedule.device import Device
-from rbdgen.schedule.scheduler import MAX_II, operator_delay
+from rbdgen.schedule.scheduler import MAX_II, operator_delays
 
 DENSER = (UTILIZATION, 0.97, 1.0)
 """How well multipliers are to be used, as far as a budget needs it."""
@@ -55,11 +55,11 @@ class Layout:
 
     def blocks(self, device: Device) -> int:
         """Multiplier blocks that these take on ``device``, if each makes products that are alike in width."""
-        graph, formats, needed = self.fixed.graph, self.fixed.formats, self.multipliers()
+        graph, needed = self.fixed.graph, self.multipliers()
         sizes: dict[str, list[int]] = defaultdict(list)
         for i, node in graph:
             if node.op == "mul" and self.folds.template(i) == i:
-                sizes[node.owner].append(device.blocks(*(formats[a].width for a in node.args)))
+                sizes[node.owner].append(device.blocks(*self.fixed.factor_widths(i)))
         total = 0
         for unit, costs in sizes.items():
             interval = self.folds.interval(unit, self.ii)
@@ -81,7 +81,7 @@ def lay_out(
         return Layout(fixed, NO_FOLDS, ii)
 
     def fits(node: int) -> bool:
-        return operator_delay(fixed, device, node) + device.select <= device.period
+        return operator_delays(fixed, device, node).fit(device, device.select)
 
     graph, folds = fold_branches(network, fixed, ii, fits) if fold else (fixed, NO_FOLDS)
     if share:

@@ -27,33 +27,41 @@ def check_plan(plan: Plan) -> None:
     lookups: set[tuple[str, int, int]] = set()
     for i, node in graph:
         slot, where = schedule.slots[i], f"node %{i} ({node.op})"
-        delay, latency = 0.0, 0
+        delay, latency, first = 0.0, 0, 0.0
         if node.op in ("add", "sub", "neg") or (node.op == "round" and i not in schedule.fixed.truncated):
             delay = device.add
         elif node.op == "scale":
             levels = 0
             while (1 << levels) < len(schedule.fixed.constants[i].digits):
                 levels += 1
-            delay = 0.0 if levels == 0 else device.add + (levels - 1) * device.level
+            latency = slot.finish - slot.start
+            # registers between levels: the first share of the levels is the longest, the last the shortest
+            delay = 0.0 if levels == 0 else device.add + (levels // (latency + 1) - 1) * device.level
+            first = 0.0 if levels == 0 else device.add + (-(-levels // (latency + 1)) - 1) * device.level
         elif node.op == "mul":
             delay, latency = device.multiply, device.multiply_cycles
         elif node.op in ("normalise", "rescale"):
             delay = device.shift
         elif node.op in ("table_sin", "table_cos", "table_reciprocal"):
-            delay, latency = device.table, 1
-        if node.op in ROUNDED and schedule.fixed.saturate and device.limit and schedule.fixed.may_overflow(i):
-            delay += device.limit
+            delay, latency, first = device.table, 1, device.address
+            first += device.select if ii // units.get(node.owner, 1) > 1 else 0.0
+        flag = 0.0
+        if node.op in ROUNDED and schedule.fixed.may_overflow(i):
+            delay += device.limit if schedule.fixed.saturate else 0.0
+            flag = 0.0 if schedule.fixed.saturate else device.flag
         if slot.finish - slot.start != latency or slot.start < 0:
             raise ValueError(f"{where}: must take {latency} cycles, not {slot.start} to {slot.finish}")
         begin = 0.0 if latency else slot.ready - delay
-        if begin < -1e-9 or slot.ready < delay - 1e-9 or slot.ready > device.period + 1e-6:
+        if begin < -1e-9 or slot.ready < delay - 1e-9 or slot.ready + flag > device.period + 1e-6:
             raise ValueError(f"{where}: must be ready within {device.period} ns, not at {slot.ready}")
         inside = _made_in_the_same_turn(plan, i, places)
         for a in node.args:
             made = schedule.slots[a]
             if i in places and a not in inside and not _always_there(plan, a) and made.finish >= slot.start:
                 raise ValueError(f"{where}: argument %{a} of a folded unit must come from a register")
-            late = made.finish > slot.start or (made.finish == slot.start and not latency and made.ready > begin + 1e-9)
+            # what has registers leaves time for what is before the first of them
+            limit = begin if not latency else device.period - first
+            late = made.finish > slot.start or (made.finish == slot.start and made.ready > limit + 1e-9)
             if late:
                 raise ValueError(f"{where}: argument %{a} must be there at its start, is ready in cycle {made.finish}")
         if node.op == "mul":

@@ -6,7 +6,7 @@ Figures are a model of each device, for scheduling; what place and route makes o
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rbdgen.errors import ConfigError
 
@@ -17,9 +17,10 @@ class Device:
 
     ``multiply_cycles``: registers inside a multiplier (0: combinational); with registers ``multiply`` is the delay
     behind the last one. ``add`` is a sum with its rounding, ``level`` each further level of a tree of sums, ``limit``
-    what saturation adds to any of them. Tables are synchronous memories: one cycle, then ``table``. ``select`` is the
-    multiplexer before a shared multiplier; ``shift`` finds a number's top bit and moves it there. ``shape``: bits of
-    one multiplier block's two inputs, signed.
+    what saturation adds to any of them, and ``flag``, where nothing saturates, the way of an overflow to its register. Tables are synchronous memories: ``address`` before the clock, for the place
+    in the table, one cycle, then ``table``. ``select`` is the multiplexer before a shared multiplier or table;
+    ``shift`` finds a number's top bit and moves it there. ``shape``: bits of one multiplier block's two inputs,
+    signed.
     """
 
     name: str
@@ -30,10 +31,18 @@ class Device:
     add: float
     level: float
     limit: float
+    flag: float
+    address: float
     table: float
     select: float
     shift: float
     shape: tuple[int, int]
+
+    def at_clock(self, megahertz: float) -> Device:
+        """The same device with another clock rate. ConfigError for one below 1 or above 1000 MHz."""
+        if not 1 <= megahertz <= 1000:
+            raise ConfigError(f"clock: must be 1 to 1000 MHz, not {megahertz:g}")
+        return replace(self, period=1e3 / megahertz)
 
     @property
     def megahertz(self) -> float:
@@ -50,43 +59,92 @@ class Device:
         return min(tiles(a, n) * tiles(b, m), tiles(a, m) * tiles(b, n))
 
 
+_CHAINED = {"add": 0.8, "level": 0.8, "limit": 0.0, "flag": 0.0, "address": 0.0, "table": 1.6, "select": 0.8, "shift": 2.4}
 DEVICES = {
     d.name: d
     for d in (
         Device(
             "generic125",
             "125 MHz model: multiply 3.0 ns, add 0.8 ns, chained",
-            8.0,
-            3.0,
-            0,
-            0.8,
-            0.8,
-            0.0,
-            1.6,
-            0.8,
-            2.4,
-            (18, 18),
+            **_CHAINED,
+            period=8.0,
+            multiply=3.0,
+            multiply_cycles=0,
+            shape=(18, 18),
         ),
         Device(
             "generic250",
             "250 MHz model: registered multipliers, add 0.8 ns",
-            4.0,
-            0.8,
-            1,
-            0.8,
-            0.8,
-            0.0,
-            1.6,
-            0.8,
-            2.4,
-            (18, 18),
+            **_CHAINED,
+            period=4.0,
+            multiply=0.8,
+            multiply_cycles=1,
+            shape=(18, 18),
         ),
-        Device("ecp5", "Lattice ECP5-85, 100 MHz model", 10.0, 5.0, 2, 4.0, 1.2, 2.2, 8.5, 1.5, 6.0, (18, 18)),
-        Device("gw5a", "Gowin GW5A, 125 MHz model", 8.0, 3.6, 2, 2.6, 1.0, 1.4, 5.0, 1.2, 5.0, (27, 18)),
         Device(
-            "xc7", "AMD 7-series, speed grade 1, 150 MHz model", 6.6, 4.0, 0, 1.3, 1.3, 0.0, 2.2, 0.9, 3.5, (25, 18)
+            "ecp5",
+            "Lattice ECP5-85, 100 MHz model",
+            period=10.0,
+            multiply=5.0,
+            multiply_cycles=2,
+            add=4.0,
+            level=2.8,
+            limit=2.2,
+            flag=1.3,
+            address=4.0,
+            table=8.5,
+            select=1.5,
+            shift=6.0,
+            shape=(18, 18),
         ),
-        Device("xcup", "AMD UltraScale+, 200 MHz model", 5.0, 2.8, 0, 0.7, 0.7, 0.0, 1.2, 0.5, 2.2, (27, 18)),
+        Device(
+            "gw5a",
+            "Gowin GW5A, 125 MHz model",
+            period=8.0,
+            multiply=3.6,
+            multiply_cycles=2,
+            add=2.6,
+            level=1.8,
+            limit=1.4,
+            flag=0.9,
+            address=2.6,
+            table=5.0,
+            select=1.2,
+            shift=5.0,
+            shape=(27, 18),
+        ),
+        Device(
+            "xc7",
+            "AMD 7-series, speed grade 1, 150 MHz model",
+            period=6.6,
+            multiply=4.0,
+            multiply_cycles=0,
+            add=1.3,
+            level=1.3,
+            limit=0.0,
+            flag=0.0,
+            address=1.3,
+            table=2.2,
+            select=0.9,
+            shift=3.5,
+            shape=(25, 18),
+        ),
+        Device(
+            "xcup",
+            "AMD UltraScale+, 200 MHz model",
+            period=5.0,
+            multiply=2.8,
+            multiply_cycles=0,
+            add=0.7,
+            level=0.7,
+            limit=0.0,
+            flag=0.0,
+            address=0.7,
+            table=1.2,
+            select=0.5,
+            shift=2.2,
+            shape=(27, 18),
+        ),
     )
 }
 """Known devices by name."""

@@ -76,29 +76,59 @@ class Schedule:
         return self.fixed.graph.count("mul") / slots if slots else 1.0
 
 
-def operator_delay(fixed: FixedGraph, device: Device, i: int) -> float:
-    """Combinational delay of node ``i`` in ns, without its multiplexer (behind the register for registered ones)."""
+@dataclass(frozen=True)
+class Delays:
+    """An operator's delays in ns, without its multiplexer: ``before`` its first register, the ``cycles`` that its
+    registers take, and ``after`` the last; without registers both are the whole delay. ``flag``: how much later than
+    the result an overflow is in its register."""
+
+    before: float
+    cycles: int
+    after: float
+    flag: float = 0.0
+
+    def fit(self, device: Device, offset: float) -> bool:
+        """Whether an operation can start ``offset`` ns into a cycle."""
+        first = self.before if self.cycles else self.before + self.flag
+        return offset + first <= device.period + 1e-9 and self.after + self.flag <= device.period + 1e-9
+
+    def slot(self, cycle: int, offset: float) -> Slot:
+        """The slot of an operation that starts ``offset`` ns into ``cycle``."""
+        return Slot(cycle, cycle + self.cycles, self.after if self.cycles else offset + self.after)
+
+
+def operator_delays(fixed: FixedGraph, device: Device, i: int) -> Delays:
+    """The delays of node ``i``."""
     op = fixed.graph.nodes[i].op
-    limit = device.limit if device.limit and op in ROUNDED and fixed.saturate and fixed.may_overflow(i) else 0.0
-    if op in ("add", "sub", "neg"):
-        return device.add + limit
-    if op == "round":
-        return limit if i in fixed.truncated else device.add + limit
+    overflows = op in ROUNDED and fixed.may_overflow(i)
+    limit, flag = (device.limit, 0.0) if fixed.saturate else (0.0, device.flag)
+    limit, flag = (limit, flag) if overflows else (0.0, 0.0)
+    if op == "mul" and device.multiply_cycles:
+        return Delays(0.0, device.multiply_cycles, device.multiply + limit, flag)
     if op == "scale":
-        levels = max(len(fixed.constants[i].digits) - 1, 0).bit_length()
-        return (device.add + device.level * (levels - 1) if levels else 0.0) + limit
-    if op == "mul":
-        return device.multiply + limit
-    if op in ("normalise", "rescale"):
-        return device.shift + limit
-    return device.table if op in TABLES else 0.0
+        stages = scale_stages(fixed, device, i)
+        first, last = (device.add + device.level * (n - 1) if n else 0.0 for n in (stages[0], stages[-1]))
+        return Delays(first + (limit if len(stages) == 1 else 0.0), len(stages) - 1, last + limit, flag)
+    if op in TABLES:
+        return Delays(device.address, 1, device.table)
+    whole = limit
+    if op in ("add", "sub", "neg") or (op == "round" and i not in fixed.truncated):
+        whole += device.add
+    elif op == "mul":
+        whole += device.multiply
+    elif op in ("normalise", "rescale"):
+        whole += device.shift
+    return Delays(whole, 0, whole, flag)
 
 
-def operator_cycles(device: Device, op: str) -> int:
-    """Cycles between an operation's start and its result."""
-    if op == "mul":
-        return device.multiply_cycles
-    return 1 if op in TABLES else 0
+def scale_stages(fixed: FixedGraph, device: Device, i: int) -> tuple[int, ...]:
+    """Levels of the sum that a constant factor is, between registers: as few stages as fit the period, with room for a
+    choice of the argument, each with as many levels as another, give or take one."""
+    levels = max(len(fixed.constants[i].digits) - 1, 0).bit_length()
+    limit = (device.limit if fixed.saturate else device.flag) if fixed.may_overflow(i) else 0.0
+    room = device.period - device.select - limit - device.add
+    stages = max(1, -(-levels // (1 + max(0, int(room / device.level + 1e-9)))))
+    return tuple(levels // stages + (k < levels % stages) for k in range(stages))
 
 
 def _priorities(fixed: FixedGraph, device: Device) -> list[float]:
@@ -106,7 +136,8 @@ def _priorities(fixed: FixedGraph, device: Device) -> list[float]:
     graph = fixed.graph
     rest = [0.0] * len(graph.nodes)
     for i in range(len(graph.nodes) - 1, -1, -1):
-        own = operator_delay(fixed, device, i) + device.period * operator_cycles(device, graph.nodes[i].op)
+        delays = operator_delays(fixed, device, i)
+        own = delays.after + device.period * delays.cycles
         rest[i] = own + max((rest[u] for u in graph.users[i]), default=0.0)
     return rest
 
@@ -150,23 +181,19 @@ class _Scheduler:
                     times.append((max(self._slot(a).finish + 1 - k * step, 0), self.device.select))
         return max(times)
 
-    def _fits(self, delay: float, offset: float) -> bool:
-        return offset + delay <= self.device.period + 1e-9
-
     def place(self, i: int) -> None:
         """Give node ``i`` its slot: the earliest that its arguments, its delay and its operator allow."""
         node = self.fixed.graph.nodes[i]
-        delay, cycles = operator_delay(self.fixed, self.device, i), operator_cycles(self.device, node.op)
+        delays = operator_delays(self.fixed, self.device, i)
         cycle, offset = self._earliest(i)
         if node.op == "mul":
-            slot = self._place_product(i, cycle, offset, delay, cycles)
+            slot = self._place_product(i, cycle, offset, delays)
         elif node.op in TABLES:
-            cycle = self._lookup(i, cycle)
-            slot = Slot(cycle, cycle + 1, delay)
-        elif self._fits(delay, offset):
-            slot = Slot(cycle, cycle, offset + delay)
+            slot = delays.slot(self._lookup(i, cycle, offset, delays), 0.0)
+        elif delays.fit(self.device, offset):
+            slot = delays.slot(cycle, offset)
         else:
-            slot = Slot(cycle + 1, cycle + 1, (self.device.select if i in self.folds.turns else 0.0) + delay)
+            slot = delays.slot(cycle + 1, self.device.select if i in self.folds.turns else 0.0)
         self.slots[i] = slot
         step = self.folds.interval(node.owner, self.ii)
         for k, turn in enumerate(self.folds.turns.get(i, ())):
@@ -174,7 +201,7 @@ class _Scheduler:
             if i in self.binding:
                 self.binding[turn.node] = self.binding[i]
 
-    def _place_product(self, i: int, cycle: int, offset: float, delay: float, cycles: int) -> Slot:
+    def _place_product(self, i: int, cycle: int, offset: float, delays: Delays) -> Slot:
         node = self.fixed.graph.nodes[i]
         interval = self.folds.interval(node.owner, self.ii)
         shared = interval > 1
@@ -188,18 +215,20 @@ class _Scheduler:
             offset = self.device.select
         while True:
             key = (node.owner, "mul", cycle % interval)
-            if (cycles or self._fits(delay, offset)) and self.busy[key] < self.multipliers[node.owner]:
+            if delays.fit(self.device, offset) and self.busy[key] < self.multipliers[node.owner]:
                 break
             cycle, offset = cycle + 1, self.device.select if shared or i in self.folds.turns else 0.0
         self.binding[i] = self.busy[key]
         self.busy[key] += 1
-        return Slot(cycle, cycle + cycles, delay if cycles else offset + delay)
+        return delays.slot(cycle, offset)
 
-    def _lookup(self, i: int, cycle: int) -> int:
+    def _lookup(self, i: int, cycle: int, offset: float, delays: Delays) -> int:
         """The cycle of a table access; sine and cosine of one angle are one access."""
         node = self.fixed.graph.nodes[i]
         angle, interval = (node.owner, node.args[0]), self.folds.interval(node.owner, self.ii)
         if angle not in self.lookups:
+            if not delays.fit(self.device, offset + (self.device.select if interval > 1 else 0.0)):
+                cycle += 1
             while self.busy[node.owner, "table", cycle % interval] >= self.tables[node.owner]:
                 cycle += 1
             key = (node.owner, "table", cycle % interval)
@@ -232,6 +261,21 @@ class _Scheduler:
                 if not waiting[user]:
                     heapq.heappush(ready, (-priority[user], user))
 
+    def bind(self) -> None:
+        """Give the products of every phase their multipliers anew, wide ones the same in all phases, so that few
+        multipliers are wide."""
+        phases: dict[tuple[str, int], list[int]] = defaultdict(list)
+        for i, node in self.fixed.graph:
+            if node.op == "mul" and self.folds.template(i) == i:
+                phases[node.owner, self._slot(i).start % self.folds.interval(node.owner, self.ii)].append(i)
+        for nodes in phases.values():
+            for number, i in enumerate(sorted(nodes, key=self._size, reverse=True)):
+                self.binding |= dict.fromkeys((i, *(t.node for t in self.folds.turns.get(i, ()))), number)
+
+    def _size(self, i: int) -> tuple[int, tuple[int, int]]:
+        widths = self.fixed.factor_widths(i)
+        return self.device.blocks(*widths), widths
+
     def exits(self) -> dict[str, int]:
         """When each exit's last result is there: never in cycle 0, as what waits for it in a FIFO comes out of it a
         cycle after it went in."""
@@ -259,11 +303,9 @@ class _Scheduler:
                 continue
             start = slot.start + room
             same = [s.ready for s in (self._slot(a) for a in node.args) if s.finish == start]
-            cycles = operator_cycles(self.device, node.op)
-            delay = operator_delay(self.fixed, self.device, i)
-            offset = 0.0 if cycles else max(same, default=0.0)
-            if self._fits(delay, offset):
-                self.slots[i] = Slot(start, start + cycles, offset + delay)
+            delays, offset = operator_delays(self.fixed, self.device, i), max(same, default=0.0)
+            if delays.fit(self.device, offset):
+                self.slots[i] = delays.slot(start, offset)
 
     def _last_use(self, a: int) -> int:
         return max((self._slot(u).start for u in self.fixed.graph.users[a]), default=0)
@@ -286,15 +328,17 @@ def schedule(
     check_interval(ii)
     select = device.select if ii > 1 else 0.0
     for i, node in fixed.graph:
-        chosen = node.op == "mul" or i in folds.members
-        delay = operator_delay(fixed, device, i) + (select if chosen else 0.0)
-        if delay > device.period:
+        chosen = node.op in ("mul", *TABLES) or i in folds.members
+        delays = operator_delays(fixed, device, i)
+        if not delays.fit(device, select if chosen else 0.0):
+            longest = max(delays.before + (select if chosen else 0.0), delays.after) + delays.flag
             raise ConfigError(
-                f"device {device.name}: a {node.op} takes {delay:g} ns, more than the period of {device.period:g} ns; "
-                "use a slower clock or a shorter word"
+                f"device {device.name}: a {node.op} takes {longest:g} ns, more than the period of {device.period:g} "
+                "ns; use a slower clock or a shorter word"
             )
     work = _Scheduler(fixed, device, ii, programs, folds)
     work.run()
+    work.bind()
     work.sink()
     slots = tuple(s for s in work.slots if s is not None)
     return Schedule(

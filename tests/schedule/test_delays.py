@@ -10,7 +10,7 @@ from rbdgen.ir.fixed import ROUNDED
 from rbdgen.layout.functions import FUNCTIONS
 from rbdgen.schedule.check import check_plan
 from rbdgen.schedule.device import DEVICES
-from rbdgen.schedule.scheduler import operator_delay
+from rbdgen.schedule.scheduler import operator_delays
 from tests.conftest import design
 
 
@@ -27,10 +27,10 @@ def test_saturation_costs_what_the_device_says() -> None:
     free = dataclasses.replace(device, limit=0.0)
     wrapping = dataclasses.replace(fixed, saturate=False)
     costs = {
-        i: (operator_delay(fixed, device, i) - operator_delay(fixed, free, i))
+        i: (operator_delays(fixed, device, i).after - operator_delays(fixed, free, i).after)
         for i, node in fixed.graph
         if node.op in ROUNDED
     }
     assert {i for i, cost in costs.items() if cost} == {i for i in costs if fixed.may_overflow(i)}
     assert {round(cost, 9) for cost in costs.values()} == {0.0, device.limit}
-    assert all(operator_delay(wrapping, device, i) == operator_delay(wrapping, free, i) for i in costs)
+    assert all(operator_delays(wrapping, device, i) == operator_delays(wrapping, free, i) for i in costs)
