@@ -44,7 +44,13 @@ ROBOSHAPE = {"iiwa": (1328, 24), "hyq_simple": (644, 39), "baxter_simple": (835,
 """Variable multiplications and cycles between tasks of RoboShape (ISCA 2023). iiwa: counted in its RTL; HyQ and Baxter:
 its Vivado report's DSP blocks, four to a 32 × 32 product; Atlas: no count is published, iiwa's is taken."""
 SPEEDUP = 8
-SIMULATED = (("hyq_simple", "fixed", 128), ("baxter_simple", "fixed", 128), ("hyq", "floating", 512))
+SIMULATED = (
+    ("hyq_simple", "fixed", 128),
+    ("baxter_simple", "fixed", 128),
+    ("atlas", "fixed", 512),
+    ("hyq", "floating", 512),
+    ("atlas", "floating", 512),
+)
 LUT_INTERVALS = (4, 8)
 
 
@@ -59,7 +65,7 @@ def budgets(targets: Targets, robots: Path, names: list[str]) -> None:
     rows = []
     device = get_device("generic125")
     for name, base in ROBOTS:
-        if names and name not in names:
+        if names and not {name, f"{name}:{base}"} & set(names):
             continue
         begin = time.monotonic()
         design = compile_robot(robot(robots, name, base), Options(ALL, ii=4096, fold=False))
@@ -94,10 +100,12 @@ def roboshape(targets: Targets, robots: Path) -> None:
     section("difd beside RoboShape (published; without sines, cosines and gravity)", head, rows)
 
 
-def simulated(targets: Targets, robots: Path, tasks: int) -> None:
+def simulated(targets: Targets, robots: Path, names: list[str], tasks: int) -> None:
     """Promised and measured intervals, mismatches and FIFOs in RTL simulation."""
     rows = []
     for name, base, budget in SIMULATED:
+        if names and not {name, f"{name}:{base}"} & set(names):
+            continue
         path = robots / f"{name}.urdf"
         with tempfile.TemporaryDirectory() as work:
             options = ["--functions", "all", "--base", base, "--multipliers", str(budget), "--tasks", str(tasks)]
@@ -151,7 +159,7 @@ def main() -> int:
     parts = ("budgets", "roboshape", "simulated", "folding")
     parser.add_argument("--robots", type=Path, default=beside, help="directory of the public URDFs")
     parser.add_argument("--part", choices=parts, action="append", help="only this part; may be repeated")
-    parser.add_argument("--robot", action="append", default=[], help="only this robot in the part budgets")
+    parser.add_argument("--robot", action="append", default=[], help="only this robot, or NAME:BASE, in the parts budgets and simulated")
     parser.add_argument("--tasks", type=int, default=200, help="tasks per run in RTL simulation (200)")
     args = parser.parse_args()
     warnings.simplefilter("ignore", RbdgenWarning)
@@ -163,7 +171,7 @@ def main() -> int:
             case "roboshape":
                 roboshape(targets, args.robots)
             case "simulated":
-                simulated(targets, args.robots, args.tasks)
+                simulated(targets, args.robots, args.robot, args.tasks)
             case "folding":
                 folding("id")
     return targets.finish()

@@ -11,6 +11,7 @@ outside is chosen by the turn.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib.wiring import In, Out
@@ -18,6 +19,7 @@ from amaranth.lib.wiring import In, Out
 from rbdgen.ir.fixed import ROUNDED, Format
 from rbdgen.schedule.buffers import Plan, UnitPlan, chain_length, uses
 from rbdgen.schedule.scheduler import TABLES, scale_stages
+from rbdgen_hw.choice import choose
 from rbdgen_hw.library import Shape, place
 from rbdgen_hw.operators import (
     Normalise,
@@ -241,12 +243,8 @@ class _UnitBuilder:
         """The value of the node whose turn it is: ``values`` belong to the phases in which ``nodes`` start."""
         if len(nodes) == 1:
             return values[0]
-        selected = Signal(shape, name=name)
-        with self.m.Switch(self.unit.phase):
-            for k, (i, value) in enumerate(zip(nodes, values, strict=True)):
-                with self.m.Case(*self.start_phases(i)) if k + 1 < len(nodes) else self.m.Default():
-                    self.m.d.comb += selected.eq(value)
-        return selected
+        cases = ((self.start_phases(i), value) for i, value in zip(nodes, values, strict=True))
+        return choose(self.m, self.unit.phase, cases, shape, name)
 
     def start_phases(self, i: int) -> list[int]:
         """The phases in which node ``i`` starts."""
@@ -254,12 +252,12 @@ class _UnitBuilder:
 
     def multiplier(self, number: int, nodes: list[int]) -> None:
         """One multiplier for ``nodes``, a rounding for each way in which they round."""
-        widths = [max(pair) for pair in zip(*map(self.fixed.factor_widths, nodes), strict=True)]
+        widths = [max(pair) for pair in zip(*map(self.schedule.factor_widths, nodes), strict=True)]
         product = Product(widths[0], widths[1], self.schedule.device.multiply_cycles)
         name = label(self.plan, nodes[0]) if len(nodes) == 1 else f"shared{number}"
         place(self.m, self.platform, f"multiplier_{name}", product)
         for side, port in ((0, product.a), (1, product.b)):
-            values = [self.argument(i, self.fixed.factors(i)[side]) for i in nodes]
+            values = [self.argument(i, self.schedule.factors(i)[side]) for i in nodes]
             self.m.d.comb += port.eq(self.select(nodes, values, signed(widths[side]), f"{name}_{'ab'[side]}"))
         rounds: dict[tuple[int, int, bool], Round] = {}
 
@@ -399,15 +397,10 @@ class _FoldedBuilder(_UnitBuilder):
             value = self.wires[a] if waited == 0 else self.chains[a][(waited - 1) // self.step]
         else:
             values = [self.outside(turn.args[position], start + k * self.step) for k, turn in enumerate(turns)]
-            value = values[0]
-            if any(v is not value for v in values):
-                width = self.fixed.formats[turns[0].args[position]].width
-                value = self.by_turn(start, values, signed(width), name)
+            value = self.by_turn(start, values, signed(self.fixed.formats[turns[0].args[position]].width), name)
         if self.changes_sign(i) and any(turn.negated[position] for turn in turns):
             flags = [Const(int(turn.negated[position])) for turn in turns]
-            negative: Value = flags[0]
-            if any(turn.negated[position] != turns[0].negated[position] for turn in turns):
-                negative = self.by_turn(start, flags, 1, f"{name}_negative")
+            negative = self.by_turn(start, flags, 1, f"{name}_negative")
             signed_value = Signal(signed(len(value) + 1), name=f"{name}_signed")
             self.m.d.comb += signed_value.eq(Mux(negative, -value, value))
             return signed_value
@@ -419,14 +412,10 @@ class _FoldedBuilder(_UnitBuilder):
             return self.read(node, cycle)
         return self.kept[node][(cycle - self.schedule.slots[node].finish - 1) // self.ii]
 
-    def by_turn(self, start: int, values: list[Value], shape: Value, name: str) -> Signal:
+    def by_turn(self, start: int, values: Sequence[Value], shape: Shape, name: str) -> Value:
         """The value of the turn that has its turn in ``start``."""
-        chosen = Signal(shape, name=name)
-        with self.m.Switch(self.unit.phase):
-            for k, (phase, value) in enumerate(zip(self.turn_phases(start), values, strict=True)):
-                with self.m.Case(phase) if k + 1 < len(values) else self.m.Default():
-                    self.m.d.comb += chosen.eq(value)
-        return chosen
+        cases = (([phase], value) for phase, value in zip(self.turn_phases(start), values, strict=True))
+        return choose(self.m, self.unit.phase, cases, shape, name)
 
     def overflow(self, i: int, shape: Shape) -> None:
         if hasattr(shape, "overflow"):

@@ -46,7 +46,7 @@ def _operand_widths(design: Design) -> list[tuple[int, int]]:
     for i, node in fixed.graph:
         if node.op == "mul":
             pair = widths.setdefault(_multiplier(design, i), [0, 0])
-            pair[:] = map(max, pair, fixed.factor_widths(i))
+            pair[:] = map(max, pair, schedule.factor_widths(i))
     return [(a, b) for a, b in widths.values()]
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,6 +22,7 @@ from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import ROUNDED, FixedGraph
 from rbdgen.ir.folds import NO_FOLDS, Folds
 from rbdgen.ir.programs import Programs, single_program, timeless_nodes
+from rbdgen.schedule.binding import Product, bind
 from rbdgen.schedule.device import Device
 
 MAX_II = 4096
@@ -45,7 +47,8 @@ class Schedule:
 
     ``slots`` by node; ``binding`` gives the number of the shared operator within its unit for products and
     tables (a table operator answers the sine and the cosine of one angle at once); ``multipliers`` and ``tables`` the
-    number of operators by unit; ``exits`` the cycle in which each exit's results are all there.
+    number of operators by unit; ``crossed`` the products whose wider factor goes to their multiplier's second input;
+    ``exits`` the cycle in which each exit's results are all there.
     """
 
     fixed: FixedGraph
@@ -58,11 +61,22 @@ class Schedule:
     multipliers: dict[str, int]
     tables: dict[str, int]
     exits: dict[str, int]
+    crossed: frozenset[int] = frozenset()
 
     @property
     def length(self) -> int:
         """Cycles from operands to the last result of all."""
         return 1 + max(self.exits.values())
+
+    def factors(self, i: int) -> tuple[int, int]:
+        """The arguments of a product by position, in the order of its multiplier's inputs."""
+        a, b = self.fixed.factors(i)
+        return (b, a) if i in self.crossed else (a, b)
+
+    def factor_widths(self, i: int) -> tuple[int, int]:
+        """Widths of a product's arguments in bits, in the order of its multiplier's inputs."""
+        a, b = (self.fixed.formats[self.fixed.graph.nodes[i].args[k]].width for k in self.factors(i))
+        return a, b
 
     @cached_property
     def timeless(self) -> frozenset[int]:
@@ -154,6 +168,7 @@ class _Scheduler:
         self.timeless = timeless_nodes(graph, programs)
         self.slots: list[Slot | None] = [None] * len(graph.nodes)
         self.binding: dict[int, int] = {}
+        self.crossed: set[int] = set()
         self.busy: Counter[tuple[str, str, int]] = Counter()
         self.lookups: dict[tuple[str, int], tuple[int, int]] = {}
 
@@ -262,19 +277,26 @@ class _Scheduler:
                     heapq.heappush(ready, (-priority[user], user))
 
     def bind(self) -> None:
-        """Give the products of every phase their multipliers anew, wide ones the same in all phases, so that few
-        multipliers are wide."""
-        phases: dict[tuple[str, int], list[int]] = defaultdict(list)
+        """Give the products of shared multipliers their places (:mod:`rbdgen.schedule.binding`)."""
+        units: dict[str, dict[int, list[Product]]] = defaultdict(lambda: defaultdict(list))
         for i, node in self.fixed.graph:
-            if node.op == "mul" and self.folds.template(i) == i:
-                phases[node.owner, self._slot(i).start % self.folds.interval(node.owner, self.ii)].append(i)
-        for nodes in phases.values():
-            for number, i in enumerate(sorted(nodes, key=self._size, reverse=True)):
-                self.binding |= dict.fromkeys((i, *(t.node for t in self.folds.turns.get(i, ()))), number)
+            interval = self.folds.interval(node.owner, self.ii)
+            if node.op == "mul" and self.folds.template(i) == i and interval > 1:
+                a, b = (self._read(node.args[k], self._slot(i).start) for k in self.fixed.factors(i))
+                product = Product(i, self.fixed.factor_widths(i), (a, b))
+                units[node.owner][self._slot(i).start % interval].append(product)
+        for phases in units.values():
+            for i, place in bind(phases, self.device).items():
+                turns = (i, *(t.node for t in self.folds.turns.get(i, ())))
+                self.binding |= dict.fromkeys(turns, place.number)
+                self.crossed |= set(turns) if place.crossed else set()
 
-    def _size(self, i: int) -> tuple[int, tuple[int, int]]:
-        widths = self.fixed.factor_widths(i)
-        return self.device.blocks(*widths), widths
+    def _read(self, a: int, cycle: int) -> Hashable:
+        """What a multiplexer takes for node ``a`` in ``cycle``: a constant, or a register."""
+        node = self.fixed.graph.nodes[a]
+        if node.op == "const":
+            return node.attr
+        return a, 0 if a in self.timeless else (cycle - self._slot(a).finish) // self.ii
 
     def exits(self) -> dict[str, int]:
         """When each exit's last result is there: never in cycle 0, as what waits for it in a FIFO comes out of it a
@@ -342,5 +364,6 @@ def schedule(
     work.sink()
     slots = tuple(s for s in work.slots if s is not None)
     return Schedule(
-        fixed, programs, folds, device, ii, slots, work.binding, work.multipliers, work.tables, work.exits()
+        fixed, programs, folds, device, ii, slots, work.binding, work.multipliers, work.tables, work.exits(),
+        frozenset(work.crossed),
     )
