@@ -36,6 +36,7 @@ from rbdgen.schedule.budget import Budget, Layout, fit_layout, fold_notes, lay_o
 from rbdgen.schedule.buffers import Plan, make_plan
 from rbdgen.schedule.check import check_plan
 from rbdgen.schedule.device import DEFAULT_DEVICE, Device, get_device
+from rbdgen.schedule.resources import estimate
 from rbdgen.schedule.scheduler import check_interval, schedule
 
 RANGE_SAMPLES = 32768
@@ -46,9 +47,11 @@ CHOICES = {
     "formats": ("signal", "uniform"),
     "rounding": ("auto", "nearest", "truncate"),
     "overflow": ("saturate", "flag"),
-    "constants": ("logic", "multipliers"),
+    "constants": ("auto", "logic", "multipliers"),
 }
 """Options that are one of a few words; the first is the default."""
+CROWDED = 0.75
+"""Share of a device's look-up tables or registers above which constant factors had better go to multipliers."""
 INVERSE_STATES = 2048
 """States at which the inverse of M is tried in the chosen formats."""
 WEAK_SHARE, WEAK_ERROR = 0.01, 0.1
@@ -65,7 +68,7 @@ class Options:
     as well; ``calibratable``: inertial parameters can be loaded; ``integrator`` and ``time_step`` (s) are those of
     roll-outs. ``fold``: one piece of hardware serves branches that are alike in turn, where their number divides
     ``ii``; ``share``: submodules share multipliers. ``constants``: factors that are constant are shifts and adds in
-    logic, or take slots of multipliers. ``clock``: MHz that the schedule is made for (default: the device's).
+    logic, or take slots of multipliers; auto is logic, unless a device has too little of that. ``clock``: MHz that the schedule is made for (default: the device's).
     ``limits`` override joints' declared ranges (see
     :func:`rbdgen.model.ranges.declared_ranges`); ``seed`` chooses the states that ranges are sampled at.
     """
@@ -89,7 +92,7 @@ class Options:
     sound: bool = False
     rounding: str = "auto"
     overflow: str = "saturate"
-    constants: str = "logic"
+    constants: str = "auto"
     clock: float | None = None
     seed: int = 1
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -337,6 +340,33 @@ def compile_robot(
     check_word(options.word)
     check_interval(options.ii)
     check_choices(options)
+    if options.constants != "auto":
+        return _compiled(robot, options, progress, budget)
+    design = _compiled(robot, replace(options, constants="logic"), progress, budget)
+    available = budget.resources if budget else {}
+    crowd = crowded(design, available, CROWDED)
+    if not crowd:
+        return design
+    progress(f"{crowd}: constant factors on multipliers")
+    other = _compiled(robot, replace(options, constants="multipliers"), progress, budget)
+    if "multipliers" in available and estimate(other.plan).multipliers > available["multipliers"]:
+        return design
+    return replace(other, why=(*other.why, f"constant factors take slots of multipliers; in logic, {crowd}"))
+
+
+def crowded(design: Design, available: Mapping[str, int], share: float) -> str | None:
+    """What the design would take more of than this share of what is ``available``, by the model of
+    :mod:`rbdgen.schedule.resources`; None if nothing."""
+    used = estimate(design.plan).as_dict()
+    for name in ("luts", "registers"):
+        if name in available and used[name] > share * available[name]:
+            return f"about {used[name]} of {available[name]} {name} would be used"
+    return None
+
+
+def _compiled(
+    robot: Robot, options: Options, progress: Callable[[str], None], budget: Budget | None
+) -> Design:
     device = target_device(options)
     progress("trace and formats")
     ranges = declared_ranges(robot, options.limits)
@@ -349,7 +379,7 @@ def compile_robot(
             RbdgenWarning,
             stacklevel=2,
         )
-    if budget is None:
+    if budget is None or not budget.chooses:
         layout = lay_out(network, fixed, device, options.ii, options.fold, options.share)
         layout = replace(layout, why=tuple(fold_notes(network, layout)))
     else:

@@ -55,15 +55,12 @@ def compile_design(args: argparse.Namespace, progress: Reporter) -> tuple[Design
 
 def _budget(args: argparse.Namespace) -> tuple[Budget | None, str | None]:
     """What the layout may cost or must reach, as far as the arguments say so, and a board's delay model."""
-    if args.multipliers is not None:
-        return Budget(multipliers=args.multipliers), None
-    if args.rate is not None:
-        return Budget(rate=args.rate), None
-    if args.board is not None:
-        board = extension("rbdgen_boards.board", "hw").get_board(args.board)
-        budget = Budget(blocks=board.resources["multipliers"], name=f"board {board.name}")
-        return budget if args.ii is None else None, board.timing
-    return None, None
+    given = args.multipliers, args.rate
+    if args.board is None:
+        return (Budget(*given) if given != (None, None) else None), None
+    board = extension("rbdgen_boards.board", "hw").get_board(args.board)
+    blocks = board.resources["multipliers"] if (args.ii, *given) == (None, None, None) else None
+    return Budget(*given, blocks, f"board {board.name}", board.resources), board.timing
 
 
 def robots(args: argparse.Namespace) -> None:

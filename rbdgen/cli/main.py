@@ -84,7 +84,8 @@ def _design_options(parser: argparse.ArgumentParser, needs_board: bool = False) 
     parser.add_argument(
         "--constants",
         choices=CHOICES["constants"],
-        help="constant factors as shifts and adds in logic, or in slots of multipliers (logic)",
+        help="constant factors as shifts and adds in logic, or in slots of multipliers (auto: by a board's resources, "
+        "else logic)",
     )
     parser.add_argument("--clock", type=float, metavar="MHZ", help="clock that the pipeline is made for (the device's)")
     parser.add_argument("--word", type=_integer, metavar="W", help="word length in bits, 8 to 32 (18)")

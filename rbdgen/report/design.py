@@ -19,6 +19,7 @@ from rbdgen.report.evidence import formats
 from rbdgen.report.produced import graph_digest, versions
 from rbdgen.report.roofline import roofline
 from rbdgen.schedule.queues import queues
+from rbdgen.schedule.resources import estimate
 
 SCHEMA = "rbdgen.report/2"
 """Name and version of the report's structure."""
@@ -162,6 +163,7 @@ def design_report(design: Design) -> dict[str, Any]:
         "multipliers": multipliers(design),
         "multiplier_blocks": multiplier_blocks(design),
         "multiplier_widths": multiplier_widths(design),
+        "modelled_resources": estimate(plan).as_dict(),
         "multiplications": graph.multiplications(),
         "additions": sum(graph.count(op) for op in ("add", "sub", "neg")),
         "sine": {

@@ -47,14 +47,16 @@ def robots(rows: Sequence[dict[str, Any]]) -> str:
 def summary(report: dict[str, Any]) -> str:
     """One paragraph on the whole design."""
     m, n = report["multipliers"], report["multiplications"]
-    sine = report["sine"]
+    sine, resources = report["sine"], report["modelled_resources"]
     return "\n".join(
         [
             f"{report['name']}: {report['joints']} joints, {report['word']}-bit words, "
             f"{report['device']} at {report['clock_mhz']:g} MHz",
-            f"multipliers: {m['variable']} variable for {n['variable']} multiplications "
-            f"({report['multiplier_blocks']} device blocks), {m['constant']} constant as shifts and adds; "
+            f"multipliers: {m['variable']} ({report['multiplier_blocks']} device blocks) for {n['variable']} "
+            f"multiplications; of {n['constant']} constant factors {m['constant']} are shifts and adds; "
             f"{report['additions']} additions",
+            f"modelled: {resources['luts']} look-up tables, {resources['registers']} registers, "
+            f"{resources['memories']} block memories",
             f"sine and cosine: {sine['tables']} table(s) of {1 << sine['address_bits']} entries, "
             f"Taylor order {sine['order']}, method error {sine['truncation']:.1e}",
             f"registers: {report['register_bits']} bits; "

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import FixedGraph
@@ -30,12 +30,21 @@ SLACK = 1.25
 @dataclass(frozen=True)
 class Budget:
     """What a layout may cost or must reach: at most ``multipliers``, at most ``blocks`` of the device's multiplier
-    blocks (``name``: whose), at least ``rate`` tasks per second at the device's clock. None: no such demand."""
+    blocks (``name``: whose), at least ``rate`` tasks per second at the device's clock. None: no such demand.
+
+    ``resources``: what else there is, by the names of :class:`rbdgen.schedule.resources.Resources`; it decides where
+    constant factors are made."""
 
     multipliers: int | None = None
-    blocks: int | None = None
     rate: float | None = None
+    blocks: int | None = None
     name: str = "budget"
+    resources: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the initiation interval follows from it."""
+        return (self.multipliers, self.blocks, self.rate) != (None, None, None)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,120 @@
+"""What a plan takes of a device beside multiplier blocks: look-up tables, registers and block memories, modelled.
+
+Counts follow from the operators' widths; the factors are fitted to syntheses (docs/boards.md gives how near they come). What
+place and route uses is a measurement, and another thing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable
+from dataclasses import asdict, dataclass
+
+from rbdgen.ir.fixed import ROUNDED, FixedGraph
+from rbdgen.schedule.buffers import Plan
+from rbdgen.schedule.scheduler import TABLES, Schedule
+
+MULTIPLEXER = 0.62
+"""Look-up tables per bit and input beyond the first, phases compared included."""
+SATURATION = 1.9
+"""Look-up tables per bit of a result that can saturate."""
+FLAG = 0.5
+"""Look-up tables per bit that only an overflow's flag looks at."""
+SHIFTER = 3.0
+"""Look-up tables per bit and level of a shifter."""
+CARRY = 3.0
+"""Look-up tables of a sum beyond its bits."""
+FIFO = 2.6
+"""Look-up tables per bit of a FIFO in distributed memory of up to :data:`FIFO_DEPTH` entries."""
+FIFO_DEPTH = 16
+CONTROL = 1200
+"""Look-up tables of streams, phases and results, whatever the robot."""
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Multiplier blocks, look-up tables with four inputs, registers, and block memories."""
+
+    multipliers: int
+    luts: int
+    registers: int
+    memories: int
+
+    def as_dict(self) -> dict[str, int]:
+        """By name, as a board has them."""
+        return asdict(self)
+
+
+def read_by(schedule: Schedule, a: int, cycle: int) -> Hashable:
+    """What a multiplexer takes for node ``a`` in ``cycle``: a constant, or a register."""
+    node = schedule.fixed.graph.nodes[a]
+    if node.op == "const":
+        return "const"
+    return a, 0 if a in schedule.timeless else (cycle - schedule.slots[a].finish) // schedule.ii
+
+
+def estimate(plan: Plan) -> Resources:
+    """The model's figures for ``plan``."""
+    schedule = plan.schedule
+    fixed, folds = schedule.fixed, schedule.folds
+    luts = float(CONTROL)
+    for i, _ in fixed.graph:
+        if folds.template(i) == i:
+            luts += _operator(fixed, i)
+            luts += _turns(schedule, i)
+    blocks = 0
+    for (_, nodes) in sorted(_shared(schedule).items()):
+        widths = [max(pair) for pair in zip(*map(schedule.factor_widths, nodes), strict=True)]
+        blocks += schedule.device.blocks(*widths)
+        for side in (0, 1):
+            args = [(fixed.graph.nodes[i].args[schedule.factors(i)[side]], schedule.slots[i].start) for i in nodes]
+            luts += MULTIPLEXER * widths[side] * (len({read_by(schedule, a, cycle) for a, cycle in args}) - 1)
+    luts += sum(
+        FIFO * -(-f.depth // FIFO_DEPTH) * sum(fixed.formats[v].width for v in f.values) for f in plan.fifos
+    )
+    return Resources(blocks, round(luts), plan.register_bits, sum(schedule.tables.values()))
+
+
+def _shared(schedule: Schedule) -> dict[tuple[str, int], list[int]]:
+    """The products of every multiplier."""
+    found: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for i, node in schedule.fixed.graph:
+        if node.op == "mul" and schedule.folds.template(i) == i:
+            found[node.owner, schedule.binding[i] if schedule.ii > 1 else -i - 1].append(i)
+    return found
+
+
+def _operator(fixed: FixedGraph, i: int) -> float:
+    """Look-up tables of one operation's own hardware."""
+    node, width = fixed.graph.nodes[i], fixed.formats[i].width
+    if node.op not in (*ROUNDED, "normalise"):
+        return 2.0 * width if node.op in TABLES else 0.0
+    frac, low, high = fixed.exact(i)
+    exact, drop = max(low.bit_length(), high.bit_length()) + 1, frac - fixed.formats[i].frac
+    total = 0.0
+    if node.op in ("add", "sub", "neg"):
+        total += exact + CARRY
+    if node.op == "scale":
+        argument = fixed.formats[node.args[0]].width
+        total += (len(fixed.constants[i].digits) - 1) * (argument + 2 + CARRY)
+    if node.op in ("normalise", "rescale"):
+        argument = fixed.formats[node.args[-1]].width
+        total += SHIFTER * (argument + width) * max(argument - 2, 1).bit_length() / 2
+    if drop > 0 and i not in fixed.truncated:
+        total += exact - drop + CARRY
+    if fixed.may_overflow(i):
+        total += SATURATION * width if fixed.saturate else FLAG * max(exact - drop - width, 1)
+    return total
+
+
+def _turns(schedule: Schedule, i: int) -> float:
+    """Look-up tables that choose the arguments of a folded operation by turn."""
+    turns, fixed = schedule.folds.turns.get(i, ()), schedule.fixed
+    if not turns:
+        return 0.0
+    total = 0.0
+    for position, a in enumerate(turns[0].args):
+        if not schedule.folds.inside(fixed.graph, turns[0], 0, position):
+            inputs = Counter(turn.args[position] for turn in turns)
+            total += MULTIPLEXER * fixed.formats[a].width * (len(inputs) - 1)
+    return total
