@@ -41,12 +41,12 @@ def rerooted(robot: Robot, root: str) -> Robot:
         if fixed is not None and fixed.body >= 0:
             hint = f"; it is fixed to {names[fixed.body]!r}, give that"
         raise ConfigError(f"root {root!r}: no moving link of {robot.name!r}{hint}")
-    if names[0] == root:
-        return robot
     if robot.bodies[0].joint.nv < 3 or sum(b.parent < 0 for b in robot.bodies) != 1:
         raise ConfigError(
             f"root {root!r}: {robot.name!r} is fixed at {robot.base_name!r}; give it a mobile --base first"
         )
+    if names[0] == root:
+        return robot
     way = [names.index(root)]
     while robot.bodies[way[-1]].parent >= 0:
         way.append(robot.bodies[way[-1]].parent)

@@ -20,6 +20,7 @@ from rbdgen.report.produced import graph_digest, versions
 from rbdgen.report.roofline import roofline
 from rbdgen.schedule.queues import queues
 from rbdgen.schedule.resources import estimate
+from rbdgen.schedule.scheduler import TABLES
 
 SCHEMA = "rbdgen.report/2"
 """Name and version of the report's structure."""
@@ -76,9 +77,14 @@ def function_promises(design: Design, function: str) -> dict[str, Any]:
     own multiplications take when nothing else runs."""
     graph, schedule = design.fixed.graph, design.plan.schedule
     products, constants, used = 0, 0, set()
+    tables, lookups = set(), set()
     for i in function_nodes(design, function):
         node = graph.nodes[i]
         constants += node.op == "scale"
+        if node.op in TABLES:
+            unit = schedule.fixed.graph.nodes[i].owner
+            tables.add((unit, schedule.binding[i]))
+            lookups.add((unit, node.args[0]))
         if node.op == "mul":
             products += 1
             used.add(_multiplier(design, i))
@@ -88,6 +94,8 @@ def function_promises(design: Design, function: str) -> dict[str, Any]:
         "latency_cycles": design.promised_latency(function),
         "multipliers": {"variable": len(used), "constant": constants},
         "multiplications": products,
+        "tables": len(tables),
+        "lookups": len(lookups),
         "multiplier_utilization": round(products / slots, 4) if slots else 1.0,
     }
 

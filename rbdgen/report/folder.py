@@ -33,7 +33,14 @@ _MEASURED = _PROMISE | {
     "rms_relative_error": _NUMBER,
     "errors": {"*": {"max": list, "rms": list}},
 }
-_BOUNDS = {"multiplier_bound": _NUMBER, "link_bound": int, "binds": str, "task_beats": int, "result_beats": int}
+_BOUNDS = {
+    "multiplier_bound": _NUMBER,
+    "memory_bound": _NUMBER,
+    "link_bound": int,
+    "binds": str,
+    "task_beats": int,
+    "result_beats": int,
+}
 REPORT_SHAPE: dict[str, Any] = {
     "robot": str,
     "joints": int,

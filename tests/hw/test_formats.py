@@ -34,8 +34,16 @@ def test_formats_per_signal_bit_for_bit(ii: int, options: dict[str, str], tmp_pa
     assert np.all(run.outcomes["id"].flags[[7, 11]])
 
 
-@pytest.mark.parametrize("options", [{"rounding": "truncate"}, {"overflow": "flag"}])
-def test_one_word_with_other_ways_to_round_and_overflow(options: dict[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"rounding": "truncate"},
+        {"overflow": "flag"},
+        {"constants": "multipliers"},
+        {"device": "ecp5", "overflow": "flag"},
+    ],
+)
+def test_one_word_with_other_operators(options: dict[str, str], tmp_path: Path) -> None:
     d = compile_robot(load_robot("pendulum2"), Options(functions=("id", "did"), ii=2, **options))
     states = task_states(d, 12, seed=2)
     states.v[5] = 1e3

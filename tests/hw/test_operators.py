@@ -133,6 +133,29 @@ def test_scale_exhaustively(constant: Constant, width: int) -> None:
     check(Scale(arg, constant, rounding(fixed)), fixed, every(arg))
 
 
+@pytest.mark.parametrize("stages", [(1, 1, 1), (2, 1), (1, 2)], ids=str)
+def test_registers_inside_a_scale_only_delay(stages: tuple[int, ...]) -> None:
+    arg, constant = Format(7, 3), Constant(0b1010101 * 8 + 1, 8)
+    assert len(constant.digits) == 5
+    fixed = model("scale", (arg,), Format(7, 2), constant)
+    dut, rows = Scale(arg, constant, rounding(fixed), stages), every(arg)
+    expected = respond(Scale(arg, constant, rounding(fixed)), "a", rows, ("y", "overflow"))
+    got: list[list[int]] = []
+
+    async def bench(ctx) -> None:
+        for row in [*rows, *([[0]] * (len(stages) - 1))]:
+            ctx.set(dut.a, int(row[0]))
+            await ctx.delay(1e-9)
+            got.append([ctx.get(dut.y), ctx.get(dut.overflow)])
+            await ctx.tick()
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert got[len(stages) - 1 :] == expected
+
+
 @pytest.mark.parametrize(
     ("args", "result"),
     [

@@ -78,6 +78,7 @@ def test_the_torso_shortens_a_humanoids_chains() -> None:
     ("base", "root", "message"),
     [
         ("floating", "lf_lowerlag", "root 'lf_lowerlag': no moving link of 'hyq'; did you mean 'lf_lowerleg'"),
+        ("fixed", "lf_hip", "is fixed at 'trunk'; give it a mobile --base first"),
         ("fixed", "lf_lowerleg", "is fixed at 'trunk'; give it a mobile --base first"),
     ],
 )

@@ -1,0 +1,70 @@
+"""Products on shared multipliers: never two at once, no wider than need be, and with fewer inputs to choose from."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from rbdgen.schedule.binding import Place, Product, bind
+from rbdgen.schedule.device import DEVICES
+
+DEVICE = DEVICES["ecp5"]
+
+
+def phases(seed: int) -> dict[int, list[Product]]:
+    """Random products: up to six in each of eight phases, of factors that occur several times."""
+    rng = random.Random(seed)
+    width = {f"x{k}": rng.choice([12, 18, 18, 22]) for k in range(12)}
+    found: dict[int, list[Product]] = {}
+    for phase in range(8):
+        row = []
+        for k in range(rng.randint(3, 6)):
+            a, b = sorted(rng.sample(sorted(width), 2), key=lambda x: -width[x])
+            row.append(Product(100 * phase + k, (width[a], width[b]), (a, b)))
+        found[phase] = row
+    return found
+
+
+def cost(rows: Mapping[int, Sequence[Product]], places: Mapping[int, Place]) -> tuple[int, int]:
+    """Multiplier blocks, and inputs of all multiplexers."""
+    widths: dict[int, list[int]] = defaultdict(lambda: [0, 0])
+    inputs: dict[tuple[int, int], set[object]] = defaultdict(set)
+    for row in rows.values():
+        for p in row:
+            place = places[p.node]
+            for side in (0, 1):
+                at = side ^ place.crossed
+                widths[place.number][at] = max(widths[place.number][at], p.widths[side])
+                inputs[place.number, at].add(p.read[side])
+    return sum(DEVICE.blocks(*pair) for pair in widths.values()), sum(map(len, inputs.values()))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_products_share_well(seed: int) -> None:
+    rows = phases(seed)
+    places = bind(rows, DEVICE)
+    for row in rows.values():
+        numbers = [places[p.node].number for p in row]
+        assert len(set(numbers)) == len(numbers)
+    assert max(place.number for place in places.values()) < max(map(len, rows.values()))
+    by_width = {
+        p.node: Place(k)
+        for row in rows.values()
+        for k, p in enumerate(sorted(row, key=lambda p: (DEVICE.blocks(*p.widths), p.widths), reverse=True))
+    }
+    as_they_come = {p.node: Place(k) for row in rows.values() for k, p in enumerate(row)}
+    blocks, inputs = cost(rows, places)
+    assert blocks <= cost(rows, by_width)[0] <= cost(rows, as_they_come)[0]
+    assert inputs < cost(rows, by_width)[1]
+
+
+def test_the_same_factor_goes_to_the_same_multiplier() -> None:
+    rows = {
+        0: [Product(1, (18, 18), ("a", "b")), Product(2, (18, 18), ("c", "d"))],
+        1: [Product(3, (18, 18), ("d", "c")), Product(4, (18, 18), ("b", "a"))],
+    }
+    places = bind(rows, DEVICE)
+    assert cost(rows, places) == (2, 4)
