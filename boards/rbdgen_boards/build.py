@@ -1,4 +1,5 @@
-"""From a design to a board's bitstream: shell, top, the board's flow, and slower clocks until timing is met."""
+"""From a design to a board's bitstream: shell, top, the board's flow; where timing is not met a deeper pipeline, then
+slower clocks until it is."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import hashlib
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +20,17 @@ from rbdgen_boards import ecp5, flow, gowin, tools, vivado
 from rbdgen_boards.board import Board
 from rbdgen_boards.flow import Progress, Request, Routed
 from rbdgen_boards.top import uart_top, xdc
-from rbdgen_hw.emit import axi_verilog, uart_verilog
+from rbdgen_hw.emit import axi_verilog, design_verilog, uart_verilog
 from rbdgen_hw.primitives import overrides
 
 OPEN_FLOWS: Mapping[str, Any] = {"ecp5": ecp5, "gowin": gowin}
 """Flows whose tools are on PyPI, by name."""
 ATTEMPTS = 3
-"""Clocks that are tried, each slower than what the one before it reached."""
+"""How often place and route runs at most."""
 RETREAT = 0.95
 """Of the clock that routing reached, what the next attempt aims at."""
+DEEPEST = 1.4
+"""How much faster than aimed at a clock a deeper pipeline is made for, at most."""
 INSTALL = {
     "openFPGALoader": "install it with: apt-get install openfpgaloader",
     "vivado": "install AMD Vivado and put it on PATH",
@@ -38,15 +41,27 @@ SEARCHED = tuple(range(1, 33)) + tuple(range(34, 65, 2)) + tuple(range(72, 257, 
 
 
 @dataclass(frozen=True)
+class Attempt:
+    """A run of place and route that missed its clock: MHz ``aimed`` at and ``reached``, and the clock in MHz that the
+    ``pipeline`` was made for."""
+
+    aimed: float
+    reached: float
+    pipeline: float
+
+
+@dataclass(frozen=True)
 class Build:
-    """A board's bitstream: the ``clock`` in MHz that it runs at, what routing said, the attempts before the one that
-    met its clock as (MHz aimed at, MHz reached), and the files by name. Without the vendor's tool there is no
+    """A board's bitstream of ``design``, whose Verilog is ``verilog``: the ``clock`` in MHz that it runs at, what routing
+    said, the attempts before the one that met its clock, and the files by name. Without the vendor's tool there is no
     ``routed``: everything but the bitstream is there."""
 
+    design: Design
+    verilog: str
     board: Board
     clock: float
     routed: Routed | None
-    attempts: tuple[tuple[float, float], ...]
+    attempts: tuple[Attempt, ...]
     directory: Path
     files: tuple[str, ...]
 
@@ -55,17 +70,21 @@ class Build:
         """The bitstream, if there is one."""
         return self.directory / self.routed.bitstream if self.routed else None
 
-    def report(self, design: Design) -> dict[str, Any]:
+    def report(self) -> dict[str, Any]:
         """What ``rbdgen build`` adds to a design's report. ``clock_mhz`` is what routing allows, without routing what
         was asked for; interval and latency in µs are at that clock."""
-        routed = self.routed
+        design, routed = self.design, self.routed
         clock = routed.achieved if routed else self.clock
         return {
             "board": self.board.name,
             "clock_mhz": round(clock, 2),
             "running_clock_mhz": self.clock,
             "timing_met": routed.achieved >= self.clock if routed else None,
-            "attempts": [{"aimed_mhz": a, "reached_mhz": round(r, 2)} for a, r in self.attempts],
+            "pipeline_mhz": round(design.plan.schedule.device.megahertz, 3),
+            "attempts": [
+                {"aimed_mhz": a.aimed, "reached_mhz": round(a.reached, 2), "pipeline_mhz": round(a.pipeline, 3)}
+                for a in self.attempts
+            ],
             "resources": {
                 name: {"used": routed.used.get(name) if routed else None, "available": total}
                 for name, total in self.board.resources.items()
@@ -111,40 +130,52 @@ def require_tools(board: Board) -> None:
         tools.version(tool)
 
 
-def build(
-    design: Design, verilog: str, board: Board, clock: float | None, seed: int, directory: Path, progress: Progress
-) -> Build:
-    """The bitstream of ``design``, whose Verilog is ``verilog``, in ``directory``.
+def build(design: Design, board: Board, seed: int, directory: Path, progress: Progress) -> Build:
+    """The bitstream of ``design``, or of one with a deeper pipeline, at the clock that its pipeline is made for or a
+    slower one, in ``directory``.
 
-    ``clock``: MHz to aim at first (default: the delay model's). ``directory`` gets the bitstream, sources, constraints
-    and logs when all is done; before that they are beside it. ConfigError if it does not fit, ToolError if a tool is
-    missing or fails.
+    ``directory`` gets the bitstream, sources, constraints and logs when all is done; before that they are beside it.
+    ConfigError if it does not fit, ToolError if a tool is missing or fails.
     """
-    identity = hashlib.sha256(verilog.encode()).digest()[:IDENTITY_BYTES]
-    aim = clock or design.plan.schedule.device.megahertz
     work = directory.with_name(f"{directory.name}_building")
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     if board.flow == vivado.FLOW:
-        running, routed, attempts = _vendor(design, verilog, identity, board, aim, work, progress)
+        made = _vendor(design, board, work, progress)
     else:
-        running, routed, attempts = _open(design, verilog, identity, board, aim, seed, work, progress)
+        made = _open(design, board, seed, work, progress)
     shutil.rmtree(directory, ignore_errors=True)
     work.rename(directory)
-    return Build(board, running, routed, attempts, directory, tuple(sorted(p.name for p in directory.iterdir())))
+    return replace(made, directory=directory, files=tuple(sorted(p.name for p in directory.iterdir())))
 
 
-Made = tuple[float, Routed | None, tuple[tuple[float, float], ...]]
-"""Running clock in MHz, what routing said, attempts."""
+def _identity(verilog: str) -> bytes:
+    return hashlib.sha256(verilog.encode()).digest()[:IDENTITY_BYTES]
 
 
-def _open(
-    design: Design, verilog: str, identity: bytes, board: Board, aim: float, seed: int, work: Path, progress: Progress
-) -> Made:
+def deeper(design: Design, factor: float) -> Design | None:
+    """``design`` with a pipeline for a clock so many times faster, as far as the device's operators allow; None if that
+    changes nothing."""
+    own = design.plan.schedule.device.megahertz
+    while factor > 1.01:
+        try:
+            changed = at_interval(design, design.options.ii, own * factor)
+        except ConfigError:
+            factor = 1 + (factor - 1) / 2
+            continue
+        same = changed.plan.schedule.slots == design.plan.schedule.slots
+        return None if same else replace(changed, why=design.why)
+    return None
+
+
+def _open(design: Design, board: Board, seed: int, work: Path, progress: Progress) -> Build:
     """With tools from PyPI, until a clock is met."""
     module = OPEN_FLOWS[board.flow]
-    attempts: list[tuple[float, float]] = []
+    attempts: list[Attempt] = []
+    aim, best, deepened = design.plan.schedule.device.megahertz, (0.0, design), False
     for left in reversed(range(ATTEMPTS)):
+        verilog = design_verilog(design)
+        identity = _identity(verilog)
         pll, clocking, actual = module.clocking(board, aim, work)
         sources = {f"{design.name}.v": verilog}
         sources[f"{design.name}_uart.v"] = uart_verilog(design, identity, actual * 1e6, board.baud)
@@ -159,17 +190,25 @@ def _open(
             for file, text in sources.items():
                 (work / file).write_text(text, encoding="utf-8")
             (work / flow.NETLIST).unlink(missing_ok=True)
-            return actual, routed, tuple(attempts)
-        attempts.append((actual, routed.achieved))
-        aim = routed.achieved * RETREAT
-        progress(f"{actual:g} MHz not met, routing reached {routed.achieved:.1f} MHz: again at {aim:.1f} MHz")
+            return Build(design, verilog, board, actual, routed, tuple(attempts), work, ())
+        attempts.append(Attempt(actual, routed.achieved, design.plan.schedule.device.megahertz))
+        best = max(best, (routed.achieved, design), key=lambda tried: tried[0])
+        missed = f"{actual:g} MHz not met, routing reached {routed.achieved:.1f} MHz"
+        change = None if deepened else deeper(design, min(actual / routed.achieved, DEEPEST))
+        deepened = True
+        if change is not None and left > 1:
+            design = change
+            progress(f"{missed}: again with a pipeline for {design.plan.schedule.device.megahertz:.1f} MHz")
+        else:
+            aim, design = best[0] * RETREAT, best[1]
+            progress(f"{missed}: again at {aim:.1f} MHz")
     raise AssertionError("the last attempt returns")
 
 
-def _vendor(
-    design: Design, verilog: str, identity: bytes, board: Board, aim: float, work: Path, progress: Progress
-) -> Made:
+def _vendor(design: Design, board: Board, work: Path, progress: Progress) -> Build:
     """With Vivado where it is there, else all but the bitstream."""
+    verilog, aim = design_verilog(design), design.plan.schedule.device.megahertz
+    identity = _identity(verilog)
     sources = {f"{design.name}.v": verilog}
     streams = vivado.Streams(f"{design.name}_axi", stream_bits(design.tasks.task), stream_bits(design.tasks.result))
     if board.shell == "uart":
@@ -189,9 +228,9 @@ def _vendor(
     for name, text in files.items():
         (work / name).write_text(text, encoding="utf-8")
     if not vivado.available():
-        return aim, None, ()
+        return Build(design, verilog, board, aim, None, (), work, ())
     progress("Vivado")
-    return aim, vivado.run(board, work, aim), ()
+    return Build(design, verilog, board, aim, vivado.run(board, work, aim), (), work, ())
 
 
 def load(board: Board, bitstream: Path) -> None:

@@ -18,13 +18,10 @@ from rbdgen.report.files import write_design, write_files
 def build(args: argparse.Namespace) -> None:
     """``rbdgen build``."""
     boards, flows = extension("rbdgen_boards.board", "build"), extension("rbdgen_boards.build", "build")
-    emit = extension("rbdgen_hw.emit", "hw")
     board = boards.get_board(args.board)
     if args.device not in (None, board.timing):
         raise ConfigError(f"device: {board.name} has {board.timing}, not {args.device!r}; leave --device out")
     args.device = board.timing
-    if args.clock is not None and not 1 <= args.clock <= 1000:
-        raise ConfigError(f"clock: must be 1 to 1000 MHz, not {args.clock:g}")
     flows.require_tools(board)
     with reporter() as progress:
         design, robot = compile_design(args, progress)
@@ -33,10 +30,9 @@ def build(args: argparse.Namespace) -> None:
             args.output or Path("build") / f"{design.name}_{design.precision}_ii{design.options.ii}_{board.name}"
         )
         progress.stage("write Verilog")
-        verilog = emit.design_verilog(design)
-        made = flows.build(design, verilog, board, args.clock, args.seed, directory / board.name, progress.stage)
-        report = design_report(design) | made.report(design)
-        write_design(design, verilog, directory, robot, __version__, {})
+        made = flows.build(design, board, args.seed, directory / board.name, progress.stage)
+        report = design_report(made.design) | made.report()
+        write_design(made.design, made.verilog, directory, robot, __version__, {})
         write_files({"build.json": json.dumps(report, indent=2) + "\n"}, directory)
         if args.load:
             progress.stage("program the board")

@@ -32,7 +32,11 @@ def build(report: dict[str, Any]) -> str:
             + ("" if report["timing_met"] else ": TIMING NOT MET, do not use this bitstream")
         )
         written = [f"wrote {report['bitstream']}" + (" (from the cache)" if report["cached"] else "")]
-    tries = [f"tried {a['aimed_mhz']:g} MHz before, reached {a['reached_mhz']} MHz" for a in report["attempts"]]
+    tries = [
+        f"tried {a['aimed_mhz']:g} MHz before with a pipeline for {a['pipeline_mhz']:g} MHz, reached "
+        f"{a['reached_mhz']} MHz"
+        for a in report["attempts"]
+    ]
     basis = "that routing reached" if report["bitstream"] else "asked for"
     return "\n\n".join(
         [

@@ -17,6 +17,7 @@ from rbdgen_boards.build import OPEN_FLOWS, at_interval, fit
 from rbdgen_boards.flow import Request, Routed, cached, check_room, keep, key
 from rbdgen_boards.top import cst, lpf, port_pins, uart_top
 from rbdgen_boards.vivado import FLOW as VIVADO
+from rbdgen_hw.emit import design_verilog
 from tests.conftest import design
 
 ORACLES = {
@@ -145,11 +146,14 @@ def test_results_are_kept_by_what_they_depend_on(tmp_path, monkeypatch: pytest.M
     assert (again / "x.bit").read_bytes() == b"\x01\x02"
 
 
-def test_slower_clocks_are_tried_until_one_is_met(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
-    aims = []
+@pytest.fixture
+def routing(tmp_path, monkeypatch: pytest.MonkeyPatch) -> tuple[list[float], list[float]]:
+    """A flow whose routing reaches the MHz of the first list, one after the other; the second is what was aimed at."""
+    reached: list[float] = []
+    aims: list[float] = []
 
     class Fake:
-        """A flow whose routing reaches 93 MHz, whatever it aims at."""
+        """Clocks are whole MHz."""
 
         FILES = ("bitstream.bit",)
         TOOLS = ()
@@ -162,20 +166,50 @@ def test_slower_clocks_are_tried_until_one_is_met(tmp_path, monkeypatch: pytest.
         def build(request, directory, progress):
             aims.append(request.clock)
             (directory / "bitstream.bit").write_bytes(b"bits")
-            return Routed(93.0, {"luts": 1}, (), "bitstream.bit")
+            return Routed(reached[len(aims) - 1], {"luts": 1}, (), "bitstream.bit")
 
     monkeypatch.setenv("RBDGEN_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(build, "OPEN_FLOWS", {"ecp5": Fake})
+    return reached, aims
+
+
+def test_a_slower_clock_is_tried_where_a_deeper_pipeline_does_not_help(tmp_path, routing) -> None:
+    reached, aims = routing
+    reached += [93.0, 92.0, 93.0]
     d = design("pendulum2", functions=tuple(FUNCTIONS), ii=4)
-    made = build.build(d, "", get_board("ulx3s_85f"), None, 1, tmp_path / "out", lambda step: None)
-    assert aims == [125.0, 88.35]
-    assert (made.clock, made.attempts) == (88.0, ((125.0, 93.0),))
-    report = made.report(d)
+    made = build.build(d, get_board("ulx3s_85f"), 1, tmp_path / "out", lambda step: None)
+    assert aims == [125.0, 125.0, 88.35]
+    assert made.clock == 88.0
+    assert made.design is d
+    report = made.report()
     assert (report["timing_met"], report["clock_mhz"], report["running_clock_mhz"]) == (True, 93.0, 88.0)
-    assert report["attempts"] == [{"aimed_mhz": 125.0, "reached_mhz": 93.0}]
+    first, second = report["attempts"]
+    assert first == {"aimed_mhz": 125.0, "reached_mhz": 93.0, "pipeline_mhz": 125.0}
+    assert (second["aimed_mhz"], second["reached_mhz"]) == (125.0, 92.0)
+    assert second["pipeline_mhz"] > 125.0
     assert report["microseconds"]["id"]["interval"] == pytest.approx(4 / 93, abs=1e-4)
     assert (tmp_path / "out/bitstream.bit").read_bytes() == b"bits"
-    again = build.build(d, "", get_board("ulx3s_85f"), None, 1, tmp_path / "again", lambda step: None)
+    again = build.build(d, get_board("ulx3s_85f"), 1, tmp_path / "again", lambda step: None)
     assert again.routed is not None
     assert again.routed.cached
-    assert len(aims) == 2
+    assert len(aims) == 3
+
+
+def test_a_deeper_pipeline_may_meet_the_clock(tmp_path, routing) -> None:
+    reached, aims = routing
+    reached += [100.0, 126.0]
+    d = design("pendulum2", functions=tuple(FUNCTIONS), ii=4)
+    made = build.build(d, get_board("ulx3s_85f"), 1, tmp_path / "out", lambda step: None)
+    assert aims == [125.0, 125.0]
+    assert made.clock == 125.0
+    assert made.design.options.clock == pytest.approx(156.25)
+    assert made.design.promised_latency("dfd") > d.promised_latency("dfd")
+    assert made.verilog != design_verilog(d)
+    assert made.report()["attempts"] == [{"aimed_mhz": 125.0, "reached_mhz": 100.0, "pipeline_mhz": 125.0}]
+
+
+def test_no_pipeline_is_deeper_than_its_operators(tmp_path) -> None:
+    d = design("pendulum2", device="ecp5")
+    changed = build.deeper(d, 1.4)
+    assert changed is None or changed.plan.schedule.device.period >= 8.5
+    assert build.deeper(d, 1.0) is None
