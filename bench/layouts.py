@@ -3,7 +3,7 @@
 Utilisation of multipliers and the interval at several budgets, for fixed and floating bases; derivatives of forward
 dynamics beside RoboShape's at no more than its multipliers; the time that the choice takes; in RTL simulation the
 measured interval beside the promised one, with FIFO depths and high-water marks; LUTs with and without folding, from
-synthesis. Public URDFs are used where they lie beside the checkout (``--robots DIR`` for another place). ``--part``
+synthesis; what another root would save; the model of resources beside synthesis. Public URDFs are used where they lie beside the checkout (``--robots DIR`` for another place). ``--part``
 chooses one part. Exit status 1 if a target is missed.
 """
 
@@ -25,8 +25,11 @@ from figures import Targets, command, section
 from rbdgen import Budget, Design, Options, RbdgenWarning, Robot, compile_robot, load_robot
 from rbdgen.compiler import at_interval
 from rbdgen.layout.functions import FUNCTIONS
+from rbdgen.model.rooting import longest_chain, rerooted
 from rbdgen.schedule.budget import fit_layout
 from rbdgen.schedule.device import get_device
+from rbdgen.schedule.resources import estimate
+from rbdgen_boards.ecp5 import LUTS_OF_CELL
 from rbdgen_hw.emit import design_verilog
 from rbdgen_hw.yosys import run_yosys
 
@@ -52,6 +55,8 @@ SIMULATED = (
     ("atlas", "floating", 512),
 )
 LUT_INTERVALS = (4, 8)
+MODEL_ERROR = 0.25
+"""How far modelled look-up tables and registers may be from synthesis."""
 
 
 def robot(robots: Path, name: str, base: str) -> Robot:
@@ -152,14 +157,88 @@ def folding(function: str) -> None:
     section(f"hyq, {function}, 18 bits, synthesis for ECP5 by Yosys", head, rows)
 
 
+def roots(robots: Path) -> None:
+    """What other roots would save, in their own links' coordinates, beside what the way back to the file's costs."""
+    rows = []
+    for name, base in (("hyq", "floating"), ("atlas", "floating")):
+        own = robot(robots, name, base)
+        for link in dict.fromkeys([own.bodies[0].name, *_shallower(own)]):
+            moved = rerooted(own, link)
+            design = compile_robot(moved, Options(("id", "m")))
+            count, way = design.fixed.graph.multiplications(), _way(own, link)
+            # along each joint on the way a velocity, an acceleration and a force are turned: each is two vectors, and
+            # a rotation about one axis takes four products
+            back = 3 * 2 * 4 * way
+            latency = [design.promised_latency(f) for f in ("id", "m")]
+            rows.append(
+                [name, link, longest_chain(moved), count["variable"], back, count["variable"] + back, count["constant"]]
+                + latency
+            )
+    head = ["robot", "root", "longest chain", "products", "and back, at least", "together", "constant factors"]
+    section("Roots of mobile robots, id and m, 18 bits, II 1", [*head, "latency id", "m"], rows)
+
+
+def _shallower(robot: Robot) -> list[str]:
+    """Links from which the longest chain is shorter than from the root."""
+    found = []
+    for body in robot.bodies[1:]:
+        if longest_chain(rerooted(robot, body.name)) < longest_chain(robot):
+            found.append(body.name)
+    return found
+
+
+def _way(robot: Robot, link: str) -> int:
+    """Joints between the root and a link."""
+    i, joints = [b.name for b in robot.bodies].index(link), 0
+    while robot.bodies[i].parent >= 0:
+        i, joints = robot.bodies[i].parent, joints + 1
+    return joints
+
+
+def resources(targets: Targets) -> None:
+    """The model of look-up tables and registers beside synthesis for ECP5."""
+    rows = []
+    lean = {"rounding": "truncate", "overflow": "flag"}
+    for name, function, options in (
+        ("iiwa14", "id", {"ii": 1}),
+        ("iiwa14", "id", {"ii": 2} | lean),
+        ("ur5", "did", {"ii": 8} | lean),
+        ("iiwa14", "did", {"ii": 12, "constants": "multipliers"} | lean),
+        ("hyq", "id", {"ii": 4}),
+    ):
+        design = compile_robot(load_robot(name), Options((function,), device="ecp5", **options))
+        cells, model = _synthesised(design), estimate(design.plan)
+        luts = sum(cells.get(cell, 0) * n for cell, n in LUTS_OF_CELL.items())
+        shares = model.luts / luts, model.registers / cells["TRELLIS_FF"]
+        rows.append(
+            [name, function, " ".join(map(str, options.values())), model.luts, luts, f"{shares[0]:.2f}"]
+            + [model.registers, cells["TRELLIS_FF"], f"{shares[1]:.2f}"]
+            + [targets.at_most(max(abs(share - 1) for share in shares), MODEL_ERROR)]
+        )
+    head = [
+        "robot",
+        "function",
+        "options",
+        "LUTs modelled",
+        "synthesised",
+        "ratio",
+        "registers",
+        "synthesised",
+        "ratio",
+    ]
+    section(f"Resources, 18 bits, Yosys for ECP5 (asked: within {MODEL_ERROR:.0%})", [*head, ""], rows)
+
+
 def main() -> int:
     """Print the parts; 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     beside = Path(__file__).parents[2] / "shared" / "robots"
-    parts = ("budgets", "roboshape", "simulated", "folding")
+    parts = ("budgets", "roboshape", "simulated", "folding", "roots", "resources")
     parser.add_argument("--robots", type=Path, default=beside, help="directory of the public URDFs")
     parser.add_argument("--part", choices=parts, action="append", help="only this part; may be repeated")
-    parser.add_argument("--robot", action="append", default=[], help="only this robot, or NAME:BASE, in the parts budgets and simulated")
+    parser.add_argument(
+        "--robot", action="append", default=[], help="only this robot, or NAME:BASE, in the parts budgets and simulated"
+    )
     parser.add_argument("--tasks", type=int, default=200, help="tasks per run in RTL simulation (200)")
     args = parser.parse_args()
     warnings.simplefilter("ignore", RbdgenWarning)
@@ -174,6 +253,10 @@ def main() -> int:
                 simulated(targets, args.robots, args.robot, args.tasks)
             case "folding":
                 folding("id")
+            case "roots":
+                roots(args.robots)
+            case "resources":
+                resources(targets)
     return targets.finish()
 
 

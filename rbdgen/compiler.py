@@ -364,9 +364,7 @@ def crowded(design: Design, available: Mapping[str, int], share: float) -> str |
     return None
 
 
-def _compiled(
-    robot: Robot, options: Options, progress: Callable[[str], None], budget: Budget | None
-) -> Design:
+def _compiled(robot: Robot, options: Options, progress: Callable[[str], None], budget: Budget | None) -> Design:
     device = target_device(options)
     progress("trace and formats")
     ranges = declared_ranges(robot, options.limits)

@@ -59,7 +59,16 @@ class Device:
         return min(tiles(a, n) * tiles(b, m), tiles(a, m) * tiles(b, n))
 
 
-_CHAINED = {"add": 0.8, "level": 0.8, "limit": 0.0, "flag": 0.0, "address": 0.0, "table": 1.6, "select": 0.8, "shift": 2.4}
+_CHAINED = {
+    "add": 0.8,
+    "level": 0.8,
+    "limit": 0.0,
+    "flag": 0.0,
+    "address": 0.0,
+    "table": 1.6,
+    "select": 0.8,
+    "shift": 2.4,
+}
 DEVICES = {
     d.name: d
     for d in (

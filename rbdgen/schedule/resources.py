@@ -63,15 +63,13 @@ def estimate(plan: Plan) -> Resources:
             luts += _operator(fixed, i)
             luts += _turns(schedule, i)
     blocks = 0
-    for (_, nodes) in sorted(_shared(schedule).items()):
+    for _, nodes in sorted(_shared(schedule).items()):
         widths = [max(pair) for pair in zip(*map(schedule.factor_widths, nodes), strict=True)]
         blocks += schedule.device.blocks(*widths)
         for side in (0, 1):
             args = [(fixed.graph.nodes[i].args[schedule.factors(i)[side]], schedule.slots[i].start) for i in nodes]
             luts += MULTIPLEXER * widths[side] * (len({read_by(schedule, a, cycle) for a, cycle in args}) - 1)
-    luts += sum(
-        FIFO * -(-f.depth // FIFO_DEPTH) * sum(fixed.formats[v].width for v in f.values) for f in plan.fifos
-    )
+    luts += sum(FIFO * -(-f.depth // FIFO_DEPTH) * sum(fixed.formats[v].width for v in f.values) for f in plan.fifos)
     return Resources(blocks, round(luts), plan.register_bits, sum(schedule.tables.values()))
 
 

@@ -364,6 +364,15 @@ def schedule(
     work.sink()
     slots = tuple(s for s in work.slots if s is not None)
     return Schedule(
-        fixed, programs, folds, device, ii, slots, work.binding, work.multipliers, work.tables, work.exits(),
+        fixed,
+        programs,
+        folds,
+        device,
+        ii,
+        slots,
+        work.binding,
+        work.multipliers,
+        work.tables,
+        work.exits(),
         frozenset(work.crossed),
     )
