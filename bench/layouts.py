@@ -3,8 +3,9 @@
 Utilisation of multipliers and the interval at several budgets, for fixed and floating bases; derivatives of forward
 dynamics beside RoboShape's at no more than its multipliers; the time that the choice takes; in RTL simulation the
 measured interval beside the promised one, with FIFO depths and high-water marks; LUTs with and without folding, from
-synthesis; what another root would save; the model of resources beside synthesis. Public URDFs are used where they lie beside the checkout (``--robots DIR`` for another place). ``--part``
-chooses one part. Exit status 1 if a target is missed.
+synthesis; what another root would save; the model of resources beside synthesis. Public URDFs are used where they lie
+beside the checkout (``--robots DIR`` for another place). ``--part`` chooses one part. Exit status 1 if a target is
+missed.
 """
 
 from __future__ import annotations
@@ -169,11 +170,9 @@ def roots(robots: Path) -> None:
             # along each joint on the way a velocity, an acceleration and a force are turned: each is two vectors, and
             # a rotation about one axis takes four products
             back = 3 * 2 * 4 * way
+            costs = count["variable"], back, count["variable"] + back, count["constant"]
             latency = [design.promised_latency(f) for f in ("id", "m")]
-            rows.append(
-                [name, link, longest_chain(moved), count["variable"], back, count["variable"] + back, count["constant"]]
-                + latency
-            )
+            rows.append([name, link, longest_chain(moved), *costs, *latency])
     head = ["robot", "root", "longest chain", "products", "and back, at least", "together", "constant factors"]
     section("Roots of mobile robots, id and m, 18 bits, II 1", [*head, "latency id", "m"], rows)
 
@@ -211,9 +210,11 @@ def resources(targets: Targets) -> None:
         luts = sum(cells.get(cell, 0) * n for cell, n in LUTS_OF_CELL.items())
         shares = model.luts / luts, model.registers / cells["TRELLIS_FF"]
         rows.append(
-            [name, function, " ".join(map(str, options.values())), model.luts, luts, f"{shares[0]:.2f}"]
-            + [model.registers, cells["TRELLIS_FF"], f"{shares[1]:.2f}"]
-            + [targets.at_most(max(abs(share - 1) for share in shares), MODEL_ERROR)]
+            [
+                *(name, function, " ".join(map(str, options.values())), model.luts, luts, f"{shares[0]:.2f}"),
+                *(model.registers, cells["TRELLIS_FF"], f"{shares[1]:.2f}"),
+                targets.at_most(max(abs(share - 1) for share in shares), MODEL_ERROR),
+            ]
         )
     head = [
         "robot",

@@ -68,8 +68,8 @@ class Options:
     as well; ``calibratable``: inertial parameters can be loaded; ``integrator`` and ``time_step`` (s) are those of
     roll-outs. ``fold``: one piece of hardware serves branches that are alike in turn, where their number divides
     ``ii``; ``share``: submodules share multipliers. ``constants``: factors that are constant are shifts and adds in
-    logic, or take slots of multipliers; auto is logic, unless a device has too little of that. ``clock``: MHz that the schedule is made for (default: the device's).
-    ``limits`` override joints' declared ranges (see
+    logic, or take slots of multipliers; auto is logic, unless a device has too little of that. ``clock``: MHz
+    that the schedule is made for (default: the device's). ``limits`` override joints' declared ranges (see
     :func:`rbdgen.model.ranges.declared_ranges`); ``seed`` chooses the states that ranges are sampled at.
     """
 

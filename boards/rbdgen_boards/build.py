@@ -52,9 +52,9 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Build:
-    """A board's bitstream of ``design``, whose Verilog is ``verilog``: the ``clock`` in MHz that it runs at, what routing
-    said, the attempts before the one that met its clock, and the files by name. Without the vendor's tool there is no
-    ``routed``: everything but the bitstream is there."""
+    """A board's bitstream of ``design``, whose Verilog is ``verilog``: the ``clock`` in MHz that it runs at, what
+    routing said, the attempts before the one that met its clock, and the files by name. Without the vendor's tool there
+    is no ``routed``: everything but the bitstream is there."""
 
     design: Design
     verilog: str

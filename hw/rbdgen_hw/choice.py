@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from amaranth.hdl import Cat, Const, Module, Shape, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Shape, ShapeLike, Signal, Value
 
 
-def choose(m: Module, phase: Value, cases: Iterable[tuple[Iterable[int], Value]], shape: Shape, name: str) -> Value:
+def choose(m: Module, phase: Value, cases: Iterable[tuple[Iterable[int], Value]], shape: ShapeLike, name: str) -> Value:
     """The value whose phases (disjoint lists) contain ``phase``; any value in phases that are not listed.
 
     Values that occur more than once are one input of the multiplexer, constants are another together, and the most
@@ -38,7 +38,7 @@ def choose(m: Module, phase: Value, cases: Iterable[tuple[Iterable[int], Value]]
     return chosen
 
 
-def _table(m: Module, phase: Value, constants: Mapping[int, int], shape: Shape, name: str) -> Value:
+def _table(m: Module, phase: Value, constants: Mapping[int, int], shape: ShapeLike, name: str) -> Value:
     """Constants by phase, as logic: synthesis makes poor multiplexers of constants."""
     if len(set(constants.values())) == 1:
         return Const(next(iter(constants.values())), shape)

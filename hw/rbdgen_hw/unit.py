@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
+from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value, signed
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.ir.fixed import ROUNDED, Format
@@ -239,7 +239,7 @@ class _UnitBuilder:
         low = Signal(bits, name=f"{label(self.plan, i)}_low")
         self.m.d.comb += [low.eq(angle), self.wires[i].eq(Cat(low[:-1], ~low[-1]).as_signed())]
 
-    def select(self, nodes: list[int], values: list[Value], shape: Value, name: str) -> Value:
+    def select(self, nodes: list[int], values: list[Value], shape: ShapeLike, name: str) -> Value:
         """The value of the node whose turn it is: ``values`` belong to the phases in which ``nodes`` start."""
         if len(nodes) == 1:
             return values[0]
@@ -412,7 +412,7 @@ class _FoldedBuilder(_UnitBuilder):
             return self.read(node, cycle)
         return self.kept[node][(cycle - self.schedule.slots[node].finish - 1) // self.ii]
 
-    def by_turn(self, start: int, values: Sequence[Value], shape: Shape, name: str) -> Value:
+    def by_turn(self, start: int, values: Sequence[Value], shape: ShapeLike, name: str) -> Value:
         """The value of the turn that has its turn in ``start``."""
         cases = (([phase], value) for phase, value in zip(self.turn_phases(start), values, strict=True))
         return choose(self.m, self.unit.phase, cases, shape, name)

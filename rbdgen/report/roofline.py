@@ -1,5 +1,5 @@
-"""What bounds the rate of a design's functions: multipliers, tables in memory, or the streams. Follows from the schedule:
-promised."""
+"""What bounds the rate of a design's functions: multipliers, tables in memory, or the streams. Promised, as it follows
+from the schedule."""
 
 from __future__ import annotations
 

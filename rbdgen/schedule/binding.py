@@ -1,7 +1,7 @@
 """Which of a unit's multipliers makes which product, and which factor goes to which of its inputs.
 
-The schedule says when products are made; in one phase any of the unit's multipliers may take any of them. Wide products go
-to the same multipliers in all phases, so that few multipliers are wide; beyond that, products that have a factor in
+The schedule says when products are made; in one phase any of the unit's multipliers may take any of them. Wide products
+go to the same multipliers in all phases, so that few multipliers are wide; beyond that, products that have a factor in
 common go to the same one, so that its multiplexers have fewer inputs.
 """
 
@@ -38,7 +38,10 @@ class Place:
 
 def bind(phases: Mapping[int, Sequence[Product]], device: Device) -> dict[int, Place]:
     """The places of a unit's products, which are given by phase."""
-    size: Callable[[Product], tuple[int, tuple[int, int]]] = lambda p: (device.blocks(*p.widths), p.widths)
+
+    def size(p: Product) -> tuple[int, tuple[int, int]]:
+        return device.blocks(*p.widths), p.widths
+
     places: dict[int, Place] = {}
     rows = {phase: sorted(products, key=size, reverse=True) for phase, products in phases.items()}
     count = max(map(len, rows.values()), default=0)

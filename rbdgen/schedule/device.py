@@ -17,10 +17,10 @@ class Device:
 
     ``multiply_cycles``: registers inside a multiplier (0: combinational); with registers ``multiply`` is the delay
     behind the last one. ``add`` is a sum with its rounding, ``level`` each further level of a tree of sums, ``limit``
-    what saturation adds to any of them, and ``flag``, where nothing saturates, the way of an overflow to its register. Tables are synchronous memories: ``address`` before the clock, for the place
-    in the table, one cycle, then ``table``. ``select`` is the multiplexer before a shared multiplier or table;
-    ``shift`` finds a number's top bit and moves it there. ``shape``: bits of one multiplier block's two inputs,
-    signed.
+    what saturation adds to any of them, and ``flag``, where nothing saturates, the way of an overflow to its register.
+    Tables are synchronous memories: ``address`` before the clock, for the place in the table, one cycle, then
+    ``table``. ``select`` is the multiplexer before a shared multiplier or table; ``shift`` finds a number's top bit
+    and moves it there. ``shape``: bits of one multiplier block's two inputs, signed.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """What a plan takes of a device beside multiplier blocks: look-up tables, registers and block memories, modelled.
 
-Counts follow from the operators' widths; the factors are fitted to syntheses (docs/boards.md gives how near they come). What
-place and route uses is a measurement, and another thing.
+Counts follow from the operators' widths; the factors are fitted to syntheses for ECP5. What place and route uses is a
+measurement, and another thing.
 """
 
 from __future__ import annotations
