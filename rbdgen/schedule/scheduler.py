@@ -299,10 +299,12 @@ class _Scheduler:
         return a, 0 if a in self.timeless else (cycle - self._slot(a).finish) // self.ii
 
     def exits(self) -> dict[str, int]:
-        """When each exit's last result is there: never in cycle 0, as what waits for it in a FIFO comes out of it a
-        cycle after it went in."""
-        outputs = self.fixed.graph.outputs
-        return {e.name: max([1, *(self._slot(outputs[r]).finish for r in e.results)]) for e in self.programs.exits}
+        """When each exit's results are taken: never in cycle 0, as what waits for it in a FIFO comes out of it a cycle
+        after it went in; and from registers, where an overflow has a way of its own to its register."""
+        outputs, later = self.fixed.graph.outputs, int(self.device.flag > 0)
+        return {
+            e.name: max([1, *(self._slot(outputs[r]).finish + later for r in e.results)]) for e in self.programs.exits
+        }
 
     def sink(self) -> None:
         """Move cheap operations later where that keeps fewer bits in registers; products of shared multipliers stay."""
