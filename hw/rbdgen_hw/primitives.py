@@ -2,70 +2,109 @@
 
 A design's Verilog has each product as a module of its own, which any tool understands and every simulator runs
 (:class:`rbdgen_hw.operators.Product`). For a device with a primitive here, :func:`overrides` gives modules of the same
-names and ports that hold that primitive; products with another number of registers, or too wide for one block, stay.
+names and ports that hold that primitive, several of them where the product is too wide for one; products with another
+number of registers stay.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
 PRODUCT_MODULE = re.compile(r"^module (\w+_product_(\d+)x(\d+)_r(\d+))\(", re.M)
 """Name, widths and registers of a product's module in a design's Verilog."""
 
 
-def _ports(name: str, a: int, b: int) -> str:
-    return (
-        f"module {name}(clk, rst, a, b, p);\n  input clk;\n  input rst;\n  input signed [{a - 1}:0] a;\n"
-        f"  input signed [{b - 1}:0] b;\n  output signed [{a + b - 1}:0] p;\n"
-    )
-
-
-def mult18x18d(name: str, a: int, b: int, registers: int) -> str | None:
+def _mult18x18d(name: str, registers: int, a: str, b: str, p: str) -> str:
     """Lattice ECP5's MULT18X18D: registers before it and behind it, with three also inside."""
-    if max(a, b) > 18 or registers not in (2, 3):
-        return None
     clocks = ["REG_INPUTA", "REG_INPUTB", "REG_OUTPUT", *(["REG_PIPELINE"] if registers == 3 else [])]
     parameters = ",\n    ".join(f'.{r}_CLK("CLK0"), .{r}_CE("CE0"), .{r}_RST("RST0")' for r in clocks)
-    pins = [f".{side}{k}(wide_{side.lower()}[{k}])" for side in "AB" for k in range(18)]
-    pins += [f".P{k}(wide_p[{k}])" for k in range(36)]
+    pins = [f".{side}{k}({wire}[{k}])" for side, wire in (("A", a), ("B", b)) for k in range(18)]
+    pins += [f".P{k}({p}[{k}])" for k in range(36)]
     pins += [".SIGNEDA(1'b1)", ".SIGNEDB(1'b1)", ".SOURCEA(1'b0)", ".SOURCEB(1'b0)"]
     pins += [".CLK0(clk)", ".CE0(1'b1)", ".RST0(1'b0)"]
     lines = ",\n    ".join(", ".join(pins[k : k + 6]) for k in range(0, len(pins), 6))
     return (
-        _ports(name, a, b)
-        + "  wire signed [17:0] wide_a = a;\n  wire signed [17:0] wide_b = b;\n  wire [35:0] wide_p;\n"
-        + f"  assign p = wide_p[{a + b - 1}:0];\n"
-        + f'  MULT18X18D #(\n    {parameters},\n    .GSR("DISABLED"), .RESETMODE("SYNC")\n  ) block (\n'
-        + f"    {lines}\n  );\nendmodule\n"
+        f'  MULT18X18D #(\n    {parameters},\n    .GSR("DISABLED"), .RESETMODE("SYNC")\n  ) {name} (\n'
+        f"    {lines}\n  );\n"
     )
 
 
-def multalu27x18(name: str, a: int, b: int, registers: int) -> str | None:
-    """Gowin GW5A's MULTALU27X18: registers before it and behind it, with three also inside. The wider operand goes to
-    the 27-bit input."""
-    if max(a, b) > 27 or min(a, b) > 18 or registers not in (2, 3):
-        return None
-    wide, narrow = ("a", "b") if a >= b else ("b", "a")
+def _multalu27x18(name: str, registers: int, a: str, b: str, p: str) -> str:
+    """Gowin GW5A's MULTALU27X18: registers before it and behind it, with three also inside."""
     names = ["AREG", "BREG", "OREG", *(["PREG"] if registers == 3 else [])]
     parameters = ", ".join(f'.{r}_CLK("CLK0"), .{r}_CE("CE0"), .{r}_RESET("RESET0")' for r in names)
     return (
-        _ports(name, a, b)
-        + f"  wire signed [26:0] wide = {wide};\n  wire signed [17:0] narrow = {narrow};\n  wire [47:0] result;\n"
-        + f"  assign p = result[{a + b - 1}:0];\n"
-        + f"  MULTALU27X18 #(\n    {parameters},\n"
-        + '    .MULT_RESET_MODE("SYNC"), .DYN_A_SEL("FALSE"), .A_SEL(1\'b0), .DYN_P_SEL("FALSE"), .P_SEL(1\'b0),\n'
-        + '    .DYN_P_ADDSUB("FALSE"), .P_ADDSUB(1\'b0), .DYN_C_SEL("FALSE"), .C_SEL(1\'b1), .DYN_CASI_SEL("FALSE"),\n'
-        + '    .CASI_SEL(1\'b0), .DYN_ACC_SEL("FALSE"), .ACC_SEL(1\'b0), .DYN_ADD_SUB_0("FALSE"), .ADD_SUB_0(1\'b0),\n'
-        + '    .DYN_ADD_SUB_1("FALSE"), .ADD_SUB_1(1\'b0)\n  ) block (\n'
-        + "    .A(wide), .B(narrow), .C(48'd0), .D(26'd0), .SIA(27'd0), .CASI(48'd0), .ACCSEL(1'b0), .PSEL(1'b0),\n"
-        + "    .ASEL(1'b0), .PADDSUB(1'b0), .CSEL(1'b0), .CASISEL(1'b0), .ADDSUB(2'b00), .CLK({1'b0, clk}),\n"
-        + "    .CE(2'b11), .RESET(2'b00), .DOUT(result)\n  );\nendmodule\n"
+        f"  MULTALU27X18 #(\n    {parameters},\n"
+        '    .MULT_RESET_MODE("SYNC"), .DYN_A_SEL("FALSE"), .A_SEL(1\'b0), .DYN_P_SEL("FALSE"), .P_SEL(1\'b0),\n'
+        '    .DYN_P_ADDSUB("FALSE"), .P_ADDSUB(1\'b0), .DYN_C_SEL("FALSE"), .C_SEL(1\'b1), .DYN_CASI_SEL("FALSE"),\n'
+        '    .CASI_SEL(1\'b0), .DYN_ACC_SEL("FALSE"), .ACC_SEL(1\'b0), .DYN_ADD_SUB_0("FALSE"), .ADD_SUB_0(1\'b0),\n'
+        f'    .DYN_ADD_SUB_1("FALSE"), .ADD_SUB_1(1\'b0)\n  ) {name} (\n'
+        f"    .A({a}), .B({b}), .C(48'd0), .D(26'd0), .SIA(27'd0), .CASI(48'd0), .ACCSEL(1'b0), .PSEL(1'b0),\n"
+        "    .ASEL(1'b0), .PADDSUB(1'b0), .CSEL(1'b0), .CASISEL(1'b0), .ADDSUB(2'b00), .CLK({1'b0, clk}),\n"
+        f"    .CE(2'b11), .RESET(2'b00), .DOUT({p})\n  );\n"
     )
 
 
-PRIMITIVES: dict[str, Callable[[str, int, int, int], str | None]] = {"ecp5": mult18x18d, "gowin": multalu27x18}
-"""By flow: the module of that name, operand widths and number of registers; None where the primitive does not fit."""
+@dataclass(frozen=True)
+class Primitive:
+    """A device's block: the widths in bits of its two signed inputs and its output, and its ``instance`` by name,
+    number of registers, and the wires of inputs and output."""
+
+    shape: tuple[int, int]
+    output: int
+    instance: Callable[[str, int, str, str, str], str]
+    registers: tuple[int, ...] = (2, 3)
+
+    def module(self, name: str, a: int, b: int, registers: int) -> str | None:
+        """A product's module of that name, operand widths and number of registers; None if the block has no such
+        number. Operands go to the inputs that take fewer blocks, else the wider to the wider."""
+        if registers not in self.registers:
+            return None
+        ways = [("a", "b", a, b), ("b", "a", b, a)]
+        ways.sort(key=lambda way: -way[2])
+        wide, narrow, n, m = min(
+            ways, key=lambda way: len(_parts(way[2], self.shape[0])) * len(_parts(way[3], self.shape[1]))
+        )
+        text = (
+            f"module {name}(clk, rst, a, b, p);\n  input clk;\n  input rst;\n  input signed [{a - 1}:0] a;\n"
+            f"  input signed [{b - 1}:0] b;\n  output signed [{a + b - 1}:0] p;\n"
+        )
+        first, second = _parts(n, self.shape[0]), _parts(m, self.shape[1])
+        for operand, port, parts, width in (
+            (wide, "wide", first, self.shape[0]),
+            (narrow, "narrow", second, self.shape[1]),
+        ):
+            for k, (low, high, top) in enumerate(parts):
+                bits = f"$signed({operand}[{high}:{low}])" if top else f"{{1'b0, {operand}[{high}:{low}]}}"
+                text += f"  wire signed [{width - 1}:0] {port}{k} = {bits};\n"
+        terms = []
+        for (k, x), (j, y) in itertools.product(enumerate(first), enumerate(second)):
+            result, size = f"result{k}_{j}", min(sum(self.shape), self.output)
+            text += f"  wire [{self.output - 1}:0] {result};\n  wire signed [{a + b - 1}:0] term{k}_{j} = "
+            text += f"$signed({result}[{size - 1}:0]);\n"
+            terms.append(f"(term{k}_{j} <<< {x[0] + y[0]})" if x[0] + y[0] else f"term{k}_{j}")
+            text += self.instance(f"block{k}_{j}", registers, f"wide{k}", f"narrow{j}", result)
+        return text + f"  assign p = {' + '.join(terms)};\nendmodule\n"
+
+
+def _parts(bits: int, width: int) -> list[tuple[int, int, bool]]:
+    """The pieces of a signed operand that an input of ``width`` bits takes, as (lowest bit, highest bit, whether it has
+    the sign): all but the last are unsigned, a bit shorter than the input."""
+    parts, low = [], 0
+    while bits - low > width:
+        parts.append((low, low + width - 2, False))
+        low += width - 1
+    return [*parts, (low, bits - 1, True)]
+
+
+PRIMITIVES = {
+    "ecp5": Primitive((18, 18), 36, _mult18x18d),
+    "gowin": Primitive((27, 18), 48, _multalu27x18),
+}
+"""By flow."""
 
 
 def overrides(verilog: str, flow: str) -> str:
@@ -73,5 +112,5 @@ def overrides(verilog: str, flow: str) -> str:
     primitive = PRIMITIVES.get(flow)
     if primitive is None:
         return ""
-    made = (primitive(name, int(a), int(b), int(n)) for name, a, b, n in PRODUCT_MODULE.findall(verilog))
+    made = (primitive.module(name, int(a), int(b), int(n)) for name, a, b, n in PRODUCT_MODULE.findall(verilog))
     return "".join(text for text in made if text is not None)

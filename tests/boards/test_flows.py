@@ -38,7 +38,7 @@ def build(module, board_name: str, directory: Path):
     """What the flow makes of the small design."""
     board = get_board(board_name)
     pll, lines, clock = module.clocking(board, 60.0, directory)
-    blocks = PRIMITIVES[board.flow]("x_product_18x18_r2", 18, 18, 2)
+    blocks = PRIMITIVES[board.flow].module("x_product_18x18_r2", 18, 18, 2)
     assert blocks is not None
     request = Request(board, {"top.v": pll + DESIGN.replace("CLOCKING", lines)}, blocks, clock, 1)
     return module.build(request, directory, lambda step: None), clock
@@ -73,7 +73,7 @@ def test_gowin_makes_a_bitstream(tmp_path: Path) -> None:
 
 def test_what_is_too_large_is_refused_before_placing(tmp_path: Path) -> None:
     board = get_board("ulx3s_85f")
-    blocks = PRIMITIVES["ecp5"]("x_product_18x18_r2", 18, 18, 2) or ""
+    blocks = PRIMITIVES["ecp5"].module("x_product_18x18_r2", 18, 18, 2) or ""
     many = "\n".join(
         f"  wire signed [35:0] p{k}; x_product_18x18_r2 m{k}(.clk(clk), .rst(1'b0), .a(a), .b(a ^ {k}), .p(p{k}));"
         for k in range(157)

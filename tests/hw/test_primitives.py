@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
 import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from rbdgen.schedule.device import DEVICES
 from rbdgen_hw.emit import design_verilog
 from rbdgen_hw.primitives import PRIMITIVES, PRODUCT_MODULE, overrides
 from rbdgen_sim.cosim import make_tasks, run_tasks, task_states
@@ -38,12 +41,44 @@ def test_an_accelerator_of_blocks_is_the_same(flow: str, device: str, tmp_path: 
 
 
 @pytest.mark.parametrize("flow", PRIMITIVES)
-def test_what_no_block_fits_stays(flow: str) -> None:
-    for a, b, registers in ((40, 10, 2), (18, 18, 0), (18, 18, 1), (28, 28, 2)):
-        assert PRIMITIVES[flow]("m", a, b, registers) is None
+def test_other_registers_stay(flow: str) -> None:
+    for registers in (0, 1, 4):
+        assert PRIMITIVES[flow].module("m", 18, 18, registers) is None
     assert overrides("module x_product_18x18_r2(a, b);\n", "no such flow") == ""
 
 
+@pytest.mark.parametrize("flow", PRIMITIVES)
+@pytest.mark.parametrize("widths", [(18, 18), (7, 18), (24, 18), (19, 22), (27, 27), (30, 40), (54, 36)], ids=str)
+def test_products_of_all_widths(flow: str, widths: tuple[int, int], tmp_path: Path) -> None:
+    a, b = widths
+    text = PRIMITIVES[flow].module("dut", a, b, 2)
+    device = {"ecp5": DEVICES["ecp5"], "gowin": DEVICES["gw5a"]}[flow]
+    assert text is not None
+    assert len(re.findall(r"^  MULT", text, re.M)) == device.blocks(a, b)
+    rng = random.Random(a * b)
+    extremes = [(x, y) for x in (-(1 << a - 1), -1, 0, (1 << a - 1) - 1) for y in (-(1 << b - 1), (1 << b - 1) - 1)]
+    rows = extremes + [
+        (rng.randrange(-(1 << a - 1), 1 << a - 1), rng.randrange(-(1 << b - 1), 1 << b - 1)) for _ in range(60)
+    ]
+    checks = "".join(
+        f'    a = {_literal(x, a)}; b = {_literal(y, b)}; #2 #2 if (p !== {_literal(x * y, a + b)}) $display("{k}");\n'
+        for k, (x, y) in enumerate(rows)
+    )
+    bench = (
+        f"module bench;\n  reg clk = 0; reg signed [{a - 1}:0] a; reg signed [{b - 1}:0] b;\n"
+        f"  wire signed [{a + b - 1}:0] p;\n  dut d(clk, 1'b0, a, b, p);\n  always #1 clk = ~clk;\n"
+        f'  initial begin\n{checks}    $display("done"); $finish;\n  end\nendmodule\n'
+    )
+    source, program = tmp_path / "bench.v", tmp_path / "bench"
+    source.write_text(text + MODELS.read_text() + bench)
+    subprocess.run(["iverilog", "-g2005-sv", "-s", "bench", "-o", program, source], check=True)
+    assert subprocess.run(["vvp", "-n", program], check=True, capture_output=True, text=True).stdout.split() == ["done"]
+
+
+def _literal(value: int, bits: int) -> str:
+    return f"{bits}'h{value & ((1 << bits) - 1):x}"
+
+
 def test_the_wider_operand_goes_to_the_wider_input() -> None:
-    assert "wire signed [26:0] wide = b;" in (PRIMITIVES["gowin"]("m", 18, 24, 2) or "")
-    assert "wire signed [26:0] wide = a;" in (PRIMITIVES["gowin"]("m", 24, 18, 3) or "")
+    assert "wire signed [26:0] wide0 = $signed(b[23:0]);" in (PRIMITIVES["gowin"].module("m", 18, 24, 2) or "")
+    assert "wire signed [26:0] wide0 = $signed(a[23:0]);" in (PRIMITIVES["gowin"].module("m", 24, 18, 3) or "")
