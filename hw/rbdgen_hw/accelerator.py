@@ -175,9 +175,14 @@ class AcceleratorBuilder:
             data: Value = starts[0][1]
             for s, value in starts[1:]:
                 data = Mux(s, value, data)
+            # the header says whether operands are in range; where that takes time it is written a cycle later, which is
+            # soon enough: results leave a cycle after the start at the earliest, and the FIFO passes through
+            when = m.d.sync if self.plan.schedule.device.flag else m.d.comb
+            written, content = Signal(name=f"written_{name}"), Signal(len(header.w_data), name=f"content_{name}")
+            when += [written.eq(started), content.eq(Cat(data, beside))]
             m.d.comb += [
-                header.w_data.eq(Cat(data, beside)),
-                header.w_en.eq(started),
+                header.w_data.eq(content),
+                header.w_en.eq(written),
                 header.r_en.eq(getattr(self.core, f"done_{name}")),
             ]
             # what saturated on the way joins what the header already knows
