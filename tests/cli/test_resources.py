@@ -1,0 +1,70 @@
+"""Clock, constants and modelled resources on the command line and in a configuration file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rbdgen.cli.main import main
+from rbdgen.report.files import read_config
+from tests.cli.test_cli import run
+
+
+def report(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
+    """What ``rbdgen layout`` says as JSON."""
+    status, out, err = run(capsys, "layout", *arguments, "--json")
+    assert status == 0, err
+    return json.loads(out)
+
+
+def test_a_slower_clock_takes_fewer_cycles(capsys: pytest.CaptureFixture[str]) -> None:
+    usual, slow = report(capsys, "pendulum2"), report(capsys, "pendulum2", "--clock", "40")
+    assert (usual["clock_mhz"], slow["clock_mhz"]) == (125.0, 40.0)
+    assert slow["functions"]["id"]["latency_cycles"] < usual["functions"]["id"]["latency_cycles"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--clock", "0"), "clock: must be 1 to 1000 MHz, not 0"),
+        (("--clock", "600"), "takes 3 ns, more than the period of 1.66667 ns; use a slower clock or a shorter word"),
+        (("--constants", "luts"), "invalid choice: 'luts'"),
+    ],
+)
+def test_what_cannot_be_is_one_line(
+    arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, _, err = run(capsys, "layout", "pendulum2", *arguments)
+    assert status == 2
+    assert message in err
+    assert sum("error:" in line for line in err.splitlines()) == 1
+
+
+def test_constants_on_multipliers_are_counted_as_what_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    logic = report(capsys, "iiwa14", "--ii", "4")
+    shared = report(capsys, "iiwa14", "--ii", "4", "--constants", "multipliers")
+    assert shared["multiplications"] == logic["multiplications"]
+    assert shared["multipliers"]["constant"] < logic["multipliers"]["constant"]
+    assert shared["multipliers"]["variable"] > logic["multipliers"]["variable"]
+    assert shared["modelled_resources"]["luts"] < logic["modelled_resources"]["luts"]
+    assert {f["binds"] for f in shared["roofline"]["functions"].values()} <= {"multipliers", "memory", "link"}
+
+
+def test_both_survive_the_configuration_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ("--clock", "100", "--constants", "multipliers", "--ii", "3")
+    status, _, err = run(capsys, "generate", "pendulum2", *given, "-o", tmp_path)
+    assert status == 0, err
+    _, _, options = read_config(tmp_path / "config.toml")
+    assert (options["clock"], options["constants"]) == (100.0, "multipliers")
+    again = tmp_path / "again"
+    assert main(["generate", "--config", str(tmp_path / "config.toml"), "-o", str(again)]) == 0
+    (first,) = tmp_path.glob("*.v")
+    assert (again / first.name).read_text() == first.read_text()
+
+
+def test_a_board_without_enough_logic_moves_constants(capsys: pytest.CaptureFixture[str]) -> None:
+    found = report(capsys, "iiwa14", "--functions", "did", "--board", "ulx3s_85f")
+    assert any("constant factors take slots of multipliers" in line for line in found["layout"])
+    assert found["multiplier_blocks"] <= 156
