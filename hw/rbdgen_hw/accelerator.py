@@ -175,8 +175,8 @@ class AcceleratorBuilder:
             data: Value = starts[0][1]
             for s, value in starts[1:]:
                 data = Mux(s, value, data)
-            # the header says whether operands are in range; where that takes time it is written a cycle later, which is
-            # soon enough: results leave a cycle after the start at the earliest, and the FIFO passes through
+            # the header says whether operands are in range; where that takes time it is written a cycle later, as
+            # results leave a cycle later, too
             when = m.d.sync if self.plan.schedule.device.flag else m.d.comb
             written, content = Signal(name=f"written_{name}"), Signal(len(header.w_data), name=f"content_{name}")
             when += [written.eq(started), content.eq(Cat(data, beside))]

@@ -303,7 +303,7 @@ class _Scheduler:
         after it went in; and from registers, where an overflow has a way of its own to its register."""
         outputs, later = self.fixed.graph.outputs, int(self.device.flag > 0)
         return {
-            e.name: max([1, *(self._slot(outputs[r]).finish + later for r in e.results)]) for e in self.programs.exits
+            e.name: max([1, *(self._slot(outputs[r]).finish for r in e.results)]) + later for e in self.programs.exits
         }
 
     def sink(self) -> None:

@@ -94,6 +94,6 @@ class LinkShell(Shape):
             sender.status.eq(status),
             sender.send.eq(dispatcher.ask & (in_flight == 0)),
             dispatcher.answered.eq(sender.sent),
-            self.idle.eq((in_flight == 0) & ~receiver.o.valid & ~dispatcher.ask & ~sender.o.valid & ~self.i.valid),
+            self.idle.eq((in_flight == 0) & ~receiver.pending & ~dispatcher.ask & ~sender.o.valid & ~self.i.valid),
         ]
         return m

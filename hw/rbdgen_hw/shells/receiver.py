@@ -36,7 +36,7 @@ def task_bytes(m: Module, tasks: TaskFormat, code: Value, name: str) -> Signal:
 
 class Receiver(Shape):
     """``i``: bytes of the link. ``o``: of every accepted frame its kind and its payload, byte by byte; a frame is
-    offered when all of it has come. The counters are those of :class:`rbdgen.host.frames.Status`."""
+    offered when all of it has come, and ``pending`` until its last byte is taken. The counters are those of :class:`rbdgen.host.frames.Status`."""
 
     shape_name = "receiver"
 
@@ -46,6 +46,7 @@ class Receiver(Shape):
             {
                 "i": In(stream.Signature(8)),
                 "o": Out(stream.Signature(8)),
+                "pending": Out(1),
                 **{name: Out(COUNTER_BITS) for name in COUNTERS},
             }
         )
@@ -136,14 +137,19 @@ class Receiver(Shape):
             with m.If(verdict[k]):
                 m.d.sync += counter.eq(counter + 1)
 
+        # a register behind the memory, whose output is slow
+        offered, moves = Signal(), Signal()
         m.d.comb += [
-            self.o.valid.eq(head != committed),
-            self.o.payload.eq(read.data),
-            next_head.eq(head + (self.o.valid & self.o.ready)),
+            offered.eq(head != committed),
+            moves.eq(~self.o.valid | self.o.ready),
+            self.pending.eq(offered | self.o.valid),
+            next_head.eq(head + (offered & moves)),
             read.addr.eq(next_head),
             read.en.eq(1),
         ]
         m.d.sync += head.eq(next_head)
+        with m.If(moves):
+            m.d.sync += [self.o.valid.eq(offered), self.o.payload.eq(read.data)]
         return m
 
 
