@@ -30,8 +30,8 @@ ATTEMPTS = 3
 RETREAT = 0.95
 """Of the clock that routing reached, what the next attempt aims at."""
 MARGIN = 1.15
-"""How much faster than aimed at a clock the first pipeline is made for, as far as operators allow: the delay model knows
-usual wires, not the longest."""
+"""How much faster than aimed at a clock the first pipeline is made for, as far as operators allow: the delay model
+knows usual wires, not the longest."""
 DEEPEST = 1.4
 """How much faster than the last one's a clock a deeper pipeline is made for, at most."""
 INSTALL = {

@@ -36,7 +36,8 @@ def task_bytes(m: Module, tasks: TaskFormat, code: Value, name: str) -> Signal:
 
 class Receiver(Shape):
     """``i``: bytes of the link. ``o``: of every accepted frame its kind and its payload, byte by byte; a frame is
-    offered when all of it has come, and ``pending`` until its last byte is taken. The counters are those of :class:`rbdgen.host.frames.Status`."""
+    offered when all of it has come, and ``pending`` until its last byte is taken. The counters are those of
+    :class:`rbdgen.host.frames.Status`."""
 
     shape_name = "receiver"
 
