@@ -41,11 +41,11 @@ from tests.host.test_device import check_mixed
 LEAN = ("--rounding", "truncate", "--overflow", "flag")
 """Formats that save look-up tables: no rounding, and what overflows is flagged instead of saturated."""
 BUILDS: tuple[tuple[str, str, Sequence[str], float, int | None], ...] = (
-    ("ulx3s_85f", "id", (), 80.0, None),
+    ("ulx3s_85f", "id", ("--ii", "2", "--clock", "85", *LEAN), 80.0, None),
     ("ulx3s_85f", "did", LEAN, 80.0, None),
     ("ulx3s_85f", "dfd", LEAN, 80.0, None),
     ("tang_mega_138k_pro", "id", (), 100.0, None),
-    ("tang_mega_138k_pro", "all", ("--ii", "16", *LEAN), 100.0, 16),
+    ("tang_mega_138k_pro", "all", ("--ii", "12", *LEAN), 100.0, 16),
 )
 """Board, functions, options, MHz asked for, and the interval asked for."""
 ROBOT = "iiwa14"
