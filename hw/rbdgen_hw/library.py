@@ -14,9 +14,12 @@ from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, ClockSignal, Fragment, Instance, Module, ResetSignal
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In
+from amaranth.lib.wiring import In, Out
 
 from rbdgen_hw.yosys import run_yosys
+
+LARGEST = (1 << 16) - 64
+"""Bits that the inputs, or the outputs, of an instance may have together: Amaranth numbers them in 16 bits."""
 
 
 class Shape(wiring.Component):
@@ -51,8 +54,9 @@ class Library:
 
 
 def place(m: Module, platform: object, name: str, shape: Shape) -> None:
-    """Put ``shape`` into module ``m`` as ``name``: an instance of its one Verilog module, or a submodule."""
-    if not isinstance(platform, Library):
+    """Put ``shape`` into module ``m`` as ``name``: an instance of its one Verilog module, or a submodule. One with too
+    many bits for an instance becomes a submodule as well."""
+    if not isinstance(platform, Library) or _widest_side(shape) > LARGEST:
         m.submodules[name] = shape
         return
     module = platform.request(shape)
@@ -62,6 +66,14 @@ def place(m: Module, platform: object, name: str, shape: Shape) -> None:
     if shape.clocked:
         pins.update(i_clk=ClockSignal(), i_rst=ResetSignal())
     m.submodules[name] = Instance(module, **pins)
+
+
+def _widest_side(shape: Shape) -> int:
+    """Bits of the inputs, or of the outputs if they are more."""
+    bits = {In: 0, Out: 0}
+    for _, member, value in shape.signature.flatten(shape):
+        bits[member.flow] += len(value)
+    return max(bits.values())
 
 
 def to_verilog(top: Shape, name: str, header: str, streams: Mapping[str, str]) -> str:

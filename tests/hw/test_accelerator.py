@@ -13,6 +13,7 @@ from rbdgen.host.tasks import Flag
 from rbdgen.layout.functions import FUNCTIONS
 from rbdgen.model import Prismatic
 from rbdgen.trials import make_tasks, relative_errors, task_states
+from rbdgen_hw import library
 from rbdgen_hw.emit import accelerator, design_verilog
 from rbdgen_sim.cosim import run_tasks
 from rbdgen_sim.interface import Rtl, Stimulus, get_simulator
@@ -200,3 +201,18 @@ def test_units_are_named_after_bodies() -> None:
 def test_verilog_is_the_same_every_time() -> None:
     fresh = design.__wrapped__("pendulum2", ii=2)
     assert design_verilog(design("pendulum2", ii=2)) == design_verilog(fresh)
+
+
+def test_modules_too_large_for_an_instance_are_submodules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    d = design("pendulum2", functions=("id", "dfd"), ii=3)
+    usual = design_verilog(d)
+    monkeypatch.setattr(library, "LARGEST", 200)
+    verilog = design_verilog(d)
+    assert f"{d.name}.core " not in usual
+    assert f"{d.name}.core " in verilog
+    source = tmp_path / "design.v"
+    source.write_text(verilog)
+    tasks = [make_tasks(d, f, task_states(d, 10, seed=1)) for f in d.network.functions]
+    design_rtl = Rtl(d.name, (source,), d.tasks.task.beat_bits, d.tasks.result.beat_bits)
+    run = run_tasks(d, tasks, np.repeat([0, 1], 10), design_rtl, get_simulator("icarus"), tmp_path)
+    assert [o.mismatches for o in run.outcomes.values()] == [0, 0]
