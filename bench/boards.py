@@ -41,7 +41,7 @@ from tests.host.test_device import check_mixed
 LEAN = ("--rounding", "truncate", "--overflow", "flag")
 """Formats that save look-up tables: no rounding, and what overflows is flagged instead of saturated."""
 BUILDS: tuple[tuple[str, str, Sequence[str], float, int | None], ...] = (
-    ("ulx3s_85f", "id", ("--ii", "2", "--clock", "85", *LEAN), 80.0, None),
+    ("ulx3s_85f", "id", ("--ii", "2", "--clock", "80", *LEAN), 80.0, None),
     ("ulx3s_85f", "did", LEAN, 80.0, None),
     ("ulx3s_85f", "dfd", LEAN, 80.0, None),
     ("tang_mega_138k_pro", "id", (), 100.0, None),
