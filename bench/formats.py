@@ -20,7 +20,6 @@ from figures import Targets, section
 from rbdgen import Options, RbdgenWarning, Robot, compile_robot, load_robot, load_urdf
 from rbdgen.ir.machine import library
 from rbdgen.layout.functions import FUNCTIONS
-from rbdgen.report.design import multiplier_blocks
 from rbdgen.report.evidence import evidence, formats
 from rbdgen.trials import dense_results, make_tasks, outside_states, task_states
 
@@ -83,7 +82,7 @@ def errors(targets: Targets, directory: Path, states: int) -> None:
                 "outputs",
             ]
             title = (
-                f"{name}, --error {asked:g}, {states} fresh states, {multiplier_blocks(design)} blocks of generic125"
+                f"{name}, --error {asked:g}, {states} fresh states, {design.plan.schedule.blocks} blocks of generic125"
             )
             section(
                 f"{title}; compiled in {seconds:.0f} s of processor time ({targets.at_most(seconds, SECONDS)})",
@@ -103,7 +102,7 @@ def cost(targets: Targets, directory: Path) -> None:
                 design = compile_robot(robot, options)
                 measured = evidence(design, 20_000)["functions"].values()
                 worst = max(e["max_relative"] for f in measured for e in f["outputs"].values())
-                found.append((multiplier_blocks(design), worst, design.word))
+                found.append((design.plan.schedule.blocks, worst, design.word))
             (own, own_error, _), (uniform, uniform_error, word) = found
             ratio = own / uniform
             rows.append(
@@ -126,7 +125,7 @@ def sound() -> None:
             found = formats(design)
             extra, bits = found["sound_beside_sampled_bits"], found["signal_bits"]["mean"]
             ranges = "bounds" if bounds else "samples"
-            rows.append([*functions, ranges, multiplier_blocks(design), bits, extra["mean"], extra["most"]])
+            rows.append([*functions, ranges, design.plan.schedule.blocks, bits, extra["mean"], extra["most"]])
     head = ["function", "ranges", "blocks", "mean bits", "bounds above samples, bits: mean", "most"]
     section("iiwa14, --error 1e-4, ranges of signals by samples and by bounds", head, rows)
 

@@ -202,10 +202,17 @@ def target_device(options: Options) -> Device:
     return device if options.clock is None else device.at_clock(options.clock)
 
 
-def at_interval(design: Design, ii: int, clock: float | None = None) -> Design:
-    """The same design with a task every ``ii`` cycles and, if given, for another clock in MHz: laid out and scheduled
-    again, nothing traced again."""
-    options = replace(design.options, ii=ii, clock=design.options.clock if clock is None else clock)
+def at_clock(design: Design, clock: float) -> Design:
+    """The same design for another clock in MHz: the same units and folds, scheduled again. ConfigError where the
+    device's operators are too slow."""
+    options, schedule = replace(design.options, clock=clock), design.plan.schedule
+    layout = Layout(schedule.fixed, schedule.folds, options.ii, design.why)
+    return replace(design, options=options, **_planned(options, design.network, design.fixed, layout))
+
+
+def at_interval(design: Design, ii: int) -> Design:
+    """The same design with a task every ``ii`` cycles: laid out and scheduled again, nothing traced again."""
+    options = replace(design.options, ii=ii)
     layout = lay_out(design.network, design.fixed, target_device(options), ii, options.fold, options.share)
     return replace(design, options=options, **_planned(options, design.network, design.fixed, layout))
 
@@ -336,7 +343,9 @@ def compile_robot(
     budget: Budget | None = None,
 ) -> Design:
     """Run all stages; ``progress`` is told each stage's name. With a ``budget`` the layout is chosen for it, whatever
-    ``options`` say of the initiation interval. Errors are those of the stages."""
+    ``options`` say of the initiation interval. Where constant factors go is tried out if ``options`` leave it open: to
+    logic, and if that takes more of the budget's resources than :data:`CROWDED`, to multipliers as far as there are
+    any. Errors are those of the stages."""
     check_word(options.word)
     check_interval(options.ii)
     check_choices(options)
@@ -348,8 +357,11 @@ def compile_robot(
     if not crowd:
         return design
     progress(f"{crowd}: constant factors on multipliers")
-    other = _compiled(robot, replace(options, constants="multipliers"), progress, budget)
-    if "multipliers" in available and estimate(other.plan).multipliers > available["multipliers"]:
+    try:
+        other = _compiled(robot, replace(options, constants="multipliers"), progress, budget)
+    except ConfigError:
+        return design
+    if "multipliers" in available and other.plan.schedule.blocks > available["multipliers"]:
         return design
     return replace(other, why=(*other.why, f"constant factors take slots of multipliers; in logic, {crowd}"))
 
@@ -365,6 +377,7 @@ def crowded(design: Design, available: Mapping[str, int], share: float) -> str |
 
 
 def _compiled(robot: Robot, options: Options, progress: Callable[[str], None], budget: Budget | None) -> Design:
+    """Run all stages, with constant factors where ``options`` say."""
     device = target_device(options)
     progress("trace and formats")
     ranges = declared_ranges(robot, options.limits)

@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rbdgen.compiler import Design, at_interval
+from rbdgen.compiler import Design, at_clock, at_interval
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen.host.frames import IDENTITY_BYTES
 from rbdgen.host.registers import stream_bits
-from rbdgen.report.design import multiplier_blocks
 from rbdgen_boards import ecp5, flow, gowin, tools, vivado
 from rbdgen_boards.board import Board
 from rbdgen_boards.flow import Progress, Request, Routed
@@ -113,17 +112,17 @@ def fit(design: Design, board: Board, given: bool) -> Design:
     ConfigError if there is none, or if the given one is too fast, with what is lacking and what would fit.
     """
     limit = board.resources["multipliers"]
-    if multiplier_blocks(design) <= limit:
+    if design.plan.schedule.blocks <= limit:
         return design
     candidates = (at_interval(design, ii) for ii in SEARCHED if ii > design.options.ii)
-    fitting = next((d for d in candidates if multiplier_blocks(d) <= limit), None)
+    fitting = next((d for d in candidates if d.plan.schedule.blocks <= limit), None)
     if fitting is not None and not given:
         return fitting
     remedy = (
         f"--ii {fitting.options.ii} would do" if fitting else "no --ii does; use fewer --functions or a larger board"
     )
     raise ConfigError(
-        f"board {board.name}: {'; '.join(board.lacking({'multipliers': multiplier_blocks(design)}))}; {remedy}"
+        f"board {board.name}: {'; '.join(board.lacking({'multipliers': design.plan.schedule.blocks}))}; {remedy}"
     )
 
 
@@ -162,12 +161,12 @@ def deeper(design: Design, factor: float) -> Design | None:
     own = design.plan.schedule.device.megahertz
     while factor > 1.01:
         try:
-            changed = at_interval(design, design.options.ii, own * factor)
+            changed = at_clock(design, own * factor)
         except ConfigError:
             factor = 1 + (factor - 1) / 2
             continue
         same = changed.plan.schedule.slots == design.plan.schedule.slots
-        return None if same else replace(changed, why=design.why)
+        return None if same else changed
     return None
 
 
@@ -179,6 +178,7 @@ def _open(design: Design, board: Board, seed: int, work: Path, progress: Progres
     design = deeper(design, MARGIN) or design
     best = 0.0, design
     for left in reversed(range(ATTEMPTS)):
+        progress("write Verilog")
         verilog = design_verilog(design)
         identity = _identity(verilog)
         pll, clocking, actual = module.clocking(board, aim, work)
@@ -212,6 +212,7 @@ def _open(design: Design, board: Board, seed: int, work: Path, progress: Progres
 
 def _vendor(design: Design, board: Board, work: Path, progress: Progress) -> Build:
     """With Vivado where it is there, else all but the bitstream."""
+    progress("write Verilog")
     verilog, aim = design_verilog(design), design.plan.schedule.device.megahertz
     identity = _identity(verilog)
     sources = {f"{design.name}.v": verilog}

@@ -62,7 +62,6 @@ class AcceleratorBuilder:
         self.header = Signal(HEADER_BITS)
         self.words: list[Value] = []
         self.full, self.taken = Signal(), Signal()
-        self.phase_zero: Value = Const(1)
         self.program_starts: dict[str, list[Value]] = {p: [] for p in self.network.programs.names}
 
     def build(self) -> Module:
@@ -72,7 +71,9 @@ class AcceleratorBuilder:
         self.known = {f.name: Signal(name=f"is_{f.name}") for f in self.functions.values()}
         for f in self.functions.values():
             m.d.comb += self.known[f.name].eq(self.header[:FUNCTION_BITS] == f.code)
-        self.phases()
+        self.starts = {p: Signal(name=f"start_{p}") for p in self.network.programs.names}
+        for p, start in self.starts.items():
+            m.d.comb += getattr(self.core, f"start_{p}").eq(start)
         self.credits = {}
         for name in self.exits:
             self.credits[name] = credits = Credits(exit_places(self.plan, self.tasks, name))
@@ -116,21 +117,6 @@ class AcceleratorBuilder:
         count = layout.words_per_beat * most
         self.words = [register[k * layout.word_bits : (k + 1) * layout.word_bits] for k in range(count)]
 
-    def phases(self) -> None:
-        """The phase counter; an idle pipeline waits in phase 0, so that a lone task need not wait for its phase."""
-        self.starts = {p: Signal(name=f"start_{p}") for p in self.network.programs.names}
-        for p, start in self.starts.items():
-            self.m.d.comb += getattr(self.core, f"start_{p}").eq(start)
-        if self.ii == 1:
-            return
-        phase = Signal(range(self.ii))
-        self.phase_zero = phase == 0
-        self.m.d.comb += self.core.phase.eq(phase)
-        with self.m.If(Cat(*self.starts.values(), self.core.busy).any()):
-            self.m.d.sync += phase.eq(Mux(phase == self.ii - 1, 0, phase + 1))
-        with self.m.Else():
-            self.m.d.sync += phase.eq(0)
-
     def admission(self) -> None:
         """Which task starts what, and by which exit it will leave."""
         m = self.m
@@ -159,7 +145,7 @@ class AcceleratorBuilder:
                 start = Signal(name=f"go_{exit_name}_{name}" if exit_name == AGAIN else f"go_{name}")
                 free = ~busy[p] if (p := self.exits[exit_name].program) in busy else Const(1)
                 available = self.credits[exit_name].available
-                m.d.comb += start.eq(self.full & self.known[name] & wanted & self.phase_zero & available & free)
+                m.d.comb += start.eq(self.full & self.known[name] & wanted & self.core.begin & available & free)
                 go[exit_name].append((start, entry))
                 direct.append(start)
                 if name == ROLL_OUT.name:

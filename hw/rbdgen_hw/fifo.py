@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib.fifo import SyncFIFO
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from rbdgen_hw.library import Shape
@@ -13,7 +13,9 @@ class BypassFifo(Shape):
     """First in, first out, ``depth`` entries of ``width`` bits, written and read by strobes at fixed times of a task.
 
     The head is on ``r_data`` from the cycle after its writing until ``r_en``. There is no flow control: whoever admits
-    tasks guarantees that it never overflows; ``fault`` is high if that is ever violated, on either side.
+    tasks guarantees that it never overflows; ``fault`` is high if that is ever violated, on either side. Strobes are
+    not held back then, so that no comparison with the level stands in their way, and where neither ``r_rdy`` nor
+    ``fault`` is read there is no level.
     """
 
     def __init__(self, width: int, depth: int) -> None:
@@ -25,15 +27,29 @@ class BypassFifo(Shape):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.queue = queue = SyncFIFO(width=self.width, depth=self.depth)
+        m.submodules.storage = storage = Memory(shape=self.width, depth=self.depth, init=[])
+        writing, reading = storage.write_port(), storage.read_port(domain="comb")
+        produce, consume = Signal(range(self.depth)), Signal(range(self.depth))
+        level = Signal(range(self.depth + 1))
+
+        def after(place: Signal) -> Value:
+            return Mux(place == self.depth - 1, 0, place + 1)
+
         m.d.comb += [
-            queue.w_data.eq(self.w_data),
-            queue.w_en.eq(self.w_en),
-            self.r_data.eq(queue.r_data),
-            queue.r_en.eq(self.r_en),
-            self.r_rdy.eq(queue.r_rdy),
-            self.fault.eq((self.w_en & ~queue.w_rdy) | (self.r_en & ~queue.r_rdy)),
+            writing.addr.eq(produce),
+            writing.data.eq(self.w_data),
+            writing.en.eq(self.w_en),
+            reading.addr.eq(consume),
+            self.r_data.eq(reading.data),
+            self.r_rdy.eq(level != 0),
+            self.fault.eq((self.w_en & (level == self.depth)) | (self.r_en & (level == 0))),
         ]
+        with m.If(self.w_en):
+            m.d.sync += produce.eq(after(produce))
+        with m.If(self.r_en):
+            m.d.sync += consume.eq(after(consume))
+        with m.If(self.w_en ^ self.r_en):
+            m.d.sync += level.eq(Mux(self.w_en, level + 1, level - 1))
         return m
 
 

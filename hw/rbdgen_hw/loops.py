@@ -90,7 +90,7 @@ class Feedback(_Loop):
     def __init__(self, top: AcceleratorBuilder) -> None:
         formats = {n: top.design.input_format(n) for n in top.design.feedback}
         super().__init__(top, FEEDBACK, {"header": HEADER_BITS}, formats)
-        top.m.d.comb += self.start.eq(self.waiting & top.phase_zero & top.credits["dfd"].available)
+        top.m.d.comb += self.start.eq(self.waiting & top.core.begin & top.credits["dfd"].available)
 
     def store(self) -> None:
         """Write what the first program hands over, in the formats of the second."""
@@ -131,7 +131,7 @@ class Again(_Loop):
         self.evaluation = Signal(max(bits, 1), name="evaluation")
         self.passed: Value = Const(0)
         final, orderly, direct = Signal(name="is_final"), Signal(name="orderly"), Signal(name="direct")
-        ready = self.waiting & top.phase_zero
+        ready = self.waiting & top.core.begin
         top.m.d.comb += [
             final.eq((left <= 1) & (number == last if bits else 1)),
             # what waits goes before new tasks; what goes on keeps its place

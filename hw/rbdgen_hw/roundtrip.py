@@ -4,7 +4,8 @@
 A task starts a program with ``start_<program>`` in a cycle of phase 0 (every cycle, at an initiation interval of one)
 while its operands are on the inputs, and names the exit by which it leaves with ``to_<exit>``; its results are on that
 exit's outputs at the exit's cycle, with ``done_<exit>``. In between nothing waits: a valid bit per interval moves
-along, strobes the FIFOs, and collects what the units report as overflow.
+along, strobes the FIFOs, and collects what the units report as overflow. Phases and strobes reach the whole device, so
+that they come from registers.
 """
 
 from __future__ import annotations
@@ -22,17 +23,16 @@ from rbdgen_hw.unit import Unit, label, overflow_port, tap_name
 
 
 class RoundTrip(Shape):
-    """Ports: ``<operand>`` in; ``<exit>_<result>`` out; ``start_<program>``, ``to_<exit>``, ``phase`` (if ii > 1) in;
-    ``done_<exit>``, ``overflow_<exit>``, ``busy`` and ``fault`` (a FIFO was misused: never, by construction) out."""
+    """Ports: ``<operand>`` in; ``<exit>_<result>`` out; ``start_<program>``, ``to_<exit>`` in; ``begin`` (phase 0),
+    ``done_<exit>``, ``overflow_<exit>``, ``busy`` and ``fault`` (a FIFO was misused: never, by construction) out. An
+    idle pipeline waits in phase 0, so that a lone task need not wait for its phase."""
 
     shape_name = "roundtrip"
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         fixed, programs = plan.schedule.fixed, plan.schedule.programs
-        ports: dict = {"busy": Out(1), "fault": Out(1)}
-        if plan.schedule.ii > 1:
-            ports["phase"] = In(range(plan.schedule.ii))
+        ports: dict = {"begin": Out(1), "busy": Out(1), "fault": Out(1)}
         for program in programs.names:
             ports[f"start_{program}"] = In(1)
         for name, i in fixed.graph.inputs.items():
@@ -48,42 +48,56 @@ class RoundTrip(Shape):
         plan, schedule = self.plan, self.plan.schedule
         ii = schedule.ii
         graph, formats = schedule.fixed.graph, schedule.fixed.formats
-        phase = self.phase if ii > 1 else Const(0, 1)
-        wrap: Value = phase == ii - 1 if ii > 1 else Const(1)
+        phase, at = Signal(range(ii)), Signal(ii, init=1)
+        first, last_phase = at[0], at[ii - 1]
 
         def stages(name: str, start: Value, last: int) -> list[Signal]:
             """Bit s is high in the cycles s·ii to s·ii + ii − 1 of a task that came with ``start``."""
             valid = [Signal(name=f"valid_{name}{s}") for s in range(last // ii + 1)]
             if ii > 1:
                 started = Signal(name=f"started_{name}")
-                with m.If(phase == 0):
+                with m.If(first):
                     m.d.sync += started.eq(start)
-                m.d.comb += valid[0].eq(Mux(phase == 0, start, started))
-                with m.If(wrap):
+                m.d.comb += valid[0].eq(Mux(first, start, started))
+                with m.If(last_phase):
                     m.d.sync += [v.eq(before) for before, v in itertools.pairwise(valid)]
             else:
                 m.d.comb += valid[0].eq(start)
                 m.d.sync += [v.eq(before) for before, v in itertools.pairwise(valid)]
             return valid
 
-        def strobe(valid: list[Signal], cycle: int) -> Value:
-            turn = phase == cycle % ii if ii > 1 else Const(1)
-            return valid[cycle // ii] & turn
-
         programs = {
             name: stages(name, getattr(self, f"start_{name}"), plan.length(name) - 1)
             for name in schedule.programs.names
         }
-        m.d.comb += self.busy.eq(
-            Cat(*(Cat(valid[1:]).any() | (valid[0] & (phase != 0)) for valid in programs.values())).any()
-        )
+        starts = Cat(*(getattr(self, f"start_{name}") for name in programs)).any()
+        m.d.comb += [
+            self.begin.eq(first),
+            self.busy.eq(Cat(*(Cat(valid[1:]).any() | (valid[0] & ~first) for valid in programs.values())).any()),
+        ]
+        if ii > 1:
+            moves = ~first | starts | self.busy
+            with m.If(moves):
+                m.d.sync += [phase.eq(Mux(last_phase, 0, phase + 1)), at.eq(at.rotate_left(1))]
+
+        strobes: dict[tuple[str, int], Value] = {}
+
+        def strobe(name: str, valid: list[Signal], cycle: int) -> Value:
+            """High in ``cycle`` of a task."""
+            if ii == 1 or cycle == 0:
+                return valid[cycle // ii] & at[cycle % ii]
+            if (name, cycle) not in strobes:
+                strobes[name, cycle] = now = Signal(name=f"strobe_{name}{cycle}")
+                before = cycle - 1
+                m.d.sync += now.eq(valid[before // ii] & at[before % ii])
+            return strobes[name, cycle]
 
         units: dict[str, Unit] = {}
         for unit_plan in plan.units:
             units[unit_plan.name] = unit = Unit(plan, unit_plan)
             place(m, platform, unit_plan.name, unit)
             if ii > 1:
-                m.d.comb += unit.phase.eq(phase)
+                m.d.comb += [unit.phase.eq(phase), unit.at.eq(at)]
 
         def offered(source: str, node: int, cycle: int) -> Value:
             if source == INPUT_OWNER:
@@ -97,8 +111,8 @@ class RoundTrip(Shape):
             place(m, platform, fifo.name, queue)
             m.d.comb += [
                 queue.w_data.eq(Cat(offered(fifo.source, v, fifo.write) for v in fifo.values)),
-                queue.w_en.eq(strobe(programs[fifo.program], fifo.write)),
-                queue.r_en.eq(strobe(programs[fifo.program], fifo.read)),
+                queue.w_en.eq(strobe(fifo.program, programs[fifo.program], fifo.write)),
+                queue.r_en.eq(strobe(fifo.program, programs[fifo.program], fifo.read)),
             ]
             faults.append(queue.fault)
             position = 0
@@ -123,7 +137,7 @@ class RoundTrip(Shape):
                     m.d.comb += port.eq(offered(exit_unit(e.name), i, last))
             start = getattr(self, f"start_{e.program}") & getattr(self, f"to_{e.name}")
             valid = stages(e.name, start, last)
-            m.d.comb += getattr(self, f"done_{e.name}").eq(strobe(valid, last))
+            m.d.comb += getattr(self, f"done_{e.name}").eq(strobe(e.name, valid, last))
 
             # overflow of stage s collects what units report in its cycles, and moves along with the task
             reports: dict[int, list[Value]] = {}
@@ -142,10 +156,10 @@ class RoundTrip(Shape):
                     # without a task: while the pipeline is idle no wrap would clear it
                     kept = Signal(name=f"overflow_{e.name}_kept{s}", reset_less=True)
                     m.d.comb += now.eq(Cat(collected, kept, *reported).any())
-                    m.d.sync += kept.eq(Mux(wrap, 0, now & valid[s]))
-                    with m.If(wrap):
+                    m.d.sync += kept.eq(Mux(last_phase, 0, now & valid[s]))
+                    with m.If(last_phase):
                         m.d.sync += held.eq(now)
-                    collected = held & (phase == 0)
+                    collected = held & first
                 else:
                     m.d.comb += now.eq(Cat(collected, *reported).any())
                     m.d.sync += held.eq(now)

@@ -60,9 +60,9 @@ def overflow_port(cycle: int, exits: tuple[str, ...]) -> str:
 
 
 class Unit(Shape):
-    """Ports: ``i_<value>`` for what arrives, ``<value>_at<cycle>`` for what leaves, ``phase`` (binary, if ii > 1), and
-    ``overflow<c>_<exits>`` high in cycle c of a task (at that phase) in which something saturated just before that
-    the results of these exits depend on."""
+    """Ports: ``i_<value>`` for what arrives, ``<value>_at<cycle>`` for what leaves, ``phase`` and ``at`` (the phase as
+    a number and one bit each, if ii > 1), and ``overflow<c>_<exits>`` high in cycle c of a task (at that phase) in
+    which something saturated just before that the results of these exits depend on."""
 
     def __init__(self, plan: Plan, unit: UnitPlan) -> None:
         self.plan, self.unit = plan, unit
@@ -71,7 +71,7 @@ class Unit(Shape):
         fixed = schedule.fixed
         ports: dict = {}
         if schedule.ii > 1:
-            ports["phase"] = In(range(schedule.ii))
+            ports |= {"phase": In(range(schedule.ii)), "at": In(schedule.ii)}
         for tap in unit.inputs:
             ports[f"i_{label(plan, tap.node)}"] = In(signed(fixed.formats[tap.node].width))
         for tap in unit.outputs:
@@ -106,20 +106,13 @@ class _UnitBuilder:
         self.wires: dict[int, Value] = {}
         self.made: dict[int, int] = {}
         self.chains: dict[int, list[Signal]] = {}
-        self.phases: dict[int, Signal] = {}
         self.overflows: dict[tuple[int, tuple[str, ...]], list[Value]] = defaultdict(list)
         self.executed = unit.unit.nodes
         """The nodes that have operators."""
 
     def at(self, cycle: int) -> Value:
         """High in the phase of ``cycle``."""
-        phase = cycle % self.ii
-        if self.ii == 1:
-            return Const(1)
-        if phase not in self.phases:
-            self.phases[phase] = Signal(name=f"phase_is{phase}")
-            self.m.d.comb += self.phases[phase].eq(self.unit.phase == phase)
-        return self.phases[phase]
+        return self.unit.at[cycle % self.ii] if self.ii > 1 else Const(1)
 
     def read(self, node: int, cycle: int) -> Value:
         """The value of ``node`` as it stands in ``cycle``."""
@@ -252,7 +245,7 @@ class _UnitBuilder:
 
     def multiplier(self, number: int, nodes: list[int]) -> None:
         """One multiplier for ``nodes``, a rounding for each way in which they round."""
-        widths = [max(pair) for pair in zip(*map(self.schedule.factor_widths, nodes), strict=True)]
+        widths = self.schedule.input_widths(nodes)
         product = Product(widths[0], widths[1], self.schedule.device.multiply_cycles)
         name = label(self.plan, nodes[0]) if len(nodes) == 1 else f"shared{number}"
         place(self.m, self.platform, f"multiplier_{name}", product)

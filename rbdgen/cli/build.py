@@ -29,7 +29,6 @@ def build(args: argparse.Namespace) -> None:
         directory = (
             args.output or Path("build") / f"{design.name}_{design.precision}_ii{design.options.ii}_{board.name}"
         )
-        progress.stage("write Verilog")
         made = flows.build(design, board, args.seed, directory / board.name, progress.stage)
         report = design_report(made.design) | made.report()
         write_design(made.design, made.verilog, directory, robot, __version__, {})

@@ -55,12 +55,14 @@ def compile_design(args: argparse.Namespace, progress: Reporter) -> tuple[Design
 
 def _budget(args: argparse.Namespace) -> tuple[Budget | None, str | None]:
     """What the layout may cost or must reach, as far as the arguments say so, and a board's delay model."""
-    given = args.multipliers, args.rate
+    given = {"multipliers": args.multipliers, "rate": args.rate}
+    asked = any(value is not None for value in given.values())
     if args.board is None:
-        return (Budget(*given) if given != (None, None) else None), None
+        return (Budget(**given) if asked else None), None
     board = extension("rbdgen_boards.board", "hw").get_board(args.board)
-    blocks = board.resources["multipliers"] if (args.ii, *given) == (None, None, None) else None
-    return Budget(*given, blocks, f"board {board.name}", board.resources), board.timing
+    blocks = board.resources["multipliers"] if args.ii is None and not asked else None
+    budget = Budget(**given, blocks=blocks, name=f"board {board.name}", resources=board.resources)
+    return budget, board.timing
 
 
 def robots(args: argparse.Namespace) -> None:

@@ -34,32 +34,11 @@ def multipliers(design: Design) -> dict[str, int]:
     }
 
 
-def _multiplier(design: Design, i: int) -> tuple[str, int]:
-    """Which multiplier makes the product ``i``: its unit, and its number there."""
-    schedule = design.plan.schedule
-    return schedule.fixed.graph.nodes[i].owner, schedule.binding[i] if schedule.ii > 1 else -i - 1
-
-
-def _operand_widths(design: Design) -> list[tuple[int, int]]:
-    """Widths in bits of the two operands of every variable multiplier: the widest of what it multiplies."""
-    schedule = design.plan.schedule
-    fixed = schedule.fixed
-    widths: dict[tuple[str, int], list[int]] = {}
-    for i, node in fixed.graph:
-        if node.op == "mul":
-            pair = widths.setdefault(_multiplier(design, i), [0, 0])
-            pair[:] = map(max, pair, schedule.factor_widths(i))
-    return [(a, b) for a, b in widths.values()]
-
-
-def multiplier_blocks(design: Design) -> int:
-    """Multiplier blocks of the device that the variable multipliers take, by their operands' widths."""
-    return sum(design.plan.schedule.device.blocks(a, b) for a, b in _operand_widths(design))
-
-
 def multiplier_widths(design: Design) -> dict[str, int]:
     """How many variable multipliers there are of each size, as ``"25×18"``, the wider operand first; largest first."""
-    sizes = Counter((max(pair), min(pair)) for pair in _operand_widths(design))
+    schedule = design.plan.schedule
+    pairs = map(schedule.input_widths, schedule.products.values())
+    sizes = Counter((max(pair), min(pair)) for pair in pairs)
     return {f"{a}×{b}": sizes[a, b] for a, b in sorted(sizes, reverse=True)}
 
 
@@ -87,7 +66,7 @@ def function_promises(design: Design, function: str) -> dict[str, Any]:
             lookups.add((unit, node.args[0]))
         if node.op == "mul":
             products += 1
-            used.add(_multiplier(design, i))
+            used.add(schedule.multiplier(i))
     slots = schedule.ii * len(used)
     return {
         "ii_cycles": schedule.ii,
@@ -123,7 +102,7 @@ def submodule_table(design: Design) -> list[dict[str, Any]]:
                 **{f"{kind}_multiplications": n for kind, n in graph.multiplications(sub.name).items()},
                 "additions": sum(graph.count(op, sub.name) for op in ("add", "sub", "neg")),
                 "unit": "/".join(dict.fromkeys(schedule.fixed.graph.nodes[i].owner for i in nodes)),
-                "multipliers": len({_multiplier(design, i) for i in nodes if graph.nodes[i].op == "mul"}),
+                "multipliers": len({schedule.multiplier(i) for i in nodes if graph.nodes[i].op == "mul"}),
                 "first_cycle": min(schedule.slots[i].start for i in nodes),
                 "last_cycle": max(schedule.slots[i].finish for i in nodes),
             }
@@ -169,7 +148,7 @@ def design_report(design: Design) -> dict[str, Any]:
         "device": options.device,
         "clock_mhz": round(plan.schedule.device.megahertz, 3),
         "multipliers": multipliers(design),
-        "multiplier_blocks": multiplier_blocks(design),
+        "multiplier_blocks": plan.schedule.blocks,
         "multiplier_widths": multiplier_widths(design),
         "modelled_resources": estimate(plan).as_dict(),
         "multiplications": graph.multiplications(),

@@ -6,8 +6,7 @@ measurement, and another thing.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Hashable
+from collections import Counter
 from dataclasses import asdict, dataclass
 
 from rbdgen.ir.fixed import ROUNDED, FixedGraph
@@ -45,14 +44,6 @@ class Resources:
         return asdict(self)
 
 
-def read_by(schedule: Schedule, a: int, cycle: int) -> Hashable:
-    """What a multiplexer takes for node ``a`` in ``cycle``: a constant, or a register."""
-    node = schedule.fixed.graph.nodes[a]
-    if node.op == "const":
-        return "const"
-    return a, 0 if a in schedule.timeless else (cycle - schedule.slots[a].finish) // schedule.ii
-
-
 def estimate(plan: Plan) -> Resources:
     """The model's figures for ``plan``."""
     schedule = plan.schedule
@@ -62,24 +53,13 @@ def estimate(plan: Plan) -> Resources:
         if folds.template(i) == i:
             luts += _operator(fixed, i)
             luts += _turns(schedule, i)
-    blocks = 0
-    for _, nodes in sorted(_shared(schedule).items()):
-        widths = [max(pair) for pair in zip(*map(schedule.factor_widths, nodes), strict=True)]
-        blocks += schedule.device.blocks(*widths)
+    for nodes in schedule.products.values():
+        widths = schedule.input_widths(nodes)
         for side in (0, 1):
-            args = [(fixed.graph.nodes[i].args[schedule.factors(i)[side]], schedule.slots[i].start) for i in nodes]
-            luts += MULTIPLEXER * widths[side] * (len({read_by(schedule, a, cycle) for a, cycle in args}) - 1)
+            args = ((fixed.graph.nodes[i].args[schedule.factors(i)[side]], schedule.slots[i].start) for i in nodes)
+            luts += MULTIPLEXER * widths[side] * (len({schedule.read(a, cycle) for a, cycle in args}) - 1)
     luts += sum(FIFO * -(-f.depth // FIFO_DEPTH) * sum(fixed.formats[v].width for v in f.values) for f in plan.fifos)
-    return Resources(blocks, round(luts), plan.register_bits, sum(schedule.tables.values()))
-
-
-def _shared(schedule: Schedule) -> dict[tuple[str, int], list[int]]:
-    """The products of every multiplier."""
-    found: dict[tuple[str, int], list[int]] = defaultdict(list)
-    for i, node in schedule.fixed.graph:
-        if node.op == "mul" and schedule.folds.template(i) == i:
-            found[node.owner, schedule.binding[i] if schedule.ii > 1 else -i - 1].append(i)
-    return found
+    return Resources(schedule.blocks, round(luts), plan.register_bits, sum(schedule.tables.values()))
 
 
 def _operator(fixed: FixedGraph, i: int) -> float:

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from rbdgen.errors import ConfigError
@@ -77,6 +77,35 @@ class Schedule:
         """Widths of a product's arguments in bits, in the order of its multiplier's inputs."""
         a, b = (self.fixed.formats[self.fixed.graph.nodes[i].args[k]].width for k in self.factors(i))
         return a, b
+
+    def multiplier(self, i: int) -> tuple[str, int]:
+        """Which multiplier makes the product ``i``: its unit, and its number there."""
+        return self.fixed.graph.nodes[i].owner, self.binding[i]
+
+    @cached_property
+    def products(self) -> dict[tuple[str, int], tuple[int, ...]]:
+        """The products of every multiplier; of folded ones the first turn's."""
+        found: dict[tuple[str, int], list[int]] = defaultdict(list)
+        for i, node in self.fixed.graph:
+            if node.op == "mul" and self.folds.template(i) == i:
+                found[self.multiplier(i)].append(i)
+        return {multiplier: tuple(nodes) for multiplier, nodes in sorted(found.items())}
+
+    def input_widths(self, nodes: Iterable[int]) -> tuple[int, int]:
+        """Bits of the inputs of a multiplier that makes the products ``nodes``."""
+        first, second = (max(widths) for widths in zip(*map(self.factor_widths, nodes), strict=True))
+        return first, second
+
+    @cached_property
+    def blocks(self) -> int:
+        """Multiplier blocks of the device that all multipliers take, by the widths of their inputs."""
+        return sum(self.device.blocks(*self.input_widths(nodes)) for nodes in self.products.values())
+
+    def read(self, a: int, cycle: int) -> Hashable:
+        """What input of a multiplexer node ``a`` takes in ``cycle``: a register's, or the one of all constants."""
+        if self.fixed.graph.nodes[a].op == "const":
+            return "const"
+        return a, 0 if a in self.timeless else (cycle - self.slots[a].finish) // self.ii
 
     @cached_property
     def timeless(self) -> frozenset[int]:
@@ -168,7 +197,6 @@ class _Scheduler:
         self.timeless = timeless_nodes(graph, programs)
         self.slots: list[Slot | None] = [None] * len(graph.nodes)
         self.binding: dict[int, int] = {}
-        self.crossed: set[int] = set()
         self.busy: Counter[tuple[str, str, int]] = Counter()
         self.lookups: dict[tuple[str, int], tuple[int, int]] = {}
 
@@ -276,28 +304,6 @@ class _Scheduler:
                 if not waiting[user]:
                     heapq.heappush(ready, (-priority[user], user))
 
-    def bind(self) -> None:
-        """Give the products of shared multipliers their places (:mod:`rbdgen.schedule.binding`)."""
-        units: dict[str, dict[int, list[Product]]] = defaultdict(lambda: defaultdict(list))
-        for i, node in self.fixed.graph:
-            interval = self.folds.interval(node.owner, self.ii)
-            if node.op == "mul" and self.folds.template(i) == i and interval > 1:
-                a, b = (self._read(node.args[k], self._slot(i).start) for k in self.fixed.factors(i))
-                product = Product(i, self.fixed.factor_widths(i), (a, b))
-                units[node.owner][self._slot(i).start % interval].append(product)
-        for phases in units.values():
-            for i, place in bind(phases, self.device).items():
-                turns = (i, *(t.node for t in self.folds.turns.get(i, ())))
-                self.binding |= dict.fromkeys(turns, place.number)
-                self.crossed |= set(turns) if place.crossed else set()
-
-    def _read(self, a: int, cycle: int) -> Hashable:
-        """What a multiplexer takes for node ``a`` in ``cycle``: a constant, or a register."""
-        node = self.fixed.graph.nodes[a]
-        if node.op == "const":
-            return node.attr
-        return a, 0 if a in self.timeless else (cycle - self._slot(a).finish) // self.ii
-
     def exits(self) -> dict[str, int]:
         """When each exit's results are taken: never in cycle 0, as what waits for it in a FIFO comes out of it a cycle
         after it went in; and from registers, where an overflow has a way of its own to its register."""
@@ -362,19 +368,27 @@ def schedule(
             )
     work = _Scheduler(fixed, device, ii, programs, folds)
     work.run()
-    work.bind()
     work.sink()
     slots = tuple(s for s in work.slots if s is not None)
-    return Schedule(
-        fixed,
-        programs,
-        folds,
-        device,
-        ii,
-        slots,
-        work.binding,
-        work.multipliers,
-        work.tables,
-        work.exits(),
-        frozenset(work.crossed),
+    return _bound(
+        Schedule(fixed, programs, folds, device, ii, slots, work.binding, work.multipliers, work.tables, work.exits())
     )
+
+
+def _bound(schedule: Schedule) -> Schedule:
+    """``schedule`` with the products of shared multipliers in their places (:mod:`rbdgen.schedule.binding`)."""
+    fixed, folds = schedule.fixed, schedule.folds
+    units: dict[str, dict[int, list[Product]]] = defaultdict(lambda: defaultdict(list))
+    for i, node in fixed.graph:
+        interval = folds.interval(node.owner, schedule.ii)
+        if node.op == "mul" and folds.template(i) == i and interval > 1:
+            start = schedule.slots[i].start
+            a, b = (schedule.read(node.args[k], start) for k in fixed.factors(i))
+            units[node.owner][start % interval].append(Product(i, fixed.factor_widths(i), (a, b)))
+    binding, crossed = dict(schedule.binding), set()
+    for phases in units.values():
+        for i, place in bind(phases, schedule.device).items():
+            turns = (i, *(t.node for t in folds.turns.get(i, ())))
+            binding |= dict.fromkeys(turns, place.number)
+            crossed |= set(turns) if place.crossed else set()
+    return replace(schedule, binding=binding, crossed=frozenset(crossed))

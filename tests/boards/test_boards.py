@@ -9,7 +9,6 @@ import pytest
 
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen.layout.functions import FUNCTIONS
-from rbdgen.report.design import multiplier_blocks
 from rbdgen.schedule.device import DEVICES
 from rbdgen_boards import build, flow, tools
 from rbdgen_boards.board import RESOURCES, Board, board_names, get_board
@@ -84,12 +83,12 @@ def test_constraints_name_every_port_of_the_top() -> None:
 def test_the_fastest_interval_that_fits_is_taken() -> None:
     board = get_board("ulx3s_85f")
     d = design("iiwa14", functions=("did",), device="ecp5", ii=1)
-    assert multiplier_blocks(d) > board.resources["multipliers"]
+    assert d.plan.schedule.blocks > board.resources["multipliers"]
     chosen = fit(d, board, given=False)
-    assert multiplier_blocks(chosen) <= board.resources["multipliers"]
-    assert multiplier_blocks(at_interval(d, chosen.options.ii - 1)) > board.resources["multipliers"]
+    assert chosen.plan.schedule.blocks <= board.resources["multipliers"]
+    assert at_interval(d, chosen.options.ii - 1).plan.schedule.blocks > board.resources["multipliers"]
     assert at_interval(d, chosen.options.ii).plan == chosen.plan
-    lacking = multiplier_blocks(d) - 156
+    lacking = d.plan.schedule.blocks - 156
     with pytest.raises(
         ConfigError,
         match=rf"^board ulx3s_85f: {lacking + 156} multipliers where it has 156, {lacking} too many; "

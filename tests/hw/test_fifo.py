@@ -16,7 +16,8 @@ from rbdgen_hw.fifo import BypassFifo, Credits
 
 
 class FifoSpec(Elaboratable):
-    """A FIFO beside a row of registers that shifts on every read: both must show the same head."""
+    """A FIFO beside a row of registers that shifts on every read: both must show the same head until the first write
+    into a full or read from an empty one, which must show as ``fault``."""
 
     def __init__(self, width: int, depth: int) -> None:
         self.width, self.depth = width, depth
@@ -28,8 +29,10 @@ class FifoSpec(Elaboratable):
         entries = [Signal(self.width, name=f"entry{k}") for k in range(self.depth)]
         level = Signal(range(self.depth + 1))
         m.d.comb += [dut.w_data.eq(self.w_data), dut.w_en.eq(self.w_en), dut.r_en.eq(self.r_en)]
-        write, read = Signal(), Signal()
-        m.d.comb += [write.eq(self.w_en & (level != self.depth)), read.eq(self.r_en & (level != 0))]
+        write, read = self.w_en, self.r_en
+        misused, broken = Signal(), Signal()
+        m.d.comb += misused.eq((write & (level == self.depth)) | (read & (level == 0)))
+        m.d.sync += broken.eq(broken | misused)
         after = Signal(range(self.depth + 1))
         m.d.comb += after.eq(level - read)
         m.d.sync += level.eq(after + write)
@@ -37,10 +40,10 @@ class FifoSpec(Elaboratable):
             shifted = entries[k + 1] if k + 1 < self.depth else entry
             m.d.sync += entry.eq(Mux(write & (after == k), self.w_data, Mux(read, shifted, entry)))
         m.d.comb += [
-            Assert(dut.r_rdy == (level != 0)),
-            Assert(~dut.r_rdy | (dut.r_data == entries[0])),
-            Assert(dut.fault == ((self.w_en & (level == self.depth)) | (self.r_en & (level == 0)))),
-            Assert(level <= self.depth),
+            Assert(broken | (dut.r_rdy == (level != 0))),
+            Assert(broken | ~dut.r_rdy | (dut.r_data == entries[0])),
+            Assert(broken | (dut.fault == misused)),
+            Assert(broken | (level <= self.depth)),
         ]
         return m
 

@@ -13,7 +13,6 @@ from rbdgen.layout.functions import FUNCTIONS
 from rbdgen.layout.network import build_network
 from rbdgen.layout.words import TraceOptions
 from rbdgen.passes.error_target import resolve_targets
-from rbdgen.report.design import multiplier_blocks
 from rbdgen.report.evidence import evidence
 from rbdgen.trials import dense_results, make_tasks, outside_states
 
@@ -70,7 +69,7 @@ def test_targets_by_function_are_kept_apart() -> None:
 
 def test_signals_of_their_own_take_fewer_blocks_than_one_word() -> None:
     own, word = (built(1e-5, "ur5", ("id",), formats=f) for f in ("signal", "uniform"))
-    assert multiplier_blocks(own) <= 0.8 * multiplier_blocks(word)
+    assert own.plan.schedule.blocks <= 0.8 * word.plan.schedule.blocks
     assert {f.width for f in word.fixed.formats if f.width > word.word + 4} == set()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from rbdgen import Options, compile_robot, load_robot
-from rbdgen.report.design import multiplier_blocks
 from rbdgen.schedule.budget import Budget
 from rbdgen.schedule.resources import estimate
 from tests.conftest import design
@@ -15,7 +14,7 @@ from tests.conftest import design
 def test_counts_agree_with_the_plan(ii: int, constants: str) -> None:
     d = design("iiwa14", functions=("did",), ii=ii, constants=constants, device="ecp5")
     used = estimate(d.plan)
-    assert used.multipliers == multiplier_blocks(d)
+    assert used.multipliers == d.plan.schedule.blocks
     assert used.registers == d.plan.register_bits
     assert used.memories == sum(d.plan.schedule.tables.values())
 
@@ -37,5 +36,5 @@ def test_constants_move_where_logic_is_short() -> None:
     other = compile_robot(robot, options, budget=short)
     assert other.options.constants == "multipliers"
     assert estimate(other.plan).luts < luts
-    assert multiplier_blocks(other) <= 156
+    assert other.plan.schedule.blocks <= 156
     assert any("constant factors take slots of multipliers" in line for line in other.why)
