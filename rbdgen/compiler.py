@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -349,10 +350,27 @@ def compile_robot(
     check_word(options.word)
     check_interval(options.ii)
     check_choices(options)
-    if options.constants != "auto":
-        return _compiled(robot, options, progress, budget)
-    design = _compiled(robot, replace(options, constants="logic"), progress, budget)
     available = budget.resources if budget else {}
+    if options.constants == "auto":
+        design = _least_crowded(robot, options, progress, budget, available)
+    else:
+        design = _compiled(robot, options, progress, budget)
+    excess = crowded(design, available, 1.0)
+    if budget and excess:
+        message = f"{budget.name}: by the model, {excess}; use fewer functions, a shorter word or a larger device"
+        warnings.warn(message, RbdgenWarning, stacklevel=2)
+    return design
+
+
+def _least_crowded(
+    robot: Robot,
+    options: Options,
+    progress: Callable[[str], None],
+    budget: Budget | None,
+    available: Mapping[str, int],
+) -> Design:
+    """Constant factors in logic, or where that is too much of what is ``available`` on multipliers."""
+    design = _compiled(robot, replace(options, constants="logic"), progress, budget)
     crowd = crowded(design, available, CROWDED)
     if not crowd:
         return design
@@ -393,11 +411,16 @@ def _compiled(robot: Robot, options: Options, progress: Callable[[str], None], b
     if budget is None or not budget.chooses:
         layout = lay_out(network, fixed, device, options.ii, options.fold, options.share)
         layout = replace(layout, why=tuple(fold_notes(network, layout)))
+        progress("schedule")
+        planned = _planned(options, network, fixed, layout)
     else:
-        progress("choose the layout")
-        layout = fit_layout(network, fixed, device, budget, options.fold, options.share)
-        options = replace(options, ii=layout.ii)
-    progress("schedule")
+        beyond, planned = 0, {}
+        while not planned or planned["plan"].schedule.blocks > (budget.blocks or math.inf):
+            progress("choose the layout")
+            layout = fit_layout(network, fixed, device, budget, options.fold, options.share, beyond)
+            options, beyond = replace(options, ii=layout.ii), layout.ii
+            progress("schedule")
+            planned = _planned(options, network, fixed, layout)
     return Design(
         robot=robot,
         options=options,
@@ -407,5 +430,5 @@ def _compiled(robot: Robot, options: Options, progress: Callable[[str], None], b
         word=simplified.word,
         table_word=simplified.table_word,
         signal_ranges=simplified.ranges,
-        **_planned(options, network, fixed, layout),
+        **planned,
     )

@@ -106,9 +106,16 @@ def _intervals(first: int) -> Iterator[int]:
 
 
 def fit_layout(
-    network: Network, fixed: FixedGraph, device: Device, budget: Budget, fold: bool = True, share: bool = True
+    network: Network,
+    fixed: FixedGraph,
+    device: Device,
+    budget: Budget,
+    fold: bool = True,
+    share: bool = True,
+    beyond: int = 0,
 ) -> Layout:
-    """The layout with the smallest interval inside ``budget``. ConfigError where there is none, with what would do."""
+    """The layout with the smallest interval inside ``budget``, longer than ``beyond``. ConfigError where there is none,
+    with what would do."""
     clock = device.megahertz * 1e6
     products = fixed.graph.count("mul")
     first, last, why = 1, MAX_II, []
@@ -128,6 +135,7 @@ def fit_layout(
     if limit is not None:
         first = max(first, -(-products // limit))
         why.append(f"{products} products on {limit} {what} need an interval of at least {-(-products // limit)} cycles")
+    first = max(first, beyond + 1)
     smallest = (products, 1)
     for ii in _intervals(min(first, MAX_II)):
         tries = (

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -185,19 +185,57 @@ def _priorities(fixed: FixedGraph, device: Device) -> list[float]:
     return rest
 
 
+class _Multipliers:
+    """The slots of a unit's multipliers: ``interval`` of each, for products that take so many blocks (``costs``).
+
+    As few multipliers are large as the large products need: those of a size and beyond need ceil(n / interval). A
+    product takes a slot of a larger multiplier only as long as that leaves enough for the larger ones that are still to
+    come, so that each finds one whatever their order.
+    """
+
+    def __init__(self, costs: Sequence[int], interval: int) -> None:
+        self.sizes = sorted(set(costs))
+        upwards = {size: sum(cost >= size for cost in costs) for size in self.sizes}
+        needed = {size: -(-n // interval) for size, n in upwards.items()}
+        self.count = needed[self.sizes[0]]
+        self.spare = {size: needed[size] * interval - n for size, n in upwards.items()}
+        """Slots of multipliers of a size and beyond that smaller products may take."""
+        larger = [*(needed[size] for size in self.sizes[1:]), 0]
+        alone = {size: needed[size] - n for size, n in zip(self.sizes, larger, strict=True)}
+        self.free = [dict(alone) for _ in range(interval)]
+        """Multipliers of each size that are free in each phase."""
+
+    def take(self, cost: int, phase: int) -> int | None:
+        """Take a slot of the smallest multiplier that is free in ``phase`` for a product; returns how many products
+        were there before, None if there is no slot."""
+        free = self.free[phase]
+        found = next((size for size in self.sizes if size >= cost and free[size]), None)
+        passed = [size for size in self.sizes if found is not None and cost < size <= found]
+        if found is None or not all(self.spare[size] for size in passed):
+            return None
+        before = self.count - sum(free.values())
+        free[found] -= 1
+        for size in passed:
+            self.spare[size] -= 1
+        return before
+
+
 class _Scheduler:
     def __init__(self, fixed: FixedGraph, device: Device, ii: int, programs: Programs, folds: Folds) -> None:
         self.fixed, self.device, self.ii, self.programs, self.folds = fixed, device, ii, programs, folds
         graph = fixed.graph
         templates = [(i, n) for i, n in graph if folds.template(i) == i]
-        products = Counter(n.owner for _, n in templates if n.op == "mul")
-        self.multipliers = {owner: -(-n // folds.interval(owner, ii)) for owner, n in products.items()}
+        self.costs = {i: device.blocks(*fixed.factor_widths(i)) for i, n in templates if n.op == "mul"}
+        costs: dict[str, list[int]] = defaultdict(list)
+        for i, cost in self.costs.items():
+            costs[graph.nodes[i].owner].append(cost)
+        self.multipliers = {owner: _Multipliers(own, folds.interval(owner, ii)) for owner, own in costs.items()}
         angles = {(n.owner, n.args[0]) for _, n in templates if n.op in TABLES}
         self.tables = {o: -(-n // folds.interval(o, ii)) for o, n in Counter(owner for owner, _ in angles).items()}
         self.timeless = timeless_nodes(graph, programs)
         self.slots: list[Slot | None] = [None] * len(graph.nodes)
         self.binding: dict[int, int] = {}
-        self.busy: Counter[tuple[str, str, int]] = Counter()
+        self.busy: Counter[tuple[str, int]] = Counter()
         self.lookups: dict[tuple[str, int], tuple[int, int]] = {}
 
     def _slot(self, i: int) -> Slot:
@@ -257,13 +295,12 @@ class _Scheduler:
             cycle = max([cycle if i in self.folds.turns else 0] + [self._slot(a).finish + 1 for a in sources])
             offset = self.device.select
         while True:
-            key = (node.owner, "mul", cycle % interval)
-            if delays.fit(self.device, offset) and self.busy[key] < self.multipliers[node.owner]:
-                break
+            if delays.fit(self.device, offset):
+                number = self.multipliers[node.owner].take(self.costs[i], cycle % interval)
+                if number is not None:
+                    self.binding[i] = number
+                    return delays.slot(cycle, offset)
             cycle, offset = cycle + 1, self.device.select if shared or i in self.folds.turns else 0.0
-        self.binding[i] = self.busy[key]
-        self.busy[key] += 1
-        return delays.slot(cycle, offset)
 
     def _lookup(self, i: int, cycle: int, offset: float, delays: Delays) -> int:
         """The cycle of a table access; sine and cosine of one angle are one access."""
@@ -272,9 +309,9 @@ class _Scheduler:
         if angle not in self.lookups:
             if not delays.fit(self.device, offset + (self.device.select if interval > 1 else 0.0)):
                 cycle += 1
-            while self.busy[node.owner, "table", cycle % interval] >= self.tables[node.owner]:
+            while self.busy[node.owner, cycle % interval] >= self.tables[node.owner]:
                 cycle += 1
-            key = (node.owner, "table", cycle % interval)
+            key = (node.owner, cycle % interval)
             self.lookups[angle] = (cycle, self.busy[key])
             self.busy[key] += 1
         cycle, self.binding[i] = self.lookups[angle]
@@ -370,8 +407,9 @@ def schedule(
     work.run()
     work.sink()
     slots = tuple(s for s in work.slots if s is not None)
+    multipliers = {unit: m.count for unit, m in work.multipliers.items()}
     return _bound(
-        Schedule(fixed, programs, folds, device, ii, slots, work.binding, work.multipliers, work.tables, work.exits())
+        Schedule(fixed, programs, folds, device, ii, slots, work.binding, multipliers, work.tables, work.exits())
     )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rbdgen import ConfigError, Options, compile_robot, load_robot
+from rbdgen import ConfigError, Options, RbdgenWarning, compile_robot, load_robot
 from rbdgen.layout.functions import FUNCTIONS
-from rbdgen.schedule.budget import Budget, fit_layout, lay_out
+from rbdgen.schedule.budget import Budget, Layout, fit_layout, lay_out
 from rbdgen.schedule.device import get_device
 from tests.conftest import design, shared_robot
 
@@ -49,6 +49,32 @@ def test_blocks_are_counted_by_the_devices_shape() -> None:
     assert layout.blocks(DEVICE) <= 30
     assert layout.blocks(DEVICE) >= sum(layout.multipliers().values())
     assert sum(lay_out(d.network, d.fixed, DEVICE, layout.ii).multipliers().values()) <= 30
+
+
+@pytest.mark.parametrize(("robot", "functions", "word"), [("hyq", ("did", "fd"), 22), ("iiwa14", ("fd",), 18)])
+def test_products_of_two_sizes_take_no_more_blocks_than_they_must(
+    robot: str, functions: tuple[str, ...], word: int
+) -> None:
+    options = Options(functions, device="ecp5", word=word)
+    d = compile_robot(load_robot(robot), options, budget=Budget(blocks=130))
+    schedule = d.plan.schedule
+    assert schedule.blocks <= 130
+    assert schedule.blocks == Layout(schedule.fixed, schedule.folds, schedule.ii).blocks(schedule.device)
+    sizes = {schedule.device.blocks(*schedule.factor_widths(i)) for nodes in schedule.products.values() for i in nodes}
+    assert len(sizes) > 1
+
+
+def test_the_next_interval_is_longer() -> None:
+    d, layout = fitted(Budget(multipliers=20))
+    again = fit_layout(d.network, d.fixed, DEVICE, Budget(multipliers=20), beyond=layout.ii)
+    assert layout.ii < again.ii
+
+
+def test_a_board_without_enough_logic_is_warned_of() -> None:
+    small = Budget(blocks=40, name="board small", resources={"multipliers": 40, "luts": 3000, "registers": 10**6})
+    message = r"^board small: by the model, about \d+ of 3000 luts would be used; use fewer functions"
+    with pytest.warns(RbdgenWarning, match=message):
+        compile_robot(load_robot("pendulum2"), Options(device="ecp5"), budget=small)
 
 
 @pytest.mark.parametrize("count", [64, 256])
