@@ -23,8 +23,8 @@ ALL = tuple(FUNCTIONS)
 AMARANTH = get_simulator("amaranth")
 
 
-def calibratable(ii: int):
-    return design("pendulum2", functions=ALL, ii=ii, calibratable=True)
+def calibratable(ii: int, constants: str = "auto"):
+    return design("pendulum2", functions=ALL, ii=ii, calibratable=True, constants=constants)
 
 
 def other(robot: Robot, seed: int = 1) -> Robot:
@@ -48,9 +48,9 @@ def test_the_model_becomes_that_of_another_robot(name: str) -> None:
     assert relative_errors(d, nominal, make_tasks(d, "id", states, other(d.robot)).expected)[0] > 1e-2
 
 
-@pytest.mark.parametrize("ii", [1, 4])
-def test_the_hardware_becomes_that_of_another_robot(ii: int, tmp_path: Path) -> None:
-    d = calibratable(ii)
+@pytest.mark.parametrize(("ii", "constants"), [(1, "logic"), (4, "logic"), (4, "multipliers")])
+def test_the_hardware_becomes_that_of_another_robot(ii: int, constants: str, tmp_path: Path) -> None:
+    d = calibratable(ii, constants)
     for robot in (None, other(d.robot)):
         states = task_states(d, 35, seed=3, robot=robot)
         tasks = [make_tasks(d, f, states, robot) for f in ALL]
