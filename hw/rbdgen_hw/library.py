@@ -16,10 +16,13 @@ from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdgen.errors import UnsupportedError
 from rbdgen_hw.yosys import run_yosys
 
 LARGEST = (1 << 16) - 64
 """Bits that the inputs, or the outputs, of an instance may have together: Amaranth numbers them in 16 bits."""
+WIDEST = LARGEST
+"""Bits that a port may have, whether its component is an instance or a submodule."""
 
 
 class Shape(wiring.Component):
@@ -55,7 +58,13 @@ class Library:
 
 def place(m: Module, platform: object, name: str, shape: Shape) -> None:
     """Put ``shape`` into module ``m`` as ``name``: an instance of its one Verilog module, or a submodule. One with too
-    many bits for an instance becomes a submodule as well."""
+    many bits for an instance becomes a submodule as well; UnsupportedError if that is so of a single port."""
+    for path, _, value in shape.signature.flatten(shape):
+        if len(value) > WIDEST:
+            raise UnsupportedError(
+                f"{name}: {'.'.join(map(str, path))} has {len(value)} bits, and a port may have {WIDEST}; use fewer "
+                "--functions, a shorter --word, or leave results out"
+            )
     if not isinstance(platform, Library) or _widest_side(shape) > LARGEST:
         m.submodules[name] = shape
         return

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdgen import Options, compile_robot, load_robot
+from rbdgen import Options, UnsupportedError, compile_robot, load_robot
 from rbdgen.host.tasks import Flag
 from rbdgen.layout.functions import FUNCTIONS
 from rbdgen.model import Prismatic
@@ -216,3 +216,9 @@ def test_modules_too_large_for_an_instance_are_submodules(tmp_path: Path, monkey
     design_rtl = Rtl(d.name, (source,), d.tasks.task.beat_bits, d.tasks.result.beat_bits)
     run = run_tasks(d, tasks, np.repeat([0, 1], 10), design_rtl, get_simulator("icarus"), tmp_path)
     assert [o.mismatches for o in run.outcomes.values()] == [0, 0]
+
+
+def test_a_port_that_is_too_wide_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "WIDEST", 150)
+    with pytest.raises(UnsupportedError, match=r"^feedback: w_data has \d+ bits, and a port may have 150; use fewer"):
+        design_verilog(design("pendulum2", functions=("dfd",), ii=3))
