@@ -18,7 +18,7 @@ from amaranth.lib.wiring import In, Out
 
 from rbdgen.ir.fixed import ROUNDED, Format
 from rbdgen.schedule.buffers import Plan, UnitPlan, chain_length, uses
-from rbdgen.schedule.scheduler import TABLES, scale_stages
+from rbdgen.schedule.scheduler import TABLES, hardest_turn, scale_stages
 from rbdgen_hw.choice import choose
 from rbdgen_hw.library import Shape, place
 from rbdgen_hw.operators import (
@@ -210,7 +210,7 @@ class _UnitBuilder:
 
     def constant(self, i: int, arg: Format) -> Scale:
         """The operator of a constant factor."""
-        stages = scale_stages(self.fixed, self.schedule.device, i)
+        stages = scale_stages(self.fixed, self.schedule.device, hardest_turn(self.fixed, self.schedule.folds, i))
         return Scale(arg, self.fixed.constants[i], self.rounding(i), stages)
 
     def simple(self, i: int, shape: Shape, args: list[Value]) -> None:

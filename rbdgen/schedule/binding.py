@@ -7,7 +7,7 @@ common go to the same one, so that its multiplexers have fewer inputs.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -52,24 +52,22 @@ def bind(phases: Mapping[int, Sequence[Product]], device: Device) -> dict[int, P
             largest[k] = [max(a, b) for a, b in zip(largest[k], p.widths, strict=True)]
     slots: dict[int, list[Product | None]] = {h: [*row, *[None] * (count - len(row))] for h, row in rows.items()}
     inputs: list[tuple[Counter[Hashable], Counter[Hashable]]] = [(Counter(), Counter()) for _ in range(count)]
+    readers: dict[Hashable, Counter[int]] = defaultdict(Counter)
+    """Which multipliers read something, and how often."""
     crossed: dict[int, bool] = {}
-
-    def ways(p: Product, k: int) -> list[bool]:
-        """The ways round in which multiplier ``k`` can make ``p``."""
-        (wide, narrow), (first, second) = p.widths, largest[k]
-        return [way for way, (a, b) in ((False, (wide, narrow)), (True, (narrow, wide))) if a <= first and b <= second]
 
     def put(p: Product, k: int, amount: int) -> None:
         for side in (0, 1):
             inputs[k][side ^ crossed[p.node]][p.read[side]] += amount
+            readers[p.read[side]][k] += amount
 
     def best(p: Product, k: int) -> tuple[int, bool] | None:
         """How many inputs ``p`` would find on multiplier ``k``, and the way round; None where it does not fit."""
-        found = [(sum(inputs[k][side ^ way][p.read[side]] > 0 for side in (0, 1)), not way) for way in ways(p, k)]
-        if not found:
-            return None
-        number, straight = max(found)
-        return number, not straight
+        (wide, narrow), (first, second), (a, b) = p.widths, largest[k], inputs[k]
+        x, y = p.read
+        straight = (a[x] > 0) + (b[y] > 0) if wide <= first and narrow <= second else -1
+        across = (b[x] > 0) + (a[y] > 0) if narrow <= first and wide <= second else -1
+        return (max(straight, across), across > straight) if max(straight, across) >= 0 else None
 
     for row in slots.values():
         for k, p in enumerate(row):
@@ -79,7 +77,8 @@ def bind(phases: Mapping[int, Sequence[Product]], device: Device) -> dict[int, P
     for _ in range(SWEEPS):
         moved = False
         for row in slots.values():
-            moved |= _improve(row, best, put, crossed)
+            for k in range(count):
+                moved |= _improve(row, k, readers, best, put, crossed)
         if not moved:
             break
     for row in slots.values():
@@ -91,31 +90,39 @@ def bind(phases: Mapping[int, Sequence[Product]], device: Device) -> dict[int, P
 
 def _improve(
     row: list[Product | None],
+    k: int,
+    readers: Mapping[Hashable, Counter[int]],
     best: Callable[[Product, int], tuple[int, bool] | None],
     put: Callable[[Product, int, int], None],
     crossed: dict[int, bool],
 ) -> bool:
-    """Exchange the places of one phase's products as long as that leaves fewer inputs; whether any was exchanged."""
-    moved = False
-    for k in range(len(row)):
-        for other in range(k, len(row)):
-            pair = [(p, at) for p, at in ((row[k], k), (row[other], other)) if p is not None]
-            if k == other:
-                pair = pair[:1]
-            if not pair:
-                continue
-            for p, at in pair:
-                put(p, at, -1)
-            stay = [best(p, at) for p, at in pair]
-            go = [best(p, k + other - at) for p, at in pair]
-            kept = sum(found[0] for found in stay if found)
-            if None not in go and k != other and sum(found[0] for found in go if found) > kept:
-                row[k], row[other], chosen, moved = row[other], row[k], go, True
-            else:
-                chosen = stay
-            for (p, at), found in zip(pair, chosen, strict=True):
-                assert found is not None
-                moved |= chosen is stay and found[1] != crossed[p.node]
-                crossed[p.node] = found[1]
-                put(p, at if chosen is stay else k + other - at, 1)
-    return moved
+    """Turn the product on multiplier ``k`` round, or exchange it for that of another one in the same phase that reads
+    something of it, if that leaves fewer inputs; whether it did."""
+    mine = row[k]
+    if mine is None:
+        return False
+    others = {other for read in mine.read for other, times in readers[read].items() if times > 0}
+    for other in sorted(others | {k}):
+        pair = [(mine, k, other)]
+        if other != k and (theirs := row[other]) is not None:
+            pair.append((theirs, other, k))
+        before = [crossed[p.node] for p, _, _ in pair]
+        for p, at, _ in pair:
+            put(p, at, -1)
+        stay = [best(p, at) for p, at, _ in pair]
+        go = [best(p, to) for p, _, to in pair]
+        leaves = other != k and _found(go) > _found(stay)
+        for (p, at, to), found in zip(pair, go if leaves else stay, strict=True):
+            assert found is not None
+            crossed[p.node] = found[1]
+            put(p, to if leaves else at, 1)
+        if leaves:
+            row[k], row[other] = row[other], row[k]
+        if leaves or before != [crossed[p.node] for p, _, _ in pair]:
+            return True
+    return False
+
+
+def _found(places: Sequence[tuple[int, bool] | None]) -> int:
+    """How many inputs are found there already; −1 where something does not fit."""
+    return -1 if None in places else sum(place[0] for place in places if place)

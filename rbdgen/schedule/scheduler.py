@@ -164,6 +164,11 @@ def operator_delays(fixed: FixedGraph, device: Device, i: int) -> Delays:
     return Delays(whole, 0, whole, flag)
 
 
+def hardest_turn(fixed: FixedGraph, folds: Folds, i: int) -> int:
+    """The turn that an operator is made for: of a folded one the first that may overflow, if there is one."""
+    return next((turn.node for turn in folds.turns.get(i, ()) if fixed.may_overflow(turn.node)), i)
+
+
 def scale_stages(fixed: FixedGraph, device: Device, i: int) -> tuple[int, ...]:
     """Levels of the sum that a constant factor is, between registers: as few stages as fit the period, with room for a
     choice of the argument, each with as many levels as another, give or take one."""
@@ -265,7 +270,7 @@ class _Scheduler:
     def place(self, i: int) -> None:
         """Give node ``i`` its slot: the earliest that its arguments, its delay and its operator allow."""
         node = self.fixed.graph.nodes[i]
-        delays = operator_delays(self.fixed, self.device, i)
+        delays = operator_delays(self.fixed, self.device, hardest_turn(self.fixed, self.folds, i))
         cycle, offset = self._earliest(i)
         if node.op == "mul":
             slot = self._place_product(i, cycle, offset, delays)

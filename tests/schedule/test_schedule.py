@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from rbdgen import ConfigError
+from rbdgen import ConfigError, Options, compile_robot, load_robot
 from rbdgen.schedule.buffers import FIFO_MINIMUM, make_plan
 from rbdgen.schedule.check import check_plan
 from rbdgen.schedule.device import DEVICES, Device, get_device
@@ -131,3 +131,11 @@ def test_unknown_device_names_the_nearest() -> None:
 def test_multiplier_blocks(shape: tuple[int, int], a: int, b: int, blocks: int) -> None:
     device: Device = dataclasses.replace(DEVICES["ecp5"], shape=shape)
     assert device.blocks(a, b) == blocks
+
+
+def test_a_folded_sum_that_saturates_in_one_turn_only() -> None:
+    """Formats of turns are equal, ranges are not: the operator has to saturate in time for all of them."""
+    d = compile_robot(load_robot("hyq", base="floating"), Options(("id", "m", "did"), ii=8, device="ecp5"))
+    folds, fixed = d.plan.schedule.folds, d.plan.schedule.fixed
+    assert any(len({fixed.may_overflow(t.node) for t in turns}) == 2 for turns in folds.turns.values())
+    check_plan(d.plan)
