@@ -19,6 +19,8 @@ USED = {"MULT18X18D": "multipliers", "TRELLIS_COMB": "luts", "TRELLIS_FF": "regi
 """nextpnr's names of what a board's resources are."""
 LUTS_OF_CELL = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6}
 """Look-up tables that a cell of the netlist takes; a distributed memory is four tables and the two beside them."""
+SYNTHESIS = "synth_ecp5"
+"""Yosys's command."""
 BITSTREAM = "bitstream.bit"
 FILES = (BITSTREAM, "nextpnr.log", "nextpnr.json")
 TOOLS = (tools.NEXTPNR_ECP5, tools.ECPPACK, tools.ECPPLL)
@@ -52,7 +54,7 @@ def build(request: Request, directory: Path, progress: Progress) -> Routed:
     """Synthesis, place and route, bitstream. ConfigError if it does not fit, ToolError if a tool fails."""
     board, timer = request.board, Timer(progress)
     timer.step("synthesis")
-    synthesise(directory, request.sources, request.overrides, "synth_ecp5")
+    synthesise(directory, request.sources, request.overrides, SYNTHESIS)
     check_room(board, used_cells(cells(directory)))
     (directory / "board.lpf").write_text(lpf(board), encoding="utf-8")
     size, speed, balls = FAMILY.fullmatch(board.part).groups()  # type: ignore[union-attr]

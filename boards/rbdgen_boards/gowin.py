@@ -19,6 +19,9 @@ FAMILIES = {"GW5AST-LV138FPG676AC1/I0": "GW5AST-138C"}
 """Name of a part's family in nextpnr and apycula."""
 USED = {"MULTALU27X18": "multipliers", "LUT4": "luts", "DFF": "registers", "BSRAM": "memories"}
 """nextpnr's names of what a board's resources are."""
+SYNTHESIS = "synth_gowin -family gw5a -nowidelut"
+"""Yosys's command. Its wide look-up tables take more of the small ones, and tie cells together that are better placed
+apart."""
 ROUTED = "routed.json"
 BITSTREAM = "bitstream.fs"
 FILES = (BITSTREAM, "nextpnr.log", "nextpnr.json")
@@ -47,7 +50,7 @@ def build(request: Request, directory: Path, progress: Progress) -> Routed:
     """Synthesis, place and route, bitstream. ConfigError if it does not fit, ToolError if a tool fails."""
     board, timer = request.board, Timer(progress)
     timer.step("synthesis")
-    synthesise(directory, request.sources, request.overrides, "synth_gowin -family gw5a")
+    synthesise(directory, request.sources, request.overrides, SYNTHESIS)
     check_room(board, used_cells(cells(directory)))
     (directory / "board.cst").write_text(cst(board), encoding="utf-8")
     family = FAMILIES[board.part]

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from rbdgen.compiler import Design
 from rbdgen.errors import ConfigError
+from rbdgen_boards import ecp5, gowin
 from rbdgen_boards.flow import cells, synthesise
 from rbdgen_hw.primitives import overrides
 
 COMMANDS = {
-    "ecp5": ("synth_ecp5", "ecp5"),
-    "gw5a": ("synth_gowin -family gw5a", "gowin"),
+    "ecp5": (ecp5.SYNTHESIS, "ecp5"),
+    "gw5a": (gowin.SYNTHESIS, "gowin"),
     "xc7": ("synth_xilinx -family xc7", ""),
     "xcup": ("synth_xilinx -family xcup", ""),
 }
