@@ -14,7 +14,8 @@ import numpy as np
 from rbdgen.errors import ConfigError, RbdgenWarning
 from rbdgen.host.tasks import FunctionFormat, OperandWord, ResultWord, TaskFormat, task_format
 from rbdgen.ir.fixed import FixedGraph, Format
-from rbdgen.ir.interpret import evaluate, evaluate_fixed
+from rbdgen.ir.interpret import walk
+from rbdgen.ir.machine import Machine
 from rbdgen.layout.execute import Answer, BitTrueModel, feedback
 from rbdgen.layout.functions import DERIVATIVES, FUNCTIONS, KNOWN, MASS_MATRICES, ROLL_OUT, check_functions
 from rbdgen.layout.network import (
@@ -320,17 +321,19 @@ def weak_inverse(network: Network, fixed: FixedGraph, operands: Mapping[str, np.
     if not names:
         return None
     raw = {n: fixed.formats[i].quantise(operands[n]) for n, i in graph.inputs.items()}
-    result = evaluate_fixed(fixed, raw, names)
-    flagged = float(np.mean(result.overflow))
+    outputs, overflow = Machine(fixed, names).run(raw)
+    flagged = float(np.mean(overflow))
     if flagged > WEAK_SHARE:
         return f"{flagged:.1%} of the declared states overflow"
-    exact = evaluate(graph, {n: fixed.formats[i].real(raw[n]) for n, i in graph.inputs.items()})
-    good = ~result.overflow
+    values = walk(graph, {n: fixed.formats[i].real(raw[n]) for n, i in graph.inputs.items()})
+    wanted = {graph.outputs[name] for name in names}
+    exact = {i: value for i, value in enumerate(values) if i in wanted}
+    good = ~overflow
     for vector in ("minv", "a"):
         errors = truths = 0.0
         for name in (w.name for w in network.results.get(vector, ()) if w.name in graph.outputs):
             truth = np.broadcast_to(exact[graph.outputs[name]], good.shape)[good]
-            got = fixed.formats[graph.outputs[name]].real(result.outputs[name])[good]
+            got = fixed.formats[graph.outputs[name]].real(outputs[name])[good]
             errors, truths = errors + float(np.sum((got - truth) ** 2)), truths + float(np.sum(truth**2))
         if errors > WEAK_ERROR**2 * truths:
             return f"the rms error of {vector} is {np.sqrt(errors / truths):.0%} of its rms"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,10 +27,23 @@ def evaluate(
     graph: Graph, operands: Mapping[str, np.ndarray], dtype: type[np.floating] = np.float64
 ) -> list[np.ndarray]:
     """Every node's value in float64 (or another ``dtype``) for operands of equal shapes (any)."""
-    values: list[np.ndarray] = []
-    for _, node in graph:
-        values.append(_value(node, [values[a] for a in node.args], operands, dtype))
-    return values
+    return list(walk(graph, operands, dtype))
+
+
+def walk(
+    graph: Graph, operands: Mapping[str, np.ndarray], dtype: type[np.floating] = np.float64
+) -> Iterator[np.ndarray]:
+    """The values of :func:`evaluate` one after the other; each is kept only as long as another one needs it."""
+    values: dict[int, np.ndarray] = {}
+    last = {a: i for i, node in graph for a in node.args}
+    for i, node in graph:
+        value = _value(node, [values[a] for a in node.args], operands, dtype)
+        for a in set(node.args):
+            if last[a] == i:
+                del values[a]
+        if i in last:
+            values[i] = value
+        yield value
 
 
 def evaluate_cone(

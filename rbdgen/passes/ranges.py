@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from rbdgen.ir.graph import Graph
-from rbdgen.ir.interpret import evaluate
+from rbdgen.ir.interpret import walk
 from rbdgen.passes.sound import sound_bounds
 
 CHUNK = 4096
-"""States evaluated at once: few enough that all nodes' values stay in the processor's cache."""
+"""States evaluated at once: few enough that the values still needed stay in the processor's cache."""
 
 
 def magnitudes(graph: Graph, samples: Mapping[str, np.ndarray], declared: Mapping[str, float]) -> np.ndarray:
@@ -20,9 +20,10 @@ def magnitudes(graph: Graph, samples: Mapping[str, np.ndarray], declared: Mappin
     count = max((len(s) for s in samples.values()), default=0)
     result = np.zeros(len(graph.nodes))
     for begin in range(0, count, CHUNK):
-        values = evaluate(graph, {name: s[begin : begin + CHUNK] for name, s in samples.items()})
+        values = walk(graph, {name: s[begin : begin + CHUNK] for name, s in samples.items()})
         # the ufuncs' own reductions: np.max and np.abs cost more than the arithmetic here
-        np.maximum(result, [max(np.maximum.reduce(v, None), -np.minimum.reduce(v, None)) for v in values], out=result)
+        largest = [max(np.maximum.reduce(v, None), -np.minimum.reduce(v, None)) for v in values]
+        np.maximum(result, largest, out=result)
     for name, i in graph.inputs.items():
         result[i] = max(result[i], declared[name])
     return result
