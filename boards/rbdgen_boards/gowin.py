@@ -8,11 +8,23 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from rbdgen.errors import ToolError
 from rbdgen_boards import tools
 from rbdgen_boards.board import Board
-from rbdgen_boards.flow import NETLIST, Progress, Request, Routed, Timer, cells, check_room, critical_path, synthesise
+from rbdgen_boards.flow import (
+    NETLIST,
+    TOP,
+    Progress,
+    Request,
+    Routed,
+    Timer,
+    cells,
+    check_room,
+    critical_path,
+    synthesise,
+)
 from rbdgen_boards.top import cst
 
 FAMILIES = {"GW5AST-LV138FPG676AC1/I0": "GW5AST-138C"}
@@ -22,6 +34,9 @@ USED = {"MULTALU27X18": "multipliers", "LUT4": "luts", "DFF": "registers", "BSRA
 SYNTHESIS = "synth_gowin -family gw5a -nowidelut"
 """Yosys's command. Its wide look-up tables take more of the small ones, and tie cells together that are better placed
 apart."""
+DENSITY = 0.3
+"""Share of each kind of cell's places that the placer fills: it takes look-up tables, sums and registers for neighbours
+of different kinds, but in this family they take each other's places."""
 ROUTED = "routed.json"
 BITSTREAM = "bitstream.fs"
 FILES = (BITSTREAM, "nextpnr.log", "nextpnr.json")
@@ -46,18 +61,32 @@ def used_cells(count: Mapping[str, int]) -> dict[str, int]:
     }
 
 
+def blocked(netlist: Mapping[str, Any]) -> int:
+    """Look-up tables that registers take, at least: a register's input comes from the table or sum in its own place,
+    and one that is fed by something else leaves no room for another there."""
+    made: set[object] = set()
+    for cell in netlist.values():
+        if cell["type"].startswith("LUT") or cell["type"] == "ALU":
+            made.update(cell["connections"]["SUM" if cell["type"] == "ALU" else "F"])
+    inputs = [c["connections"]["D"][0] for c in netlist.values() if c["type"].startswith("DFF")]
+    return len(inputs) - len(made.intersection(inputs))
+
+
 def build(request: Request, directory: Path, progress: Progress) -> Routed:
     """Synthesis, place and route, bitstream. ConfigError if it does not fit, ToolError if a tool fails."""
     board, timer = request.board, Timer(progress)
     timer.step("synthesis")
     synthesise(directory, request.sources, request.overrides, SYNTHESIS)
-    check_room(board, used_cells(cells(directory)))
+    netlist = json.loads((directory / NETLIST).read_text(encoding="utf-8"))["modules"][TOP]["cells"]
+    used = used_cells(cells(directory))
+    check_room(board, used | {"luts": used["luts"] + blocked(netlist)})
     (directory / "board.cst").write_text(cst(board), encoding="utf-8")
     family = FAMILIES[board.part]
     timer.step(f"place and route at {request.clock:g} MHz")
     where = ["--json", NETLIST, "--write", ROUTED, "--report", "nextpnr.json", "--device", board.part]
     what = ["--vopt", f"family={family}", "--vopt", "cst=board.cst"]
     how = ["--freq", f"{request.clock:g}", "--seed", str(request.seed), "--timing-allow-fail"]
+    how += ["--placer-heap-beta", f"{DENSITY:g}"]
     tools.run(tools.NEXTPNR_GOWIN, [*where, *what, *how], directory, "nextpnr.log")
     timer.step("bitstream")
     tools.run(tools.GOWIN_PACK, ["-d", family, "-o", BITSTREAM, ROUTED], directory, "gowin_pack.log")

@@ -86,16 +86,25 @@ def lay_out(
     utilization: float = UTILIZATION,
 ) -> Layout:
     """The units at one interval: alike branches folded, submodules joined where they share multipliers."""
-    if ii == 1:
-        return Layout(fixed, NO_FOLDS, ii)
+    folded = _folded(network, fixed, device, ii, fold)
+    return _shared(folded, utilization) if share else folded
+
+
+def _folded(network: Network, fixed: FixedGraph, device: Device, ii: int, fold: bool) -> Layout:
+    """A unit for each submodule, alike branches folded."""
 
     def fits(node: int) -> bool:
         return operator_delays(fixed, device, node).fit(device, device.select)
 
-    graph, folds = fold_branches(network, fixed, ii, fits) if fold else (fixed, NO_FOLDS)
-    if share:
-        graph, folds = share_units(graph, folds, ii, utilization)
+    graph, folds = fold_branches(network, fixed, ii, fits) if fold and ii > 1 else (fixed, NO_FOLDS)
     return Layout(graph, folds, ii)
+
+
+def _shared(layout: Layout, utilization: float) -> Layout:
+    """The same with submodules joined where they share multipliers."""
+    if layout.ii == 1:
+        return layout
+    return Layout(*share_units(layout.fixed, layout.folds, layout.ii, utilization), layout.ii)
 
 
 def _intervals(first: int) -> Iterator[int]:
@@ -138,9 +147,8 @@ def fit_layout(
     first = max(first, beyond + 1)
     smallest = (products, 1)
     for ii in _intervals(min(first, MAX_II)):
-        tries = (
-            lay_out(network, fixed, device, ii, fold, share, u) for u in (DENSER if share and limit else DENSER[:1])
-        )
+        folded = _folded(network, fixed, device, ii, fold)
+        tries = (_shared(folded, u) if share else folded for u in (DENSER if share and limit else DENSER[:1]))
         layout, needed = next(tries), 0
         while True:
             needed = sum(layout.multipliers().values()) if budget.blocks is None else layout.blocks(device)

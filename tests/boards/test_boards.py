@@ -10,7 +10,7 @@ import pytest
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen.layout.functions import FUNCTIONS
 from rbdgen.schedule.device import DEVICES
-from rbdgen_boards import build, flow, tools
+from rbdgen_boards import build, flow, gowin, tools
 from rbdgen_boards.board import RESOURCES, Board, board_names, get_board
 from rbdgen_boards.build import OPEN_FLOWS, at_interval, fit
 from rbdgen_boards.flow import Request, Routed, cached, check_room, keep, key
@@ -214,3 +214,15 @@ def test_no_pipeline_is_deeper_than_its_operators(tmp_path) -> None:
     changed = build.deeper(d, 1.4)
     assert changed is None or changed.plan.schedule.device.period >= 8.5
     assert build.deeper(d, 1.0) is None
+
+
+def test_registers_that_no_table_feeds_take_one() -> None:
+    def cell(kind: str, **pins: int) -> dict[str, object]:
+        return {"type": kind, "connections": {pin: [bit] for pin, bit in pins.items()}}
+
+    fed = {"a": cell("LUT4", F=2), "b": cell("ALU", SUM=3, COUT=4), "c": cell("DFFRE", D=2, Q=5)}
+    assert gowin.blocked(fed) == 0
+    fed["d"] = cell("DFF", D=3, Q=6)
+    assert gowin.blocked(fed) == 0
+    chain = {"e": cell("DFF", D=6, Q=7), "f": cell("DFFRE", D=2, Q=8), "g": cell("DFFSE", D=4, Q=9)}
+    assert gowin.blocked(fed | chain) == 3
