@@ -353,26 +353,18 @@ def compile_robot(
     check_word(options.word)
     check_interval(options.ii)
     check_choices(options)
-    available = budget.resources if budget else {}
-    if options.constants == "auto":
-        design = _least_crowded(robot, options, progress, budget, available)
-    else:
-        design = _compiled(robot, options, progress, budget)
-    excess = crowded(design, available, 1.0)
+    make = _least_crowded if options.constants == "auto" else _compiled
+    design = make(robot, options, progress, budget)
+    excess = crowded(design, budget.resources, 1.0) if budget else None
     if budget and excess:
         message = f"{budget.name}: by the model, {excess}; use fewer functions, a shorter word or a larger device"
         warnings.warn(message, RbdgenWarning, stacklevel=2)
     return design
 
 
-def _least_crowded(
-    robot: Robot,
-    options: Options,
-    progress: Callable[[str], None],
-    budget: Budget | None,
-    available: Mapping[str, int],
-) -> Design:
-    """Constant factors in logic, or where that is too much of what is ``available`` on multipliers."""
+def _least_crowded(robot: Robot, options: Options, progress: Callable[[str], None], budget: Budget | None) -> Design:
+    """Constant factors in logic, or where that takes too much of the budget's resources, on multipliers."""
+    available = budget.resources if budget else {}
     design = _compiled(robot, replace(options, constants="logic"), progress, budget)
     crowd = crowded(design, available, CROWDED)
     if not crowd:
