@@ -38,6 +38,7 @@ from rbdgen.schedule.budget import Budget, Layout, fit_layout, fold_notes, lay_o
 from rbdgen.schedule.buffers import Plan, make_plan
 from rbdgen.schedule.check import check_plan
 from rbdgen.schedule.device import DEFAULT_DEVICE, Device, get_device
+from rbdgen.schedule.queues import send_cycles
 from rbdgen.schedule.resources import estimate
 from rbdgen.schedule.scheduler import check_interval, schedule
 
@@ -151,7 +152,7 @@ class Design:
         """Cycles from the last beat's acceptance to the last result beat's offer, of a lone task (of a roll-out: of one
         step).
 
-        One cycle into the operand register, the pipeline, and one through the result FIFO, less the cycle shared.
+        One cycle into the operand register, the pipeline, and the way through the lane, less the cycle shared.
         """
         start, ii = 0, self.options.ii
         if function == "dfd":
@@ -159,7 +160,7 @@ class Design:
         if function == ROLL_OUT.name:
             evaluations = len(COEFFICIENTS[self.options.integrator])
             start = (evaluations - 1) * -(-(self.plan.exits[AGAIN] + 1) // ii) * ii
-        return start + self.plan.exits[function] + 1 + self.tasks.result_beats(function)
+        return start + self.plan.exits[function] + 1 + send_cycles(self.tasks, function)
 
     @cached_property
     def model(self) -> BitTrueModel:

@@ -289,11 +289,10 @@ class AcceleratorBuilder:
     def lanes(self) -> None:
         """A lane for each exit and one for errors, and the choice among them."""
         m, packing = self.m, self.tasks.result
-        counter = max(max(self.tasks.result_beats(f) for f in self.functions) - 1, 1).bit_length()
         lanes = []
         for name, f in self.functions.items():
             places = exit_places(self.plan, self.tasks, name)
-            lane = Lane(name, [w.format.width for w in f.results], packing, places, counter)
+            lane = Lane(name, [w.format.width for w in f.results], packing, places)
             place(m, self.platform, f"lane_{name}", lane)
             m.d.comb += [
                 lane.header.eq(self.headers[name]),
@@ -302,7 +301,7 @@ class AcceleratorBuilder:
                 self.credits[name].give.eq(lane.leave),
             ]
             lanes.append(lane)
-        errors = Lane("error", [], packing, ERROR_PLACES, counter)
+        errors = Lane("error", [], packing, ERROR_PLACES)
         place(m, self.platform, "lane_error", errors)
         known = FUNCTION_BITS + TAG_BITS
         m.d.comb += [
@@ -311,15 +310,14 @@ class AcceleratorBuilder:
             self.error_credits.give.eq(errors.leave),
         ]
         lanes.append(errors)
-        merge = Merge(len(lanes), packing, counter)
+        merge = Merge(len(lanes), packing)
         place(m, self.platform, "merge", merge)
         for k, lane in enumerate(lanes):
             m.d.comb += [
                 merge.ready[k].eq(lane.ready),
                 merge.last[k].eq(lane.last),
                 getattr(merge, f"payload{k}").eq(lane.payload),
-                lane.beat.eq(merge.beat),
-                lane.leave.eq(merge.leave[k]),
+                lane.taken.eq(merge.taken[k]),
             ]
         m.d.comb += [
             self.top.o.valid.eq(merge.o.valid),

@@ -3,49 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import reduce
+from operator import or_
 
-from amaranth.hdl import Cat, Const, Module, Shape, ShapeLike, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Shape, ShapeLike, Signal, Value
+
+from rbdgen_hw.phases import Phases
 
 
-def choose(m: Module, phase: Value, cases: Iterable[tuple[Iterable[int], Value]], shape: ShapeLike, name: str) -> Value:
-    """The value whose phases (disjoint lists) contain ``phase``; any value in phases that are not listed.
+def choose(
+    m: Module, phases: Phases, cases: Iterable[tuple[Iterable[int], Value]], shape: ShapeLike, name: str
+) -> Value:
+    """The value in whose phases (disjoint lists) the pipelines are; any value in phases that are not listed.
 
-    Values that occur more than once are one input of the multiplexer, constants are another together, and the most
-    frequent input needs no comparison.
+    Values that occur more than once are one input of the multiplexer, constants are another together. Each input has a
+    register that says when its turn is.
     """
     values: dict[int, Value] = {}
-    phases: dict[int, list[int]] = {}
+    turns: dict[int, list[int]] = {}
     constants: dict[int, int] = {}
     for wanted, value in cases:
         if isinstance(value, Const):
             constants |= dict.fromkeys(wanted, value.value)
         else:
             values.setdefault(id(value), value)
-            phases.setdefault(id(value), []).extend(wanted)
-    if constants:
-        table = _table(m, phase, constants, shape, f"{name}_constant")
-        values[id(table)], phases[id(table)] = table, list(constants)
-    if len(values) == 1:
+            turns.setdefault(id(value), []).extend(wanted)
+    if not values:
+        return _constant(phases, constants, list(constants), shape)
+    if not constants and len(values) == 1:
         return next(iter(values.values()))
     chosen = Signal(shape, name=name)
-    rarest_first = sorted(values, key=lambda key: len(phases[key]))
-    with m.Switch(phase):
-        for key in rarest_first[:-1]:
-            with m.Case(*sorted(phases[key])):
-                m.d.comb += chosen.eq(values[key])
-        with m.Default():
-            m.d.comb += chosen.eq(values[rarest_first[-1]])
+    rarest_first = sorted(values, key=lambda key: len(turns[key]))
+    if not constants and len(values) == 2:
+        rare, frequent = rarest_first
+        m.d.comb += chosen.eq(Mux(phases.during(turns[rare]), values[rare], values[frequent]))
+        return chosen
+    terms: list[Value] = [Mux(phases.during(turns[key]), values[key], 0) for key in rarest_first]
+    if constants:
+        terms.append(_constant(phases, constants, range(phases.ii), shape))
+    m.d.comb += chosen.eq(reduce(or_, terms))
     return chosen
 
 
-def _table(m: Module, phase: Value, constants: Mapping[int, int], shape: ShapeLike, name: str) -> Value:
-    """Constants by phase, as logic: synthesis makes poor multiplexers of constants."""
-    if len(set(constants.values())) == 1:
+def _constant(phases: Phases, constants: Mapping[int, int], within: Iterable[int], shape: ShapeLike) -> Value:
+    """Constants by phase, bit by bit from registers; zero in other phases, as far as they are ``within``."""
+    every = set(within)
+    if every == set(constants) and len(set(constants.values())) == 1:
         return Const(next(iter(constants.values())), shape)
-    chosen = Signal(shape, name=name)
-    bits = []
-    for k in range(len(chosen)):
-        ones = [phase == p for p, value in sorted(constants.items()) if value >> k & 1]
-        bits.append(Cat(*ones).any() if len(ones) < len(constants) else Const(1))
-    m.d.comb += chosen.eq(Cat(*bits).as_signed() if Shape.cast(shape).signed else Cat(*bits))
-    return chosen
+    bits: list[Value] = []
+    for k in range(Shape.cast(shape).width):
+        ones = {p for p, value in constants.items() if value >> k & 1}
+        bits.append(Const(int(bool(ones)), 1) if ones in (set(), every) else phases.during(ones))
+    return Cat(*bits).as_signed() if Shape.cast(shape).signed else Cat(*bits)

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream
@@ -17,11 +19,12 @@ from rbdgen_hw.library import Shape, place
 class Lane(Shape):
     """Keeps up to ``places`` results of one kind and offers them beat by beat.
 
-    ``header`` and ``words`` (all of them, side by side, if there are any) are taken with ``w_en``. ``ready``: a result
-    is there; ``payload`` is its beat number ``beat``; ``last`` says that this is its last one; ``leave`` drops it.
+    ``header`` and ``words`` (all of them, side by side, if there are any) are taken with ``w_en``. ``ready``: a beat is
+    offered on ``payload``, the result's ``last`` one or not; ``taken`` takes it. ``leave`` strobes when a result's
+    place is free again.
     """
 
-    def __init__(self, name: str, widths: Sequence[int], packing: Packing, places: int, beat_counter_bits: int) -> None:
+    def __init__(self, name: str, widths: Sequence[int], packing: Packing, places: int) -> None:
         self.widths, self.packing, self.places = tuple(widths), packing, places
         self.shape_name = f"lane_{name}"
         super().__init__(
@@ -30,10 +33,10 @@ class Lane(Shape):
                 **({"words": In(sum(widths))} if widths else {}),
                 "w_en": In(1),
                 "ready": Out(1),
-                "beat": In(beat_counter_bits),
                 "payload": Out(packing.beat_bits),
                 "last": Out(1),
-                "leave": In(1),
+                "taken": In(1),
+                "leave": Out(1),
                 "fault": Out(1),
             }
         )
@@ -47,8 +50,6 @@ class Lane(Shape):
             queue.w_data.eq(Cat(self.header, self.words) if self.widths else self.header),
             queue.w_en.eq(self.w_en),
             queue.r_en.eq(self.leave),
-            self.ready.eq(queue.r_rdy),
-            self.last.eq(self.beat == beats - 1),
             self.fault.eq(queue.fault),
         ]
         position, padded = 0, []
@@ -56,31 +57,55 @@ class Lane(Shape):
             padded.append(Cat(queue.r_data[position : position + width], Const(0, packing.word_bits - width)))
             position += width
         padded += [Const(0, packing.word_bits)] * (beats * packing.words_per_beat - len(padded))
-        with m.Switch(self.beat):
-            for k in range(beats):
-                with m.Case(k) if k + 1 < beats else m.Default():
-                    part = padded[k * packing.words_per_beat : (k + 1) * packing.words_per_beat]
-                    m.d.comb += self.payload.eq(Cat(*part))
+        parts = [
+            Cat(*padded[k * packing.words_per_beat : (k + 1) * packing.words_per_beat]).as_unsigned()
+            for k in range(beats)
+        ]
+        if beats == 1:
+            m.d.comb += [
+                self.ready.eq(queue.r_rdy),
+                self.payload.eq(parts[0]),
+                self.last.eq(1),
+                self.leave.eq(self.taken),
+            ]
+            return m
+        # the choice of a beat has a cycle of its own: a result is wide, and comes from all over the device
+        turn, moves = Signal(beats, init=1), Signal()
+        payload, last = Signal.like(self.payload, reset_less=True), Signal(reset_less=True)
+        m.d.comb += [
+            moves.eq(queue.r_rdy & (~self.ready | self.taken)),
+            self.leave.eq(moves & turn[-1]),
+            self.payload.eq(payload),
+            self.last.eq(last),
+        ]
+        ready = Signal()
+        m.d.comb += self.ready.eq(ready)
+        m.d.sync += ready.eq(moves | (ready & ~self.taken))
+        with m.If(moves):
+            m.d.sync += [
+                turn.eq(turn.rotate_left(1)),
+                last.eq(turn[-1]),
+                payload.eq(reduce(or_, (Mux(turn[k], part, 0) for k, part in enumerate(parts)))),
+            ]
         return m
 
 
 class Merge(Shape):
     """Sends whole results of several lanes, in turn where more than one has any.
 
-    ``ready``, ``last`` and ``payload`` come from the lanes, ``beat`` and ``leave`` (one bit per lane) go to them.
+    ``ready``, ``last`` and ``payload`` come from the lanes, ``taken`` (one bit per lane) goes to them.
     """
 
     shape_name = "merge"
 
-    def __init__(self, lanes: int, packing: Packing, beat_counter_bits: int) -> None:
+    def __init__(self, lanes: int, packing: Packing) -> None:
         self.lanes, self.packing = lanes, packing
         super().__init__(
             {
                 "ready": In(lanes),
                 "last": In(lanes),
                 **{f"payload{k}": In(packing.beat_bits) for k in range(lanes)},
-                "beat": Out(beat_counter_bits),
-                "leave": Out(lanes),
+                "taken": Out(lanes),
                 "o": Out(stream.Signature(packing.beat_bits)),
             }
         )
@@ -107,12 +132,10 @@ class Merge(Shape):
                         valid.eq(self.ready[k]),
                         final.eq(self.last[k]),
                         self.o.payload.eq(getattr(self, f"payload{k}")),
-                        self.leave[k].eq(moves & final),
+                        self.taken[k].eq(moves),
                     ]
         m.d.comb += [self.o.valid.eq(valid), moves.eq(valid & self.o.ready)]
         with m.If(valid):
             # an offered result stays offered until it is taken
             m.d.sync += [turn.eq(chosen), inside.eq(~(moves & final))]
-        with m.If(moves):
-            m.d.sync += self.beat.eq(Mux(final, 0, self.beat + 1))
         return m

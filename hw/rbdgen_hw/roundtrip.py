@@ -4,8 +4,7 @@
 A task starts a program with ``start_<program>`` in a cycle of phase 0 (every cycle, at an initiation interval of one)
 while its operands are on the inputs, and names the exit by which it leaves with ``to_<exit>``; its results are on that
 exit's outputs at the exit's cycle, with ``done_<exit>``. In between nothing waits: a valid bit per interval moves
-along, strobes the FIFOs, and collects what the units report as overflow. Phases and strobes reach the whole device, so
-that they come from registers.
+along, strobes the FIFOs, and collects what the units report as overflow. Strobes come from registers.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from rbdgen.ir.graph import INPUT_OWNER
 from rbdgen.schedule.buffers import Plan, exit_unit
 from rbdgen_hw.fifo import BypassFifo
 from rbdgen_hw.library import Shape, place
+from rbdgen_hw.phases import Phases
 from rbdgen_hw.unit import Unit, label, overflow_port, tap_name
 
 
@@ -48,8 +48,9 @@ class RoundTrip(Shape):
         plan, schedule = self.plan, self.plan.schedule
         ii = schedule.ii
         graph, formats = schedule.fixed.graph, schedule.fixed.formats
-        phase, at = Signal(range(ii)), Signal(ii, init=1)
-        first, last_phase = at[0], at[ii - 1]
+        starts, waits = Signal(), Signal()
+        phases = Phases(m, ii, waits)
+        first, last_phase = phases.at(0), phases.at(ii - 1)
 
         def stages(name: str, start: Value, last: int) -> list[Signal]:
             """Bit s is high in the cycles s·ii to s·ii + ii − 1 of a task that came with ``start``."""
@@ -70,26 +71,23 @@ class RoundTrip(Shape):
             name: stages(name, getattr(self, f"start_{name}"), plan.length(name) - 1)
             for name in schedule.programs.names
         }
-        starts = Cat(*(getattr(self, f"start_{name}") for name in programs)).any()
         m.d.comb += [
+            starts.eq(Cat(*(getattr(self, f"start_{name}") for name in programs)).any()),
+            waits.eq(~(starts | self.busy)),
             self.begin.eq(first),
             self.busy.eq(Cat(*(Cat(valid[1:]).any() | (valid[0] & ~first) for valid in programs.values())).any()),
         ]
-        if ii > 1:
-            moves = ~first | starts | self.busy
-            with m.If(moves):
-                m.d.sync += [phase.eq(Mux(last_phase, 0, phase + 1)), at.eq(at.rotate_left(1))]
 
         strobes: dict[tuple[str, int], Value] = {}
 
         def strobe(name: str, valid: list[Signal], cycle: int) -> Value:
             """High in ``cycle`` of a task."""
             if ii == 1 or cycle == 0:
-                return valid[cycle // ii] & at[cycle % ii]
+                return valid[cycle // ii] & phases.at(cycle)
             if (name, cycle) not in strobes:
                 strobes[name, cycle] = now = Signal(name=f"strobe_{name}{cycle}")
                 before = cycle - 1
-                m.d.sync += now.eq(valid[before // ii] & at[before % ii])
+                m.d.sync += now.eq(valid[before // ii] & phases.at(before))
             return strobes[name, cycle]
 
         units: dict[str, Unit] = {}
@@ -97,7 +95,7 @@ class RoundTrip(Shape):
             units[unit_plan.name] = unit = Unit(plan, unit_plan)
             place(m, platform, unit_plan.name, unit)
             if ii > 1:
-                m.d.comb += [unit.phase.eq(phase), unit.at.eq(at)]
+                m.d.comb += unit.waits.eq(waits)
 
         def offered(source: str, node: int, cycle: int) -> Value:
             if source == INPUT_OWNER:

@@ -32,6 +32,7 @@ from rbdgen_hw.operators import (
     SineTable,
     Sum,
 )
+from rbdgen_hw.phases import Phases
 
 TABLE_PORTS = {"table_sin": "sine", "table_cos": "cosine", "table_reciprocal": "reciprocal"}
 """A table's port that answers an operation."""
@@ -60,8 +61,8 @@ def overflow_port(cycle: int, exits: tuple[str, ...]) -> str:
 
 
 class Unit(Shape):
-    """Ports: ``i_<value>`` for what arrives, ``<value>_at<cycle>`` for what leaves, ``phase`` and ``at`` (the phase as
-    a number and one bit each, if ii > 1), and ``overflow<c>_<exits>`` high in cycle c of a task (at that phase) in
+    """Ports: ``i_<value>`` for what arrives, ``<value>_at<cycle>`` for what leaves, ``waits`` (the pipelines stay in
+    phase 0 if they are in it; if ii > 1), and ``overflow<c>_<exits>`` high in cycle c of a task (at that phase) in
     which something saturated just before that the results of these exits depend on."""
 
     def __init__(self, plan: Plan, unit: UnitPlan) -> None:
@@ -71,7 +72,7 @@ class Unit(Shape):
         fixed = schedule.fixed
         ports: dict = {}
         if schedule.ii > 1:
-            ports |= {"phase": In(range(schedule.ii)), "at": In(schedule.ii)}
+            ports["waits"] = In(1)
         for tap in unit.inputs:
             ports[f"i_{label(plan, tap.node)}"] = In(signed(fixed.formats[tap.node].width))
         for tap in unit.outputs:
@@ -103,16 +104,13 @@ class _UnitBuilder:
         self.fixed = self.schedule.fixed
         self.graph = self.fixed.graph
         self.ii = self.schedule.ii
+        self.phases = Phases(self.m, self.ii, unit.waits if self.ii > 1 else Const(0))
         self.wires: dict[int, Value] = {}
         self.made: dict[int, int] = {}
         self.chains: dict[int, list[Signal]] = {}
         self.overflows: dict[tuple[int, tuple[str, ...]], list[Value]] = defaultdict(list)
         self.executed = unit.unit.nodes
         """The nodes that have operators."""
-
-    def at(self, cycle: int) -> Value:
-        """High in the phase of ``cycle``."""
-        return self.unit.at[cycle % self.ii] if self.ii > 1 else Const(1)
 
     def read(self, node: int, cycle: int) -> Value:
         """The value of ``node`` as it stands in ``cycle``."""
@@ -144,7 +142,7 @@ class _UnitBuilder:
 
     def chain(self, node: int, length: int) -> None:
         """Registers that keep ``node`` readable for ``length`` intervals."""
-        self.chains[node] = self.registers(node, "", length, self.at(self.made[node]))
+        self.chains[node] = self.registers(node, "", length, self.phases.at(self.made[node]))
 
     def registers(self, node: int, prefix: str, length: int, strobe: Value) -> list[Signal]:
         """``length`` registers behind ``node`` that advance with ``strobe``."""
@@ -224,7 +222,7 @@ class _UnitBuilder:
         """Count an operator's overflow when it makes node ``i``."""
         if hasattr(shape, "overflow") and self.fixed.may_overflow(i):
             cycle = self.schedule.slots[i].finish
-            self.overflows[cycle, self.plan.reaches[i]].append(shape.overflow & self.at(cycle))
+            self.overflows[cycle, self.plan.reaches[i]].append(shape.overflow & self.phases.at(cycle))
 
     def residual(self, i: int, angle: Value, fmt: Format) -> None:
         """The angle's bits below the table's, around the interval's middle: only the top one is inverted."""
@@ -237,7 +235,7 @@ class _UnitBuilder:
         if len(nodes) == 1:
             return values[0]
         cases = ((self.start_phases(i), value) for i, value in zip(nodes, values, strict=True))
-        return choose(self.m, self.unit.phase, cases, shape, name)
+        return choose(self.m, self.phases, cases, shape, name)
 
     def start_phases(self, i: int) -> list[int]:
         """The phases in which node ``i`` starts."""
@@ -327,9 +325,7 @@ class _FoldedBuilder(_UnitBuilder):
 
     def in_turn(self, cycle: int) -> Value:
         """High in the phases of ``cycle`` in all turns."""
-        if self.step == 1:
-            return Const(1)
-        return Cat(*(self.at(phase) for phase in sorted(self.turn_phases(cycle)))).any()
+        return Const(1) if self.step == 1 else self.phases.during(self.turn_phases(cycle))
 
     def build(self) -> Module:
         unit, slots = self.unit, self.schedule.slots
@@ -352,7 +348,7 @@ class _FoldedBuilder(_UnitBuilder):
             if node in members and self.graph.nodes[node].owner == unit.unit.name:
                 # another turn's value: kept as if it came from outside
                 length = chain_length(slots[node].finish, max(outside[node]), self.ii)
-                strobe = self.at(slots[node].finish)
+                strobe = self.phases.at(slots[node].finish)
                 self.kept[node] = self.registers(self.folds.template(node), f"kept{node}_", length, strobe)
             else:
                 self.chain(node, chain_length(self.made[node], max(outside[node]), self.ii))
@@ -408,11 +404,11 @@ class _FoldedBuilder(_UnitBuilder):
     def by_turn(self, start: int, values: Sequence[Value], shape: ShapeLike, name: str) -> Value:
         """The value of the turn that has its turn in ``start``."""
         cases = (([phase], value) for phase, value in zip(self.turn_phases(start), values, strict=True))
-        return choose(self.m, self.unit.phase, cases, shape, name)
+        return choose(self.m, self.phases, cases, shape, name)
 
     def overflow(self, i: int, shape: Shape) -> None:
         if hasattr(shape, "overflow"):
             for turn in self.folds.turns[i]:
                 if self.fixed.may_overflow(turn.node):
                     cycle = self.schedule.slots[turn.node].finish
-                    self.overflows[cycle, self.plan.reaches[turn.node]].append(shape.overflow & self.at(cycle))
+                    self.overflows[cycle, self.plan.reaches[turn.node]].append(shape.overflow & self.phases.at(cycle))

@@ -32,6 +32,13 @@ def exit_places(plan: Plan, tasks: TaskFormat, name: str) -> int:
     return chain_length(0, last + 1 + wait, ii) + 1
 
 
+def send_cycles(tasks: TaskFormat, function: str) -> int:
+    """Cycles from a result in its lane to the last beat's offer: one per beat, and one more in which the first of
+    several is chosen."""
+    beats = tasks.result_beats(function)
+    return beats + (beats > 1)
+
+
 @dataclass(frozen=True)
 class Queue:
     """A FIFO as it is built: ``name`` is the path of its instance below the top level, ``kind`` is bypass, headers,

@@ -13,6 +13,7 @@ from rbdgen.compiler import Design
 from rbdgen.ir.programs import cone
 from rbdgen.layout.network import FEEDBACK
 from rbdgen.report.drawings.structure import drawn_units
+from rbdgen.schedule.queues import send_cycles
 
 TASK, FEEDBACK_ROW, RESULT = "task in", "feedback FIFO", "result out"
 """Names of the rows that are no units."""
@@ -71,7 +72,7 @@ def task_time(design: Design, function: str) -> TaskTime:
             spans.append(Span(FEEDBACK_ROW, "", ready + 1, start - 1))
     spans += _unit_spans(design, function, start)
     done = start + plan.exits[function] + 1
-    spans.append(Span(RESULT, "", done, done + tasks.result_beats(function) - 1))
+    spans.append(Span(RESULT, "", done, done + send_cycles(tasks, function) - 1))
     order = {row: k for k, row in enumerate(rows(design))}
     return TaskTime(function, tuple(sorted(spans, key=lambda s: (order[s.row], s.first, s.submodule))))
 
