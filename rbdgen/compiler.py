@@ -152,15 +152,16 @@ class Design:
         """Cycles from the last beat's acceptance to the last result beat's offer, of a lone task (of a roll-out: of one
         step).
 
-        One cycle into the operand register, the pipeline, and the way through the lane, less the cycle shared.
+        One cycle into the task register, the way into the pipeline, the pipeline, and the way through the lane, less
+        the cycle shared.
         """
-        start, ii = 0, self.options.ii
+        start, ii, entry = 0, self.options.ii, self.plan.schedule.entry_cycles
         if function == "dfd":
-            start = -(-(self.plan.exits[FEEDBACK] + 1) // ii) * ii
+            start = -(-(entry + self.plan.exits[FEEDBACK] + 1) // ii) * ii
         if function == ROLL_OUT.name:
             evaluations = len(COEFFICIENTS[self.options.integrator])
-            start = (evaluations - 1) * -(-(self.plan.exits[AGAIN] + 1) // ii) * ii
-        return start + self.plan.exits[function] + 1 + send_cycles(self.tasks, function)
+            start = (evaluations - 1) * -(-(entry + self.plan.exits[AGAIN] + 1) // ii) * ii
+        return start + entry + self.plan.exits[function] + 1 + send_cycles(self.tasks, function)
 
     @cached_property
     def model(self) -> BitTrueModel:

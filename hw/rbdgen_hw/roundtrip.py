@@ -1,10 +1,11 @@
 # amaranth: UnusedElaboratable=no
 """The round-trip pipelines: all units of a network, the links and bypass FIFOs between them, and their timing.
 
-A task starts a program with ``start_<program>`` in a cycle of phase 0 (every cycle, at an initiation interval of one)
-while its operands are on the inputs, and names the exit by which it leaves with ``to_<exit>``; its results are on that
-exit's outputs at the exit's cycle, with ``done_<exit>``. In between nothing waits: a valid bit per interval moves
-along, strobes the FIFOs, and collects what the units report as overflow. Strobes come from registers.
+A task starts a program with ``start_<program>`` in a cycle with ``begin`` (one per interval) while its operands are on
+the inputs, and names the exit by which it leaves with ``to_<exit>``; its results are on that exit's outputs at the
+exit's cycle, with ``done_<exit>``. At an interval of several cycles, all that comes in stands in registers first, so
+that no unit has to know in the same cycle whether a task starts. In between nothing waits: a valid bit per interval
+moves along, strobes the FIFOs, and collects what the units report as overflow. Strobes come from registers.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from rbdgen_hw.unit import Unit, label, overflow_port, tap_name
 
 
 class RoundTrip(Shape):
-    """Ports: ``<operand>`` in; ``<exit>_<result>`` out; ``start_<program>``, ``to_<exit>`` in; ``begin`` (phase 0),
+    """Ports: ``<operand>`` in; ``<exit>_<result>`` out; ``start_<program>``, ``to_<exit>`` in; ``begin``,
     ``done_<exit>``, ``overflow_<exit>``, ``busy`` and ``fault`` (a FIFO was misused: never, by construction) out. An
     idle pipeline waits in phase 0, so that a lone task need not wait for its phase."""
 
@@ -48,9 +49,20 @@ class RoundTrip(Shape):
         plan, schedule = self.plan, self.plan.schedule
         ii = schedule.ii
         graph, formats = schedule.fixed.graph, schedule.fixed.formats
-        starts, waits = Signal(), Signal()
-        phases = Phases(m, ii, waits)
+        # tasks come in one phase, and from registers a cycle later; all that follows is a cycle behind as well
+        waits, waited = Signal(), Signal(init=1)
+        entrance, phases = Phases(m, ii, waits), Phases(m, ii, waited)
         first, last_phase = phases.at(0), phases.at(ii - 1)
+        m.d.sync += waited.eq(waits)
+
+        def entered(port: str) -> Value:
+            """What came in at ``port``."""
+            value = getattr(self, port)
+            if schedule.entry_cycles == 0 or port in schedule.programs.parameters:
+                return value
+            register = Signal.like(value, name=f"{port}_entered", reset_less=port in graph.inputs)
+            m.d.sync += register.eq(value)
+            return register
 
         def stages(name: str, start: Value, last: int) -> list[Signal]:
             """Bit s is high in the cycles s·ii to s·ii + ii − 1 of a task that came with ``start``."""
@@ -67,15 +79,15 @@ class RoundTrip(Shape):
                 m.d.sync += [v.eq(before) for before, v in itertools.pairwise(valid)]
             return valid
 
-        programs = {
-            name: stages(name, getattr(self, f"start_{name}"), plan.length(name) - 1)
-            for name in schedule.programs.names
-        }
+        start = {name: entered(f"start_{name}") for name in schedule.programs.names}
+        programs = {name: stages(name, start[name], plan.length(name) - 1) for name in schedule.programs.names}
+        operands = {name: entered(name) for name in graph.inputs}
+        # what is in its last stage when tasks may come in is over by then
+        stays = Cat(*(valid[: -schedule.entry_cycles or None] for valid in programs.values()))
         m.d.comb += [
-            starts.eq(Cat(*(getattr(self, f"start_{name}") for name in programs)).any()),
-            waits.eq(~(starts | self.busy)),
-            self.begin.eq(first),
-            self.busy.eq(Cat(*(Cat(valid[1:]).any() | (valid[0] & ~first) for valid in programs.values())).any()),
+            waits.eq(~Cat(*(getattr(self, f"start_{name}") for name in programs), stays).any()),
+            self.begin.eq(entrance.at(0)),
+            self.busy.eq(Cat(*programs.values()).any()),
         ]
 
         strobes: dict[tuple[str, int], Value] = {}
@@ -95,11 +107,11 @@ class RoundTrip(Shape):
             units[unit_plan.name] = unit = Unit(plan, unit_plan)
             place(m, platform, unit_plan.name, unit)
             if ii > 1:
-                m.d.comb += [unit.waits.eq(waits), unit.at.eq(Cat(map(phases.at, range(ii))))]
+                m.d.comb += [unit.waits.eq(waited), unit.at.eq(Cat(map(phases.at, range(ii))))]
 
         def offered(source: str, node: int, cycle: int) -> Value:
             if source == INPUT_OWNER:
-                return getattr(self, graph.nodes[node].attr)
+                return operands[graph.nodes[node].attr]
             return getattr(units[source], tap_name(plan, node, cycle))
 
         faults = []
@@ -133,8 +145,7 @@ class RoundTrip(Shape):
                     m.d.comb += port.eq(int(formats[i].quantise(graph.nodes[i].attr)))
                 else:
                     m.d.comb += port.eq(offered(exit_unit(e.name), i, last))
-            start = getattr(self, f"start_{e.program}") & getattr(self, f"to_{e.name}")
-            valid = stages(e.name, start, last)
+            valid = stages(e.name, start[e.program] & entered(f"to_{e.name}"), last)
             m.d.comb += getattr(self, f"done_{e.name}").eq(strobe(e.name, valid, last))
 
             # overflow of stage s collects what units report in its cycles, and moves along with the task

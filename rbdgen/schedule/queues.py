@@ -22,12 +22,12 @@ ERROR_PLACES = 2
 
 def header_places(plan: Plan, name: str) -> int:
     """Tasks that may be on their way to an exit at once."""
-    return fifo_depth(0, plan.exits[name], plan.schedule.ii)
+    return fifo_depth(0, plan.schedule.entry_cycles + plan.exits[name], plan.schedule.ii)
 
 
 def exit_places(plan: Plan, tasks: TaskFormat, name: str) -> int:
     """Results of an exit that must find room to keep the pipeline full while the sink takes a beat in every cycle."""
-    ii, last = plan.schedule.ii, plan.exits[name]
+    ii, last = plan.schedule.ii, plan.schedule.entry_cycles + plan.exits[name]
     wait = ii if name in (FEEDBACK, AGAIN) else tasks.result_beats(name)
     return chain_length(0, last + 1 + wait, ii) + 1
 

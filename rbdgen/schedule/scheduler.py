@@ -68,6 +68,12 @@ class Schedule:
         """Cycles from operands to the last result of all."""
         return 1 + max(self.exits.values())
 
+    @property
+    def entry_cycles(self) -> int:
+        """Cycles from a task's admission to cycle 0: where choices follow the phase, one, in which all of the device
+        learns that it starts."""
+        return int(self.ii > 1)
+
     def factors(self, i: int) -> tuple[int, int]:
         """The arguments of a product by position, in the order of its multiplier's inputs."""
         a, b = self.fixed.factors(i)

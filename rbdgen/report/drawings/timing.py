@@ -1,6 +1,7 @@
 """When a task keeps which unit busy: the times that the timing chart and the trace are drawn from.
 
-Cycle 0 is the first in the pipeline, the one after the task's last beat was accepted. Not here: shapes and files.
+Cycle 0 is the one after the task's last beat was accepted; the pipeline begins there, or as much later as a task takes
+to enter it. Not here: shapes and files.
 """
 
 from __future__ import annotations
@@ -63,13 +64,14 @@ def task_time(design: Design, function: str) -> TaskTime:
     """A lone task, as the schedule promises it."""
     plan, tasks, ii = design.plan, design.tasks, design.options.ii
     spans = [Span(TASK, "", -tasks.task_beats(function), -1)]
-    start = 0
+    start = entry = plan.schedule.entry_cycles
     if function == "dfd":
-        ready = plan.exits[FEEDBACK]
-        start = -(-(ready + 1) // ii) * ii
-        spans += _unit_spans(design, FEEDBACK, 0)
-        if start > ready + 1:
-            spans.append(Span(FEEDBACK_ROW, "", ready + 1, start - 1))
+        ready = entry + plan.exits[FEEDBACK]
+        again = -(-(ready + 1) // ii) * ii
+        spans += _unit_spans(design, FEEDBACK, entry)
+        if again > ready + 1:
+            spans.append(Span(FEEDBACK_ROW, "", ready + 1, again - 1))
+        start += again
     spans += _unit_spans(design, function, start)
     done = start + plan.exits[function] + 1
     spans.append(Span(RESULT, "", done, done + send_cycles(tasks, function) - 1))
