@@ -123,7 +123,7 @@ class AcceleratorBuilder:
         outside = self.out_of_range()
         entry = Signal(HEADER_BITS)
         tag = self.header[FUNCTION_BITS : FUNCTION_BITS + TAG_BITS]
-        m.d.comb += entry.eq(Cat(self.header[:FUNCTION_BITS], tag, Const(0, 1), outside))
+        m.d.comb += entry.eq(Cat(self.header[:FUNCTION_BITS], tag))
         go: dict[str, list[tuple[Value, Value]]] = {name: [] for name in self.exits}
         waiting: Value = Const(0)
         busy: dict[str, Value] = {}
@@ -161,11 +161,16 @@ class AcceleratorBuilder:
             data: Value = starts[0][1]
             for s, value in starts[1:]:
                 data = Mux(s, value, data)
-            # the header says whether operands are in range; where that takes time it is written a cycle later, as
-            # results leave a cycle later, too
+            # whether operands are in range is known when the task is in the pipeline, and where that takes time the
+            # header is written a cycle later, as results leave a cycle later, too
+            fresh = Cat(*(s for s, value in starts if value is entry)).any()
+            flagged = Mux(self.later(fresh, f"fresh_{name}") & outside, Flag.RANGE.value << FUNCTION_BITS + TAG_BITS, 0)
             when = m.d.sync if self.plan.schedule.device.flag else m.d.comb
             written, content = Signal(name=f"written_{name}"), Signal(len(header.w_data), name=f"content_{name}")
-            when += [written.eq(started), content.eq(Cat(data, beside))]
+            when += [
+                written.eq(self.later(started, f"entered_{name}")),
+                content.eq(self.later(Cat(data, beside), f"entering_{name}") | flagged),
+            ]
             m.d.comb += [
                 header.w_data.eq(content),
                 header.w_en.eq(written),
@@ -228,8 +233,16 @@ class AcceleratorBuilder:
         with m.If(asked):
             m.d.comb += self.short_flags.eq(Mux(legal, 0, Flag.RANGE.value))
 
+    def later(self, value: Value, name: str) -> Value:
+        """What ``value`` was when the task that now enters the pipelines was admitted."""
+        if not self.plan.schedule.entry_cycles:
+            return value
+        register = Signal(len(value), name=name)
+        self.m.d.sync += register.eq(value)
+        return register
+
     def out_of_range(self) -> Value:
-        """Whether an operand of the task in the register is outside its declared range."""
+        """Whether an operand of the task that enters the pipelines is outside its declared range."""
         checks: dict[tuple[int, Format, tuple[int, int]], Value] = {}
         result = Signal(name="outside")
         for name, f in self.functions.items():
@@ -237,11 +250,12 @@ class AcceleratorBuilder:
             for k, word in enumerate(f.operands, 1):
                 key = (k, word.format, word.codes)
                 if key not in checks:
-                    checks[key] = check = Signal(name=f"outside{len(checks)}")
                     value = self.words[k][: word.format.width].as_signed()
-                    self.m.d.comb += check.eq((value < word.codes[0]) | (value > word.codes[1]))
+                    wrong = (value < word.codes[0]) | (value > word.codes[1])
+                    checks[key] = check = Signal(name=f"outside{len(checks)}")
+                    self.m.d.comb += check.eq(self.later(wrong, f"outside{len(checks) - 1}_later"))
                 own.append(checks[key])
-            with self.m.If(self.known[name]):
+            with self.m.If(self.later(self.known[name], f"was_{name}")):
                 self.m.d.comb += result.eq(Cat(*own).any())
         return result
 

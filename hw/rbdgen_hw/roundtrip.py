@@ -107,7 +107,7 @@ class RoundTrip(Shape):
             units[unit_plan.name] = unit = Unit(plan, unit_plan)
             place(m, platform, unit_plan.name, unit)
             if ii > 1:
-                m.d.comb += [unit.waits.eq(waited), unit.at.eq(Cat(map(phases.at, range(ii))))]
+                m.d.comb += unit.waits.eq(waited)
 
         def offered(source: str, node: int, cycle: int) -> Value:
             if source == INPUT_OWNER:

@@ -62,9 +62,8 @@ def overflow_port(cycle: int, exits: tuple[str, ...]) -> str:
 
 class Unit(Shape):
     """Ports: ``i_<value>`` for what arrives, ``<value>_at<cycle>`` for what leaves, ``waits`` (the pipelines stay in
-    phase 0 if they are in it) and ``at`` (the phase, a bit each; both if ii > 1), and ``overflow<c>_<exits>`` high in
-    cycle c of a task (at that phase) in which something saturated just before that the results of these exits depend
-    on."""
+    phase 0 if they are in it; if ii > 1), and ``overflow<c>_<exits>`` high in cycle c of a task (at that phase) in
+    which something saturated just before that the results of these exits depend on."""
 
     def __init__(self, plan: Plan, unit: UnitPlan) -> None:
         self.plan, self.unit = plan, unit
@@ -73,7 +72,7 @@ class Unit(Shape):
         fixed = schedule.fixed
         ports: dict = {}
         if schedule.ii > 1:
-            ports |= {"waits": In(1), "at": In(schedule.ii)}
+            ports["waits"] = In(1)
         for tap in unit.inputs:
             ports[f"i_{label(plan, tap.node)}"] = In(signed(fixed.formats[tap.node].width))
         for tap in unit.outputs:
@@ -110,8 +109,6 @@ class _UnitBuilder:
         self.made: dict[int, int] = {}
         self.chains: dict[int, list[Signal]] = {}
         self.overflows: dict[tuple[int, tuple[str, ...]], list[Value]] = defaultdict(list)
-        self.common = {tap.node for tap in (*unit.unit.inputs, *unit.unit.outputs)}
-        """What arrives or leaves."""
         self.executed = unit.unit.nodes
         """The nodes that have operators."""
 
@@ -144,12 +141,9 @@ class _UnitBuilder:
         return self.m
 
     def chain(self, node: int, length: int) -> None:
-        """Registers that keep ``node`` readable for ``length`` intervals. What other units have as well moves with a
-        strobe that all share, so that synthesis makes one of the registers that several keep of the same value."""
-        made = self.made[node]
-        common = self.ii > 1 and node in self.common
-        strobe = self.unit.at[made % self.ii] if common else self.phases.at(made)
-        self.chains[node] = self.registers(node, "", length, strobe)
+        """Registers that keep ``node`` readable for ``length`` intervals. Units that keep the same value have registers
+        of their own: a strobe that all of them share would have the whole device to cross."""
+        self.chains[node] = self.registers(node, "", length, self.phases.at(self.made[node]))
 
     def registers(self, node: int, prefix: str, length: int, strobe: Value) -> list[Signal]:
         """``length`` registers behind ``node`` that advance with ``strobe``."""
