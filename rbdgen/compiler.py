@@ -152,16 +152,24 @@ class Design:
         """Cycles from the last beat's acceptance to the last result beat's offer, of a lone task (of a roll-out: of one
         step).
 
-        One cycle into the task register, the way into the pipeline, the pipeline, and the way through the lane, less
-        the cycle shared.
+        One cycle into the task register, the way to the results, and the way through the lane, less the cycle shared.
         """
-        start, ii, entry = 0, self.options.ii, self.plan.schedule.entry_cycles
+        return self.last_start(function) + self.plan.exits[function] + 1 + send_cycles(self.tasks, function)
+
+    def last_start(self, function: str) -> int:
+        """Cycle 0 of the program that makes the results of a lone task, counted from the cycle after the last beat's
+        acceptance: later where another program, or other evaluations of the same one, come first."""
+        ii, entry = self.options.ii, self.plan.schedule.entry_cycles
+
+        def turn(exit_name: str) -> int:
+            """Cycles from one admission to the next, of what has left by this exit in between."""
+            return -(-(entry + self.plan.exits[exit_name] + 1) // ii) * ii
+
         if function == "dfd":
-            start = -(-(entry + self.plan.exits[FEEDBACK] + 1) // ii) * ii
+            return entry + turn(FEEDBACK)
         if function == ROLL_OUT.name:
-            evaluations = len(COEFFICIENTS[self.options.integrator])
-            start = (evaluations - 1) * -(-(entry + self.plan.exits[AGAIN] + 1) // ii) * ii
-        return start + entry + self.plan.exits[function] + 1 + send_cycles(self.tasks, function)
+            return entry + (len(COEFFICIENTS[self.options.integrator]) - 1) * turn(AGAIN)
+        return entry
 
     @cached_property
     def model(self) -> BitTrueModel:

@@ -27,7 +27,7 @@ from rbdgen_hw.fifo import BypassFifo, Credits
 from rbdgen_hw.library import Shape, place
 from rbdgen_hw.loops import Again, Feedback, converted
 from rbdgen_hw.results import Lane, Merge
-from rbdgen_hw.roundtrip import RoundTrip
+from rbdgen_hw.roundtrip import RoundTrip, entering
 
 
 class Accelerator(Shape):
@@ -235,11 +235,7 @@ class AcceleratorBuilder:
 
     def later(self, value: Value, name: str) -> Value:
         """What ``value`` was when the task that now enters the pipelines was admitted."""
-        if not self.plan.schedule.entry_cycles:
-            return value
-        register = Signal(len(value), name=name)
-        self.m.d.sync += register.eq(value)
-        return register
+        return entering(self.m, self.plan.schedule, value, name)
 
     def out_of_range(self) -> Value:
         """Whether an operand of the task that enters the pipelines is outside its declared range."""
@@ -251,9 +247,8 @@ class AcceleratorBuilder:
                 key = (k, word.format, word.codes)
                 if key not in checks:
                     value = self.words[k][: word.format.width].as_signed()
-                    wrong = (value < word.codes[0]) | (value > word.codes[1])
-                    checks[key] = check = Signal(name=f"outside{len(checks)}")
-                    self.m.d.comb += check.eq(self.later(wrong, f"outside{len(checks) - 1}_later"))
+                    check = (value < word.codes[0]) | (value > word.codes[1])
+                    checks[key] = self.later(check, f"outside{len(checks)}")
                 own.append(checks[key])
             with self.m.If(self.later(self.known[name], f"was_{name}")):
                 self.m.d.comb += result.eq(Cat(*own).any())

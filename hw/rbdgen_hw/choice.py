@@ -33,12 +33,12 @@ def choose(
     if not constants and len(values) == 1:
         return next(iter(values.values()))
     chosen = Signal(shape, name=name)
-    rarest_first = sorted(values, key=lambda key: len(turns[key]))
     if not constants and len(values) == 2:
-        rare, frequent = rarest_first
+        # one of two needs no choice of its own, which leaves an input of every look-up table free
+        rare, frequent = sorted(values, key=lambda key: len(turns[key]))
         m.d.comb += chosen.eq(Mux(phases.during(turns[rare]), values[rare], values[frequent]))
         return chosen
-    terms: list[Value] = [Mux(phases.during(turns[key]), values[key], 0) for key in rarest_first]
+    terms: list[Value] = [Mux(phases.during(turns[key]), value, 0) for key, value in values.items()]
     if constants:
         terms.append(_constant(phases, constants, range(phases.ii), shape))
     m.d.comb += chosen.eq(reduce(or_, terms))

@@ -57,10 +57,8 @@ class Lane(Shape):
             padded.append(Cat(queue.r_data[position : position + width], Const(0, packing.word_bits - width)))
             position += width
         padded += [Const(0, packing.word_bits)] * (beats * packing.words_per_beat - len(padded))
-        parts = [
-            Cat(*padded[k * packing.words_per_beat : (k + 1) * packing.words_per_beat]).as_unsigned()
-            for k in range(beats)
-        ]
+        whole = Cat(*padded)
+        parts = [whole.word_select(k, packing.beat_bits) for k in range(beats)]
         if beats == 1:
             m.d.comb += [
                 self.ready.eq(queue.r_rdy),
@@ -78,9 +76,7 @@ class Lane(Shape):
             self.payload.eq(payload),
             self.last.eq(last),
         ]
-        ready = Signal()
-        m.d.comb += self.ready.eq(ready)
-        m.d.sync += ready.eq(moves | (ready & ~self.taken))
+        m.d.sync += self.ready.eq(moves | (self.ready & ~self.taken))
         with m.If(moves):
             m.d.sync += [
                 turn.eq(turn.rotate_left(1)),

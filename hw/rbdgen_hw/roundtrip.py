@@ -17,10 +17,20 @@ from amaranth.lib.wiring import In, Out
 
 from rbdgen.ir.graph import INPUT_OWNER
 from rbdgen.schedule.buffers import Plan, exit_unit
+from rbdgen.schedule.scheduler import Schedule
 from rbdgen_hw.fifo import BypassFifo
 from rbdgen_hw.library import Shape, place
 from rbdgen_hw.phases import Phases
 from rbdgen_hw.unit import Unit, label, overflow_port, tap_name
+
+
+def entering(m: Module, schedule: Schedule, value: Value, name: str, data: bool = False) -> Value:
+    """What ``value`` was when the task that now enters the pipelines was admitted; ``data`` needs no reset."""
+    for k in range(schedule.entry_cycles):
+        register = Signal(value.shape(), name=f"{name}{k or ''}", reset_less=data)
+        m.d.sync += register.eq(value)
+        value = register
+    return value
 
 
 class RoundTrip(Shape):
@@ -44,6 +54,13 @@ class RoundTrip(Shape):
                 ports[f"{e.name}_{name}"] = Out(signed(fixed.formats[fixed.graph.outputs[name]].width))
         super().__init__(ports)
 
+    def entered(self, m: Module, port: str) -> Value:
+        """What came in at ``port``, as the pipelines have it."""
+        value, schedule = getattr(self, port), self.plan.schedule
+        if port in schedule.programs.parameters:
+            return value
+        return entering(m, schedule, value, f"{port}_entered", data=port in schedule.fixed.graph.inputs)
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         plan, schedule = self.plan, self.plan.schedule
@@ -54,15 +71,6 @@ class RoundTrip(Shape):
         entrance, phases = Phases(m, ii, waits), Phases(m, ii, waited)
         first, last_phase = phases.at(0), phases.at(ii - 1)
         m.d.sync += waited.eq(waits)
-
-        def entered(port: str) -> Value:
-            """What came in at ``port``."""
-            value = getattr(self, port)
-            if schedule.entry_cycles == 0 or port in schedule.programs.parameters:
-                return value
-            register = Signal.like(value, name=f"{port}_entered", reset_less=port in graph.inputs)
-            m.d.sync += register.eq(value)
-            return register
 
         def stages(name: str, start: Value, last: int) -> list[Signal]:
             """Bit s is high in the cycles s·ii to s·ii + ii − 1 of a task that came with ``start``."""
@@ -79,11 +87,11 @@ class RoundTrip(Shape):
                 m.d.sync += [v.eq(before) for before, v in itertools.pairwise(valid)]
             return valid
 
-        start = {name: entered(f"start_{name}") for name in schedule.programs.names}
+        start = {name: self.entered(m, f"start_{name}") for name in schedule.programs.names}
         programs = {name: stages(name, start[name], plan.length(name) - 1) for name in schedule.programs.names}
-        operands = {name: entered(name) for name in graph.inputs}
-        # what is in its last stage when tasks may come in is over by then
-        stays = Cat(*(valid[: -schedule.entry_cycles or None] for valid in programs.values()))
+        operands = {name: self.entered(m, name) for name in graph.inputs}
+        # what is in its last stage while a task is admitted is over when that enters
+        stays = Cat(*(valid[:-1] for valid in programs.values()))
         m.d.comb += [
             waits.eq(~Cat(*(getattr(self, f"start_{name}") for name in programs), stays).any()),
             self.begin.eq(entrance.at(0)),
@@ -145,7 +153,7 @@ class RoundTrip(Shape):
                     m.d.comb += port.eq(int(formats[i].quantise(graph.nodes[i].attr)))
                 else:
                     m.d.comb += port.eq(offered(exit_unit(e.name), i, last))
-            valid = stages(e.name, start[e.program] & entered(f"to_{e.name}"), last)
+            valid = stages(e.name, start[e.program] & self.entered(m, f"to_{e.name}"), last)
             m.d.comb += getattr(self, f"done_{e.name}").eq(strobe(e.name, valid, last))
 
             # overflow of stage s collects what units report in its cycles, and moves along with the task

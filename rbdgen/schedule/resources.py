@@ -14,7 +14,7 @@ from rbdgen.schedule.buffers import Plan
 from rbdgen.schedule.scheduler import TABLES, Schedule
 
 MULTIPLEXER = 0.62
-"""Look-up tables per bit and input beyond the first, phases compared included."""
+"""Look-up tables per bit and input beyond the first."""
 SATURATION = 1.9
 """Look-up tables per bit of a result that can saturate."""
 FLAG = 0.5

@@ -62,16 +62,14 @@ def rows(design: Design) -> tuple[str, ...]:
 
 def task_time(design: Design, function: str) -> TaskTime:
     """A lone task, as the schedule promises it."""
-    plan, tasks, ii = design.plan, design.tasks, design.options.ii
+    plan, tasks = design.plan, design.tasks
     spans = [Span(TASK, "", -tasks.task_beats(function), -1)]
-    start = entry = plan.schedule.entry_cycles
+    start, entry = design.last_start(function), plan.schedule.entry_cycles
     if function == "dfd":
-        ready = entry + plan.exits[FEEDBACK]
-        again = -(-(ready + 1) // ii) * ii
+        ready, again = entry + plan.exits[FEEDBACK] + 1, start - entry
         spans += _unit_spans(design, FEEDBACK, entry)
-        if again > ready + 1:
-            spans.append(Span(FEEDBACK_ROW, "", ready + 1, again - 1))
-        start += again
+        if again > ready:
+            spans.append(Span(FEEDBACK_ROW, "", ready, again - 1))
     spans += _unit_spans(design, function, start)
     done = start + plan.exits[function] + 1
     spans.append(Span(RESULT, "", done, done + send_cycles(tasks, function) - 1))
