@@ -61,16 +61,14 @@ class AcceleratorBuilder:
         self.exits: dict[str, Exit] = {e.name: e for e in self.network.programs.exits}
         self.header = Signal(HEADER_BITS)
         self.words: list[Value] = []
-        self.full, self.taken = Signal(), Signal()
+        self.full, self.taken = Signal(name="full"), Signal(name="taken")
         self.program_starts: dict[str, list[Value]] = {p: [] for p in self.network.programs.names}
 
     def build(self) -> Module:
         m = self.m
         place(m, self.platform, "core", self.core)
+        self.known = {f.name: Signal(name=f"is_{f.name}", reset_less=True) for f in self.functions.values()}
         self.task_register()
-        self.known = {f.name: Signal(name=f"is_{f.name}") for f in self.functions.values()}
-        for f in self.functions.values():
-            m.d.comb += self.known[f.name].eq(self.header[:FUNCTION_BITS] == f.code)
         self.starts = {p: Signal(name=f"start_{p}") for p in self.network.programs.names}
         for p, start in self.starts.items():
             m.d.comb += getattr(self.core, f"start_{p}").eq(start)
@@ -84,7 +82,7 @@ class AcceleratorBuilder:
         return m
 
     def task_register(self) -> None:
-        """Collect a task's beats; ``full`` when it is whole."""
+        """Collect a task's beats; ``full`` when it is whole, ``known`` what it asks for from its first beat on."""
         m, layout = self.m, self.tasks.task
         lengths = {code: layout.beats(words) for code, words in self.tasks.task_words.items()}
         most = max(lengths.values())
@@ -109,6 +107,7 @@ class AcceleratorBuilder:
             m.d.sync += self.full.eq(0)
         with m.If(accept):
             m.d.sync += beat.eq(Mux(final, 0, beat + 1))
+            m.d.sync += [self.known[f.name].eq(code == f.code) for f in self.functions.values()]
             with m.Switch(beat):
                 for k in range(most):
                     with m.Case(k):

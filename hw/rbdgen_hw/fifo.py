@@ -64,7 +64,9 @@ class Credits(Shape):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         free = Signal(range(self.places + 1), init=self.places)
-        m.d.comb += self.available.eq(free != 0)
+        # a register of its own: what starts waits for it
+        available = Signal(init=1)
+        m.d.comb += self.available.eq(available)
         with m.If(self.take ^ self.give):
-            m.d.sync += free.eq(Mux(self.take, free - 1, free + 1))
+            m.d.sync += [free.eq(Mux(self.take, free - 1, free + 1)), available.eq(self.give | (free != 1))]
         return m

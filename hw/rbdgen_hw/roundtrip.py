@@ -67,7 +67,7 @@ class RoundTrip(Shape):
         ii = schedule.ii
         graph, formats = schedule.fixed.graph, schedule.fixed.formats
         # tasks come in one phase, and from registers a cycle later; all that follows is a cycle behind as well
-        waits, waited = Signal(), Signal(init=1)
+        waits, waited = Signal(), Signal(init=1, reset_less=True)
         entrance, phases = Phases(m, ii, waits), Phases(m, ii, waited)
         first, last_phase = phases.at(0), phases.at(ii - 1)
         m.d.sync += waited.eq(waits)
@@ -90,8 +90,10 @@ class RoundTrip(Shape):
         start = {name: self.entered(m, f"start_{name}") for name in schedule.programs.names}
         programs = {name: stages(name, start[name], plan.length(name) - 1) for name in schedule.programs.names}
         operands = {name: self.entered(m, name) for name in graph.inputs}
-        # what is in its last stage while a task is admitted is over when that enters
-        stays = Cat(*(valid[:-1] for valid in programs.values()))
+        # what is in its last stage while a task is admitted is over when that enters; the rest is where it was a cycle
+        # before
+        stays = Signal()
+        m.d.sync += stays.eq(Cat(*(valid[:-1] for valid in programs.values())).any())
         m.d.comb += [
             waits.eq(~Cat(*(getattr(self, f"start_{name}") for name in programs), stays).any()),
             self.begin.eq(entrance.at(0)),

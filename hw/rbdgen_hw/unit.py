@@ -63,7 +63,7 @@ def overflow_port(cycle: int, exits: tuple[str, ...]) -> str:
 class Unit(Shape):
     """Ports: ``i_<value>`` for what arrives, ``<value>_at<cycle>`` for what leaves, ``waits`` (the pipelines stay in
     phase 0 if they are in it; if ii > 1), and ``overflow<c>_<exits>`` high in cycle c of a task (at that phase) in
-    which something saturated just before that the results of these exits depend on."""
+    which something saturated shortly before that the results of these exits depend on."""
 
     def __init__(self, plan: Plan, unit: UnitPlan) -> None:
         self.plan, self.unit = plan, unit
@@ -78,12 +78,12 @@ class Unit(Shape):
         for tap in unit.outputs:
             ports[tap_name(plan, tap.node, tap.cycle)] = Out(signed(fixed.formats[tap.node].width))
         self.reports: dict[tuple[int, tuple[str, ...]], int] = {}
-        """When something may saturate, for which exits, and when that is reported: a cycle later, but never after the
-        results have left."""
+        """When something may saturate, for which exits, and when that is reported: two cycles later, but never after
+        the results have left."""
         for i in unit.nodes:
             if fixed.graph.nodes[i].op in (*ROUNDED, "normalise") and fixed.may_overflow(i):
                 cycle, exits = schedule.slots[i].finish, plan.reaches[i]
-                self.reports[cycle, exits] = min([cycle + 1, *(plan.exits[e] for e in exits)])
+                self.reports[cycle, exits] = min([cycle + 2, *(plan.exits[e] for e in exits)])
         for cycle, exits in sorted({(report, exits) for (_, exits), report in self.reports.items()}):
             ports[overflow_port(cycle, exits)] = Out(1)
         super().__init__(ports)
@@ -109,6 +109,8 @@ class _UnitBuilder:
         self.made: dict[int, int] = {}
         self.chains: dict[int, list[Signal]] = {}
         self.overflows: dict[tuple[int, tuple[str, ...]], list[Value]] = defaultdict(list)
+        self.flags: dict[int, Signal] = {}
+        """Whether an operator saturated a cycle ago, by its identity."""
         self.executed = unit.unit.nodes
         """The nodes that have operators."""
 
@@ -221,9 +223,18 @@ class _UnitBuilder:
 
     def overflow(self, i: int, shape: Shape) -> None:
         """Count an operator's overflow when it makes node ``i``."""
-        if hasattr(shape, "overflow") and self.fixed.may_overflow(i):
-            cycle = self.schedule.slots[i].finish
-            self.overflows[cycle, self.plan.reaches[i]].append(shape.overflow & self.phases.at(cycle))
+        if not hasattr(shape, "overflow") or not self.fixed.may_overflow(i):
+            return
+        now = cycle = self.schedule.slots[i].finish
+        exits = self.plan.reaches[i]
+        value: Value = shape.overflow
+        if self.unit.reports[cycle, exits] == cycle + 2:
+            # an operator is slow enough without all that its flag is collected with
+            if id(shape) not in self.flags:
+                self.flags[id(shape)] = flag = Signal(name=f"overflowed_{label(self.plan, i)}", reset_less=True)
+                self.m.d.sync += flag.eq(value)
+            value, now = self.flags[id(shape)], cycle + 1
+        self.overflows[cycle, exits].append(value & self.phases.at(now))
 
     def residual(self, i: int, angle: Value, fmt: Format) -> None:
         """The angle's bits below the table's, around the interval's middle: only the top one is inverted."""
@@ -291,7 +302,7 @@ class _UnitBuilder:
             self.m.d.comb += self.wires[i].eq(getattr(table, TABLE_PORTS[self.graph.nodes[i].op]))
 
     def report_overflows(self) -> None:
-        """Drive the overflow ports: registered, except for what happens in the last cycle itself."""
+        """Drive the overflow ports: from registers, except for what happens in the last cycle itself."""
         ports: dict[str, list[Value]] = defaultdict(list)
         for (cycle, exits), report in self.unit.reports.items():
             happened = Cat(*self.overflows[cycle, exits]).any()
@@ -408,8 +419,5 @@ class _FoldedBuilder(_UnitBuilder):
         return choose(self.m, self.phases, cases, shape, name)
 
     def overflow(self, i: int, shape: Shape) -> None:
-        if hasattr(shape, "overflow"):
-            for turn in self.folds.turns[i]:
-                if self.fixed.may_overflow(turn.node):
-                    cycle = self.schedule.slots[turn.node].finish
-                    self.overflows[cycle, self.plan.reaches[turn.node]].append(shape.overflow & self.phases.at(cycle))
+        for turn in self.folds.turns[i]:
+            super().overflow(turn.node, shape)
