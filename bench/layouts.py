@@ -206,7 +206,7 @@ def resources(targets: Targets) -> None:
         ("hyq", "id", {"ii": 4}),
     ):
         design = compile_robot(load_robot(name), Options((function,), device="ecp5", **options))
-        cells, model = _synthesised(design), estimate(design.plan)
+        cells, model = _synthesised(design), estimate(design.plan, design.tasks)
         luts = sum(cells.get(cell, 0) * n for cell, n in LUTS_OF_CELL.items())
         shares = model.luts / luts, model.registers / cells["TRELLIS_FF"]
         rows.append(

@@ -392,7 +392,7 @@ def _least_crowded(robot: Robot, options: Options, progress: Callable[[str], Non
 def crowded(design: Design, available: Mapping[str, int], share: float) -> str | None:
     """What the design would take more of than this share of what is ``available``, by the model of
     :mod:`rbdgen.schedule.resources`; None if nothing."""
-    used = estimate(design.plan).as_dict()
+    used = estimate(design.plan, design.tasks).as_dict()
     for name in ("luts", "registers"):
         if name in available and used[name] > share * available[name]:
             return f"about {used[name]} of {available[name]} {name} would be used"

@@ -37,6 +37,8 @@ apart."""
 DENSITY = 0.3
 """Share of each kind of cell's places that the placer fills: it takes look-up tables, sums and registers for neighbours
 of different kinds, but in this family they take each other's places."""
+ROUTER = "router2"
+"""nextpnr's router: with the other one, large designs keep ripping up what they have."""
 ROUTED = "routed.json"
 BITSTREAM = "bitstream.fs"
 FILES = (BITSTREAM, "nextpnr.log", "nextpnr.json")
@@ -86,7 +88,7 @@ def build(request: Request, directory: Path, progress: Progress) -> Routed:
     where = ["--json", NETLIST, "--write", ROUTED, "--report", "nextpnr.json", "--device", board.part]
     what = ["--vopt", f"family={family}", "--vopt", "cst=board.cst"]
     how = ["--freq", f"{request.clock:g}", "--seed", str(request.seed), "--timing-allow-fail"]
-    how += ["--placer-heap-beta", f"{DENSITY:g}"]
+    how += ["--placer-heap-beta", f"{DENSITY:g}", "--router", ROUTER]
     tools.run(tools.NEXTPNR_GOWIN, [*where, *what, *how], directory, "nextpnr.log")
     timer.step("bitstream")
     tools.run(tools.GOWIN_PACK, ["-d", family, "-o", BITSTREAM, ROUTED], directory, "gowin_pack.log")

@@ -22,7 +22,7 @@ from rbdgen.layout.execute import begin_words
 from rbdgen.layout.functions import ROLL_OUT
 from rbdgen.layout.network import DYNAMICS, FEEDBACK, GRADIENT, PREFIX
 from rbdgen.layout.rollout import AGAIN, WEIGHTS
-from rbdgen.schedule.queues import ERROR_PLACES, exit_places, header_places
+from rbdgen.schedule.queues import ERROR_PLACES, exit_places, header_places, in_block_memory
 from rbdgen_hw.fifo import BypassFifo, Credits
 from rbdgen_hw.library import Shape, place
 from rbdgen_hw.loops import Again, Feedback, converted
@@ -300,7 +300,8 @@ class AcceleratorBuilder:
         lanes = []
         for name, f in self.functions.items():
             places = exit_places(self.plan, self.tasks, name)
-            lane = Lane(name, [w.format.width for w in f.results], packing, places)
+            block = in_block_memory(self.tasks, name)
+            lane = Lane(name, [w.format.width for w in f.results], packing, places, block)
             place(m, self.platform, f"lane_{name}", lane)
             m.d.comb += [
                 lane.header.eq(self.headers[name]),

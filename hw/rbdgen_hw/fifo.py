@@ -16,19 +16,24 @@ class BypassFifo(Shape):
     tasks guarantees that it never overflows; ``fault`` is high if that is ever violated, on either side. Strobes are
     not held back then, so that no comparison with the level stands in their way, and where neither ``r_rdy`` nor
     ``fault`` is read there is no level.
+
+    ``block``: in block memories, which answer a cycle later; the head is there, and ``r_rdy`` says so, from the second
+    cycle after its writing.
     """
 
-    def __init__(self, width: int, depth: int) -> None:
-        self.width, self.depth = width, depth
-        self.shape_name = f"fifo_{width}x{depth}"
+    def __init__(self, width: int, depth: int, block: bool = False) -> None:
+        self.width, self.depth, self.block = width, depth, block
+        self.shape_name = f"fifo_{width}x{depth}" + ("_block" if block else "")
         super().__init__(
             {"w_data": In(width), "w_en": In(1), "r_data": Out(width), "r_en": In(1), "r_rdy": Out(1), "fault": Out(1)}
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.storage = storage = Memory(shape=self.width, depth=self.depth, init=[])
-        writing, reading = storage.write_port(), storage.read_port(domain="comb")
+        # an entry is never read in the cycle in which it is written: synthesis need not care what comes of that
+        attributes = {"ram_style": "block", "no_rw_check": 1} if self.block else {}
+        m.submodules.storage = storage = Memory(shape=self.width, depth=self.depth, init=[], attrs=attributes)
+        writing, reading = storage.write_port(), storage.read_port(domain="sync" if self.block else "comb")
         produce, consume = Signal(range(self.depth)), Signal(range(self.depth))
         level = Signal(range(self.depth + 1))
 
@@ -41,9 +46,15 @@ class BypassFifo(Shape):
             writing.en.eq(self.w_en),
             reading.addr.eq(consume),
             self.r_data.eq(reading.data),
-            self.r_rdy.eq(level != 0),
-            self.fault.eq((self.w_en & (level == self.depth)) | (self.r_en & (level == 0))),
+            self.fault.eq((self.w_en & (level == self.depth)) | (self.r_en & ~self.r_rdy)),
         ]
+        if self.block:
+            # the memory is read at the place that is the head in the next cycle; what is written now comes too late
+            ready = Signal()
+            m.d.comb += [reading.addr.eq(Mux(self.r_en, after(consume), consume)), self.r_rdy.eq(ready)]
+            m.d.sync += ready.eq(level != self.r_en)
+        else:
+            m.d.comb += self.r_rdy.eq(level != 0)
         with m.If(self.w_en):
             m.d.sync += produce.eq(after(produce))
         with m.If(self.r_en):

@@ -7,6 +7,7 @@ Amaranth's own simulator, and wherever no :class:`Library` is the platform, it i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,9 @@ from rbdgen_hw.yosys import run_yosys
 
 LARGEST = (1 << 16) - 64
 """Bits that the inputs, or the outputs, of an instance may have together: Amaranth numbers them in 16 bits."""
+MEMORY_ATTRIBUTES = ("ram_style", "no_rw_check")
+"""Attributes that reach the Verilog: what synthesis needs to know about memories. Others are of Yosys's own use."""
+_ATTRIBUTE = re.compile(rf"^ *\(\*(?! (?:{'|'.join(MEMORY_ATTRIBUTES)}) ).*?\*\)\n", re.MULTILINE)
 WIDEST = LARGEST
 """Bits that a port may have, whether its component is an instance or a submodule."""
 
@@ -102,11 +106,11 @@ def to_verilog(top: Shape, name: str, header: str, streams: Mapping[str, str]) -
         "read_rtlil design.il",
         "proc -nomux -norom",
         "memory_collect",
-        "write_verilog -norename -noattr design.v",
+        "write_verilog -norename design.v",
     ]
     verilog = run_yosys(script, {"design.il": "\n".join(texts.values())}, "design.v")
     # the first line says how Yosys itself was compiled, which is not the same on every machine
-    return header + verilog.split("\n", 1)[1].lstrip("\n")
+    return header + _ATTRIBUTE.sub("", verilog.split("\n", 1)[1].lstrip("\n"))
 
 
 def _rtlil(shape: Shape, name: str, library: Library, streams: Mapping[str, str]) -> str:

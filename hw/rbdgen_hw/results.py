@@ -21,11 +21,11 @@ class Lane(Shape):
 
     ``header`` and ``words`` (all of them, side by side, if there are any) are taken with ``w_en``. ``ready``: a beat is
     offered on ``payload``, the result's ``last`` one or not; ``taken`` takes it. ``leave`` strobes when a result's
-    place is free again.
+    place is free again. ``block``: they are kept in block memories, a cycle longer.
     """
 
-    def __init__(self, name: str, widths: Sequence[int], packing: Packing, places: int) -> None:
-        self.widths, self.packing, self.places = tuple(widths), packing, places
+    def __init__(self, name: str, widths: Sequence[int], packing: Packing, places: int, block: bool = False) -> None:
+        self.widths, self.packing, self.places, self.block = tuple(widths), packing, places, block
         self.shape_name = f"lane_{name}"
         super().__init__(
             {
@@ -44,7 +44,7 @@ class Lane(Shape):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         packing, beats = self.packing, self.packing.beats(len(self.widths))
-        queue = BypassFifo(HEADER_BITS + sum(self.widths), self.places)
+        queue = BypassFifo(HEADER_BITS + sum(self.widths), self.places, self.block)
         place(m, platform, "queue", queue)
         m.d.comb += [
             queue.w_data.eq(Cat(self.header, self.words) if self.widths else self.header),

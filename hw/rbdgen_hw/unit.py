@@ -93,6 +93,13 @@ class Unit(Shape):
         return (_FoldedBuilder if folded else _UnitBuilder)(self, platform).build()
 
 
+def shifted(value: Value, places: int) -> Value:
+    """``value`` times 2 to the ``places``, so many bits wider."""
+    if isinstance(value, Const):
+        return Const(value.value << places, signed(len(value) + places))
+    return Cat(Const(0, places), value).as_signed() if places else value
+
+
 class _UnitBuilder:
     """Builds one unit's module: wires for what is made, registers for what is read later, operators between them."""
 
@@ -110,7 +117,7 @@ class _UnitBuilder:
         self.chains: dict[int, list[Signal]] = {}
         self.overflows: dict[tuple[int, tuple[str, ...]], list[Value]] = defaultdict(list)
         self.flags: dict[int, Signal] = {}
-        """Whether an operator saturated a cycle ago, by its identity."""
+        """Whether an operator saturated a cycle ago, by the identity of its port (the operator's may be gone)."""
         self.executed = unit.unit.nodes
         """The nodes that have operators."""
 
@@ -230,10 +237,10 @@ class _UnitBuilder:
         value: Value = shape.overflow
         if self.unit.reports[cycle, exits] == cycle + 2:
             # an operator is slow enough without all that its flag is collected with
-            if id(shape) not in self.flags:
-                self.flags[id(shape)] = flag = Signal(name=f"overflowed_{label(self.plan, i)}", reset_less=True)
+            if id(value) not in self.flags:
+                self.flags[id(value)] = flag = Signal(name=f"overflowed_{label(self.plan, i)}", reset_less=True)
                 self.m.d.sync += flag.eq(value)
-            value, now = self.flags[id(shape)], cycle + 1
+            value, now = self.flags[id(value)], cycle + 1
         self.overflows[cycle, exits].append(value & self.phases.at(now))
 
     def residual(self, i: int, angle: Value, fmt: Format) -> None:
@@ -254,28 +261,37 @@ class _UnitBuilder:
         return [self.schedule.slots[i].start % self.ii]
 
     def multiplier(self, number: int, nodes: list[int]) -> None:
-        """One multiplier for ``nodes``, a rounding for each way in which they round."""
+        """One multiplier for ``nodes``, a rounding for each way in which they round.
+
+        Factors that are narrower than its inputs stand at their upper ends: zeros below take nothing of a choice,
+        copies of the sign above would.
+        """
         widths = self.schedule.input_widths(nodes)
         product = Product(widths[0], widths[1], self.schedule.device.multiply_cycles)
         name = label(self.plan, nodes[0]) if len(nodes) == 1 else f"shared{number}"
         place(self.m, self.platform, f"multiplier_{name}", product)
+        places = dict.fromkeys(nodes, 0)
         for side, port in ((0, product.a), (1, product.b)):
             values = [self.argument(i, self.schedule.factors(i)[side]) for i in nodes]
+            # what occurs more than once stays one object, and so one input of the choice
+            moved = {id(value): shifted(value, widths[side] - len(value)) for value in values}
+            for i, value in zip(nodes, values, strict=True):
+                places[i] += widths[side] - len(value)
+            values = [moved[id(value)] for value in values]
             self.m.d.comb += port.eq(self.select(nodes, values, signed(widths[side]), f"{name}_{'ab'[side]}"))
         rounds: dict[tuple[int, int, bool], Round] = {}
 
-        def way(rounding: Rounding) -> tuple[int, int, bool]:
-            return rounding.drop, rounding.result.width, rounding.truncates and rounding.drop > 0
+        def way(i: int) -> tuple[int, int, bool]:
+            rounding = self.rounding(i)
+            return rounding.drop + places[i], rounding.result.width, rounding.truncates or not rounding.drop
 
         for i in nodes:
-            rounding = self.rounding(i)
-            key = way(rounding)
+            drop, width, truncates = key = way(i)
             if key not in rounds:
                 # a wider shared product never changes a result, only whether the formats alone rule saturation out
-                alike = [r for r in map(self.rounding, nodes) if way(r) == key]
+                alike = [self.rounding(k) for k in nodes if way(k) == key]
                 saturates = any(r.saturates for r in alike)
-                result = Format(rounding.result.width, 0)
-                shared = Rounding(rounding.drop, result, saturates, rounding.truncates, rounding.wraps)
+                shared = Rounding(drop, Format(width, 0), saturates, truncates, alike[0].wraps)
                 rounds[key] = Round(sum(widths), shared)
                 place(self.m, self.platform, f"round_{name}_{len(rounds) - 1}", rounds[key])
                 self.m.d.comb += rounds[key].x.eq(product.p)

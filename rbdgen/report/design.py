@@ -150,7 +150,7 @@ def design_report(design: Design) -> dict[str, Any]:
         "multipliers": multipliers(design),
         "multiplier_blocks": plan.schedule.blocks,
         "multiplier_widths": multiplier_widths(design),
-        "modelled_resources": estimate(plan).as_dict(),
+        "modelled_resources": estimate(plan, design.tasks).as_dict(),
         "multiplications": graph.multiplications(),
         "additions": sum(graph.count(op) for op in ("add", "sub", "neg")),
         "sine": {

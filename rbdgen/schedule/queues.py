@@ -18,6 +18,8 @@ from rbdgen.schedule.buffers import Plan, chain_length, exit_unit, fifo_depth
 
 ERROR_PLACES = 2
 """Places for answers to unknown functions."""
+BLOCK_BITS = 400
+"""Bits of a result from which on its lane is in block memory: they are slower, and a narrow lane wastes them."""
 
 
 def header_places(plan: Plan, name: str) -> int:
@@ -28,15 +30,25 @@ def header_places(plan: Plan, name: str) -> int:
 def exit_places(plan: Plan, tasks: TaskFormat, name: str) -> int:
     """Results of an exit that must find room to keep the pipeline full while the sink takes a beat in every cycle."""
     ii, last = plan.schedule.ii, plan.schedule.entry_cycles + plan.exits[name]
-    wait = ii if name in (FEEDBACK, AGAIN) else tasks.result_beats(name)
+    wait = ii if name in (FEEDBACK, AGAIN) else tasks.result_beats(name) + in_block_memory(tasks, name)
     return chain_length(0, last + 1 + wait, ii) + 1
 
 
+def in_block_memory(tasks: TaskFormat, function: str) -> bool:
+    """Whether a function's results wait for the stream in block memory."""
+    return result_bits(tasks, function) >= BLOCK_BITS and tasks.result_beats(function) > 1
+
+
+def result_bits(tasks: TaskFormat, function: str) -> int:
+    """Bits of a function's results."""
+    return sum(word.format.width for word in tasks.functions[function].results)
+
+
 def send_cycles(tasks: TaskFormat, function: str) -> int:
-    """Cycles from a result in its lane to the last beat's offer: one per beat, and one more in which the first of
-    several is chosen."""
+    """Cycles from a result in its lane to the last beat's offer: one per beat, one more in which the first of several
+    is chosen, and one more where they come from block memory."""
     beats = tasks.result_beats(function)
-    return beats + (beats > 1)
+    return beats + (beats > 1) + in_block_memory(tasks, function)
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import asdict, dataclass
 
+from rbdgen.host.tasks import TaskFormat
 from rbdgen.ir.fixed import ROUNDED, FixedGraph
 from rbdgen.schedule.buffers import Plan
+from rbdgen.schedule.queues import exit_places, in_block_memory, result_bits
 from rbdgen.schedule.scheduler import TABLES, Schedule
 
 MULTIPLEXER = 0.62
-"""Look-up tables per bit and input beyond the first."""
+"""Look-up tables per bit of an input beyond the widest one."""
 SATURATION = 1.9
 """Look-up tables per bit of a result that can saturate."""
 FLAG = 0.5
@@ -26,6 +28,8 @@ CARRY = 3.0
 FIFO = 2.6
 """Look-up tables per bit of a FIFO in distributed memory of up to :data:`FIFO_DEPTH` entries."""
 FIFO_DEPTH = 16
+MEMORY_WIDTH = 36
+"""Bits that a block memory reads at once."""
 CONTROL = 1200
 """Look-up tables of streams, phases and results, whatever the robot."""
 
@@ -44,8 +48,8 @@ class Resources:
         return asdict(self)
 
 
-def estimate(plan: Plan) -> Resources:
-    """The model's figures for ``plan``."""
+def estimate(plan: Plan, tasks: TaskFormat) -> Resources:
+    """The model's figures for ``plan`` and the results of its ``tasks``."""
     schedule = plan.schedule
     fixed, folds = schedule.fixed, schedule.folds
     luts = float(CONTROL)
@@ -54,12 +58,24 @@ def estimate(plan: Plan) -> Resources:
             luts += _operator(fixed, i)
             luts += _turns(schedule, i)
     for nodes in schedule.products.values():
-        widths = schedule.input_widths(nodes)
         for side in (0, 1):
-            args = ((fixed.graph.nodes[i].args[schedule.factors(i)[side]], schedule.slots[i].start) for i in nodes)
-            luts += MULTIPLEXER * widths[side] * (len({schedule.read(a, cycle) for a, cycle in args}) - 1)
-    luts += sum(FIFO * -(-f.depth // FIFO_DEPTH) * sum(fixed.formats[v].width for v in f.values) for f in plan.fifos)
-    return Resources(schedule.blocks, round(luts), plan.register_bits, sum(schedule.tables.values()))
+            args = [(fixed.graph.nodes[i].args[schedule.factors(i)[side]], schedule.slots[i].start) for i in nodes]
+            inputs = {schedule.read(a, cycle): fixed.formats[a].width for a, cycle in args}
+            luts += MULTIPLEXER * (sum(inputs.values()) - max(inputs.values()))
+    luts += sum(_fifo(f.depth, sum(fixed.formats[v].width for v in f.values)) for f in plan.fifos)
+    memories = sum(schedule.tables.values())
+    for name in tasks.functions:
+        bits = result_bits(tasks, name)
+        if in_block_memory(tasks, name):
+            memories += -(-bits // MEMORY_WIDTH)
+        else:
+            luts += _fifo(exit_places(plan, tasks, name), bits)
+    return Resources(schedule.blocks, round(luts), plan.register_bits, memories)
+
+
+def _fifo(depth: int, bits: int) -> float:
+    """Look-up tables of a FIFO in distributed memory."""
+    return FIFO * -(-depth // FIFO_DEPTH) * bits
 
 
 def _operator(fixed: FixedGraph, i: int) -> float:

@@ -17,21 +17,26 @@ from rbdgen_hw.fifo import BypassFifo, Credits
 
 class FifoSpec(Elaboratable):
     """A FIFO beside a row of registers that shifts on every read: both must show the same head until the first write
-    into a full or read from an empty one, which must show as ``fault``."""
+    into a full or read from an empty one, which must show as ``fault``. In block memory an entry is there a cycle
+    later."""
 
-    def __init__(self, width: int, depth: int) -> None:
-        self.width, self.depth = width, depth
+    def __init__(self, width: int, depth: int, block: bool = False) -> None:
+        self.width, self.depth, self.block = width, depth, block
         self.w_data, self.w_en, self.r_en = Signal(width), Signal(), Signal()
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.dut = dut = BypassFifo(self.width, self.depth)
+        m.submodules.dut = dut = BypassFifo(self.width, self.depth, self.block)
         entries = [Signal(self.width, name=f"entry{k}") for k in range(self.depth)]
         level = Signal(range(self.depth + 1))
         m.d.comb += [dut.w_data.eq(self.w_data), dut.w_en.eq(self.w_en), dut.r_en.eq(self.r_en)]
         write, read = self.w_en, self.r_en
-        misused, broken = Signal(), Signal()
-        m.d.comb += misused.eq((write & (level == self.depth)) | (read & (level == 0)))
+        misused, broken, ready = Signal(), Signal(), Signal()
+        if self.block:
+            m.d.sync += ready.eq((level != 0) & ~((level == 1) & read))
+        else:
+            m.d.comb += ready.eq(level != 0)
+        m.d.comb += misused.eq((write & (level == self.depth)) | (read & ~ready))
         m.d.sync += broken.eq(broken | misused)
         after = Signal(range(self.depth + 1))
         m.d.comb += after.eq(level - read)
@@ -40,7 +45,7 @@ class FifoSpec(Elaboratable):
             shifted = entries[k + 1] if k + 1 < self.depth else entry
             m.d.sync += entry.eq(Mux(write & (after == k), self.w_data, Mux(read, shifted, entry)))
         m.d.comb += [
-            Assert(broken | (dut.r_rdy == (level != 0))),
+            Assert(broken | (dut.r_rdy == ready)),
             Assert(broken | ~dut.r_rdy | (dut.r_data == entries[0])),
             Assert(broken | (dut.fault == misused)),
             Assert(broken | (level <= self.depth)),
@@ -87,9 +92,10 @@ def prove(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("block", [False, True])
 @pytest.mark.parametrize(("width", "depth"), [(1, 1), (2, 2), (1, 3)])
-def test_fifo_is_a_queue(width: int, depth: int, tmp_path: Path) -> None:
-    spec = FifoSpec(width, depth)
+def test_fifo_is_a_queue(width: int, depth: int, block: bool, tmp_path: Path) -> None:
+    spec = FifoSpec(width, depth, block)
     result = prove(spec, [spec.w_data, spec.w_en, spec.r_en], tmp_path, 3 * depth + 4, bounded=True)
     assert result.returncode == 0, result.stdout + result.stderr
 

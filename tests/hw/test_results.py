@@ -13,8 +13,9 @@ from rbdgen.host.tasks import HEADER_BITS, Packing
 from rbdgen_hw.results import Lane, Merge
 
 PACKING, PLACES = Packing(18, 2), 3
-WIDTHS = ((18, 7, 18, 18, 12), (18, 18, 5), ())
-"""Result words of each lane: three beats, two, and a header alone."""
+LANES = (((18, 7, 18, 18, 12), False), ((18, 18, 5), True), ((), False))
+"""Result words of each lane, and whether they are in block memory: three beats, two, and a header alone."""
+WIDTHS = tuple(widths for widths, _ in LANES)
 
 
 def beats_of(header: int, words: list[int], widths: tuple[int, ...]) -> list[int]:
@@ -27,7 +28,7 @@ def beats_of(header: int, words: list[int], widths: tuple[int, ...]) -> list[int
 
 def built() -> tuple[Module, list[Lane], Merge]:
     m = Module()
-    lanes = [Lane(str(k), widths, PACKING, PLACES) for k, widths in enumerate(WIDTHS)]
+    lanes = [Lane(str(k), widths, PACKING, PLACES, block) for k, (widths, block) in enumerate(LANES)]
     m.submodules.merge = merge = Merge(len(lanes), PACKING)
     for k, lane in enumerate(lanes):
         m.submodules[f"lane{k}"] = lane
