@@ -42,15 +42,17 @@ from tests.host.test_device import check_mixed
 
 LEAN = ("--rounding", "truncate", "--overflow", "flag")
 """Formats that save look-up tables: no rounding, and what overflows is flagged instead of saturated."""
-BUILDS: tuple[tuple[str, str, Sequence[str], float, int | None], ...] = (
+COARSE = ("--overflow", "flag", "--constants", "multipliers", "--error")
+"""Formats from an error target: a fifth fewer look-up tables and a third fewer registers than 18 bits at 0.001."""
+BUILDS: tuple[tuple[str, str, Sequence[str], float | None, int | None], ...] = (
     ("ulx3s_85f", "id", ("--ii", "2", "--clock", "80", *LEAN), 80.0, None),
-    ("ulx3s_85f", "did", ("--ii", "8", "--clock", "80", *LEAN), 80.0, None),
-    ("ulx3s_85f", "dfd", ("--clock", "80", *LEAN), 80.0, None),
-    ("tang_mega_138k_pro", "id", ("--clock", "100", *LEAN), 100.0, None),
+    ("ulx3s_85f", "did", ("--ii", "8", "--clock", "50", *COARSE, "1e-3"), None, None),
+    ("ulx3s_85f", "dfd", ("--clock", "80", *LEAN), None, None),
     ("tang_mega_138k_pro", "id,fd,m,minv", ("--ii", "8", "--clock", "100", *LEAN), 100.0, 16),
+    ("tang_mega_138k_pro", "id,fd,m,minv,did", ("--ii", "12", "--clock", "60", *COARSE, "1e-2"), 100.0, 16),
     ("tang_mega_138k_pro", "all", ("--ii", "12", "--clock", "100", *LEAN), 100.0, 16),
 )
-"""Board, functions, options, MHz asked for, and the interval asked for."""
+"""Board, functions, options, and what is asked for, if anything: MHz, and the interval."""
 BUILD_SECONDS = 7200
 """After how long a build is given up."""
 ROBOT = "iiwa14"
@@ -76,14 +78,14 @@ def bitstreams(targets: Targets, only: str | None) -> None:
                 said += f"given up after {BUILD_SECONDS} s"
         seconds = time.monotonic() - begin
         if process.returncode:
-            targets.at_least(0.0, clock)
+            targets.at_least(0.0, clock or 1.0)
             lines = said.strip().splitlines()[-2:]
             section(title, ["what", "measured"], [["MISSED" if line is lines[-1] else "", line] for line in lines])
             continue
         report = json.loads(output)
         reached = report["clock_mhz"]
         rows: list[list[Any]] = [
-            ["clock after routing, MHz", reached, clock, targets.at_least(reached, clock)],
+            ["clock after routing, MHz", reached, clock or "", targets.at_least(reached, clock) if clock else ""],
             ["clock that the bitstream runs at, MHz", report["running_clock_mhz"], "", ""],
             ["timing met at that clock", report["timing_met"], "", ""],
             ["interval, cycles", report["ii"], ii or "", targets.at_most(report["ii"], ii) if ii else ""],
