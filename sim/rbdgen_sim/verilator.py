@@ -20,7 +20,7 @@ PIP_HINT = "install it with: pip install 'rbdgen[sim]'"
 WAIVERS = {
     "DECLFILENAME": "a design is one file with a module per shape",
     "UNUSEDSIGNAL": "bits that rounding drops, and ports that every shape of a kind has though one design uses few",
-    "PROCASSINIT": "registers have values at power-up, which FPGAs load; reset gives the same",
+    "PROCASSINIT": "registers have values at power-up, which FPGAs load; what has a reset gets the same from it",
     "WIDTHEXPAND": "Yosys leaves it to the assignment to extend an operand",
     "WIDTHTRUNC": "Yosys compares with zero by negating the whole word",
     "CASEINCOMPLETE": "what a case does not name keeps the value assigned before it",
