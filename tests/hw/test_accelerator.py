@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from amaranth.hdl import ResetInserter, Signal
+from amaranth.sim import Simulator
 
 from rbdgen import Options, UnsupportedError, compile_robot, load_robot
 from rbdgen.host.tasks import Flag
@@ -187,6 +189,42 @@ def test_an_unknown_function_is_answered_with_its_tag_and_a_flag(tmp_path: Path)
         (9, 3, Flag.FUNCTION),
         (15, 0, Flag.FUNCTION),
     ]
+
+
+@pytest.mark.parametrize("ii", [1, 2, 5])
+def test_a_reset_amid_tasks_leaves_nothing_behind(ii: int, tmp_path: Path) -> None:
+    """Phases have no reset: in whatever phase the pipelines are cut off, the next tasks find them in order."""
+    d = design("pendulum2", functions=("id", "dfd"), ii=ii)
+    layout = d.tasks
+    beats = []
+    for tag in range(6):
+        function = ("id", "dfd")[tag % 2]
+        beats += layout.pack(function, np.array([tag]), make_tasks(d, function, task_states(d, 1, seed=tag)).raw)[0]
+    results = 3 * (layout.result_beats("id") + layout.result_beats("dfd"))
+    wanted = layout.split(AMARANTH.run(rtl(d), Stimulus(beats, results), tmp_path).payloads)
+    dut, reset = accelerator(d), Signal()
+    enough = 2 * d.promised_latency("dfd") + 10 * ii
+
+    async def bench(ctx) -> None:
+        ctx.set(dut.o.ready, 1)
+        for cut in (*range(ii + 1), *range(20, 20 + ii), d.promised_latency("id"), enough):
+            sent, seen = 0, []
+            for cycle in range(cut + enough):
+                ctx.set(reset, cycle == cut)
+                ctx.set(dut.i.valid, sent < len(beats) and cycle != cut)
+                ctx.set(dut.i.payload, beats[min(sent, len(beats) - 1)])
+                sent += ctx.get(dut.i.valid) & ctx.get(dut.i.ready)
+                if ctx.get(dut.o.valid) and cycle > cut:
+                    seen.append(ctx.get(dut.o.payload))
+                if cycle == cut:
+                    sent = 0
+                await ctx.tick()
+            assert layout.split(seen) == wanted
+
+    simulator = Simulator(ResetInserter(reset)(dut))
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
 
 
 def test_units_are_named_after_bodies() -> None:
