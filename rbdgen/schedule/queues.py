@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rbdgen.host.tasks import TaskFormat
+from rbdgen.host.tasks import HEADER_BITS, TaskFormat
 from rbdgen.layout.network import DYNAMICS, FEEDBACK, GRADIENT
 from rbdgen.layout.rollout import AGAIN
 from rbdgen.schedule.buffers import Plan, chain_length, exit_unit, fifo_depth
@@ -19,7 +19,7 @@ from rbdgen.schedule.buffers import Plan, chain_length, exit_unit, fifo_depth
 ERROR_PLACES = 2
 """Places for answers to unknown functions."""
 BLOCK_BITS = 400
-"""Bits of a result from which on its lane is in block memory: they are slower, and a narrow lane wastes them."""
+"""Bits from which on a lane is in block memory: that is slower, and a narrow lane wastes it."""
 
 
 def header_places(plan: Plan, name: str) -> int:
@@ -36,12 +36,12 @@ def exit_places(plan: Plan, tasks: TaskFormat, name: str) -> int:
 
 def in_block_memory(tasks: TaskFormat, function: str) -> bool:
     """Whether a function's results wait for the stream in block memory."""
-    return result_bits(tasks, function) >= BLOCK_BITS and tasks.result_beats(function) > 1
+    return lane_bits(tasks, function) >= BLOCK_BITS and tasks.result_beats(function) > 1
 
 
-def result_bits(tasks: TaskFormat, function: str) -> int:
-    """Bits of a function's results."""
-    return sum(word.format.width for word in tasks.functions[function].results)
+def lane_bits(tasks: TaskFormat, function: str) -> int:
+    """Bits of a function's results with their header, as they stand in its lane."""
+    return HEADER_BITS + sum(word.format.width for word in tasks.functions[function].results)
 
 
 def send_cycles(tasks: TaskFormat, function: str) -> int:

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from rbdgen.host.tasks import TaskFormat
 from rbdgen.ir.fixed import ROUNDED, FixedGraph
 from rbdgen.schedule.buffers import Plan
-from rbdgen.schedule.queues import exit_places, in_block_memory, result_bits
+from rbdgen.schedule.queues import exit_places, in_block_memory, lane_bits
 from rbdgen.schedule.scheduler import TABLES, Schedule
 
 MULTIPLEXER = 0.62
@@ -65,7 +65,7 @@ def estimate(plan: Plan, tasks: TaskFormat) -> Resources:
     luts += sum(_fifo(f.depth, sum(fixed.formats[v].width for v in f.values)) for f in plan.fifos)
     memories = sum(schedule.tables.values())
     for name in tasks.functions:
-        bits = result_bits(tasks, name)
+        bits = lane_bits(tasks, name)
         if in_block_memory(tasks, name):
             memories += -(-bits // MEMORY_WIDTH)
         else:

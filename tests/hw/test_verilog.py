@@ -19,7 +19,7 @@ def made() -> Design:
 
 
 def test_the_same_design_gives_the_same_bytes(made: Design) -> None:
-    # the other text is kept: what comes second must not stand where the first one stood in memory
+    # in one process: nothing may depend on where objects stand in memory
     texts = [design_verilog(made) for _ in range(2)]
     assert texts[0] == texts[1]
 
