@@ -87,18 +87,18 @@ class AcceleratorBuilder:
         lengths = {code: layout.beats(words) for code, words in self.tasks.task_words.items()}
         most = max(lengths.values())
         register = Signal(layout.beat_bits * most, reset_less=True)
-        beat, accept, final = Signal(range(most)), Signal(), Signal()
+        turn, last, accept, final = Signal(most, init=1), Signal(), Signal(), Signal()
         first = self.top.i.payload[:FUNCTION_BITS]
-        code = Mux(beat == 0, first, register[:FUNCTION_BITS])
-        last_beat = Signal(range(most))
+        code = Mux(turn[0], first, register[:FUNCTION_BITS])
+        m.d.comb += last.eq(turn[0])
         with m.Switch(code):
             for function_code, beats in lengths.items():
                 with m.Case(function_code):
-                    m.d.comb += last_beat.eq(beats - 1)
+                    m.d.comb += last.eq(turn[beats - 1])
         m.d.comb += [
             self.top.i.ready.eq(~self.full | self.taken),
             accept.eq(self.top.i.valid & self.top.i.ready),
-            final.eq(accept & (beat == last_beat)),
+            final.eq(accept & last),
             self.header.eq(register[:HEADER_BITS]),
         ]
         with m.If(final):
@@ -106,13 +106,15 @@ class AcceleratorBuilder:
         with m.Elif(self.taken):
             m.d.sync += self.full.eq(0)
         with m.If(accept):
-            m.d.sync += beat.eq(Mux(final, 0, beat + 1))
-            m.d.sync += [self.known[f.name].eq(code == f.code) for f in self.functions.values()]
-            with m.Switch(beat):
-                for k in range(most):
-                    with m.Case(k):
-                        part = register[k * layout.beat_bits : (k + 1) * layout.beat_bits]
-                        m.d.sync += part.eq(self.top.i.payload)
+            m.d.sync += turn.eq(Mux(final, 1, turn << 1))
+        # a part takes what is offered until its beat is over, valid or not: its strobe has the whole part to reach, and
+        # does not wait for the stream's; behind the first beat the register cannot be full
+        for k in range(most):
+            with m.If(turn[k] & (self.top.i.ready if k == 0 else 1)):
+                part = register[k * layout.beat_bits : (k + 1) * layout.beat_bits]
+                m.d.sync += part.eq(self.top.i.payload)
+                if k == 0:
+                    m.d.sync += [self.known[f.name].eq(first == f.code) for f in self.functions.values()]
         count = layout.words_per_beat * most
         self.words = [register[k * layout.word_bits : (k + 1) * layout.word_bits] for k in range(count)]
 

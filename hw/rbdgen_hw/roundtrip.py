@@ -87,8 +87,8 @@ class RoundTrip(Shape):
                 m.d.sync += [v.eq(before) for before, v in itertools.pairwise(valid)]
             return valid
 
-        start = {name: self.entered(m, f"start_{name}") for name in schedule.programs.names}
-        programs = {name: stages(name, start[name], plan.length(name) - 1) for name in schedule.programs.names}
+        begun = {name: self.entered(m, f"start_{name}") for name in schedule.programs.names}
+        programs = {name: stages(name, begun[name], plan.length(name) - 1) for name in schedule.programs.names}
         operands = {name: self.entered(m, name) for name in graph.inputs}
         # what is in its last stage while a task is admitted is over when that enters; the rest is where it was a cycle
         # before
@@ -104,8 +104,10 @@ class RoundTrip(Shape):
 
         def strobe(name: str, valid: list[Signal], cycle: int) -> Value:
             """High in ``cycle`` of a task."""
-            if ii == 1 or cycle == 0:
-                return valid[cycle // ii] & phases.at(cycle)
+            if cycle == 0:
+                return begun[name]
+            if ii == 1:
+                return valid[cycle]
             if (name, cycle) not in strobes:
                 strobes[name, cycle] = now = Signal(name=f"strobe_{name}{cycle}")
                 before = cycle - 1
@@ -155,7 +157,8 @@ class RoundTrip(Shape):
                     m.d.comb += port.eq(int(formats[i].quantise(graph.nodes[i].attr)))
                 else:
                     m.d.comb += port.eq(offered(exit_unit(e.name), i, last))
-            valid = stages(e.name, start[e.program] & self.entered(m, f"to_{e.name}"), last)
+            begun[e.name] = begun[e.program] & self.entered(m, f"to_{e.name}")
+            valid = stages(e.name, begun[e.name], last)
             m.d.comb += getattr(self, f"done_{e.name}").eq(strobe(e.name, valid, last))
 
             # overflow of stage s collects what units report in its cycles, and moves along with the task

@@ -128,8 +128,12 @@ class _UnitBuilder:
             return Const(int(fmt.quantise(self.graph.nodes[node].attr)), signed(fmt.width))
         if node in self.schedule.timeless:
             return self.wires[node]
-        waited = cycle - self.made[node]
-        return self.wires[node] if waited == 0 else self.chains[node][(waited - 1) // self.ii]
+        return self.passed(node, cycle, self.ii)
+
+    def passed(self, node: int, cycle: int, interval: int) -> Value:
+        """The value of ``node`` behind the registers that it has passed in ``cycle``, one per ``interval``."""
+        count = chain_length(self.made[node], cycle, interval)
+        return self.chains[node][count - 1] if count else self.wires[node]
 
     def build(self) -> Module:
         unit = self.unit
@@ -410,8 +414,7 @@ class _FoldedBuilder(_UnitBuilder):
         name = f"{label(self.plan, i)}_{'ab'[position]}"
         if self.folds.inside(self.graph, turns[0], 0, position):
             a = self.folds.template(turns[0].args[position])
-            waited = start - self.made[a]
-            value = self.wires[a] if waited == 0 else self.chains[a][(waited - 1) // self.step]
+            value = self.passed(a, start, self.step)
         else:
             values = [self.outside(turn.args[position], start + k * self.step) for k, turn in enumerate(turns)]
             value = self.by_turn(start, values, signed(self.fixed.formats[turns[0].args[position]].width), name)

@@ -1,13 +1,15 @@
 """What carries values through time: registers inside units, and FIFOs on long links between them.
 
 A value can be read in the cycle in which it is made; later it stands in a chain of registers that advances every ``ii``
-cycles, at the phase of its making. A link whose values wait long becomes a bypass FIFO: one entry per task,
-written when the last of its values is there and read the cycle before the first is used.
+cycles, at the phase of its making. Registers that several units would have alike are those of the unit that makes the
+value; each unit has the rest of the chain for itself. A link whose values wait long becomes a bypass FIFO: one entry
+per task, written when the last of its values is there and read the cycle before the first is used.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rbdgen.ir.graph import INPUT_OWNER, OUTPUT_OWNER, ports
@@ -20,7 +22,8 @@ FIFO_MINIMUM = 4
 
 @dataclass(frozen=True, order=True)
 class Tap:
-    """The value of ``node`` as it can be read in ``cycle``."""
+    """The value of ``node`` as it can be read in ``cycle``: as it is made, from a FIFO, or in a register of its chain,
+    and then in the ii − 1 cycles before, too."""
 
     node: int
     cycle: int
@@ -106,7 +109,7 @@ def uses(schedule: Schedule, unit: UnitPlan) -> dict[int, list[int]]:
 
 
 def chain_length(first: int, last: int, ii: int) -> int:
-    """Registers that keep a value from cycle ``first`` readable until cycle ``last``."""
+    """Registers that keep a value from cycle ``first`` readable until cycle ``last``; negative for times before."""
     return -(-(last - first) // ii)
 
 
@@ -135,20 +138,48 @@ def make_plan(schedule: Schedule) -> Plan:
     taken: dict[str, set[Tap]] = defaultdict(set)
     for f in fifos:
         taken[f.source].update(Tap(v, f.write) for v in f.values)
-    for unit in draft:
-        for tap in unit.inputs:
-            if (unit.name, tap.node) not in arrivals:
-                taken[graph.nodes[tap.node].owner].add(tap)
+    direct = _shared_registers(schedule, draft, fifos)
+    for (_, node), cycle in direct.items():
+        taken[graph.nodes[node].owner].add(Tap(node, cycle))
+    arrivals |= direct
     units = []
     for unit in draft:
-        inputs = tuple(
-            Tap(t.node, arrivals[key]) if (key := (unit.name, t.node)) in arrivals else t for t in unit.inputs
-        )
+        inputs = tuple(Tap(t.node, arrivals[unit.name, t.node]) for t in unit.inputs)
         outputs = unit.outputs or tuple(sorted(taken[unit.name]))
         units.append(UnitPlan(unit.name, unit.nodes, inputs, outputs))
     registers = sum(_register_bits(schedule, unit) for unit in units)
     bits = sum(f.depth * sum(schedule.fixed.formats[v].width for v in f.values) for f in fifos)
     return Plan(schedule, tuple(units), tuple(fifos), registers, bits, programs, node_exits(graph, schedule.programs))
+
+
+def _shared_registers(
+    schedule: Schedule, draft: Sequence[UnitPlan], fifos: Sequence[Fifo]
+) -> dict[tuple[str, int], int]:
+    """When a value that comes without a FIFO arrives in a unit: at a register of the unit that makes it, as far along
+    its chain as that unit needs it, or at least two others do."""
+    graph, slots, ii = schedule.fixed.graph, schedule.slots, schedule.ii
+    through = {(f.sink, v) for f in fifos for v in f.values}
+    own: dict[int, int] = defaultdict(int)
+    first: dict[int, dict[str, int]] = defaultdict(dict)
+    for f in fifos:
+        for v in f.values:
+            own[v] = max(own[v], chain_length(slots[v].finish, f.write, ii))
+    for unit in draft:
+        reads = uses(schedule, unit)
+        for node in (tap.node for tap in unit.inputs):
+            cycles = reads.pop(node, [slots[node].finish])
+            if (unit.name, node) not in through:
+                first[node][unit.name] = chain_length(slots[node].finish, cycles[0], ii)
+        for node, cycles in reads.items():
+            own[node] = max(own[node], chain_length(slots[node].finish, cycles[-1], ii))
+    arrivals = {}
+    for node, sinks in first.items():
+        kept = max(own[node], *sorted([0, *sinks.values()])[-2:-1])
+        if graph.nodes[node].owner == INPUT_OWNER or node in schedule.folds.members:
+            kept = 0  # there are no registers with the operands, and a folded unit's are another value a turn later
+        for sink, position in sinks.items():
+            arrivals[sink, node] = slots[node].finish + ii * min(position, kept)
+    return arrivals
 
 
 def _fifos(schedule: Schedule, unit: UnitPlan, programs: tuple[str | None, ...]) -> list[Fifo]:

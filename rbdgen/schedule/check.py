@@ -149,12 +149,17 @@ def _check_links(plan: Plan) -> None:
                 raise ValueError(f"{where}: {fifo.source} must offer %{v} in cycle {fifo.write}")
     for unit in plan.units:
         arrival = {t.node: t.cycle for t in unit.inputs}
+        stands = {
+            # what arrives in a register stands there for an interval
+            node: cycle - (ii - 1 if (unit.name, node) not in by_fifo and cycle > schedule.slots[node].finish else 0)
+            for node, cycle in arrival.items()
+        }
         reads = [(a, schedule.slots[i].start) for i in unit.nodes for a in graph.nodes[i].args]
         reads += [(t.node, t.cycle) for t in unit.outputs]
         for node, cycle in reads:
             if graph.nodes[node].op == "const" or node in unit.nodes:
                 continue
-            if node not in arrival or arrival[node] > cycle:
+            if node not in arrival or stands[node] > cycle:
                 raise ValueError(f"unit {unit.name}: reads %{node} in cycle {cycle}, before it arrives")
         for node, cycle in arrival.items():
             source, fifo = graph.nodes[node].owner, by_fifo.get((unit.name, node))

@@ -111,7 +111,7 @@ class Schedule:
         """What input of a multiplexer node ``a`` takes in ``cycle``: a register's, or the one of all constants."""
         if self.fixed.graph.nodes[a].op == "const":
             return "const"
-        return a, 0 if a in self.timeless else (cycle - self.slots[a].finish) // self.ii
+        return a, 0 if a in self.timeless else -((self.slots[a].finish - cycle) // self.ii)
 
     @cached_property
     def timeless(self) -> frozenset[int]:

@@ -7,7 +7,8 @@ import dataclasses
 import pytest
 
 from rbdgen import ConfigError, Options, compile_robot, load_robot
-from rbdgen.schedule.buffers import FIFO_MINIMUM, make_plan
+from rbdgen.ir.graph import INPUT_OWNER
+from rbdgen.schedule.buffers import FIFO_MINIMUM, chain_length, make_plan, uses
 from rbdgen.schedule.check import check_plan
 from rbdgen.schedule.device import DEVICES, Device, get_device
 from rbdgen.schedule.scheduler import Schedule, Slot, schedule
@@ -35,6 +36,27 @@ def test_long_links_become_fifos() -> None:
     plan = design("iiwa14").plan
     assert plan.fifos
     assert all(f.read - f.write >= FIFO_MINIMUM for f in plan.fifos)
+
+
+@pytest.mark.parametrize("ii", [1, 4])
+def test_no_two_units_keep_a_value_side_by_side_before_either_reads_it(ii: int) -> None:
+    plan = make_plan(schedule(design("iiwa14", functions=("dfd",)).fixed, DEVICES["generic125"], ii))
+    check_plan(plan)
+    slots, nodes = plan.schedule.slots, plan.schedule.fixed.graph.nodes
+    through = {(f.sink, v) for f in plan.fifos for v in f.values}
+    keeping: dict[tuple[int, int], int] = {}
+    shared = 0
+    for unit in plan.units:
+        reads = uses(plan.schedule, unit)
+        for tap in unit.inputs:
+            if nodes[tap.node].owner != INPUT_OWNER and (unit.name, tap.node) not in through and tap.node in reads:
+                made = slots[tap.node].finish
+                shared += tap.cycle > made
+                for k in range(chain_length(made, tap.cycle, ii), chain_length(made, reads[tap.node][0], ii)):
+                    keeping[tap.node, k] = keeping.get((tap.node, k), 0) + 1
+    assert shared
+    assert keeping
+    assert max(keeping.values()) == 1
 
 
 def sound() -> Schedule:
