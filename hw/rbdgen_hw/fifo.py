@@ -1,8 +1,10 @@
-"""FIFOs: the bypass FIFO of the round trip, and the credit counter that makes stalls unnecessary."""
+"""FIFOs: the bypass FIFO of the round trip, the credit counter that makes stalls unnecessary, and the register that
+cuts a stream where it has far to go."""
 
 from __future__ import annotations
 
 from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import stream
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -61,6 +63,29 @@ class BypassFifo(Shape):
             m.d.sync += consume.eq(after(consume))
         with m.If(self.w_en ^ self.r_en):
             m.d.sync += level.eq(Mux(self.w_en, level + 1, level - 1))
+        return m
+
+
+class StreamRegister(Shape):
+    """A stream of ``width`` bits, a cycle later: ``valid`` and ``payload`` of ``o`` and ``ready`` of ``i`` come from
+    registers, at a word per cycle. What comes in the cycle in which ``o`` begins to stall waits in a second place."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.shape_name = f"stream_{width}"
+        super().__init__({"i": In(stream.Signature(width)), "o": Out(stream.Signature(width))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        valid, waits = Signal(), Signal()
+        first, second = (Signal(self.width, name=name, reset_less=True) for name in ("first", "second"))
+        m.d.comb += [self.i.ready.eq(~waits), self.o.valid.eq(valid), self.o.payload.eq(first)]
+        with m.If(~waits):
+            m.d.sync += second.eq(self.i.payload)
+        with m.If(~valid | self.o.ready):
+            m.d.sync += [valid.eq(waits | self.i.valid), waits.eq(0), first.eq(Mux(waits, second, self.i.payload))]
+        with m.Else():
+            m.d.sync += waits.eq(waits | self.i.valid)
         return m
 
 

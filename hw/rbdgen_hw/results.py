@@ -12,7 +12,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.host.tasks import HEADER_BITS, Packing
-from rbdgen_hw.fifo import BypassFifo
+from rbdgen_hw.fifo import BypassFifo, StreamRegister
 from rbdgen_hw.library import Shape, place
 
 
@@ -68,21 +68,19 @@ class Lane(Shape):
             ]
             return m
         # the choice of a beat has a cycle of its own: a result is wide, and comes from all over the device
-        turn, moves = Signal(beats, init=1), Signal()
-        payload, last = Signal.like(self.payload, reset_less=True), Signal(reset_less=True)
+        turn = Signal(beats, init=1)
+        chosen = StreamRegister(packing.beat_bits + 1)
+        place(m, platform, "chosen", chosen)
         m.d.comb += [
-            moves.eq(queue.r_rdy & (~self.ready | self.taken)),
-            self.leave.eq(moves & turn[-1]),
-            self.payload.eq(payload),
-            self.last.eq(last),
+            chosen.i.valid.eq(queue.r_rdy),
+            chosen.i.payload.eq(Cat(reduce(or_, (Mux(turn[k], part, 0) for k, part in enumerate(parts))), turn[-1])),
+            self.ready.eq(chosen.o.valid),
+            Cat(self.payload, self.last).eq(chosen.o.payload),
+            chosen.o.ready.eq(self.taken),
+            self.leave.eq(queue.r_rdy & chosen.i.ready & turn[-1]),
         ]
-        m.d.sync += self.ready.eq(moves | (self.ready & ~self.taken))
-        with m.If(moves):
-            m.d.sync += [
-                turn.eq(turn.rotate_left(1)),
-                last.eq(turn[-1]),
-                payload.eq(reduce(or_, (Mux(turn[k], part, 0) for k, part in enumerate(parts)))),
-            ]
+        with m.If(queue.r_rdy & chosen.i.ready):
+            m.d.sync += turn.eq(turn.rotate_left(1))
         return m
 
 

@@ -15,6 +15,7 @@ from rbdgen.compiler import Design
 from rbdgen.host.frames import PROTOCOL_VERSION
 from rbdgen.host.shell import capacity
 from rbdgen_hw.accelerator import Accelerator
+from rbdgen_hw.fifo import StreamRegister
 from rbdgen_hw.library import Library, Shape, place
 from rbdgen_hw.shells.receiver import COUNTERS, Dispatcher, Receiver
 from rbdgen_hw.shells.sender import Sender
@@ -24,9 +25,12 @@ IN_FLIGHT_BITS = 16
 
 
 def place_accelerator(m: Module, platform: object, design: Design) -> tuple[stream.Interface, stream.Interface]:
-    """Put the accelerator of ``design`` into ``m``; its two streams, as seen from outside: tasks to it, results."""
-    tasks = stream.Signature(design.tasks.task.beat_bits).create(path=("tasks",))
-    results = stream.Signature(design.tasks.result.beat_bits).create(path=("results",))
+    """Put the accelerator of ``design`` into ``m``; its two streams, as seen from outside: tasks to it, results. Both
+    pass registers: what is on either side of them can be far away."""
+    entry, leave = StreamRegister(design.tasks.task.beat_bits), StreamRegister(design.tasks.result.beat_bits)
+    place(m, platform, "entry", entry)
+    place(m, platform, "leave", leave)
+    tasks, results = entry.o, leave.i
     if isinstance(platform, Library):
         m.submodules.accelerator = Instance(
             design.name,
@@ -39,7 +43,7 @@ def place_accelerator(m: Module, platform: object, design: Design) -> tuple[stre
             i_out_ready=results.ready,
             o_out_payload=results.payload,
         )
-        return tasks, results
+        return entry.i, leave.o
     m.submodules.accelerator = core = Accelerator(design)
     m.d.comb += [
         core.i.valid.eq(tasks.valid),
@@ -49,7 +53,7 @@ def place_accelerator(m: Module, platform: object, design: Design) -> tuple[stre
         results.payload.eq(core.o.payload),
         core.o.ready.eq(results.ready),
     ]
-    return tasks, results
+    return entry.i, leave.o
 
 
 class LinkShell(Shape):
