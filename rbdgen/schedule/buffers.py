@@ -174,7 +174,7 @@ def _shared_registers(
             own[node] = max(own[node], chain_length(slots[node].finish, cycles[-1], ii))
     arrivals = {}
     for node, sinks in first.items():
-        kept = max(own[node], *sorted([0, *sinks.values()])[-2:-1])
+        kept = max(own[node], sorted([0, *sinks.values()])[-2])
         if graph.nodes[node].owner == INPUT_OWNER or node in schedule.folds.members:
             kept = 0  # there are no registers with the operands, and a folded unit's are another value a turn later
         for sink, position in sinks.items():
