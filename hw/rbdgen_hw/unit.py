@@ -17,8 +17,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value, sign
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.ir.fixed import ROUNDED, Format
-from rbdgen.schedule.buffers import Plan, UnitPlan, chain_length, uses
-from rbdgen.schedule.scheduler import TABLES, hardest_turn, scale_stages
+from rbdgen.schedule.buffers import Plan, UnitPlan, uses
+from rbdgen.schedule.scheduler import TABLES, chain_length, hardest_turn, scale_stages
 from rbdgen_hw.choice import choose
 from rbdgen_hw.library import Shape, place
 from rbdgen_hw.operators import (
@@ -430,7 +430,7 @@ class _FoldedBuilder(_UnitBuilder):
         """A value that the turn does not make itself, as it stands in ``cycle``."""
         if node not in self.kept:
             return self.read(node, cycle)
-        return self.kept[node][(cycle - self.schedule.slots[node].finish - 1) // self.ii]
+        return self.kept[node][chain_length(self.schedule.slots[node].finish, cycle, self.ii) - 1]
 
     def by_turn(self, start: int, values: Sequence[Value], shape: ShapeLike, name: str) -> Value:
         """The value of the turn that has its turn in ``start``."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from rbdgen.ir.graph import INPUT_OWNER, OUTPUT_OWNER, ports
 from rbdgen.ir.programs import node_exits, node_programs
-from rbdgen.schedule.scheduler import Schedule
+from rbdgen.schedule.scheduler import Schedule, chain_length
 
 FIFO_MINIMUM = 4
 """A link becomes a FIFO where its values would cross at least this many registers each."""
@@ -106,11 +106,6 @@ def uses(schedule: Schedule, unit: UnitPlan) -> dict[int, list[int]]:
         if tap.node not in schedule.timeless:
             reads[tap.node].add(tap.cycle)
     return {node: sorted(cycles) for node, cycles in reads.items()}
-
-
-def chain_length(first: int, last: int, ii: int) -> int:
-    """Registers that keep a value from cycle ``first`` readable until cycle ``last``; negative for times before."""
-    return -(-(last - first) // ii)
 
 
 def fifo_depth(write: int, read: int, ii: int) -> int:

@@ -127,6 +127,11 @@ def _check_turns(plan: Plan) -> None:
                 raise ValueError(f"{where}: turn {k} must use the operator of the first")
 
 
+def _since(made: int, cycle: int, ii: int) -> int:
+    """The first cycle in which what stands in ``cycle`` of a value made in cycle ``made`` stands there."""
+    return cycle - (cycle - made - 1) % ii if cycle > made else cycle
+
+
 def _check_links(plan: Plan) -> None:
     schedule = plan.schedule
     graph, ii = schedule.fixed.graph, schedule.ii
@@ -149,13 +154,19 @@ def _check_links(plan: Plan) -> None:
                 raise ValueError(f"{where}: {fifo.source} must offer %{v} in cycle {fifo.write}")
     for unit in plan.units:
         arrival = {t.node: t.cycle for t in unit.inputs}
+        # what arrives in a register is there since the register last moved
         stands = {
-            # what arrives in a register stands there for an interval
-            node: cycle - (ii - 1 if (unit.name, node) not in by_fifo and cycle > schedule.slots[node].finish else 0)
+            node: cycle if (unit.name, node) in by_fifo else _since(schedule.slots[node].finish, cycle, ii)
             for node, cycle in arrival.items()
         }
         reads = [(a, schedule.slots[i].start) for i in unit.nodes for a in graph.nodes[i].args]
         reads += [(t.node, t.cycle) for t in unit.outputs]
+        for tap in unit.outputs:
+            turn = tap.node in schedule.folds.members and tap.node in unit.nodes
+            if turn and tap.cycle != schedule.slots[tap.node].finish:
+                raise ValueError(
+                    f"unit {unit.name}: %{tap.node} leaves a turn when it is made, not in cycle {tap.cycle}"
+                )
         for node, cycle in reads:
             if graph.nodes[node].op == "const" or node in unit.nodes:
                 continue

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from rbdgen.host.tasks import HEADER_BITS, TaskFormat
 from rbdgen.layout.network import DYNAMICS, FEEDBACK, GRADIENT
 from rbdgen.layout.rollout import AGAIN
-from rbdgen.schedule.buffers import Plan, chain_length, exit_unit, fifo_depth
+from rbdgen.schedule.buffers import Plan, exit_unit, fifo_depth
+from rbdgen.schedule.scheduler import chain_length
 
 ERROR_PLACES = 2
 """Places for answers to unknown functions."""

@@ -41,6 +41,12 @@ class Slot:
     ready: float
 
 
+def chain_length(first: int, last: int, ii: int) -> int:
+    """Registers, moving every ``ii`` cycles, that keep a value from cycle ``first`` readable until cycle ``last``: 0
+    for the ii − 1 cycles before ``first``, too."""
+    return -(-(last - first) // ii)
+
+
 @dataclass(frozen=True)
 class Schedule:
     """A schedule of ``fixed`` for ``device`` at initiation interval ``ii``.
@@ -111,7 +117,7 @@ class Schedule:
         """What input of a multiplexer node ``a`` takes in ``cycle``: a register's, or the one of all constants."""
         if self.fixed.graph.nodes[a].op == "const":
             return "const"
-        return a, 0 if a in self.timeless else -((self.slots[a].finish - cycle) // self.ii)
+        return a, 0 if a in self.timeless else chain_length(self.slots[a].finish, cycle, self.ii)
 
     @cached_property
     def timeless(self) -> frozenset[int]:

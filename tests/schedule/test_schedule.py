@@ -8,10 +8,10 @@ import pytest
 
 from rbdgen import ConfigError, Options, compile_robot, load_robot
 from rbdgen.ir.graph import INPUT_OWNER
-from rbdgen.schedule.buffers import FIFO_MINIMUM, chain_length, make_plan, uses
+from rbdgen.schedule.buffers import FIFO_MINIMUM, Tap, make_plan, uses
 from rbdgen.schedule.check import check_plan
 from rbdgen.schedule.device import DEVICES, Device, get_device
-from rbdgen.schedule.scheduler import Schedule, Slot, schedule
+from rbdgen.schedule.scheduler import Schedule, Slot, chain_length, schedule
 from tests.conftest import design
 
 
@@ -126,6 +126,28 @@ def test_checker_finds_a_missing_link() -> None:
     unit = next(u for u in plan.units if u.outputs and u.name.startswith("Rf"))
     units = tuple(dataclasses.replace(u, outputs=()) if u is unit else u for u in plan.units)
     with pytest.raises(ValueError, match=rf"{unit.name} must offer %\d+ in cycle \d+$"):
+        check_plan(dataclasses.replace(plan, units=units))
+
+
+def test_a_register_that_moved_on_before_it_is_read_is_refused() -> None:
+    plan = make_plan(schedule(design("iiwa14", functions=("dfd",)).fixed, DEVICES["generic125"], 4))
+    slots, through = plan.schedule.slots, {(f.sink, v) for f in plan.fifos for v in f.values}
+
+    def late(name: str, t: Tap) -> bool:
+        return (name, t.node) not in through and t.cycle > slots[t.node].finish
+
+    moved = next(t for u in plan.units for t in u.inputs if late(u.name, t))
+    # the next register has the value of the cycles behind those in which it is read
+    wrong = Tap(moved.node, moved.cycle + plan.schedule.ii)
+    units = tuple(
+        dataclasses.replace(
+            u,
+            inputs=tuple(wrong if t == moved and late(u.name, t) else t for t in u.inputs),
+            outputs=tuple(sorted({*u.outputs, wrong})) if moved in u.outputs else u.outputs,
+        )
+        for u in plan.units
+    )
+    with pytest.raises(ValueError, match=rf"reads %{moved.node} in cycle \d+, before it arrives$"):
         check_plan(dataclasses.replace(plan, units=units))
 
 
