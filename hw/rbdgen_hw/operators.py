@@ -179,14 +179,15 @@ def _join(low: tuple[int, int, Value], high: tuple[int, int, Value]) -> tuple[in
 
 
 class SineTable(Shape):
-    """Sine and cosine of an angle's table interval, one clock later: one quarter-wave memory with two read ports.
+    """Sine and cosine of an angle's table interval, ``cycles`` clocks later: one quarter-wave memory with two read
+    ports, and registers behind it if that is more than one.
 
     ``place`` is the angle in intervals of 2^−address_bits quarter turns, taken modulo four quarters.
     """
 
-    def __init__(self, address_bits: int, fmt: Format) -> None:
-        self.address_bits, self.fmt = address_bits, fmt
-        self.shape_name = f"sine_table_{address_bits}_{_label(fmt)}"
+    def __init__(self, address_bits: int, fmt: Format, cycles: int = 1) -> None:
+        self.address_bits, self.fmt, self.cycles = address_bits, fmt, cycles
+        self.shape_name = f"sine_table_{address_bits}_{_label(fmt)}_{cycles}"
         super().__init__(
             {
                 "place": In(unsigned(address_bits + 2)),
@@ -204,22 +205,23 @@ class SineTable(Shape):
         m.d.comb += cosine_place.eq(self.place + (1 << bits))
         for place, y in ((self.place, self.sine), (cosine_place, self.cosine)):
             port = memory.read_port()
-            negative = Signal(name="negative", reset_less=True)
+            negative = _later(m, place[bits + 1], self.cycles)
+            size = Cat(_later(m, port.data, self.cycles - 1), Const(0, 1)).as_signed()
             m.d.comb += [
                 port.addr.eq(Mux(place[bits], ~place[:bits], place[:bits])),
                 port.en.eq(1),
-                y.eq(Mux(negative, -Cat(port.data, Const(0, 1)).as_signed(), Cat(port.data, Const(0, 1)).as_signed())),
+                y.eq(Mux(negative, -size, size)),
             ]
-            m.d.sync += negative.eq(place[bits + 1])
         return m
 
 
 class ReciprocalTable(Shape):
-    """Reciprocal of the middle of a table interval of [1, 2), one clock later; ``place`` is the interval's number."""
+    """Reciprocal of the middle of a table interval of [1, 2), ``cycles`` clocks later; ``place`` is the interval's
+    number."""
 
-    def __init__(self, address_bits: int, fmt: Format) -> None:
-        self.address_bits, self.fmt = address_bits, fmt
-        self.shape_name = f"reciprocal_table_{address_bits}_{_label(fmt)}"
+    def __init__(self, address_bits: int, fmt: Format, cycles: int = 1) -> None:
+        self.address_bits, self.fmt, self.cycles = address_bits, fmt, cycles
+        self.shape_name = f"reciprocal_table_{address_bits}_{_label(fmt)}_{cycles}"
         super().__init__({"place": In(unsigned(address_bits)), "reciprocal": Out(signed(fmt.width))})
 
     def elaborate(self, platform: object) -> Module:
@@ -227,8 +229,18 @@ class ReciprocalTable(Shape):
         table = reciprocal_table(self.address_bits, self.fmt)
         m.submodules.table = memory = Memory(shape=unsigned(self.fmt.width - 1), depth=len(table), init=table)
         port = memory.read_port()
-        m.d.comb += [port.addr.eq(self.place), port.en.eq(1), self.reciprocal.eq(Cat(port.data, Const(0, 1)))]
+        data = _later(m, port.data, self.cycles - 1)
+        m.d.comb += [port.addr.eq(self.place), port.en.eq(1), self.reciprocal.eq(Cat(data, Const(0, 1)))]
         return m
+
+
+def _later(m: Module, value: Value, cycles: int) -> Value:
+    """``value`` so many clocks later."""
+    for k in range(cycles):
+        held = Signal(len(value), name=f"later{k}", reset_less=True)
+        m.d.sync += held.eq(value)
+        value = held
+    return value
 
 
 def _aligned(m: Module, x: Value, width: int, value: Value, length: int) -> Value:

@@ -306,7 +306,7 @@ class _UnitBuilder:
         """One table for the angles of ``nodes``."""
         fmt, bits = self.fixed.formats[nodes[0]], self.graph.nodes[nodes[0]].attr
         sine = self.graph.nodes[nodes[0]].op != "table_reciprocal"
-        table = SineTable(bits, fmt) if sine else ReciprocalTable(bits, fmt)
+        table = (SineTable if sine else ReciprocalTable)(bits, fmt, self.schedule.device.table_cycles)
         index_bits = bits + 2 if sine else bits
         place(self.m, self.platform, f"table{number}", table)
         first = {self.graph.nodes[i].args[0]: i for i in reversed(nodes)}

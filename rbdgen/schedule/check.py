@@ -43,7 +43,7 @@ def check_plan(plan: Plan) -> None:
         elif node.op in ("normalise", "rescale"):
             delay = device.shift
         elif node.op in ("table_sin", "table_cos", "table_reciprocal"):
-            delay, latency, first = device.table, 1, device.address
+            delay, latency, first = device.table, device.table_cycles, device.address
             first += device.select if ii // units.get(node.owner, 1) > 1 else 0.0
         flag = 0.0
         if node.op in ROUNDED and schedule.fixed.may_overflow(i):

@@ -18,9 +18,10 @@ class Device:
     ``multiply_cycles``: registers inside a multiplier (0: combinational); with registers ``multiply`` is the delay
     behind the last one. ``add`` is a sum with its rounding, ``level`` each further level of a tree of sums, ``limit``
     what saturation adds to any of them, and ``flag``, where nothing saturates, the way of an overflow to its register.
-    Tables are synchronous memories: ``address`` before the clock, for the place in the table, one cycle, then
-    ``table``. ``select`` is the multiplexer before a shared multiplier or table; ``shift`` finds a number's top bit
-    and moves it there. ``shape``: bits of one multiplier block's two inputs, signed.
+    Tables are synchronous memories: ``address`` before the clock, for the place in the table, ``table_cycles`` (one,
+    or with registers behind a slow memory more), then ``table``. ``select`` is the multiplexer before a shared
+    multiplier or table; ``shift`` finds a number's top bit and moves it there. ``shape``: bits of one multiplier
+    block's two inputs, signed.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Device:
     limit: float
     flag: float
     address: float
+    table_cycles: int
     table: float
     select: float
     shift: float
@@ -65,6 +67,7 @@ _CHAINED = {
     "limit": 0.0,
     "flag": 0.0,
     "address": 0.0,
+    "table_cycles": 1,
     "table": 1.6,
     "select": 0.8,
     "shift": 2.4,
@@ -101,7 +104,8 @@ DEVICES = {
             limit=2.2,
             flag=1.3,
             address=4.0,
-            table=8.5,
+            table_cycles=2,
+            table=4.0,
             select=1.5,
             shift=6.0,
             shape=(18, 18),
@@ -117,6 +121,7 @@ DEVICES = {
             limit=1.4,
             flag=0.9,
             address=2.6,
+            table_cycles=1,
             table=5.0,
             select=1.2,
             shift=5.0,
@@ -133,6 +138,7 @@ DEVICES = {
             limit=0.0,
             flag=0.0,
             address=1.3,
+            table_cycles=1,
             table=2.2,
             select=0.9,
             shift=3.5,
@@ -149,6 +155,7 @@ DEVICES = {
             limit=0.0,
             flag=0.0,
             address=0.7,
+            table_cycles=1,
             table=1.2,
             select=0.5,
             shift=2.2,

@@ -165,7 +165,7 @@ def operator_delays(fixed: FixedGraph, device: Device, i: int) -> Delays:
         first, last = (device.add + device.level * (n - 1) if n else 0.0 for n in (stages[0], stages[-1]))
         return Delays(first + (limit if len(stages) == 1 else 0.0), len(stages) - 1, last + limit, flag)
     if op in TABLES:
-        return Delays(device.address, 1, device.table)
+        return Delays(device.address, device.table_cycles, device.table)
     whole = limit
     if op in ("add", "sub", "neg") or (op == "round" and i not in fixed.truncated):
         whole += device.add

@@ -184,7 +184,8 @@ def test_product_and_rounding(args: tuple[Format, Format], result: Format, way: 
 
 
 @pytest.mark.parametrize(("address_bits", "fmt"), [(4, Format(8, 6)), (9, Format(18, 16))], ids=str)
-def test_sine_table_over_every_place(address_bits: int, fmt: Format) -> None:
+@pytest.mark.parametrize("cycles", [1, 2])
+def test_sine_table_over_every_place(address_bits: int, fmt: Format, cycles: int) -> None:
     places = range(1 << (address_bits + 2))
     builder = Builder("Sc")
     angle = builder.input("t")
@@ -192,13 +193,14 @@ def test_sine_table_over_every_place(address_bits: int, fmt: Format) -> None:
     fixed = FixedGraph(builder.graph(outputs), (Format(address_bits + 4, address_bits + 1), fmt, fmt), {})
     verify_fixed(fixed)
     expected = evaluate_fixed(fixed, {"t": np.array([2 * p for p in places])}).outputs
-    dut, got = SineTable(address_bits, fmt), []
+    dut, got = SineTable(address_bits, fmt, cycles), []
 
     async def bench(ctx) -> None:
-        for p in places:
-            ctx.set(dut.place, p)
+        for k in range(len(places) + cycles - 1):
+            ctx.set(dut.place, places[min(k, len(places) - 1)])
             await ctx.tick()
-            got.append((ctx.get(dut.sine), ctx.get(dut.cosine)))
+            if k >= cycles - 1:
+                got.append((ctx.get(dut.sine), ctx.get(dut.cosine)))
 
     simulator = Simulator(dut)
     simulator.add_clock(1e-6)
@@ -222,7 +224,8 @@ def test_rescale_exhaustively(result: Format) -> None:
 
 
 @pytest.mark.parametrize(("address_bits", "fmt"), [(4, Format(8, 7)), (9, Format(18, 17))], ids=str)
-def test_reciprocal_table_over_every_place(address_bits: int, fmt: Format) -> None:
+@pytest.mark.parametrize("cycles", [1, 2])
+def test_reciprocal_table_over_every_place(address_bits: int, fmt: Format, cycles: int) -> None:
     places = range(1 << address_bits)
     builder = Builder("Mf")
     outputs = {"r": builder.table("table_reciprocal", builder.input("x"), address_bits)}
@@ -230,13 +233,14 @@ def test_reciprocal_table_over_every_place(address_bits: int, fmt: Format) -> No
     verify_fixed(fixed)
     numbers = np.array([(1 << (address_bits + 1)) + 2 * p for p in places])
     expected = evaluate_fixed(fixed, {"x": numbers}).outputs
-    dut, got = ReciprocalTable(address_bits, fmt), []
+    dut, got = ReciprocalTable(address_bits, fmt, cycles), []
 
     async def bench(ctx) -> None:
-        for p in places:
-            ctx.set(dut.place, p)
+        for k in range(len(places) + cycles - 1):
+            ctx.set(dut.place, places[min(k, len(places) - 1)])
             await ctx.tick()
-            got.append(ctx.get(dut.reciprocal))
+            if k >= cycles - 1:
+                got.append(ctx.get(dut.reciprocal))
 
     simulator = Simulator(dut)
     simulator.add_clock(1e-6)
