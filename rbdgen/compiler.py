@@ -51,10 +51,29 @@ CHOICES = {
     "rounding": ("auto", "nearest", "truncate"),
     "overflow": ("saturate", "flag"),
     "constants": ("auto", "logic", "multipliers"),
+    "columns": ("auto", "fold", "apart"),
 }
 """Options that are one of a few words; the first is the default."""
 CROWDED = 0.75
 """Share of a device's look-up tables or registers above which constant factors had better go to multipliers."""
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """An option that is ``plain`` unless a design takes too much of a device's resources, and its ``sparing`` choice:
+    ``what`` that does."""
+
+    option: str
+    plain: str
+    sparing: str
+    what: str
+
+
+REMEDIES = (
+    Remedy("columns", "apart", "fold", "columns that are alike share hardware in turn"),
+    Remedy("constants", "logic", "multipliers", "constant factors take slots of multipliers"),
+)
+"""What is tried, in this order, where a device is crowded."""
 INVERSE_STATES = 2048
 """States at which the inverse of M is tried in the chosen formats."""
 WEAK_SHARE, WEAK_ERROR = 0.01, 0.1
@@ -71,7 +90,9 @@ class Options:
     as well; ``calibratable``: inertial parameters can be loaded; ``integrator`` and ``time_step`` (s) are those of
     roll-outs. ``fold``: one piece of hardware serves branches that are alike in turn, where their number divides
     ``ii``; ``share``: submodules share multipliers. ``constants``: factors that are constant are shifts and adds in
-    logic, or take slots of multipliers; auto is logic, unless a device has too little of that. ``clock``: MHz
+    logic, or take slots of multipliers; auto is logic, unless a device has too little of that. ``columns``: parts of a
+    submodule that are alike are one piece of hardware in turn; auto is apart, unless a device has too little for that.
+    ``clock``: MHz
     that the schedule is made for (default: the device's). ``limits`` override joints' declared ranges (see
     :func:`rbdgen.model.ranges.declared_ranges`); ``seed`` chooses the states that ranges are sampled at.
     """
@@ -96,6 +117,7 @@ class Options:
     rounding: str = "auto"
     overflow: str = "saturate"
     constants: str = "auto"
+    columns: str = "auto"
     clock: float | None = None
     seed: int = 1
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -225,7 +247,8 @@ def at_clock(design: Design, clock: float) -> Design:
 def at_interval(design: Design, ii: int) -> Design:
     """The same design with a task every ``ii`` cycles: laid out and scheduled again, nothing traced again."""
     options = replace(design.options, ii=ii)
-    layout = lay_out(design.network, design.fixed, target_device(options), ii, options.fold, options.share)
+    columns = options.columns == "fold"
+    layout = lay_out(design.network, design.fixed, target_device(options), ii, options.fold, options.share, columns)
     return replace(design, options=options, **_planned(options, design.network, design.fixed, layout))
 
 
@@ -290,7 +313,9 @@ def _lowered(
         *(network, samples, targets, target_device(options), options.rounding),
         saturate=options.overflow == "saturate",
         sound=options.sound,
-        fold=options.ii if options.fold else 1,
+        interval=options.ii,
+        fold=options.fold,
+        columns=options.columns == "fold",
         multiply=options.constants == "multipliers",
     )
     if targets:
@@ -357,14 +382,13 @@ def compile_robot(
     budget: Budget | None = None,
 ) -> Design:
     """Run all stages; ``progress`` is told each stage's name. With a ``budget`` the layout is chosen for it, whatever
-    ``options`` say of the initiation interval. Where constant factors go is tried out if ``options`` leave it open: to
-    logic, and if that takes more of the budget's resources than :data:`CROWDED`, to multipliers as far as there are
-    any. Errors are those of the stages."""
+    ``options`` say of the initiation interval. What ``options`` leave open is tried out: columns apart and constant
+    factors in logic, and as far as that takes more of the budget's resources than :data:`CROWDED`, what takes less of
+    them (:data:`REMEDIES`) if there are enough multipliers. Errors are those of the stages."""
     check_word(options.word)
     check_interval(options.ii)
     check_choices(options)
-    make = _least_crowded if options.constants == "auto" else _compiled
-    design = make(robot, options, progress, budget)
+    design = _least_crowded(robot, options, progress, budget)
     excess = crowded(design, budget.resources, 1.0) if budget else None
     if budget and excess:
         message = f"{budget.name}: by the model, {excess}; use fewer functions, a shorter word or a larger device"
@@ -373,20 +397,24 @@ def compile_robot(
 
 
 def _least_crowded(robot: Robot, options: Options, progress: Callable[[str], None], budget: Budget | None) -> Design:
-    """Constant factors in logic, or where that takes too much of the budget's resources, on multipliers."""
+    """What ``options`` leave open done in the plainest way, or as far as that takes too much of the budget's resources
+    with columns folded, then with constant factors on multipliers."""
     available = budget.resources if budget else {}
-    design = _compiled(robot, replace(options, constants="logic"), progress, budget)
-    crowd = crowded(design, available, CROWDED)
-    if not crowd:
-        return design
-    progress(f"{crowd}: constant factors on multipliers")
-    try:
-        other = _compiled(robot, replace(options, constants="multipliers"), progress, budget)
-    except ConfigError:
-        return design
-    if "multipliers" in available and other.plan.schedule.blocks > available["multipliers"]:
-        return design
-    return replace(other, why=(*other.why, f"constant factors take slots of multipliers; in logic, {crowd}"))
+    remedies = [r for r in REMEDIES if getattr(options, r.option) == "auto"]
+    options = replace(options, **{r.option: r.plain for r in remedies})
+    design, taken = _compiled(robot, options, progress, budget), ()
+    for remedy in remedies:
+        crowd = crowded(design, available, CROWDED)
+        if not crowd:
+            break
+        progress(f"{crowd}: {remedy.what}")
+        try:
+            other = _compiled(robot, replace(design.options, **{remedy.option: remedy.sparing}), progress, budget)
+        except ConfigError:
+            continue
+        if "multipliers" not in available or other.plan.schedule.blocks <= available["multipliers"]:
+            design, taken = other, (*taken, f"{remedy.what}; else {crowd}")
+    return replace(design, why=(*design.why, *taken))
 
 
 def crowded(design: Design, available: Mapping[str, int], share: float) -> str | None:
@@ -400,8 +428,8 @@ def crowded(design: Design, available: Mapping[str, int], share: float) -> str |
 
 
 def _compiled(robot: Robot, options: Options, progress: Callable[[str], None], budget: Budget | None) -> Design:
-    """Run all stages, with constant factors where ``options`` say."""
-    device = target_device(options)
+    """Run all stages, with constant factors and columns as ``options`` say."""
+    device, columns = target_device(options), options.columns == "fold"
     progress("trace and formats")
     ranges = declared_ranges(robot, options.limits)
     network, fixed, simplified = _lowered(robot, options, ranges, RANGE_SAMPLES, progress)
@@ -414,7 +442,7 @@ def _compiled(robot: Robot, options: Options, progress: Callable[[str], None], b
             stacklevel=2,
         )
     if budget is None or not budget.chooses:
-        layout = lay_out(network, fixed, device, options.ii, options.fold, options.share)
+        layout = lay_out(network, fixed, device, options.ii, options.fold, options.share, columns)
         layout = replace(layout, why=tuple(fold_notes(network, layout)))
         progress("schedule")
         planned = _planned(options, network, fixed, layout)
@@ -422,7 +450,7 @@ def _compiled(robot: Robot, options: Options, progress: Callable[[str], None], b
         beyond, planned = 0, {}
         while not planned or planned["plan"].schedule.blocks > (budget.blocks or math.inf):
             progress("choose the layout")
-            layout = fit_layout(network, fixed, device, budget, options.fold, options.share, beyond)
+            layout = fit_layout(network, fixed, device, budget, options.fold, options.share, columns, beyond)
             options, beyond = replace(options, ii=layout.ii), layout.ii
             progress("schedule")
             planned = _planned(options, network, fixed, layout)

@@ -4,16 +4,17 @@
 Values stand in register chains that advance once per initiation interval; with an interval above one cycle the unit's
 multipliers and tables take their operands through multiplexers that follow the phase. Nothing stalls inside.
 
-A folded unit is built for its first branch and runs faster: its registers advance once per turn, and what comes from
-outside is chosen by the turn.
+A folded unit is built for its first branch or column and runs faster: its registers advance once per turn, and what
+comes from outside is chosen by the turn.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value, signed
+from amaranth.hdl import Shape as Bits
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.ir.fixed import ROUNDED, Format
@@ -175,17 +176,25 @@ class _UnitBuilder:
     def rounding(self, i: int) -> Rounding:
         fixed = self.fixed
         return Rounding(
-            *(fixed.exact(i)[0], fixed.formats[i], self.may_overflow(i)), i in fixed.truncated, not fixed.saturate
+            *(fixed.exact(i, self.formats(i))[0], fixed.formats[i], self.may_overflow(i)),
+            *(self.truncates(i), not fixed.saturate),
         )
 
     def argument(self, i: int, position: int) -> Value:
         """An argument of node ``i`` as it stands when the node starts."""
         return self.read(self.graph.nodes[i].args[position], self.schedule.slots[i].start)
 
+    def formats(self, i: int) -> tuple[Format, ...]:
+        """Formats of the arguments of the operator of node ``i``."""
+        return self.schedule.folds.arguments(self.fixed, i)
+
+    def truncates(self, i: int) -> bool:
+        """Whether the operator of node ``i`` drops bits without rounding."""
+        return i in self.fixed.truncated
+
     def operation(self, i: int) -> tuple[str, tuple[Format, ...]]:
         """What an operator of node ``i`` does, and its arguments' formats."""
-        node = self.graph.nodes[i]
-        return node.op, tuple(self.fixed.formats[a] for a in node.args)
+        return self.graph.nodes[i].op, self.formats(i)
 
     def may_overflow(self, i: int) -> bool:
         """Whether the operator of node ``i`` can saturate."""
@@ -337,8 +346,8 @@ class _UnitBuilder:
 
 
 class _FoldedBuilder(_UnitBuilder):
-    """Builds a unit whose operators serve several branches in turn: the module of the first branch's nodes, at a
-    fraction of the initiation interval."""
+    """Builds a unit whose operators serve several branches or columns in turn: the module of the first one's nodes, at
+    a fraction of the initiation interval."""
 
     def __init__(self, unit: Unit, platform: object) -> None:
         super().__init__(unit, platform)
@@ -346,6 +355,10 @@ class _FoldedBuilder(_UnitBuilder):
         self.step = self.folds.interval(unit.unit.name, self.ii)
         self.kept: dict[int, list[Signal]] = {}
         """Registers of values that the unit makes in one turn and uses in another."""
+        self.choices: dict[Hashable, tuple[Value, Sequence[Value]]] = {}
+        """What is chosen by the turn, with what it is chosen from, which keeps that's identities."""
+        self.longer: dict[tuple[int, int], tuple[Value, Value]] = {}
+        """Values with more bits behind the binary point, with what they are made of."""
         self.executed = tuple(i for i in unit.unit.nodes if i in self.folds.turns)
 
     def turn_phases(self, cycle: int) -> list[int]:
@@ -369,9 +382,10 @@ class _FoldedBuilder(_UnitBuilder):
         for i in self.executed:
             self.made[i] = slots[i].finish
             self.wires[i] = Signal(signed(self.fixed.formats[i].width), name=label(self.plan, i))
-            for k, turn in enumerate(self.folds.turns[i]):
+            inside = [self.folds.inside(self.graph, i, k) for k in range(len(self.graph.nodes[i].args))]
+            for turn in self.folds.turns[i]:
                 for position, a in enumerate(turn.args):
-                    if self.folds.inside(self.graph, turn, k, position):
+                    if inside[position]:
                         uses_inside[self.folds.template(a)].append(slots[i].start)
                     elif self.graph.nodes[a].op != "const" and a not in self.schedule.timeless:
                         outside[a].append(slots[turn.node].start)
@@ -397,6 +411,9 @@ class _FoldedBuilder(_UnitBuilder):
     def may_overflow(self, i: int) -> bool:
         return any(self.fixed.may_overflow(turn.node) for turn in self.folds.turns[i])
 
+    def truncates(self, i: int) -> bool:
+        return any(turn.node in self.fixed.truncated for turn in self.folds.turns[i])
+
     def operation(self, i: int) -> tuple[str, tuple[Format, ...]]:
         op, formats = super().operation(i)
         if not self.changes_sign(i):
@@ -412,12 +429,14 @@ class _FoldedBuilder(_UnitBuilder):
     def argument(self, i: int, position: int) -> Value:
         start, turns = self.schedule.slots[i].start, self.folds.turns[i]
         name = f"{label(self.plan, i)}_{'ab'[position]}"
-        if self.folds.inside(self.graph, turns[0], 0, position):
+        if self.folds.inside(self.graph, i, position):
             a = self.folds.template(turns[0].args[position])
             value = self.passed(a, start, self.step)
         else:
+            fmt = self.formats(i)[position]
             values = [self.outside(turn.args[position], start + k * self.step) for k, turn in enumerate(turns)]
-            value = self.by_turn(start, values, signed(self.fixed.formats[turns[0].args[position]].width), name)
+            places = [fmt.frac - self.fixed.formats[turn.args[position]].frac for turn in turns]
+            value = self.by_turn(start, list(map(self.moved, values, places)), signed(fmt.width), name)
         if self.changes_sign(i) and any(turn.negated[position] for turn in turns):
             flags = [Const(int(turn.negated[position])) for turn in turns]
             negative = self.by_turn(start, flags, 1, f"{name}_negative")
@@ -432,10 +451,24 @@ class _FoldedBuilder(_UnitBuilder):
             return self.read(node, cycle)
         return self.kept[node][chain_length(self.schedule.slots[node].finish, cycle, self.ii) - 1]
 
+    def moved(self, value: Value, places: int) -> Value:
+        """``value`` with so many bits more behind the binary point; the same object for the same value."""
+        if not places or isinstance(value, Const):
+            return shifted(value, places)
+        if (id(value), places) not in self.longer:
+            self.longer[id(value), places] = shifted(value, places), value
+        return self.longer[id(value), places][0]
+
     def by_turn(self, start: int, values: Sequence[Value], shape: ShapeLike, name: str) -> Value:
-        """The value of the turn that has its turn in ``start``."""
-        cases = (([phase], value) for phase, value in zip(self.turn_phases(start), values, strict=True))
-        return choose(self.m, self.phases, cases, shape, name)
+        """The value of the turn that has its turn in ``start``. Operations that read the same values at the same times
+        have one choice in common."""
+        phases = self.turn_phases(start)[: len(values)]
+        known = [("const", v.value) if isinstance(v, Const) else ("signal", id(v)) for v in values]
+        key = tuple(phases), tuple(known), Bits.cast(shape).width
+        if key not in self.choices:
+            cases = (([phase], value) for phase, value in zip(phases, values, strict=True))
+            self.choices[key] = choose(self.m, self.phases, cases, shape, name), values
+        return self.choices[key][0]
 
     def overflow(self, i: int, shape: Shape) -> None:
         for turn in self.folds.turns[i]:

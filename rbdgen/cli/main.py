@@ -87,6 +87,12 @@ def _design_options(parser: argparse.ArgumentParser, needs_board: bool = False) 
         help="constant factors as shifts and adds in logic, or in slots of multipliers (auto: by a board's resources, "
         "else logic)",
     )
+    parser.add_argument(
+        "--columns",
+        choices=CHOICES["columns"],
+        help="parts of a submodule that are alike share hardware in turn, which costs latency, or are apart (auto: by "
+        "a board's resources, else apart)",
+    )
     parser.add_argument("--clock", type=float, metavar="MHZ", help="clock that the pipeline is made for (the device's)")
     parser.add_argument("--word", type=_integer, metavar="W", help="word length in bits, 8 to 32 (18)")
     _format_options(parser)

@@ -8,6 +8,7 @@ Either raises the task's overflow flag. ``shift`` only moves the binary point.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -135,13 +136,13 @@ class FixedGraph:
     truncated: frozenset[int] = frozenset()
     saturate: bool = True
 
-    def exact(self, i: int) -> tuple[int, int, int]:
+    def exact(self, i: int, args: Sequence[Format] | None = None) -> tuple[int, int, int]:
         """Of node ``i``'s result before rounding: binary point, and bounds of its raw value there.
 
-        Bounds follow from the arguments' formats alone.
+        Bounds follow from the arguments' formats alone; ``args``: other ones than their own.
         """
         node = self.graph.nodes[i]
-        args = [self.formats[a] for a in node.args]
+        args = [self.formats[a] for a in node.args] if args is None else args
         if node.op in ("add", "sub"):
             frac = max(a.frac for a in args)
             (l0, h0), (l1, h1) = ((a.minimum << (frac - a.frac), a.maximum << (frac - a.frac)) for a in args)
@@ -171,16 +172,6 @@ class FixedGraph:
     def half(self, i: int) -> int:
         """What is added before bits are dropped: half of the result's last place, or nothing."""
         return 0 if i in self.truncated else (1 << self.dropped_bits(i)) >> 1
-
-    def factors(self, i: int) -> tuple[int, int]:
-        """The arguments of a product by position, the wider first."""
-        a, b = (self.formats[a].width for a in self.graph.nodes[i].args)
-        return (1, 0) if b > a else (0, 1)
-
-    def factor_widths(self, i: int) -> tuple[int, int]:
-        """Widths of a product's arguments in bits, the wider first."""
-        a, b = (self.formats[self.graph.nodes[i].args[k]].width for k in self.factors(i))
-        return a, b
 
     def split(self, i: int) -> int:
         """Low bits of a product's second factor that 64-bit arithmetic must take apart, so that both parts of the

@@ -1,23 +1,24 @@
 """Folds: operations that one piece of hardware executes in turn for branches that are alike.
 
-A folded unit serves ``k`` branches within one initiation interval: the operation of the first branch, the template,
-has a counterpart in each of the others, and its operator does all of them, a k-th of the interval apart.
+A folded unit has ``k`` turns within one initiation interval, for branches or for columns of a submodule: the operation
+of the first, the template, has a counterpart in each of the others, and its operator does all of them, a k-th of the
+interval apart. Turns beyond the last counterpart are idle.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from rbdgen.ir.fixed import FixedGraph
+from rbdgen.ir.fixed import FixedGraph, Format
 from rbdgen.ir.graph import Graph
 
 
 @dataclass(frozen=True)
 class Turn:
-    """One branch's operation: its ``node``, its ``args`` in the order of the template's, and which of them are
-    ``negated`` (sums: as signs in the sum; constant factors: beside the template's)."""
+    """One branch's or column's operation: its ``node``, its ``args`` in the order of the template's, and which of them
+    are ``negated`` (sums: as signs in the sum; constant factors: beside the template's)."""
 
     node: int
     args: tuple[int, ...]
@@ -26,7 +27,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Folds:
-    """``turns`` of every template node, the template's own first; ``units``: the number of branches by folded unit."""
+    """``turns`` of every template node, the template's own first; ``units``: the number of turns by folded unit."""
 
     turns: Mapping[int, tuple[Turn, ...]] = field(default_factory=dict)
     units: Mapping[str, int] = field(default_factory=dict)
@@ -44,13 +45,43 @@ class Folds:
         """Cycles between two turns of a unit."""
         return ii // self.units.get(unit, 1)
 
-    def inside(self, graph: Graph, turn: Turn, k: int, position: int) -> bool:
-        """Whether an argument of turn ``k`` is made by the same unit in the same turn, so that it needs no choice."""
-        a = turn.args[position]
-        return a in self.members and self.members[a][1] == k and graph.nodes[a].owner == graph.nodes[turn.node].owner
+    def inside(self, graph: Graph, template: int, position: int) -> bool:
+        """Whether an argument is made by the same operator of the same unit in the same turn, whatever the turn, so
+        that it needs no choice."""
+        args = [self.members.get(turn.args[position]) for turn in self.turns[template]]
+        first, owner = args[0], graph.nodes[template].owner
+        return (
+            first is not None
+            and graph.nodes[first[0]].owner == owner
+            and all(a == (first[0], k) for k, a in enumerate(args))
+        )
+
+    def arguments(self, fixed: FixedGraph, i: int) -> tuple[Format, ...]:
+        """Formats of what the operator of node ``i`` takes: of a folded one's, formats that hold those of all turns."""
+        turns = self.turns.get(self.template(i), ())
+        if not turns:
+            return tuple(fixed.formats[a] for a in fixed.graph.nodes[i].args)
+        every = zip(*([fixed.formats[a] for a in turn.args] for turn in turns), strict=True)
+        return tuple(joint_format(formats) for formats in every)
+
+    def factors(self, fixed: FixedGraph, i: int) -> tuple[int, int]:
+        """The arguments of a product by position, the wider first."""
+        a, b = (f.width for f in self.arguments(fixed, i))
+        return (1, 0) if b > a else (0, 1)
+
+    def factor_widths(self, fixed: FixedGraph, i: int) -> tuple[int, int]:
+        """Widths of a product's arguments in bits, the wider first."""
+        a, b = (f.width for f in self.arguments(fixed, i))
+        return max(a, b), min(a, b)
 
 
 NO_FOLDS = Folds()
+
+
+def joint_format(formats: Collection[Format]) -> Format:
+    """The smallest format that holds every number of all of these."""
+    frac = max(f.frac for f in formats)
+    return Format(max(f.width - f.frac for f in formats) + frac, frac)
 
 
 def with_owners(fixed: FixedGraph, owners: Mapping[int, str]) -> FixedGraph:

@@ -16,6 +16,7 @@ import numpy as np
 from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph
+from rbdgen.layout.columns import column_groups
 from rbdgen.layout.equivalent import equivalent
 from rbdgen.layout.execute import BitTrueModel, float_values, with_own_feedback
 from rbdgen.layout.folding import counterparts
@@ -23,8 +24,9 @@ from rbdgen.layout.network import FEEDBACK, PREFIX, Network
 from rbdgen.layout.samples import Samples, make_samples
 from rbdgen.model.ranges import InputRanges
 from rbdgen.passes.formats import MAX_WORD, MIN_WORD
-from rbdgen.passes.pipeline import Simplified, fix_formats, prove_formats, simplify
+from rbdgen.passes.pipeline import Simplified, fix_formats, prove_formats, simplify, tied
 from rbdgen.passes.sensitivity import Pairs, derivatives, one_result_each
+from rbdgen.passes.ties import Ties, make_ties
 from rbdgen.passes.wordlength import Bounds, Choice, Multipliers, Sites, WordLengths, make_sites
 
 AIM, GOOD, LOW = 0.55, 0.7, 0.4
@@ -270,8 +272,9 @@ def _sensitive_pairs(
 
 @dataclass(frozen=True)
 class Request:
-    """What to search formats for: see the module and :func:`rbdgen.passes.pipeline.simplify`. ``fold``: the interval at
-    which alike branches are to share hardware; 1 if they are not. ``multiply``: constant factors are products."""
+    """What to search formats for: see the module and :func:`rbdgen.passes.pipeline.simplify`. ``fold`` and ``columns``:
+    whether branches and columns that are alike are to share hardware at this ``interval`` (1: not known yet).
+    ``multiply``: constant factors are products."""
 
     network: Network
     samples: Mapping[str, np.ndarray]
@@ -280,7 +283,9 @@ class Request:
     rounding: str = "auto"
     saturate: bool = True
     sound: bool = False
-    fold: int = 1
+    interval: int = 1
+    fold: bool = False
+    columns: bool = False
     multiply: bool = False
 
     def fixed(self, simplified: Simplified) -> FixedGraph:
@@ -293,10 +298,18 @@ class Request:
     def simplified(self, word: int, table_word: int | None = None) -> Simplified:
         """The graph without what is noise at a word length."""
         network = self.network
-        return simplify(
+        simplified = simplify(
             *(network.graph, self.samples, network.declared, word, network.vectors, network.precise),
             *(table_word, self.sound, self.multiply),
         )
+        columns = column_groups(simplified.graph, self.interval) if self.columns else []
+        ties = make_ties(simplified.graph, (), columns, operands=not self.targets)
+        return tied(simplified, ties.formats, network.precise)
+
+    def ties(self, graph: Graph) -> Ties:
+        """What is to have equal formats."""
+        branches = counterparts(self.network, graph, self.interval) if self.fold and self.interval > 1 else []
+        return make_ties(graph, branches, column_groups(graph, self.interval) if self.columns else [])
 
     def simple_enough(self, experiment: Experiment) -> Simplified:
         """The graph without what is noise beside the targets; what that costs stays below a share of each."""
@@ -372,7 +385,7 @@ def search_formats(
     sites = make_sites(simplified.graph, kept)
     finder = BoundFinder(request, simplified, sites, measure)
     finder.start()
-    ties = counterparts(network, simplified.graph, request.fold) if request.fold > 1 else []
+    ties = request.ties(simplified.graph)
     lengths = WordLengths(simplified.graph, simplified.magnitudes, sites, request.device, request.rounding, ties)
     share = dict.fromkeys(targets, AIM)
     best: Found | None = None

@@ -12,7 +12,7 @@ the bound is broken and lowered where there is room; at given prices every site 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -23,6 +23,7 @@ from rbdgen.ir.fixed import ROUNDED, Constant, FixedGraph, Format, verify_fixed
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.passes.formats import MARGIN, MAX_WORD, WIDE_MARGIN, integer_bits, quantise_constant
 from rbdgen.passes.sound import unproven
+from rbdgen.passes.ties import NO_TIES, Ties
 
 BLOCK_COST = 400.0
 """Bits of adders and registers that one multiplier block is worth."""
@@ -122,7 +123,7 @@ class WordLengths:
     """The search over one graph for one device.
 
     ``magnitudes`` by node; ``rounding`` is ``auto`` (by cost), ``nearest`` or ``truncate``. ``ties``: nodes that are to
-    have one format, the first of each group being the others' model.
+    have one format.
     """
 
     def __init__(
@@ -132,14 +133,21 @@ class WordLengths:
         sites: Sites,
         device: Multipliers,
         rounding: str = "auto",
-        ties: Sequence[tuple[int, ...]] = (),
+        ties: Ties = NO_TIES,
     ) -> None:
         self.graph, self.magnitudes, self.sites = graph, magnitudes.copy(), sites
         self.device, self.rounding = device, rounding
-        self.model = {i: members[0] for members in ties for i in members}
-        for members in ties:
-            self.magnitudes[list(members)] = np.max(self.magnitudes[list(members)])
+        self.model, self.alike = ties.models, ties.formats
+        for members in map(list, ties.formats):
+            self.magnitudes[members] = np.max(self.magnitudes[members])
         self.tied = self._tied(ties)
+        number = {i: k for k, i in enumerate(sites.factors)}
+        self.together = [
+            [(side ^ swapped) * len(number) + number[i] for i, swapped in members]
+            for members in ties.factors
+            for side in (0, 1)
+        ]
+        """Factors, numbered by side and product, that go to one input of a multiplier in turn."""
         self.heads = self._heads()
         self.constants: dict[tuple[int, int, int], Constant] = {}
         self.prices: np.ndarray | None = None
@@ -156,19 +164,15 @@ class WordLengths:
             self.leaving.setdefault(graph.outputs[name], []).append(site)
         self.kept = {i for name, i in graph.outputs.items() if name not in sites.results}
 
-    def _tied(self, ties: Sequence[tuple[int, ...]]) -> list[list[int]]:
+    def _tied(self, ties: Ties) -> list[list[int]]:
         """Groups of sites at which the same is to be chosen."""
-        groups = [list(members) for members in ties]
+        groups = [list(members) for members in ties.formats]
         leaving: dict[int, list[int]] = {}
         for name, site in self.sites.results.items():
             leaving.setdefault(self.graph.outputs[name], []).append(site)
-        for members in ties:
-            groups.append([site for i in members for site in leaving.get(i, ())])
-            if self.graph.nodes[members[0]].op == "mul":
-                wanted = [self.model.get(a, a) for a in self.graph.nodes[members[0]].args]
-                swapped = [[self.model.get(a, a) for a in self.graph.nodes[i].args] != wanted for i in members]
-                for side in (0, 1):
-                    groups.append([self.sites.factors[i] + (side ^ s) for i, s in zip(members, swapped, strict=True)])
+        groups += [[site for i in members for site in leaving.get(i, ())] for members in ties.formats]
+        for members in ties.factors:
+            groups += [[self.sites.factors[i] + (side ^ s) for i, s in members] for side in (0, 1)]
         return [g for g in groups if len(g) > 1]
 
     def _heads(self) -> list[int]:
@@ -283,14 +287,17 @@ class WordLengths:
             return {}, 0
         sites = np.array([self.sites.factors[i] for i in nodes])
         sides = [np.array([self.graph.nodes[i].args[side] for i in nodes]) for side in (0, 1)]
-        all_fracs, all_heads = np.array(fracs), np.array(self.heads)
+        all_fracs = np.array(fracs)
+        heads = np.array([np.array(self.heads)[side] for side in sides])
+        for places in self.together:
+            heads.ravel()[places] = np.max(heads.ravel()[places])
         best = np.full(len(nodes), np.inf)
         blocks, views = np.zeros(len(nodes), int), np.zeros((2, len(nodes)), int)
         for *widths, count in self.shapes:
             cost = np.full(len(nodes), BLOCK_COST * count)
             seen = []
             for side in (0, 1):
-                frac, head = all_fracs[sides[side]], all_heads[sides[side]]
+                frac, head = all_fracs[sides[side]], heads[side]
                 view = np.minimum(frac, widths[side] - 1 - head)
                 square, own = np.ldexp(weights[sites + side], -2 * view), self._cut_cost(widths[side])
                 ways = {"auto": np.minimum(DOWN * square, EVEN * square + own), "nearest": EVEN * square + own}
@@ -503,6 +510,10 @@ class WordLengths:
                 heads[i] = max(heads[i], integer_bits(largest * MARGIN + NOISE_DEVIATIONS * deviation[i] + last))
             elif node.op == "shift":
                 heads[i] = max(heads[i], heads[node.args[0]] + node.attr)
+        for members in self.alike:
+            largest_head = max(heads[i] for i in members)
+            for i in members:
+                heads[i] = largest_head
         return heads
 
     def make_room(self, choice: Choice) -> bool:

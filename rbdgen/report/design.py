@@ -22,7 +22,7 @@ from rbdgen.schedule.queues import queues
 from rbdgen.schedule.resources import estimate
 from rbdgen.schedule.scheduler import TABLES
 
-SCHEMA = "rbdgen.report/2"
+SCHEMA = "rbdgen.report/3"
 """Name and version of the report's structure."""
 
 
@@ -111,7 +111,8 @@ def submodule_table(design: Design) -> list[dict[str, Any]]:
 
 
 def unit_table(design: Design) -> list[dict[str, Any]]:
-    """One row per unit: its submodules, the branches that it serves in turn, multipliers and how well they are used."""
+    """One row per unit: its submodules, its turns for alike branches or columns, multipliers and how well they are
+    used."""
     schedule, rows = design.plan.schedule, []
     graph, folds = schedule.fixed.graph, schedule.folds
     for unit in design.plan.units:
@@ -122,7 +123,7 @@ def unit_table(design: Design) -> list[dict[str, Any]]:
                 {
                     "name": unit.name,
                     "submodules": sorted({design.fixed.graph.nodes[i].owner for i in unit.nodes}),
-                    "branches": folds.units.get(unit.name, 1),
+                    "turns": folds.units.get(unit.name, 1),
                     "multiplications": products,
                     "multipliers": count,
                     "utilization": round(products / (count * schedule.ii), 4) if count else None,

@@ -64,7 +64,7 @@ REPORT_SHAPE: dict[str, Any] = {
         {
             "name": str,
             "submodules": list,
-            "branches": int,
+            "turns": int,
             "multiplications": int,
             "multipliers": int,
             "utilization": (*_NUMBER, type(None)),

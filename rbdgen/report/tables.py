@@ -107,7 +107,7 @@ def units(report: dict[str, Any]) -> str:
         [
             u["name"],
             len(u["submodules"]),
-            u["branches"],
+            u["turns"],
             u["multiplications"],
             u["multipliers"],
             f"{u['utilization']:.0%}",
@@ -115,7 +115,7 @@ def units(report: dict[str, Any]) -> str:
         for u in report["units"]
         if u["multipliers"]
     ]
-    return table(["unit", "submodules", "branches", "var mult", "multipliers", "used"], rows)
+    return table(["unit", "submodules", "turns", "var mult", "multipliers", "used"], rows)
 
 
 def layout(report: dict[str, Any]) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.folds import NO_FOLDS, Folds
+from rbdgen.layout.columns import fold_columns
 from rbdgen.layout.folding import alike_branches, fold_branches
 from rbdgen.layout.network import Network
 from rbdgen.layout.units import UTILIZATION, share_units
@@ -68,7 +69,7 @@ class Layout:
         sizes: dict[str, list[int]] = defaultdict(list)
         for i, node in graph:
             if node.op == "mul" and self.folds.template(i) == i:
-                sizes[node.owner].append(device.blocks(*self.fixed.factor_widths(i)))
+                sizes[node.owner].append(device.blocks(*self.folds.factor_widths(self.fixed, i)))
         total = 0
         for unit, costs in sizes.items():
             interval = self.folds.interval(unit, self.ii)
@@ -83,20 +84,24 @@ def lay_out(
     ii: int,
     fold: bool = True,
     share: bool = True,
+    columns: bool = False,
     utilization: float = UTILIZATION,
 ) -> Layout:
-    """The units at one interval: alike branches folded, submodules joined where they share multipliers."""
-    folded = _folded(network, fixed, device, ii, fold)
+    """The units at one interval: alike branches folded, and ``columns``, submodules joined where they share
+    multipliers."""
+    folded = _folded(network, fixed, device, ii, fold, columns)
     return _shared(folded, utilization) if share else folded
 
 
-def _folded(network: Network, fixed: FixedGraph, device: Device, ii: int, fold: bool) -> Layout:
-    """A unit for each submodule, alike branches folded."""
+def _folded(network: Network, fixed: FixedGraph, device: Device, ii: int, fold: bool, columns: bool) -> Layout:
+    """A unit for each submodule, alike branches and columns folded."""
 
     def fits(node: int) -> bool:
         return operator_delays(fixed, device, node).fit(device, device.select)
 
     graph, folds = fold_branches(network, fixed, ii, fits) if fold and ii > 1 else (fixed, NO_FOLDS)
+    if columns and ii > 1:
+        graph, folds = fold_columns(network, graph, folds, ii, fits)
     return Layout(graph, folds, ii)
 
 
@@ -121,6 +126,7 @@ def fit_layout(
     budget: Budget,
     fold: bool = True,
     share: bool = True,
+    columns: bool = False,
     beyond: int = 0,
 ) -> Layout:
     """The layout with the smallest interval inside ``budget``, longer than ``beyond``. ConfigError where there is none,
@@ -147,7 +153,7 @@ def fit_layout(
     first = max(first, beyond + 1)
     smallest = (products, 1)
     for ii in _intervals(min(first, MAX_II)):
-        folded = _folded(network, fixed, device, ii, fold)
+        folded = _folded(network, fixed, device, ii, fold, columns)
         tries = (_shared(folded, u) if share else folded for u in (DENSER if share and limit else DENSER[:1]))
         layout, needed = next(tries), 0
         while True:

@@ -21,7 +21,7 @@ def check_plan(plan: Plan) -> None:
     if len(schedule.slots) != len(graph.nodes):
         raise ValueError(f"schedule: must have {len(graph.nodes)} slots, not {len(schedule.slots)}")
     _check_turns(plan)
-    places = {turn.node: k for members in schedule.folds.turns.values() for k, turn in enumerate(members)}
+    places = {turn.node: (t, k) for t, members in schedule.folds.turns.items() for k, turn in enumerate(members)}
     units = schedule.folds.units
     busy: Counter[tuple[str, str, int, int]] = Counter()
     lookups: set[tuple[str, int, int]] = set()
@@ -43,7 +43,7 @@ def check_plan(plan: Plan) -> None:
         elif node.op in ("normalise", "rescale"):
             delay = device.shift
         elif node.op in ("table_sin", "table_cos", "table_reciprocal"):
-            delay, latency, first = device.table, device.table_cycles, device.address
+            delay, latency, first = device.table_output, device.table_cycles, device.address
             first += device.select if ii // units.get(node.owner, 1) > 1 else 0.0
         flag = 0.0
         if node.op in ROUNDED and schedule.fixed.may_overflow(i):
@@ -54,7 +54,7 @@ def check_plan(plan: Plan) -> None:
         begin = 0.0 if latency else slot.ready - delay
         if begin < -1e-9 or slot.ready < delay - 1e-9 or slot.ready + flag > device.period + 1e-6:
             raise ValueError(f"{where}: must be ready within {device.period} ns, not at {slot.ready}")
-        inside = _made_in_the_same_turn(plan, i, places)
+        inside = _made_in_the_same_turn(plan, places, i)
         for a in node.args:
             made = schedule.slots[a]
             if i in places and a not in inside and not _always_there(plan, a) and made.finish >= slot.start:
@@ -95,10 +95,20 @@ def _always_there(plan: Plan, a: int) -> bool:
     return plan.schedule.fixed.graph.nodes[a].op in ("const", "input") or plan.programs[a] is None
 
 
-def _made_in_the_same_turn(plan: Plan, i: int, places: dict[int, int]) -> set[int]:
-    """The arguments of a folded operation that its own unit makes for the same branch; ``places``: turns by node."""
+def _made_in_the_same_turn(plan: Plan, places: dict[int, tuple[int, int]], i: int) -> set[int]:
+    """The arguments of a folded operation that its own unit makes in the same turn with one operator, whatever the
+    turn; ``places``: template and turn by node."""
+    if i not in places:
+        return set()
     nodes = plan.schedule.fixed.graph.nodes
-    return {a for a in nodes[i].args if i in places and places.get(a) == places[i] and nodes[a].owner == nodes[i].owner}
+    turns = plan.schedule.folds.turns[places[i][0]]
+    found = set()
+    for position, a in enumerate(turns[places[i][1]].args):
+        makers = {places.get(turn.args[position], (-1, k)) for k, turn in enumerate(turns)}
+        maker = places.get(a, (-1, 0))[0]
+        if makers == {(maker, k) for k in range(len(turns))} and maker >= 0 and nodes[a].owner == nodes[i].owner:
+            found.add(a)
+    return found
 
 
 def _check_turns(plan: Plan) -> None:
@@ -109,8 +119,8 @@ def _check_turns(plan: Plan) -> None:
     for template, members in schedule.folds.turns.items():
         first, where = schedule.slots[template], f"node %{template} ({graph.nodes[template].op})"
         count = schedule.folds.units.get(graph.nodes[template].owner, 0)
-        if count != len(members) or not count or ii % count or members[0].node != template:
-            raise ValueError(f"{where}: must have as many turns as its unit, a divisor of {ii}")
+        if not 0 < len(members) <= count or ii % count or members[0].node != template:
+            raise ValueError(f"{where}: must have no more turns than its unit, and that a divisor of {ii}")
         for k, turn in enumerate(members):
             slot, node = schedule.slots[turn.node], graph.nodes[turn.node]
             step = k * (ii // count)

@@ -10,6 +10,9 @@ from dataclasses import dataclass, replace
 
 from rbdgen.errors import ConfigError
 
+LEFT = 1 / 3
+"""Share of a period that a memory's output leaves, if no register follows it."""
+
 
 @dataclass(frozen=True)
 class Device:
@@ -18,8 +21,8 @@ class Device:
     ``multiply_cycles``: registers inside a multiplier (0: combinational); with registers ``multiply`` is the delay
     behind the last one. ``add`` is a sum with its rounding, ``level`` each further level of a tree of sums, ``limit``
     what saturation adds to any of them, and ``flag``, where nothing saturates, the way of an overflow to its register.
-    Tables are synchronous memories: ``address`` before the clock, for the place in the table, ``table_cycles`` (one,
-    or with registers behind a slow memory more), then ``table``. ``select`` is the multiplexer before a shared
+    Tables are synchronous memories: ``address`` before the clock, for the place in the table, one cycle, then
+    ``table``, unless that needs a register (:attr:`table_cycles`). ``select`` is the multiplexer before a shared
     multiplier or table; ``shift`` finds a number's top bit and moves it there. ``shape``: bits of one multiplier
     block's two inputs, signed.
     """
@@ -34,7 +37,6 @@ class Device:
     limit: float
     flag: float
     address: float
-    table_cycles: int
     table: float
     select: float
     shift: float
@@ -50,6 +52,16 @@ class Device:
     def megahertz(self) -> float:
         """Clock rate of the model."""
         return 1e3 / self.period
+
+    @property
+    def table_cycles(self) -> int:
+        """Clocks of a table: one, or where its memory would leave too little of the next for anything else, two."""
+        return 1 if self.period - self.table >= LEFT * self.period else 2
+
+    @property
+    def table_output(self) -> float:
+        """Delay of a table behind its last clock, ns: behind a register only the sign is still to be applied."""
+        return self.table if self.table_cycles == 1 else self.add
 
     def blocks(self, a: int, b: int) -> int:
         """Multiplier blocks for one signed a × b bit product (the cheaper way round)."""
@@ -67,7 +79,6 @@ _CHAINED = {
     "limit": 0.0,
     "flag": 0.0,
     "address": 0.0,
-    "table_cycles": 1,
     "table": 1.6,
     "select": 0.8,
     "shift": 2.4,
@@ -104,8 +115,7 @@ DEVICES = {
             limit=2.2,
             flag=1.3,
             address=4.0,
-            table_cycles=2,
-            table=4.0,
+            table=8.5,
             select=1.5,
             shift=6.0,
             shape=(18, 18),
@@ -121,7 +131,6 @@ DEVICES = {
             limit=1.4,
             flag=0.9,
             address=2.6,
-            table_cycles=1,
             table=5.0,
             select=1.2,
             shift=5.0,
@@ -138,7 +147,6 @@ DEVICES = {
             limit=0.0,
             flag=0.0,
             address=1.3,
-            table_cycles=1,
             table=2.2,
             select=0.9,
             shift=3.5,
@@ -155,7 +163,6 @@ DEVICES = {
             limit=0.0,
             flag=0.0,
             address=0.7,
-            table_cycles=1,
             table=1.2,
             select=0.5,
             shift=2.2,

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 
 from rbdgen.host.tasks import TaskFormat
 from rbdgen.ir.fixed import ROUNDED, FixedGraph
+from rbdgen.ir.folds import Folds
 from rbdgen.schedule.buffers import Plan
 from rbdgen.schedule.queues import exit_places, in_block_memory, lane_bits
 from rbdgen.schedule.scheduler import TABLES, Schedule
@@ -55,7 +56,7 @@ def estimate(plan: Plan, tasks: TaskFormat) -> Resources:
     luts = float(CONTROL)
     for i, _ in fixed.graph:
         if folds.template(i) == i:
-            luts += _operator(fixed, i)
+            luts += _operator(fixed, folds, i)
             luts += _turns(schedule, i)
     for nodes in schedule.products.values():
         for side in (0, 1):
@@ -78,12 +79,12 @@ def _fifo(depth: int, bits: int) -> float:
     return FIFO * -(-depth // FIFO_DEPTH) * bits
 
 
-def _operator(fixed: FixedGraph, i: int) -> float:
+def _operator(fixed: FixedGraph, folds: Folds, i: int) -> float:
     """Look-up tables of one operation's own hardware."""
     node, width = fixed.graph.nodes[i], fixed.formats[i].width
     if node.op not in (*ROUNDED, "normalise"):
         return 2.0 * width if node.op in TABLES else 0.0
-    frac, low, high = fixed.exact(i)
+    frac, low, high = fixed.exact(i, folds.arguments(fixed, i))
     exact, drop = max(low.bit_length(), high.bit_length()) + 1, frac - fixed.formats[i].frac
     total = 0.0
     if node.op in ("add", "sub", "neg"):
@@ -108,7 +109,7 @@ def _turns(schedule: Schedule, i: int) -> float:
         return 0.0
     total = 0.0
     for position, a in enumerate(turns[0].args):
-        if not schedule.folds.inside(fixed.graph, turns[0], 0, position):
+        if not schedule.folds.inside(fixed.graph, i, position):
             inputs = Counter(turn.args[position] for turn in turns)
             total += MULTIPLEXER * fixed.formats[a].width * (len(inputs) - 1)
     return total

@@ -5,7 +5,8 @@ its program's inputs; each program takes a new task every ``ii`` cycles at most,
 can share operators. Each submodule is a unit with its own multipliers:
 ceil(n/ii) of them for n products. As no value is fed back, such a schedule always exists (Rau 1994, without the
 recurrences): an operation waits at most ii − 1 cycles for a free slot. A folded unit (:mod:`rbdgen.ir.folds`) executes
-alike branches in turn, each a fraction of the interval after the one before; all turns follow from the first. Not here:
+alike branches or columns in turn, each a fraction of the interval after the one before; all turns follow from the
+first. Not here:
 registers and FIFOs (:mod:`rbdgen.schedule.buffers`), and the proof that a schedule is right
 (:mod:`rbdgen.schedule.check`).
 """
@@ -82,12 +83,13 @@ class Schedule:
 
     def factors(self, i: int) -> tuple[int, int]:
         """The arguments of a product by position, in the order of its multiplier's inputs."""
-        a, b = self.fixed.factors(i)
+        a, b = self.folds.factors(self.fixed, i)
         return (b, a) if i in self.crossed else (a, b)
 
     def factor_widths(self, i: int) -> tuple[int, int]:
         """Widths of a product's arguments in bits, in the order of its multiplier's inputs."""
-        a, b = (self.fixed.formats[self.fixed.graph.nodes[i].args[k]].width for k in self.factors(i))
+        formats = self.folds.arguments(self.fixed, i)
+        a, b = (formats[k].width for k in self.factors(i))
         return a, b
 
     def multiplier(self, i: int) -> tuple[str, int]:
@@ -165,7 +167,7 @@ def operator_delays(fixed: FixedGraph, device: Device, i: int) -> Delays:
         first, last = (device.add + device.level * (n - 1) if n else 0.0 for n in (stages[0], stages[-1]))
         return Delays(first + (limit if len(stages) == 1 else 0.0), len(stages) - 1, last + limit, flag)
     if op in TABLES:
-        return Delays(device.address, device.table_cycles, device.table)
+        return Delays(device.address, device.table_cycles, device.table_output)
     whole = limit
     if op in ("add", "sub", "neg") or (op == "round" and i not in fixed.truncated):
         whole += device.add
@@ -242,7 +244,7 @@ class _Scheduler:
         self.fixed, self.device, self.ii, self.programs, self.folds = fixed, device, ii, programs, folds
         graph = fixed.graph
         templates = [(i, n) for i, n in graph if folds.template(i) == i]
-        self.costs = {i: device.blocks(*fixed.factor_widths(i)) for i, n in templates if n.op == "mul"}
+        self.costs = {i: device.blocks(*folds.factor_widths(fixed, i)) for i, n in templates if n.op == "mul"}
         costs: dict[str, list[int]] = defaultdict(list)
         for i, cost in self.costs.items():
             costs[graph.nodes[i].owner].append(cost)
@@ -267,9 +269,10 @@ class _Scheduler:
             return max(times, default=(0, 0.0))
         graph, times = self.fixed.graph, [(0, 0.0)]
         step = self.folds.interval(graph.nodes[i].owner, self.ii)
+        inside = [self.folds.inside(graph, i, position) for position in range(len(graph.nodes[i].args))]
         for k, turn in enumerate(self.folds.turns[i]):
             for position, a in enumerate(turn.args):
-                if self.folds.inside(graph, turn, k, position):
+                if inside[position]:
                     slot = self._slot(self.folds.template(a))
                     times.append((slot.finish, slot.ready))
                 elif graph.nodes[a].op in ("const", "input") or a in self.timeless:
@@ -406,7 +409,7 @@ def schedule(
 ) -> Schedule:
     """The schedule; ConfigError where ``ii`` or the device's period is out of reach. ``programs``: default, one.
 
-    The number of branches of every fold must divide ``ii``.
+    The number of turns of every folded unit must divide ``ii``.
     """
     programs = programs or single_program(fixed.graph)
     check_interval(ii)
@@ -438,8 +441,8 @@ def _bound(schedule: Schedule) -> Schedule:
         interval = folds.interval(node.owner, schedule.ii)
         if node.op == "mul" and folds.template(i) == i and interval > 1:
             start = schedule.slots[i].start
-            a, b = (schedule.read(node.args[k], start) for k in fixed.factors(i))
-            units[node.owner][start % interval].append(Product(i, fixed.factor_widths(i), (a, b)))
+            a, b = (schedule.read(node.args[k], start) for k in folds.factors(fixed, i))
+            units[node.owner][start % interval].append(Product(i, folds.factor_widths(fixed, i), (a, b)))
     binding, crossed = dict(schedule.binding), set()
     for phases in units.values():
         for i, place in bind(phases, schedule.device).items():

@@ -115,7 +115,7 @@ def test_a_folded_unit_says_what_it_serves() -> None:
     assert served
     tip = tips(layout_picture(d))
     for name, branches in served.items():
-        assert re.search(rf"^{name}: \d+ multipliers .*; serves {branches} branches in turn, executes \w+, ", tip, re.M)
+        assert re.search(rf"^{name}: \d+ multipliers .*; works in {branches} turns, executes \w+, ", tip, re.M)
 
 
 @pytest.mark.parametrize("ii", [1, 3])

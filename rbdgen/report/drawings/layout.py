@@ -221,7 +221,7 @@ class _Picture:
 
     def work(self, unit: DrawnUnit) -> str:
         """What a unit with several submodules does."""
-        turns = f"serves {unit.branches} branches in turn, " if unit.branches > 1 else ""
+        turns = f"works in {unit.turns} turns, " if unit.turns > 1 else ""
         return f"{turns}executes {', '.join(unit.submodules)}"
 
     def fifo_row(self, x: float, y: float, room: float, fifos: Sequence[Queue]) -> None:

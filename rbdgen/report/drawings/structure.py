@@ -29,14 +29,14 @@ KINDS = {
 @dataclass(frozen=True)
 class DrawnUnit:
     """A unit and the ``submodules`` that it executes, by name, in the network's order, all or a part of each;
-    ``products`` is how many multiplications its ``multipliers`` do per task. A folded unit serves several ``branches``
-    in turn."""
+    ``products`` is how many multiplications its ``multipliers`` do per task. A folded unit takes several
+    ``turns``."""
 
     name: str
     submodules: tuple[str, ...]
     multipliers: int
     products: int
-    branches: int
+    turns: int
 
 
 def drawn_units(design: Design) -> tuple[DrawnUnit, ...]:
@@ -50,8 +50,8 @@ def drawn_units(design: Design) -> tuple[DrawnUnit, ...]:
             continue
         products = sum(graph.nodes[i].op == "mul" for i in unit.nodes)
         submodules = tuple(sorted(owners, key=lambda o: (order.get(o, len(order)), o)))
-        multipliers, branches = schedule.multipliers.get(unit.name, 0), schedule.folds.units.get(unit.name, 1)
-        found.append(DrawnUnit(unit.name, submodules, multipliers, products, branches))
+        multipliers, turns = schedule.multipliers.get(unit.name, 0), schedule.folds.units.get(unit.name, 1)
+        found.append(DrawnUnit(unit.name, submodules, multipliers, products, turns))
     return tuple(found)
 
 

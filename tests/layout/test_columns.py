@@ -1,0 +1,141 @@
+"""Columns that are alike: found, given equal formats, folded as far as they agree, and scheduled in turns."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from rbdgen.ir.builder import Builder, Expr
+from rbdgen.ir.fixed import Format
+from rbdgen.ir.folds import NO_FOLDS
+from rbdgen.ir.graph import Graph
+from rbdgen.layout import columns
+from rbdgen.layout.columns import column_groups
+from rbdgen.schedule.check import check_plan
+from tests.conftest import design
+
+
+@pytest.fixture
+def every(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fold even where it saves next to nothing."""
+    monkeypatch.setattr(columns, "LEAST_SAVED", 0.01)
+
+
+def products(count: int, tree: Callable[[Sequence[Expr]], Expr]) -> Graph:
+    """``count`` columns: a tree over three products with factors that all columns have in common."""
+    builder = Builder("Mx")
+    row = [Expr(builder, builder.input(f"m{k}")) for k in range(3)]
+    outputs = {}
+    for j in range(count):
+        column = [Expr(builder, builder.input(f"x{j}_{k}")) for k in range(3)]
+        outputs[f"y{j}"] = tree([a * x for a, x in zip(row, column, strict=True)]).node
+    return builder.graph(outputs)
+
+
+def three(terms: Sequence[Expr]) -> Expr:
+    return (terms[0] + terms[1]) + terms[2]
+
+
+@pytest.mark.parametrize(
+    ("count", "ii", "portions"),
+    [
+        (4, 4, [(4, 4)]),
+        (3, 4, [(3, 4)]),
+        (2, 4, [(2, 2)]),
+        (5, 4, [(4, 4)]),
+        (6, 4, [(4, 4), (2, 2)]),
+        (7, 12, [(6, 6)]),
+        (2, 3, [(2, 3)]),
+        (4, 1, [(4, 4)]),
+    ],
+)
+def test_columns_take_turns_that_divide_the_interval(
+    every: None, count: int, ii: int, portions: list[tuple[int, int]]
+) -> None:
+    groups = column_groups(products(count, three), ii)
+    assert [(len(g.columns), g.turns) for g in groups] == portions
+
+
+def test_corresponding_operations_read_corresponding_values(every: None) -> None:
+    graph = products(4, three)
+    (group,) = column_groups(graph, 4)
+    for k, node in enumerate(group.columns[0].nodes):
+        for column in group.columns:
+            assert sorted(column.args[k]) == sorted(graph.nodes[column.nodes[k]].args)
+            if graph.nodes[node].op == "mul":
+                # the factor that all columns read is where the first one has it
+                common = [p for p, a in enumerate(column.args[k]) if graph.nodes[a].attr.startswith("m")]
+                assert column.args[k][common[0]] == group.columns[0].args[k][common[0]]
+
+
+def test_what_differs_in_structure_or_format_is_apart(every: None) -> None:
+    builder = Builder("Mx")
+    a, b, c, d = (Expr(builder, builder.input(n)) for n in "abcd")
+    graph = builder.graph({"y": ((a * b) + (b * c)).node, "z": ((a * c) + (b * d) + (c * d)).node})
+    assert column_groups(graph, 2) == []
+    graph = products(2, three)
+    assert len(column_groups(graph, 2)) == 1
+    formats = {i: Format(8, 4) for i, _ in graph} | {graph.outputs["y1"]: Format(9, 4)}
+    assert column_groups(graph, 2, marks=formats.get) == []
+
+
+def test_small_savings_are_left_alone() -> None:
+    assert column_groups(products(4, three), 4) == []
+
+
+@pytest.mark.parametrize("ii", [4, 6, 16])
+def test_columns_of_a_product_with_the_inverse_are_folded(ii: int) -> None:
+    d = design("iiwa14", functions=("difd",), ii=ii, columns="fold", rounding="truncate", overflow="flag")
+    plain = design("iiwa14", functions=("difd",), ii=ii, columns="apart", rounding="truncate", overflow="flag")
+    folds = d.plan.schedule.folds
+    assert any(name.startswith("Mx_columns_x") for name in folds.units)
+    assert plain.plan.schedule.folds.turns == {}
+    sums = [
+        sum(x.plan.schedule.folds.template(i) == i for i, n in x.fixed.graph if n.op in ("add", "sub", "neg"))
+        for x in (d, plain)
+    ]
+    assert sums[0] < 0.85 * sums[1]
+    for turns in folds.turns.values():
+        assert len({d.fixed.formats[t.node] for t in turns}) == 1
+
+
+def test_formats_for_an_error_target_are_alike_in_columns() -> None:
+    d = design("iiwa14", functions=("difd",), ii=6, columns="fold", error=TARGET)
+    assert len(d.plan.schedule.folds.members) > 400
+
+
+class Target(dict[str, float]):
+    """Targets that can be a key of a cache."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(self.items()))
+
+
+TARGET = Target(all=1e-2)
+
+
+def test_the_checker_sees_more_turns_than_the_unit_has() -> None:
+    d = design("iiwa14", functions=("difd",), ii=6, columns="fold", error=TARGET)
+    schedule = d.plan.schedule
+    folds = dataclasses.replace(schedule.folds, units=dict.fromkeys(schedule.folds.units, 2))
+    with pytest.raises(ValueError, match="must have no more turns than its unit"):
+        check_plan(dataclasses.replace(d.plan, schedule=dataclasses.replace(schedule, folds=folds)))
+
+
+def test_a_column_that_needs_another_is_not_folded_with_it(every: None) -> None:
+    """Substitution: each row needs the one before it."""
+    builder = Builder("Mf")
+    x = [Expr(builder, builder.input(f"x{k}")) for k in range(4)]
+    y = Expr(builder, builder.input("y"))
+    outputs = {}
+    for k in range(3):
+        with builder.submodule("Mf"):
+            total = (x[k] * x[k + 1] + y * x[k]) + x[k + 1]
+        with builder.submodule("Mi"):
+            y = total * total
+        outputs[f"y{k}"] = y.node
+    graph = builder.graph(outputs)
+    (group,) = (g for g in column_groups(graph, 3) if g.owner == "Mf")
+    assert columns._orderly(graph, NO_FOLDS, [group]) == []
