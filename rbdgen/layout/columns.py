@@ -27,7 +27,7 @@ SHARED = 4
 """A value that so many operations of its submodule read belongs to no column."""
 LEAST_USE = 2 / 3
 """Share of a unit's turns that must be taken where no divisor of the interval is the number of columns."""
-LEAST_SAVED = 4
+LEAST_SAVED = 3
 """Sums that folding must save for each column beyond the first, to be worth equal formats and the time it takes."""
 CHOICE, SIGN = 0.62, 1.5
 """What an input of a choice costs, and a sign that is chosen, in units of a sum of as many bits."""
@@ -148,7 +148,9 @@ class _Columns:
             if op == "mul":
                 continue  # the operands of products are chosen anyway
             total += len(group.columns) - 1
-            total -= SIGN * len({t.negated for t in _turns(self.graph, group, k)} - {(False, False)})
+            signs = {t.negated for t in _turns(self.graph, group, k)}
+            if len(signs) > 1:
+                total -= SIGN * sum(map(any, zip(*signs, strict=True)))
             for position, a in enumerate(group.columns[0].args[k]):
                 if not self.within(a, group.owner):
                     total -= CHOICE * (len({c.args[k][position] for c in group.columns}) - 1)

@@ -14,6 +14,7 @@ from rbdgen.ir.precision import Precision
 from rbdgen.passes.constant_motion import move_constants
 from rbdgen.passes.constant_products import multiply_constants
 from rbdgen.passes.formats import FormatChoice, check_word, choose_formats
+from rbdgen.passes.negations import absorb_negations
 from rbdgen.passes.noise import drop_small_results, prune_noise
 from rbdgen.passes.ranges import FoundRanges, find_ranges
 from rbdgen.passes.reciprocal import expand_reciprocals, reciprocal_method
@@ -59,7 +60,7 @@ def simplify(
     table_word = word if table_word is None else table_word
     check_word(word)
     check_word(table_word)
-    graph = _checked(move_constants(graph))
+    graph = _checked(absorb_negations(move_constants(graph)))
     graph = _checked(expand_trigonometry(graph, sine_method(table_word)))
     graph = _checked(expand_reciprocals(graph, reciprocal_method(table_word)))
     while True:
