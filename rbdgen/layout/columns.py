@@ -60,6 +60,7 @@ class _Columns:
             own = sum(graph.nodes[u].owner == node.owner for u in graph.users[i])
             if node.op not in FOLDED or own >= SHARED:
                 self.outside.add(i)
+        self.reads: dict[int, frozenset[int]] = {}
         self.shapes: dict[int, int] = {}
         """For every node of a column a number; the same for what is alike up to there."""
         known: dict[Hashable, int] = {}
@@ -94,7 +95,9 @@ class _Columns:
         """What node ``i`` of a column, or an argument, reads from outside."""
         if not self.within(i, owner):
             return frozenset((i,))
-        return frozenset(x for a in self.graph.nodes[i].args for x in self.given(a, owner))
+        if i not in self.reads:
+            self.reads[i] = frozenset(x for a in self.graph.nodes[i].args for x in self.given(a, owner))
+        return self.reads[i]
 
     def roots(self, members: Collection[int]) -> list[int]:
         """The nodes that no other of their column reads."""
@@ -182,22 +185,20 @@ def column_groups(
     ``excluded`` nodes are in no column; ``marks`` tell nodes apart that the graph does not, such as formats.
     """
     work = _Columns(graph, excluded, marks)
-    alike: dict[tuple[str, tuple[int, ...]], list[Column]] = defaultdict(list)
+    alike: dict[tuple[str, tuple[int, ...]], list[list[int]]] = defaultdict(list)
     for members in work.connected():
         key = graph.nodes[members[0]].owner, tuple(sorted(work.shapes[i] for i in members))
-        first = alike[key][0] if key in alike else None
-        column = Column(tuple(members), tuple(graph.nodes[i].args for i in members))
-        if first is not None:
-            column = work.aligned(first, members)
-        if column is not None:
-            alike[key].append(column)
+        alike[key].append(members)
     groups = []
-    for (owner, _), columns in alike.items():
+    for (owner, _), every in alike.items():
         begin = 0
-        for count, turns in _portions(len(columns), ii):
-            group = Group(owner, turns, tuple(columns[begin : begin + count]))
+        for count, turns in _portions(len(every), ii):
+            portion = every[begin : begin + count]
             begin += count
-            if work.saved(group) >= LEAST_SAVED * (count - 1):
+            first = Column(tuple(portion[0]), tuple(graph.nodes[i].args for i in portion[0]))
+            others = (work.aligned(first, members) for members in portion[1:])
+            group = Group(owner, turns, (first, *(c for c in others if c is not None)))
+            if len(group.columns) > 1 and work.saved(group) >= LEAST_SAVED * (len(group.columns) - 1):
                 groups.append(group)
     return groups
 
@@ -219,7 +220,7 @@ def fold_columns(
     turns, units, owners = dict(folds.turns), dict(folds.units), {}
     for group in groups:
         name = f"{kinds[group.owner]}_columns_x{group.turns}"
-        while name in kinds:
+        while name in kinds or name in folds.units:
             name += "_"
         units[name] = group.turns
         turns |= {i: _turns(graph, group, k) for k, i in enumerate(group.columns[0].nodes)}

@@ -129,6 +129,11 @@ def _check_turns(plan: Plan) -> None:
             seen.add(turn.node)
             if (slot.start, slot.finish, slot.ready) != (first.start + step, first.finish + step, first.ready):
                 raise ValueError(f"{where}: turn {k} must be {step} cycles after the first")
+            if k == 0 and turn.args != node.args:
+                raise ValueError(f"{where}: turn 0 must have its arguments in their order")
+            subtracted = {a for a, minus in zip(turn.args, turn.negated, strict=True) if minus}
+            if node.op in ("add", "sub") and subtracted != ({node.args[1]} if node.op == "sub" else set()):
+                raise ValueError(f"{where}: turn {k} must subtract what %{turn.node} does")
             if sorted(turn.args) != sorted(node.args) or node.owner != graph.nodes[template].owner:
                 raise ValueError(f"{where}: turn {k} must have the arguments and the unit of %{turn.node}")
             if fixed.formats[turn.node] != fixed.formats[template]:

@@ -139,3 +139,31 @@ def test_a_column_that_needs_another_is_not_folded_with_it(every: None) -> None:
     graph = builder.graph(outputs)
     (group,) = (g for g in column_groups(graph, 3) if g.owner == "Mf")
     assert columns._orderly(graph, NO_FOLDS, [group]) == []
+
+
+def test_the_checker_sees_wrong_signs_and_orders() -> None:
+    d = design("iiwa14", functions=("difd",), ii=6, columns="fold", error=TARGET)
+    schedule, graph = d.plan.schedule, d.plan.schedule.fixed.graph
+    template, turns = next((t, ts) for t, ts in schedule.folds.turns.items() if graph.nodes[t].op == "sub")
+    for broken, message in (
+        (dataclasses.replace(turns[0], args=turns[0].args[::-1]), "turn 0 must have its arguments in their order"),
+        (dataclasses.replace(turns[0], negated=turns[0].negated[::-1]), "turn 0 must subtract what"),
+    ):
+        folds = dataclasses.replace(schedule.folds, turns={**schedule.folds.turns, template: (broken, *turns[1:])})
+        with pytest.raises(ValueError, match=message):
+            check_plan(dataclasses.replace(d.plan, schedule=dataclasses.replace(schedule, folds=folds)))
+
+
+def test_every_portion_has_a_first_column_as_it_is(every: None) -> None:
+    """Columns that are folded second are differences the other way round than those that are folded first."""
+    builder = Builder("Mx")
+    m, n = (Expr(builder, builder.input(x)) for x in "mn")
+    outputs = {}
+    for j in range(6):
+        a, b = (Expr(builder, builder.input(f"{x}{j}")) for x in "ab")
+        outputs[f"y{j}"] = ((m * a - n * b) if j < 4 else (n * b - m * a)).node
+    graph = builder.graph(outputs)
+    first, second = column_groups(graph, 4)
+    assert [len(g.columns) for g in (first, second)] == [4, 2]
+    for group in (first, second):
+        assert group.columns[0].args == tuple(graph.nodes[i].args for i in group.columns[0].nodes)
