@@ -47,8 +47,7 @@ COARSE = ("--overflow", "flag", "--constants", "multipliers", "--error")
 BUILDS: tuple[tuple[str, str, Sequence[str], float | None, int | None], ...] = (
     ("ulx3s_85f", "id", ("--ii", "2", "--clock", "80", *LEAN), 80.0, None),
     ("ulx3s_85f", "did", ("--ii", "8", "--clock", "50", *COARSE, "1e-2"), None, None),
-    ("ulx3s_85f", "did", ("--ii", "8", "--clock", "80", *LEAN), 80.0, None),
-    ("ulx3s_85f", "dfd", ("--clock", "80", *LEAN), 80.0, None),
+    ("ulx3s_85f", "dfd", ("--ii", "16", "--clock", "50", *COARSE, "1e-2"), None, None),
     ("tang_mega_138k_pro", "id", ("--clock", "100", *LEAN), 100.0, None),
     ("tang_mega_138k_pro", "id,fd,m,minv", ("--ii", "8", "--clock", "100", *LEAN), 100.0, 16),
     ("tang_mega_138k_pro", "id,fd,m,minv,did", ("--ii", "12", "--clock", "60", *COARSE, "1e-2"), 100.0, 16),

@@ -31,8 +31,8 @@ RETREAT = 0.95
 MARGIN = 1.15
 """How much faster than aimed at a clock the first pipeline is made for, as far as operators allow: the delay model
 knows usual wires, not the longest."""
-DEEPEST = 1.4
-"""How much faster than the last one's a clock a deeper pipeline is made for, at most."""
+SHALLOWEST, DEEPEST = 1.05, 1.4
+"""How much faster than the last one's a clock a deeper pipeline is made for, at least and at most."""
 INSTALL = {
     "openFPGALoader": "install it with: apt-get install openfpgaloader",
     "vivado": "install AMD Vivado and put it on PATH",
@@ -199,7 +199,7 @@ def _open(design: Design, board: Board, seed: int, work: Path, progress: Progres
         attempts.append(Attempt(actual, routed.achieved, design.plan.schedule.device.megahertz))
         best = max(best, (routed.achieved, design), key=lambda tried: tried[0])
         missed = f"{actual:g} MHz not met, routing reached {routed.achieved:.1f} MHz"
-        change = None if deepened else deeper(design, min(actual / routed.achieved, DEEPEST))
+        change = None if deepened else deeper(design, min(max(actual / routed.achieved, SHALLOWEST), DEEPEST))
         deepened = True
         if change is not None and left > 1:
             design = change

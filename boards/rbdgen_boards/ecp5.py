@@ -21,6 +21,9 @@ LUTS_OF_CELL = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6}
 """Look-up tables that a cell of the netlist takes; a distributed memory is four tables and the two beside them."""
 SYNTHESIS = "synth_ecp5"
 """Yosys's command."""
+PLACER = "static"
+"""nextpnr's placer: the default one leaves wires of multipliers that many operations share half as long again, which
+then cannot be routed."""
 BITSTREAM = "bitstream.bit"
 FILES = (BITSTREAM, "nextpnr.log", "nextpnr.json")
 TOOLS = (tools.NEXTPNR_ECP5, tools.ECPPACK, tools.ECPPLL)
@@ -61,7 +64,7 @@ def build(request: Request, directory: Path, progress: Progress) -> Routed:
     timer.step(f"place and route at {request.clock:g} MHz")
     where = ["--json", NETLIST, "--lpf", "board.lpf", "--textcfg", "board.config", "--report", "nextpnr.json"]
     what = [f"--{size}k", "--package", f"CABGA{balls}", "--speed", speed]
-    how = ["--freq", f"{request.clock:g}", "--seed", str(request.seed), "--timing-allow-fail"]
+    how = ["--freq", f"{request.clock:g}", "--seed", str(request.seed), "--timing-allow-fail", "--placer", PLACER]
     tools.run(tools.NEXTPNR_ECP5, [*where, *what, *how], directory, "nextpnr.log")
     timer.step("bitstream")
     tools.run(tools.ECPPACK, ["--compress", "board.config", BITSTREAM], directory, "ecppack.log")
