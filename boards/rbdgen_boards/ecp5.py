@@ -21,9 +21,10 @@ LUTS_OF_CELL = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6}
 """Look-up tables that a cell of the netlist takes; a distributed memory is four tables and the two beside them."""
 SYNTHESIS = "synth_ecp5"
 """Yosys's command."""
-PLACER = "static"
-"""nextpnr's placer: the default one leaves wires of multipliers that many operations share half as long again, which
-then cannot be routed."""
+LONG = 3.0
+"""Tiles per connection above which a placement is not worth routing. nextpnr's usual placer leaves wires of multipliers
+that many operations share that long; its other one makes them a quarter shorter, but what it packs densely takes longer
+to route in designs whose wires are short anyway."""
 BITSTREAM = "bitstream.bit"
 FILES = (BITSTREAM, "nextpnr.log", "nextpnr.json")
 TOOLS = (tools.NEXTPNR_ECP5, tools.ECPPACK, tools.ECPPLL)
@@ -53,6 +54,12 @@ def used_cells(count: Mapping[str, int]) -> dict[str, int]:
     }
 
 
+def wires_are_long(log: str) -> bool:
+    """Whether nextpnr's output, as far as it is there, says that connections are longer than :data:`LONG`."""
+    length, arcs = re.findall(r"wirelen = (\d+)", log), re.search(r"Routing (\d+) arcs", log)
+    return bool(length) and arcs is not None and int(length[-1]) > LONG * int(arcs[1])
+
+
 def build(request: Request, directory: Path, progress: Progress) -> Routed:
     """Synthesis, place and route, bitstream. ConfigError if it does not fit, ToolError if a tool fails."""
     board, timer = request.board, Timer(progress)
@@ -64,8 +71,11 @@ def build(request: Request, directory: Path, progress: Progress) -> Routed:
     timer.step(f"place and route at {request.clock:g} MHz")
     where = ["--json", NETLIST, "--lpf", "board.lpf", "--textcfg", "board.config", "--report", "nextpnr.json"]
     what = [f"--{size}k", "--package", f"CABGA{balls}", "--speed", speed]
-    how = ["--freq", f"{request.clock:g}", "--seed", str(request.seed), "--timing-allow-fail", "--placer", PLACER]
-    tools.run(tools.NEXTPNR_ECP5, [*where, *what, *how], directory, "nextpnr.log")
+    how = ["--freq", f"{request.clock:g}", "--seed", str(request.seed), "--timing-allow-fail"]
+    arguments = [*where, *what, *how]
+    if not tools.run(tools.NEXTPNR_ECP5, arguments, directory, "nextpnr.log", wires_are_long):
+        timer.step(f"wires are too long to be routed: place and route at {request.clock:g} MHz with shorter ones")
+        tools.run(tools.NEXTPNR_ECP5, [*arguments, "--placer", "static"], directory, "nextpnr.log")
     timer.step("bitstream")
     tools.run(tools.ECPPACK, ["--compress", "board.config", BITSTREAM], directory, "ecppack.log")
     timer.stop()

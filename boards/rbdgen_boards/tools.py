@@ -6,12 +6,16 @@ import importlib.metadata
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from rbdgen.errors import ToolError
+
+GLANCE = 1.0
+"""Seconds between two looks at what a program says."""
 
 
 @dataclass(frozen=True)
@@ -53,19 +57,33 @@ def version(tool: Tool) -> str:
     return command(tool)[1]
 
 
-def run(tool: Tool, arguments: Sequence[str], directory: Path, log: str) -> None:
-    """Run ``tool`` in ``directory``, its output into the file ``log`` there. ToolError with its own last complaint."""
+def run(
+    tool: Tool, arguments: Sequence[str], directory: Path, log: str, hopeless: Callable[[str], bool] | None = None
+) -> bool:
+    """Run ``tool`` in ``directory``, its output into the file ``log`` there; False where it was stopped because what it
+    had said was ``hopeless``. ToolError with its own last complaint."""
     path = directory / log
     with path.open("w", encoding="utf-8") as output:
-        done = subprocess.run(
+        process = subprocess.Popen(
             [*command(tool)[0], *arguments],
             cwd=directory,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            check=False,
         )
-    if done.returncode:
+        try:
+            while hopeless is not None and process.poll() is None:
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(GLANCE)
+                if hopeless(path.read_text(encoding="utf-8", errors="replace")):
+                    return False
+            process.wait()
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+    if process.returncode:
         lines = [line for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
         complaints = [line for line in lines if line.startswith("ERROR")] or lines[-1:] or ["no output"]
-        raise ToolError(f"{tool.name} failed with status {done.returncode}: {complaints[0]} (log: {path})")
+        raise ToolError(f"{tool.name} failed with status {process.returncode}: {complaints[0]} (log: {path})")
+    return True

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import importlib
 import re
+import sys
+from pathlib import Path
 
 import pytest
 
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen.layout.functions import FUNCTIONS
 from rbdgen.schedule.device import DEVICES
-from rbdgen_boards import build, flow, gowin, tools
+from rbdgen_boards import build, ecp5, flow, gowin, tools
 from rbdgen_boards.board import RESOURCES, Board, board_names, get_board
 from rbdgen_boards.build import OPEN_FLOWS, at_interval, fit
 from rbdgen_boards.flow import Request, Routed, cached, check_room, keep, key
@@ -226,3 +228,22 @@ def test_registers_that_no_table_feeds_take_one() -> None:
     assert gowin.blocked(fed) == 0
     chain = {"e": cell("DFF", D=6, Q=7), "f": cell("DFFRE", D=2, Q=8), "g": cell("DFFSE", D=4, Q=9)}
     assert gowin.blocked(fed | chain) == 3
+
+
+def test_long_wires_are_seen_in_what_nextpnr_says() -> None:
+    said = "Info:   at iteration #30: temp = 0, timing cost = 9, wirelen = {}\nInfo: Routing..\n"
+    assert not ecp5.wires_are_long("")
+    assert not ecp5.wires_are_long(said.format(523361))
+    assert ecp5.wires_are_long(said.format(900000) + said.format(523361) + "Info: Routing 138203 arcs.\n")
+    assert not ecp5.wires_are_long(said.format(900000) + said.format(236912) + "Info: Routing 121889 arcs.\n")
+
+
+def test_a_program_without_hope_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tools, "command", lambda tool: ((sys.executable, "-u", "-c"), "1"))
+    monkeypatch.setattr(tools, "GLANCE", 0.05)
+    tool = tools.Tool("python", "", "")
+    endless = "import time\nprint('long', flush=True)\ntime.sleep(600)"
+    assert not tools.run(tool, [endless], tmp_path, "log", lambda said: "long" in said)
+    assert tools.run(tool, ["print('short')"], tmp_path, "log", lambda said: "long" in said)
+    with pytest.raises(ToolError, match=r"python failed with status 3: done"):
+        tools.run(tool, ["print('done'); raise SystemExit(3)"], tmp_path, "log", lambda said: False)
