@@ -21,6 +21,7 @@ from rbdgen.ir.programs import timeless_nodes
 from rbdgen.layout.network import Network
 
 SUMS = ("add", "sub")
+"""Operations that correspond to each other: their signs are chosen by the turn."""
 FOLDED = ("add", "sub", "neg", "mul", "scale")
 """Operations of columns; what else there is comes to them from outside."""
 SHARED = 4
@@ -29,8 +30,8 @@ LEAST_USE = 2 / 3
 """Share of a unit's turns that must be taken where no divisor of the interval is the number of columns."""
 LEAST_SAVED = 3
 """Sums that folding must save for each column beyond the first, to be worth equal formats and the time it takes."""
-CHOICE, SIGN = 0.62, 1.5
-"""What an input of a choice costs, and a sign that is chosen, in units of a sum of as many bits."""
+MULTIPLEXER, SIGN = 0.62, 1.5
+"""Look-up tables per bit of an input of a choice beyond the first, and of a sign that is chosen; a sum takes one."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ class _Columns:
                 total -= SIGN * sum(map(any, zip(*signs, strict=True)))
             for position, a in enumerate(group.columns[0].args[k]):
                 if not self.within(a, group.owner):
-                    total -= CHOICE * (len({c.args[k][position] for c in group.columns}) - 1)
+                    total -= MULTIPLEXER * (len({c.args[k][position] for c in group.columns}) - 1)
         return total
 
 

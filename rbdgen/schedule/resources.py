@@ -12,12 +12,11 @@ from dataclasses import asdict, dataclass
 from rbdgen.host.tasks import TaskFormat
 from rbdgen.ir.fixed import ROUNDED, FixedGraph
 from rbdgen.ir.folds import Folds
+from rbdgen.layout.columns import MULTIPLEXER
 from rbdgen.schedule.buffers import Plan
 from rbdgen.schedule.queues import exit_places, in_block_memory, lane_bits
 from rbdgen.schedule.scheduler import TABLES, Schedule
 
-MULTIPLEXER = 0.62
-"""Look-up tables per bit of an input beyond the widest one."""
 SATURATION = 1.9
 """Look-up tables per bit of a result that can saturate."""
 FLAG = 0.5

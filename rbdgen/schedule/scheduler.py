@@ -6,8 +6,7 @@ can share operators. Each submodule is a unit with its own multipliers:
 ceil(n/ii) of them for n products. As no value is fed back, such a schedule always exists (Rau 1994, without the
 recurrences): an operation waits at most ii − 1 cycles for a free slot. A folded unit (:mod:`rbdgen.ir.folds`) executes
 alike branches or columns in turn, each a fraction of the interval after the one before; all turns follow from the
-first. Not here:
-registers and FIFOs (:mod:`rbdgen.schedule.buffers`), and the proof that a schedule is right
+first. Not here: registers and FIFOs (:mod:`rbdgen.schedule.buffers`), and the proof that a schedule is right
 (:mod:`rbdgen.schedule.check`).
 """
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import pytest
 
+from rbdgen import Design, Options, compile_robot, load_robot
 from rbdgen.ir.builder import Builder, Expr
 from rbdgen.ir.fixed import Format
 from rbdgen.ir.folds import NO_FOLDS
@@ -15,6 +17,13 @@ from rbdgen.layout import columns
 from rbdgen.layout.columns import column_groups
 from rbdgen.schedule.check import check_plan
 from tests.conftest import design
+
+
+@lru_cache
+def coarse() -> Design:
+    """Formats from an error target, columns folded."""
+    options = Options(functions=("difd",), ii=6, columns="fold", error={"all": 1e-2})
+    return compile_robot(load_robot("iiwa14"), options)
 
 
 @pytest.fixture
@@ -102,22 +111,12 @@ def test_columns_of_a_product_with_the_inverse_are_folded(ii: int) -> None:
 
 
 def test_formats_for_an_error_target_are_alike_in_columns() -> None:
-    d = design("iiwa14", functions=("difd",), ii=6, columns="fold", error=TARGET)
+    d = coarse()
     assert len(d.plan.schedule.folds.members) > 400
 
 
-class Target(dict[str, float]):
-    """Targets that can be a key of a cache."""
-
-    def __hash__(self) -> int:  # type: ignore[override]
-        return hash(tuple(self.items()))
-
-
-TARGET = Target(all=1e-2)
-
-
 def test_the_checker_sees_more_turns_than_the_unit_has() -> None:
-    d = design("iiwa14", functions=("difd",), ii=6, columns="fold", error=TARGET)
+    d = coarse()
     schedule = d.plan.schedule
     folds = dataclasses.replace(schedule.folds, units=dict.fromkeys(schedule.folds.units, 2))
     with pytest.raises(ValueError, match="must have no more turns than its unit"):
@@ -142,7 +141,7 @@ def test_a_column_that_needs_another_is_not_folded_with_it(every: None) -> None:
 
 
 def test_the_checker_sees_wrong_signs_and_orders() -> None:
-    d = design("iiwa14", functions=("difd",), ii=6, columns="fold", error=TARGET)
+    d = coarse()
     schedule, graph = d.plan.schedule, d.plan.schedule.fixed.graph
     template, turns = next((t, ts) for t, ts in schedule.folds.turns.items() if graph.nodes[t].op == "sub")
     for broken, message in (
