@@ -70,18 +70,25 @@ def _outputs(result: Format, saturates: bool) -> dict:
 class Sum(Shape):
     """y = a + b, a − b or, with one argument, −a or a itself (``op``: add, sub, neg, round).
 
-    Equal up to a common move of all binary points, two sums are one shape.
+    Of an add, the arguments in the positions ``signed_args`` have signs of their own: it subtracts a where ``minus_a``
+    is high, b where ``minus_b`` is, never both at once. Equal up to a common move of all binary points, two sums are
+    one shape.
     """
 
     clocked = False
 
-    def __init__(self, op: str, args: tuple[Format, ...], rounding: Rounding) -> None:
+    def __init__(
+        self, op: str, args: tuple[Format, ...], rounding: Rounding, signed_args: tuple[int, ...] = ()
+    ) -> None:
         self.op, self.rounding = op, rounding
         self.places = tuple(rounding.frac - f.frac for f in args)
+        self.minus = tuple("ab"[position] for position in signed_args)
         words = [f"{f.width}l{places}" for f, places in zip(args, self.places, strict=True)]
-        self.shape_name = "_".join([op, *words, _rounding_label(rounding)])
+        label = "".join([op, *(f"_minus{side}" for side in self.minus)])
+        self.shape_name = "_".join([label, *words, _rounding_label(rounding)])
         super().__init__(
             dict(zip("ab", (In(signed(f.width)) for f in args), strict=False))
+            | {f"minus_{side}": In(1) for side in self.minus}
             | _outputs(rounding.result, rounding.saturates)
         )
 
@@ -89,13 +96,26 @@ class Sum(Shape):
         m = Module()
         terms = [getattr(self, n) << places for n, places in zip("ab", self.places, strict=False)]
         exact = {
-            "add": lambda: terms[0] + terms[1],
+            "add": lambda: self._added(terms),
             "sub": lambda: terms[0] - terms[1],
             "neg": lambda: -terms[0],
             "round": lambda: terms[0],
         }
         _finish(m, exact[self.op](), self.rounding, self.y, getattr(self, "overflow", None))
         return m
+
+    def _added(self, terms: list[Value]) -> Value:
+        """The sum of two terms. What is subtracted is inverted, and the one that this lacks is carried in: there is
+        one adder whatever the signs."""
+        if not self.minus:
+            return terms[0] + terms[1]
+        flags = {side: getattr(self, f"minus_{side}") for side in self.minus}
+        a, b = (
+            term ^ flags[side].replicate(len(term)).as_signed() if side in flags else term
+            for side, term in zip("ab", terms, strict=True)
+        )
+        carry = Cat(*flags.values()).any()
+        return (Cat(1, a).as_signed() + Cat(carry, b).as_signed()) >> 1
 
 
 class Product(Shape):

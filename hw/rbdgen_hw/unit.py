@@ -18,8 +18,9 @@ from amaranth.hdl import Shape as Bits
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.ir.fixed import ROUNDED, Format
+from rbdgen.ir.folds import SUMS
 from rbdgen.schedule.buffers import Plan, UnitPlan, uses
-from rbdgen.schedule.scheduler import TABLES, chain_length, hardest_turn, scale_stages
+from rbdgen.schedule.scheduler import TABLES, chain_length, scale_stages
 from rbdgen_hw.choice import choose
 from rbdgen_hw.library import Shape, place
 from rbdgen_hw.operators import (
@@ -223,15 +224,19 @@ class _UnitBuilder:
             elif node.op == "scale":
                 self.simple(i, self.constant(i, formats[0]), args)
             else:
-                self.simple(i, Sum(op, formats, self.rounding(i)), args)
+                self.simple(i, self.sum(i, op, formats), args)
         for number, nodes in sorted(products.items()):
             self.multiplier(number, nodes)
         for number, nodes in sorted(lookups.items()):
             self.table(number, nodes)
 
+    def sum(self, i: int, op: str, formats: tuple[Format, ...]) -> Sum:
+        """The operator of a sum."""
+        return Sum(op, formats, self.rounding(i))
+
     def constant(self, i: int, arg: Format) -> Scale:
         """The operator of a constant factor."""
-        stages = scale_stages(self.fixed, self.schedule.device, hardest_turn(self.fixed, self.schedule.folds, i))
+        stages = scale_stages(self.fixed, self.schedule.device, i, self.schedule.folds)
         return Scale(arg, self.fixed.constants[i], self.rounding(i), stages)
 
     def simple(self, i: int, shape: Shape, args: list[Value]) -> None:
@@ -416,15 +421,23 @@ class _FoldedBuilder(_UnitBuilder):
 
     def operation(self, i: int) -> tuple[str, tuple[Format, ...]]:
         op, formats = super().operation(i)
-        if not self.changes_sign(i):
-            return op, formats
-        wider = tuple(Format(f.width + 1, f.frac) for f in formats)
-        return ("add" if op == "sub" else op), wider
+        signed_args = self.folds.signed(i)
+        if op in SUMS and signed_args:
+            return "add", formats
+        wider = (Format(f.width + (k in signed_args), f.frac) for k, f in enumerate(formats))
+        return op, tuple(wider)
 
-    def changes_sign(self, i: int) -> bool:
-        """Whether turns differ in the signs of their arguments."""
-        turns = self.folds.turns[i]
-        return any(turn.negated != turns[0].negated for turn in turns)
+    def sum(self, i: int, op: str, formats: tuple[Format, ...]) -> Sum:
+        sum_ = Sum(op, formats, self.rounding(i), self.folds.signed(i))
+        for side in sum_.minus:
+            self.m.d.comb += getattr(sum_, f"minus_{side}").eq(self.negative(i, "ab".index(side)))
+        return sum_
+
+    def negative(self, i: int, position: int) -> Value:
+        """Whether an argument counts negatively in the turn that has its turn when node ``i`` starts."""
+        flags = [Const(int(turn.negated[position])) for turn in self.folds.turns[i]]
+        name = f"{label(self.plan, i)}_{'ab'[position]}_negative"
+        return self.by_turn(self.schedule.slots[i].start, flags, 1, name)
 
     def argument(self, i: int, position: int) -> Value:
         start, turns = self.schedule.slots[i].start, self.folds.turns[i]
@@ -437,11 +450,9 @@ class _FoldedBuilder(_UnitBuilder):
             values = [self.outside(turn.args[position], start + k * self.step) for k, turn in enumerate(turns)]
             places = [fmt.frac - self.fixed.formats[turn.args[position]].frac for turn in turns]
             value = self.by_turn(start, list(map(self.moved, values, places)), signed(fmt.width), name)
-        if self.changes_sign(i) and any(turn.negated[position] for turn in turns):
-            flags = [Const(int(turn.negated[position])) for turn in turns]
-            negative = self.by_turn(start, flags, 1, f"{name}_negative")
+        if self.graph.nodes[i].op not in SUMS and position in self.folds.signed(i):
             signed_value = Signal(signed(len(value) + 1), name=f"{name}_signed")
-            self.m.d.comb += signed_value.eq(Mux(negative, -value, value))
+            self.m.d.comb += signed_value.eq(Mux(self.negative(i, position), -value, value))
             return signed_value
         return value
 

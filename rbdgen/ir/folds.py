@@ -14,6 +14,9 @@ from functools import cached_property
 from rbdgen.ir.fixed import FixedGraph, Format
 from rbdgen.ir.graph import Graph
 
+SUMS = ("add", "sub")
+"""Operations that correspond to each other: their signs are chosen by the turn."""
+
 
 @dataclass(frozen=True)
 class Turn:
@@ -55,6 +58,12 @@ class Folds:
             and graph.nodes[first[0]].owner == owner
             and all(a == (first[0], k) for k, a in enumerate(args))
         )
+
+    def signed(self, i: int) -> tuple[int, ...]:
+        """Positions of the arguments of folded node ``i`` that have one sign in one turn and another in another."""
+        turns = self.turns.get(self.template(i), ())
+        signs = list(zip(*(turn.negated for turn in turns), strict=True))
+        return tuple(position for position, flags in enumerate(signs) if len(set(flags)) > 1)
 
     def arguments(self, fixed: FixedGraph, i: int) -> tuple[Format, ...]:
         """Formats of what the operator of node ``i`` takes: of a folded one's, formats that hold those of all turns."""

@@ -15,13 +15,11 @@ from dataclasses import dataclass
 import networkx as nx
 
 from rbdgen.ir.fixed import FixedGraph
-from rbdgen.ir.folds import Folds, Turn, with_owners
+from rbdgen.ir.folds import SUMS, Folds, Turn, with_owners
 from rbdgen.ir.graph import Graph
 from rbdgen.ir.programs import timeless_nodes
 from rbdgen.layout.network import Network
 
-SUMS = ("add", "sub")
-"""Operations that correspond to each other: their signs are chosen by the turn."""
 FOLDED = ("add", "sub", "neg", "mul", "scale")
 """Operations of columns; what else there is comes to them from outside."""
 SHARED = 4
@@ -30,7 +28,7 @@ LEAST_USE = 2 / 3
 """Share of a unit's turns that must be taken where no divisor of the interval is the number of columns."""
 LEAST_SAVED = 3
 """Sums that folding must save for each column beyond the first, to be worth equal formats and the time it takes."""
-MULTIPLEXER, SIGN = 0.62, 1.5
+MULTIPLEXER, SIGN = 0.62, 1.0
 """Look-up tables per bit of an input of a choice beyond the first, and of a sign that is chosen; a sum takes one."""
 
 

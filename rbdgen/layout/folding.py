@@ -12,13 +12,12 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 from rbdgen.ir.fixed import FixedGraph
-from rbdgen.ir.folds import NO_FOLDS, Folds, Turn, with_owners
+from rbdgen.ir.folds import NO_FOLDS, SUMS, Folds, Turn, with_owners
 from rbdgen.ir.graph import Graph
 from rbdgen.ir.programs import timeless_nodes
 from rbdgen.layout.network import PREFIX, Network
 from rbdgen.model.robot import Robot
 
-SUMS = ("add", "sub")
 CONSTANT = -2
 """What an argument that is a constant is matched by: all are alike."""
 

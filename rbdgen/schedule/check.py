@@ -45,6 +45,11 @@ def check_plan(plan: Plan) -> None:
         elif node.op in ("table_sin", "table_cos", "table_reciprocal"):
             delay, latency, first = device.table_output, device.table_cycles, device.address
             first += device.select if ii // units.get(node.owner, 1) > 1 else 0.0
+        turns = schedule.folds.turns[places[i][0]] if i in places else ()
+        if len({turn.negated for turn in turns}) > 1:
+            # the argument's sign is applied first: inverted before a sum, or a level more before a constant factor
+            sign = device.select if node.op in ("add", "sub") else device.level
+            first, delay = first + sign, delay + (0.0 if latency else sign)
         flag = 0.0
         if node.op in ROUNDED and schedule.fixed.may_overflow(i):
             delay += device.limit if schedule.fixed.saturate else 0.0

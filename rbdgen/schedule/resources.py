@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from rbdgen.host.tasks import TaskFormat
 from rbdgen.ir.fixed import ROUNDED, FixedGraph
 from rbdgen.ir.folds import Folds
-from rbdgen.layout.columns import MULTIPLEXER
+from rbdgen.layout.columns import MULTIPLEXER, SIGN
 from rbdgen.schedule.buffers import Plan
 from rbdgen.schedule.queues import exit_places, in_block_memory, lane_bits
 from rbdgen.schedule.scheduler import TABLES, Schedule
@@ -102,7 +102,7 @@ def _operator(fixed: FixedGraph, folds: Folds, i: int) -> float:
 
 
 def _turns(schedule: Schedule, i: int) -> float:
-    """Look-up tables that choose the arguments of a folded operation by turn."""
+    """Look-up tables that choose the arguments of a folded operation, and their signs, by turn."""
     turns, fixed = schedule.folds.turns.get(i, ()), schedule.fixed
     if not turns:
         return 0.0
@@ -111,4 +111,6 @@ def _turns(schedule: Schedule, i: int) -> float:
         if not schedule.folds.inside(fixed.graph, i, position):
             inputs = Counter(turn.args[position] for turn in turns)
             total += MULTIPLEXER * fixed.formats[a].width * (len(inputs) - 1)
+        if position in schedule.folds.signed(i):
+            total += SIGN * fixed.formats[a].width
     return total

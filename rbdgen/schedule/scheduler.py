@@ -20,7 +20,7 @@ from functools import cached_property
 
 from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import ROUNDED, FixedGraph
-from rbdgen.ir.folds import NO_FOLDS, Folds
+from rbdgen.ir.folds import NO_FOLDS, SUMS, Folds
 from rbdgen.ir.programs import Programs, single_program, timeless_nodes
 from rbdgen.schedule.binding import Product, bind
 from rbdgen.schedule.device import Device
@@ -153,16 +153,29 @@ class Delays:
         return Slot(cycle, cycle + self.cycles, self.after if self.cycles else offset + self.after)
 
 
-def operator_delays(fixed: FixedGraph, device: Device, i: int) -> Delays:
-    """The delays of node ``i``."""
+def operator_delays(fixed: FixedGraph, device: Device, i: int, folds: Folds = NO_FOLDS) -> Delays:
+    """The delays of the operator of node ``i``; of a folded one those of its hardest turn, signs included."""
+    delays, sign = _delays(fixed, device, i, folds), sign_delay(fixed, device, i, folds)
+    return replace(delays, before=delays.before + sign, after=delays.after + (0.0 if delays.cycles else sign))
+
+
+def sign_delay(fixed: FixedGraph, device: Device, i: int, folds: Folds) -> float:
+    """How long it takes to give an argument the sign of its turn: an exclusive or before a sum, whose carry does the
+    rest, and a sum before a constant factor."""
+    if not folds.signed(i):
+        return 0.0
+    return device.select if fixed.graph.nodes[i].op in SUMS else device.level
+
+
+def _delays(fixed: FixedGraph, device: Device, i: int, folds: Folds) -> Delays:
     op = fixed.graph.nodes[i].op
-    overflows = op in ROUNDED and fixed.may_overflow(i)
+    overflows = op in ROUNDED and fixed.may_overflow(_hardest_turn(fixed, folds, i))
     limit, flag = (device.limit, 0.0) if fixed.saturate else (0.0, device.flag)
     limit, flag = (limit, flag) if overflows else (0.0, 0.0)
     if op == "mul" and device.multiply_cycles:
         return Delays(0.0, device.multiply_cycles, device.multiply + limit, flag)
     if op == "scale":
-        stages = scale_stages(fixed, device, i)
+        stages = scale_stages(fixed, device, i, folds)
         first, last = (device.add + device.level * (n - 1) if n else 0.0 for n in (stages[0], stages[-1]))
         return Delays(first + (limit if len(stages) == 1 else 0.0), len(stages) - 1, last + limit, flag)
     if op in TABLES:
@@ -177,17 +190,18 @@ def operator_delays(fixed: FixedGraph, device: Device, i: int) -> Delays:
     return Delays(whole, 0, whole, flag)
 
 
-def hardest_turn(fixed: FixedGraph, folds: Folds, i: int) -> int:
+def _hardest_turn(fixed: FixedGraph, folds: Folds, i: int) -> int:
     """The turn that an operator is made for: of a folded one the first that may overflow, if there is one."""
-    return next((turn.node for turn in folds.turns.get(i, ()) if fixed.may_overflow(turn.node)), i)
+    return next((turn.node for turn in folds.turns.get(folds.template(i), ()) if fixed.may_overflow(turn.node)), i)
 
 
-def scale_stages(fixed: FixedGraph, device: Device, i: int) -> tuple[int, ...]:
+def scale_stages(fixed: FixedGraph, device: Device, i: int, folds: Folds = NO_FOLDS) -> tuple[int, ...]:
     """Levels of the sum that a constant factor is, between registers: as few stages as fit the period, with room for a
-    choice of the argument, each with as many levels as another, give or take one."""
+    choice of the argument and its sign, each with as many levels as another, give or take one."""
+    i = _hardest_turn(fixed, folds, i)
     levels = max(len(fixed.constants[i].digits) - 1, 0).bit_length()
     limit = (device.limit if fixed.saturate else device.flag) if fixed.may_overflow(i) else 0.0
-    room = device.period - device.select - limit - device.add
+    room = device.period - device.select - sign_delay(fixed, device, i, folds) - limit - device.add
     stages = max(1, -(-levels // (1 + max(0, int(room / device.level + 1e-9)))))
     return tuple(levels // stages + (k < levels % stages) for k in range(stages))
 
@@ -284,7 +298,7 @@ class _Scheduler:
     def place(self, i: int) -> None:
         """Give node ``i`` its slot: the earliest that its arguments, its delay and its operator allow."""
         node = self.fixed.graph.nodes[i]
-        delays = operator_delays(self.fixed, self.device, hardest_turn(self.fixed, self.folds, i))
+        delays = operator_delays(self.fixed, self.device, i, self.folds)
         cycle, offset = self._earliest(i)
         if node.op == "mul":
             slot = self._place_product(i, cycle, offset, delays)
@@ -415,7 +429,7 @@ def schedule(
     select = device.select if ii > 1 else 0.0
     for i, node in fixed.graph:
         chosen = node.op in ("mul", *TABLES) or i in folds.members
-        delays = operator_delays(fixed, device, i)
+        delays = operator_delays(fixed, device, i, folds)
         if not delays.fit(device, select if chosen else 0.0):
             longest = max(delays.before + (select if chosen else 0.0), delays.after) + delays.flag
             raise ConfigError(

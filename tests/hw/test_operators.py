@@ -112,6 +112,24 @@ def test_sum_exhaustively(op: str, formats: tuple[Format, Format, Format], way: 
     check(Sum(op, tuple(args), rounding(fixed)), fixed, every(*args))
 
 
+@pytest.mark.parametrize("signed_args", [(0,), (1,), (0, 1)])
+@pytest.mark.parametrize("way", WAYS)
+def test_sum_whose_signs_change_exhaustively(signed_args: tuple[int, ...], way: tuple[bool, bool]) -> None:
+    args, result = (Format(4, 1), Format(5, 3)), Format(5, 2)
+    dut = Sum("add", args, rounding(model("add", args, result, way=way)), signed_args)
+    for minus in (None, *signed_args):
+        ports = ("a", "b", *(f"minus_{side}" for side in dut.minus))
+        flags = tuple(int(position == minus) for position in signed_args)
+        got = respond(dut, ports, [(*row, *flags) for row in every(*args)], ["y", "overflow"])
+        # what is subtracted stands second in the model's difference
+        order = (1, 0) if minus == 0 else (0, 1)
+        fixed = model("add" if minus is None else "sub", tuple(args[k] for k in order), result, way=way)
+        rows = np.array(every(*args))
+        expected = evaluate_fixed(fixed, {p: rows[:, k] for p, k in zip("ab", order, strict=True)})
+        assert [g[0] for g in got] == expected.outputs["y"].tolist()
+        assert [bool(g[1]) for g in got] == expected.overflow.tolist()
+
+
 def test_negation_exhaustively() -> None:
     fixed = model("neg", (Format(6, 3),), Format(6, 3))
     check(Sum("neg", (Format(6, 3),), rounding(fixed)), fixed, every(Format(6, 3)))
