@@ -81,7 +81,7 @@ class LinkShell(Shape):
             (sender.o, self.o),
         ):
             m.d.comb += [sink.valid.eq(source.valid), sink.payload.eq(source.payload), source.ready.eq(sink.ready)]
-        in_flight = Signal(IN_FLIGHT_BITS)
+        in_flight, drained = Signal(IN_FLIGHT_BITS), Signal()
         entered = dispatcher.beats.valid & dispatcher.beats.ready & dispatcher.last
         with m.If(entered & ~sender.left):
             m.d.sync += in_flight.eq(in_flight + 1)
@@ -96,8 +96,11 @@ class LinkShell(Shape):
         )
         m.d.comb += [
             sender.status.eq(status),
-            sender.send.eq(dispatcher.ask & (in_flight == 0)),
+            sender.send.eq(dispatcher.ask & drained),
             dispatcher.answered.eq(sender.sent),
-            self.idle.eq((in_flight == 0) & ~receiver.pending & ~dispatcher.ask & ~sender.o.valid & ~self.i.valid),
+        ]
+        m.d.sync += [
+            drained.eq(in_flight == 0),  # no task enters while it is asked
+            self.idle.eq(drained & ~self.i.valid & ~receiver.pending & ~dispatcher.busy & ~sender.busy),
         ]
         return m

@@ -15,7 +15,8 @@ from amaranth.lib.wiring import In, Out
 from rbdgen.host.frames import CRC_BYTES, ESCAPE, ESCAPE_BIT, FLAG, FRAME_BYTES, HEAD_BYTES, NONCE_BYTES, Kind
 from rbdgen.host.shell import buffer_bytes, error_bytes
 from rbdgen.host.tasks import FUNCTION_BITS, TaskFormat
-from rbdgen_hw.library import Shape
+from rbdgen_hw.fifo import StreamRegister
+from rbdgen_hw.library import Shape, place
 
 COUNTERS = ("accepted", "damaged", "overrun", "rejected")
 COUNTER_BITS = 32
@@ -37,7 +38,8 @@ def task_bytes(m: Module, tasks: TaskFormat, code: Value, name: str) -> Signal:
 class Receiver(Shape):
     """``i``: bytes of the link. ``o``: of every accepted frame its kind and its payload, byte by byte; a frame is
     offered when all of it has come, and ``pending`` until its last byte is taken. The counters are those of
-    :class:`rbdgen.host.frames.Status`."""
+    :class:`rbdgen.host.frames.Status`. A byte goes a step per clock, from register to register, so that a link never is
+    what limits a device's clock."""
 
     shape_name = "receiver"
 
@@ -55,28 +57,33 @@ class Receiver(Shape):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         depth = buffer_bytes(self.tasks)
-        m.submodules.buffer = buffer = Memory(shape=8, depth=depth, init=[])
+        # what is read was written long before: synthesis need not care what comes of both at once
+        attributes = {"ram_style": "block", "no_rw_check": 1}
+        m.submodules.buffer = buffer = Memory(shape=8, depth=depth, init=[], attrs=attributes)
         m.submodules.checksum = crc = CRC32_ISO_HDLC(8).create()
         write, read = buffer.write_port(), buffer.read_port()
         head, next_head, tail, committed = (Signal(range(depth), name=n) for n in ("head", "next", "tail", "committed"))
+        after_head, after_tail = (Signal(range(depth), init=1, name=n) for n in ("after_head", "after_tail"))
 
         # a frame of ``depth`` bytes is the longest that may be whole
         count = Signal(range(depth + 2))
         kind, length, first = Signal(8), Signal(16), Signal(8)
         started, escaping, bad, full = Signal(), Signal(), Signal(), Signal()
         closed, judged, whole, fits = Signal(), Signal(), Signal(), Signal()
-        byte, take, is_flag = Signal(8), Signal(), Signal()
+        taken, given, is_flag = Signal(8), Signal(), Signal()
+        byte, take = Signal(8, reset_less=True), Signal()
         m.d.comb += [
             self.i.ready.eq(~closed & ~judged),
             is_flag.eq(self.i.payload == FLAG),
-            byte.eq(Mux(escaping, self.i.payload ^ ESCAPE_BIT, self.i.payload)),
+            taken.eq(Mux(escaping, self.i.payload ^ ESCAPE_BIT, self.i.payload)),
             crc.data.eq(byte),
             crc.valid.eq(take),
             crc.start.eq(judged),
             write.addr.eq(tail),
             write.data.eq(byte),
         ]
-        valid_escape = (byte == FLAG) | (byte == ESCAPE)
+        m.d.sync += [byte.eq(taken), take.eq(given)]
+        valid_escape = (taken == FLAG) | (taken == ESCAPE)
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += started.eq(~is_flag)
             with m.If(is_flag):
@@ -84,10 +91,11 @@ class Receiver(Shape):
             with m.Elif(~escaping & (self.i.payload == ESCAPE)):
                 m.d.sync += escaping.eq(1)
             with m.Else():
-                m.d.comb += take.eq(1)
+                m.d.comb += given.eq(1)
                 m.d.sync += escaping.eq(0)
                 with m.If(escaping & ~valid_escape):
                     m.d.sync += bad.eq(1)
+        m.d.sync += after_tail.eq(tail + 1)
         with m.If(take):
             with m.If(count != depth + 1):
                 m.d.sync += count.eq(count + 1)
@@ -102,11 +110,11 @@ class Receiver(Shape):
                     m.d.sync += first.eq(byte)
             # of the head only the kind is kept
             with m.If((count == 0) | (count >= HEAD_BYTES)):
-                with m.If((tail + 1)[: len(tail)] == head):
+                with m.If(after_tail == head):
                     m.d.sync += full.eq(1)
                 with m.Elif(~full):
                     m.d.comb += write.en.eq(1)
-                    m.d.sync += tail.eq(tail + 1)
+                    m.d.sync += [tail.eq(after_tail), after_tail.eq(after_tail + 1)]
 
         task_length = task_bytes(m, self.tasks, first[:FUNCTION_BITS], "task_length")
         fits_task = (kind == Kind.TASK) & (length == task_length)
@@ -138,25 +146,32 @@ class Receiver(Shape):
             with m.If(verdict[k]):
                 m.d.sync += counter.eq(counter + 1)
 
-        # a register behind the memory, whose output is slow
+        # a register behind the memory, whose output is slow, and one from which whoever takes the bytes is seen
+        leave = StreamRegister(8)
+        place(m, platform, "leave", leave)
         offered, moves = Signal(), Signal()
         m.d.comb += [
             offered.eq(head != committed),
-            moves.eq(~self.o.valid | self.o.ready),
-            self.pending.eq(offered | self.o.valid),
-            next_head.eq(head + (offered & moves)),
+            moves.eq(~leave.i.valid | leave.i.ready),
+            self.pending.eq(closed | judged | offered | leave.i.valid | leave.o.valid),
+            next_head.eq(Mux(offered & moves, after_head, head)),
             read.addr.eq(next_head),
             read.en.eq(1),
+            self.o.valid.eq(leave.o.valid),
+            self.o.payload.eq(leave.o.payload),
+            leave.o.ready.eq(self.o.ready),
         ]
         m.d.sync += head.eq(next_head)
+        with m.If(offered & moves):
+            m.d.sync += after_head.eq(after_head + 1)
         with m.If(moves):
-            m.d.sync += [self.o.valid.eq(offered), self.o.payload.eq(read.data)]
+            m.d.sync += [leave.i.valid.eq(offered), leave.i.payload.eq(read.data)]
         return m
 
 
 class Dispatcher(Shape):
     """Takes frames as :class:`Receiver` offers them: tasks become beats on ``beats``; for a hello, whose number is on
-    ``nonce``, ``ask`` is high until ``answered``, and nothing after it is looked at before."""
+    ``nonce``, ``ask`` is high until ``answered``, and nothing after it is looked at before. ``busy``: amid a frame."""
 
     shape_name = "dispatcher"
 
@@ -170,6 +185,7 @@ class Dispatcher(Shape):
                 "nonce": Out(8 * NONCE_BYTES),
                 "ask": Out(1),
                 "answered": In(1),
+                "busy": Out(1),
             }
         )
 
@@ -178,15 +194,15 @@ class Dispatcher(Shape):
         packing = self.tasks.task
         size = packing.beat_bytes
         data = Signal(8 * size, reset_less=True)
-        place = Signal(range(max(size, NONCE_BYTES) + 1))
+        count = Signal(range(max(size, NONCE_BYTES) + 1))
         length = task_bytes(m, self.tasks, self.i.payload[:FUNCTION_BITS], "length")
         left, begun = Signal(len(length)), Signal()
         shifted: Value = Cat(data[8:], self.i.payload)
         m.d.comb += [self.beats.payload.eq(data[: packing.beat_bits]), self.last.eq(begun & (left == 0))]
-        with m.FSM():
+        with m.FSM() as fsm:
             with m.State("KIND"):
                 m.d.comb += self.i.ready.eq(1)
-                m.d.sync += [begun.eq(0), place.eq(0)]
+                m.d.sync += [begun.eq(0), count.eq(0)]
                 with m.If(self.i.valid):
                     with m.If(self.i.payload == Kind.HELLO):
                         m.next = "NONCE"
@@ -195,8 +211,8 @@ class Dispatcher(Shape):
             with m.State("NONCE"):
                 m.d.comb += self.i.ready.eq(1)
                 with m.If(self.i.valid):
-                    m.d.sync += [self.nonce.eq(Cat(self.nonce[8:], self.i.payload)), place.eq(place + 1)]
-                    with m.If(place == NONCE_BYTES - 1):
+                    m.d.sync += [self.nonce.eq(Cat(self.nonce[8:], self.i.payload)), count.eq(count + 1)]
+                    with m.If(count == NONCE_BYTES - 1):
                         m.next = "ASK"
             with m.State("ASK"):
                 m.d.comb += self.ask.eq(1)
@@ -205,21 +221,22 @@ class Dispatcher(Shape):
             with m.State("TASK"):
                 # a last beat that ends early is filled up with zeros
                 filling = begun & (left == 0)
-                with m.If(place == size):
+                with m.If(count == size):
                     m.d.comb += self.beats.valid.eq(1)
                     with m.If(self.beats.ready):
-                        m.d.sync += place.eq(0)
+                        m.d.sync += count.eq(0)
                         with m.If(left == 0):
                             m.next = "KIND"
                 with m.Elif(filling):
-                    m.d.sync += [data.eq(Cat(data[8:], Const(0, 8))), place.eq(place + 1)]
+                    m.d.sync += [data.eq(Cat(data[8:], Const(0, 8))), count.eq(count + 1)]
                 with m.Else():
                     m.d.comb += self.i.ready.eq(1)
                     with m.If(self.i.valid):
                         m.d.sync += [
                             data.eq(shifted),
-                            place.eq(place + 1),
+                            count.eq(count + 1),
                             left.eq(Mux(begun, left, length) - 1),
                             begun.eq(1),
                         ]
+        m.d.comb += self.busy.eq(~fsm.ongoing("KIND"))
         return m

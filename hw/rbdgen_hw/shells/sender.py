@@ -3,20 +3,21 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.crc.catalog import CRC32_ISO_HDLC
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.host.frames import CRC_BYTES, ESCAPE, ESCAPE_BIT, FLAG, LENGTH_BYTES, STATUS_BYTES, Kind
 from rbdgen.host.tasks import FUNCTION_BITS, TaskFormat
-from rbdgen_hw.library import Shape
+from rbdgen_hw.fifo import StreamRegister
+from rbdgen_hw.library import Shape, place
 
 
 class Sender(Shape):
     """``beats``: results, whole ones without a pause of other frames between; ``left`` strobes with the last beat of
     each. ``status`` is sent when ``send`` is high and no result is waiting, ``sent`` strobes when it is taken. ``o``:
-    bytes of the link."""
+    bytes of the link. ``busy``: something is under way. Frames are made before a register, bytes escaped behind it."""
 
     shape_name = "sender"
 
@@ -29,6 +30,7 @@ class Sender(Shape):
                 "status": In(8 * STATUS_BYTES),
                 "send": In(1),
                 "sent": Out(1),
+                "busy": Out(1),
                 "o": Out(stream.Signature(8)),
             }
         )
@@ -43,7 +45,7 @@ class Sender(Shape):
         data = Signal(8 * max(size, STATUS_BYTES), reset_less=True)
         kept = Signal(range(max(size, STATUS_BYTES) + 1))
         remaining, length = Signal(range(most + 1)), Signal(8 * LENGTH_BYTES)
-        kind, place, escaped = Signal(8), Signal(range(CRC_BYTES)), Signal()
+        kind, index, escaped = Signal(8), Signal(range(CRC_BYTES)), Signal()
         result_length = Signal(range(most + 1))
         with m.Switch(self.beats.payload[:FUNCTION_BITS]):
             for code, value in lengths.items():
@@ -52,20 +54,28 @@ class Sender(Shape):
             with m.Default():
                 m.d.comb += result_length.eq(packing.packet_bytes(0))
 
-        # ``body`` is a byte that may need an escape; ``done`` is high when all of it has gone
-        body, valid, done = Signal(8), Signal(), Signal()
-        special = (body == FLAG) | (body == ESCAPE)
-        with m.If(valid):
-            m.d.comb += [
-                self.o.valid.eq(1),
-                self.o.payload.eq(Mux(escaped, body ^ ESCAPE_BIT, Mux(special, ESCAPE, body))),
-                done.eq(self.o.ready & (~special | escaped)),
-            ]
-            with m.If(self.o.ready):
-                m.d.sync += escaped.eq(special & ~escaped)
-        m.d.comb += crc.data.eq(body)
+        # ``body`` is a byte of a frame, or a flag between two; ``done`` is high when it is taken
+        body, flag, valid, done = Signal(8), Signal(), Signal(), Signal()
+        made = StreamRegister(9)
+        place(m, platform, "made", made)
+        m.d.comb += [
+            made.i.valid.eq(valid),
+            made.i.payload.eq(Cat(body, flag)),
+            done.eq(made.i.ready),
+            crc.data.eq(body),
+        ]
 
-        with m.FSM():
+        now, bare = made.o.payload[:8], made.o.payload[8]
+        special = ~bare & ((now == FLAG) | (now == ESCAPE))
+        m.d.comb += [
+            self.o.valid.eq(made.o.valid),
+            self.o.payload.eq(Mux(escaped, now ^ ESCAPE_BIT, Mux(special, ESCAPE, now))),
+            made.o.ready.eq(self.o.ready & (~special | escaped)),
+        ]
+        with m.If(self.o.valid & self.o.ready):
+            m.d.sync += escaped.eq(special & ~escaped)
+
+        with m.FSM() as fsm:
             with m.State("IDLE"):
                 m.d.comb += crc.start.eq(1)
                 with m.If(self.beats.valid):
@@ -82,19 +92,19 @@ class Sender(Shape):
                     ]
                     m.next = "OPEN"
             with m.State("OPEN"):
-                m.d.comb += [self.o.valid.eq(1), self.o.payload.eq(FLAG)]
-                with m.If(self.o.ready):
+                m.d.comb += [body.eq(FLAG), flag.eq(1), valid.eq(1)]
+                with m.If(done):
                     m.next = "KIND"
             with m.State("KIND"):
                 m.d.comb += [body.eq(kind), valid.eq(1), crc.valid.eq(done)]
                 with m.If(done):
                     m.next = "LENGTH"
             with m.State("LENGTH"):
-                m.d.comb += [body.eq(length.word_select(place[0], 8)), valid.eq(1), crc.valid.eq(done)]
+                m.d.comb += [body.eq(length.word_select(index[0], 8)), valid.eq(1), crc.valid.eq(done)]
                 with m.If(done):
-                    m.d.sync += place.eq(place + 1)
-                    with m.If(place == LENGTH_BYTES - 1):
-                        m.d.sync += place.eq(0)
+                    m.d.sync += index.eq(index + 1)
+                    with m.If(index == LENGTH_BYTES - 1):
+                        m.d.sync += index.eq(0)
                         m.next = "PAYLOAD"
             with m.State("PAYLOAD"):
                 with m.If(remaining == 0):
@@ -108,14 +118,15 @@ class Sender(Shape):
                     with m.If(done):
                         m.d.sync += [data.eq(data[8:]), kept.eq(kept - 1), remaining.eq(remaining - 1)]
             with m.State("CRC"):
-                m.d.comb += [body.eq(crc.crc.word_select(place, 8)), valid.eq(1)]
+                m.d.comb += [body.eq(crc.crc.word_select(index, 8)), valid.eq(1)]
                 with m.If(done):
-                    m.d.sync += place.eq(place + 1)
-                    with m.If(place == CRC_BYTES - 1):
-                        m.d.sync += place.eq(0)
+                    m.d.sync += index.eq(index + 1)
+                    with m.If(index == CRC_BYTES - 1):
+                        m.d.sync += index.eq(0)
                         m.next = "CLOSE"
             with m.State("CLOSE"):
-                m.d.comb += [self.o.valid.eq(1), self.o.payload.eq(FLAG)]
-                with m.If(self.o.ready):
+                m.d.comb += [body.eq(FLAG), flag.eq(1), valid.eq(1)]
+                with m.If(done):
                     m.next = "IDLE"
+        m.d.comb += self.busy.eq(~fsm.ongoing("IDLE") | made.o.valid)
         return m
