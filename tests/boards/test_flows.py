@@ -13,7 +13,10 @@ from rbdgen.errors import ConfigError
 from rbdgen_boards import ecp5, gowin, tools
 from rbdgen_boards.board import get_board
 from rbdgen_boards.flow import TOP, Request, cells
+from rbdgen_boards.top import uart_top
+from rbdgen_hw.emit import uart_verilog
 from rbdgen_hw.primitives import PRIMITIVES
+from tests.conftest import design
 
 DESIGN = f"""
 module {TOP}(clk, rx, tx, led);
@@ -83,6 +86,29 @@ def test_gowin_makes_a_bitstream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     # after the ones of the preamble comes the word by which the device finds a bitstream
     assert set(text) == {"0", "1", "\n"}
     assert f"{0xA5C3:016b}" in text[:5000]
+
+
+@pytest.mark.slow
+def test_the_serial_lines_shell_leaves_the_clock_to_the_accelerator(tmp_path: Path) -> None:
+    """Alone, with a register in place of an accelerator, it is faster than any of them."""
+    board, d = get_board("ulx3s_85f"), design("iiwa14", functions=("id", "m", "did"), ii=8)
+    pll, lines, clock = ecp5.clocking(board, 130.0, tmp_path)
+    task, result = d.tasks.task.beat_bits, d.tasks.result.beat_bits
+    echo = (
+        f"module {d.name}(input clk, input rst, input in_valid, output in_ready, input [{task - 1}:0] in_payload,\n"
+        f"  output reg out_valid, input out_ready, output reg [{result - 1}:0] out_payload);\n"
+        "  assign in_ready = out_ready;\n"
+        "  always @(posedge clk) if (rst) out_valid <= 0;\n"
+        "    else if (out_ready) begin out_valid <= in_valid; out_payload <= in_payload; end\n"
+        "endmodule\n"
+    )
+    sources = {
+        "top.v": pll + uart_top(f"{d.name}_uart", lines),
+        "shell.v": uart_verilog(d, bytes(16), clock * 1e6, board.baud),
+        "echo.v": echo,
+    }
+    routed = ecp5.build(Request(board, sources, "", clock, 1), tmp_path, lambda step: None)
+    assert routed.achieved > 120.0
 
 
 def test_what_is_too_large_is_refused_before_placing(tmp_path: Path) -> None:

@@ -45,6 +45,8 @@ class Sender(Shape):
         data = Signal(8 * max(size, STATUS_BYTES), reset_less=True)
         kept = Signal(range(max(size, STATUS_BYTES) + 1))
         remaining, length = Signal(range(most + 1)), Signal(8 * LENGTH_BYTES)
+        # whether nothing is kept, and nothing remains: registers, as most of the sender waits for them
+        empty, over = Signal(), Signal()
         kind, index, escaped = Signal(8), Signal(range(CRC_BYTES)), Signal()
         result_length = Signal(range(most + 1))
         with m.Switch(self.beats.payload[:FUNCTION_BITS]):
@@ -78,8 +80,9 @@ class Sender(Shape):
         with m.FSM() as fsm:
             with m.State("IDLE"):
                 m.d.comb += crc.start.eq(1)
+                m.d.sync += over.eq(0)  # no frame is without a payload
                 with m.If(self.beats.valid):
-                    m.d.sync += [kind.eq(Kind.TASK), length.eq(result_length), remaining.eq(result_length), kept.eq(0)]
+                    m.d.sync += [kind.eq(Kind.TASK), length.eq(result_length), remaining.eq(result_length), empty.eq(1)]
                     m.next = "OPEN"
                 with m.Elif(self.send):
                     m.d.comb += self.sent.eq(1)
@@ -88,6 +91,7 @@ class Sender(Shape):
                         length.eq(STATUS_BYTES),
                         remaining.eq(STATUS_BYTES),
                         kept.eq(STATUS_BYTES),
+                        empty.eq(0),
                         data.eq(self.status),
                     ]
                     m.next = "OPEN"
@@ -107,16 +111,17 @@ class Sender(Shape):
                         m.d.sync += index.eq(0)
                         m.next = "PAYLOAD"
             with m.State("PAYLOAD"):
-                with m.If(remaining == 0):
+                with m.If(over):
                     m.next = "CRC"
-                with m.Elif(kept == 0):
+                with m.Elif(empty):
                     m.d.comb += [self.beats.ready.eq(1), self.left.eq(self.beats.valid & (remaining <= size))]
                     with m.If(self.beats.valid):
-                        m.d.sync += [data.eq(self.beats.payload), kept.eq(size)]
+                        m.d.sync += [data.eq(self.beats.payload), kept.eq(size), empty.eq(0)]
                 with m.Else():
                     m.d.comb += [body.eq(data[:8]), valid.eq(1), crc.valid.eq(done)]
                     with m.If(done):
                         m.d.sync += [data.eq(data[8:]), kept.eq(kept - 1), remaining.eq(remaining - 1)]
+                        m.d.sync += [empty.eq(kept == 1), over.eq(remaining == 1)]
             with m.State("CRC"):
                 m.d.comb += [body.eq(crc.crc.word_select(index, 8)), valid.eq(1)]
                 with m.If(done):
