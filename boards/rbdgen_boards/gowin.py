@@ -29,8 +29,9 @@ from rbdgen_boards.top import cst
 
 FAMILIES = {"GW5AST-LV138FPG676AC1/I0": "GW5AST-138C"}
 """Name of a part's family in nextpnr and apycula."""
-USED = {"MULTALU27X18": "multipliers", "LUT4": "luts", "DFF": "registers", "BSRAM": "memories"}
-"""nextpnr's names of what a board's resources are."""
+USED = {"MULTALU27X18": "multipliers", "LUT4": "luts", "ALU": "luts", "DFF": "registers", "BSRAM": "memories"}
+"""nextpnr's names of what a board's resources are: a sum's bit takes a look-up table's place, and so does a register
+whose input comes through one."""
 SYNTHESIS = "synth_gowin -family gw5a -nowidelut"
 """Yosys's command. Its wide look-up tables take more of the small ones, and tie cells together that are better placed
 apart."""
@@ -98,5 +99,7 @@ def build(request: Request, directory: Path, progress: Progress) -> Routed:
     if not report["fmax"]:
         raise ToolError(f"{tools.NEXTPNR_GOWIN.name}: found no path to time (log: {directory}/nextpnr.log)")
     clock = min(report["fmax"], key=lambda name: report["fmax"][name]["achieved"])
-    used = {USED[name]: u["used"] for name, u in report["utilization"].items() if name in USED}
+    used = dict.fromkeys(USED.values(), 0)
+    for name, resource in USED.items():
+        used[resource] += report["utilization"].get(name, {"used": 0})["used"]
     return Routed(report["fmax"][clock]["achieved"], used, critical_path(report, clock), BITSTREAM, timer.seconds)
