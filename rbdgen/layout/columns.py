@@ -15,9 +15,10 @@ from dataclasses import dataclass
 import networkx as nx
 
 from rbdgen.ir.fixed import FixedGraph
-from rbdgen.ir.folds import SUMS, Folds, Turn, with_owners
+from rbdgen.ir.folds import NO_FOLDS, SUMS, Folds, Turn, with_owners
 from rbdgen.ir.graph import Graph
 from rbdgen.ir.programs import timeless_nodes
+from rbdgen.layout.folding import Fits
 from rbdgen.layout.network import Network
 
 FOLDED = ("add", "sub", "neg", "mul", "scale")
@@ -202,27 +203,33 @@ def column_groups(
     return groups
 
 
-def fold_columns(
-    network: Network, fixed: FixedGraph, folds: Folds, ii: int, fits: Callable[[int], bool]
-) -> tuple[FixedGraph, Folds]:
+def fold_columns(network: Network, fixed: FixedGraph, folds: Folds, ii: int, fits: Fits) -> tuple[FixedGraph, Folds]:
     """The graph and ``folds`` with columns folded as well: those of all submodules of a kind that take as many turns
-    are a unit, named after the kind and the turns. ``fits``: see :func:`rbdgen.layout.folding.fold_branches`."""
+    are a unit, named after the kind and the turns. Operations that do not fit are in none."""
     graph = fixed.graph
-    excluded = timeless_nodes(graph, network.programs) | folds.members.keys() | {i for i, _ in graph if not fits(i)}
+    excluded = timeless_nodes(graph, network.programs) | folds.members.keys()
+    excluded |= {i for i, _ in graph if not fits(NO_FOLDS, i)}
 
     def marks(i: int) -> Hashable:
         rounds = fixed.dropped_bits(i) > 0 and i not in fixed.truncated
         return fixed.formats[i], rounds, fixed.constants.get(i)
 
-    groups = _orderly(graph, folds, column_groups(graph, ii, excluded, marks))
+    while True:
+        groups = _orderly(graph, folds, column_groups(graph, ii, excluded, marks))
+        columns = {i: _turns(graph, group, k) for group in groups for k, i in enumerate(group.columns[0].nodes)}
+        # what fits by itself may not with the signs that its turns differ in
+        every = Folds(columns)
+        slow = {turn.node for i, members in columns.items() if not fits(every, i) for turn in members}
+        if not slow:
+            break
+        excluded |= slow
     kinds = {s.name: s.kind for s in network.submodules}
-    turns, units, owners = dict(folds.turns), dict(folds.units), {}
+    turns, units, owners = folds.turns | columns, dict(folds.units), {}
     for group in groups:
         name = f"{kinds[group.owner]}_columns_x{group.turns}"
         while name in kinds or name in folds.units:
             name += "_"
         units[name] = group.turns
-        turns |= {i: _turns(graph, group, k) for k, i in enumerate(group.columns[0].nodes)}
         owners |= {i: name for column in group.columns for i in column.nodes}
     return with_owners(fixed, owners), Folds(turns, units)
 

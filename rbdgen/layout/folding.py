@@ -18,6 +18,8 @@ from rbdgen.ir.programs import timeless_nodes
 from rbdgen.layout.network import PREFIX, Network
 from rbdgen.model.robot import Robot
 
+Fits = Callable[[Folds, int], bool]
+"""Whether the operator of a node, which does its turns in these folds, leaves time for the choice of its arguments."""
 CONSTANT = -2
 """What an argument that is a constant is matched by: all are alike."""
 
@@ -201,13 +203,12 @@ def _ordered(graph: Graph, folds: Folds) -> set[int]:
 
 
 def fold_branches(
-    network: Network, fixed: FixedGraph, ii: int, fits: Callable[[int], bool] = lambda node: True
+    network: Network, fixed: FixedGraph, ii: int, fits: Fits = lambda folds, node: True
 ) -> tuple[FixedGraph, Folds]:
     """The graph with what is alike in branches owned by folded units, named after the first branch's submodule and the
     number of branches, and the folds.
 
-    Branches are folded where their number divides ``ii``; ``fits`` says whether a node's operation leaves time for the
-    choice of its arguments.
+    Branches are folded where their number divides ``ii``, of their operations those that fit.
     """
     turns: dict[int, tuple[Turn, ...]] = {}
     for branches in alike_branches(network.robot):
@@ -215,7 +216,8 @@ def fold_branches(
             turns |= _fold_group(network, fixed, branches)
     timeless = timeless_nodes(fixed.graph, network.programs)
     turns = {i: members for i, members in turns.items() if not any(t.node in timeless for t in members)}
-    turns = {i: members for i, members in turns.items() if all(fits(t.node) for t in members)}
+    folds = Folds(turns)
+    turns = {i: members for i, members in turns.items() if fits(folds, i)}
     while turns:
         folds = Folds(turns)
         cyclic = _ordered(fixed.graph, folds)

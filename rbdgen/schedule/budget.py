@@ -96,8 +96,8 @@ def lay_out(
 def _folded(network: Network, fixed: FixedGraph, device: Device, ii: int, fold: bool, columns: bool) -> Layout:
     """A unit for each submodule, alike branches and columns folded."""
 
-    def fits(node: int) -> bool:
-        return operator_delays(fixed, device, node).fit(device, device.select)
+    def fits(folds: Folds, node: int) -> bool:
+        return operator_delays(fixed, device, node, folds).fit(device, device.select)
 
     graph, folds = fold_branches(network, fixed, ii, fits) if fold and ii > 1 else (fixed, NO_FOLDS)
     if columns and ii > 1:

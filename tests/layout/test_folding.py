@@ -14,7 +14,7 @@ from rbdgen.layout.functions import FUNCTIONS
 from rbdgen.layout.units import UTILIZATION
 from rbdgen.schedule.buffers import make_plan
 from rbdgen.schedule.check import check_plan
-from rbdgen.schedule.scheduler import schedule
+from rbdgen.schedule.scheduler import operator_delays, schedule
 from tests.conftest import design, shared_robot
 
 
@@ -61,6 +61,24 @@ def test_a_turn_is_its_own_node_with_the_arguments_in_the_templates_order() -> N
             assert sorted(turn.args) == sorted(graph.nodes[turn.node].args)
             if graph.nodes[turn.node].op == "sub":
                 assert turn.negated[turn.args.index(graph.nodes[turn.node].args[1])]
+
+
+@pytest.mark.parametrize(
+    ("robot", "options"),
+    [("hyq", {"functions": ("did",), "ii": 4}), ("iiwa14", {"functions": ("dfd",), "ii": 16, "columns": "fold"})],
+)
+def test_what_has_no_time_for_the_sign_of_its_turn_is_not_folded(robot: str, options: dict) -> None:
+    """At a high clock a sum alone fits behind the choice of its arguments, with signs that differ by turn it does not:
+    the design has one for each branch or column."""
+
+    def signed(clock: float) -> int:
+        made = design(robot, device="ecp5", clock=clock, **options).plan.schedule
+        folded = [i for i in made.folds.turns if made.folds.signed(i)]
+        delays = (operator_delays(made.fixed, made.device, i, made.folds) for i in folded)
+        assert all(d.fit(made.device, made.device.select) for d in delays)
+        return len(folded)
+
+    assert signed(50.0) > signed(120.0)
 
 
 def test_every_multiplier_is_well_used() -> None:
