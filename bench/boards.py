@@ -45,6 +45,7 @@ LEAN = ("--rounding", "truncate", "--overflow", "flag")
 COARSE = ("--overflow", "flag", "--constants", "multipliers", "--error")
 """Formats from an error target: a quarter fewer look-up tables and registers than 18 bits at 0.001."""
 FOLD = ("--columns", "fold")
+"""Columns that are alike share hardware in turn, whether or not the board is crowded."""
 BUILDS: tuple[tuple[str, str, Sequence[str], float | None, int | None], ...] = (
     ("ulx3s_85f", "id", ("--ii", "2", "--clock", "100", *LEAN), 100.0, None),
     ("ulx3s_85f", "did", ("--ii", "8", "--clock", "50", *COARSE, "1e-2"), None, None),

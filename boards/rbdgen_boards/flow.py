@@ -127,9 +127,15 @@ def cache_directory() -> Path:
     return Path(os.environ.get("RBDGEN_CACHE") or Path(base) / "rbdgen")
 
 
+def own_text() -> str:
+    """The text of all flows: what they ask of their tools, and how they read the answers."""
+    return "".join(path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("*.py")))
+
+
 def key(request: Request, tools: Sequence[str]) -> str:
     """The name of a request's result: a hash of all that it depends on."""
     content = {
+        "flow": own_text(),
         "board": asdict(request.board),
         "sources": dict(request.sources),
         "overrides": request.overrides,
