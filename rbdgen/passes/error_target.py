@@ -47,6 +47,8 @@ NOISE_BITS, TABLE_BITS, FLOOR = 7, 3, 0.15
 and both together may take this share of a target, else words are longer."""
 FLAGGED = 1e-3
 """Share of tasks inside the declared ranges that may overflow."""
+FINER = 0.5
+"""Share of their last aims that errors are to have where more tasks than that overflow."""
 UNIFORM_AIM = 0.9
 """Share of the target that the largest error may take with words of one length."""
 STATES = 8192
@@ -405,14 +407,28 @@ def search_formats(
             break
         stuck = number + 1 == ROUNDS or (predicted > 1 and reached > 0.9 * closest)
         if stuck and best is None:
+            _refuse_overflow(flagged, targets)
             _refuse(lengths, choice, bounds, finder.keys, errors, targets)
         closest = min(closest, reached)
         for k, r in ((k, e.worst / targets[k]) for k, e in errors.items()):
             # what was not foreseen at all is bounded by what finder.learn adds
             share[k] *= max(math.sqrt(AIM / r), 0.7) if r > GOOD else 1.2 if r < LOW and reached <= GOOD else 1.0
+            # errors take signals out of their ranges: finer formats keep them in
+            share[k] *= FINER if reached == math.inf else 1.0
         finder.learn(errors)
     assert best is not None
     return best
+
+
+def _refuse_overflow(flagged: Mapping[str, float], targets: Mapping[Key, float]) -> None:
+    """Say that results are flagged, if they are, with what might do."""
+    function, share = max(flagged.items(), key=lambda kv: kv[1])
+    if share > FLAGGED:
+        target = min(t for (f, _), t in targets.items() if f == function)
+        raise ConfigError(
+            f"error: with formats that are coarse enough for {target:g} of {function}, {share:.1%} of its tasks "
+            f"overflow; ask for {target / 4:.1g} or less"
+        )
 
 
 def _refuse(

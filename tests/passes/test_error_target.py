@@ -12,6 +12,7 @@ from rbdgen.ir import machine
 from rbdgen.layout.functions import FUNCTIONS
 from rbdgen.layout.network import build_network
 from rbdgen.layout.words import TraceOptions
+from rbdgen.passes import error_target
 from rbdgen.passes.error_target import resolve_targets
 from rbdgen.report.evidence import evidence
 from rbdgen.trials import dense_results, make_tasks, outside_states
@@ -96,6 +97,16 @@ def test_an_error_out_of_reach_names_what_stops_it() -> None:
         built(1e-11, functions=("id",))
     with pytest.raises(ConfigError, match=r"^error: 1e-11 of id \(tau\) is out of reach of words up to 32 bits"):
         built(1e-11, functions=("id",), formats="uniform")
+
+
+def test_formats_so_coarse_that_tasks_overflow_get_finer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small diagonal of the mass matrix comes out smaller still by its errors, and the reciprocal overflows."""
+    found = evidence(built(0.1, "ur5", ("minv",)), 20_000)["functions"]["minv"]
+    assert found["outputs"]["minv"]["max_relative"] <= 0.1
+    assert found["flagged"]["overflow"] <= 20
+    monkeypatch.setattr(error_target, "ROUNDS", 1)
+    with pytest.raises(ConfigError, match=r"^error: .* for 0\.5 of minv, \d+\.\d% .* overflow; ask for 0\.1 or less$"):
+        built(0.5, "ur5", ("minv",))
 
 
 @pytest.mark.parametrize(("option", "value"), [("rounding", "up"), ("overflow", "wrap"), ("formats", "own")])
