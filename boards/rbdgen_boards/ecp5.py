@@ -21,7 +21,7 @@ LUTS_OF_CELL = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6}
 """Look-up tables that a cell of the netlist takes; a distributed memory is four tables and the two beside them."""
 SYNTHESIS = "synth_ecp5"
 """Yosys's command."""
-LONG = 3.0
+LONG = 2.5
 """Tiles per connection above which a placement is not worth routing. nextpnr's usual placer leaves wires of multipliers
 that many operations share that long."""
 SHORT = ("--placer", "static", "--no-tmdriv")
