@@ -279,42 +279,31 @@ class _UnitBuilder:
         return [self.schedule.slots[i].start % self.ii]
 
     def multiplier(self, number: int, nodes: list[int]) -> None:
-        """One multiplier for ``nodes``, a rounding for each way in which they round.
-
-        Factors that are narrower than its inputs stand at their upper ends: zeros below take nothing of a choice,
-        copies of the sign above would.
-        """
+        """One multiplier for ``nodes``, a rounding for each way in which they round."""
         widths = self.schedule.input_widths(nodes)
         product = Product(widths[0], widths[1], self.schedule.device.multiply_cycles)
         name = label(self.plan, nodes[0]) if len(nodes) == 1 else f"shared{number}"
         place(self.m, self.platform, f"multiplier_{name}", product)
-        places = dict.fromkeys(nodes, 0)
         for side, port in ((0, product.a), (1, product.b)):
             values = [self.argument(i, self.schedule.factors(i)[side]) for i in nodes]
             # what occurs more than once stays one object, and so one input of the choice
             moved = {id(value): shifted(value, widths[side] - len(value)) for value in values}
-            for i, value in zip(nodes, values, strict=True):
-                places[i] += widths[side] - len(value)
             values = [moved[id(value)] for value in values]
             self.m.d.comb += port.eq(self.select(nodes, values, signed(widths[side]), f"{name}_{'ab'[side]}"))
         rounds: dict[tuple[int, int, bool], Round] = {}
-
-        def way(i: int) -> tuple[int, int, bool]:
-            rounding = self.rounding(i)
-            return rounding.drop + places[i], rounding.result.width, rounding.truncates or not rounding.drop
-
-        for i in nodes:
-            drop, width, truncates = key = way(i)
-            if key not in rounds:
+        ways = self.schedule.ways(nodes)
+        for i, way in ways.items():
+            if way not in rounds:
+                drop, width, truncates = way
                 # a wider shared product never changes a result, only whether the formats alone rule saturation out
-                alike = [self.rounding(k) for k in nodes if way(k) == key]
+                alike = [self.rounding(k) for k in nodes if ways[k] == way]
                 saturates = any(r.saturates for r in alike)
                 shared = Rounding(drop, Format(width, 0), saturates, truncates, alike[0].wraps)
-                rounds[key] = Round(sum(widths), shared)
-                place(self.m, self.platform, f"round_{name}_{len(rounds) - 1}", rounds[key])
-                self.m.d.comb += rounds[key].x.eq(product.p)
-            self.m.d.comb += self.wires[i].eq(rounds[key].y)
-            self.overflow(i, rounds[key])
+                rounds[way] = Round(sum(widths), shared)
+                place(self.m, self.platform, f"round_{name}_{len(rounds) - 1}", rounds[way])
+                self.m.d.comb += rounds[way].x.eq(product.p)
+            self.m.d.comb += self.wires[i].eq(rounds[way].y)
+            self.overflow(i, rounds[way])
 
     def table(self, number: int, nodes: list[int]) -> None:
         """One table for the angles of ``nodes``."""

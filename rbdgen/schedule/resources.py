@@ -53,11 +53,15 @@ def estimate(plan: Plan, tasks: TaskFormat) -> Resources:
     schedule = plan.schedule
     fixed, folds = schedule.fixed, schedule.folds
     luts = float(CONTROL)
-    for i, _ in fixed.graph:
+    for i, node in fixed.graph:
         if folds.template(i) == i:
-            luts += _operator(fixed, folds, i)
+            luts += _operator(fixed, folds, i) if node.op != "mul" else 0.0
             luts += _turns(schedule, i)
     for nodes in schedule.products.values():
+        roundings: dict[tuple[int, int, bool], float] = {}
+        for i, way in schedule.ways(nodes).items():
+            roundings[way] = max(roundings.get(way, 0.0), _operator(fixed, folds, i))
+        luts += sum(roundings.values())
         for side in (0, 1):
             args = [(fixed.graph.nodes[i].args[schedule.factors(i)[side]], schedule.slots[i].start) for i in nodes]
             inputs = {schedule.read(a, cycle): fixed.formats[a].width for a, cycle in args}

@@ -109,6 +109,19 @@ class Schedule:
         first, second = (max(widths) for widths in zip(*map(self.factor_widths, nodes), strict=True))
         return first, second
 
+    def ways(self, nodes: Iterable[int]) -> dict[int, tuple[int, int, bool]]:
+        """How the results of a multiplier that makes the products ``nodes`` are rounded: bits dropped of its output,
+        bits left, and whether what is dropped is cut. Its factors stand at the upper ends of its inputs: zeros below
+        take nothing of a choice of factors, copies of the sign above would."""
+        nodes, found = list(nodes), {}
+        outputs = sum(self.input_widths(nodes))
+        for i in nodes:
+            result = self.fixed.formats[i]
+            drop = self.fixed.exact(i, self.folds.arguments(self.fixed, i))[0] - result.frac
+            moved = outputs - sum(self.factor_widths(i))
+            found[i] = drop + moved, result.width, i in self.fixed.truncated or not drop
+        return found
+
     @cached_property
     def blocks(self) -> int:
         """Multiplier blocks of the device that all multipliers take, by the widths of their inputs."""
