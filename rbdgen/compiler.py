@@ -244,11 +244,12 @@ def at_clock(design: Design, clock: float) -> Design:
     return replace(design, options=options, **_planned(options, design.network, design.fixed, layout))
 
 
-def at_interval(design: Design, ii: int) -> Design:
-    """The same design with a task every ``ii`` cycles: laid out and scheduled again, nothing traced again."""
+def at_interval(design: Design, ii: int, blocks: int | None = None) -> Design:
+    """The same design with a task every ``ii`` cycles: laid out and scheduled again, nothing traced again. ``blocks``:
+    how many multiplier blocks there are (default: any number)."""
     options = replace(design.options, ii=ii)
-    columns = options.columns == "fold"
-    layout = lay_out(design.network, design.fixed, target_device(options), ii, options.fold, options.share, columns)
+    how = options.fold, options.share, options.columns == "fold", blocks
+    layout = lay_out(design.network, design.fixed, target_device(options), ii, *how)
     return replace(design, options=options, **_planned(options, design.network, design.fixed, layout))
 
 
@@ -442,7 +443,8 @@ def _compiled(robot: Robot, options: Options, progress: Callable[[str], None], b
             stacklevel=2,
         )
     if budget is None or not budget.chooses:
-        layout = lay_out(network, fixed, device, options.ii, options.fold, options.share, columns)
+        blocks = budget.resources.get("multipliers") if budget else None
+        layout = lay_out(network, fixed, device, options.ii, options.fold, options.share, columns, blocks)
         layout = replace(layout, why=tuple(fold_notes(network, layout)))
         progress("schedule")
         planned = _planned(options, network, fixed, layout)

@@ -114,7 +114,7 @@ def fit(design: Design, board: Board, given: bool) -> Design:
     limit = board.resources["multipliers"]
     if design.plan.schedule.blocks <= limit:
         return design
-    candidates = (at_interval(design, ii) for ii in SEARCHED if ii > design.options.ii)
+    candidates = (at_interval(design, ii, limit) for ii in SEARCHED if ii > design.options.ii)
     fitting = next((d for d in candidates if d.plan.schedule.blocks <= limit), None)
     if fitting is not None and not given:
         return fitting

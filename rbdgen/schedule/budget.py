@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from rbdgen.errors import ConfigError
@@ -85,12 +85,13 @@ def lay_out(
     fold: bool = True,
     share: bool = True,
     columns: bool = False,
-    utilization: float = UTILIZATION,
+    blocks: int | None = None,
 ) -> Layout:
     """The units at one interval: alike branches folded, and ``columns``, submodules joined where they share
-    multipliers."""
+    multipliers; more of them, as far as otherwise more than ``blocks`` of the device's multiplier blocks would be
+    taken."""
     folded = _folded(network, fixed, device, ii, fold, columns)
-    return _shared(folded, utilization) if share else folded
+    return _joined(folded, lambda layout: layout.blocks(device), blocks) if share else folded
 
 
 def _folded(network: Network, fixed: FixedGraph, device: Device, ii: int, fold: bool, columns: bool) -> Layout:
@@ -105,11 +106,19 @@ def _folded(network: Network, fixed: FixedGraph, device: Device, ii: int, fold: 
     return Layout(graph, folds, ii)
 
 
-def _shared(layout: Layout, utilization: float) -> Layout:
-    """The same with submodules joined where they share multipliers."""
+def _joined(layout: Layout, cost: Callable[[Layout], int], limit: int | None) -> Layout:
+    """The same with submodules joined where they share multipliers, as many as keep the ``cost`` within the ``limit``
+    if that can be."""
     if layout.ii == 1:
         return layout
-    return Layout(*share_units(layout.fixed, layout.folds, layout.ii, utilization), layout.ii)
+    ways = (Layout(*share_units(layout.fixed, layout.folds, layout.ii, u), layout.ii) for u in DENSER)
+    joined = next(ways)
+    while limit is not None and cost(joined) > limit:
+        denser = next(ways, None)
+        if denser is None:
+            break
+        joined = denser
+    return joined
 
 
 def _intervals(first: int) -> Iterator[int]:
@@ -152,16 +161,14 @@ def fit_layout(
         why.append(f"{products} products on {limit} {what} need an interval of at least {-(-products // limit)} cycles")
     first = max(first, beyond + 1)
     smallest = (products, 1)
+
+    def cost(layout: Layout) -> int:
+        return sum(layout.multipliers().values()) if budget.blocks is None else layout.blocks(device)
+
     for ii in _intervals(min(first, MAX_II)):
         folded = _folded(network, fixed, device, ii, fold, columns)
-        tries = (_shared(folded, u) if share else folded for u in (DENSER if share and limit else DENSER[:1]))
-        layout, needed = next(tries), 0
-        while True:
-            needed = sum(layout.multipliers().values()) if budget.blocks is None else layout.blocks(device)
-            denser = next(tries, None) if limit is not None and needed > limit else None
-            if denser is None:
-                break
-            layout = denser
+        layout = _joined(folded, cost, limit) if share else folded
+        needed = cost(layout)
         smallest = min(smallest, (needed, ii))
         if limit is not None and needed > limit:
             continue

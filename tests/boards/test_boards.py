@@ -88,8 +88,8 @@ def test_the_fastest_interval_that_fits_is_taken() -> None:
     assert d.plan.schedule.blocks > board.resources["multipliers"]
     chosen = fit(d, board, given=False)
     assert chosen.plan.schedule.blocks <= board.resources["multipliers"]
-    assert at_interval(d, chosen.options.ii - 1).plan.schedule.blocks > board.resources["multipliers"]
-    assert at_interval(d, chosen.options.ii).plan == chosen.plan
+    assert at_interval(d, chosen.options.ii - 1, 156).plan.schedule.blocks > board.resources["multipliers"]
+    assert at_interval(d, chosen.options.ii, 156).plan == chosen.plan
     lacking = d.plan.schedule.blocks - 156
     with pytest.raises(
         ConfigError,

@@ -24,7 +24,7 @@ def test_the_smallest_interval_within_so_many_multipliers(count: int) -> None:
     d, layout = fitted(Budget(multipliers=count))
     assert sum(layout.multipliers().values()) <= count
     if layout.ii > 1:
-        faster = lay_out(d.network, d.fixed, DEVICE, layout.ii - 1, utilization=1.0)
+        faster = lay_out(d.network, d.fixed, DEVICE, layout.ii - 1, blocks=count)
         assert sum(faster.multipliers().values()) > count
 
 
@@ -62,6 +62,13 @@ def test_products_of_two_sizes_take_no_more_blocks_than_they_must(
     assert schedule.blocks == Layout(schedule.fixed, schedule.folds, schedule.ii).blocks(schedule.device)
     sizes = {schedule.device.blocks(*schedule.factor_widths(i)) for nodes in schedule.products.values() for i in nodes}
     assert len(sizes) > 1
+
+
+def test_units_join_further_where_a_board_would_be_too_small() -> None:
+    few = compile_robot(load_robot("iiwa14"), Options(("did",), ii=6), budget=Budget(resources={"multipliers": 128}))
+    enough = compile_robot(load_robot("iiwa14"), Options(("did",), ii=6))
+    assert few.plan.schedule.blocks <= 128 < enough.plan.schedule.blocks
+    assert few.plan.schedule.utilization > enough.plan.schedule.utilization
 
 
 def test_the_next_interval_is_longer() -> None:
