@@ -70,20 +70,20 @@ class Receiver(Shape):
         kind, length, first = Signal(8), Signal(16), Signal(8)
         started, escaping, bad, full = Signal(), Signal(), Signal(), Signal()
         closed, judged, whole, fits = Signal(), Signal(), Signal(), Signal()
-        taken, given, is_flag = Signal(8), Signal(), Signal()
-        byte, take = Signal(8, reset_less=True), Signal()
+        plain, is_plain, is_flag = Signal(8), Signal(), Signal()
+        byte, has_byte = Signal(8, reset_less=True), Signal()
         m.d.comb += [
             self.i.ready.eq(~closed & ~judged),
             is_flag.eq(self.i.payload == FLAG),
-            taken.eq(Mux(escaping, self.i.payload ^ ESCAPE_BIT, self.i.payload)),
+            plain.eq(Mux(escaping, self.i.payload ^ ESCAPE_BIT, self.i.payload)),
             crc.data.eq(byte),
-            crc.valid.eq(take),
+            crc.valid.eq(has_byte),
             crc.start.eq(judged),
             write.addr.eq(tail),
             write.data.eq(byte),
         ]
-        m.d.sync += [byte.eq(taken), take.eq(given)]
-        valid_escape = (taken == FLAG) | (taken == ESCAPE)
+        m.d.sync += [byte.eq(plain), has_byte.eq(is_plain)]
+        valid_escape = (plain == FLAG) | (plain == ESCAPE)
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += started.eq(~is_flag)
             with m.If(is_flag):
@@ -91,12 +91,12 @@ class Receiver(Shape):
             with m.Elif(~escaping & (self.i.payload == ESCAPE)):
                 m.d.sync += escaping.eq(1)
             with m.Else():
-                m.d.comb += given.eq(1)
+                m.d.comb += is_plain.eq(1)
                 m.d.sync += escaping.eq(0)
                 with m.If(escaping & ~valid_escape):
                     m.d.sync += bad.eq(1)
         m.d.sync += after_tail.eq(tail + 1)
-        with m.If(take):
+        with m.If(has_byte):
             with m.If(count != depth + 1):
                 m.d.sync += count.eq(count + 1)
             with m.Switch(count):
