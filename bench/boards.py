@@ -48,7 +48,7 @@ FOLD = ("--columns", "fold")
 """Columns that are alike share hardware in turn, whether or not the board is crowded."""
 BUILDS: tuple[tuple[str, str, Sequence[str], float | None, int | None], ...] = (
     ("ulx3s_85f", "id", ("--ii", "2", "--clock", "100", *LEAN), 100.0, None),
-    ("ulx3s_85f", "did", ("--ii", "8", "--clock", "50", *COARSE, "1e-2"), None, None),
+    ("ulx3s_85f", "did", ("--ii", "6", "--clock", "50", "--error", "1e-2", "--overflow", "flag"), None, None),
     ("ulx3s_85f", "dfd", ("--ii", "16", "--clock", "50", *COARSE, "1e-2"), None, None),
     ("tang_mega_138k_pro", "id", ("--clock", "100", *LEAN), 100.0, None),
     ("tang_mega_138k_pro", "id,fd,m,minv", ("--ii", "8", "--clock", "100", *LEAN), 100.0, 16),
