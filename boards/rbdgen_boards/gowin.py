@@ -54,7 +54,7 @@ def clocking(board: Board, clock: float, directory: Path) -> tuple[str, str, flo
 def used_cells(count: Mapping[str, int]) -> dict[str, int]:
     """A netlist's cells as resources of the board."""
     luts = sum(n for cell, n in count.items() if cell in ("LUT1", "LUT2", "LUT3", "LUT4", "ALU"))
-    memories = sum(n for cell, n in count.items() if cell.startswith(("SDPB", "DPB", "SPX9", "pROM", "SP", "SDPX9B")))
+    memories = sum(n for cell, n in count.items() if cell.startswith(("SDP", "DP", "SP", "pROM")))
     registers = sum(n for cell, n in count.items() if cell.startswith("DFF"))
     return {
         "multipliers": count.get("MULTALU27X18", 0),

@@ -6,6 +6,7 @@ formats allow the result to saturate. All are combinational unless said otherwis
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -220,7 +221,7 @@ class SineTable(Shape):
         m = Module()
         bits = self.address_bits
         table = sine_table(bits, self.fmt)
-        m.submodules.table = memory = Memory(shape=unsigned(self.fmt.width - 1), depth=1 << bits, init=table)
+        m.submodules.table = memory = _rom(self.fmt.width - 1, table)
         cosine_place = Signal(bits + 2)
         m.d.comb += cosine_place.eq(self.place + (1 << bits))
         for place, y in ((self.place, self.sine), (cosine_place, self.cosine)):
@@ -247,11 +248,17 @@ class ReciprocalTable(Shape):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         table = reciprocal_table(self.address_bits, self.fmt)
-        m.submodules.table = memory = Memory(shape=unsigned(self.fmt.width - 1), depth=len(table), init=table)
+        m.submodules.table = memory = _rom(self.fmt.width - 1, table)
         port = memory.read_port()
         data = _later(m, port.data, self.cycles - 1)
         m.d.comb += [port.addr.eq(self.place), port.en.eq(1), self.reciprocal.eq(Cat(data, Const(0, 1)))]
         return m
+
+
+def _rom(width: int, words: Sequence[int]) -> Memory:
+    """A table in block memory: made of logic, as synthesis would a short one, it would add its levels to the way to its
+    place, which the schedule gives a whole cycle."""
+    return Memory(shape=unsigned(width), depth=len(words), init=words, attrs={"ram_style": "block"})
 
 
 def _later(m: Module, value: Value, cycles: int) -> Value:
