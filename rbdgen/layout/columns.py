@@ -224,7 +224,7 @@ def fold_columns(network: Network, fixed: FixedGraph, folds: Folds, ii: int, fit
             break
         excluded |= slow
     kinds = {s.name: s.kind for s in network.submodules}
-    turns, units, owners = folds.turns | columns, dict(folds.units), {}
+    turns, units, owners = {**folds.turns, **columns}, dict(folds.units), {}
     for group in groups:
         name = f"{kinds[group.owner]}_columns_x{group.turns}"
         while name in kinds or name in folds.units:

@@ -36,9 +36,11 @@ def test_every_overflow_is_looked_at(made: Design) -> None:
     assert seen > 100
 
 
-def test_wide_lanes_are_block_memories(made: Design) -> None:
+def test_wide_lanes_and_tables_are_block_memories(made: Design) -> None:
     text = design_verilog(made)
     blocks = re.findall(r'\(\* no_rw_check .*\n +\(\* ram_style = "block" \*\)\n +reg \[(\d+):0\] storage', text)
     results = made.tasks.functions["m"].results
     assert [int(high) + 1 for high in blocks] == [HEADER_BITS + sum(word.format.width for word in results)]
-    assert text.count("(*") == 2
+    tables = re.findall(r'\n +\(\* ram_style = "block" \*\)\n +reg \[\d+:0\] \\table ', text)
+    assert len(tables) == sum(made.plan.schedule.tables.values()) > 0
+    assert text.count("(*") == 2 + len(tables)
