@@ -11,7 +11,6 @@ missed.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 import time
@@ -30,9 +29,10 @@ from rbdgen.model.rooting import longest_chain, rerooted
 from rbdgen.schedule.budget import fit_layout
 from rbdgen.schedule.device import get_device
 from rbdgen.schedule.resources import estimate
-from rbdgen_boards.ecp5 import LUTS_OF_CELL
+from rbdgen_boards.ecp5 import LUTS_OF_CELL, SYNTHESIS
+from rbdgen_boards.flow import cells, synthesise
 from rbdgen_hw.emit import design_verilog
-from rbdgen_hw.yosys import run_yosys
+from rbdgen_hw.primitives import overrides
 
 ALL = tuple(FUNCTIONS)
 ROBOTS = (
@@ -132,9 +132,12 @@ def simulated(targets: Targets, robots: Path, names: list[str], tasks: int) -> N
 
 
 def _synthesised(design: Design) -> dict[str, int]:
-    files = {"top.v": design_verilog(design)}
-    script = ["read_verilog top.v", f"synth_ecp5 -top {design.name}", "tee -q -o stat.json stat -json"]
-    return json.loads(run_yosys(script, files, "stat.json"))["design"]["num_cells_by_type"]
+    """Cells of a design for ECP5, products as the device's blocks with their own registers."""
+    verilog = design_verilog(design)
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory)
+        synthesise(path, {"design.v": verilog}, overrides(verilog, "ecp5"), SYNTHESIS, design.name)
+        return cells(path)
 
 
 def _folds(design: Design) -> Iterator[tuple[bool, Design]]:
@@ -148,12 +151,12 @@ def folding(function: str) -> None:
     rows = []
     for ii in LUT_INTERVALS:
         for fold, design in _folds(compile_robot(load_robot("hyq"), Options((function,), ii=ii))):
-            cells = _synthesised(design)
+            found = _synthesised(design)
             # a carry cell is two LUTs
-            luts = cells.get("LUT4", 0) + 2 * cells.get("CCU2C", 0)
+            luts = found.get("LUT4", 0) + 2 * found.get("CCU2C", 0)
             multipliers = sum(design.plan.schedule.multipliers.values())
             what = "one leg in turn" if fold else "four legs"
-            rows.append([ii, what, multipliers, luts, cells.get("TRELLIS_FF", 0), design.promised_latency(function)])
+            rows.append([ii, what, multipliers, luts, found.get("TRELLIS_FF", 0), design.promised_latency(function)])
     head = ["II", "hardware", "multipliers", "LUT4", "flip-flops", "latency"]
     section(f"hyq, {function}, 18 bits, synthesis for ECP5 by Yosys", head, rows)
 
@@ -206,13 +209,13 @@ def resources(targets: Targets) -> None:
         ("hyq", "id", {"ii": 4}),
     ):
         design = compile_robot(load_robot(name), Options((function,), device="ecp5", **options))
-        cells, model = _synthesised(design), estimate(design.plan, design.tasks)
-        luts = sum(cells.get(cell, 0) * n for cell, n in LUTS_OF_CELL.items())
-        shares = model.luts / luts, model.registers / cells["TRELLIS_FF"]
+        found, model = _synthesised(design), estimate(design.plan, design.tasks)
+        luts = sum(found.get(cell, 0) * n for cell, n in LUTS_OF_CELL.items())
+        shares = model.luts / luts, model.registers / found["TRELLIS_FF"]
         rows.append(
             [
                 *(name, function, " ".join(map(str, options.values())), model.luts, luts, f"{shares[0]:.2f}"),
-                *(model.registers, cells["TRELLIS_FF"], f"{shares[1]:.2f}"),
+                *(model.registers, found["TRELLIS_FF"], f"{shares[1]:.2f}"),
                 targets.at_most(max(abs(share - 1) for share in shares), MODEL_ERROR),
             ]
         )
