@@ -279,7 +279,8 @@ class _UnitBuilder:
         return [self.schedule.slots[i].start % self.ii]
 
     def multiplier(self, number: int, nodes: list[int]) -> None:
-        """One multiplier for ``nodes``, a rounding for each way in which they round."""
+        """One multiplier for ``nodes``, with factors at the upper ends of its inputs, and a rounding for each way in
+        which they round (:meth:`rbdgen.schedule.scheduler.Schedule.ways`)."""
         widths = self.schedule.input_widths(nodes)
         product = Product(widths[0], widths[1], self.schedule.device.multiply_cycles)
         name = label(self.plan, nodes[0]) if len(nodes) == 1 else f"shared{number}"

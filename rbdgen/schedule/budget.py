@@ -33,8 +33,8 @@ class Budget:
     """What a layout may cost or must reach: at most ``multipliers``, at most ``blocks`` of the device's multiplier
     blocks (``name``: whose), at least ``rate`` tasks per second at the device's clock. None: no such demand.
 
-    ``resources``: what else there is, by the names of :class:`rbdgen.schedule.resources.Resources`; it decides where
-    constant factors are made."""
+    ``resources``: what else there is, by the names of :class:`rbdgen.schedule.resources.Resources`; it decides how
+    far units join at an interval that is given, and what is spared where there is too little."""
 
     multipliers: int | None = None
     rate: float | None = None
