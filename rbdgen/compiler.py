@@ -21,6 +21,7 @@ from rbdgen.layout.functions import DERIVATIVES, FUNCTIONS, KNOWN, MASS_MATRICES
 from rbdgen.layout.network import (
     FEEDBACK,
     PREFIX,
+    PROGRAMS,
     Network,
     build_network,
     operand_samples,
@@ -52,6 +53,7 @@ CHOICES = {
     "overflow": ("saturate", "flag"),
     "constants": ("auto", "logic", "multipliers"),
     "columns": ("auto", "fold", "apart"),
+    "programs": PROGRAMS,
 }
 """Options that are one of a few words; the first is the default."""
 CROWDED = 0.75
@@ -92,9 +94,10 @@ class Options:
     ``ii``; ``share``: submodules share multipliers. ``constants``: factors that are constant are shifts and adds in
     logic, or take slots of multipliers; auto is logic, unless a device has too little of that. ``columns``: parts of a
     submodule that are alike are one piece of hardware in turn; auto is apart, unless a device has too little for that.
-    ``clock``: MHz
-    that the schedule is made for (default: the device's). ``limits`` override joints' declared ranges (see
-    :func:`rbdgen.model.ranges.declared_ranges`); ``seed`` chooses the states that ranges are sampled at.
+    ``programs``: the derivatives are a program of their own, which other tasks pass by, or parts of the only one, which
+    is smaller and which ``dfd`` takes two turns of. ``clock``: MHz that the schedule is made for (default: the
+    device's). ``limits`` override joints' declared ranges (see :func:`rbdgen.model.ranges.declared_ranges`); ``seed``
+    chooses the states that ranges are sampled at.
     """
 
     functions: tuple[str, ...] = ("id",)
@@ -118,6 +121,7 @@ class Options:
     overflow: str = "saturate"
     constants: str = "auto"
     columns: str = "auto"
+    programs: str = "two"
     clock: float | None = None
     seed: int = 1
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -167,7 +171,7 @@ class Design:
 
     @cached_property
     def feedback(self) -> dict[str, str | None]:
-        """For each operand of the second program the result of the first that feeds it (None: it is always zero)."""
+        """For each operand of the second pass the result of the first that feeds it (None: it is always zero)."""
         return feedback(self.network)
 
     def promised_latency(self, function: str) -> int:
@@ -177,6 +181,10 @@ class Design:
         One cycle into the task register, the way to the results, and the way through the lane, less the cycle shared.
         """
         return self.last_start(function) + self.plan.exits[function] + 1 + send_cycles(self.tasks, function)
+
+    def interval(self, function: str) -> int:
+        """Cycles from one task of ``function`` to the next, where nothing else runs."""
+        return self.options.ii * self.network.passes(function)
 
     def last_start(self, function: str) -> int:
         """Cycle 0 of the program that makes the results of a lone task, counted from the cycle after the last beat's

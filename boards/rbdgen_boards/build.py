@@ -98,7 +98,7 @@ class Build:
             "cached": routed.cached if routed else False,
             "microseconds": {
                 name: {
-                    "interval": round(design.options.ii / clock, 4),
+                    "interval": round(design.interval(name) / clock, 4),
                     "latency": round(design.promised_latency(name) / clock, 4),
                 }
                 for name in design.network.functions

@@ -4,8 +4,8 @@
 Tasks are collected beat by beat into the task register. Their function code chooses the program that they start and the
 exit by which they leave. They start when the pipelines' phase and a credit allow: a credit is a place in the exit's
 lane, so that whatever has started can always finish, however long the sink stalls. A task of ``dfd`` passes the first
-program, waits in the feedback FIFO, and starts the second one before any new task may. Results of one function keep the
-order of their tasks. The layout of both streams is :class:`rbdgen.host.tasks.TaskFormat`.
+program, waits in the feedback FIFO, and starts the second one, or the only one again, before any new task may. Results
+of one function keep the order of their tasks. The layout of both streams is :class:`rbdgen.host.tasks.TaskFormat`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rbdgen.ir.fixed import Format
 from rbdgen.ir.programs import Exit, cone
 from rbdgen.layout.execute import begin_words
 from rbdgen.layout.functions import ROLL_OUT
-from rbdgen.layout.network import DYNAMICS, FEEDBACK, GRADIENT, PREFIX
+from rbdgen.layout.network import DYNAMICS, FEEDBACK, PREFIX
 from rbdgen.layout.rollout import AGAIN, WEIGHTS
 from rbdgen.schedule.queues import ERROR_PLACES, exit_places, header_places, in_block_memory
 from rbdgen_hw.fifo import BypassFifo, Credits
@@ -130,11 +130,12 @@ class AcceleratorBuilder:
         busy: dict[str, Value] = {}
         if FEEDBACK in self.exits:
             self.feedback = feedback = Feedback(self)
-            waiting, busy[GRADIENT] = feedback.waiting, feedback.start
+            waiting, busy[feedback.program] = feedback.waiting, feedback.start
             go["dfd"].append((feedback.start, feedback.header))
         if AGAIN in self.exits:
-            self.again = again = Again(self)
-            waiting, busy[DYNAMICS] = waiting | again.waiting, again.start
+            blocked = busy.get(DYNAMICS, Const(0))
+            self.again = again = Again(self, blocked)
+            waiting, busy[DYNAMICS] = waiting | again.waiting, again.start | blocked
             go[ROLL_OUT.name].append((again.final, again.header))
             go[AGAIN].append((again.on, again.header))
         direct, rolled = [], []
@@ -289,11 +290,13 @@ class AcceleratorBuilder:
                     )
                 only = len(places) == 1 and not absent
                 value = word if only else Mux(Cat(*(self.known[f] for f in functions)).any(), word, value)
-            if program == GRADIENT and FEEDBACK in self.exits:
-                again = self.feedback.words[name]
-                value = Mux(self.feedback.start, again, value) if places else again
-            if program == DYNAMICS and AGAIN in self.exits and name in self.again.words:
-                value = Mux(self.again.start, self.again.words[name], value)
+            if name in self.design.feedback:
+                again = self.feedback.words.get(name, Const(0, signed(fmt.width)))
+                value = Mux(self.feedback.start, again, value) if places or absent else again
+            if program == DYNAMICS and AGAIN in self.exits and (name in self.again.words or ROLL_OUT.name in absent):
+                # another task's word may be in the task register meanwhile
+                again = self.again.words.get(name, Const(0, signed(fmt.width)))
+                value = Mux(self.again.start, again, value)
             self.m.d.comb += getattr(self.core, name).eq(value)
 
     def lanes(self) -> None:

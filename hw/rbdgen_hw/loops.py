@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""What goes back into the pipelines: from the first program to the second, and from one evaluation to the next.
+"""What goes back into the pipelines: from the first pass of a task to the second, and from one evaluation to the next.
 
 Either waits in a FIFO of its own and starts before any new task of its program may. Credits of the exit that leads into
 the FIFO guarantee its places.
@@ -85,21 +85,19 @@ class _Loop:
 
 
 class Feedback(_Loop):
-    """The way of ``dfd`` from the first program to the second."""
+    """The way of ``dfd`` from its first pass to the second, which goes through ``program``."""
 
     def __init__(self, top: AcceleratorBuilder) -> None:
-        formats = {n: top.design.input_format(n) for n in top.design.feedback}
+        self.program = top.exits["dfd"].program
+        formats = {n: top.design.input_format(n) for n, source in top.design.feedback.items() if source is not None}
         super().__init__(top, FEEDBACK, {"header": HEADER_BITS}, formats)
         top.m.d.comb += self.start.eq(self.waiting & top.core.begin & top.credits["dfd"].available)
 
     def store(self) -> None:
-        """Write what the first program hands over, in the formats of the second."""
+        """Write what the first pass hands over, in the formats of the second."""
         top, values, lost = self.top, [], []
-        for name, source in top.design.feedback.items():
-            target = self.operands[name]
-            if source is None:
-                values.append(Const(0, target.width))
-                continue
+        for name, target in self.operands.items():
+            source = top.design.feedback[name]
             value = getattr(top.core, f"{FEEDBACK}_{source}")
             values.append(converted(top, f"convert_{name}", value, top.design.output_format(source), target, lost))
         self.write(lost, [], values)
@@ -111,10 +109,10 @@ class Again(_Loop):
 
     ``on`` and ``final``: what waits starts, and leaves by the loop again or for good; ``new_on`` and ``new_final``: so
     would the task in the task register. ``progress`` is what goes along with whatever starts, ``passed`` the same of
-    what arrives.
+    what arrives. Nothing starts while ``blocked``.
     """
 
-    def __init__(self, top: AcceleratorBuilder) -> None:
+    def __init__(self, top: AcceleratorBuilder, blocked: Value) -> None:
         options = top.network.options
         self.weights = weight_table(options.integrator, options.time_step)
         last, bits = len(self.weights) - 1, (len(self.weights) - 1).bit_length()
@@ -131,7 +129,7 @@ class Again(_Loop):
         self.evaluation = Signal(max(bits, 1), name="evaluation")
         self.passed: Value = Const(0)
         final, orderly, direct = Signal(name="is_final"), Signal(name="orderly"), Signal(name="direct")
-        ready = self.waiting & top.core.begin
+        ready = self.waiting & top.core.begin & ~blocked
         top.m.d.comb += [
             final.eq((left <= 1) & (number == last if bits else 1)),
             # what waits goes before new tasks; what goes on keeps its place

@@ -93,6 +93,12 @@ def _design_options(parser: argparse.ArgumentParser, needs_board: bool = False) 
         help="parts of a submodule that are alike share hardware in turn, which costs latency, or are apart (auto: by "
         "a board's resources, else apart)",
     )
+    parser.add_argument(
+        "--programs",
+        choices=CHOICES["programs"],
+        help="derivatives are a program of their own, beside which other tasks run, or parts of the only one, which "
+        "is smaller and which dfd takes two turns of (two)",
+    )
     parser.add_argument("--clock", type=float, metavar="MHZ", help="clock that the pipeline is made for (the device's)")
     parser.add_argument("--word", type=_integer, metavar="W", help="word length in bits, 8 to 32 (18)")
     _format_options(parser)

@@ -1,7 +1,7 @@
 """How a task of each function runs through a network: in floating point, and bit by bit.
 
-All functions but ``dfd`` go through one program. A task of ``dfd`` goes through both, with results of the first as
-operands of the second. Operands that a function doesn't have are zero.
+All functions but ``dfd`` go through one program, once. A task of ``dfd`` goes through both, or through the only one
+twice, with results of the first pass as operands of the second. Operands that a function doesn't have are zero.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rbdgen.ir.graph import Graph
 from rbdgen.ir.interpret import evaluate_cone
 from rbdgen.ir.machine import Machine
 from rbdgen.layout.functions import ROLL_OUT
-from rbdgen.layout.network import FEEDBACK, GRADIENT, PREFIX, Network
+from rbdgen.layout.network import FEEDBACK, PREFIX, Network
 from rbdgen.layout.rollout import AGAIN, BEGIN, SUM, WEIGHTS, weight_table
 
 NEXT = "next_"
@@ -25,15 +25,16 @@ NEXT = "next_"
 
 
 def feedback(network: Network) -> dict[str, str | None]:
-    """For each operand of the second program the result of the first that feeds it (None: it is always zero); empty
-    where nothing is fed back."""
+    """For each operand of the second pass the result of the first that feeds it (None: it is always zero); empty where
+    nothing is fed back."""
     produced = next((e.results for e in network.programs.exits if e.name == FEEDBACK), None)
     if produced is None:
         return {}
     links: dict[str, str | None] = {}
+    second = network.exit("dfd").program
     for name, program in network.programs.operands.items():
-        if program == GRADIENT:
-            plain = name.removeprefix(PREFIX[GRADIENT])
+        if program == second:
+            plain = name.removeprefix(PREFIX[second])
             links[name] = next((r for r in (plain, NEXT + plain) if r in produced), None)
     return links
 
@@ -77,6 +78,26 @@ def entry_operands(network: Network, function: str, given: Mapping[str, np.ndarr
     return {n: given.get(n.removeprefix(PREFIX[program]), zero) for n in names} | parameters
 
 
+def float_passes(
+    network: Network,
+    graph: Graph,
+    function: str,
+    given: Mapping[str, np.ndarray],
+    dtype: type[np.floating] = np.float64,
+) -> tuple[dict[int, np.ndarray], ...]:
+    """Values by node of all that a task of ``function`` computes in ``graph``, a graph of this network, in each of its
+    passes, for operand values (n,) by word."""
+    operands, results = entry_operands(network, function, given), network.exit(function).results
+    if function != "dfd":
+        return (evaluate_cone(graph, operands, results, dtype),)
+    links = feedback(network)
+    values = evaluate_cone(graph, operands, [r for r in links.values() if r is not None], dtype)
+    zero = np.zeros_like(next(iter(given.values())), dtype)
+    second = {n: zero if r is None else np.broadcast_to(values[graph.outputs[r]], zero.shape) for n, r in links.items()}
+    second |= {n: given[n] for n in network.programs.parameters}
+    return values, evaluate_cone(graph, second, results, dtype)
+
+
 def float_values(
     network: Network,
     graph: Graph,
@@ -84,17 +105,8 @@ def float_values(
     given: Mapping[str, np.ndarray],
     dtype: type[np.floating] = np.float64,
 ) -> dict[int, np.ndarray]:
-    """Values by node of all that a task of ``function`` computes in ``graph``, a graph of this network, for operand
-    values (n,) by word."""
-    operands, results = entry_operands(network, function, given), network.exit(function).results
-    if function != "dfd":
-        return evaluate_cone(graph, operands, results, dtype)
-    links = feedback(network)
-    values = evaluate_cone(graph, operands, [r for r in links.values() if r is not None], dtype)
-    zero = np.zeros_like(next(iter(given.values())), dtype)
-    second = {n: zero if r is None else np.broadcast_to(values[graph.outputs[r]], zero.shape) for n, r in links.items()}
-    second |= {n: given[n] for n in network.programs.parameters}
-    return values | evaluate_cone(graph, second, results, dtype)
+    """Of :func:`float_passes` the last, which has the results."""
+    return float_passes(network, graph, function, given, dtype)[-1]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 Up to two programs (:mod:`rbdgen.ir.programs`) share the submodules. ``dynamics`` computes all that does not need the
 derivatives: τ, M, M⁻¹ and, from τ − C, the acceleration. ``gradient`` computes the derivatives at a
 given acceleration and, with a given M⁻¹, those of forward dynamics. A task of ``dfd`` goes through both: the exit
-``feedback`` of the first hands q, v, a and M⁻¹ to the second.
+``feedback`` of the first hands q, v, a and M⁻¹ to the second. Where one program is asked for, ``dynamics`` computes the
+derivatives as well, from the same sines, motions and M, and ``dfd`` goes through it twice.
 
 Submodules are named after the literature and the body: ``Rf_<link>`` and ``Rb_<link>`` (RNEA), ``Mb_<link>``,
 ``Mf_<link>`` and ``Mi_<link>`` (mass matrix and inverse), ``Df_<link>`` and ``Db_<link>`` (derivatives),
@@ -44,6 +45,8 @@ from rbdgen.spatial import Scalar, Vector, add, cross, matvec, mul, sub, transpo
 
 DYNAMICS, GRADIENT = "dynamics", "gradient"
 """The programs."""
+PROGRAMS = ("two", "one")
+"""How many programs the functions may have; the first is the default."""
 PREFIX = {DYNAMICS: "", GRADIENT: "d_"}
 """What stands before an operand's name in the graph, by program."""
 BASE = "Ba"
@@ -107,6 +110,11 @@ class Network:
     def entry(self, function: str) -> str:
         """The program that a task of ``function`` starts with."""
         return DYNAMICS if function == "dfd" else self.exit(function).program
+
+    def passes(self, function: str) -> int:
+        """How often a task of ``function`` goes through the program that its results come from; a step of a roll-out
+        counts as a task of one evaluation."""
+        return 2 if function == "dfd" and self.exit(function).program == DYNAMICS else 1
 
     @property
     def declared(self) -> dict[str, float]:
@@ -227,7 +235,8 @@ class _Tracer:
         tau: Vector = ()
         if functions & {"id", "fd", "dfd"}:
             v = self.operand(DYNAMICS, "v")
-            a = self.operand(DYNAMICS, "a") if "id" in functions else (0.0,) * robot.nv
+            given = "id" in functions or self.options.programs == "one" and functions & {"did", "dfd", "difd"}
+            a = self.operand(DYNAMICS, "a") if given else (0.0,) * robot.nv
             base = self.base(DYNAMICS)
             _, forces = outward_sweep(robot, joints, v, a, self.forces(DYNAMICS), self.enter, base)
             tau, _ = inward_sweep(robot, joints, forces, self.enter)
@@ -325,13 +334,17 @@ class _Tracer:
     def body(self, dof: int) -> int:
         return next(i for i, part in enumerate(self.robot.v_slices) if part.start <= dof < part.stop)
 
-    def gradient(self, alone: bool) -> None:
-        """The derivatives; τ and M as well where there is no other program (``alone``)."""
+    def gradient(self, program: str, alone: bool) -> None:
+        """The derivatives; τ and M as well where there is nothing else (``alone``).
+
+        In the program of all other functions this is the same text over the same operands, so that what both need is
+        there once.
+        """
         functions, robot = set(self.options.functions), self.cheap
-        q, v, a = (self.operand(GRADIENT, vector) for vector in "qva")
+        q, v, a = (self.operand(program, vector) for vector in "qva")
         joints = joint_placements(robot, q, self.enter)
-        base = self.base(GRADIENT)
-        motions, forces = outward_sweep(robot, joints, v, a, self.forces(GRADIENT), self.enter, base)
+        base = self.base(program)
+        motions, forces = outward_sweep(robot, joints, v, a, self.forces(program), self.enter, base)
         tau, totals = inward_sweep(robot, joints, forces, self.enter)
         if self.options.derivative == "columns":
             ways = transforms(robot, joints, self.enter)
@@ -342,15 +355,15 @@ class _Tracer:
             both = derivatives(robot, joints, v, base, motions, totals, inertias, mass, self.enter)
             by_position, by_velocity = both.by_position, both.by_velocity
         if alone and "id" in functions:
-            self.leave("id", GRADIENT, self.result("tau", {(i,): t for i, t in enumerate(tau)}))
+            self.leave("id", program, self.result("tau", {(i,): t for i, t in enumerate(tau)}))
         if alone and "m" in functions:
-            self.leave("m", GRADIENT, self.result("m", mass.entries))
+            self.leave("m", program, self.result("m", mass.entries))
         if "did" in functions:
             names = self.result("dtau_dq", by_position) + self.result("dtau_dv", by_velocity)
-            self.leave("did", GRADIENT, names)
+            self.leave("did", program, names)
         if functions & {"dfd", "difd"}:
             index = [(w.index[0], w.index[1]) for w in self.words["minv"]]
-            given: Entries = dict(zip(index, self.operand(GRADIENT, "minv"), strict=True))
+            given: Entries = dict(zip(index, self.operand(program, "minv"), strict=True))
             names = []
             for vector, entries in (("da_dq", by_position), ("da_dv", by_velocity)):
                 sparse = [{i: x for (i, k), x in entries.items() if k == j} for j in range(robot.nv)]
@@ -362,9 +375,9 @@ class _Tracer:
                             negated[i, j] = sub(0.0, x)
                 names += self.result(vector, negated)
             if "difd" in functions:
-                self.leave("difd", GRADIENT, names)
+                self.leave("difd", program, names)
             if "dfd" in functions:
-                self.leave("dfd", GRADIENT, names + self.inverse_as_given(given))
+                self.leave("dfd", program, names + self.inverse_as_given(given))
 
 
 def _seen_from(frame: Placement, wrench: Wrench) -> Wrench:
@@ -389,6 +402,8 @@ def build_network(
     options = options or TraceOptions()
     functions = check_functions(options.functions)
     check_algorithms(options.derivative, options.mass_matrix)
+    if options.programs not in PROGRAMS:
+        raise UnsupportedError(f"programs {options.programs!r}: unknown; choose from {', '.join(PROGRAMS)}")
     if options.calibratable and (options.derivative, options.mass_matrix) != ("composite", "ldl"):
         raise UnsupportedError(
             f"calibratable: needs derivative composite and mass-matrix ldl, not {options.derivative} and "
@@ -418,7 +433,7 @@ def build_network(
     if first:
         tracer.dynamics()
     if {"did", "dfd", "difd"} & set(functions):
-        tracer.gradient(alone=not first)
+        tracer.gradient(DYNAMICS if first and options.programs == "one" else GRADIENT, alone=not first)
     needed = {r for e in tracer.exits for r in e.results}
     graph = tracer.builder.graph({n: i for n, i in tracer.outputs.items() if n in needed})
     programs = Programs(tracer.operands, tuple(tracer.exits), tuple(n for n in tracer.parameters if n in graph.inputs))

@@ -18,7 +18,7 @@ from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph
 from rbdgen.layout.columns import column_groups
 from rbdgen.layout.equivalent import equivalent
-from rbdgen.layout.execute import BitTrueModel, float_values, with_own_feedback
+from rbdgen.layout.execute import BitTrueModel, float_passes, float_values, with_own_feedback
 from rbdgen.layout.folding import counterparts
 from rbdgen.layout.network import FEEDBACK, PREFIX, Network
 from rbdgen.layout.samples import Samples, make_samples
@@ -67,6 +67,8 @@ class Measured:
 
 Key = tuple[str, str]
 """Function and vector."""
+Passes = Sequence[Mapping[int, np.ndarray]]
+"""Values by node of each pass of a task."""
 
 
 def resolve_targets(given: Mapping[str, float], network: Network) -> dict[Key, float]:
@@ -181,21 +183,23 @@ class BoundFinder:
         self.limits: list[float] = []
         self.keys: list[Key] = []
 
-    def values(self, function: str, states: np.ndarray) -> dict[int, np.ndarray]:
-        """All nodes' values at some of the experiment's states."""
+    def values(self, function: str, states: np.ndarray) -> Passes:
+        """All nodes' values at some of the experiment's states, by pass."""
         given = {n: x[states] for n, x in self.experiment.operands[function].items()}
-        return float_values(self.network, self.graph, function, given)
+        return float_passes(self.network, self.graph, function, given)
 
-    def add(self, key: Key, pairs: Sequence[tuple[str, int]], values: Mapping[int, np.ndarray]) -> None:
+    def add(self, key: Key, pairs: Sequence[tuple[str, int]], values: Passes) -> None:
         """Bound the errors of one vector at ``pairs`` of an entry and a number of a state of ``values``."""
-        matrix = np.zeros((len(pairs), self.sites.count), np.float32)
+        matrices = np.zeros((len(values), len(pairs), self.sites.count), np.float32)
 
-        def visit(i: int, here: np.ndarray, factors: tuple[np.ndarray, ...]) -> None:
-            matrix[:, i] = here
+        def visit(turn: int, i: int, here: np.ndarray, factors: tuple[np.ndarray, ...]) -> None:
+            matrices[turn, :, i] = here
             for side, x in enumerate(factors):
-                matrix[:, self.sites.factors[i] + side] += x
+                matrices[turn, :, self.sites.factors[i] + side] += x
 
         derivatives(self.network, self.graph, key[0], values, one_result_each(pairs), visit)
+        # a site that both passes go through makes an error in each of them, and one has nothing to do with the other
+        matrix = matrices[0] if len(values) == 1 else np.hypot(*matrices)
         for k, (name, _) in enumerate(pairs):
             if name in self.sites.results:
                 matrix[k, self.sites.results[name]] = 1.0
@@ -231,20 +235,18 @@ class BoundFinder:
         return Bounds(np.concatenate(self.rows) / limit[:, None].astype(np.float32))
 
 
-def _spread(finder: BoundFinder, function: str, values: Mapping[int, np.ndarray], pairs: Pairs) -> np.ndarray:
+def _spread(finder: BoundFinder, function: str, values: Passes, pairs: Pairs) -> np.ndarray:
     """Variance (pairs,) of results where every node's error is its usual one."""
     total = np.zeros(len(pairs.states))
 
-    def visit(i: int, here: np.ndarray, factors: tuple[np.ndarray, ...]) -> None:
+    def visit(turn: int, i: int, here: np.ndarray, factors: tuple[np.ndarray, ...]) -> None:
         np.add(total, (here * finder.usual[i]) ** 2, out=total)
 
     derivatives(finder.network, finder.graph, function, values, pairs, visit)
     return total
 
 
-def _sensitive_states(
-    finder: BoundFinder, function: str, names: list[str], values: Mapping[int, np.ndarray], count: int
-) -> list[int]:
+def _sensitive_states(finder: BoundFinder, function: str, names: list[str], values: Passes, count: int) -> list[int]:
     """The states at which a vector's error is expected to be largest, then some others.
 
     The sum over entries of their variances, by the trick of random signs (Hutchinson).
@@ -256,7 +258,7 @@ def _sensitive_states(
 
 
 def _sensitive_pairs(
-    finder: BoundFinder, function: str, names: list[str], values: Mapping[int, np.ndarray], states: list[int]
+    finder: BoundFinder, function: str, names: list[str], values: Passes, states: list[int]
 ) -> list[tuple[str, int]]:
     """The entries and states with the largest expected errors."""
     grid = [(n, s) for n in names for s in states]

@@ -7,8 +7,9 @@ constant: with the residual that goes with a table, the derivative is that of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -18,8 +19,8 @@ from rbdgen.ir.programs import cone
 from rbdgen.layout.execute import feedback
 from rbdgen.layout.network import Network
 
-Visitor = Callable[[int, np.ndarray, tuple[np.ndarray, ...]], None]
-"""Told a node's number, the derivatives (p,) of the pairs' results with respect to it, and, for a product, those with
+Visitor = Callable[[int, int, np.ndarray, tuple[np.ndarray, ...]], None]
+"""Told which of a task's passes it is, a node's number, the derivatives (p,) of the pairs' results with respect to it, and, for a product, those with
 respect to its two factors."""
 
 
@@ -42,17 +43,24 @@ def one_result_each(results: Iterable[tuple[str, int]], scale: float = 1.0) -> P
 
 
 def derivatives(
-    network: Network, graph: Graph, function: str, values: Mapping[int, np.ndarray], pairs: Pairs, visit: Visitor
+    network: Network,
+    graph: Graph,
+    function: str,
+    passes: Sequence[Mapping[int, np.ndarray]],
+    pairs: Pairs,
+    visit: Visitor,
 ) -> None:
     """Visit every node that the pairs' results of ``function`` depend on, users first.
 
-    ``values`` are float64 values (n,) by node of a task of the function; through ``dfd``, the sweep goes on into
-    the first program.
+    ``passes`` are float64 values (n,) by node of each pass of a task of the function; of ``dfd``, the sweep goes on into
+    the first one.
     """
     seeds = {graph.outputs[name]: np.zeros(len(pairs.states)) for name in pairs.results}
     for name, weight in pairs.results.items():
         seeds[graph.outputs[name]] = seeds[graph.outputs[name]] + weight
-    arrived = _sweep(graph, cone(graph, pairs.results), values, seeds, pairs.states, visit)
+    arrived = _sweep(
+        graph, cone(graph, pairs.results), passes[-1], seeds, pairs.states, partial(visit, len(passes) - 1)
+    )
     if function != "dfd":
         return
     first: dict[int, np.ndarray] = {}
@@ -62,7 +70,7 @@ def derivatives(
             i = graph.outputs[source]
             first[i] = first[i] + arrived[operand] if i in first else arrived[operand]
     sources = {source for source in feedback(network).values() if source is not None}
-    _sweep(graph, cone(graph, sources), values, first, pairs.states, visit)
+    _sweep(graph, cone(graph, sources), passes[0], first, pairs.states, partial(visit, 0))
 
 
 def _sweep(
@@ -71,7 +79,7 @@ def _sweep(
     values: Mapping[int, np.ndarray],
     seeds: Mapping[int, np.ndarray],
     states: np.ndarray,
-    visit: Visitor,
+    visit: Callable[[int, np.ndarray, tuple[np.ndarray, ...]], None],
 ) -> dict[int, np.ndarray]:
     """One reverse sweep over ``nodes`` (ascending); the derivatives with respect to the operands."""
     pending: dict[int, np.ndarray] = dict(seeds)

@@ -67,9 +67,10 @@ def function_promises(design: Design, function: str) -> dict[str, Any]:
         if node.op == "mul":
             products += 1
             used.add(schedule.multiplier(i))
-    slots = schedule.ii * len(used)
+    interval = design.interval(function)
+    slots = interval * len(used)
     return {
-        "ii_cycles": schedule.ii,
+        "ii_cycles": interval,
         "latency_cycles": design.promised_latency(function),
         "multipliers": {"variable": len(used), "constant": constants},
         "multiplications": products,

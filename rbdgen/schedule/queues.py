@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rbdgen.host.tasks import HEADER_BITS, TaskFormat
-from rbdgen.layout.network import DYNAMICS, FEEDBACK, GRADIENT
+from rbdgen.layout.network import DYNAMICS, FEEDBACK
 from rbdgen.layout.rollout import AGAIN
 from rbdgen.schedule.buffers import Plan, exit_unit, fifo_depth
 from rbdgen.schedule.scheduler import chain_length
@@ -70,12 +70,13 @@ class Queue:
 def queues(plan: Plan, tasks: TaskFormat) -> tuple[Queue, ...]:
     """All FIFOs of an accelerator."""
     found = [Queue(f"core.{f.name}", "bypass", f.program, f.source, f.sink, len(f.values), f.depth) for f in plan.fifos]
+    program_of = {e.name: e.program for e in plan.schedule.programs.exits}
     for e in plan.schedule.programs.exits:
         after = e.name if e.name in (FEEDBACK, AGAIN) else f"lane_{e.name}"
         found.append(Queue(f"headers_{e.name}", "headers", e.program, "tasks", after, 1, header_places(plan, e.name)))
         names = (f"{after}.queue", "lane", "results")
         if e.name in (FEEDBACK, AGAIN):
-            names = (after, "feedback", GRADIENT if e.name == FEEDBACK else DYNAMICS)
+            names = (after, "feedback", program_of["dfd"] if e.name == FEEDBACK else DYNAMICS)
         name, kind, sink = names
         places = exit_places(plan, tasks, e.name)
         found.append(Queue(name, kind, e.program, exit_unit(e.name), sink, 1 + len(e.results), places))

@@ -75,13 +75,25 @@ def test_one_step_takes_the_promised_time(integrator: str, tmp_path: Path) -> No
     assert outcome.latencies[0] == d.promised_latency("roll")
 
 
-def test_beside_all_other_functions(tmp_path: Path) -> None:
-    d = design("pendulum2", functions=(*FUNCTIONS, "roll"), ii=4, integrator="rk4", time_step=H)
+@pytest.mark.parametrize("programs", ["two", "one"])
+def test_beside_all_other_functions(programs: str, tmp_path: Path) -> None:
+    d = design("pendulum2", functions=(*FUNCTIONS, "roll"), ii=4, integrator="rk4", time_step=H, programs=programs)
     steps = np.random.default_rng(2).integers(1, 4, 48)
     tasks = [make_tasks(d, f, states_with(d, 48, steps)) for f in d.network.functions]
     outcomes = simulated(d, tasks, np.random.default_rng(3).integers(0, 8, 48), tmp_path, 0.3)
     assert all(o.mismatches == 0 for o in outcomes.values())
     assert sum(len(o.flags) for o in outcomes.values()) == 48
+
+
+@pytest.mark.parametrize(
+    ("functions", "programs"), [(("id", "roll"), "two"), (("dfd", "roll"), "one"), (("difd", "roll"), "one")]
+)
+def test_operands_that_a_roll_out_does_not_have_are_zero(functions: tuple, programs: str, tmp_path: Path) -> None:
+    """Whatever waits in the task register while an evaluation starts."""
+    d = design("pendulum2", functions=functions, ii=2, integrator="rk4", time_step=H, programs=programs)
+    tasks = [make_tasks(d, f, states_with(d, 40, 3)) for f in d.network.functions]
+    outcomes = simulated(d, tasks, np.arange(40) % 2, tmp_path, 0.3)
+    assert all(o.mismatches == 0 for o in outcomes.values())
 
 
 def test_other_functions_are_as_exact_as_without() -> None:

@@ -91,6 +91,16 @@ def test_programs_are_built_only_where_needed(functions: tuple[str, ...], progra
     assert exits == set(functions) | ({FEEDBACK} if "dfd" in functions else set())
 
 
+@pytest.mark.parametrize("functions", [("minv", "did"), ("dfd",), ALL])
+def test_one_program_computes_nothing_twice(functions: tuple[str, ...]) -> None:
+    two, one = (build_network(load_robot("iiwa14"), TraceOptions(functions, programs=p))[0] for p in ("two", "one"))
+    assert one.programs.names == (DYNAMICS,)
+    assert {e.name for e in one.programs.exits} == {e.name for e in two.programs.exits}
+    assert one.passes("dfd") == 2 if "dfd" in functions else one.passes("did") == 1
+    assert sum(one.graph.multiplications().values()) < sum(two.graph.multiplications().values())
+    assert one.graph.count("cos") == 6 < two.graph.count("cos")  # the first joint turns about gravity
+
+
 def test_branches_that_cannot_interact_have_no_words() -> None:
     """Each leg of a quadruped on a fixed trunk is on its own."""
     network, _ = build_network(load_robot("hyq"), TraceOptions(ALL))
@@ -112,6 +122,8 @@ def test_algorithms_are_checked() -> None:
         build_network(load_robot("pendulum2"), TraceOptions(derivative="rows"))
     with pytest.raises(UnsupportedError, match=r"^mass-matrix 'crba': unknown; choose from ldl, mminvgen$"):
         build_network(load_robot("pendulum2"), TraceOptions(mass_matrix="crba"))
+    with pytest.raises(UnsupportedError, match=r"^programs 'three': unknown; choose from two, one$"):
+        build_network(load_robot("pendulum2"), TraceOptions(programs="three"))
 
 
 def test_functions_are_checked() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from rbdgen import load_robot
 from rbdgen.ir.graph import Graph, Node
-from rbdgen.layout.execute import float_values, with_own_feedback
+from rbdgen.layout.execute import float_passes, float_values, with_own_feedback
 from rbdgen.layout.functions import FUNCTIONS
 from rbdgen.layout.network import build_network, operand_samples
 from rbdgen.layout.words import TraceOptions
@@ -19,9 +19,10 @@ from rbdgen.passes.sensitivity import derivatives, one_result_each
 STEP = 1e-6
 
 
-@pytest.fixture(scope="module")
-def traced():
-    network, states = build_network(load_robot("pendulum2"), TraceOptions(tuple(FUNCTIONS)), count=64)
+@pytest.fixture(scope="module", params=["two", "one"])
+def traced(request):
+    options = TraceOptions(tuple(FUNCTIONS), programs=request.param)
+    network, states = build_network(load_robot("pendulum2"), options, count=64)
     network = with_own_feedback(network)
     simplified = simplify(network.graph, operand_samples(network, states), network.declared, 24, network.vectors)
     return network.pruned(simplified.graph), simplified.graph, states
@@ -42,14 +43,15 @@ def moved(graph: Graph, node: int) -> Graph:
 def test_derivatives_are_those_of_finite_differences(function: str, traced) -> None:
     network, graph, states = traced
     given = {w.name: states.vector(w.vector, w.index)[:8] for w in network.operand_words(function)}
-    values = float_values(network, graph, function, given)
+    passes = float_passes(network, graph, function, given)
     name = network.exit(function).results[-1]
     found: dict[int, np.ndarray] = {}
 
-    def visit(i: int, here: np.ndarray, factors: tuple[np.ndarray, ...]) -> None:
-        found[i] = here
+    def visit(turn: int, i: int, here: np.ndarray, factors: tuple[np.ndarray, ...]) -> None:
+        # a change of a node changes it in every pass
+        found[i] = found[i] + here if i in found else here
 
-    derivatives(network, graph, function, values, one_result_each([(name, s) for s in range(8)]), visit)
+    derivatives(network, graph, function, passes, one_result_each([(name, s) for s in range(8)]), visit)
     nodes = [i for i in found if graph.nodes[i].op in ("add", "sub", "mul", "rescale")]
     assert len(nodes) >= 5
     for i in nodes[:: max(1, len(nodes) // 12)]:

@@ -108,7 +108,7 @@ class _Chart:
 
     def stairs(self, x: float, width: float, task: TaskTime) -> None:
         """The tasks that start during one of them, at full rate, each a line."""
-        steps = range(0, task.last - task.first + 1, self.ii)
+        steps = range(0, task.last - task.first + 1, self.design.interval(task.function))
         height = min(_STAIRS / max(len(steps), 1), 7.0)
         top = _TOP - 26 - _STAIRS
         for k, cycle in enumerate(steps):

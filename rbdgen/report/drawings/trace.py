@@ -25,10 +25,10 @@ def timing_trace(design: Design) -> str:
     events: list[dict[str, Any]] = []
     for k, function in enumerate(design.network.functions):
         task = task_time(design, function)
-        count = min(task.in_flight(design.options.ii) + MORE_TASKS, MOST_TASKS)
+        count = min(task.in_flight(design.interval(function)) + MORE_TASKS, MOST_TASKS)
         for pid, name, tasks in (
             (2 * k + 1, f"{function}: one task", 1),
-            (2 * k + 2, f"{function}: a task every {design.options.ii} cycles", count),
+            (2 * k + 2, f"{function}: a task every {design.interval(function)} cycles", count),
         ):
             events.append(_named("process_name", pid, 0, name))
             events.append(_sorted("process_sort_index", pid, 0, pid))
@@ -42,7 +42,7 @@ def _process(
     design: Design, task: TaskTime, pid: int, tasks: int, order: dict[str, int], period: float
 ) -> Iterator[dict[str, Any]]:
     """The events of ``tasks`` tasks of one function, with their threads' names first."""
-    ii = design.options.ii
+    ii = design.interval(task.function)
     threads: dict[tuple[str, int], int] = {}
     free: dict[tuple[str, int], int] = {}
     spans = []
