@@ -235,7 +235,7 @@ class _Tracer:
         tau: Vector = ()
         if functions & {"id", "fd", "dfd"}:
             v = self.operand(DYNAMICS, "v")
-            given = "id" in functions or self.options.programs == "one" and functions & {"did", "dfd", "difd"}
+            given = "id" in functions or (self.options.programs == "one" and functions & {"did", "dfd", "difd"})
             a = self.operand(DYNAMICS, "a") if given else (0.0,) * robot.nv
             base = self.base(DYNAMICS)
             _, forces = outward_sweep(robot, joints, v, a, self.forces(DYNAMICS), self.enter, base)

@@ -46,8 +46,8 @@ class TraceOptions:
     """What to trace: ``functions`` by the algorithms ``derivative`` and ``mass_matrix``; ``forces``: with external
     forces as operands, up to ``force_limit`` (N) and ``moment_limit`` (N·m) per component; ``moving_base``: with the
     base's motion as operands; ``with_inverse``: ``dfd`` returns M⁻¹ as well; ``calibratable``: with the inertial
-    parameters as operands that are loaded once; ``integrator`` and ``time_step`` (s) of roll-outs; ``programs``: whether
-    the derivatives are a program of their own (``two``) or parts of the only one.
+    parameters as operands that are loaded once; ``integrator`` and ``time_step`` (s) of roll-outs; ``programs``:
+    whether the derivatives are a program of their own (``two``) or parts of the only one.
     """
 
     functions: tuple[str, ...] = ("id",)

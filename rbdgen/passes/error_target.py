@@ -18,7 +18,7 @@ from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph
 from rbdgen.layout.columns import column_groups
 from rbdgen.layout.equivalent import equivalent
-from rbdgen.layout.execute import BitTrueModel, float_passes, float_values, with_own_feedback
+from rbdgen.layout.execute import BitTrueModel, feedback, float_passes, float_values, with_own_feedback
 from rbdgen.layout.folding import counterparts
 from rbdgen.layout.network import FEEDBACK, PREFIX, Network
 from rbdgen.layout.samples import Samples, make_samples
@@ -29,7 +29,7 @@ from rbdgen.passes.sensitivity import Pairs, derivatives, one_result_each
 from rbdgen.passes.ties import Ties, make_ties
 from rbdgen.passes.wordlength import Bounds, Choice, Multipliers, Sites, WordLengths, make_sites
 
-AIM, GOOD, LOW = 0.55, 0.7, 0.4
+AIM, GOOD, LOW = 0.6, 0.7, 0.58
 """Share of the target that the largest error is to take where word lengths are chosen, may take (as more states find
 larger errors), and should not stay below."""
 SCOUTS = 512
@@ -40,7 +40,7 @@ PAIRS = 96
 """Pairs of an entry and a state that bound each vector's error; at least one for each entry."""
 FOUND = 12
 """Pairs that each measurement adds for a vector that misses its target: those with the largest errors."""
-ROUNDS = 6
+ROUNDS = 8
 """Corrections of the predicted error by the measured one."""
 NOISE_BITS, TABLE_BITS, FLOOR = 7, 3, 0.15
 """Noise is what is noise in words this many bits longer than the target's logarithm; tables need this many bits less;
@@ -179,7 +179,7 @@ class BoundFinder:
         self.network, self.graph = request.network.pruned(simplified.graph), simplified.graph
         self.sites, self.experiment, self.targets = sites, experiment, request.targets
         self.usual = np.array([f.resolution for f in simplified.choice.formats])
-        self.rows: list[np.ndarray] = []
+        self.rows: list[tuple[np.ndarray, np.ndarray]] = []
         self.limits: list[float] = []
         self.keys: list[Key] = []
 
@@ -198,14 +198,25 @@ class BoundFinder:
                 matrices[turn, :, self.sites.factors[i] + side] += x
 
         derivatives(self.network, self.graph, key[0], values, one_result_each(pairs), visit)
-        # a site that both passes go through makes an error in each of them, and one has nothing to do with the other
-        matrix = matrices[0] if len(values) == 1 else np.hypot(*matrices)
+        matrix = np.sum(matrices, axis=0)
+        # a site that several passes go through makes an error in each of them: the same one where the signal is the
+        # same, else one that has nothing to do with the other
+        squares = np.where(self._same(values), matrix**2, np.sum(matrices**2, axis=0))
         for k, (name, _) in enumerate(pairs):
             if name in self.sites.results:
-                matrix[k, self.sites.results[name]] = 1.0
-        self.rows.append(matrix)
+                matrix[k, self.sites.results[name]] = squares[k, self.sites.results[name]] = 1.0
+        self.rows.append((matrix, squares))
         self.limits += [self.targets[key] * self.experiment.largest[key]] * len(pairs)
         self.keys += [key] * len(pairs)
+
+    def _same(self, values: Passes) -> np.ndarray:
+        """By site, whether what is rounded there is the same in all passes."""
+        same = np.ones(self.sites.count, bool)
+        for i in set.intersection(*(set(x) for x in values)):
+            same[i] = all(np.array_equal(x[i], values[0][i]) for x in values)
+        for i, site in self.sites.factors.items():
+            same[site : site + 2] = [same[a] for a in self.graph.nodes[i].args]
+        return same
 
     def start(self) -> None:
         """Bound every vector at its most sensitive entries and states."""
@@ -231,8 +242,9 @@ class BoundFinder:
 
     def bounds(self, share: Mapping[Key, float]) -> Bounds:
         """The bounds, with a ``share`` of the target for each vector."""
-        limit = np.array(self.limits) * np.array([share[k] for k in self.keys])
-        return Bounds(np.concatenate(self.rows) / limit[:, None].astype(np.float32))
+        limit = (np.array(self.limits) * np.array([share[k] for k in self.keys]))[:, None].astype(np.float32)
+        derivatives, squares = (np.concatenate(part) for part in zip(*self.rows, strict=True))
+        return Bounds(derivatives / limit, squares / limit**2)
 
 
 def _spread(finder: BoundFinder, function: str, values: Passes, pairs: Pairs) -> np.ndarray:
@@ -390,7 +402,11 @@ def search_formats(
     finder = BoundFinder(request, simplified, sites, measure)
     finder.start()
     ties = request.ties(simplified.graph)
-    lengths = WordLengths(simplified.graph, simplified.magnitudes, sites, request.device, request.rounding, ties)
+    graph, fed = simplified.graph, {}
+    for name, source in feedback(network.pruned(graph)).items():
+        if source is not None and graph.nodes[graph.outputs[source]].op != "input":
+            fed[graph.inputs[name]] = graph.outputs[source]
+    lengths = WordLengths(graph, simplified.magnitudes, sites, request.device, request.rounding, ties, fed)
     share = dict.fromkeys(targets, AIM)
     best: Found | None = None
     closest = math.inf

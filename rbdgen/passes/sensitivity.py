@@ -20,8 +20,8 @@ from rbdgen.layout.execute import feedback
 from rbdgen.layout.network import Network
 
 Visitor = Callable[[int, int, np.ndarray, tuple[np.ndarray, ...]], None]
-"""Told which of a task's passes it is, a node's number, the derivatives (p,) of the pairs' results with respect to it, and, for a product, those with
-respect to its two factors."""
+"""Told which of a task's passes it is, a node's number, the derivatives (p,) of the pairs' results with respect to it,
+and, for a product, those with respect to its two factors."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ def derivatives(
 ) -> None:
     """Visit every node that the pairs' results of ``function`` depend on, users first.
 
-    ``passes`` are float64 values (n,) by node of each pass of a task of the function; of ``dfd``, the sweep goes on into
-    the first one.
+    ``passes`` are float64 values (n,) by node of each pass of a task of the function; of ``dfd``, the sweep goes on
+    into the first one.
     """
     seeds = {graph.outputs[name]: np.zeros(len(pairs.states)) for name in pairs.results}
     for name, weight in pairs.results.items():

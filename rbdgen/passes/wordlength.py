@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -49,8 +48,12 @@ HIGHEST_PRICE = 2.0**80
 """At which every signal has the most bits."""
 OUTWEIGHED = 1 / 16
 """Share of its largest magnitude that the error of anything but a sum is taken to stay below."""
-SWEEPS, LEAST_PRICE = 30, 1e-7
+SWEEPS, LEAST_PRICE = 40, 1e-7
 """Changes of prices, and the least price relative to the highest, from which it can rise again."""
+CLOSE = 1.02
+"""The largest error that prices are changed at is this much below its bound, for the sake of those that are met."""
+FINE = (1.3, 1.1, 1.03)
+"""Steps in which all prices are lowered at last while errors stay within their bounds."""
 EVEN, DOWN = 1 / 12, 1 / 3
 """Mean square error of rounding half up and of truncation, in squares of the last place."""
 
@@ -71,14 +74,11 @@ class Multipliers(Protocol):
 @dataclass(frozen=True)
 class Bounds:
     """What errors may amount to: ``derivatives`` (pairs, sites) of single results at single states, each pair's in
-    units of the largest error that it may have."""
+    units of the largest error that it may have, and their ``squares``: more or less than the derivatives' where a site
+    makes several errors of a task that have nothing to do with each other."""
 
     derivatives: np.ndarray
-
-    @cached_property
-    def squares(self) -> np.ndarray:
-        """Squared derivatives."""
-        return self.derivatives**2
+    squares: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class WordLengths:
     """The search over one graph for one device.
 
     ``magnitudes`` by node; ``rounding`` is ``auto`` (by cost), ``nearest`` or ``truncate``. ``ties``: nodes that are to
-    have one format.
+    have one format. ``fed``: operands that are results of an earlier pass, errors included, with the nodes of those.
     """
 
     def __init__(
@@ -134,9 +134,10 @@ class WordLengths:
         device: Multipliers,
         rounding: str = "auto",
         ties: Ties = NO_TIES,
+        fed: Mapping[int, int] | None = None,
     ) -> None:
         self.graph, self.magnitudes, self.sites = graph, magnitudes.copy(), sites
-        self.device, self.rounding = device, rounding
+        self.device, self.rounding, self.fed = device, rounding, fed or {}
         self.model, self.alike = ties.models, ties.formats
         for members in map(list, ties.formats):
             self.magnitudes[members] = np.max(self.magnitudes[members])
@@ -454,21 +455,32 @@ class WordLengths:
         for step in (2.0**6, 2.0**2) if self.prices is None else (2.0,):
             self.scale = self._just_kept(worst, self.scale, step)
         best: tuple[Choice, float] | None = None
+        kept = prices, self.scale
         sweeps = SWEEPS if self.prices is None else SWEEPS // 2
         for sweep in range(sweeps):
             choice, ratios = at(self.scale)
             largest = float(np.max(ratios))
             if largest <= 1 and (best is None or choice.cost < best[0].cost):
-                best = choice, largest
-            gain = 1.0 if sweep < sweeps // 2 else 0.5
-            prices = prices * np.clip(ratios, 0.25, 4.0) ** gain
-            total = float(np.sum(prices))
-            prices, self.scale = np.maximum(prices / total, LEAST_PRICE), min(self.scale * total, HIGHEST_PRICE)
+                best, kept = (choice, largest), (prices, self.scale)
+            # errors go with the root of the scale: the largest is kept at its bound while prices become those of the
+            # bounds that matter
+            change = min(max((CLOSE * largest) ** 2, 0.25), 4.0)
+            self.scale = min(self.scale * change, HIGHEST_PRICE)
+            prices = prices * np.clip(ratios / largest if largest else 1.0, 0.25, 1.0) ** (1.0 - 0.5 * sweep / sweeps)
+            prices = np.maximum(prices / float(np.sum(prices)), LEAST_PRICE)
+        prices, self.scale = kept
         self.prices = prices
         if best is None:
             self.scale = self._just_kept(worst, self.scale, 1.4)
             choice, ratios = at(self.scale)
-            best = choice, float(np.max(ratios))
+            return choice, float(np.max(ratios))
+        for step in FINE:
+            while True:
+                choice, ratios = at(self.scale / step)
+                largest = float(np.max(ratios))
+                if largest > 1 or choice.cost >= best[0].cost:
+                    break
+                best, self.scale = (choice, largest), self.scale / step
         return best
 
     @staticmethod
@@ -487,6 +499,17 @@ class WordLengths:
     def room(self, choice: Choice) -> list[int]:
         """Bits before the binary point that leave room for errors too: what cancels leaves those of its arguments, and
         a number of few bits ends well below its power of two. Errors are taken as independent."""
+        heads, deviation = self._room(choice, {})
+        if self.fed:
+            heads, _ = self._room(choice, {i: deviation[source] for i, source in self.fed.items()})
+        for members in self.alike:
+            largest_head = max(heads[i] for i in members)
+            for i in members:
+                heads[i] = largest_head
+        return heads
+
+    def _room(self, choice: Choice, given: Mapping[int, float]) -> tuple[list[int], list[float]]:
+        """Bits before the binary point and the errors' deviations by node, with those of operands ``given``."""
         deviation: list[float] = []
         heads = list(self.heads)
         for i, node in self.graph:
@@ -501,20 +524,16 @@ class WordLengths:
                     before = [before[0] * largest / source if source else 0.0]
                 case "table_sin" | "table_cos" | "table_reciprocal" | "residual":
                     before = []
-            last, error = math.ldexp(1.0, -choice.fracs[i]), math.hypot(*before)
-            if node.op not in ("add", "sub"):
+            last, error = math.ldexp(1.0, -choice.fracs[i]), math.hypot(*before, given.get(i, 0.0))
+            if node.op not in ("add", "sub", "input"):
                 # the factors' largest values need not meet: only differences are small beside their errors
                 error = min(error, largest * OUTWEIGHED)
             deviation.append(math.hypot(error, last / 2))
-            if node.op in ("add", "sub", "mul", "scale", "rescale", "neg"):
+            if node.op in ("add", "sub", "mul", "scale", "rescale", "neg") or i in given:
                 heads[i] = max(heads[i], integer_bits(largest * MARGIN + NOISE_DEVIATIONS * deviation[i] + last))
             elif node.op == "shift":
                 heads[i] = max(heads[i], heads[node.args[0]] + node.attr)
-        for members in self.alike:
-            largest_head = max(heads[i] for i in members)
-            for i in members:
-                heads[i] = largest_head
-        return heads
+        return heads, deviation
 
     def make_room(self, choice: Choice) -> bool:
         """Take on the bits that :meth:`room` asks for; whether any are new."""

@@ -49,7 +49,7 @@ def searched(limit: float, device: str = "ecp5", rounding: str = "auto") -> tupl
             if node.op == "mul":
                 matrix[:, sites.factors[i] + side] += x
     matrix[:, sites.results["out"]] = 1.0
-    bounds = Bounds(matrix / np.float32(limit))
+    bounds = Bounds(matrix / np.float32(limit), (matrix / np.float32(limit)) ** 2)
     choice, predicted = lengths.search(bounds)
     assert predicted <= 1
     if lengths.make_room(choice):
