@@ -52,8 +52,9 @@ SWEEPS, LEAST_PRICE = 40, 1e-7
 """Changes of prices, and the least price relative to the highest, from which it can rise again."""
 CLOSE = 1.02
 """The largest error that prices are changed at is this much below its bound, for the sake of those that are met."""
-FINE = (1.3, 1.1, 1.03)
-"""Steps in which all prices are lowered at last while errors stay within their bounds."""
+FAN = tuple(2.0 ** (-k / 4) for k in range(-2, 20))
+"""What the best prices are multiplied by at last, with multipliers as they are: a block more may have bought more than
+was needed."""
 EVEN, DOWN = 1 / 12, 1 / 3
 """Mean square error of rounding half up and of truncation, in squares of the last place."""
 
@@ -111,6 +112,8 @@ class Choice:
     views: dict[int, int]
     truncated: set[int]
     constants: dict[int, Constant]
+    ways: np.ndarray = field(repr=False)
+    """How each product is built."""
     cost: float = 0.0
     blocks: int = 0
     square: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
@@ -226,12 +229,13 @@ class WordLengths:
         ways = [(a, b, c) for (a, b), c in sorted(found.items())]
         return [w for w in ways if not any(o != w and o[0] >= w[0] and o[1] >= w[1] and o[2] <= w[2] for o in ways)]
 
-    def choose(self, weights: np.ndarray) -> Choice:
-        """The best formats where a mean square error of 1 at a site costs ``weights`` (sites,) bits."""
+    def choose(self, weights: np.ndarray, ways: np.ndarray | None = None) -> Choice:
+        """The best formats where a mean square error of 1 at a site costs ``weights`` (sites,) bits; with products
+        built in certain ``ways``."""
         for group in self.tied:
             weights[group] = np.mean(weights[group])
         fracs = self._own_best(weights)
-        views, blocks = self._factors(fracs, weights)
+        views, blocks, ways = self._factors(fracs, weights, ways)
         for name, site in self.sites.results.items():
             best = self._best(weights[site], RESULT_COST)
             i = self.graph.outputs[name]
@@ -239,7 +243,7 @@ class WordLengths:
         constants = self._settle(fracs, views)
         self._trim(fracs, views)
         constants = self._settle(fracs, views)
-        choice = Choice(fracs, views, set(), constants)
+        choice = Choice(fracs, views, set(), constants, ways)
         self._noise(choice, weights)
         choice.blocks = blocks
         choice.cost += BLOCK_COST * blocks
@@ -281,37 +285,40 @@ class WordLengths:
             frac -= 1
         return frac
 
-    def _factors(self, fracs: list[int], weights: np.ndarray) -> tuple[dict[int, int], int]:
-        """What products see of their factors, by site, and the blocks of all."""
+    def _factors(
+        self, fracs: list[int], weights: np.ndarray, ways: np.ndarray | None
+    ) -> tuple[dict[int, int], int, np.ndarray]:
+        """What products see of their factors, by site, the blocks of all, and the way in which each is built."""
         nodes = list(self.sites.factors)
         if not nodes:
-            return {}, 0
+            return {}, 0, np.zeros(0, int)
         sites = np.array([self.sites.factors[i] for i in nodes])
         sides = [np.array([self.graph.nodes[i].args[side] for i in nodes]) for side in (0, 1)]
         all_fracs = np.array(fracs)
         heads = np.array([np.array(self.heads)[side] for side in sides])
         for places in self.together:
             heads.ravel()[places] = np.max(heads.ravel()[places])
-        best = np.full(len(nodes), np.inf)
+        best, taken = np.full(len(nodes), np.inf), np.zeros(len(nodes), int)
         blocks, views = np.zeros(len(nodes), int), np.zeros((2, len(nodes)), int)
-        for *widths, count in self.shapes:
+        for way, (*widths, count) in enumerate(self.shapes):
             cost = np.full(len(nodes), BLOCK_COST * count)
             seen = []
             for side in (0, 1):
                 frac, head = all_fracs[sides[side]], heads[side]
                 view = np.minimum(frac, widths[side] - 1 - head)
                 square, own = np.ldexp(weights[sites + side], -2 * view), self._cut_cost(widths[side])
-                ways = {"auto": np.minimum(DOWN * square, EVEN * square + own), "nearest": EVEN * square + own}
-                cost += np.where(view < frac, ways.get(self.rounding, DOWN * square), 0.0)
+                cuts = {"auto": np.minimum(DOWN * square, EVEN * square + own), "nearest": EVEN * square + own}
+                cost += np.where(view < frac, cuts.get(self.rounding, DOWN * square), 0.0)
                 seen.append(view)
-            better = cost < best
+            better = cost < best if ways is None else ways == way
             best, blocks = np.where(better, cost, best), np.where(better, count, blocks)
+            taken = np.where(better, way, taken)
             views = np.where(better, seen, views)
         found = {}
         for k, i in enumerate(nodes):
             found[self.sites.factors[i]] = int(views[0, k])
             found[self.sites.factors[i] + 1] = int(views[1, k])
-        return found, int(np.sum(blocks))
+        return found, int(np.sum(blocks)), taken
 
     @staticmethod
     def _cut_cost(width: int) -> float:
@@ -445,8 +452,8 @@ class WordLengths:
             known = len(self.prices)
             prices[:known], prices[known:] = self.prices, float(np.max(self.prices))
 
-        def at(scale: float) -> tuple[Choice, np.ndarray]:
-            choice = self.choose(scale * (prices.astype(np.float32) @ bounds.squares).astype(float))
+        def at(scale: float, ways: np.ndarray | None = None) -> tuple[Choice, np.ndarray]:
+            choice = self.choose(scale * (prices.astype(np.float32) @ bounds.squares).astype(float), ways)
             return choice, self.ratios(choice, bounds)
 
         def worst(scale: float) -> float:
@@ -466,21 +473,20 @@ class WordLengths:
             # bounds that matter
             change = min(max((CLOSE * largest) ** 2, 0.25), 4.0)
             self.scale = min(self.scale * change, HIGHEST_PRICE)
-            prices = prices * np.clip(ratios / largest if largest else 1.0, 0.25, 1.0) ** (1.0 - 0.5 * sweep / sweeps)
+            prices = prices * np.clip(ratios / largest if largest else 1.0, 0.25, 1.0) ** (1.0 - 0.7 * sweep / sweeps)
             prices = np.maximum(prices / float(np.sum(prices)), LEAST_PRICE)
-        prices, self.scale = kept
-        self.prices = prices
         if best is None:
-            self.scale = self._just_kept(worst, self.scale, 1.4)
+            prices, self.prices = kept[0], kept[0]
+            self.scale = self._just_kept(worst, kept[1], 1.4)
             choice, ratios = at(self.scale)
             return choice, float(np.max(ratios))
-        for step in FINE:
-            while True:
-                choice, ratios = at(self.scale / step)
-                largest = float(np.max(ratios))
-                if largest > 1 or choice.cost >= best[0].cost:
-                    break
-                best, self.scale = (choice, largest), self.scale / step
+        self.prices, self.scale = kept
+        prices, ways = kept[0], best[0].ways
+        for step in FAN:
+            choice, ratios = at(self.scale * step, ways)
+            largest = float(np.max(ratios))
+            if largest <= 1 and choice.cost < best[0].cost:
+                best = choice, largest
         return best
 
     @staticmethod
