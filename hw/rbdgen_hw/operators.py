@@ -270,18 +270,21 @@ def _later(m: Module, value: Value, cycles: int) -> Value:
     return value
 
 
-def _aligned(m: Module, x: Value, width: int, value: Value, length: int) -> Value:
-    """``value`` (``length`` bits) moved left by as many places as leading zeros stand below the sign of ``x``.
+def _aligned(m: Module, x: Value, width: int, value: Value, length: int, cycles: int) -> Value:
+    """``value`` (``length`` bits) moved left by as many places as leading zeros stand below the sign of ``x``, so many
+    ``cycles`` (0 or 1) later.
 
-    ``x`` has ``width`` bits; as a negative or zero x is treated 1. Logarithmic: one multiplexer per power of two.
+    ``x`` has ``width`` bits; as a negative or zero x is treated 1. Logarithmic: one multiplexer per power of two, with
+    registers behind half of them.
     """
     top = Signal(width - 1, name="top")
     m.d.comb += top.eq(Mux(x > 0, x[: width - 1], 1))
     bits = max((width - 2).bit_length(), 1)
-    for k in reversed(range(bits)):
+    levels = [k for k in reversed(range(bits)) if 1 << k <= width - 2]
+    for number, k in enumerate(levels):
         step = 1 << k
-        if step > width - 2:
-            continue
+        if cycles and number == len(levels) // 2:
+            top, value = _register(m, top), _register(m, value)
         empty = Signal(name=f"empty{step}")
         next_top = Signal(width - 1, name=f"top{step}")
         next_value = Signal(signed(length), name=f"moved{step}")
@@ -295,35 +298,33 @@ def _aligned(m: Module, x: Value, width: int, value: Value, length: int) -> Valu
 
 
 class Normalise(Shape):
-    """y = a moved by a power of two into [1, 2), cut to ``result``; ``overflow`` where a is not positive."""
+    """y = a moved by a power of two into [1, 2), cut to ``result``; ``overflow`` where a is not positive; both
+    ``cycles`` (0 or 1) later."""
 
-    clocked = False
-
-    def __init__(self, arg: Format, result: Format) -> None:
-        self.arg, self.result = arg, result
-        self.shape_name = f"normalise_{arg.width}_{result.width}"
+    def __init__(self, arg: Format, result: Format, cycles: int = 0) -> None:
+        self.arg, self.result, self.cycles = arg, result, cycles
+        self.clocked = cycles > 0
+        self.shape_name = f"normalise_{arg.width}_{result.width}" + "_r" * cycles
         super().__init__({"a": In(signed(arg.width)), "y": Out(signed(result.width)), "overflow": Out(1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         width = self.arg.width
-        m.d.comb += self.overflow.eq(self.a <= 0)
-        positive = Signal(signed(width))
-        m.d.comb += positive.eq(Mux(self.overflow, 1, self.a))
-        aligned = _aligned(m, self.a, width, positive, width)
+        positive, empty = Signal(signed(width)), self.a <= 0
+        m.d.comb += [self.overflow.eq(_later(m, empty, self.cycles)), positive.eq(Mux(empty, 1, self.a))]
+        aligned = _aligned(m, self.a, width, positive, width, self.cycles)
         drop = width - 2 - self.result.frac
         m.d.comb += self.y.eq(aligned >> drop if drop > 0 else aligned << -drop)
         return m
 
 
 class Rescale(Shape):
-    """y = a times the power of two that normalises b, rounded and saturated."""
+    """y = a times the power of two that normalises b, rounded and saturated, ``cycles`` (0 or 1) later."""
 
-    clocked = False
-
-    def __init__(self, arg: Format, scale: Format, rounding: Rounding) -> None:
-        self.arg, self.scale, self.rounding = arg, scale, rounding
-        self.shape_name = f"rescale_{arg.width}_{scale.width}_{_rounding_label(rounding)}"
+    def __init__(self, arg: Format, scale: Format, rounding: Rounding, cycles: int = 0) -> None:
+        self.arg, self.scale, self.rounding, self.cycles = arg, scale, rounding, cycles
+        self.clocked = cycles > 0
+        self.shape_name = f"rescale_{arg.width}_{scale.width}_{_rounding_label(rounding)}" + "_r" * cycles
         super().__init__(
             {"a": In(signed(arg.width)), "b": In(signed(scale.width))} | _outputs(rounding.result, rounding.saturates)
         )
@@ -331,7 +332,7 @@ class Rescale(Shape):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         exact = Signal(signed(self.arg.width + self.scale.width - 2))
-        m.d.comb += exact.eq(_aligned(m, self.b, self.scale.width, self.a, len(exact)))
+        m.d.comb += exact.eq(_aligned(m, self.b, self.scale.width, self.a, len(exact), self.cycles))
         _finish(m, exact, self.rounding, self.y, getattr(self, "overflow", None))
         return m
 

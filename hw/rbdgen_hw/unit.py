@@ -113,6 +113,7 @@ class _UnitBuilder:
         self.fixed = self.schedule.fixed
         self.graph = self.fixed.graph
         self.ii = self.schedule.ii
+        self.shift_cycles = self.schedule.device.shift_cycles
         self.phases = Phases(self.m, self.ii, unit.waits if self.ii > 1 else Const(0))
         self.wires: dict[int, Value] = {}
         self.made: dict[int, int] = {}
@@ -218,9 +219,9 @@ class _UnitBuilder:
             elif node.op == "residual":
                 self.residual(i, args[0], formats[0])
             elif node.op == "normalise":
-                self.simple(i, Normalise(formats[0], self.fixed.formats[i]), args)
+                self.simple(i, Normalise(formats[0], self.fixed.formats[i], self.shift_cycles), args)
             elif node.op == "rescale":
-                self.simple(i, Rescale(formats[0], formats[1], self.rounding(i)), args)
+                self.simple(i, Rescale(formats[0], formats[1], self.rounding(i), self.shift_cycles), args)
             elif node.op == "scale":
                 self.simple(i, self.constant(i, formats[0]), args)
             else:

@@ -41,7 +41,8 @@ def check_plan(plan: Plan) -> None:
         elif node.op == "mul":
             delay, latency = device.multiply, device.multiply_cycles
         elif node.op in ("normalise", "rescale"):
-            delay = device.shift
+            latency = device.shift_cycles
+            delay = first = device.shift / (latency + 1)
         elif node.op in ("table_sin", "table_cos", "table_reciprocal"):
             delay, latency, first = device.table_output, device.table_cycles, device.address
             first += device.select if ii // units.get(node.owner, 1) > 1 else 0.0

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 
 from rbdgen.errors import ConfigError
 
+SHIFTED = 2 / 3
+"""Share of a period that a shifter may take, where multipliers have registers."""
 LEFT = 1 / 3
 """Share of a period that a memory's output leaves, if no register follows it."""
 
@@ -23,8 +25,8 @@ class Device:
     what saturation adds to any of them, and ``flag``, where nothing saturates, the way of an overflow to its register.
     Tables are synchronous memories: ``address`` before the clock, for the place in the table, one cycle, then
     ``table``, unless that needs a register (:attr:`table_cycles`). ``select`` is the multiplexer before a shared
-    multiplier or table; ``shift`` finds a number's top bit and moves it there. ``shape``: bits of one multiplier
-    block's two inputs, signed.
+    multiplier or table; ``shift`` finds a number's top bit and moves it there, with a register half way where that
+    takes too much of a period (:attr:`shift_cycles`). ``shape``: bits of one multiplier block's two inputs, signed.
     """
 
     name: str
@@ -57,6 +59,11 @@ class Device:
     def table_cycles(self) -> int:
         """Clocks of a table: one, or where its memory would leave too little of the next for anything else, two."""
         return 1 if self.period - self.table >= LEFT * self.period else 2
+
+    @property
+    def shift_cycles(self) -> int:
+        """Clocks inside a shifter."""
+        return int(self.multiply_cycles > 0 and self.shift + max(self.limit, self.flag) > SHIFTED * self.period)
 
     @property
     def table_output(self) -> float:
@@ -133,7 +140,7 @@ DEVICES = {
             address=2.6,
             table=5.0,
             select=1.2,
-            shift=5.0,
+            shift=7.0,
             shape=(27, 18),
         ),
         Device(

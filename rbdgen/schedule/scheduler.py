@@ -193,6 +193,9 @@ def _delays(fixed: FixedGraph, device: Device, i: int, folds: Folds) -> Delays:
         return Delays(first + (limit if len(stages) == 1 else 0.0), len(stages) - 1, last + limit, flag)
     if op in TABLES:
         return Delays(device.address, device.table_cycles, device.table_output)
+    if op in ("normalise", "rescale") and device.shift_cycles:
+        half = device.shift / (device.shift_cycles + 1)
+        return Delays(half, device.shift_cycles, half + limit, flag)
     whole = limit
     if op in ("add", "sub", "neg") or (op == "round" and i not in fixed.truncated):
         whole += device.add

@@ -110,6 +110,15 @@ def test_external_forces_act_in_the_bodies_own_frames() -> None:
         assert relative_errors(d, tasks, tasks.expected)[0] < 2e-4
 
 
+@pytest.mark.parametrize("device", ["ecp5", "gw5a"])
+def test_shifters_with_a_register(device: str, tmp_path: Path) -> None:
+    d = design("pendulum2", functions=("fd", "minv"), ii=2, device=device)
+    assert d.plan.schedule.device.shift_cycles == 1
+    _, outcome = alone(d, task_states(d, 40, seed=4), tmp_path, "fd")
+    assert outcome.mismatches == 0
+    assert outcome.latencies[0] == d.promised_latency("fd")
+
+
 @pytest.mark.parametrize("stall", [0.3, 0.8])
 @pytest.mark.parametrize("ii", [1, 4])
 def test_stalls_change_nothing_but_time(ii: int, stall: float, tmp_path: Path) -> None:

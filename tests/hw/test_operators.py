@@ -151,27 +151,34 @@ def test_scale_exhaustively(constant: Constant, width: int) -> None:
     check(Scale(arg, constant, rounding(fixed)), fixed, every(arg))
 
 
-@pytest.mark.parametrize("stages", [(1, 1, 1), (2, 1), (1, 2)], ids=str)
-def test_registers_inside_a_scale_only_delay(stages: tuple[int, ...]) -> None:
-    arg, constant = Format(7, 3), Constant(0b1010101 * 8 + 1, 8)
-    assert len(constant.digits) == 5
-    fixed = model("scale", (arg,), Format(7, 2), constant)
-    dut, rows = Scale(arg, constant, rounding(fixed), stages), every(arg)
-    expected = respond(Scale(arg, constant, rounding(fixed)), "a", rows, ("y", "overflow"))
+def only_later(usual: Shape, dut: Shape, cycles: int, rows: list[tuple[int, ...]]) -> bool:
+    """Whether ``dut`` answers what ``usual`` does, so many cycles later."""
+    ports, outputs = "ab"[: len(rows[0])], [o for o in ("y", "overflow") if hasattr(dut, o)]
+    expected = respond(usual, ports, rows, outputs)
     got: list[list[int]] = []
 
     async def bench(ctx) -> None:
-        for row in [*rows, *([[0]] * (len(stages) - 1))]:
-            ctx.set(dut.a, int(row[0]))
+        for row in [*rows, *([rows[0]] * cycles)]:
+            for port, value in zip(ports, row, strict=True):
+                ctx.set(getattr(dut, port), int(value))
             await ctx.delay(1e-9)
-            got.append([ctx.get(dut.y), ctx.get(dut.overflow)])
+            got.append([ctx.get(getattr(dut, o)) for o in outputs])
             await ctx.tick()
 
     simulator = Simulator(dut)
     simulator.add_clock(1e-6)
     simulator.add_testbench(bench)
     simulator.run()
-    assert got[len(stages) - 1 :] == expected
+    return got[cycles:] == expected
+
+
+@pytest.mark.parametrize("stages", [(1, 1, 1), (2, 1), (1, 2)], ids=str)
+def test_registers_inside_a_scale_only_delay(stages: tuple[int, ...]) -> None:
+    arg, constant = Format(7, 3), Constant(0b1010101 * 8 + 1, 8)
+    assert len(constant.digits) == 5
+    fixed = model("scale", (arg,), Format(7, 2), constant)
+    dut = Scale(arg, constant, rounding(fixed), stages)
+    assert only_later(Scale(arg, constant, rounding(fixed)), dut, len(stages) - 1, every(arg))
 
 
 @pytest.mark.parametrize(
@@ -232,6 +239,14 @@ def test_sine_table_over_every_place(address_bits: int, fmt: Format, cycles: int
 def test_normalise_exhaustively(arg: Format, result: Format) -> None:
     fixed = model("normalise", (arg,), result)
     check(Normalise(arg, result), fixed, every(arg))
+
+
+def test_a_register_inside_a_shifter_only_delays() -> None:
+    arg, scale, result = Format(5, 3), Format(7, 2), Format(10, 4)
+    fit = rounding(model("rescale", (arg, scale), result))
+    assert only_later(Rescale(arg, scale, fit), Rescale(arg, scale, fit, 1), 1, every(arg, scale))
+    wide = Format(9, 4)
+    assert only_later(Normalise(wide, Format(9, 7)), Normalise(wide, Format(9, 7), 1), 1, every(wide))
 
 
 @pytest.mark.parametrize("result", [Format(10, 4), Format(12, 6)], ids=str)
