@@ -400,7 +400,10 @@ def compile_robot(
     design = _least_crowded(robot, options, progress, budget)
     excess = crowded(design, budget.resources, 1.0) if budget else None
     if budget and excess:
-        message = f"{budget.name}: by the model, {excess}; use fewer functions, a shorter word or a larger device"
+        smaller = "--programs one, " if len(design.network.programs.names) > 1 else ""
+        message = (
+            f"{budget.name}: by the model, {excess}; use {smaller}fewer functions, a shorter word or a larger device"
+        )
         warnings.warn(message, RbdgenWarning, stacklevel=2)
     return design
 

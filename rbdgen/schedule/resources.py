@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass
+from itertools import accumulate
 
 from rbdgen.host.tasks import TaskFormat
 from rbdgen.ir.fixed import ROUNDED, FixedGraph
@@ -15,7 +16,7 @@ from rbdgen.ir.folds import Folds
 from rbdgen.layout.columns import MULTIPLEXER, SIGN
 from rbdgen.schedule.buffers import Plan
 from rbdgen.schedule.queues import exit_places, in_block_memory, lane_bits
-from rbdgen.schedule.scheduler import TABLES, Schedule
+from rbdgen.schedule.scheduler import TABLES, Schedule, scale_stages
 
 SATURATION = 1.9
 """Look-up tables per bit of a result that can saturate."""
@@ -74,7 +75,37 @@ def estimate(plan: Plan, tasks: TaskFormat) -> Resources:
             memories += -(-bits // MEMORY_WIDTH)
         else:
             luts += _fifo(exit_places(plan, tasks, name), bits)
-    return Resources(schedule.blocks, round(luts), plan.register_bits, memories)
+    return Resources(schedule.blocks, round(luts), plan.register_bits + _other_registers(plan, tasks), memories)
+
+
+def _other_registers(plan: Plan, tasks: TaskFormat) -> int:
+    """Registers beside those that carry values from one operation to another: the task register and the stream's, the
+    operands that enter, and those within operators."""
+    schedule = plan.schedule
+    fixed, programs = schedule.fixed, schedule.programs
+    beats = max(tasks.task_beats(name) for name in tasks.functions)
+    total = beats * tasks.task.beat_bits + 2 * tasks.result.beat_bits
+    if schedule.entry_cycles:
+        total += sum(fixed.formats[fixed.graph.inputs[name]].width for name in programs.operands)
+    return total + sum(_inside(schedule, i) for i, _ in fixed.graph if schedule.folds.template(i) == i)
+
+
+def _inside(schedule: Schedule, i: int) -> int:
+    """Bits of the registers within the operator of node ``i``."""
+    fixed, node = schedule.fixed, schedule.fixed.graph.nodes[i]
+    width = fixed.formats[i].width
+    if node.op in ("normalise", "rescale"):
+        return schedule.device.shift_cycles * (fixed.formats[node.args[-1]].width + width)
+    if node.op != "scale":
+        return 0
+    constant, argument = fixed.constants[i], fixed.formats[node.args[0]].width
+    terms, total = len(constant.digits), 0
+    stages = scale_stages(fixed, schedule.device, i, schedule.folds)
+    for level in accumulate(stages[:-1]):
+        # every sum so far spans its share of the constant's digits
+        sums = -(-terms // (1 << level))
+        total += sums * (argument + abs(constant.mantissa).bit_length() // sums)
+    return total
 
 
 def _fifo(depth: int, bits: int) -> float:
