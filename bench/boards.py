@@ -44,16 +44,16 @@ LEAN = ("--rounding", "truncate", "--overflow", "flag")
 """Formats that save look-up tables: no rounding, and what overflows is flagged instead of saturated."""
 COARSE = ("--overflow", "flag", "--constants", "multipliers", "--error")
 """Formats from an error target: a quarter fewer look-up tables and registers than 18 bits at 0.001."""
-FOLD = ("--columns", "fold")
-"""Columns that are alike share hardware in turn, whether or not the board is crowded."""
+ONE = ("--columns", "fold", "--programs", "one")
+"""Columns that are alike share hardware in turn, whether or not the board is crowded, and all functions one program."""
 BUILDS: tuple[tuple[str, str, Sequence[str], float | None, int | None], ...] = (
     ("ulx3s_85f", "id", ("--ii", "2", "--clock", "100", *LEAN), 100.0, None),
-    ("ulx3s_85f", "did", ("--ii", "6", "--clock", "50", "--error", "1e-2", "--overflow", "flag"), None, None),
-    ("ulx3s_85f", "dfd", ("--ii", "16", "--clock", "50", *COARSE, "1e-2"), None, None),
+    ("ulx3s_85f", "did", ("--ii", "5", "--clock", "50", "--error", "1e-2", "--overflow", "flag"), None, None),
+    ("ulx3s_85f", "dfd", ("--ii", "16", "--clock", "50", *COARSE, "1e-2", *ONE), None, None),
     ("tang_mega_138k_pro", "id", ("--clock", "100", *LEAN), 100.0, None),
     ("tang_mega_138k_pro", "id,fd,m,minv", ("--ii", "8", "--clock", "100", *LEAN), 100.0, 16),
-    ("tang_mega_138k_pro", "id,fd,m,minv,did", ("--ii", "12", "--clock", "100", *COARSE, "1e-2", *FOLD), 100.0, 16),
-    ("tang_mega_138k_pro", "all", ("--ii", "16", "--clock", "60", *COARSE, "1e-2", *FOLD), 100.0, 16),
+    ("tang_mega_138k_pro", "id,fd,m,minv,did", ("--ii", "12", "--clock", "110", *COARSE, "1e-2", *ONE), 100.0, 16),
+    ("tang_mega_138k_pro", "all", ("--ii", "16", "--clock", "100", *COARSE, "1e-2", *ONE), 100.0, 16),
 )
 """Board, functions, options, and what is asked for, if anything: MHz, and the interval."""
 BUILD_SECONDS = 7200

@@ -42,31 +42,31 @@ def multiplier_widths(design: Design) -> dict[str, int]:
     return {f"{a}×{b}": sizes[a, b] for a, b in sorted(sizes, reverse=True)}
 
 
-def function_nodes(design: Design, function: str) -> tuple[int, ...]:
-    """The operations that a task of ``function`` needs, in both programs."""
-    graph = design.fixed.graph
-    nodes = set(cone(graph, design.network.exit(function).results))
-    if function == "dfd":
-        nodes.update(cone(graph, next(e.results for e in design.network.programs.exits if e.name == FEEDBACK)))
-    return tuple(sorted(nodes))
+def function_passes(design: Design, function: str) -> tuple[tuple[int, ...], ...]:
+    """The operations that a task of ``function`` needs in each of its passes."""
+    graph, exits = design.fixed.graph, design.network.programs.exits
+    names = (FEEDBACK, function) if function == "dfd" else (function,)
+    return tuple(cone(graph, next(e.results for e in exits if e.name == name)) for name in names)
 
 
 def function_promises(design: Design, function: str) -> dict[str, Any]:
     """What the schedule promises for one function: the multipliers that it uses, and the share of their slots that its
     own multiplications take when nothing else runs."""
     graph, schedule = design.fixed.graph, design.plan.schedule
-    products, constants, used = 0, 0, set()
+    products, used = 0, set()
     tables, lookups = set(), set()
-    for i in function_nodes(design, function):
-        node = graph.nodes[i]
-        constants += node.op == "scale"
-        if node.op in TABLES:
-            unit = schedule.fixed.graph.nodes[i].owner
-            tables.add((unit, schedule.binding[i]))
-            lookups.add((unit, node.args[0]))
-        if node.op == "mul":
-            products += 1
-            used.add(schedule.multiplier(i))
+    passes = function_passes(design, function)
+    for number, nodes in enumerate(passes):
+        for i in nodes:
+            node = graph.nodes[i]
+            if node.op in TABLES:
+                unit = schedule.fixed.graph.nodes[i].owner
+                tables.add((unit, schedule.binding[i]))
+                lookups.add((number, unit, node.args[0]))
+            if node.op == "mul":
+                products += 1
+                used.add(schedule.multiplier(i))
+    constants = sum(graph.nodes[i].op == "scale" for i in set().union(*passes))
     interval = design.interval(function)
     slots = interval * len(used)
     return {

@@ -15,7 +15,7 @@ import pytest
 from rbdgen.cli.main import main
 from rbdgen.compiler import Design
 from rbdgen.layout.functions import FUNCTIONS
-from rbdgen.report.design import function_nodes
+from rbdgen.report.design import function_passes
 from rbdgen.report.drawings import layout_picture, timing_chart, timing_trace
 from rbdgen.report.drawings.structure import tree_places
 from rbdgen.report.drawings.svg import HUES, Canvas, fitting
@@ -118,9 +118,9 @@ def test_a_folded_unit_says_what_it_serves() -> None:
         assert re.search(rf"^{name}: \d+ multipliers .*; works in {branches} turns, executes \w+, ", tip, re.M)
 
 
-@pytest.mark.parametrize("ii", [1, 3])
-def test_times_are_those_of_the_schedule(ii: int) -> None:
-    d = design("pendulum2", functions=ALL, ii=ii)
+@pytest.mark.parametrize(("ii", "programs"), [(1, "two"), (3, "two"), (3, "one")])
+def test_times_are_those_of_the_schedule(ii: int, programs: str) -> None:
+    d = design("pendulum2", functions=ALL, ii=ii, programs=programs)
     for function in ALL:
         task = task_time(d, function)
         assert task.first == -d.tasks.task_beats(function)
@@ -129,7 +129,7 @@ def test_times_are_those_of_the_schedule(ii: int) -> None:
         for s in task.spans:
             most = d.plan.schedule.multipliers.get(s.row, 0)
             assert all(s.first <= c <= s.last and 0 < n <= most for c, n in s.products)
-        expected = sum(d.fixed.graph.nodes[i].op == "mul" for i in function_nodes(d, function))
+        expected = sum(d.fixed.graph.nodes[i].op == "mul" for nodes in function_passes(d, function) for i in nodes)
         assert sum(n for s in task.spans for _, n in s.products) == expected
 
 
