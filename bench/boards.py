@@ -43,7 +43,7 @@ from tests.host.test_device import check_mixed
 LEAN = ("--rounding", "truncate", "--overflow", "flag")
 """Formats that save look-up tables: no rounding, and what overflows is flagged instead of saturated."""
 COARSE = ("--overflow", "flag", "--constants", "multipliers", "--error")
-"""Formats from an error target: a quarter fewer look-up tables and registers than 18 bits at 0.001."""
+"""Formats from an error target, and constant factors in slots of multipliers: what spares look-up tables most."""
 ONE = ("--columns", "fold", "--programs", "one")
 """Columns that are alike share hardware in turn, whether or not the board is crowded, and all functions one program."""
 BUILDS: tuple[tuple[str, str, Sequence[str], float | None, int | None], ...] = (
