@@ -184,7 +184,7 @@ class Design:
 
     def interval(self, function: str) -> int:
         """Cycles from one task of ``function`` to the next, where nothing else runs."""
-        return self.options.ii * self.network.passes(function)
+        return self.options.ii * self.network.turns(function)
 
     def last_start(self, function: str) -> int:
         """Cycle 0 of the program that makes the results of a lone task, counted from the cycle after the last beat's
@@ -195,7 +195,7 @@ class Design:
             """Cycles from one admission to the next, of what has left by this exit in between."""
             return -(-(entry + self.plan.exits[exit_name] + 1) // ii) * ii
 
-        if function == "dfd":
+        if len(self.network.way(function)) > 1:
             return entry + turn(FEEDBACK)
         if function == ROLL_OUT.name:
             return entry + (len(COEFFICIENTS[self.options.integrator]) - 1) * turn(AGAIN)

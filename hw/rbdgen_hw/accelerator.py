@@ -140,7 +140,7 @@ class AcceleratorBuilder:
             go[AGAIN].append((again.on, again.header))
         direct, rolled = [], []
         for name in self.functions:
-            ways = [(FEEDBACK if name == "dfd" else name, Const(1))]
+            ways = [(self.network.way(name)[0].name, Const(1))]
             if name == ROLL_OUT.name:
                 ways = [(name, self.again.new_final), (AGAIN, self.again.new_on)]
             for exit_name, wanted in ways:
@@ -277,8 +277,7 @@ class AcceleratorBuilder:
                 if index is not None:
                     places.setdefault(index, []).append(function)
                 else:
-                    exit_name = FEEDBACK if function == "dfd" else function
-                    if node in cone(graph, self.exits[exit_name].results):
+                    if node in cone(graph, self.network.way(function)[0].results):
                         absent.append(function)
             value: Value = Const(0, signed(fmt.width))
             for index, functions in places.items():

@@ -86,9 +86,10 @@ def float_passes(
     dtype: type[np.floating] = np.float64,
 ) -> tuple[dict[int, np.ndarray], ...]:
     """Values by node of all that a task of ``function`` computes in ``graph``, a graph of this network, in each of its
-    passes, for operand values (n,) by word."""
-    operands, results = entry_operands(network, function, given), network.exit(function).results
-    if function != "dfd":
+    passes, for operand values (n,) by word. The last pass has the results."""
+    operands, way = entry_operands(network, function, given), network.way(function)
+    results = way[-1].results
+    if len(way) == 1:
         return (evaluate_cone(graph, operands, results, dtype),)
     links = feedback(network)
     values = evaluate_cone(graph, operands, [r for r in links.values() if r is not None], dtype)
@@ -96,17 +97,6 @@ def float_passes(
     second = {n: zero if r is None else np.broadcast_to(values[graph.outputs[r]], zero.shape) for n, r in links.items()}
     second |= {n: given[n] for n in network.programs.parameters}
     return values, evaluate_cone(graph, second, results, dtype)
-
-
-def float_values(
-    network: Network,
-    graph: Graph,
-    function: str,
-    given: Mapping[str, np.ndarray],
-    dtype: type[np.floating] = np.float64,
-) -> dict[int, np.ndarray]:
-    """Of :func:`float_passes` the last, which has the results."""
-    return float_passes(network, graph, function, given, dtype)[-1]
 
 
 @dataclass(frozen=True)
@@ -197,7 +187,7 @@ class BitTrueModel:
         held = {n: np.full(count, x) for n, x in self.nominal.items()} | dict(parameters or {})
         operands, results = entry_operands(network, function, given | held), network.exit(function).results
         overflow = np.zeros(count, bool)
-        if function == "dfd":
+        if len(network.way(function)) > 1:
             links = feedback(network)
             first, overflow = self.machine([r for r in links.values() if r is not None]).run(operands)
             operands = dict(held)

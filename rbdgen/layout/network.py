@@ -52,7 +52,7 @@ PREFIX = {DYNAMICS: "", GRADIENT: "d_"}
 BASE = "Ba"
 """The submodule that prepares a given motion of the base."""
 FEEDBACK = "feedback"
-"""The exit by which ``dfd`` goes from the first program to the second."""
+"""The exit by which ``dfd`` goes from its first pass to the second."""
 
 
 @dataclass(frozen=True)
@@ -103,18 +103,25 @@ class Network:
         """The results of ``function``, in order."""
         return tuple(w for vector in self.options.result_vectors(function) for w in self.results[vector])
 
-    def exit(self, function: str) -> Exit:
-        """Where a function's results leave."""
-        return next(e for e in self.programs.exits if e.name == function)
+    def exit(self, name: str) -> Exit:
+        """An exit by its name: a function's, where its results leave, or :data:`FEEDBACK`."""
+        return next(e for e in self.programs.exits if e.name == name)
+
+    def way(self, function: str) -> tuple[Exit, ...]:
+        """The exits of a task of ``function`` in each of its passes, the one that its results leave by last. (How often
+        a roll-out goes by ``again`` before is the task's own.)"""
+        results = self.exit(function)
+        return (self.exit(FEEDBACK), results) if function == "dfd" else (results,)
 
     def entry(self, function: str) -> str:
         """The program that a task of ``function`` starts with."""
-        return DYNAMICS if function == "dfd" else self.exit(function).program
+        return self.way(function)[0].program
 
-    def passes(self, function: str) -> int:
-        """How often a task of ``function`` goes through the program that its results come from; a step of a roll-out
-        counts as a task of one evaluation."""
-        return 2 if function == "dfd" and self.exit(function).program == DYNAMICS else 1
+    def turns(self, function: str) -> int:
+        """Turns of a program that a task of ``function`` takes: as many as the program that it goes through most
+        often; a step of a roll-out counts as a task of one evaluation."""
+        programs = [e.program for e in self.way(function)]
+        return max(map(programs.count, programs))
 
     @property
     def declared(self) -> dict[str, float]:

@@ -18,11 +18,12 @@ from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph
 from rbdgen.layout.columns import column_groups
 from rbdgen.layout.equivalent import equivalent
-from rbdgen.layout.execute import BitTrueModel, feedback, float_passes, float_values, with_own_feedback
+from rbdgen.layout.execute import BitTrueModel, feedback, float_passes, with_own_feedback
 from rbdgen.layout.folding import counterparts
 from rbdgen.layout.network import FEEDBACK, PREFIX, Network
 from rbdgen.layout.samples import Samples, make_samples
 from rbdgen.model.ranges import InputRanges
+from rbdgen.passes.assembly import assemble
 from rbdgen.passes.formats import MAX_WORD, MIN_WORD
 from rbdgen.passes.pipeline import Simplified, fix_formats, prove_formats, simplify, tied
 from rbdgen.passes.sensitivity import Pairs, derivatives, one_result_each
@@ -115,7 +116,7 @@ class Experiment:
         for function in network.functions:
             words = [*network.operand_words(function), *(p.word for p in network.parameters)]
             operands[function] = {w.name: states.vector(w.vector, w.index)[:count][inside] for w in words}
-            values = float_values(network, network.graph, function, operands[function])
+            values = float_passes(network, network.graph, function, operands[function])[-1]
             truth[function] = {}
             for vector in network.options.result_vectors(function):
                 names = [w.name for w in network.results[vector]]
@@ -128,7 +129,7 @@ class Experiment:
         """Errors, as in :class:`Measured`, that a simplified graph makes in float64."""
         pruned, errors = self.network.pruned(graph), {}
         for function in self.network.functions:
-            values = float_values(pruned, graph, function, self.operands[function])
+            values = float_passes(pruned, graph, function, self.operands[function])[-1]
             for vector in self.network.options.result_vectors(function):
                 names = [w.name for w in self.network.results[vector]]
                 got = {n: values[graph.outputs[n]] if n in graph.outputs else 0.0 for n in names}
@@ -387,6 +388,14 @@ def uniform_formats(request: Request, measure: Experiment) -> Found:
     return tried[word]
 
 
+def _computed_before(network: Network, graph: Graph) -> dict[int, int]:
+    """The operands that an earlier pass computed, with the nodes of ``graph``, a simplified one of ``network``, that
+    they are there; not those only handed on."""
+    sources = feedback(network.pruned(graph))
+    links = {name: graph.outputs[source] for name, source in sources.items() if source is not None}
+    return {graph.inputs[name]: i for name, i in links.items() if graph.nodes[i].op != "input"}
+
+
 def search_formats(
     request: Request, measure: Experiment, progress: Callable[[str], None] = lambda stage: None
 ) -> Found:
@@ -402,11 +411,8 @@ def search_formats(
     finder = BoundFinder(request, simplified, sites, measure)
     finder.start()
     ties = request.ties(simplified.graph)
-    graph, fed = simplified.graph, {}
-    for name, source in feedback(network.pruned(graph)).items():
-        if source is not None and graph.nodes[graph.outputs[source]].op != "input":
-            fed[graph.inputs[name]] = graph.outputs[source]
-    lengths = WordLengths(graph, simplified.magnitudes, sites, request.device, request.rounding, ties, fed)
+    fed = _computed_before(network, simplified.graph)
+    lengths = WordLengths(simplified.graph, simplified.magnitudes, sites, request.device, request.rounding, ties, fed)
     share = dict.fromkeys(targets, AIM)
     best: Found | None = None
     closest = math.inf
@@ -416,7 +422,7 @@ def search_formats(
         choice, predicted = lengths.search(bounds)
         if lengths.make_room(choice):
             choice, predicted = lengths.search(bounds)
-        fixed = lengths.build(choice, request.saturate, network.declared if request.sound else None)
+        fixed = assemble(lengths, choice, request.saturate, network.declared if request.sound else None)
         errors, flagged = measure.measure(fixed)
         reached = excess(errors, flagged, targets)
         if reached <= GOOD and (best is None or choice.cost < best.cost):

@@ -13,7 +13,6 @@ from rbdgen.host.tasks import FLAG_BITS, FUNCTION_BITS, TAG_BITS, Flag
 from rbdgen.ir.fixed import Format
 from rbdgen.ir.programs import cone
 from rbdgen.layout.functions import KNOWN, SYMMETRIC
-from rbdgen.layout.network import FEEDBACK
 from rbdgen.passes.trigonometry import sine_method
 from rbdgen.report.evidence import formats
 from rbdgen.report.produced import graph_digest, versions
@@ -44,9 +43,7 @@ def multiplier_widths(design: Design) -> dict[str, int]:
 
 def function_passes(design: Design, function: str) -> tuple[tuple[int, ...], ...]:
     """The operations that a task of ``function`` needs in each of its passes."""
-    graph, exits = design.fixed.graph, design.network.programs.exits
-    names = (FEEDBACK, function) if function == "dfd" else (function,)
-    return tuple(cone(graph, next(e.results for e in exits if e.name == name)) for name in names)
+    return tuple(cone(design.fixed.graph, e.results) for e in design.network.way(function))
 
 
 def function_promises(design: Design, function: str) -> dict[str, Any]:

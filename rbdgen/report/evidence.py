@@ -14,7 +14,7 @@ import numpy as np
 from rbdgen.compiler import Design
 from rbdgen.errors import ConfigError
 from rbdgen.host.tasks import Flag
-from rbdgen.layout.execute import float_values
+from rbdgen.layout.execute import float_passes
 from rbdgen.layout.functions import SYMMETRIC
 from rbdgen.layout.samples import Samples
 from rbdgen.layout.words import INVERSE
@@ -81,7 +81,7 @@ def single_precision(design: Design, tasks: TaskSet) -> dict[str, np.ndarray]:
     words, states = network.operand_words(tasks.function), tasks.states
     given = {w.name: states.vector(w.vector, w.index).astype(np.float32) for w in words}
     given |= {p.word.name: np.full(tasks.count, p.nominal, np.float32) for p in network.parameters}
-    values = float_values(network, network.graph, tasks.function, given, np.float32)
+    values = float_passes(network, network.graph, tasks.function, given, np.float32)[-1]
     dense = {v: np.zeros((tasks.count, *(nv,) * (1 if v in ("tau", "a") else 2))) for v in tasks.reference}
     for word in network.result_words(tasks.function):
         x = values[network.graph.outputs[word.name]]

@@ -2,7 +2,7 @@
 
 Bypass FIFOs between units are the plan's (:mod:`rbdgen.schedule.buffers`). Those around the pipelines follow from the
 exits: a header waits while its task is in the pipeline; a lane keeps the results of one exit until they are sent, and
-the feedback FIFOs tasks between the two programs, or between two evaluations of a roll-out. Credits let a task start
+the feedback FIFOs tasks between their two passes, or between two evaluations of a roll-out. Credits let a task start
 only if its exit has a place left, so that none of these is ever over its depth. Not here: how tasks are told when to
 start (the hardware's top level).
 """

@@ -9,6 +9,7 @@ from rbdgen.ir.builder import Builder, Expr
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph
 from rbdgen.ir.interpret import evaluate, evaluate_fixed
+from rbdgen.passes.assembly import assemble
 from rbdgen.passes.ranges import magnitudes
 from rbdgen.passes.wordlength import Bounds, WordLengths, make_sites
 from rbdgen.schedule.device import DEVICES
@@ -54,7 +55,7 @@ def searched(limit: float, device: str = "ecp5", rounding: str = "auto") -> tupl
     assert predicted <= 1
     if lengths.make_room(choice):
         choice, predicted = lengths.search(bounds)
-    return lengths.build(choice), operands
+    return assemble(lengths, choice), operands
 
 
 def worst_error(fixed: FixedGraph, operands: dict[str, np.ndarray]) -> float:

@@ -65,7 +65,7 @@ def task_time(design: Design, function: str) -> TaskTime:
     plan, tasks = design.plan, design.tasks
     spans = [Span(TASK, "", -tasks.task_beats(function), -1)]
     start, entry = design.last_start(function), plan.schedule.entry_cycles
-    if function == "dfd":
+    if len(design.network.way(function)) > 1:
         ready, again = entry + plan.exits[FEEDBACK] + 1, start - entry
         spans += _unit_spans(design, FEEDBACK, entry)
         if again > ready:
