@@ -180,7 +180,11 @@ class Design:
 
         One cycle into the task register, the way to the results, and the way through the lane, less the cycle shared.
         """
-        return self.last_start(function) + self.plan.exits[function] + 1 + send_cycles(self.tasks, function)
+        return self.last_start(function) + self.leaving_cycle(function) + 1 + send_cycles(self.tasks, function)
+
+    def leaving_cycle(self, function: str) -> int:
+        """Cycle of its last pass in which a task's results are taken."""
+        return self.plan.exits[self.network.exit(function).name]
 
     def interval(self, function: str) -> int:
         """Cycles from one task of ``function`` to the next, where nothing else runs."""

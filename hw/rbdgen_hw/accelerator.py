@@ -3,9 +3,10 @@
 
 Tasks are collected beat by beat into the task register. Their function code chooses the program that they start and the
 exit by which they leave. They start when the pipelines' phase and a credit allow: a credit is a place in the exit's
-lane, so that whatever has started can always finish, however long the sink stalls. A task of ``dfd`` passes the first
-program, waits in the feedback FIFO, and starts the second one, or the only one again, before any new task may. Results
-of one function keep the order of their tasks. The layout of both streams is :class:`rbdgen.host.tasks.TaskFormat`.
+lane, so that whatever has started can always finish, however long the sink stalls. Functions with the same results
+leave by one exit. A task of ``dfd`` passes the first program, waits in the feedback FIFO, and starts the second one, or
+the only one again, before any new task may. Results of one function keep the order of their tasks. The layout of both
+streams is :class:`rbdgen.host.tasks.TaskFormat`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from rbdgen.layout.execute import begin_words
 from rbdgen.layout.functions import ROLL_OUT
 from rbdgen.layout.network import DYNAMICS, FEEDBACK, PREFIX
 from rbdgen.layout.rollout import AGAIN, WEIGHTS
-from rbdgen.schedule.queues import ERROR_PLACES, exit_places, header_places, in_block_memory
+from rbdgen.schedule.queues import ERROR_PLACES, exit_places, header_places, in_block_memory, lane_names
 from rbdgen_hw.fifo import BypassFifo, Credits
 from rbdgen_hw.library import Shape, place
 from rbdgen_hw.loops import Again, Feedback, converted
@@ -131,7 +132,7 @@ class AcceleratorBuilder:
         if FEEDBACK in self.exits:
             self.feedback = feedback = Feedback(self)
             waiting, busy[feedback.program] = feedback.waiting, feedback.start
-            go["dfd"].append((feedback.start, feedback.header))
+            go[feedback.leaves].append((feedback.start, feedback.header))
         if AGAIN in self.exits:
             blocked = busy.get(DYNAMICS, Const(0))
             self.again = again = Again(self, blocked)
@@ -302,7 +303,8 @@ class AcceleratorBuilder:
         """A lane for each exit and one for errors, and the choice among them."""
         m, packing = self.m, self.tasks.result
         lanes = []
-        for name, f in self.functions.items():
+        for name in lane_names(self.plan, self.tasks):
+            f = self.functions[name]
             places = exit_places(self.plan, self.tasks, name)
             block = in_block_memory(self.tasks, name)
             lane = Lane(name, [w.format.width for w in f.results], packing, places, block)

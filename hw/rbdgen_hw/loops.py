@@ -88,10 +88,10 @@ class Feedback(_Loop):
     """The way of ``dfd`` from its first pass to the second, which goes through ``program``."""
 
     def __init__(self, top: AcceleratorBuilder) -> None:
-        self.program = top.exits["dfd"].program
+        self.program, self.leaves = (last := top.network.exit("dfd")).program, last.name
         formats = {n: top.design.input_format(n) for n, source in top.design.feedback.items() if source is not None}
         super().__init__(top, FEEDBACK, {"header": HEADER_BITS}, formats)
-        top.m.d.comb += self.start.eq(self.waiting & top.core.begin & top.credits["dfd"].available)
+        top.m.d.comb += self.start.eq(self.waiting & top.core.begin & top.credits[self.leaves].available)
 
     def store(self) -> None:
         """Write what the first pass hands over, in the formats of the second."""

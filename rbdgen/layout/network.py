@@ -69,8 +69,9 @@ class Network:
     """What is to be built for ``robot``.
 
     ``operands`` and ``results`` hold the words of each vector by its name; ``graph`` the traced programs, described by
-    ``programs``. A result's name in the graph is its word's name, an operand's has its program's prefix. ``carried``:
-    of roll-outs, the results that become each operand's next value.
+    ``programs``. A result's name in the graph is its word's name, an operand's has its program's prefix. ``leaves``
+    names the exit by which each function's results leave: functions that have the same results in the same program
+    leave by one. ``carried``: of roll-outs, the results that become each operand's next value.
     """
 
     robot: Robot
@@ -80,6 +81,7 @@ class Network:
     submodules: tuple[Submodule, ...]
     graph: Graph
     programs: Programs
+    leaves: Mapping[str, str]
     calibration: Calibration | None = None
     carried: Mapping[str, Carried] = field(default_factory=dict)
 
@@ -104,8 +106,8 @@ class Network:
         return tuple(w for vector in self.options.result_vectors(function) for w in self.results[vector])
 
     def exit(self, name: str) -> Exit:
-        """An exit by its name: a function's, where its results leave, or :data:`FEEDBACK`."""
-        return next(e for e in self.programs.exits if e.name == name)
+        """Where a function's results leave; or the exit of that name, such as :data:`FEEDBACK`."""
+        return next(e for e in self.programs.exits if e.name == self.leaves.get(name, name))
 
     def way(self, function: str) -> tuple[Exit, ...]:
         """The exits of a task of ``function`` in each of its passes, the one that its results leave by last. (How often
@@ -180,6 +182,7 @@ class _Tracer:
         self.outputs: dict[str, int] = {}
         self.results: dict[str, tuple[Word, ...]] = {}
         self.exits: list[Exit] = []
+        self.leaves: dict[str, str] = {}
         self.submodules: dict[str, Submodule] = {}
         self.carried: dict[str, Carried] = {}
         self.links = sanitize([b.name for b in robot.bodies])
@@ -226,7 +229,15 @@ class _Tracer:
         self.results[vector] = tuple(named)
         return [w.name for w in named]
 
-    def leave(self, name: str, program: str, results: Iterable[str]) -> None:
+    def leave(self, function: str, program: str, results: Iterable[str]) -> None:
+        """By an exit of its own, or that of a function with the same results."""
+        found = Exit(function, program, tuple(results))
+        self.leaves[function] = next((e.name for e in self.exits if replace(e, name=function) == found), function)
+        if self.leaves[function] == function:
+            self.exits.append(found)
+
+    def return_by(self, name: str, program: str, results: Iterable[str]) -> None:
+        """What goes back into a program."""
         self.exits.append(Exit(name, program, tuple(results)))
 
     def mass(self, joints: list[Any]) -> tuple[list[Any], Any]:
@@ -284,7 +295,7 @@ class _Tracer:
             self.roll_out(solution)
         if "dfd" in functions:
             passed = [w.name for vector in ("q", "v", "f_ext", "base") for w in self.words.get(vector, ())]
-            self.leave(FEEDBACK, DYNAMICS, [*map(self.passed, passed), *accelerations, *entries])
+            self.return_by(FEEDBACK, DYNAMICS, [*map(self.passed, passed), *accelerations, *entries])
 
     def roll_out(self, accelerations: dict[int, Scalar]) -> None:
         """The state after an evaluation, and what the next one needs of this one."""
@@ -322,7 +333,7 @@ class _Tracer:
                     begin, total = (self.words[vector + kind][k].name for kind in (BEGIN, SUM))
                     self.carried[begin] = Carried(self.passed(begin), ends[k])
                     self.carried[total] = Carried(ends[k], ends[k])
-        self.leave(AGAIN, DYNAMICS, dict.fromkeys(n for c in self.carried.values() for n in (c.within, c.behind)))
+        self.return_by(AGAIN, DYNAMICS, dict.fromkeys(n for c in self.carried.values() for n in (c.within, c.behind)))
 
     def passed(self, name: str) -> str:
         """The result by which an operand is handed on as it is."""
@@ -381,10 +392,10 @@ class _Tracer:
                         with self.enter("Mx", self.body(i)):
                             negated[i, j] = sub(0.0, x)
                 names += self.result(vector, negated)
-            if "difd" in functions:
-                self.leave("difd", program, names)
             if "dfd" in functions:
                 self.leave("dfd", program, names + self.inverse_as_given(given))
+            if "difd" in functions:
+                self.leave("difd", program, names)
 
 
 def _seen_from(frame: Placement, wrench: Wrench) -> Wrench:
@@ -453,6 +464,7 @@ def build_network(
         tuple(tracer.submodules.values()),
         graph,
         programs,
+        tracer.leaves,
         calibration,
         tracer.carried,
     )

@@ -23,6 +23,11 @@ BLOCK_BITS = 400
 """Bits from which on a lane is in block memory: that is slower, and a narrow lane wastes it."""
 
 
+def lane_names(plan: Plan, tasks: TaskFormat) -> tuple[str, ...]:
+    """The lanes by which results leave: exits that have the name of a function, of one that leaves there."""
+    return tuple(e.name for e in plan.schedule.programs.exits if e.name in tasks.functions)
+
+
 def header_places(plan: Plan, name: str) -> int:
     """Tasks that may be on their way to an exit at once."""
     return fifo_depth(0, plan.schedule.entry_cycles + plan.exits[name], plan.schedule.ii)

@@ -15,7 +15,7 @@ from rbdgen.ir.fixed import ROUNDED, FixedGraph
 from rbdgen.ir.folds import Folds
 from rbdgen.layout.columns import MULTIPLEXER, SIGN
 from rbdgen.schedule.buffers import Plan
-from rbdgen.schedule.queues import exit_places, in_block_memory, lane_bits
+from rbdgen.schedule.queues import exit_places, in_block_memory, lane_bits, lane_names
 from rbdgen.schedule.scheduler import TABLES, Schedule, scale_stages
 
 SATURATION = 1.9
@@ -69,7 +69,7 @@ def estimate(plan: Plan, tasks: TaskFormat) -> Resources:
             luts += MULTIPLEXER * (sum(inputs.values()) - max(inputs.values()))
     luts += sum(_fifo(f.depth, sum(fixed.formats[v].width for v in f.values)) for f in plan.fifos)
     memories = sum(schedule.tables.values())
-    for name in tasks.functions:
+    for name in lane_names(plan, tasks):
         bits = lane_bits(tasks, name)
         if in_block_memory(tasks, name):
             memories += -(-bits // MEMORY_WIDTH)

@@ -88,7 +88,17 @@ def test_programs_are_built_only_where_needed(functions: tuple[str, ...], progra
     network, _ = build_network(load_robot("pendulum2"), TraceOptions(functions))
     assert set(network.programs.names) == programs
     exits = {e.name for e in network.programs.exits}
-    assert exits == set(functions) | ({FEEDBACK} if "dfd" in functions else set())
+    assert exits == {network.exit(f).name for f in functions} | ({FEEDBACK} if "dfd" in functions else set())
+
+
+def test_functions_leave_by_one_exit_where_their_results_are_the_same() -> None:
+    robot, both = load_robot("pendulum2"), ("dfd", "difd")
+    network, _ = build_network(robot, TraceOptions(both))
+    assert [e.name for e in network.programs.exits] == [FEEDBACK, "dfd"]
+    assert network.exit("difd") == network.exit("dfd") == network.way("difd")[-1]
+    assert [e.name for e in network.way("dfd")] == [FEEDBACK, "dfd"]
+    other, _ = build_network(robot, TraceOptions(both, with_inverse=True))
+    assert [e.name for e in other.programs.exits] == [FEEDBACK, "dfd", "difd"]
 
 
 @pytest.mark.parametrize("functions", [("minv", "did"), ("dfd",), ALL])

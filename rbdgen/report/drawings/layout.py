@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from rbdgen.compiler import Design
 from rbdgen.ir.graph import INPUT_OWNER
 from rbdgen.layout.network import FEEDBACK
+from rbdgen.layout.rollout import AGAIN
 from rbdgen.report.drawings.structure import (
     KINDS,
     DrawnUnit,
@@ -262,9 +263,10 @@ class _Picture:
                 y += _CELL[1] + 10
         for e in plan.schedule.programs.exits:
             collects = next((u.name for u in plan.units if exit_of(u.name) == e.name), "")
-            place = "feedback" if e.name == FEEDBACK else f"lane_{e.name}.queue"
+            place = e.name if e.name in (FEEDBACK, AGAIN) else f"lane_{e.name}.queue"
             waits = [*self.queues.get(place, ()), *self.queues.get(collects, ())]
-            rows.append((e.name, f"cycle {plan.exits[e.name]}", waits))
+            leave = [f for f in tasks.functions if self.design.network.exit(f).name == e.name]
+            rows.append((", ".join(leave) or e.name, f"cycle {plan.exits[e.name]}", waits))
         height = _TITLE + 4 + 17 * len(rows) + 22
         canvas.rect(_LEFT, y, _COMMON, height, "card", "", 8)
         canvas.text(_LEFT + 8, y + 17, "Results", "strong")
