@@ -41,7 +41,7 @@ from rbdgen.schedule.check import check_plan
 from rbdgen.schedule.device import DEFAULT_DEVICE, Device, get_device
 from rbdgen.schedule.queues import send_cycles
 from rbdgen.schedule.resources import estimate
-from rbdgen.schedule.scheduler import check_interval, schedule
+from rbdgen.schedule.scheduler import check_interval, schedule, spread
 
 RANGE_SAMPLES = 32768
 """States by which ranges are found."""
@@ -54,6 +54,7 @@ CHOICES = {
     "constants": ("auto", "logic", "multipliers"),
     "columns": ("auto", "fold", "apart"),
     "programs": PROGRAMS,
+    "spread": ("auto", "fewest", "twice"),
 }
 """Options that are one of a few words; the first is the default."""
 CROWDED = 0.75
@@ -74,6 +75,7 @@ class Remedy:
 REMEDIES = (
     Remedy("columns", "apart", "fold", "columns that are alike share hardware in turn"),
     Remedy("constants", "logic", "multipliers", "constant factors take slots of multipliers"),
+    Remedy("spread", "fewest", "twice", "products are spread over more multipliers, with less to choose before each"),
 )
 """What is tried, in this order, where a device is crowded."""
 INVERSE_STATES = 2048
@@ -95,7 +97,9 @@ class Options:
     logic, or take slots of multipliers; auto is logic, unless a device has too little of that. ``columns``: parts of a
     submodule that are alike are one piece of hardware in turn; auto is apart, unless a device has too little for that.
     ``programs``: the derivatives are a program of their own, which other tasks pass by, or parts of the only one, which
-    is smaller and which ``dfd`` takes two turns of. ``clock``: MHz that the schedule is made for (default: the
+    is smaller and which ``dfd`` takes two turns of. ``spread``: as few multipliers as there can be, or twice as many,
+    if a device has them, for narrower choices before them; auto is fewest, unless a device has too little for those
+    choices. ``clock``: MHz that the schedule is made for (default: the
     device's). ``limits`` override joints' declared ranges (see :func:`rbdgen.model.ranges.declared_ranges`); ``seed``
     chooses the states that ranges are sampled at.
     """
@@ -122,6 +126,7 @@ class Options:
     constants: str = "auto"
     columns: str = "auto"
     programs: str = "two"
+    spread: str = "auto"
     clock: float | None = None
     seed: int = 1
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -253,7 +258,8 @@ def at_clock(design: Design, clock: float) -> Design:
     device's operators are too slow."""
     options, schedule = replace(design.options, clock=clock), design.plan.schedule
     layout = Layout(schedule.fixed, schedule.folds, options.ii, design.why)
-    return replace(design, options=options, **_planned(options, design.network, design.fixed, layout))
+    planned = _planned(options, design.network, design.fixed, layout, schedule.blocks)
+    return replace(design, options=options, **planned)
 
 
 def at_interval(design: Design, ii: int, blocks: int | None = None) -> Design:
@@ -262,12 +268,18 @@ def at_interval(design: Design, ii: int, blocks: int | None = None) -> Design:
     options = replace(design.options, ii=ii)
     how = options.fold, options.share, options.columns == "fold", blocks
     layout = lay_out(design.network, design.fixed, target_device(options), ii, *how)
-    return replace(design, options=options, **_planned(options, design.network, design.fixed, layout))
+    return replace(design, options=options, **_planned(options, design.network, design.fixed, layout, blocks))
 
 
-def _planned(options: Options, network: Network, fixed: FixedGraph, layout: Layout) -> dict[str, Any]:
-    """What of a design follows from its layout."""
-    plan = make_plan(schedule(layout.fixed, target_device(options), layout.ii, network.programs, layout.folds))
+def _planned(
+    options: Options, network: Network, fixed: FixedGraph, layout: Layout, blocks: int | None = None
+) -> dict[str, Any]:
+    """What of a design follows from its layout; ``blocks``: how many multiplier blocks there are (None: any number)."""
+    times = schedule(layout.fixed, target_device(options), layout.ii, network.programs, layout.folds)
+    if options.spread == "twice":
+        most = sum(times.multipliers.values())
+        times = spread(times, most if blocks is None else max(0, min(most, blocks - times.blocks)))
+    plan = make_plan(times)
     check_plan(plan)
     formats = [function_format(f, network, fixed) for f in network.functions]
     tasks = task_format(formats, layout.ii, parameter_words(network, fixed))
@@ -462,7 +474,7 @@ def _compiled(robot: Robot, options: Options, progress: Callable[[str], None], b
         layout = lay_out(network, fixed, device, options.ii, options.fold, options.share, columns, blocks)
         layout = replace(layout, why=tuple(fold_notes(network, layout)))
         progress("schedule")
-        planned = _planned(options, network, fixed, layout)
+        planned = _planned(options, network, fixed, layout, blocks)
     else:
         beyond, planned = 0, {}
         while not planned or planned["plan"].schedule.blocks > (budget.blocks or math.inf):
@@ -470,7 +482,8 @@ def _compiled(robot: Robot, options: Options, progress: Callable[[str], None], b
             layout = fit_layout(network, fixed, device, budget, options.fold, options.share, columns, beyond)
             options, beyond = replace(options, ii=layout.ii), layout.ii
             progress("schedule")
-            planned = _planned(options, network, fixed, layout)
+            most = budget.multipliers if budget.blocks is None else budget.blocks
+            planned = _planned(options, network, fixed, layout, most)
     return Design(
         robot=robot,
         options=options,

@@ -99,6 +99,12 @@ def _design_options(parser: argparse.ArgumentParser, needs_board: bool = False) 
         help="derivatives are a program of their own, beside which other tasks run, or parts of the only one, which "
         "is smaller and which dfd takes two turns of (two)",
     )
+    parser.add_argument(
+        "--spread",
+        choices=CHOICES["spread"],
+        help="as few multipliers as there can be, or up to twice as many, for narrower choices before them (auto: by a "
+        "board's resources, else fewest)",
+    )
     parser.add_argument("--clock", type=float, metavar="MHZ", help="clock that the pipeline is made for (the device's)")
     parser.add_argument("--word", type=_integer, metavar="W", help="word length in bits, 8 to 32 (18)")
     _format_options(parser)

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 
 from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import ROUNDED, FixedGraph
@@ -462,8 +463,19 @@ def schedule(
     )
 
 
-def _bound(schedule: Schedule) -> Schedule:
-    """``schedule`` with the products of shared multipliers in their places (:mod:`rbdgen.schedule.binding`)."""
+def spread(schedule: Schedule, extra: int) -> Schedule:
+    """``schedule`` with the products of shared multipliers on up to ``extra`` multipliers more than need be, so that
+    less is chosen before each. A unit gets as many of them as it has, if there are enough."""
+    graph, folds = schedule.fixed.graph, schedule.folds
+    shared = {n.owner for _, n in graph if n.op == "mul" and folds.interval(n.owner, schedule.ii) > 1}
+    counts = {unit: n for unit, n in schedule.multipliers.items() if unit in shared}
+    total = sum(counts.values())
+    return _bound(schedule, {unit: n * min(extra, total) // total for unit, n in counts.items()})
+
+
+def _bound(schedule: Schedule, extra: Mapping[str, int] = MappingProxyType({})) -> Schedule:
+    """``schedule`` with the products of shared multipliers in their places (:mod:`rbdgen.schedule.binding`), on up to
+    ``extra`` more by unit."""
     fixed, folds = schedule.fixed, schedule.folds
     units: dict[str, dict[int, list[Product]]] = defaultdict(lambda: defaultdict(list))
     for i, node in fixed.graph:
@@ -472,10 +484,12 @@ def _bound(schedule: Schedule) -> Schedule:
             start = schedule.slots[i].start
             a, b = (schedule.read(node.args[k], start) for k in folds.factors(fixed, i))
             units[node.owner][start % interval].append(Product(i, folds.factor_widths(fixed, i), (a, b)))
-    binding, crossed = dict(schedule.binding), set()
-    for phases in units.values():
-        for i, place in bind(phases, schedule.device).items():
+    binding, crossed, multipliers = dict(schedule.binding), set(), dict(schedule.multipliers)
+    for unit, phases in units.items():
+        places = bind(phases, schedule.device, extra.get(unit, 0))
+        multipliers[unit] = 1 + max(place.number for place in places.values())
+        for i, place in places.items():
             turns = (i, *(t.node for t in folds.turns.get(i, ())))
             binding |= dict.fromkeys(turns, place.number)
             crossed |= set(turns) if place.crossed else set()
-    return replace(schedule, binding=binding, crossed=frozenset(crossed))
+    return replace(schedule, binding=binding, crossed=frozenset(crossed), multipliers=multipliers)

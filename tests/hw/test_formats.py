@@ -21,6 +21,7 @@ SOME = ("id", "fd", "did")
         (1, {"rounding": "nearest", "overflow": "flag"}),
         (3, {}),
         (2, {"constants": "multipliers"}),
+        (5, {"spread": "twice", "device": "gw5a", "overflow": "flag", "programs": "one"}),
     ],
 )
 def test_formats_per_signal_bit_for_bit(ii: int, options: dict[str, str], tmp_path: Path) -> None:

@@ -61,6 +61,21 @@ def test_products_share_well(seed: int) -> None:
     assert inputs < cost(rows, by_width)[1]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_more_multipliers_have_less_to_choose(seed: int) -> None:
+    rows = phases(seed)
+    fewest, some, many = (bind(rows, DEVICE, extra) for extra in (0, 3, 100))
+    assert len({place.number for place in some.values()}) <= max(map(len, rows.values())) + 3
+    assert max(place.number for place in many.values()) < len(many)
+    choices = []
+    for places in (fewest, some, many):
+        for row in rows.values():
+            assert len({places[p.node].number for p in row}) == len(row)
+        used = len({place.number for place in places.values()})
+        choices.append(cost(rows, places)[1] - 2 * used)
+    assert choices[0] > choices[1] > choices[2]
+
+
 def test_the_same_factor_goes_to_the_same_multiplier() -> None:
     rows = {
         0: [Product(1, (18, 18), ("a", "b")), Product(2, (18, 18), ("c", "d"))],

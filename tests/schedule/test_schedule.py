@@ -7,7 +7,9 @@ import dataclasses
 import pytest
 
 from rbdgen import ConfigError, Options, compile_robot, load_robot
+from rbdgen.errors import RbdgenWarning
 from rbdgen.ir.graph import INPUT_OWNER
+from rbdgen.schedule.budget import Budget
 from rbdgen.schedule.buffers import FIFO_MINIMUM, Tap, make_plan, uses
 from rbdgen.schedule.check import check_plan
 from rbdgen.schedule.device import DEVICES, Device, get_device
@@ -183,3 +185,19 @@ def test_a_folded_sum_that_saturates_in_one_turn_only() -> None:
     folds, fixed = d.plan.schedule.folds, d.plan.schedule.fixed
     assert any(len({fixed.may_overflow(t.node) for t in turns}) == 2 for turns in folds.turns.values())
     check_plan(d.plan)
+
+
+def test_spread_products_take_what_multipliers_there_are() -> None:
+    robot, options = load_robot("iiwa14"), Options(("id", "m"), ii=6, device="ecp5", constants="multipliers")
+    fewest, twice = (
+        compile_robot(robot, dataclasses.replace(options, spread=spread)).plan for spread in ("fewest", "twice")
+    )
+    least = fewest.schedule.blocks
+    assert fewest.schedule.slots == twice.schedule.slots
+    assert 1.5 * least < twice.schedule.blocks <= 2 * least
+    given = Budget(resources={"multipliers": least + 7, "luts": 1, "registers": 1})
+    with pytest.warns(RbdgenWarning, match=r"about \d+ of 1 luts would be used"):
+        limited = compile_robot(robot, options, budget=given)
+    assert limited.options.spread == "twice"
+    assert least < limited.plan.schedule.blocks <= least + 7
+    assert any("spread over more multipliers" in line for line in limited.why)
