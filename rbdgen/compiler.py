@@ -279,10 +279,10 @@ def _planned(
     if options.spread == "twice":
         most = sum(times.multipliers.values())
         times = spread(times, most if blocks is None else max(0, min(most, blocks - times.blocks)))
-    plan = make_plan(times)
-    check_plan(plan)
     formats = [function_format(f, network, fixed) for f in network.functions]
     tasks = task_format(formats, layout.ii, parameter_words(network, fixed))
+    plan = make_plan(times, {network.exit(f).name: tasks.sent(f) for f in network.functions})
+    check_plan(plan)
     return {"plan": plan, "tasks": tasks, "why": layout.why}
 
 

@@ -307,12 +307,14 @@ class AcceleratorBuilder:
             f = self.functions[name]
             places = exit_places(self.plan, self.tasks, name)
             block = in_block_memory(self.tasks, name)
-            lane = Lane(name, [w.format.width for w in f.results], packing, places, block)
+            cycles = [beat.cycle for beat in self.plan.beats[name]]
+            final = cycles.index(max(cycles))
+            lane = Lane(name, [w.format.width for w in f.results], packing, places, block, final)
             place(m, self.platform, f"lane_{name}", lane)
             m.d.comb += [
                 lane.header.eq(self.headers[name]),
                 lane.words.eq(Cat(*(getattr(self.core, f"{name}_{w.name}") for w in f.results))),
-                lane.w_en.eq(getattr(self.core, f"done_{name}")),
+                lane.write.eq(getattr(self.core, f"beats_{name}")),
                 self.credits[name].give.eq(lane.leave),
             ]
             lanes.append(lane)
@@ -321,7 +323,7 @@ class AcceleratorBuilder:
         known = FUNCTION_BITS + TAG_BITS
         m.d.comb += [
             errors.header.eq(Cat(self.header[:known], self.short_flags)),
-            errors.w_en.eq(self.error_credits.take),
+            errors.write.eq(self.error_credits.take),
             self.error_credits.give.eq(errors.leave),
         ]
         lanes.append(errors)

@@ -1,13 +1,14 @@
-"""FIFOs: the bypass FIFO of the round trip, the credit counter that makes stalls unnecessary, and the register that
-cuts a stream where it has far to go."""
+"""FIFOs: the bypass FIFO of the round trip, that of results which come and go beat by beat, the credit counter that
+makes stalls unnecessary, and the register that cuts a stream where it has far to go."""
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream
-from amaranth.lib.memory import Memory
+from amaranth.lib.memory import Memory, ReadPort, WritePort
 from amaranth.lib.wiring import In, Out
 
+from rbdgen.schedule.queues import beat_rows
 from rbdgen_hw.library import Shape
 
 
@@ -32,38 +33,106 @@ class BypassFifo(Shape):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # an entry is never read in the cycle in which it is written: synthesis need not care what comes of that
-        attributes = {"ram_style": "block", "no_rw_check": 1} if self.block else {}
-        m.submodules.storage = storage = Memory(shape=self.width, depth=self.depth, init=[], attrs=attributes)
-        writing, reading = storage.write_port(), storage.read_port(domain="sync" if self.block else "comb")
+        writing, reading = _storage(m, self.width, self.depth, self.block)
         produce, consume = Signal(range(self.depth)), Signal(range(self.depth))
-        level = Signal(range(self.depth + 1))
-
-        def after(place: Signal) -> Value:
-            return Mux(place == self.depth - 1, 0, place + 1)
-
         m.d.comb += [
             writing.addr.eq(produce),
             writing.data.eq(self.w_data),
             writing.en.eq(self.w_en),
-            reading.addr.eq(consume),
+            # block memory is read at the place that is the head in the next cycle; what is written now comes too late
+            reading.addr.eq(Mux(self.r_en, _after(consume, self.depth), consume) if self.block else consume),
             self.r_data.eq(reading.data),
-            self.fault.eq((self.w_en & (level == self.depth)) | (self.r_en & ~self.r_rdy)),
         ]
-        if self.block:
-            # the memory is read at the place that is the head in the next cycle; what is written now comes too late
-            ready = Signal()
-            m.d.comb += [reading.addr.eq(Mux(self.r_en, after(consume), consume)), self.r_rdy.eq(ready)]
-            m.d.sync += ready.eq(level != self.r_en)
-        else:
-            m.d.comb += self.r_rdy.eq(level != 0)
         with m.If(self.w_en):
-            m.d.sync += produce.eq(after(produce))
+            m.d.sync += produce.eq(_after(produce, self.depth))
         with m.If(self.r_en):
-            m.d.sync += consume.eq(after(consume))
-        with m.If(self.w_en ^ self.r_en):
-            m.d.sync += level.eq(Mux(self.w_en, level + 1, level - 1))
+            m.d.sync += consume.eq(_after(consume, self.depth))
+        _count(m, self, self.r_en)
         return m
+
+
+class BeatFifo(Shape):
+    """First in, first out, ``depth`` entries of several ``beats`` of ``width`` bits, which are written at fixed times
+    of a task, and read in their order.
+
+    ``write`` has a strobe for each beat; they come in any order, the ``last`` one at the end, and ``w_en`` is that of
+    beat 0, with which the entry is there: beat k may come up to k cycles later. The head's next beat is on ``r_data``
+    from the cycle after that until ``take``; ``r_en`` says that the entry's final beat is taken. ``r_rdy``, ``fault``
+    and ``block`` are those of :class:`BypassFifo`.
+    """
+
+    def __init__(self, width: int, depth: int, beats: int, last: int, block: bool = False) -> None:
+        self.width, self.depth, self.beats, self.last, self.block = width, depth, beats, last, block
+        self.shape_name = f"fifo_{width}x{depth}x{beats}_{last}" + ("_block" if block else "")
+        super().__init__(
+            {
+                "w_data": In(width),
+                "write": In(beats),
+                "w_en": Out(1),
+                "r_data": Out(width),
+                "take": In(1),
+                "final": Out(1),
+                "r_en": Out(1),
+                "r_rdy": Out(1),
+                "fault": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        step = (self.beats - 1).bit_length()
+        writing, reading = _storage(m, self.width, beat_rows(self.beats, self.depth), self.block)
+        produce, consume, turn = Signal(range(self.depth)), Signal(range(self.depth)), Signal(range(self.beats))
+        m.d.comb += [
+            self.w_en.eq(self.write[0]),
+            self.final.eq(turn == self.beats - 1),
+            self.r_en.eq(self.take & self.final),
+        ]
+        written = [Cat(*(self.write[k] for k in range(self.beats) if k >> b & 1)).any() for b in range(step)]
+        next_place = Mux(self.final, _after(consume, self.depth), consume)
+        next_turn = Mux(self.final, 0, turn + 1)[: len(turn)]
+        m.d.comb += [
+            writing.addr.eq(Cat(*written, produce)),
+            writing.data.eq(self.w_data),
+            writing.en.eq(self.write.any()),
+            reading.addr.eq(
+                Mux(self.take, Cat(next_turn, next_place), Cat(turn, consume)) if self.block else Cat(turn, consume)
+            ),
+            self.r_data.eq(reading.data),
+        ]
+        with m.If(self.write[self.last]):
+            m.d.sync += produce.eq(_after(produce, self.depth))
+        with m.If(self.take):
+            m.d.sync += [turn.eq(next_turn), consume.eq(next_place)]
+        _count(m, self, self.take)
+        return m
+
+
+def _storage(m: Module, width: int, depth: int, block: bool) -> tuple[WritePort, ReadPort]:
+    """The ports of a FIFO's memory."""
+    # an entry is never read in the cycle in which it is written: synthesis need not care what comes of that
+    attributes = {"ram_style": "block", "no_rw_check": 1} if block else {}
+    m.submodules.storage = storage = Memory(shape=width, depth=depth, init=[], attrs=attributes)
+    return storage.write_port(), storage.read_port(domain="sync" if block else "comb")
+
+
+def _after(place: Signal, depth: int) -> Value:
+    """The place behind another."""
+    return Mux(place == depth - 1, 0, place + 1)[: len(place)]
+
+
+def _count(m: Module, fifo: BypassFifo | BeatFifo, read: Value) -> None:
+    """How many entries there are, whether there is any, and whether the FIFO is misused; ``read``: something is."""
+    level = Signal(range(fifo.depth + 1))
+    m.d.comb += fifo.fault.eq((fifo.w_en & (level == fifo.depth)) | (read & ~fifo.r_rdy))
+    if fifo.block:
+        ready = Signal()
+        m.d.comb += fifo.r_rdy.eq(ready)
+        m.d.sync += ready.eq(level != fifo.r_en)
+    else:
+        m.d.comb += fifo.r_rdy.eq(level != 0)
+    with m.If(fifo.w_en ^ fifo.r_en):
+        m.d.sync += level.eq(Mux(fifo.w_en, level + 1, level - 1))
 
 
 class StreamRegister(Shape):

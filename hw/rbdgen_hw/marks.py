@@ -17,7 +17,7 @@ from amaranth.lib.wiring import In, Out
 from rbdgen.compiler import Design
 from rbdgen.schedule.queues import fault_port, high_port, queues
 from rbdgen_hw.accelerator import Accelerator
-from rbdgen_hw.fifo import BypassFifo
+from rbdgen_hw.fifo import BeatFifo, BypassFifo
 from rbdgen_hw.library import Shape, to_verilog
 
 COUNT_BITS = 16
@@ -111,10 +111,10 @@ class MarkedAccelerator(Elaboratable):
         return whole
 
 
-def _fifos(fragment: Fragment, prefix: str) -> Iterator[tuple[str, BypassFifo]]:
+def _fifos(fragment: Fragment, prefix: str) -> Iterator[tuple[str, BypassFifo | BeatFifo]]:
     """All FIFOs below a fragment, by their paths."""
     for part, name, _ in fragment.subfragments:
         for origin in part.origins or ():
-            if isinstance(origin, BypassFifo):
+            if isinstance(origin, BypassFifo | BeatFifo):
                 yield f"{prefix}{name}", origin
         yield from _fifos(part, f"{prefix}{name}.")

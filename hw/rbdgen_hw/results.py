@@ -12,26 +12,31 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.host.tasks import HEADER_BITS, Packing
-from rbdgen_hw.fifo import BypassFifo, StreamRegister
+from rbdgen_hw.fifo import BeatFifo, BypassFifo
 from rbdgen_hw.library import Shape, place
 
 
 class Lane(Shape):
     """Keeps up to ``places`` results of one kind and offers them beat by beat.
 
-    ``header`` and ``words`` (all of them, side by side, if there are any) are taken with ``w_en``. ``ready``: a beat is
-    offered on ``payload``, the result's ``last`` one or not; ``taken`` takes it. ``leave`` strobes when a result's
-    place is free again. ``block``: they are kept in block memories, a cycle longer.
+    ``header`` and ``words`` of the widths in ``widths``, side by side, if there are any, are taken beat by beat: the
+    strobes ``write`` say which beat's are there. The ``last`` of them ends a result; for the other rules see
+    :class:`rbdgen_hw.fifo.BeatFifo`. ``ready``: a beat is offered on ``payload``, the result's ``last`` one or not;
+    ``taken`` takes it. ``leave`` strobes when a result's place is free again. ``block``: they are kept in block
+    memories, a cycle longer.
     """
 
-    def __init__(self, name: str, widths: Sequence[int], packing: Packing, places: int, block: bool = False) -> None:
+    def __init__(
+        self, name: str, widths: Sequence[int], packing: Packing, places: int, block: bool = False, final: int = 0
+    ) -> None:
         self.widths, self.packing, self.places, self.block = tuple(widths), packing, places, block
+        self.beats, self.final = packing.beats(len(self.widths)), final
         self.shape_name = f"lane_{name}"
         super().__init__(
             {
                 "header": In(HEADER_BITS),
                 **({"words": In(sum(widths))} if widths else {}),
-                "w_en": In(1),
+                "write": In(self.beats),
                 "ready": Out(1),
                 "payload": Out(packing.beat_bits),
                 "last": Out(1),
@@ -43,44 +48,46 @@ class Lane(Shape):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        packing, beats = self.packing, self.packing.beats(len(self.widths))
-        queue = BypassFifo(HEADER_BITS + sum(self.widths), self.places, self.block)
+        size = self.packing.words_per_beat
+        values: list[Value] = [self.header]
+        position = 0
+        for width in self.widths:
+            values.append(self.words[position : position + width])
+            position += width
+        rows = [values[start : start + size] for start in range(0, len(values), size)]
+        stored = self.packing.columns(self.widths)
+        beats = [
+            Cat(*(Cat(word, Const(0, width - len(word))) for word, width in zip(row, stored, strict=False)))
+            for row in rows
+        ]
+        if self.beats == 1:
+            queue: BypassFifo | BeatFifo = BypassFifo(sum(stored), self.places, self.block)
+            m.d.comb += [
+                queue.w_en.eq(self.write),
+                queue.w_data.eq(beats[0]),
+                queue.r_en.eq(self.taken),
+                self.last.eq(1),
+            ]
+        else:
+            queue = BeatFifo(sum(stored), self.places, self.beats, self.final, self.block)
+            chosen = reduce(or_, (Mux(self.write[k], beat, 0) for k, beat in enumerate(beats)))
+            m.d.comb += [
+                queue.write.eq(self.write),
+                queue.w_data.eq(chosen),
+                queue.take.eq(self.taken),
+                self.last.eq(queue.final),
+            ]
         place(m, platform, "queue", queue)
+        padded, position = [], 0
+        for width in stored:
+            padded.append(Cat(queue.r_data[position : position + width], Const(0, self.packing.word_bits - width)))
+            position += width
         m.d.comb += [
-            queue.w_data.eq(Cat(self.header, self.words) if self.widths else self.header),
-            queue.w_en.eq(self.w_en),
-            queue.r_en.eq(self.leave),
+            self.ready.eq(queue.r_rdy),
+            self.payload.eq(Cat(*padded)),
+            self.leave.eq(queue.r_en),
             self.fault.eq(queue.fault),
         ]
-        position, padded = 0, []
-        for width in (HEADER_BITS, *self.widths):
-            padded.append(Cat(queue.r_data[position : position + width], Const(0, packing.word_bits - width)))
-            position += width
-        padded += [Const(0, packing.word_bits)] * (beats * packing.words_per_beat - len(padded))
-        whole = Cat(*padded)
-        parts = [whole.word_select(k, packing.beat_bits) for k in range(beats)]
-        if beats == 1:
-            m.d.comb += [
-                self.ready.eq(queue.r_rdy),
-                self.payload.eq(parts[0]),
-                self.last.eq(1),
-                self.leave.eq(self.taken),
-            ]
-            return m
-        # the choice of a beat has a cycle of its own: a result is wide, and comes from all over the device
-        turn = Signal(beats, init=1)
-        chosen = StreamRegister(packing.beat_bits + 1)
-        place(m, platform, "chosen", chosen)
-        m.d.comb += [
-            chosen.i.valid.eq(queue.r_rdy),
-            chosen.i.payload.eq(Cat(reduce(or_, (Mux(turn[k], part, 0) for k, part in enumerate(parts))), turn[-1])),
-            self.ready.eq(chosen.o.valid),
-            Cat(self.payload, self.last).eq(chosen.o.payload),
-            chosen.o.ready.eq(self.taken),
-            self.leave.eq(queue.r_rdy & chosen.i.ready & turn[-1]),
-        ]
-        with m.If(queue.r_rdy & chosen.i.ready):
-            m.d.sync += turn.eq(turn.rotate_left(1))
         return m
 
 

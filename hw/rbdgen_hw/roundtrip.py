@@ -2,10 +2,11 @@
 """The round-trip pipelines: all units of a network, the links and bypass FIFOs between them, and their timing.
 
 A task starts a program with ``start_<program>`` in a cycle with ``begin`` (one per interval) while its operands are on
-the inputs, and names the exit by which it leaves with ``to_<exit>``; its results are on that exit's outputs at the
-exit's cycle, with ``done_<exit>``. At an interval of several cycles, all that comes in stands in registers first, so
-that no unit has to know in the same cycle whether a task starts. In between nothing waits: a valid bit per interval
-moves along, strobes the FIFOs, and collects what the units report as overflow. Strobes come from registers.
+the inputs, and names the exit by which it leaves with ``to_<exit>``; its results are on that exit's outputs, each in
+the cycle of its beat, with that beat's bit of ``beats_<exit>``; ``done_<exit>`` comes with the first of them, and what
+overflowed. At an interval of several cycles, all that comes in stands in registers first, so that no unit has to know
+in the same cycle whether a task starts. In between nothing waits: a valid bit per interval moves along, strobes the
+FIFOs, and collects what the units report as overflow. Strobes come from registers.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ class RoundTrip(Shape):
             ports[name] = In(signed(fixed.formats[i].width))
         for e in programs.exits:
             ports |= {f"to_{e.name}": In(1), f"done_{e.name}": Out(1), f"overflow_{e.name}": Out(1)}
+            ports[f"beats_{e.name}"] = Out(len(plan.beats[e.name]))
             for name in e.results:
                 ports[f"{e.name}_{name}"] = Out(signed(fixed.formats[fixed.graph.outputs[name]].width))
         super().__init__(ports)
@@ -150,16 +152,20 @@ class RoundTrip(Shape):
                 )
 
         for e in schedule.programs.exits:
-            last = plan.exits[e.name]
-            for name in e.results:
+            last, beats = plan.exits[e.name], plan.beats[e.name]
+            for name, cycle in ((name, beat.cycle) for beat in beats for name in beat.results):
                 i, port = graph.outputs[name], getattr(self, f"{e.name}_{name}")
                 if graph.nodes[i].op == "const":
                     m.d.comb += port.eq(int(formats[i].quantise(graph.nodes[i].attr)))
                 else:
-                    m.d.comb += port.eq(offered(exit_unit(e.name), i, last))
+                    m.d.comb += port.eq(offered(exit_unit(e.name), i, cycle))
             begun[e.name] = begun[e.program] & self.entered(m, f"to_{e.name}")
-            valid = stages(e.name, begun[e.name], last)
-            m.d.comb += getattr(self, f"done_{e.name}").eq(strobe(e.name, valid, last))
+            valid = stages(e.name, begun[e.name], max(beat.cycle for beat in beats))
+            strobes_now = [strobe(e.name, valid, beat.cycle) for beat in beats]
+            m.d.comb += [
+                getattr(self, f"beats_{e.name}").eq(Cat(*strobes_now)),
+                getattr(self, f"done_{e.name}").eq(strobes_now[0]),
+            ]
 
             # overflow of stage s collects what units report in its cycles, and moves along with the task
             reports: dict[int, list[Value]] = {}

@@ -92,6 +92,12 @@ class Packing:
         """Beats of a packet with a header and ``values`` words."""
         return -(-(1 + values) // self.words_per_beat)
 
+    def columns(self, widths: Sequence[int]) -> list[int]:
+        """At each place of a beat the bits of the widest of a packet's words of these ``widths``, without the header,
+        that stand there."""
+        all_widths, size = [HEADER_BITS, *widths], self.words_per_beat
+        return [max(all_widths[k::size]) for k in range(min(size, len(all_widths)))]
+
     @property
     def beat_bits(self) -> int:
         """Width of the stream's payload."""
@@ -140,6 +146,12 @@ class TaskFormat:
     def result_beats(self, function: str) -> int:
         """Beats of a result of ``function``."""
         return self.result.beats(len(self.functions[function].results))
+
+    def sent(self, function: str) -> list[list[str]]:
+        """The results of ``function`` by name, beat by beat; the first beat begins with the header."""
+        names = [word.name for word in self.functions[function].results]
+        size = self.result.words_per_beat
+        return [names[max(k * size - 1, 0) : (k + 1) * size - 1] for k in range(self.result.beats(len(names)))]
 
     def pack(self, function: str, tag: np.ndarray, raw: Sequence[np.ndarray]) -> list[list[int]]:
         """Beats of n tasks of one function, by task, from tags (n,) and raw operands."""

@@ -3,17 +3,19 @@
 A value can be read in the cycle in which it is made; later it stands in a chain of registers that advances every ``ii``
 cycles, at the phase of its making. Registers that several units would have alike are those of the unit that makes the
 value; each unit has the rest of the chain for itself. A link whose values wait long becomes a bypass FIFO: one entry
-per task, written when the last of its values is there and read the cycle before the first is used.
+per task, written when the last of its values is there and read the cycle before the first is used. Results that are
+sent in several beats are taken beat by beat, each in a cycle of its own.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from rbdgen.ir.graph import INPUT_OWNER, OUTPUT_OWNER, ports
-from rbdgen.ir.programs import node_exits, node_programs
+from rbdgen.ir.programs import Exit, node_exits, node_programs
 from rbdgen.schedule.scheduler import Schedule, chain_length
 
 FIFO_MINIMUM = 4
@@ -65,15 +67,26 @@ class UnitPlan:
 
 
 @dataclass(frozen=True)
+class Beat:
+    """Results that leave by an exit together, and the ``cycle`` in which they are taken."""
+
+    results: tuple[str, ...]
+    cycle: int
+
+
+@dataclass(frozen=True)
 class Plan:
     """The structure to build: units (the last ones, ``output_<exit>``, only collect results), FIFOs, cost in bits.
 
-    ``programs`` gives each node's program, ``reaches`` the exits whose results depend on it.
+    ``beats`` says by exit what is taken when, in the order in which it is sent: the first when all results of the exit
+    are there, each other one at most as many cycles later as it is sent later, and all within ii cycles. ``programs``
+    gives each node's program, ``reaches`` the exits whose results depend on it.
     """
 
     schedule: Schedule
     units: tuple[UnitPlan, ...]
     fifos: tuple[Fifo, ...]
+    beats: Mapping[str, tuple[Beat, ...]]
     register_bits: int
     fifo_bits: int
     programs: tuple[str | None, ...]
@@ -81,12 +94,13 @@ class Plan:
 
     @property
     def exits(self) -> dict[str, int]:
-        """The cycle in which each exit's results are taken."""
-        return self.schedule.exits
+        """The cycle in which the first beat of each exit's results is taken."""
+        return {name: beats[0].cycle for name, beats in self.beats.items()}
 
     def length(self, program: str) -> int:
         """Cycles from a program's operands to its last results."""
-        return 1 + max(self.exits[e.name] for e in self.schedule.programs.exits if e.program == program)
+        exits = (e.name for e in self.schedule.programs.exits if e.program == program)
+        return 1 + max(beat.cycle for name in exits for beat in self.beats[name])
 
 
 def exit_unit(name: str) -> str:
@@ -114,8 +128,9 @@ def fifo_depth(write: int, read: int, ii: int) -> int:
     return (read - write) // ii + 1
 
 
-def make_plan(schedule: Schedule) -> Plan:
-    """Decide FIFOs and taps for all units."""
+def make_plan(schedule: Schedule, sent: Mapping[str, Sequence[Sequence[str]]] = MappingProxyType({})) -> Plan:
+    """Decide FIFOs and taps for all units. ``sent``: for exits whose results are not sent at once, those that are sent
+    in each beat, in at most ii of them."""
     graph, slots = schedule.fixed.graph, schedule.slots
     programs = node_programs(graph, schedule.programs)
     draft = []
@@ -123,11 +138,12 @@ def make_plan(schedule: Schedule) -> Plan:
         port = ports(graph, owner)
         if owner != INPUT_OWNER:
             draft.append(UnitPlan(owner, port.nodes, tuple(Tap(i, slots[i].finish) for i in port.inputs), ()))
-    for e in schedule.programs.exits:
-        results = (graph.outputs[r] for r in e.results)
-        collected = tuple(dict.fromkeys(i for i in results if graph.nodes[i].op != "const"))
-        arrive = tuple(Tap(i, slots[i].finish) for i in collected)
-        draft.append(UnitPlan(exit_unit(e.name), (), arrive, tuple(Tap(i, schedule.exits[e.name]) for i in collected)))
+    beats = {e.name: _beats(schedule, e, sent.get(e.name, [e.results])) for e in schedule.programs.exits}
+    for name, parts in beats.items():
+        taken_at = ((graph.outputs[r], part.cycle) for part in parts for r in part.results)
+        collected = tuple(dict.fromkeys(Tap(i, cycle) for i, cycle in taken_at if graph.nodes[i].op != "const"))
+        arrive = tuple(Tap(i, slots[i].finish) for i in dict.fromkeys(tap.node for tap in collected))
+        draft.append(UnitPlan(exit_unit(name), (), arrive, collected))
     fifos = [fifo for unit in draft for fifo in _fifos(schedule, unit, programs)]
     arrivals = {(f.sink, v): f.read for f in fifos for v in f.values}
     taken: dict[str, set[Tap]] = defaultdict(set)
@@ -144,7 +160,36 @@ def make_plan(schedule: Schedule) -> Plan:
         units.append(UnitPlan(unit.name, unit.nodes, inputs, outputs))
     registers = sum(_register_bits(schedule, unit) for unit in units)
     bits = sum(f.depth * sum(schedule.fixed.formats[v].width for v in f.values) for f in fifos)
-    return Plan(schedule, tuple(units), tuple(fifos), registers, bits, programs, node_exits(graph, schedule.programs))
+    reaches = node_exits(graph, schedule.programs)
+    return Plan(schedule, tuple(units), tuple(fifos), beats, registers, bits, programs, reaches)
+
+
+def _beats(schedule: Schedule, e: Exit, sent: Sequence[Sequence[str]]) -> tuple[Beat, ...]:
+    """When each beat of an exit's results is taken: from registers where there are several, and in an order in which
+    few registers are needed until then."""
+    graph, ii, count = schedule.fixed.graph, schedule.ii, len(sent)
+    made: list[list[tuple[int, int]]] = []
+    for part in sent:
+        nodes = [graph.outputs[r] for r in part if graph.nodes[graph.outputs[r]].op != "const"]
+        made.append([(schedule.slots[i].finish, schedule.fixed.formats[i].width) for i in nodes])
+    ready = [max((finish for finish, _ in values), default=0) + 1 for values in made]
+    first = max(schedule.exits[e.name], ready[0]) if count > 1 else schedule.exits[e.name]
+
+    def bits(k: int, cycle: int) -> int:
+        return sum(width * chain_length(finish, cycle, ii) for finish, width in made[k])
+
+    best = {k: first + k for k in range(count)}
+    for last in range(first, first + count):
+        cycles = {0: first}
+        for cycle in range(last - ii + 1, last + 1):
+            able = [k for k in range(1, count) if k not in cycles and ready[k] <= cycle != first]
+            urgent = [k for k in able if cycle == first + k]
+            if able:
+                cycles[max(urgent or able, key=lambda k: (bits(k, last) - bits(k, cycle), -k))] = cycle
+        kept = len(cycles) == count and all(cycle <= first + k for k, cycle in cycles.items())
+        if kept and sum(bits(*place) for place in cycles.items()) < sum(bits(*place) for place in best.items()):
+            best = cycles
+    return tuple(Beat(tuple(part), best[k]) for k, part in enumerate(sent))
 
 
 def _shared_registers(

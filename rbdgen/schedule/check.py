@@ -6,6 +6,7 @@ from collections import Counter
 
 from rbdgen.ir.fixed import ROUNDED
 from rbdgen.ir.graph import INPUT_OWNER
+from rbdgen.ir.programs import Exit
 from rbdgen.schedule.buffers import Plan
 
 
@@ -93,7 +94,25 @@ def check_plan(plan: Plan) -> None:
         for name in e.results:
             if schedule.slots[graph.outputs[name]].finish > schedule.exits[e.name]:
                 raise ValueError(f"result {name}: must be there in cycle {schedule.exits[e.name]}")
+        _check_beats(plan, e)
     _check_links(plan)
+
+
+def _check_beats(plan: Plan, e: Exit) -> None:
+    """A result's beats are taken after it is complete or before they are sent, and not while another's are."""
+    schedule, beats = plan.schedule, plan.beats[e.name]
+    first, cycles = beats[0].cycle, [beat.cycle for beat in beats]
+    if sorted(r for beat in beats for r in beat.results) != sorted(e.results):
+        raise ValueError(f"exit {e.name}: must take each of its results in one beat")
+    if first < schedule.exits[e.name] or any(cycle > first + k for k, cycle in enumerate(cycles)):
+        raise ValueError(f"exit {e.name}: must take beats when they are there and before they are sent, not {cycles}")
+    if len(set(cycles)) < len(cycles) or max(cycles) - min(cycles) >= schedule.ii:
+        raise ValueError(f"exit {e.name}: must take its beats in {schedule.ii} cycles, one in each, not {cycles}")
+    graph = schedule.fixed.graph
+    for beat in beats if len(beats) > 1 else ():
+        for i in (graph.outputs[r] for r in beat.results):
+            if graph.nodes[i].op != "const" and schedule.slots[i].finish >= beat.cycle:
+                raise ValueError(f"exit {e.name}: %{i} must be in a register when it is taken in cycle {beat.cycle}")
 
 
 def _always_there(plan: Plan, a: int) -> bool:

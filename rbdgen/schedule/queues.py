@@ -42,19 +42,26 @@ def exit_places(plan: Plan, tasks: TaskFormat, name: str) -> int:
 
 def in_block_memory(tasks: TaskFormat, function: str) -> bool:
     """Whether a function's results wait for the stream in block memory."""
-    return lane_bits(tasks, function) >= BLOCK_BITS and tasks.result_beats(function) > 1
+    bits = HEADER_BITS + sum(word.format.width for word in tasks.functions[function].results)
+    return bits >= BLOCK_BITS and tasks.result_beats(function) > 1
 
 
-def lane_bits(tasks: TaskFormat, function: str) -> int:
-    """Bits of a function's results with their header, as they stand in its lane."""
-    return HEADER_BITS + sum(word.format.width for word in tasks.functions[function].results)
+def lane_memory(plan: Plan, tasks: TaskFormat, name: str) -> tuple[int, int]:
+    """Width and depth of a lane's memory: a row for each beat, and a power of two of them for each result."""
+    beats = tasks.result_beats(name)
+    width = sum(tasks.result.columns([word.format.width for word in tasks.functions[name].results]))
+    return width, beat_rows(beats, exit_places(plan, tasks, name))
+
+
+def beat_rows(beats: int, places: int) -> int:
+    """Rows of a memory that has a power of two of them for each result but the last, which are ``places``."""
+    return ((places - 1) << (beats - 1).bit_length()) + beats
 
 
 def send_cycles(tasks: TaskFormat, function: str) -> int:
-    """Cycles from a result in its lane to the last beat's offer: one per beat, one more in which the first of several
-    is chosen, and one more where they come from block memory."""
-    beats = tasks.result_beats(function)
-    return beats + (beats > 1) + in_block_memory(tasks, function)
+    """Cycles from a result in its lane to the last beat's offer: one per beat, and one more where they come from block
+    memory."""
+    return tasks.result_beats(function) + in_block_memory(tasks, function)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from rbdgen.ir.fixed import ROUNDED, FixedGraph
 from rbdgen.ir.folds import Folds
 from rbdgen.layout.columns import MULTIPLEXER, SIGN
 from rbdgen.schedule.buffers import Plan
-from rbdgen.schedule.queues import exit_places, in_block_memory, lane_bits, lane_names
+from rbdgen.schedule.queues import in_block_memory, lane_memory, lane_names
 from rbdgen.schedule.scheduler import TABLES, Schedule, scale_stages
 
 SATURATION = 1.9
@@ -31,6 +31,8 @@ FIFO = 2.6
 FIFO_DEPTH = 16
 MEMORY_WIDTH = 36
 """Bits that a block memory reads at once."""
+MEMORY_ROWS = 512
+"""Rows of that width that a block memory has."""
 CONTROL = 1200
 """Look-up tables of streams, phases and results, whatever the robot."""
 
@@ -70,11 +72,11 @@ def estimate(plan: Plan, tasks: TaskFormat) -> Resources:
     luts += sum(_fifo(f.depth, sum(fixed.formats[v].width for v in f.values)) for f in plan.fifos)
     memories = sum(schedule.tables.values())
     for name in lane_names(plan, tasks):
-        bits = lane_bits(tasks, name)
+        bits, rows = lane_memory(plan, tasks, name)
         if in_block_memory(tasks, name):
-            memories += -(-bits // MEMORY_WIDTH)
+            memories += -(-bits // MEMORY_WIDTH) * -(-rows // MEMORY_ROWS)
         else:
-            luts += _fifo(exit_places(plan, tasks, name), bits)
+            luts += _fifo(rows, bits)
     return Resources(schedule.blocks, round(luts), plan.register_bits + _other_registers(plan, tasks), memories)
 
 

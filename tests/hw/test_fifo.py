@@ -1,5 +1,5 @@
-"""The bypass FIFO, the stream register and the credit counter against naive models, for all inputs: the counter is
-proved by temporal induction, the others checked from reset over more steps than they take to fill and empty twice."""
+"""The FIFOs, the stream register and the credit counter against naive models, for all inputs: the counter is proved by
+temporal induction, the others checked from reset over more steps than they take to fill and empty twice."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Assert, Assume, Elaboratable, Module, Mux, Signal
 
-from rbdgen_hw.fifo import BypassFifo, Credits, StreamRegister
+from rbdgen_hw.fifo import BeatFifo, BypassFifo, Credits, StreamRegister
 
 
 class FifoSpec(Elaboratable):
@@ -49,6 +49,55 @@ class FifoSpec(Elaboratable):
             Assert(broken | ~dut.r_rdy | (dut.r_data == entries[0])),
             Assert(broken | (dut.fault == misused)),
             Assert(broken | (level <= self.depth)),
+        ]
+        return m
+
+
+class BeatFifoSpec(Elaboratable):
+    """A FIFO of entries of several beats beside rows of registers that shift on every entry read. Entries are begun
+    whenever there is a place, and their beats written at fixed ``times`` from then on; beats are taken whenever there
+    are any."""
+
+    def __init__(self, width: int, depth: int, times: tuple[int, ...], block: bool) -> None:
+        self.width, self.depth, self.times, self.block = width, depth, times, block
+        self.data, self.start, self.take = Signal(width), Signal(), Signal()
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        count, length = len(self.times), max(self.times) + 1
+        m.submodules.dut = dut = BeatFifo(self.width, self.depth, count, self.times.index(length - 1), self.block)
+        since, now = Signal(range(length + 1), init=length), Signal(range(length + 1))
+        begun, there, turn = Signal(range(self.depth + 2)), Signal(range(self.depth + 2)), Signal(range(count))
+        m.d.comb += [now.eq(Mux(self.start, 0, since)), dut.w_data.eq(self.data), dut.take.eq(self.take)]
+        m.d.comb += [dut.write[k].eq(now == time) for k, time in enumerate(self.times)]
+        m.d.sync += since.eq(Mux(now == length, length, now + 1))
+        gone, complete = self.take & (turn == count - 1), now == self.times[0]
+        m.d.sync += [
+            begun.eq(begun + self.start - gone),
+            there.eq(there + complete - gone),
+            turn.eq(Mux(self.take, Mux(gone, 0, turn + 1), turn)),
+        ]
+        rows = [[Signal(self.width, name=f"entry{d}_{k}") for k in range(count)] for d in range(self.depth + 1)]
+        current = Mux(self.start, begun, begun - 1)
+        head = Signal(self.width)
+        for k, time in enumerate(self.times):
+            written = [Mux((now == time) & (current == d), self.data, row[k]) for d, row in enumerate(rows)]
+            for d, row in enumerate(rows[:-1]):
+                m.d.sync += row[k].eq(Mux(gone, written[d + 1], written[d]))
+            with m.If(turn == k):
+                m.d.comb += head.eq(rows[0][k])
+        ready = Signal()
+        if self.block:
+            m.d.sync += ready.eq((there != 0) & ~((there == 1) & gone))
+        else:
+            m.d.comb += ready.eq(there != 0)
+        m.d.comb += [
+            Assume(~self.start | ((since == length) & (begun != self.depth))),
+            Assume(~self.take | ready),
+            Assert(dut.r_rdy == ready),
+            Assert(dut.final == (turn == count - 1)),
+            Assert(~ready | (dut.r_data == head)),
+            Assert(~dut.fault),
         ]
         return m
 
@@ -130,6 +179,16 @@ def test_fifo_is_a_queue(width: int, depth: int, block: bool, tmp_path: Path) ->
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("block", [False, True])
+@pytest.mark.parametrize(("depth", "times"), [(1, (0, 1)), (2, (1, 0)), (2, (1, 0, 3)), (3, (0, 1))])
+def test_a_fifo_of_beats_is_a_queue(depth: int, times: tuple[int, ...], block: bool, tmp_path: Path) -> None:
+    spec = BeatFifoSpec(2, depth, times, block)
+    steps = 2 * depth * (max(times) + 1) + 6
+    result = prove(spec, [spec.data, spec.start, spec.take], tmp_path, steps, bounded=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.slow
 def test_a_stream_register_keeps_words_and_order(tmp_path: Path) -> None:
     spec = StreamSpec()
     result = prove(spec, [spec.payload, spec.valid, spec.ready], tmp_path, 8, bounded=True)
@@ -159,3 +218,10 @@ def test_the_proof_can_fail(bounded: bool, tmp_path: Path) -> None:
     spec.elaborate = wrong  # type: ignore[method-assign]
     ports = [spec.w_en, spec.r_en, spec.w_data] if isinstance(spec, FifoSpec) else [spec.take, spec.give]
     assert prove(spec, ports, tmp_path, 7, bounded).returncode != 0
+
+
+@pytest.mark.slow
+def test_a_beat_that_comes_too_late_is_found(tmp_path: Path) -> None:
+    spec = BeatFifoSpec(1, 1, (0, 2), False)
+    result = prove(spec, [spec.data, spec.start, spec.take], tmp_path, 8, bounded=True)
+    assert result.returncode != 0

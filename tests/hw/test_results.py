@@ -13,9 +13,10 @@ from rbdgen.host.tasks import HEADER_BITS, Packing
 from rbdgen_hw.results import Lane, Merge
 
 PACKING, PLACES = Packing(18, 2), 3
-LANES = (((18, 7, 18, 18, 12), False), ((18, 18, 5), True), ((), False))
-"""Result words of each lane, and whether they are in block memory: three beats, two, and a header alone."""
-WIDTHS = tuple(widths for widths, _ in LANES)
+LANES = (((18, 7, 18, 18, 12), False, (2, 0, 3)), ((18, 18, 5), True, (0, 1)), ((), False, (0,)))
+"""Result words of each lane, whether they are in block memory, and when each beat is written: three beats, two, and a
+header alone."""
+WIDTHS, TIMES = tuple(widths for widths, _, _ in LANES), tuple(times for _, _, times in LANES)
 
 
 def beats_of(header: int, words: list[int], widths: tuple[int, ...]) -> list[int]:
@@ -28,7 +29,10 @@ def beats_of(header: int, words: list[int], widths: tuple[int, ...]) -> list[int
 
 def built() -> tuple[Module, list[Lane], Merge]:
     m = Module()
-    lanes = [Lane(str(k), widths, PACKING, PLACES, block) for k, (widths, block) in enumerate(LANES)]
+    lanes = [
+        Lane(str(k), widths, PACKING, PLACES, block, times.index(max(times)))
+        for k, (widths, block, times) in enumerate(LANES)
+    ]
     m.submodules.merge = merge = Merge(len(lanes), PACKING)
     for k, lane in enumerate(lanes):
         m.submodules[f"lane{k}"] = lane
@@ -51,19 +55,27 @@ def test_results_leave_whole_and_in_order(stall: float) -> None:
     async def bench(ctx) -> None:
         current: list[int] = []
         left, offered = 0, None
+        since, arriving = [99] * len(lanes), [(0, [0] * len(widths)) for widths in WIDTHS]
         for _ in range(3000):
             for k, (lane, widths) in enumerate(zip(lanes, WIDTHS, strict=True)):
-                arrives = credit[k] > 0 and rng.random() < 0.3
-                ctx.set(lane.w_en, arrives)
-                if arrives:
+                since[k] += 1
+                if since[k] > max(TIMES[k]) and credit[k] > 0 and rng.random() < 0.4:
                     # the header's low bits tell the lane
                     header = rng.getrandbits(HEADER_BITS - 2) << 2 | k
-                    words = [rng.getrandbits(width) for width in widths]
-                    ctx.set(lane.header, header)
-                    if widths:
-                        ctx.set(lane.words, sum(w << sum(widths[:i]) for i, w in enumerate(words)))
-                    waiting[k].append(beats_of(header, words, widths))
+                    arriving[k] = header, [rng.getrandbits(width) for width in widths]
+                    waiting[k].append(beats_of(*arriving[k], widths))
                     credit[k] -= 1
+                    since[k] = 0
+                header, words = arriving[k]
+                now = TIMES[k].index(since[k]) if since[k] in TIMES[k] else None
+                ctx.set(lane.write, 0 if now is None else 1 << now)
+                # what is not of this beat need not be there
+                size = PACKING.words_per_beat
+                pairs = enumerate(zip(words, widths, strict=True), 1)
+                there = [w if now == i // size else rng.getrandbits(n) for i, (w, n) in pairs]
+                ctx.set(lane.header, header if now == 0 else rng.getrandbits(HEADER_BITS))
+                if widths:
+                    ctx.set(lane.words, sum(w << sum(widths[:i]) for i, w in enumerate(there)))
             ctx.set(merge.o.ready, rng.random() >= stall)
             taken = ctx.get(merge.o.valid) and ctx.get(merge.o.ready)
             if offered is not None:
@@ -80,27 +92,24 @@ def test_results_leave_whole_and_in_order(stall: float) -> None:
                 assert not ctx.get(lane.fault)
             await ctx.tick()
         assert left > 200
-        # a place is given back when its result's last beat is on its way
-        assert all(PLACES - c <= len(w) <= PLACES - c + 1 for c, w in zip(credit, waiting, strict=True))
+        # a place is given back with its result's last beat
+        assert all(len(w) in (PLACES - c, PLACES - c - 1) for c, w in zip(credit, waiting, strict=True))
 
     simulate(m, bench)
 
 
 def test_a_lane_offers_a_beat_in_every_cycle() -> None:
-    lane = Lane("one", WIDTHS[0], PACKING, PLACES)
+    lane = Lane("one", WIDTHS[0], PACKING, PLACES, final=2)
 
     async def bench(ctx) -> None:
-        ctx.set(lane.taken, 1)
-        ctx.set(lane.w_en, 1)
-        await ctx.tick().repeat(PLACES)
-        ctx.set(lane.w_en, 0)
         seen = []
-        for _ in range(3 * PLACES + 2):
+        for cycle in range(3 * PLACES + 3):
+            ctx.set(lane.write, 1 << cycle % 3 if cycle < 3 * PLACES else 0)
             seen.append(ctx.get(lane.ready))
+            ctx.set(lane.taken, seen[-1])
             await ctx.tick()
-        # the first beat was ready two cycles after the first result came
-        assert sum(seen) == 3 * PLACES - (PLACES - 2)
-        assert seen == sorted(seen, reverse=True)
+        # a beat leaves in the cycle after it came
+        assert seen == [0, *[1] * (3 * PLACES), 0, 0]
 
     simulate(lane, bench)
 

@@ -107,6 +107,33 @@ def test_checker_finds_a_broken_schedule(change, message: str) -> None:
         check_plan(plan)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda cycles, ii: [c + 1 for c in cycles][:1] + cycles[1:], "must take its beats in 6 cycles, one in each"),
+        (lambda cycles, ii: [*cycles[:-1], cycles[0] + len(cycles)], "and before they are sent"),
+        (lambda cycles, ii: [*cycles[:-1], cycles[0] - ii], "must take its beats in 6 cycles, one in each"),
+        (lambda cycles, ii: [c - 30 for c in cycles], "must take beats when they are there"),
+    ],
+)
+def test_checker_finds_beats_at_wrong_times(change, message: str) -> None:
+    plan = design("iiwa14", functions=("did",), ii=6).plan
+    beats = plan.beats["did"]
+    assert len(beats) == 6
+    cycles = change([beat.cycle for beat in beats], 6)
+    moved = tuple(dataclasses.replace(beat, cycle=c) for beat, c in zip(beats, cycles, strict=True))
+    with pytest.raises(ValueError, match=rf"^exit did: .*{message}"):
+        check_plan(dataclasses.replace(plan, beats={**plan.beats, "did": moved}))
+
+
+def test_checker_finds_a_result_in_two_beats() -> None:
+    plan = design("iiwa14", functions=("did",), ii=6).plan
+    first, second, *rest = plan.beats["did"]
+    twice = dataclasses.replace(second, results=(*second.results, first.results[0]))
+    with pytest.raises(ValueError, match=r"^exit did: must take each of its results in one beat$"):
+        check_plan(dataclasses.replace(plan, beats={"did": (first, twice, *rest)}))
+
+
 def test_checker_finds_a_shallow_fifo() -> None:
     plan = design("iiwa14").plan
     fifo = plan.fifos[0]
