@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from rbdgen import Design
-from rbdgen.host.tasks import HEADER_BITS
+from rbdgen.schedule.queues import lane_memory
 from rbdgen_hw.emit import design_verilog
 from tests.conftest import design
 
@@ -39,8 +39,7 @@ def test_every_overflow_is_looked_at(made: Design) -> None:
 def test_wide_lanes_and_tables_are_block_memories(made: Design) -> None:
     text = design_verilog(made)
     blocks = re.findall(r'\(\* no_rw_check .*\n +\(\* ram_style = "block" \*\)\n +reg \[(\d+):0\] storage', text)
-    results = made.tasks.functions["m"].results
-    assert [int(high) + 1 for high in blocks] == [HEADER_BITS + sum(word.format.width for word in results)]
+    assert [int(high) + 1 for high in blocks] == [lane_memory(made.plan, made.tasks, "m")[0]]
     tables = re.findall(r'\n +\(\* ram_style = "block" \*\)\n +reg \[\d+:0\] \\table ', text)
     assert len(tables) == sum(made.plan.schedule.tables.values()) > 0
     assert text.count("(*") == 2 + len(tables)
