@@ -10,7 +10,18 @@ from pathlib import Path
 from rbdgen.errors import ToolError
 from rbdgen_boards import tools
 from rbdgen_boards.board import Board
-from rbdgen_boards.flow import NETLIST, Progress, Request, Routed, Timer, cells, check_room, critical_path, synthesise
+from rbdgen_boards.flow import (
+    NETLIST,
+    Progress,
+    Request,
+    Routed,
+    Synthesis,
+    Timer,
+    cells,
+    check_room,
+    critical_path,
+    synthesise,
+)
 from rbdgen_boards.top import lpf
 
 FAMILY = re.compile(r"LFE5U-(\d+)F-(\d)BG(\d+)C")
@@ -19,7 +30,7 @@ USED = {"MULT18X18D": "multipliers", "TRELLIS_COMB": "luts", "TRELLIS_FF": "regi
 """nextpnr's names of what a board's resources are."""
 LUTS_OF_CELL = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6}
 """Look-up tables that a cell of the netlist takes; a distributed memory is four tables and the two beside them."""
-SYNTHESIS = "synth_ecp5"
+SYNTHESIS = Synthesis("synth_ecp5")
 """Yosys's command."""
 LONG = 2.5
 """Tiles per connection above which a placement is not worth routing. nextpnr's usual placer leaves wires of multipliers

@@ -70,8 +70,26 @@ class Timer:
         self._name = ""
 
 
-def synthesise(directory: Path, sources: Mapping[str, str], overrides: str, command: str, top: str = TOP) -> None:
-    """Run Yosys's ``command`` on Verilog; the netlist is :data:`NETLIST` in ``directory``, the log ``yosys.log``."""
+@dataclass(frozen=True)
+class Synthesis:
+    """Yosys's ``command`` for a family of devices; ``instead`` of its part from the label ``begin`` to before the label
+    ``end``, other commands."""
+
+    command: str
+    begin: str = ""
+    end: str = ""
+    instead: tuple[str, ...] = ()
+
+    def script(self, top: str) -> list[str]:
+        """The commands that synthesise the module ``top`` and write the netlist."""
+        whole, netlist = f"{self.command} -top {top}", f"-json {NETLIST}"
+        if not self.instead:
+            return [f"{whole} {netlist}"]
+        return [f"{whole} -run begin:{self.begin}", *self.instead, f"{whole} -run {self.end}: {netlist}"]
+
+
+def synthesise(directory: Path, sources: Mapping[str, str], overrides: str, how: Synthesis, top: str = TOP) -> None:
+    """Synthesise Verilog with Yosys; the netlist is :data:`NETLIST` in ``directory``, the log ``yosys.log``."""
     for name, text in {**sources, "overrides.v": overrides}.items():
         (directory / name).write_text(text, encoding="utf-8")
     script = [
@@ -85,7 +103,7 @@ def synthesise(directory: Path, sources: Mapping[str, str], overrides: str, comm
         "write_rtlil design.il",
         "design -reset",
         "read_rtlil design.il",
-        f"{command} -top {top} -json {NETLIST}",
+        *how.script(top),
         "tee -q -o cells.json stat -json",
     ]
     run_script(script, directory, "yosys.log")

@@ -19,6 +19,7 @@ from rbdgen_boards.flow import (
     Progress,
     Request,
     Routed,
+    Synthesis,
     Timer,
     cells,
     check_room,
@@ -32,9 +33,21 @@ FAMILIES = {"GW5AST-LV138FPG676AC1/I0": "GW5AST-138C"}
 USED = {"MULTALU27X18": "multipliers", "LUT4": "luts", "ALU": "luts", "DFF": "registers", "BSRAM": "memories"}
 """nextpnr's names of what a board's resources are: a sum's bit takes a look-up table's place, and so does a register
 whose input comes through one."""
-SYNTHESIS = "synth_gowin -family gw5a -nowidelut"
+SYNTHESIS = Synthesis(
+    "synth_gowin -family gw5a -nowidelut",
+    "map_ffs",
+    "map_luts",
+    (
+        "opt_clean",
+        "dfflegalize -cell $_DFF_?_ 0 -cell $_DFFE_?P_ 0 -cell $_SDFFE_?P?P_ r -cell $_DFFE_?P?P_ r",
+        "techmap -map +/gowin/cells_map.v",
+        "opt_expr -mux_undef",
+        "simplemap",
+    ),
+)
 """Yosys's command. Its wide look-up tables take more of the small ones, and tie cells together that are better placed
-apart."""
+apart. Its registers with an enable have a reset as well, which for most is a constant that takes a wire of the fabric
+to get there; the device's have none unless it is switched on."""
 DENSITY = 0.3
 """Share of each kind of cell's places that the placer fills: it takes look-up tables, sums and registers for neighbours
 of different kinds, but in this family they take each other's places."""

@@ -10,16 +10,16 @@ from pathlib import Path
 from rbdgen.compiler import Design
 from rbdgen.errors import ConfigError
 from rbdgen_boards import ecp5, gowin
-from rbdgen_boards.flow import cells, synthesise
+from rbdgen_boards.flow import Synthesis, cells, synthesise
 from rbdgen_hw.primitives import overrides
 
 COMMANDS = {
     "ecp5": (ecp5.SYNTHESIS, "ecp5"),
     "gw5a": (gowin.SYNTHESIS, "gowin"),
-    "xc7": ("synth_xilinx -family xc7", ""),
-    "xcup": ("synth_xilinx -family xcup", ""),
+    "xc7": (Synthesis("synth_xilinx -family xc7"), ""),
+    "xcup": (Synthesis("synth_xilinx -family xcup"), ""),
 }
-"""Yosys's command by timing model, and whose multiplier blocks are instantiated; all other models count as ECP5."""
+"""How to synthesise by timing model, and whose multiplier blocks are instantiated; all other models count as ECP5."""
 DEFAULT = "ecp5"
 
 
@@ -53,9 +53,9 @@ def find_unit(design: Design, wanted: str) -> str:
 def synthesise_unit(design: Design, verilog: str, unit: str) -> UnitSynthesis:
     """Synthesise ``unit``, by its own name, of a design whose Verilog is ``verilog``. ToolError if Yosys fails."""
     family = design.options.device if design.options.device in COMMANDS else DEFAULT
-    command, blocks = COMMANDS[family]
+    how, blocks = COMMANDS[family]
     with tempfile.TemporaryDirectory(prefix="rbdgen-unit-") as name:
         directory = Path(name)
-        synthesise(directory, {"design.v": verilog}, overrides(verilog, blocks), command, f"{design.name}_{unit}")
+        synthesise(directory, {"design.v": verilog}, overrides(verilog, blocks), how, f"{design.name}_{unit}")
         counted = {cell: n for cell, n in cells(directory).items() if not cell.startswith("$")}
     return UnitSynthesis(unit, family, dict(sorted(counted.items())))

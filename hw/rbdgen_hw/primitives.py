@@ -33,18 +33,19 @@ def _mult18x18d(name: str, registers: int, a: str, b: str, p: str) -> str:
 
 
 def _multalu27x18(name: str, registers: int, a: str, b: str, p: str) -> str:
-    """Gowin GW5A's MULTALU27X18: registers before it and behind it, with three also inside."""
+    """Gowin GW5A's MULTALU27X18: registers before it and behind it, with three also inside.
+
+    What it neither adds nor selects is left open: a constant would be led to every pin over wires of the fabric.
+    """
     names = ["AREG", "BREG", "OREG", *(["PREG"] if registers == 3 else [])]
     parameters = ", ".join(f'.{r}_CLK("CLK0"), .{r}_CE("CE0"), .{r}_RESET("RESET0")' for r in names)
     return (
         f"  MULTALU27X18 #(\n    {parameters},\n"
         '    .MULT_RESET_MODE("SYNC"), .DYN_A_SEL("FALSE"), .A_SEL(1\'b0), .DYN_P_SEL("FALSE"), .P_SEL(1\'b0),\n'
-        '    .DYN_P_ADDSUB("FALSE"), .P_ADDSUB(1\'b0), .DYN_C_SEL("FALSE"), .C_SEL(1\'b1), .DYN_CASI_SEL("FALSE"),\n'
+        '    .DYN_P_ADDSUB("FALSE"), .P_ADDSUB(1\'b0), .DYN_C_SEL("FALSE"), .C_SEL(1\'b0), .DYN_CASI_SEL("FALSE"),\n'
         '    .CASI_SEL(1\'b0), .DYN_ACC_SEL("FALSE"), .ACC_SEL(1\'b0), .DYN_ADD_SUB_0("FALSE"), .ADD_SUB_0(1\'b0),\n'
         f'    .DYN_ADD_SUB_1("FALSE"), .ADD_SUB_1(1\'b0)\n  ) {name} (\n'
-        f"    .A({a}), .B({b}), .C(48'd0), .D(26'd0), .SIA(27'd0), .CASI(48'd0), .ACCSEL(1'b0), .PSEL(1'b0),\n"
-        "    .ASEL(1'b0), .PADDSUB(1'b0), .CSEL(1'b0), .CASISEL(1'b0), .ADDSUB(2'b00), .CLK({1'b0, clk}),\n"
-        f"    .CE(2'b11), .RESET(2'b00), .DOUT({p})\n  );\n"
+        f"    .A({a}), .B({b}), .D(26'd0), .CLK({{1'b0, clk}}), .CE(2'b11), .RESET(2'b00), .DOUT({p})\n  );\n"
     )
 
 
