@@ -46,6 +46,8 @@ COARSE = ("--overflow", "flag", "--constants", "multipliers", "--error")
 """Formats from an error target, and constant factors in slots of multipliers: what spares look-up tables most."""
 ONE = ("--columns", "fold", "--programs", "one")
 """Columns that are alike share hardware in turn, whether or not the board is crowded, and all functions one program."""
+WIDE = ("--spread", "twice")
+"""Products are spread over twice as many multipliers, as far as there are any."""
 BUILDS: tuple[tuple[str, str, Sequence[str], float | None, int | None], ...] = (
     ("ulx3s_85f", "id", ("--ii", "2", "--clock", "100", *LEAN), 100.0, None),
     ("ulx3s_85f", "did", ("--ii", "5", "--clock", "50", "--error", "1e-2", "--overflow", "flag"), None, None),
@@ -53,7 +55,7 @@ BUILDS: tuple[tuple[str, str, Sequence[str], float | None, int | None], ...] = (
     ("tang_mega_138k_pro", "id", ("--clock", "100", *LEAN), 100.0, None),
     ("tang_mega_138k_pro", "id,fd,m,minv", ("--ii", "8", "--clock", "100", *LEAN), 100.0, 16),
     ("tang_mega_138k_pro", "id,fd,m,minv,did", ("--ii", "12", "--clock", "100", *COARSE, "1e-2", *ONE), 100.0, 16),
-    ("tang_mega_138k_pro", "all", ("--ii", "16", "--clock", "100", *COARSE, "1e-2", *ONE), 100.0, 16),
+    ("tang_mega_138k_pro", "all", ("--ii", "16", "--clock", "100", *COARSE, "1e-2", *ONE, *WIDE), 100.0, 16),
 )
 """Board, functions, options, and what is asked for, if anything: MHz, and the interval."""
 BUILD_SECONDS = 7200
