@@ -94,12 +94,7 @@ def bitstreams(targets: Targets, only: str | None) -> None:
             ["clock after routing, MHz", reached, clock or "", targets.at_least(reached, clock) if clock else ""],
             ["clock that the bitstream runs at, MHz", report["running_clock_mhz"], "", ""],
             ["timing met at that clock", report["timing_met"], "", ""],
-            [
-                "interval, cycles (longest)",
-                slowest,
-                ii or "",
-                targets.at_most(slowest, ii) if ii else "",
-            ],
+            ["interval, cycles (longest)", slowest, ii or "", targets.at_most(slowest, ii) if ii else ""],
         ]
         for name, times in report["microseconds"].items():
             latency = report["functions"][name]["latency_cycles"]

@@ -99,9 +99,8 @@ class Options:
     ``programs``: the derivatives are a program of their own, which other tasks pass by, or parts of the only one, which
     is smaller and which ``dfd`` takes two turns of. ``spread``: as few multipliers as there can be, or twice as many,
     if a device has them, for narrower choices before them; auto is fewest, unless a device has too little for those
-    choices. ``clock``: MHz that the schedule is made for (default: the
-    device's). ``limits`` override joints' declared ranges (see :func:`rbdgen.model.ranges.declared_ranges`); ``seed``
-    chooses the states that ranges are sampled at.
+    choices. ``clock``: MHz that the schedule is made for (default: the device's). ``limits`` override joints' declared
+    ranges (see :func:`rbdgen.model.ranges.declared_ranges`); ``seed`` chooses the states that ranges are sampled at.
     """
 
     functions: tuple[str, ...] = ("id",)

@@ -308,8 +308,8 @@ class AcceleratorBuilder:
             places = exit_places(self.plan, self.tasks, name)
             block = in_block_memory(self.tasks, name)
             cycles = [beat.cycle for beat in self.plan.beats[name]]
-            final = cycles.index(max(cycles))
-            lane = Lane(name, [w.format.width for w in f.results], packing, places, block, final)
+            ends = cycles.index(max(cycles))
+            lane = Lane(name, [w.format.width for w in f.results], packing, places, block, ends)
             place(m, self.platform, f"lane_{name}", lane)
             m.d.comb += [
                 lane.header.eq(self.headers[name]),

@@ -52,18 +52,18 @@ class BypassFifo(Shape):
 
 
 class BeatFifo(Shape):
-    """First in, first out, ``depth`` entries of several ``beats`` of ``width`` bits, which are written at fixed times
+    """First in, first out, ``depth`` entries of ``beats`` of ``width`` bits, which are written at fixed times
     of a task, and read in their order.
 
-    ``write`` has a strobe for each beat; they come in any order, the ``last`` one at the end, and ``w_en`` is that of
-    beat 0, with which the entry is there: beat k may come up to k cycles later. The head's next beat is on ``r_data``
-    from the cycle after that until ``take``; ``r_en`` says that the entry's final beat is taken. ``r_rdy``, ``fault``
-    and ``block`` are those of :class:`BypassFifo`.
+    ``write`` has a strobe for each beat; they come in any order, the beat of number ``ends`` at the end, and ``w_en``
+    is that of beat 0, with which the entry is there: beat k may come up to k cycles later. The head's next beat is on
+    ``r_data`` from the cycle after that until ``take``, its ``last`` one or not; ``r_en`` says that this one is taken.
+    ``r_rdy``, ``fault`` and ``block`` are those of :class:`BypassFifo`.
     """
 
-    def __init__(self, width: int, depth: int, beats: int, last: int, block: bool = False) -> None:
-        self.width, self.depth, self.beats, self.last, self.block = width, depth, beats, last, block
-        self.shape_name = f"fifo_{width}x{depth}x{beats}_{last}" + ("_block" if block else "")
+    def __init__(self, width: int, depth: int, beats: int, ends: int, block: bool = False) -> None:
+        self.width, self.depth, self.beats, self.ends, self.block = width, depth, beats, ends, block
+        self.shape_name = f"fifo_{width}x{depth}x{beats}_{ends}" + ("_block" if block else "")
         super().__init__(
             {
                 "w_data": In(width),
@@ -71,7 +71,7 @@ class BeatFifo(Shape):
                 "w_en": Out(1),
                 "r_data": Out(width),
                 "take": In(1),
-                "final": Out(1),
+                "last": Out(1),
                 "r_en": Out(1),
                 "r_rdy": Out(1),
                 "fault": Out(1),
@@ -85,12 +85,12 @@ class BeatFifo(Shape):
         produce, consume, turn = Signal(range(self.depth)), Signal(range(self.depth)), Signal(range(self.beats))
         m.d.comb += [
             self.w_en.eq(self.write[0]),
-            self.final.eq(turn == self.beats - 1),
-            self.r_en.eq(self.take & self.final),
+            self.last.eq(turn == self.beats - 1),
+            self.r_en.eq(self.take & self.last),
         ]
         written = [Cat(*(self.write[k] for k in range(self.beats) if k >> b & 1)).any() for b in range(step)]
-        next_place = Mux(self.final, _after(consume, self.depth), consume)
-        next_turn = Mux(self.final, 0, turn + 1)[: len(turn)]
+        next_place = Mux(self.last, _after(consume, self.depth), consume)
+        next_turn = Mux(self.last, 0, turn + 1)[: len(turn)]
         m.d.comb += [
             writing.addr.eq(Cat(*written, produce)),
             writing.data.eq(self.w_data),
@@ -100,7 +100,7 @@ class BeatFifo(Shape):
             ),
             self.r_data.eq(reading.data),
         ]
-        with m.If(self.write[self.last]):
+        with m.If(self.write[self.ends]):
             m.d.sync += produce.eq(_after(produce, self.depth))
         with m.If(self.take):
             m.d.sync += [turn.eq(next_turn), consume.eq(next_place)]

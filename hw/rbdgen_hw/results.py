@@ -12,7 +12,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.host.tasks import HEADER_BITS, Packing
-from rbdgen_hw.fifo import BeatFifo, BypassFifo
+from rbdgen_hw.fifo import BeatFifo
 from rbdgen_hw.library import Shape, place
 
 
@@ -20,17 +20,17 @@ class Lane(Shape):
     """Keeps up to ``places`` results of one kind and offers them beat by beat.
 
     ``header`` and ``words`` of the widths in ``widths``, side by side, if there are any, are taken beat by beat: the
-    strobes ``write`` say which beat's are there. The ``last`` of them ends a result; for the other rules see
+    strobes ``write`` say which beat's are there. Their order, and what ``ends`` is, are those of
     :class:`rbdgen_hw.fifo.BeatFifo`. ``ready``: a beat is offered on ``payload``, the result's ``last`` one or not;
     ``taken`` takes it. ``leave`` strobes when a result's place is free again. ``block``: they are kept in block
     memories, a cycle longer.
     """
 
     def __init__(
-        self, name: str, widths: Sequence[int], packing: Packing, places: int, block: bool = False, final: int = 0
+        self, name: str, widths: Sequence[int], packing: Packing, places: int, block: bool = False, ends: int = 0
     ) -> None:
         self.widths, self.packing, self.places, self.block = tuple(widths), packing, places, block
-        self.beats, self.final = packing.beats(len(self.widths)), final
+        self.beats, self.ends = packing.beats(len(self.widths)), ends
         self.shape_name = f"lane_{name}"
         super().__init__(
             {
@@ -60,29 +60,19 @@ class Lane(Shape):
             Cat(*(Cat(word, Const(0, width - len(word))) for word, width in zip(row, stored, strict=False)))
             for row in rows
         ]
-        if self.beats == 1:
-            queue: BypassFifo | BeatFifo = BypassFifo(sum(stored), self.places, self.block)
-            m.d.comb += [
-                queue.w_en.eq(self.write),
-                queue.w_data.eq(beats[0]),
-                queue.r_en.eq(self.taken),
-                self.last.eq(1),
-            ]
-        else:
-            queue = BeatFifo(sum(stored), self.places, self.beats, self.final, self.block)
-            chosen = reduce(or_, (Mux(self.write[k], beat, 0) for k, beat in enumerate(beats)))
-            m.d.comb += [
-                queue.write.eq(self.write),
-                queue.w_data.eq(chosen),
-                queue.take.eq(self.taken),
-                self.last.eq(queue.final),
-            ]
+        if self.beats > 1:
+            beats = [reduce(or_, (Mux(self.write[k], beat, 0) for k, beat in enumerate(beats)))]
+        queue = BeatFifo(sum(stored), self.places, self.beats, self.ends, self.block)
         place(m, platform, "queue", queue)
         padded, position = [], 0
         for width in stored:
             padded.append(Cat(queue.r_data[position : position + width], Const(0, self.packing.word_bits - width)))
             position += width
         m.d.comb += [
+            queue.write.eq(self.write),
+            queue.w_data.eq(beats[0]),
+            queue.take.eq(self.taken),
+            self.last.eq(queue.last),
             self.ready.eq(queue.r_rdy),
             self.payload.eq(Cat(*padded)),
             self.leave.eq(queue.r_en),

@@ -99,7 +99,7 @@ def test_results_leave_whole_and_in_order(stall: float) -> None:
 
 
 def test_a_lane_offers_a_beat_in_every_cycle() -> None:
-    lane = Lane("one", WIDTHS[0], PACKING, PLACES, final=2)
+    lane = Lane("one", WIDTHS[0], PACKING, PLACES, ends=2)
 
     async def bench(ctx) -> None:
         seen = []
