@@ -98,7 +98,7 @@ def _folded(network: Network, fixed: FixedGraph, device: Device, ii: int, fold: 
     """A unit for each submodule, alike branches and columns folded."""
 
     def fits(folds: Folds, node: int) -> bool:
-        return operator_delays(fixed, device, node, folds).fit(device, device.select)
+        return operator_delays(fixed, device, node, folds).fit(device, max(device.select, device.link))
 
     graph, folds = fold_branches(network, fixed, ii, fits) if fold and ii > 1 else (fixed, NO_FOLDS)
     if columns and ii > 1:

@@ -196,7 +196,7 @@ def _shared_registers(
     schedule: Schedule, draft: Sequence[UnitPlan], fifos: Sequence[Fifo]
 ) -> dict[tuple[str, int], int]:
     """When a value that comes without a FIFO arrives in a unit: at a register of the unit that makes it, as far along
-    its chain as that unit needs it, or at least two others do."""
+    its chain as that unit needs it, or at least two others do, or to its first register where links are long."""
     graph, slots, ii = schedule.fixed.graph, schedule.slots, schedule.ii
     through = {(f.sink, v) for f in fifos for v in f.values}
     own: dict[int, int] = defaultdict(int)
@@ -214,7 +214,8 @@ def _shared_registers(
             own[node] = max(own[node], chain_length(slots[node].finish, cycles[-1], ii))
     arrivals = {}
     for node, sinks in first.items():
-        kept = max(own[node], sorted([0, *sinks.values()])[-2])
+        # where the way to another unit is long, a value is sent from a register
+        kept = max(own[node], sorted([0, *sinks.values()])[-2], int(schedule.device.link > 0))
         if graph.nodes[node].owner == INPUT_OWNER or node in schedule.folds.members:
             kept = 0  # there are no registers with the operands, and a folded unit's are another value a turn later
         for sink, position in sinks.items():

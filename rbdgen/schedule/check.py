@@ -64,12 +64,13 @@ def check_plan(plan: Plan) -> None:
         inside = _made_in_the_same_turn(plan, places, i)
         for a in node.args:
             made = schedule.slots[a]
+            link = 0.0 if graph.nodes[a].op == "const" or graph.nodes[a].owner == node.owner else device.link
             if i in places and a not in inside and not _always_there(plan, a) and made.finish >= slot.start:
                 raise ValueError(f"{where}: argument %{a} of a folded unit must come from a register")
             # what has registers leaves time for what is before the first of them
             limit = begin if not latency else device.period - first
-            late = made.finish > slot.start or (made.finish == slot.start and made.ready > limit + 1e-9)
-            if late:
+            late = made.finish > slot.start or (made.finish == slot.start and made.ready + link > limit + 1e-9)
+            if late or link > limit + 1e-9:
                 raise ValueError(f"{where}: argument %{a} must be there at its start, is ready in cycle {made.finish}")
         if node.op == "mul":
             busy[node.owner, "mul", schedule.binding[i], slot.start % ii] += 1

@@ -25,8 +25,9 @@ class Device:
     what saturation adds to any of them, and ``flag``, where nothing saturates, the way of an overflow to its register.
     Tables are synchronous memories: ``address`` before the clock, for the place in the table, one cycle, then
     ``table``, unless that needs a register (:attr:`table_cycles`). ``select`` is the multiplexer before a shared
-    multiplier or table; ``shift`` finds a number's top bit and moves it there, with a register half way where that
-    takes too much of a period (:attr:`shift_cycles`). ``shape``: bits of one multiplier block's two inputs, signed.
+    multiplier or table, ``link`` the way from another unit, with what is chosen on it (0: none); ``shift`` finds a
+    number's top bit and moves it there, with a register half way where that takes too much of a period
+    (:attr:`shift_cycles`). ``shape``: bits of one multiplier block's two inputs, signed.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Device:
     address: float
     table: float
     select: float
+    link: float
     shift: float
     shape: tuple[int, int]
 
@@ -88,6 +90,7 @@ _CHAINED = {
     "address": 0.0,
     "table": 1.6,
     "select": 0.8,
+    "link": 0.0,
     "shift": 2.4,
 }
 DEVICES = {
@@ -124,6 +127,7 @@ DEVICES = {
             address=4.0,
             table=8.5,
             select=1.5,
+            link=0.0,
             shift=6.0,
             shape=(18, 18),
         ),
@@ -140,6 +144,7 @@ DEVICES = {
             address=2.6,
             table=5.0,
             select=1.2,
+            link=2.2,
             shift=7.0,
             shape=(27, 18),
         ),
@@ -156,6 +161,7 @@ DEVICES = {
             address=1.3,
             table=2.2,
             select=0.9,
+            link=0.0,
             shift=3.5,
             shape=(25, 18),
         ),
@@ -172,6 +178,7 @@ DEVICES = {
             address=0.7,
             table=1.2,
             select=0.5,
+            link=0.0,
             shift=2.2,
             shape=(27, 18),
         ),

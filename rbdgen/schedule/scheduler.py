@@ -173,6 +173,20 @@ def operator_delays(fixed: FixedGraph, device: Device, i: int, folds: Folds = NO
     return replace(delays, before=delays.before + sign, after=delays.after + (0.0 if delays.cycles else sign))
 
 
+def reads_far(fixed: FixedGraph, i: int, a: int) -> bool:
+    """Whether the argument ``a`` of node ``i`` comes from another unit."""
+    nodes = fixed.graph.nodes
+    return nodes[a].op != "const" and nodes[a].owner != nodes[i].owner
+
+
+def way(fixed: FixedGraph, device: Device, i: int, folds: Folds, chosen: bool) -> float:
+    """When arguments that come from registers are at the operator of node ``i``, ns; ``chosen``: by a multiplexer."""
+    members = folds.turns.get(folds.template(i))
+    reads = [(t.node, a) for t in members for a in t.args] if members else [(i, a) for a in fixed.graph.nodes[i].args]
+    far = any(reads_far(fixed, node, a) for node, a in reads)
+    return max(device.select if chosen else 0.0, device.link if far else 0.0)
+
+
 def sign_delay(fixed: FixedGraph, device: Device, i: int, folds: Folds) -> float:
     """How long it takes to give an argument the sign of its turn: an exclusive or before a sum, whose carry does the
     rest, and a sum before a constant factor."""
@@ -218,7 +232,7 @@ def scale_stages(fixed: FixedGraph, device: Device, i: int, folds: Folds = NO_FO
     i = _hardest_turn(fixed, folds, i)
     levels = max(len(fixed.constants[i].digits) - 1, 0).bit_length()
     limit = (device.limit if fixed.saturate else device.flag) if fixed.may_overflow(i) else 0.0
-    room = device.period - device.select - sign_delay(fixed, device, i, folds) - limit - device.add
+    room = device.period - max(device.select, device.link) - sign_delay(fixed, device, i, folds) - limit - device.add
     stages = max(1, -(-levels // (1 + max(0, int(room / device.level + 1e-9)))))
     return tuple(levels // stages + (k < levels % stages) for k in range(stages))
 
@@ -294,10 +308,11 @@ class _Scheduler:
 
     def _earliest(self, i: int) -> tuple[int, float]:
         """Cycle and offset at which node ``i``'s arguments are all there, for every turn of a folded one."""
-        if i not in self.folds.turns:
-            times = [(s.finish, s.ready) for s in (self._slot(a) for a in self.fixed.graph.nodes[i].args)]
-            return max(times, default=(0, 0.0))
         graph, times = self.fixed.graph, [(0, 0.0)]
+        if i not in self.folds.turns:
+            times += [(self._slot(a).finish, self._arrival(i, a)) for a in graph.nodes[i].args]
+            cycle, offset = max(times)
+            return cycle, max(offset, way(self.fixed, self.device, i, self.folds, chosen=False))
         step = self.folds.interval(graph.nodes[i].owner, self.ii)
         inside = [self.folds.inside(graph, i, position) for position in range(len(graph.nodes[i].args))]
         for k, turn in enumerate(self.folds.turns[i]):
@@ -306,11 +321,21 @@ class _Scheduler:
                     slot = self._slot(self.folds.template(a))
                     times.append((slot.finish, slot.ready))
                 elif graph.nodes[a].op in ("const", "input") or a in self.timeless:
-                    times.append((0, self.device.select))
+                    times.append((0, self._way(i)))
                 else:
                     # what comes from outside comes from registers, so that no path runs through a turn into another
-                    times.append((max(self._slot(a).finish + 1 - k * step, 0), self.device.select))
+                    times.append((max(self._slot(a).finish + 1 - k * step, 0), self._way(i)))
         return max(times)
+
+    def _way(self, i: int) -> float:
+        """When arguments from registers are at node ``i``'s operator."""
+        interval = self.folds.interval(self.fixed.graph.nodes[i].owner, self.ii)
+        shared = self.fixed.graph.nodes[i].op in ("mul", *TABLES) and interval > 1
+        return way(self.fixed, self.device, i, self.folds, shared or i in self.folds.turns)
+
+    def _arrival(self, i: int, a: int) -> float:
+        """When the argument ``a`` is at node ``i`` in the cycle in which it is made."""
+        return self._slot(a).ready + (self.device.link if reads_far(self.fixed, i, a) else 0.0)
 
     def place(self, i: int) -> None:
         """Give node ``i`` its slot: the earliest that its arguments, its delay and its operator allow."""
@@ -324,7 +349,7 @@ class _Scheduler:
         elif delays.fit(self.device, offset):
             slot = delays.slot(cycle, offset)
         else:
-            slot = delays.slot(cycle + 1, self.device.select if i in self.folds.turns else 0.0)
+            slot = delays.slot(cycle + 1, self._way(i))
         self.slots[i] = slot
         step = self.folds.interval(node.owner, self.ii)
         for k, turn in enumerate(self.folds.turns.get(i, ())):
@@ -335,22 +360,21 @@ class _Scheduler:
     def _place_product(self, i: int, cycle: int, offset: float, delays: Delays) -> Slot:
         node = self.fixed.graph.nodes[i]
         interval = self.folds.interval(node.owner, self.ii)
-        shared = interval > 1
-        if shared:
+        if interval > 1:
             # a shared multiplier takes its operands from registers only, so that no path runs from one
             # product of a multiplier through another product back into it
             sources = [a for a in node.args if self.fixed.graph.nodes[a].op != "input" and a not in self.timeless]
             if i in self.folds.turns:  # the other turns' arguments have been seen to
                 sources = [a for a in sources if self.fixed.graph.nodes[a].owner == node.owner]
             cycle = max([cycle if i in self.folds.turns else 0] + [self._slot(a).finish + 1 for a in sources])
-            offset = self.device.select
+            offset = self._way(i)
         while True:
             if delays.fit(self.device, offset):
                 number = self.multipliers[node.owner].take(self.costs[i], cycle % interval)
                 if number is not None:
                     self.binding[i] = number
                     return delays.slot(cycle, offset)
-            cycle, offset = cycle + 1, self.device.select if shared or i in self.folds.turns else 0.0
+            cycle, offset = cycle + 1, self._way(i)
 
     def _lookup(self, i: int, cycle: int, offset: float, delays: Delays) -> int:
         """The cycle of a table access; sine and cosine of one angle are one access."""
@@ -419,8 +443,8 @@ class _Scheduler:
             if held > formats[i].width:
                 continue
             start = slot.start + room
-            same = [s.ready for s in (self._slot(a) for a in node.args) if s.finish == start]
-            delays, offset = operator_delays(self.fixed, self.device, i), max(same, default=0.0)
+            same = [self._arrival(i, a) for a in node.args if self._slot(a).finish == start]
+            delays, offset = operator_delays(self.fixed, self.device, i), max([self._way(i), *same])
             if delays.fit(self.device, offset):
                 self.slots[i] = delays.slot(start, offset)
 
@@ -443,12 +467,11 @@ def schedule(
     """
     programs = programs or single_program(fixed.graph)
     check_interval(ii)
-    select = device.select if ii > 1 else 0.0
     for i, node in fixed.graph:
-        chosen = node.op in ("mul", *TABLES) or i in folds.members
-        delays = operator_delays(fixed, device, i, folds)
-        if not delays.fit(device, select if chosen else 0.0):
-            longest = max(delays.before + (select if chosen else 0.0), delays.after) + delays.flag
+        chosen = ii > 1 and (node.op in ("mul", *TABLES) or i in folds.members)
+        delays, offset = operator_delays(fixed, device, i, folds), way(fixed, device, i, folds, chosen)
+        if not delays.fit(device, offset):
+            longest = max(delays.before + offset, delays.after) + delays.flag
             raise ConfigError(
                 f"device {device.name}: a {node.op} takes {longest:g} ns, more than the period of {device.period:g} "
                 "ns; use a slower clock or a shorter word"

@@ -228,3 +228,31 @@ def test_spread_products_take_what_multipliers_there_are() -> None:
     assert limited.options.spread == "twice"
     assert least < limited.plan.schedule.blocks <= least + 7
     assert any("spread over more multipliers" in line for line in limited.why)
+
+
+def test_values_of_other_units_have_time_for_their_way() -> None:
+    fixed, far = design("iiwa14").fixed, dataclasses.replace(DEVICES["generic125"], link=1.6)
+    near, chained = schedule(fixed, DEVICES["generic125"], 4), schedule(fixed, far, 4)
+    check_plan(make_plan(chained))
+    nodes = fixed.graph.nodes
+    links = [(i, a) for i, n in fixed.graph for a in n.args if nodes[a].op != "const" and nodes[a].owner != n.owner]
+    assert links
+    for i, a in links:
+        start, made = chained.slots[i], chained.slots[a]
+        assert made.finish < start.start or made.ready + 1.6 <= far.period
+        assert start.ready >= 1.6 + (made.ready if made.finish == start.start else 0.0)
+    assert chained.length > near.length
+    with pytest.raises(ValueError, match=r"^node %\d+ \(\w+\): argument %\d+ must be there at its start"):
+        check_plan(make_plan(dataclasses.replace(near, device=far)))
+
+
+def test_a_long_link_starts_at_a_register() -> None:
+    plan = make_plan(schedule(design("iiwa14").fixed, dataclasses.replace(DEVICES["generic125"], link=1.6), 4))
+    nodes, slots = plan.schedule.fixed.graph.nodes, plan.schedule.slots
+    through = {(f.sink, v) for f in plan.fifos for v in f.values}
+    for unit in plan.units:
+        first = {node: cycles[0] for node, cycles in uses(plan.schedule, unit).items()}
+        for tap in unit.inputs:
+            direct = nodes[tap.node].owner != INPUT_OWNER and (unit.name, tap.node) not in through
+            if direct and first.get(tap.node, 0) > slots[tap.node].finish:
+                assert tap.cycle > slots[tap.node].finish
