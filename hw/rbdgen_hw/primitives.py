@@ -45,7 +45,7 @@ def _multalu27x18(name: str, registers: int, a: str, b: str, p: str) -> str:
         '    .DYN_P_ADDSUB("FALSE"), .P_ADDSUB(1\'b0), .DYN_C_SEL("FALSE"), .C_SEL(1\'b0), .DYN_CASI_SEL("FALSE"),\n'
         '    .CASI_SEL(1\'b0), .DYN_ACC_SEL("FALSE"), .ACC_SEL(1\'b0), .DYN_ADD_SUB_0("FALSE"), .ADD_SUB_0(1\'b0),\n'
         f'    .DYN_ADD_SUB_1("FALSE"), .ADD_SUB_1(1\'b0)\n  ) {name} (\n'
-        f"    .A({a}), .B({b}), .D(26'd0), .CLK({{1'b0, clk}}), .CE(2'b11), .RESET(2'b00), .DOUT({p})\n  );\n"
+        f"    .A({a}), .B({b}), .CLK({{1'b0, clk}}), .CE(2'b11), .RESET(2'b00), .DOUT({p})\n  );\n"
     )
 
 
