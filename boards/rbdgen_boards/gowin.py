@@ -33,13 +33,18 @@ FAMILIES = {"GW5AST-LV138FPG676AC1/I0": "GW5AST-138C"}
 USED = {"MULTALU27X18": "multipliers", "LUT4": "luts", "ALU": "luts", "DFF": "registers", "BSRAM": "memories"}
 """nextpnr's names of what a board's resources are: a sum's bit takes a look-up table's place, and so does a register
 whose input comes through one."""
+REGISTERS = (
+    *("-cell $_DFF_?_ 0", "-cell $_DFFE_?P_ 0"),
+    *("-cell $_SDFF_?P?_ r", "-cell $_SDFFE_?P?P_ r", "-cell $_DFFE_?P?P_ r"),
+)
+"""The device's registers, as Yosys calls them, with and without enable and reset."""
 SYNTHESIS = Synthesis(
     "synth_gowin -family gw5a -nowidelut",
     "map_ffs",
     "map_luts",
     (
         "opt_clean",
-        "dfflegalize -cell $_DFF_?_ 0 -cell $_DFFE_?P_ 0 -cell $_SDFFE_?P?P_ r -cell $_DFFE_?P?P_ r",
+        f"dfflegalize {' '.join(REGISTERS)}",
         "techmap -map +/gowin/cells_map.v",
         "opt_expr -mux_undef",
         "simplemap",
@@ -48,6 +53,8 @@ SYNTHESIS = Synthesis(
 """Yosys's command. Its wide look-up tables take more of the small ones, and tie cells together that are better placed
 apart. Its registers with an enable have a reset as well, which for most is a constant that takes a wire of the fabric
 to get there; the device's have none unless it is switched on."""
+SUM_OR_DIFFERENCE, SUM, DIFFERENCE = 2, 0, 1
+"""What an ALU does, as its parameter ALU_MODE: the first is chosen by its input I3, the others do not read it."""
 DENSITY = 0.3
 """Share of each kind of cell's places that the placer fills: it takes look-up tables, sums and registers for neighbours
 of different kinds, but in this family they take each other's places."""
@@ -88,14 +95,36 @@ def blocked(netlist: Mapping[str, Any]) -> int:
     return len(inputs) - len(made.intersection(inputs))
 
 
+def decide_sums(netlist: Mapping[str, Any]) -> None:
+    """Make of ALUs that are always sums or always differences such by their mode. Yosys tells them by a constant, which
+    takes wires of the fabric to get there. (Those that have a constant to add are nextpnr's, which builds it in.)"""
+    constants = {bit: c["type"] == "VCC" for c in netlist.values() if c["type"] in ("VCC", "GND") for bit in _bits(c)}
+    for cell in netlist.values():
+        pins = cell["connections"]
+        if cell["type"] != "ALU" or int(cell["parameters"]["ALU_MODE"], 2) != SUM_OR_DIFFERENCE:
+            continue
+        known = {pin: constants[pins[pin][0]] for pin in ("I0", "I1", "I3") if pins[pin][0] in constants}
+        if known.keys() == {"I3"}:
+            cell["parameters"]["ALU_MODE"] = f"{SUM if known['I3'] else DIFFERENCE:032b}"
+            del pins["I3"]
+
+
+def _bits(cell: Mapping[str, Any]) -> list[Any]:
+    """The bits that a cell is connected to."""
+    return [bit for bits in cell["connections"].values() for bit in bits]
+
+
 def build(request: Request, directory: Path, progress: Progress) -> Routed:
     """Synthesis, place and route, bitstream. ConfigError if it does not fit, ToolError if a tool fails."""
     board, timer = request.board, Timer(progress)
     timer.step("synthesis")
     synthesise(directory, request.sources, request.overrides, SYNTHESIS)
-    netlist = json.loads((directory / NETLIST).read_text(encoding="utf-8"))["modules"][TOP]["cells"]
+    design = json.loads((directory / NETLIST).read_text(encoding="utf-8"))
+    netlist = design["modules"][TOP]["cells"]
     used = used_cells(cells(directory))
     check_room(board, used | {"luts": used["luts"] + blocked(netlist)})
+    decide_sums(netlist)
+    (directory / NETLIST).write_text(json.dumps(design), encoding="utf-8")
     (directory / "board.cst").write_text(cst(board), encoding="utf-8")
     family = FAMILIES[board.part]
     timer.step(f"place and route at {request.clock:g} MHz")

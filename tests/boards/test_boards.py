@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 import sys
+from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -19,6 +22,7 @@ from rbdgen_boards.flow import Request, Routed, cached, check_room, keep, key
 from rbdgen_boards.top import cst, lpf, port_pins, uart_top
 from rbdgen_boards.vivado import FLOW as VIVADO
 from rbdgen_hw.emit import design_verilog
+from rbdgen_hw.yosys import run_script
 from tests.conftest import design
 
 ORACLES = {
@@ -230,6 +234,44 @@ def test_registers_that_no_table_feeds_take_one() -> None:
     assert gowin.blocked(fed) == 0
     chain = {"e": cell("DFF", D=6, Q=7), "f": cell("DFFRE", D=2, Q=8), "g": cell("DFFSE", D=4, Q=9)}
     assert gowin.blocked(fed | chain) == 3
+
+
+def test_sums_and_differences_are_told_by_mode(tmp_path) -> None:
+    (tmp_path / "given.v").write_text(
+        "module given(input signed [7:0] a, b, input minus, output signed [8:0] sum, difference, either, next);\n"
+        "  assign sum = a + b;\n  assign difference = a - b;\n  assign either = minus ? a - b : a + b;\n"
+        "  assign next = a + 1;\nendmodule\n"
+    )
+    command = "synth_gowin -family gw5a -noiopads -top given -json made.json"
+    run_script(["read_verilog given.v", command], tmp_path, "yosys.log")
+    made = json.loads((tmp_path / "made.json").read_text())
+    cells = made["modules"]["given"]["cells"]
+
+    def modes() -> Counter:
+        return Counter(
+            (int(c["parameters"]["ALU_MODE"], 2), "I3" in c["connections"])
+            for c in cells.values()
+            if c["type"] == "ALU"
+        )
+
+    assert set(modes()) == {(gowin.SUM_OR_DIFFERENCE, True)}
+    gowin.decide_sums(cells)
+    assert modes()[gowin.SUM, False] >= 9
+    assert modes()[gowin.DIFFERENCE, False] >= 9
+    assert modes()[gowin.SUM_OR_DIFFERENCE, True] >= 8  # nextpnr's: those with a constant, and what is decided later
+    prove = [
+        *("read_json decided.json", "rename given made", "read_verilog given.v"),
+        *("miter -equiv -make_outputs given made both", "read_verilog +/gowin/cells_sim.v", "hierarchy -top both"),
+        *("proc", "flatten", "opt_clean", "sat -verify -prove trigger 0 -set-def-inputs both"),
+    ]
+    for wrong in (False, True):
+        if wrong:
+            mode = f"{gowin.SUM:032b}"
+            changed = next(c for c in cells.values() if c["type"] == "ALU" and c["parameters"]["ALU_MODE"] == mode)
+            changed["parameters"]["ALU_MODE"] = f"{gowin.DIFFERENCE:032b}"
+        (tmp_path / "decided.json").write_text(json.dumps({"modules": {"given": made["modules"]["given"]}}))
+        with pytest.raises(ToolError, match="proof did fail") if wrong else nullcontext():
+            run_script(prove, tmp_path, "proof.log")
 
 
 def test_long_wires_are_seen_in_what_nextpnr_says() -> None:
