@@ -179,7 +179,7 @@ def reads_far(fixed: FixedGraph, i: int, a: int) -> bool:
     return nodes[a].op != "const" and nodes[a].owner != nodes[i].owner
 
 
-def way(fixed: FixedGraph, device: Device, i: int, folds: Folds, chosen: bool) -> float:
+def reach(fixed: FixedGraph, device: Device, i: int, folds: Folds, chosen: bool) -> float:
     """When arguments that come from registers are at the operator of node ``i``, ns; ``chosen``: by a multiplexer."""
     members = folds.turns.get(folds.template(i))
     reads = [(t.node, a) for t in members for a in t.args] if members else [(i, a) for a in fixed.graph.nodes[i].args]
@@ -228,7 +228,7 @@ def _hardest_turn(fixed: FixedGraph, folds: Folds, i: int) -> int:
 
 def scale_stages(fixed: FixedGraph, device: Device, i: int, folds: Folds = NO_FOLDS) -> tuple[int, ...]:
     """Levels of the sum that a constant factor is, between registers: as few stages as fit the period, with room for a
-    choice of the argument and its sign, each with as many levels as another, give or take one."""
+    choice of the argument, its way and its sign, each with as many levels as another, give or take one."""
     i = _hardest_turn(fixed, folds, i)
     levels = max(len(fixed.constants[i].digits) - 1, 0).bit_length()
     limit = (device.limit if fixed.saturate else device.flag) if fixed.may_overflow(i) else 0.0
@@ -312,7 +312,7 @@ class _Scheduler:
         if i not in self.folds.turns:
             times += [(self._slot(a).finish, self._arrival(i, a)) for a in graph.nodes[i].args]
             cycle, offset = max(times)
-            return cycle, max(offset, way(self.fixed, self.device, i, self.folds, chosen=False))
+            return cycle, max(offset, reach(self.fixed, self.device, i, self.folds, chosen=False))
         step = self.folds.interval(graph.nodes[i].owner, self.ii)
         inside = [self.folds.inside(graph, i, position) for position in range(len(graph.nodes[i].args))]
         for k, turn in enumerate(self.folds.turns[i]):
@@ -321,17 +321,17 @@ class _Scheduler:
                     slot = self._slot(self.folds.template(a))
                     times.append((slot.finish, slot.ready))
                 elif graph.nodes[a].op in ("const", "input") or a in self.timeless:
-                    times.append((0, self._way(i)))
+                    times.append((0, self._reach(i)))
                 else:
                     # what comes from outside comes from registers, so that no path runs through a turn into another
-                    times.append((max(self._slot(a).finish + 1 - k * step, 0), self._way(i)))
+                    times.append((max(self._slot(a).finish + 1 - k * step, 0), self._reach(i)))
         return max(times)
 
-    def _way(self, i: int) -> float:
+    def _reach(self, i: int) -> float:
         """When arguments from registers are at node ``i``'s operator."""
         interval = self.folds.interval(self.fixed.graph.nodes[i].owner, self.ii)
         shared = self.fixed.graph.nodes[i].op in ("mul", *TABLES) and interval > 1
-        return way(self.fixed, self.device, i, self.folds, shared or i in self.folds.turns)
+        return reach(self.fixed, self.device, i, self.folds, shared or i in self.folds.turns)
 
     def _arrival(self, i: int, a: int) -> float:
         """When the argument ``a`` is at node ``i`` in the cycle in which it is made."""
@@ -349,7 +349,7 @@ class _Scheduler:
         elif delays.fit(self.device, offset):
             slot = delays.slot(cycle, offset)
         else:
-            slot = delays.slot(cycle + 1, self._way(i))
+            slot = delays.slot(cycle + 1, self._reach(i))
         self.slots[i] = slot
         step = self.folds.interval(node.owner, self.ii)
         for k, turn in enumerate(self.folds.turns.get(i, ())):
@@ -367,14 +367,14 @@ class _Scheduler:
             if i in self.folds.turns:  # the other turns' arguments have been seen to
                 sources = [a for a in sources if self.fixed.graph.nodes[a].owner == node.owner]
             cycle = max([cycle if i in self.folds.turns else 0] + [self._slot(a).finish + 1 for a in sources])
-            offset = self._way(i)
+            offset = self._reach(i)
         while True:
             if delays.fit(self.device, offset):
                 number = self.multipliers[node.owner].take(self.costs[i], cycle % interval)
                 if number is not None:
                     self.binding[i] = number
                     return delays.slot(cycle, offset)
-            cycle, offset = cycle + 1, self._way(i)
+            cycle, offset = cycle + 1, self._reach(i)
 
     def _lookup(self, i: int, cycle: int, offset: float, delays: Delays) -> int:
         """The cycle of a table access; sine and cosine of one angle are one access."""
@@ -444,7 +444,7 @@ class _Scheduler:
                 continue
             start = slot.start + room
             same = [self._arrival(i, a) for a in node.args if self._slot(a).finish == start]
-            delays, offset = operator_delays(self.fixed, self.device, i), max([self._way(i), *same])
+            delays, offset = operator_delays(self.fixed, self.device, i), max([self._reach(i), *same])
             if delays.fit(self.device, offset):
                 self.slots[i] = delays.slot(start, offset)
 
@@ -469,7 +469,7 @@ def schedule(
     check_interval(ii)
     for i, node in fixed.graph:
         chosen = ii > 1 and (node.op in ("mul", *TABLES) or i in folds.members)
-        delays, offset = operator_delays(fixed, device, i, folds), way(fixed, device, i, folds, chosen)
+        delays, offset = operator_delays(fixed, device, i, folds), reach(fixed, device, i, folds, chosen)
         if not delays.fit(device, offset):
             longest = max(delays.before + offset, delays.after) + delays.flag
             raise ConfigError(
