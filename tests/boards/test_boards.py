@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import json
 import re
@@ -117,6 +118,11 @@ def test_a_missing_tool_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) 
     absent = tools.Tool("no-such-tool", "no-such-package", "no-such-script")
     with pytest.raises(ToolError, match=r"^no-such-tool is missing; install it with: pip install 'rbdgen\[build\]'$"):
         tools.version(absent)
+    newest = dataclasses.replace(tools.GOWIN_PACK, below=(0, 1))
+    with pytest.raises(
+        ToolError, match=r"^apycula \S+ is too new for gowin_pack here; .*: pip install 'apycula<0\.1'$"
+    ):
+        tools.version(newest)
     with pytest.raises(ToolError, match=r"^openFPGALoader is missing; install it with: apt-get install openfpgaloader"):
         build.load(get_board("ulx3s_85f"), flow.Path("bitstream.bit"))
 

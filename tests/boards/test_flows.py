@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from rbdgen_boards.board import get_board
 from rbdgen_boards.flow import TOP, Request, cells
 from rbdgen_boards.top import uart_top
 from rbdgen_hw.emit import uart_verilog
-from rbdgen_hw.primitives import PRIMITIVES
+from rbdgen_hw.primitives import GOWIN_REGISTERS, PRIMITIVES
 from tests.conftest import design
 
 DESIGN = f"""
@@ -74,11 +75,21 @@ def test_gowin_makes_a_bitstream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         if tool == tools.GOWIN_PACK:
             plain = ["plain.fs" if a == gowin.BITSTREAM else a for a in arguments]
             run(dataclasses.replace(tool, module=None), plain, *where)
+            routed = (tmp_path / gowin.ROUTED).read_text()
+            for register in GOWIN_REGISTERS[2]:
+                without, count = re.subn(rf'("{register}_CLK": *)"CLK0"', r'\1"BYPASS"', routed)
+                assert count == 1
+                (tmp_path / f"{register}.json").write_text(without)
+                run(tool, [*arguments[:-2], f"{register}.fs", f"{register}.json"], *where)
         return run(tool, arguments, *where)
 
     monkeypatch.setattr(tools, "run", packed_twice)
     routed, clock = build(gowin, "tang_mega_138k_pro", tmp_path)
-    assert (tmp_path / "plain.fs").read_bytes() == (tmp_path / routed.bitstream).read_bytes()
+    bitstream = (tmp_path / routed.bitstream).read_bytes()
+    assert (tmp_path / "plain.fs").read_bytes() == bitstream
+    # each register of the block that the pipeline counts on is one in the bitstream as well
+    packed = {bitstream, *((tmp_path / f"{register}.fs").read_bytes() for register in GOWIN_REGISTERS[2])}
+    assert len(packed) == 1 + len(GOWIN_REGISTERS[2])
     assert clock == 50.0
     assert routed.achieved > clock
     assert routed.used["multipliers"] == 1

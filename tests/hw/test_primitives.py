@@ -81,4 +81,4 @@ def _literal(value: int, bits: int) -> str:
 
 def test_the_wider_operand_goes_to_the_wider_input() -> None:
     assert "wire signed [26:0] wide0 = $signed(b[23:0]);" in (PRIMITIVES["gowin"].module("m", 18, 24, 2) or "")
-    assert "wire signed [26:0] wide0 = $signed(a[23:0]);" in (PRIMITIVES["gowin"].module("m", 24, 18, 3) or "")
+    assert "wire signed [26:0] wide0 = $signed(a[23:0]);" in (PRIMITIVES["gowin"].module("m", 24, 18, 2) or "")
