@@ -19,7 +19,6 @@ from rbdgen_boards.flow import (
     Timer,
     cells,
     check_room,
-    critical_path,
     synthesise,
 )
 from rbdgen_boards.top import lpf
@@ -96,3 +95,18 @@ def build(request: Request, directory: Path, progress: Progress) -> Routed:
     clock = min(report["fmax"], key=lambda name: report["fmax"][name]["achieved"])
     used = {USED[name]: u["used"] for name, u in report["utilization"].items() if name in USED}
     return Routed(report["fmax"][clock]["achieved"], used, critical_path(report, clock), BITSTREAM, timer.seconds)
+
+
+def critical_path(report: Mapping[str, object], clock: str) -> tuple[str, ...]:
+    """The slowest path from register to register in nextpnr's report, a line per step: ns so far, kind, where."""
+    paths = [p for p in report["critical_paths"] if p["from"].endswith(clock) and p["to"].endswith(clock)]  # type: ignore[attr-defined]
+    if not paths:
+        return ()
+    lines, total = [], 0.0
+    for step in paths[0]["path"]:
+        total += step["delay"]
+        source, sink = step["from"], step["to"]
+        lines.append(
+            f"{total:6.2f} ns  {step['type']:8} {source['cell']}.{source['port']} -> {sink['cell']}.{sink['port']}"
+        )
+    return tuple(lines)

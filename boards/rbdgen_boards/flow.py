@@ -124,21 +124,6 @@ def check_room(board: Board, used: Mapping[str, int]) -> None:
         )
 
 
-def critical_path(report: Mapping[str, object], clock: str) -> tuple[str, ...]:
-    """The slowest path from register to register in nextpnr's report, a line per step: ns so far, kind, where."""
-    paths = [p for p in report["critical_paths"] if p["from"].endswith(clock) and p["to"].endswith(clock)]  # type: ignore[attr-defined]
-    if not paths:
-        return ()
-    lines, total = [], 0.0
-    for step in paths[0]["path"]:
-        total += step["delay"]
-        source, sink = step["from"], step["to"]
-        lines.append(
-            f"{total:6.2f} ns  {step['type']:8} {source['cell']}.{source['port']} -> {sink['cell']}.{sink['port']}"
-        )
-    return tuple(lines)
-
-
 def cache_directory() -> Path:
     """Where results are kept: ``$RBDGEN_CACHE``, else ``rbdgen`` in the user's cache directory."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")

@@ -280,6 +280,25 @@ def test_sums_and_differences_are_told_by_mode(tmp_path) -> None:
             run_script(prove, tmp_path, "proof.log")
 
 
+def test_small_tables_become_ones_that_have_delays() -> None:
+    def cell(inputs: int, table: str) -> dict:
+        pins = {f"I{k}": [k + 2] for k in range(inputs)} | {"F": [9]}
+        return {"type": f"LUT{inputs}", "parameters": {"INIT": table}, "connections": pins}
+
+    netlist = {
+        "inverter": cell(1, "01"),
+        "and": cell(2, "1000"),
+        "other": cell(3, "00010111"),
+        "wide": cell(4, "01" * 8),
+    }
+    gowin.widen_tables(netlist)
+    assert {c["type"] for c in netlist.values()} == {"LUT4"}
+    assert netlist["inverter"]["parameters"]["INIT"] == "01" * 8
+    assert netlist["and"]["parameters"]["INIT"] == "1000" * 4
+    assert netlist["other"]["parameters"]["INIT"] == "00010111" * 2
+    assert netlist["other"]["connections"] == {"I0": [2], "I1": [3], "I2": [4], "F": [9]}
+
+
 def test_long_wires_are_seen_in_what_nextpnr_says() -> None:
     said = "Info:   at iteration #30: temp = 0, timing cost = 9, wirelen = {}\nInfo: Routing..\n"
     assert not ecp5.wires_are_long("")
