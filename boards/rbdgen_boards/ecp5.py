@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from rbdgen.errors import ToolError
 from rbdgen_boards import tools
@@ -19,6 +20,7 @@ from rbdgen_boards.flow import (
     Timer,
     cells,
     check_room,
+    path_line,
     synthesise,
 )
 from rbdgen_boards.top import lpf
@@ -97,16 +99,15 @@ def build(request: Request, directory: Path, progress: Progress) -> Routed:
     return Routed(report["fmax"][clock]["achieved"], used, critical_path(report, clock), BITSTREAM, timer.seconds)
 
 
-def critical_path(report: Mapping[str, object], clock: str) -> tuple[str, ...]:
-    """The slowest path from register to register in nextpnr's report, a line per step: ns so far, kind, where."""
-    paths = [p for p in report["critical_paths"] if p["from"].endswith(clock) and p["to"].endswith(clock)]  # type: ignore[attr-defined]
+def critical_path(report: Mapping[str, Any], clock: str) -> tuple[str, ...]:
+    """The slowest path from register to register in nextpnr's report, a line per step."""
+    paths = [p for p in report["critical_paths"] if p["from"].endswith(clock) and p["to"].endswith(clock)]
     if not paths:
         return ()
     lines, total = [], 0.0
     for step in paths[0]["path"]:
         total += step["delay"]
         source, sink = step["from"], step["to"]
-        lines.append(
-            f"{total:6.2f} ns  {step['type']:8} {source['cell']}.{source['port']} -> {sink['cell']}.{sink['port']}"
-        )
+        where = f"{source['cell']}.{source['port']} -> {sink['cell']}.{sink['port']}"
+        lines.append(path_line(total, step["type"], where))
     return tuple(lines)

@@ -124,6 +124,11 @@ def check_room(board: Board, used: Mapping[str, int]) -> None:
         )
 
 
+def path_line(ns: float, kind: str, where: str) -> str:
+    """A step of a design's slowest path as text: ns until it is done, what ``kind`` it is, and where."""
+    return f"{ns:6.2f} ns  {kind:8} {where}"
+
+
 def cache_directory() -> Path:
     """Where results are kept: ``$RBDGEN_CACHE``, else ``rbdgen`` in the user's cache directory."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")

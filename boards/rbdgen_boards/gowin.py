@@ -152,10 +152,11 @@ def build(request: Request, directory: Path, progress: Progress) -> Routed:
     timer.step("bitstream")
     tools.run(tools.GOWIN_PACK, ["-d", family, "-o", BITSTREAM, ROUTED], directory, "gowin_pack.log")
     (directory / ROUTED).unlink()
-    timer.stop()
+    timer.step("slowest path")
     with (directory / DELAYS).open(encoding="utf-8") as delays:
         period, path = slowest_path(delays, UNKNOWN)
     (directory / DELAYS).unlink()
+    timer.stop()
     report = json.loads((directory / "nextpnr.json").read_text(encoding="utf-8"))
     used = dict.fromkeys(USED.values(), 0)
     for name, resource in USED.items():

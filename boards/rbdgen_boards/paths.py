@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from rbdgen.errors import ToolError
+from rbdgen_boards.flow import path_line
 
 DELAY = r"\((?:\d+:){2}(\d+)\) \((?:\d+:){2}(\d+)\)"
 WIRE = re.compile(rf"\(INTERCONNECT (\S+) (\S+) {DELAY}")
@@ -26,8 +27,8 @@ CLOCK = "CLK"
 @dataclass(frozen=True)
 class Unknown:
     """Delays in ns that a file lacks. ``through``: for types of cells without a register, from each input to the
-    outputs. ``clocked``: for the beginnings of names of types with registers at all inputs and outputs, from the clock
-    to the outputs, and from the inputs to the clock."""
+    outputs. ``clocked``: for types with registers at all inputs and outputs, from the clock to the outputs, and from
+    the inputs to the clock."""
 
     through: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     clocked: Mapping[str, tuple[float, float]] = field(default_factory=dict)
@@ -36,8 +37,7 @@ class Unknown:
 @dataclass
 class _Delays:
     """What a file says, in ns: by sink pin its driver and the wire, by output pin the inputs and delays inside the
-    cell, when outputs of registers change, how early pins of registers need their values, types by cell, and the pins
-    that drive anything."""
+    cell, when outputs of registers change, how early pins of registers need their values, and types by cell."""
 
     wires: dict[str, tuple[str, float]] = field(default_factory=dict)
     inside: dict[str, list[tuple[str, float]]] = field(default_factory=lambda: defaultdict(list))
@@ -47,9 +47,9 @@ class _Delays:
 
 
 def slowest_path(sdf: Iterable[str], unknown: Unknown) -> tuple[float, tuple[str, ...]]:
-    """The period in ns that the slowest path from register to register takes, and the path, a line per step:
-    ns so far, kind, where. ``sdf``: the file's lines, delays in ps, one statement a line as
-    nextpnr writes them. ToolError if there is no path, or one that leads back into itself."""
+    """The period in ns that the slowest path from register to register takes, and the path, a line per step. ``sdf``:
+    the file's lines, delays in ps, one statement a line as nextpnr writes them. ToolError if there is no path, or one
+    that leads back into itself."""
     delays = _read(sdf)
     _complete(delays, unknown)
     arrivals, before = _arrivals(delays)
@@ -60,13 +60,13 @@ def slowest_path(sdf: Iterable[str], unknown: Unknown) -> tuple[float, tuple[str
             period, end = arrivals[driver] + wire + setup, pin
     if not end:
         raise ToolError("timing: found no path from a register to a register")
-    lines = [f"{period:6.2f} ns  setup    {_dotted(end)}"]
+    lines = [path_line(period, "setup", _dotted(end))]
     while end:
         driver, wire = delays.wires[end]
-        lines.append(f"{arrivals[driver] + wire:6.2f} ns  routing  {_dotted(driver)} -> {_dotted(end)}")
+        lines.append(path_line(arrivals[driver] + wire, "routing", f"{_dotted(driver)} -> {_dotted(end)}"))
         end = before.get(driver, "")
-        kind, start = ("logic   ", f"{_dotted(end)} -> ") if end else ("clk-to-q", "")
-        lines.append(f"{arrivals[driver]:6.2f} ns  {kind} {start}{_dotted(driver)}")
+        kind, start = ("logic", f"{_dotted(end)} -> ") if end else ("clk-to-q", "")
+        lines.append(path_line(arrivals[driver], kind, f"{start}{_dotted(driver)}"))
     return period, tuple(reversed(lines))
 
 
@@ -101,18 +101,16 @@ def _complete(delays: _Delays, unknown: Unknown) -> None:
     for driver in {driver for driver, _ in delays.wires.values()}:
         name, _ = driver.rsplit("/", 1)
         kind = delays.types.get(name, "")
-        clocked = next((times for prefix, times in unknown.clocked.items() if kind.startswith(prefix)), None)
-        if clocked is not None:
-            delays.starts[driver] = clocked[0]
+        if kind in unknown.clocked:
+            delays.starts[driver] = unknown.clocked[kind][0]
         elif driver not in delays.inside:
             pins = unknown.through.get(kind, {})
             inputs = [(f"{name}/{pin}", delay) for pin, delay in pins.items()]
             delays.inside[driver] = [(pin, delay) for pin, delay in inputs if pin in delays.wires]
     for pin in delays.wires:
         kind = delays.types.get(pin.rsplit("/", 1)[0], "")
-        for prefix, (_, setup) in unknown.clocked.items():
-            if kind.startswith(prefix):
-                delays.ends[pin] = setup
+        if kind in unknown.clocked:
+            delays.ends[pin] = unknown.clocked[kind][1]
 
 
 def _arrivals(delays: _Delays) -> tuple[dict[str, float], dict[str, str]]:

@@ -7,6 +7,7 @@ import importlib
 import json
 import re
 import sys
+import tomllib
 from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
@@ -125,6 +126,12 @@ def test_a_missing_tool_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) 
         tools.version(newest)
     with pytest.raises(ToolError, match=r"^openFPGALoader is missing; install it with: apt-get install openfpgaloader"):
         build.load(get_board("ulx3s_85f"), flow.Path("bitstream.bit"))
+
+
+def test_the_packer_that_is_installed_is_one_that_will_do() -> None:
+    project = tomllib.loads((flow.Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    wanted = next(d for d in project["project"]["optional-dependencies"]["build"] if d.startswith("apycula"))
+    assert wanted.endswith(f",<{'.'.join(map(str, tools.GOWIN_PACK.below))}")
 
 
 def request(board: Board, verilog: str = "module m; endmodule\n", seed: int = 1) -> Request:

@@ -1,4 +1,4 @@
-"""The slowest path of a routed design: by hand, and against what nextpnr says of what it knows."""
+"""The slowest path of a routed design, against delays that are added by hand."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from rbdgen.errors import ToolError
 from rbdgen_boards.paths import Unknown, slowest_path
 
-UNKNOWN = Unknown({"LUT4": {"I0": 0.5, "I3": 0.3}}, {"MULT": (2.0, 0.25)})
+UNKNOWN = Unknown({"LUT4": {"I0": 0.5, "I3": 0.3}}, {"MULTALU": (2.0, 0.25)})
 
 
 def register(name: str) -> str:

@@ -44,6 +44,8 @@ def test_an_accelerator_of_blocks_is_the_same(flow: str, device: str, tmp_path: 
 def test_other_registers_stay(flow: str) -> None:
     for registers in (0, 1, 4):
         assert PRIMITIVES[flow].module("m", 18, 18, registers) is None
+    # the block's third register in a row is not to be had, see GOWIN_REGISTERS
+    assert (PRIMITIVES[flow].module("m", 18, 18, 3) is None) == (flow == "gowin")
     assert overrides("module x_product_18x18_r2(a, b);\n", "no such flow") == ""
 
 
