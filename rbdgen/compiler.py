@@ -41,7 +41,7 @@ from rbdgen.schedule.check import check_plan
 from rbdgen.schedule.device import DEFAULT_DEVICE, Device, get_device
 from rbdgen.schedule.queues import send_cycles
 from rbdgen.schedule.resources import estimate
-from rbdgen.schedule.scheduler import check_interval, schedule, spread
+from rbdgen.schedule.scheduler import check_interval, schedule
 
 RANGE_SAMPLES = 32768
 """States by which ranges are found."""
@@ -274,10 +274,10 @@ def _planned(
     options: Options, network: Network, fixed: FixedGraph, layout: Layout, blocks: int | None = None
 ) -> dict[str, Any]:
     """What of a design follows from its layout; ``blocks``: how many multiplier blocks there are (None: any number)."""
-    times = schedule(layout.fixed, target_device(options), layout.ii, network.programs, layout.folds)
-    if options.spread == "twice":
-        most = sum(times.multipliers.values())
-        times = spread(times, most if blocks is None else max(0, min(most, blocks - times.blocks)))
+    device, spare = target_device(options), None if options.spread == "twice" else 0
+    if options.spread == "twice" and blocks is not None:
+        spare = blocks - layout.blocks(device)
+    times = schedule(layout.fixed, device, layout.ii, network.programs, layout.folds, spare)
     formats = [function_format(f, network, fixed) for f in network.functions]
     tasks = task_format(formats, layout.ii, parameter_words(network, fixed))
     plan = make_plan(times, {network.exit(f).name: tasks.sent(f) for f in network.functions})

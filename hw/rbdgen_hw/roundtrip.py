@@ -18,7 +18,7 @@ from amaranth.lib.wiring import In, Out
 
 from rbdgen.ir.graph import INPUT_OWNER
 from rbdgen.schedule.buffers import Plan, exit_unit
-from rbdgen.schedule.scheduler import Schedule
+from rbdgen.schedule.times import Schedule
 from rbdgen_hw.fifo import BypassFifo
 from rbdgen_hw.library import Shape, place
 from rbdgen_hw.phases import Phases

@@ -20,7 +20,8 @@ from amaranth.lib.wiring import In, Out
 from rbdgen.ir.fixed import ROUNDED, Format
 from rbdgen.ir.folds import SUMS
 from rbdgen.schedule.buffers import Plan, UnitPlan, uses
-from rbdgen.schedule.scheduler import TABLES, chain_length, scale_stages
+from rbdgen.schedule.delays import TABLES, scale_stages
+from rbdgen.schedule.times import chain_length
 from rbdgen_hw.choice import choose
 from rbdgen_hw.library import Shape, place
 from rbdgen_hw.operators import (
@@ -281,7 +282,7 @@ class _UnitBuilder:
 
     def multiplier(self, number: int, nodes: list[int]) -> None:
         """One multiplier for ``nodes``, with factors at the upper ends of its inputs, and a rounding for each way in
-        which they round (:meth:`rbdgen.schedule.scheduler.Schedule.ways`)."""
+        which they round (:meth:`rbdgen.schedule.times.Schedule.ways`)."""
         widths = self.schedule.input_widths(nodes)
         product = Product(widths[0], widths[1], self.schedule.device.multiply_cycles)
         name = label(self.plan, nodes[0]) if len(nodes) == 1 else f"shared{number}"

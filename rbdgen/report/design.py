@@ -17,9 +17,9 @@ from rbdgen.passes.trigonometry import sine_method
 from rbdgen.report.evidence import formats
 from rbdgen.report.produced import graph_digest, versions
 from rbdgen.report.roofline import roofline
+from rbdgen.schedule.delays import TABLES
 from rbdgen.schedule.queues import queues
 from rbdgen.schedule.resources import estimate
-from rbdgen.schedule.scheduler import TABLES
 
 SCHEMA = "rbdgen.report/3"
 """Name and version of the report's structure."""

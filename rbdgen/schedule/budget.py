@@ -19,8 +19,9 @@ from rbdgen.layout.folding import alike_branches, fold_branches
 from rbdgen.layout.network import Network
 from rbdgen.layout.units import UTILIZATION, share_units
 from rbdgen.model.rooting import longest_chain, rerooted, shortest_root
+from rbdgen.schedule.delays import operator_delays
 from rbdgen.schedule.device import Device
-from rbdgen.schedule.scheduler import MAX_II, operator_delays
+from rbdgen.schedule.scheduler import MAX_II
 
 DENSER = (UTILIZATION, 0.97, 1.0)
 """How well multipliers are to be used, as far as a budget needs it."""

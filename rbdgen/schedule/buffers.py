@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from rbdgen.ir.graph import INPUT_OWNER, OUTPUT_OWNER, ports
 from rbdgen.ir.programs import Exit, node_exits, node_programs
-from rbdgen.schedule.scheduler import Schedule, chain_length
+from rbdgen.schedule.times import Schedule, chain_length
 
 FIFO_MINIMUM = 4
 """A link becomes a FIFO where its values would cross at least this many registers each."""

@@ -15,7 +15,7 @@ from rbdgen.host.tasks import HEADER_BITS, TaskFormat
 from rbdgen.layout.network import DYNAMICS, FEEDBACK
 from rbdgen.layout.rollout import AGAIN
 from rbdgen.schedule.buffers import Plan, exit_unit, fifo_depth
-from rbdgen.schedule.scheduler import chain_length
+from rbdgen.schedule.times import chain_length
 
 ERROR_PLACES = 2
 """Places for answers to unknown functions."""

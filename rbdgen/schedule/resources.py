@@ -15,8 +15,9 @@ from rbdgen.ir.fixed import ROUNDED, FixedGraph
 from rbdgen.ir.folds import Folds
 from rbdgen.layout.columns import MULTIPLEXER, SIGN
 from rbdgen.schedule.buffers import Plan
+from rbdgen.schedule.delays import TABLES, scale_stages
 from rbdgen.schedule.queues import in_block_memory, lane_memory, lane_names
-from rbdgen.schedule.scheduler import TABLES, Schedule, scale_stages
+from rbdgen.schedule.times import Schedule
 
 SATURATION = 1.9
 """Look-up tables per bit of a result that can saturate."""

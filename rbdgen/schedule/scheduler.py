@@ -14,227 +14,20 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from types import MappingProxyType
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from rbdgen.errors import ConfigError
-from rbdgen.ir.fixed import ROUNDED, FixedGraph
-from rbdgen.ir.folds import NO_FOLDS, SUMS, Folds
+from rbdgen.ir.fixed import FixedGraph
+from rbdgen.ir.folds import NO_FOLDS, Folds
 from rbdgen.ir.programs import Programs, single_program, timeless_nodes
 from rbdgen.schedule.binding import Product, bind
+from rbdgen.schedule.delays import TABLES, Delays, Slot, operator_delays, reach, reads_far
 from rbdgen.schedule.device import Device
+from rbdgen.schedule.lifetimes import shorten_lifetimes
+from rbdgen.schedule.times import Schedule
 
 MAX_II = 4096
-TABLES = ("table_sin", "table_cos", "table_reciprocal")
-
-
-@dataclass(frozen=True)
-class Slot:
-    """When a node runs: it starts in cycle ``start`` and its result is there in cycle ``finish``, ``ready`` ns into it.
-
-    Results can be read in the cycle ``finish`` itself (chaining) and, from registers, later.
-    """
-
-    start: int
-    finish: int
-    ready: float
-
-
-def chain_length(first: int, last: int, ii: int) -> int:
-    """Registers, moving every ``ii`` cycles, that keep a value from cycle ``first`` readable until cycle ``last``: 0
-    for the ii − 1 cycles before ``first``, too."""
-    return -(-(last - first) // ii)
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """A schedule of ``fixed`` for ``device`` at initiation interval ``ii``.
-
-    ``slots`` by node; ``binding`` gives the number of the shared operator within its unit for products and
-    tables (a table operator answers the sine and the cosine of one angle at once); ``multipliers`` and ``tables`` the
-    number of operators by unit; ``crossed`` the products whose wider factor goes to their multiplier's second input;
-    ``exits`` the cycle in which each exit's results are all there.
-    """
-
-    fixed: FixedGraph
-    programs: Programs
-    folds: Folds
-    device: Device
-    ii: int
-    slots: tuple[Slot, ...]
-    binding: dict[int, int]
-    multipliers: dict[str, int]
-    tables: dict[str, int]
-    exits: dict[str, int]
-    crossed: frozenset[int] = frozenset()
-
-    @property
-    def length(self) -> int:
-        """Cycles from operands to the last result of all."""
-        return 1 + max(self.exits.values())
-
-    @property
-    def entry_cycles(self) -> int:
-        """Cycles from a task's admission to cycle 0: where choices follow the phase, one, in which all of the device
-        learns that it starts."""
-        return int(self.ii > 1)
-
-    def factors(self, i: int) -> tuple[int, int]:
-        """The arguments of a product by position, in the order of its multiplier's inputs."""
-        a, b = self.folds.factors(self.fixed, i)
-        return (b, a) if i in self.crossed else (a, b)
-
-    def factor_widths(self, i: int) -> tuple[int, int]:
-        """Widths of a product's arguments in bits, in the order of its multiplier's inputs."""
-        formats = self.folds.arguments(self.fixed, i)
-        a, b = (formats[k].width for k in self.factors(i))
-        return a, b
-
-    def multiplier(self, i: int) -> tuple[str, int]:
-        """Which multiplier makes the product ``i``: its unit, and its number there."""
-        return self.fixed.graph.nodes[i].owner, self.binding[i]
-
-    @cached_property
-    def products(self) -> dict[tuple[str, int], tuple[int, ...]]:
-        """The products of every multiplier; of folded ones the first turn's."""
-        found: dict[tuple[str, int], list[int]] = defaultdict(list)
-        for i, node in self.fixed.graph:
-            if node.op == "mul" and self.folds.template(i) == i:
-                found[self.multiplier(i)].append(i)
-        return {multiplier: tuple(nodes) for multiplier, nodes in sorted(found.items())}
-
-    def input_widths(self, nodes: Iterable[int]) -> tuple[int, int]:
-        """Bits of the inputs of a multiplier that makes the products ``nodes``."""
-        first, second = (max(widths) for widths in zip(*map(self.factor_widths, nodes), strict=True))
-        return first, second
-
-    def ways(self, nodes: Iterable[int]) -> dict[int, tuple[int, int, bool]]:
-        """How the results of a multiplier that makes the products ``nodes`` are rounded: bits dropped of its output,
-        bits left, and whether what is dropped is cut. Its factors stand at the upper ends of its inputs: zeros below
-        take nothing of a choice of factors, copies of the sign above would."""
-        nodes, found = list(nodes), {}
-        outputs = sum(self.input_widths(nodes))
-        for i in nodes:
-            result = self.fixed.formats[i]
-            drop = self.fixed.exact(i, self.folds.arguments(self.fixed, i))[0] - result.frac
-            moved = outputs - sum(self.factor_widths(i))
-            found[i] = drop + moved, result.width, i in self.fixed.truncated or not drop
-        return found
-
-    @cached_property
-    def blocks(self) -> int:
-        """Multiplier blocks of the device that all multipliers take, by the widths of their inputs."""
-        return sum(self.device.blocks(*self.input_widths(nodes)) for nodes in self.products.values())
-
-    def read(self, a: int, cycle: int) -> Hashable:
-        """What input of a multiplexer node ``a`` takes in ``cycle``: a register's, or the one of all constants."""
-        if self.fixed.graph.nodes[a].op == "const":
-            return "const"
-        return a, 0 if a in self.timeless else chain_length(self.slots[a].finish, cycle, self.ii)
-
-    @cached_property
-    def timeless(self) -> frozenset[int]:
-        """Nodes that can be read at any time, without registers."""
-        return timeless_nodes(self.fixed.graph, self.programs)
-
-    @cached_property
-    def utilization(self) -> float:
-        """Share of the multipliers' slots that carry a product, at a task every ``ii`` cycles."""
-        slots = self.ii * sum(self.multipliers.values())
-        return self.fixed.graph.count("mul") / slots if slots else 1.0
-
-
-@dataclass(frozen=True)
-class Delays:
-    """An operator's delays in ns, without its multiplexer: ``before`` its first register, the ``cycles`` that its
-    registers take, and ``after`` the last; without registers both are the whole delay. ``flag``: how much later than
-    the result an overflow is in its register."""
-
-    before: float
-    cycles: int
-    after: float
-    flag: float = 0.0
-
-    def fit(self, device: Device, offset: float) -> bool:
-        """Whether an operation can start ``offset`` ns into a cycle."""
-        first = self.before if self.cycles else self.before + self.flag
-        return offset + first <= device.period + 1e-9 and self.after + self.flag <= device.period + 1e-9
-
-    def slot(self, cycle: int, offset: float) -> Slot:
-        """The slot of an operation that starts ``offset`` ns into ``cycle``."""
-        return Slot(cycle, cycle + self.cycles, self.after if self.cycles else offset + self.after)
-
-
-def operator_delays(fixed: FixedGraph, device: Device, i: int, folds: Folds = NO_FOLDS) -> Delays:
-    """The delays of the operator of node ``i``; of a folded one those of its hardest turn, signs included."""
-    delays, sign = _delays(fixed, device, i, folds), sign_delay(fixed, device, i, folds)
-    return replace(delays, before=delays.before + sign, after=delays.after + (0.0 if delays.cycles else sign))
-
-
-def reads_far(fixed: FixedGraph, i: int, a: int) -> bool:
-    """Whether the argument ``a`` of node ``i`` comes from another unit."""
-    nodes = fixed.graph.nodes
-    return nodes[a].op != "const" and nodes[a].owner != nodes[i].owner
-
-
-def reach(fixed: FixedGraph, device: Device, i: int, folds: Folds, chosen: bool) -> float:
-    """When arguments that come from registers are at the operator of node ``i``, ns; ``chosen``: by a multiplexer."""
-    members = folds.turns.get(folds.template(i))
-    reads = [(t.node, a) for t in members for a in t.args] if members else [(i, a) for a in fixed.graph.nodes[i].args]
-    far = any(reads_far(fixed, node, a) for node, a in reads)
-    return max(device.select if chosen else 0.0, device.link if far else 0.0)
-
-
-def sign_delay(fixed: FixedGraph, device: Device, i: int, folds: Folds) -> float:
-    """How long it takes to give an argument the sign of its turn: an exclusive or before a sum, whose carry does the
-    rest, and a sum before a constant factor."""
-    if not folds.signed(i):
-        return 0.0
-    return device.select if fixed.graph.nodes[i].op in SUMS else device.level
-
-
-def _delays(fixed: FixedGraph, device: Device, i: int, folds: Folds) -> Delays:
-    op = fixed.graph.nodes[i].op
-    overflows = op in ROUNDED and fixed.may_overflow(_hardest_turn(fixed, folds, i))
-    limit, flag = (device.limit, 0.0) if fixed.saturate else (0.0, device.flag)
-    limit, flag = (limit, flag) if overflows else (0.0, 0.0)
-    if op == "mul" and device.multiply_cycles:
-        return Delays(0.0, device.multiply_cycles, device.multiply + limit, flag)
-    if op == "scale":
-        stages = scale_stages(fixed, device, i, folds)
-        first, last = (device.add + device.level * (n - 1) if n else 0.0 for n in (stages[0], stages[-1]))
-        return Delays(first + (limit if len(stages) == 1 else 0.0), len(stages) - 1, last + limit, flag)
-    if op in TABLES:
-        return Delays(device.address, device.table_cycles, device.table_output)
-    if op in ("normalise", "rescale") and device.shift_cycles:
-        half = device.shift / (device.shift_cycles + 1)
-        return Delays(half, device.shift_cycles, half + limit, flag)
-    whole = limit
-    if op in ("add", "sub", "neg") or (op == "round" and i not in fixed.truncated):
-        whole += device.add
-    elif op == "mul":
-        whole += device.multiply
-    elif op in ("normalise", "rescale"):
-        whole += device.shift
-    return Delays(whole, 0, whole, flag)
-
-
-def _hardest_turn(fixed: FixedGraph, folds: Folds, i: int) -> int:
-    """The turn that an operator is made for: of a folded one the first that may overflow, if there is one."""
-    return next((turn.node for turn in folds.turns.get(folds.template(i), ()) if fixed.may_overflow(turn.node)), i)
-
-
-def scale_stages(fixed: FixedGraph, device: Device, i: int, folds: Folds = NO_FOLDS) -> tuple[int, ...]:
-    """Levels of the sum that a constant factor is, between registers: as few stages as fit the period, with room for a
-    choice of the argument, its way and its sign, each with as many levels as another, give or take one."""
-    i = _hardest_turn(fixed, folds, i)
-    levels = max(len(fixed.constants[i].digits) - 1, 0).bit_length()
-    limit = (device.limit if fixed.saturate else device.flag) if fixed.may_overflow(i) else 0.0
-    room = device.period - max(device.select, device.link) - sign_delay(fixed, device, i, folds) - limit - device.add
-    stages = max(1, -(-levels // (1 + max(0, int(room / device.level + 1e-9)))))
-    return tuple(levels // stages + (k < levels % stages) for k in range(stages))
 
 
 def _priorities(fixed: FixedGraph, device: Device) -> list[float]:
@@ -415,6 +208,14 @@ class _Scheduler:
                 if not waiting[user]:
                     heapq.heappush(ready, (-priority[user], user))
 
+    def more(self, spare: int | None) -> dict[str, int]:
+        """How many multipliers more than the fewest every unit that shares its own may have, if all of them may take
+        ``spare`` blocks more: as many as it has, or its part of that."""
+        own = {unit: m for unit, m in self.multipliers.items() if self.folds.interval(unit, self.ii) > 1}
+        total = sum(m.count * m.sizes[0] for m in own.values())
+        blocks = total if spare is None else max(0, min(spare, total))
+        return {unit: m.count * blocks // total for unit, m in own.items()}
+
     def exits(self) -> dict[str, int]:
         """When each exit's results are taken: never in cycle 0, as what waits for it in a FIFO comes out of it a cycle
         after it went in; and from registers, where an overflow has a way of its own to its register."""
@@ -422,34 +223,6 @@ class _Scheduler:
         return {
             e.name: max([1, *(self._slot(outputs[r]).finish for r in e.results)]) + later for e in self.programs.exits
         }
-
-    def sink(self) -> None:
-        """Move cheap operations later where that keeps fewer bits in registers; products of shared multipliers stay."""
-        graph, formats = self.fixed.graph, self.fixed.formats
-        leave: dict[int, int] = {}
-        exits, fixed_nodes = self.exits(), self.timeless | self.folds.members.keys()
-        for e in self.programs.exits:
-            for i in (graph.outputs[r] for r in e.results):
-                leave[i] = min(leave.get(i, exits[e.name]), exits[e.name])
-        for i in range(len(graph.nodes) - 1, -1, -1):
-            node, slot = graph.nodes[i], self._slot(i)
-            if not node.args or node.op in TABLES or (node.op == "mul" and self.ii > 1) or i in fixed_nodes:
-                continue
-            uses = [self._slot(u).start - 1 for u in graph.users[i]] + ([leave[i]] if i in leave else [])
-            room = min(uses, default=slot.finish) - slot.finish
-            if room <= 0:
-                continue
-            held = sum(formats[a].width for a in set(node.args) if self._last_use(a) <= slot.start)
-            if held > formats[i].width:
-                continue
-            start = slot.start + room
-            same = [self._arrival(i, a) for a in node.args if self._slot(a).finish == start]
-            delays, offset = operator_delays(self.fixed, self.device, i), max([self._reach(i), *same])
-            if delays.fit(self.device, offset):
-                self.slots[i] = delays.slot(start, offset)
-
-    def _last_use(self, a: int) -> int:
-        return max((self._slot(u).start for u in self.fixed.graph.users[a]), default=0)
 
 
 def check_interval(ii: int) -> None:
@@ -459,11 +232,18 @@ def check_interval(ii: int) -> None:
 
 
 def schedule(
-    fixed: FixedGraph, device: Device, ii: int, programs: Programs | None = None, folds: Folds = NO_FOLDS
+    fixed: FixedGraph,
+    device: Device,
+    ii: int,
+    programs: Programs | None = None,
+    folds: Folds = NO_FOLDS,
+    spare: int | None = 0,
 ) -> Schedule:
     """The schedule; ConfigError where ``ii`` or the device's period is out of reach. ``programs``: default, one.
 
-    The number of turns of every folded unit must divide ``ii``.
+    The number of turns of every folded unit must divide ``ii``. ``spare``: how many blocks of the device multipliers
+    may take beyond the fewest, so that less waits in registers and less is chosen before each (None: any number). Each
+    unit gets up to as many multipliers more as it has.
     """
     programs = programs or single_program(fixed.graph)
     check_interval(ii)
@@ -478,25 +258,14 @@ def schedule(
             )
     work = _Scheduler(fixed, device, ii, programs, folds)
     work.run()
-    work.sink()
     slots = tuple(s for s in work.slots if s is not None)
     multipliers = {unit: m.count for unit, m in work.multipliers.items()}
-    return _bound(
-        Schedule(fixed, programs, folds, device, ii, slots, work.binding, multipliers, work.tables, work.exits())
-    )
+    times = Schedule(fixed, programs, folds, device, ii, slots, work.binding, multipliers, work.tables, work.exits())
+    more = work.more(spare)
+    return _bound(shorten_lifetimes(times, more), more)
 
 
-def spread(schedule: Schedule, extra: int) -> Schedule:
-    """``schedule`` with the products of shared multipliers on up to ``extra`` multipliers more than need be, so that
-    less is chosen before each. A unit gets as many of them as it has, if there are enough."""
-    graph, folds = schedule.fixed.graph, schedule.folds
-    shared = {n.owner for _, n in graph if n.op == "mul" and folds.interval(n.owner, schedule.ii) > 1}
-    counts = {unit: n for unit, n in schedule.multipliers.items() if unit in shared}
-    total = sum(counts.values())
-    return _bound(schedule, {unit: n * min(extra, total) // total for unit, n in counts.items()})
-
-
-def _bound(schedule: Schedule, extra: Mapping[str, int] = MappingProxyType({})) -> Schedule:
+def _bound(schedule: Schedule, extra: Mapping[str, int]) -> Schedule:
     """``schedule`` with the products of shared multipliers in their places (:mod:`rbdgen.schedule.binding`), on up to
     ``extra`` more by unit."""
     fixed, folds = schedule.fixed, schedule.folds
@@ -509,7 +278,8 @@ def _bound(schedule: Schedule, extra: Mapping[str, int] = MappingProxyType({})) 
             units[node.owner][start % interval].append(Product(i, folds.factor_widths(fixed, i), (a, b)))
     binding, crossed, multipliers = dict(schedule.binding), set(), dict(schedule.multipliers)
     for unit, phases in units.items():
-        places = bind(phases, schedule.device, extra.get(unit, 0))
+        most = schedule.multipliers[unit] + extra.get(unit, 0)
+        places = bind(phases, schedule.device, most - max(map(len, phases.values())))
         multipliers[unit] = 1 + max(place.number for place in places.values())
         for i, place in places.items():
             turns = (i, *(t.node for t in folds.turns.get(i, ())))

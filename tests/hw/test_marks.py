@@ -13,7 +13,7 @@ from rbdgen.compiler import Design
 from rbdgen.errors import ToolError
 from rbdgen.layout.functions import FUNCTIONS
 from rbdgen.schedule.queues import queues
-from rbdgen.schedule.scheduler import chain_length
+from rbdgen.schedule.times import chain_length
 from rbdgen_hw.emit import design_verilog
 from rbdgen_hw.marks import MarkedAccelerator, mark_ports, marked_name, marked_verilog
 from rbdgen_sim.cosim import Cosimulation, cosimulate

@@ -14,7 +14,8 @@ from rbdgen.layout.functions import FUNCTIONS
 from rbdgen.layout.units import UTILIZATION
 from rbdgen.schedule.buffers import make_plan
 from rbdgen.schedule.check import check_plan
-from rbdgen.schedule.scheduler import operator_delays, schedule
+from rbdgen.schedule.delays import operator_delays
+from rbdgen.schedule.scheduler import schedule
 from tests.conftest import design, shared_robot
 
 

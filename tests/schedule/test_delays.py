@@ -9,8 +9,8 @@ import pytest
 from rbdgen.ir.fixed import ROUNDED
 from rbdgen.layout.functions import FUNCTIONS
 from rbdgen.schedule.check import check_plan
+from rbdgen.schedule.delays import operator_delays
 from rbdgen.schedule.device import DEVICES
-from rbdgen.schedule.scheduler import operator_delays
 from tests.conftest import design
 
 
