@@ -18,17 +18,17 @@ from amaranth.lib.wiring import In, Out
 
 from rbdgen.ir.graph import INPUT_OWNER
 from rbdgen.schedule.buffers import Plan, exit_unit
-from rbdgen.schedule.times import Schedule
+from rbdgen.schedule.times import Schedule, chain_length
 from rbdgen_hw.fifo import BypassFifo
 from rbdgen_hw.library import Shape, place
 from rbdgen_hw.phases import Phases
 from rbdgen_hw.unit import Unit, label, overflow_port, tap_name
 
 
-def entering(m: Module, schedule: Schedule, value: Value, name: str, data: bool = False) -> Value:
-    """What ``value`` was when the task that now enters the pipelines was admitted; ``data`` needs no reset."""
+def entering(m: Module, schedule: Schedule, value: Value, name: str) -> Value:
+    """What ``value`` was when the task that now enters the pipelines was admitted."""
     for k in range(schedule.entry_cycles):
-        register = Signal(value.shape(), name=f"{name}{k or ''}", reset_less=data)
+        register = Signal(value.shape(), name=f"{name}{k or ''}")
         m.d.sync += register.eq(value)
         value = register
     return value
@@ -57,11 +57,32 @@ class RoundTrip(Shape):
         super().__init__(ports)
 
     def entered(self, m: Module, port: str) -> Value:
-        """What came in at ``port``, as the pipelines have it."""
-        value, schedule = getattr(self, port), self.plan.schedule
-        if port in schedule.programs.parameters:
-            return value
-        return entering(m, schedule, value, f"{port}_entered", data=port in schedule.fixed.graph.inputs)
+        """What came in at the port of a start, as the pipelines have it."""
+        return entering(m, self.plan.schedule, getattr(self, port), f"{port}_entered")
+
+    def operands(self, m: Module, begin: Value, last_phase: Value) -> dict[str, list[Value]]:
+        """Every operand as it comes in, and behind the registers that keep it for several units, which move once per
+        interval. Where that has several cycles, it comes from a register that holds it for all of them."""
+        plan, schedule = self.plan, self.plan.schedule
+        graph = schedule.fixed.graph
+        lengths = dict.fromkeys(graph.inputs, 0)
+        for tap in (tap for unit in plan.units for tap in unit.inputs):
+            node = graph.nodes[tap.node]
+            if node.op == "input":
+                length = chain_length(schedule.stands(tap.node), tap.cycle, schedule.ii)
+                lengths[node.attr] = max(lengths[node.attr], length)
+        operands: dict[str, list[Value]] = {}
+        for name, length in lengths.items():
+            chain = operands[name] = [getattr(self, name)]
+            if schedule.entry_cycles and name not in schedule.programs.parameters:
+                chain[0] = Signal(chain[0].shape(), name=f"{name}_entered", reset_less=True)
+                with m.If(begin):
+                    m.d.sync += chain[0].eq(getattr(self, name))
+            for k in range(length):
+                chain.append(Signal(chain[0].shape(), name=f"{name}_r{k}", reset_less=True))
+                with m.If(last_phase):
+                    m.d.sync += chain[-1].eq(chain[-2])
+        return operands
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -91,7 +112,7 @@ class RoundTrip(Shape):
 
         begun = {name: self.entered(m, f"start_{name}") for name in schedule.programs.names}
         programs = {name: stages(name, begun[name], plan.length(name) - 1) for name in schedule.programs.names}
-        operands = {name: self.entered(m, name) for name in graph.inputs}
+        operands = self.operands(m, entrance.at(0), last_phase)
         # what is in its last stage while a task is admitted is over when that enters; the rest is where it was a cycle
         # before
         stays = Signal()
@@ -125,7 +146,7 @@ class RoundTrip(Shape):
 
         def offered(source: str, node: int, cycle: int) -> Value:
             if source == INPUT_OWNER:
-                return operands[graph.nodes[node].attr]
+                return operands[graph.nodes[node].attr][chain_length(schedule.stands(node), cycle, ii)]
             return getattr(units[source], tap_name(plan, node, cycle))
 
         faults = []

@@ -131,18 +131,18 @@ def fifo_depth(write: int, read: int, ii: int) -> int:
 def make_plan(schedule: Schedule, sent: Mapping[str, Sequence[Sequence[str]]] = MappingProxyType({})) -> Plan:
     """Decide FIFOs and taps for all units. ``sent``: for exits whose results are not sent at once, those that are sent
     in each beat, in at most ii of them."""
-    graph, slots = schedule.fixed.graph, schedule.slots
+    graph = schedule.fixed.graph
     programs = node_programs(graph, schedule.programs)
     draft = []
     for owner in graph.owners:
         port = ports(graph, owner)
         if owner != INPUT_OWNER:
-            draft.append(UnitPlan(owner, port.nodes, tuple(Tap(i, slots[i].finish) for i in port.inputs), ()))
+            draft.append(UnitPlan(owner, port.nodes, tuple(Tap(i, schedule.stands(i)) for i in port.inputs), ()))
     beats = {e.name: _beats(schedule, e, sent.get(e.name, [e.results])) for e in schedule.programs.exits}
     for name, parts in beats.items():
         taken_at = ((graph.outputs[r], part.cycle) for part in parts for r in part.results)
         collected = tuple(dict.fromkeys(Tap(i, cycle) for i, cycle in taken_at if graph.nodes[i].op != "const"))
-        arrive = tuple(Tap(i, slots[i].finish) for i in dict.fromkeys(tap.node for tap in collected))
+        arrive = tuple(Tap(i, schedule.stands(i)) for i in dict.fromkeys(tap.node for tap in collected))
         draft.append(UnitPlan(exit_unit(name), (), arrive, collected))
     fifos = [fifo for unit in draft for fifo in _fifos(schedule, unit, programs)]
     arrivals = {(f.sink, v): f.read for f in fifos for v in f.values}
@@ -159,6 +159,10 @@ def make_plan(schedule: Schedule, sent: Mapping[str, Sequence[Sequence[str]]] = 
         outputs = unit.outputs or tuple(sorted(taken[unit.name]))
         units.append(UnitPlan(unit.name, unit.nodes, inputs, outputs))
     registers = sum(_register_bits(schedule, unit) for unit in units)
+    operands = {t for unit in units for t in unit.inputs if graph.nodes[t.node].owner == INPUT_OWNER}
+    for node in {t.node for t in operands}:
+        length = chain_length(schedule.stands(node), max(t.cycle for t in operands if t.node == node), schedule.ii)
+        registers += schedule.fixed.formats[node].width * length
     bits = sum(f.depth * sum(schedule.fixed.formats[v].width for v in f.values) for f in fifos)
     reaches = node_exits(graph, schedule.programs)
     return Plan(schedule, tuple(units), tuple(fifos), beats, registers, bits, programs, reaches)
@@ -197,29 +201,30 @@ def _shared_registers(
 ) -> dict[tuple[str, int], int]:
     """When a value that comes without a FIFO arrives in a unit: at a register of the unit that makes it, as far along
     its chain as that unit needs it, or at least two others do, or to its first register where links are long."""
-    graph, slots, ii = schedule.fixed.graph, schedule.slots, schedule.ii
+    graph, ii = schedule.fixed.graph, schedule.ii
     through = {(f.sink, v) for f in fifos for v in f.values}
     own: dict[int, int] = defaultdict(int)
     first: dict[int, dict[str, int]] = defaultdict(dict)
     for f in fifos:
         for v in f.values:
-            own[v] = max(own[v], chain_length(slots[v].finish, f.write, ii))
+            own[v] = max(own[v], chain_length(schedule.stands(v), f.write, ii))
     for unit in draft:
         reads = uses(schedule, unit)
         for node in (tap.node for tap in unit.inputs):
-            cycles = reads.pop(node, [slots[node].finish])
+            cycles = reads.pop(node, [schedule.stands(node)])
             if (unit.name, node) not in through:
-                first[node][unit.name] = chain_length(slots[node].finish, cycles[0], ii)
+                first[node][unit.name] = chain_length(schedule.stands(node), cycles[0], ii)
         for node, cycles in reads.items():
-            own[node] = max(own[node], chain_length(slots[node].finish, cycles[-1], ii))
+            own[node] = max(own[node], chain_length(schedule.stands(node), cycles[-1], ii))
     arrivals = {}
     for node, sinks in first.items():
         # where the way to another unit is long, a value is sent from a register
-        kept = max(own[node], sorted([0, *sinks.values()])[-2], int(schedule.device.link > 0))
-        if graph.nodes[node].owner == INPUT_OWNER or node in schedule.folds.members:
-            kept = 0  # there are no registers with the operands, and a folded unit's are another value a turn later
+        operand = graph.nodes[node].owner == INPUT_OWNER
+        kept = max(own[node], sorted([0, *sinks.values()])[-2], int(schedule.device.link > 0 and not operand))
+        if node in schedule.folds.members:
+            kept = 0  # a folded unit's registers are another value a turn later
         for sink, position in sinks.items():
-            arrivals[sink, node] = slots[node].finish + ii * min(position, kept)
+            arrivals[sink, node] = schedule.stands(node) + ii * min(position, kept)
     return arrivals
 
 
@@ -253,7 +258,7 @@ def _register_bits(schedule: Schedule, unit: UnitPlan) -> int:
     arrival = {t.node: t.cycle for t in unit.inputs}
     folds, total = schedule.folds, 0
     for node, cycles in uses(schedule, unit).items():
-        made = arrival.get(node, schedule.slots[node].finish)
+        made = arrival.get(node, schedule.stands(node))
         own = node not in arrival and node in folds.members
         if not own or folds.template(node) == node:
             interval = folds.interval(unit.name, schedule.ii) if own else schedule.ii

@@ -173,6 +173,12 @@ def _since(made: int, cycle: int, ii: int) -> int:
     return cycle - (cycle - made - 1) % ii if cycle > made else cycle
 
 
+def _made(plan: Plan, node: int) -> int:
+    """The cycle after which a value stands in registers; operands come from one."""
+    operand = plan.schedule.fixed.graph.nodes[node].op == "input" and plan.schedule.ii > 1
+    return -1 if operand else plan.schedule.slots[node].finish
+
+
 def _check_links(plan: Plan) -> None:
     schedule = plan.schedule
     graph, ii = schedule.fixed.graph, schedule.ii
@@ -197,7 +203,7 @@ def _check_links(plan: Plan) -> None:
         arrival = {t.node: t.cycle for t in unit.inputs}
         # what arrives in a register is there since the register last moved
         stands = {
-            node: cycle if (unit.name, node) in by_fifo else _since(schedule.slots[node].finish, cycle, ii)
+            node: cycle if (unit.name, node) in by_fifo else _since(_made(plan, node), cycle, ii)
             for node, cycle in arrival.items()
         }
         reads = [(a, schedule.slots[i].start) for i in unit.nodes for a in graph.nodes[i].args]
@@ -217,6 +223,6 @@ def _check_links(plan: Plan) -> None:
             source, fifo = graph.nodes[node].owner, by_fifo.get((unit.name, node))
             if fifo is not None and fifo.read != cycle:
                 raise ValueError(f"unit {unit.name}: %{node} must arrive when its FIFO is read, in cycle {fifo.read}")
-            direct = source == INPUT_OWNER and cycle == 0
+            direct = source == INPUT_OWNER and (cycle + 1) % ii == 0
             if fifo is None and not direct and (source, node, cycle) not in offered:
                 raise ValueError(f"unit {unit.name}: {source} must offer %{node} in cycle {cycle}")

@@ -19,7 +19,6 @@ from dataclasses import replace
 from itertools import zip_longest
 from types import MappingProxyType
 
-from rbdgen.ir.graph import INPUT_OWNER
 from rbdgen.schedule.delays import TABLES, Delays, Slot, operator_delays, reach, reads_far
 from rbdgen.schedule.times import Schedule, chain_length
 
@@ -179,7 +178,8 @@ class _Lifetimes:
     def _bits(self, a: int) -> int:
         """Bits of the registers in which a value waits, in the unit that makes it and in those that read it
         (:mod:`rbdgen.schedule.buffers`)."""
-        finish, owner = self.slots[a].finish, self.graph.nodes[a].owner
+        owner, operand = self.graph.nodes[a].owner, self.graph.nodes[a].op == "input"
+        finish = self.schedule.stands(a) if operand else self.slots[a].finish
         own, waits = 0, []
         for unit, users in self.readers[a].items():
             cycles = [self.slots[u].start for u in users]
@@ -191,9 +191,9 @@ class _Lifetimes:
         if a in self.leaves:
             waits.append((chain_length(finish, self.leaves[a], self.ii),) * 2)
         kept = max(own, sorted([0, *(first for first, _ in waits)])[-2] if waits else 0)
-        if waits and self.device.link:
+        if waits and self.device.link and not operand:
             kept = max(kept, 1)
-        if owner == INPUT_OWNER or a in self.folds.members:
+        if a in self.folds.members:
             kept = 0
         total = max([own, *(min(first, kept) for first, _ in waits)])
         total += sum(last - min(first, kept) for first, last in waits)

@@ -104,7 +104,12 @@ class Schedule:
         """What input of a multiplexer node ``a`` takes in ``cycle``: a register's, or the one of all constants."""
         if self.fixed.graph.nodes[a].op == "const":
             return "const"
-        return a, 0 if a in self.timeless else chain_length(self.slots[a].finish, cycle, self.ii)
+        return a, 0 if a in self.timeless else chain_length(self.stands(a), cycle, self.ii)
+
+    def stands(self, a: int) -> int:
+        """The last cycle in which the value of node ``a`` can be read without a register that keeps it: that in which
+        it is made. Operands stand in registers from cycle 0 on until the next task's may come."""
+        return self.ii - 1 if self.fixed.graph.nodes[a].op == "input" else self.slots[a].finish
 
     @cached_property
     def timeless(self) -> frozenset[int]:
