@@ -17,7 +17,6 @@ from amaranth.lib.wiring import In, Out
 
 from rbdgen.compiler import Design
 from rbdgen.host.tasks import CALIBRATE, FLAG_BITS, FUNCTION_BITS, HEADER_BITS, TAG_BITS, Flag
-from rbdgen.ir.fixed import Format
 from rbdgen.ir.programs import Exit, cone
 from rbdgen.layout.execute import begin_words
 from rbdgen.layout.functions import ROLL_OUT
@@ -27,6 +26,7 @@ from rbdgen.schedule.queues import ERROR_PLACES, exit_places, header_places, in_
 from rbdgen_hw.fifo import BypassFifo, Credits
 from rbdgen_hw.library import Shape, place
 from rbdgen_hw.loops import Again, Feedback, converted
+from rbdgen_hw.ranges import RangeCheck
 from rbdgen_hw.results import Lane, Merge
 from rbdgen_hw.roundtrip import RoundTrip, entering
 
@@ -116,13 +116,21 @@ class AcceleratorBuilder:
                 m.d.sync += part.eq(self.top.i.payload)
                 if k == 0:
                     m.d.sync += [self.known[f.name].eq(first == f.code) for f in self.functions.values()]
+        self.ranges = RangeCheck(self.tasks)
+        place(m, self.platform, "ranges", self.ranges)
+        m.d.comb += [
+            self.ranges.beat.eq(self.top.i.payload),
+            self.ranges.turn.eq(turn),
+            self.ranges.accept.eq(accept),
+            self.ranges.known.eq(Cat(*self.known.values())),
+        ]
         count = layout.words_per_beat * most
         self.words = [register[k * layout.word_bits : (k + 1) * layout.word_bits] for k in range(count)]
 
     def admission(self) -> None:
         """Which task starts what, and by which exit it will leave."""
         m = self.m
-        outside = self.out_of_range()
+        outside = self.later(self.ranges.outside, "outside")
         entry = Signal(HEADER_BITS)
         tag = self.header[FUNCTION_BITS : FUNCTION_BITS + TAG_BITS]
         m.d.comb += entry.eq(Cat(self.header[:FUNCTION_BITS], tag))
@@ -239,23 +247,6 @@ class AcceleratorBuilder:
     def later(self, value: Value, name: str) -> Value:
         """What ``value`` was when the task that now enters the pipelines was admitted."""
         return entering(self.m, self.plan.schedule, value, name)
-
-    def out_of_range(self) -> Value:
-        """Whether an operand of the task that enters the pipelines is outside its declared range."""
-        checks: dict[tuple[int, Format, tuple[int, int]], Value] = {}
-        result = Signal(name="outside")
-        for name, f in self.functions.items():
-            own = []
-            for k, word in enumerate(f.operands, 1):
-                key = (k, word.format, word.codes)
-                if key not in checks:
-                    value = self.words[k][: word.format.width].as_signed()
-                    check = (value < word.codes[0]) | (value > word.codes[1])
-                    checks[key] = self.later(check, f"outside{len(checks)}")
-                own.append(checks[key])
-            with self.m.If(self.later(self.known[name], f"was_{name}")):
-                self.m.d.comb += result.eq(Cat(*own).any())
-        return result
 
     def operands(self) -> None:
         """Each operand of the programs from its word of the task, or from the feedback FIFO."""
