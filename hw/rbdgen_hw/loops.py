@@ -16,7 +16,7 @@ from rbdgen.ir.fixed import Format
 from rbdgen.layout.functions import ROLL_OUT
 from rbdgen.layout.network import FEEDBACK
 from rbdgen.layout.rollout import AGAIN, STEPS, WEIGHTS, weight_table
-from rbdgen.schedule.queues import exit_places
+from rbdgen.schedule.queues import exit_places, loop_in_block_memory
 from rbdgen_hw.fifo import BypassFifo
 from rbdgen_hw.library import place
 from rbdgen_hw.operators import Round, Rounding
@@ -56,7 +56,8 @@ class _Loop:
     def __init__(self, top: AcceleratorBuilder, name: str, fields: dict[str, int], operands: dict[str, Format]) -> None:
         self.top, self.name, self.operands = top, name, operands
         widths = fields | {n: f.width for n, f in operands.items()}
-        self.queue = BypassFifo(sum(widths.values()), exit_places(top.plan, top.tasks, name))
+        block = loop_in_block_memory(top.plan, name)
+        self.queue = BypassFifo(sum(widths.values()), exit_places(top.plan, top.tasks, name), block)
         place(top.m, top.platform, name, self.queue)
         self.waiting: Value = self.queue.r_rdy
         self.fields: dict[str, Value] = {}

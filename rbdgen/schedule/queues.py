@@ -17,10 +17,14 @@ from rbdgen.layout.rollout import AGAIN
 from rbdgen.schedule.buffers import Plan, exit_unit, fifo_depth
 from rbdgen.schedule.times import chain_length
 
+LOOPS = (FEEDBACK, AGAIN)
+"""Exits that lead back into the pipelines."""
 ERROR_PLACES = 2
 """Places for answers to unknown functions."""
 BLOCK_BITS = 400
-"""Bits from which on a lane is in block memory: that is slower, and a narrow lane wastes it."""
+"""Bits from which on a lane or the feedback is in block memory: that is slower, and what is narrow wastes it."""
+MOST_BLOCK_BITS = 2304
+"""Bits up to which the feedback is in block memory: its words are written at once, so that it is as wide."""
 
 
 def lane_names(plan: Plan, tasks: TaskFormat) -> tuple[str, ...]:
@@ -36,7 +40,8 @@ def header_places(plan: Plan, name: str) -> int:
 def exit_places(plan: Plan, tasks: TaskFormat, name: str) -> int:
     """Results of an exit that must find room to keep the pipeline full while the sink takes a beat in every cycle."""
     ii, last = plan.schedule.ii, plan.schedule.entry_cycles + plan.exits[name]
-    wait = ii if name in (FEEDBACK, AGAIN) else tasks.result_beats(name) + in_block_memory(tasks, name)
+    block = loop_in_block_memory(plan, name)
+    wait = ii + block if name in LOOPS else tasks.result_beats(name) + in_block_memory(tasks, name)
     return chain_length(0, last + 1 + wait, ii) + 1
 
 
@@ -44,6 +49,18 @@ def in_block_memory(tasks: TaskFormat, function: str) -> bool:
     """Whether a function's results wait for the stream in block memory."""
     bits = HEADER_BITS + sum(word.format.width for word in tasks.functions[function].results)
     return bits >= BLOCK_BITS and tasks.result_beats(function) > 1
+
+
+def loop_bits(plan: Plan, name: str) -> int:
+    """Bits of an entry of the FIFO behind an exit that leads back into the pipelines."""
+    fixed = plan.schedule.fixed
+    results = next(e.results for e in plan.schedule.programs.exits if e.name == name)
+    return HEADER_BITS + sum(fixed.formats[fixed.graph.outputs[r]].width for r in results)
+
+
+def loop_in_block_memory(plan: Plan, name: str) -> bool:
+    """Whether what leaves by an exit waits for its next pass in block memory, where it is there a cycle later."""
+    return name == FEEDBACK and BLOCK_BITS <= loop_bits(plan, name) <= MOST_BLOCK_BITS
 
 
 def lane_memory(plan: Plan, tasks: TaskFormat, name: str) -> tuple[int, int]:
@@ -84,10 +101,10 @@ def queues(plan: Plan, tasks: TaskFormat) -> tuple[Queue, ...]:
     found = [Queue(f"core.{f.name}", "bypass", f.program, f.source, f.sink, len(f.values), f.depth) for f in plan.fifos]
     program_of = {e.name: e.program for e in plan.schedule.programs.exits}
     for e in plan.schedule.programs.exits:
-        after = e.name if e.name in (FEEDBACK, AGAIN) else f"lane_{e.name}"
+        after = e.name if e.name in LOOPS else f"lane_{e.name}"
         found.append(Queue(f"headers_{e.name}", "headers", e.program, "tasks", after, 1, header_places(plan, e.name)))
         names = (f"{after}.queue", "lane", "results")
-        if e.name in (FEEDBACK, AGAIN):
+        if e.name in LOOPS:
             names = (after, "feedback", program_of["dfd"] if e.name == FEEDBACK else DYNAMICS)
         name, kind, sink = names
         places = exit_places(plan, tasks, e.name)

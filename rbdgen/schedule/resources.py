@@ -16,7 +16,15 @@ from rbdgen.ir.folds import Folds
 from rbdgen.layout.columns import MULTIPLEXER, SIGN
 from rbdgen.schedule.buffers import Plan
 from rbdgen.schedule.delays import TABLES, scale_stages
-from rbdgen.schedule.queues import in_block_memory, lane_memory, lane_names
+from rbdgen.schedule.queues import (
+    LOOPS,
+    exit_places,
+    in_block_memory,
+    lane_memory,
+    lane_names,
+    loop_bits,
+    loop_in_block_memory,
+)
 from rbdgen.schedule.times import Schedule
 
 SATURATION = 1.9
@@ -72,9 +80,13 @@ def estimate(plan: Plan, tasks: TaskFormat) -> Resources:
             luts += MULTIPLEXER * (sum(inputs.values()) - max(inputs.values()))
     luts += sum(_fifo(f.depth, sum(fixed.formats[v].width for v in f.values)) for f in plan.fifos)
     memories = sum(schedule.tables.values())
-    for name in lane_names(plan, tasks):
-        bits, rows = lane_memory(plan, tasks, name)
-        if in_block_memory(tasks, name):
+    stores = [(*lane_memory(plan, tasks, name), in_block_memory(tasks, name)) for name in lane_names(plan, tasks)]
+    for e in schedule.programs.exits:
+        if e.name in LOOPS:
+            rows = exit_places(plan, tasks, e.name)
+            stores.append((loop_bits(plan, e.name), rows, loop_in_block_memory(plan, e.name)))
+    for bits, rows, block in stores:
+        if block:
             memories += -(-bits // MEMORY_WIDTH) * -(-rows // MEMORY_ROWS)
         else:
             luts += _fifo(rows, bits)

@@ -13,8 +13,6 @@ from collections.abc import Sequence
 
 from rbdgen.compiler import Design
 from rbdgen.ir.graph import INPUT_OWNER
-from rbdgen.layout.network import FEEDBACK
-from rbdgen.layout.rollout import AGAIN
 from rbdgen.report.drawings.structure import (
     KINDS,
     DrawnUnit,
@@ -26,7 +24,7 @@ from rbdgen.report.drawings.structure import (
     tree_places,
 )
 from rbdgen.report.drawings.svg import HUES, SMALL, Canvas, fitting, number, text_width
-from rbdgen.schedule.queues import Queue, queues
+from rbdgen.schedule.queues import LOOPS, Queue, queues
 
 _CELL = 112, 42
 _GAP = 5
@@ -263,7 +261,7 @@ class _Picture:
                 y += _CELL[1] + 10
         for e in plan.schedule.programs.exits:
             collects = next((u.name for u in plan.units if exit_of(u.name) == e.name), "")
-            place = e.name if e.name in (FEEDBACK, AGAIN) else f"lane_{e.name}.queue"
+            place = e.name if e.name in LOOPS else f"lane_{e.name}.queue"
             waits = [*self.queues.get(place, ()), *self.queues.get(collects, ())]
             leave = [f for f in tasks.functions if self.design.network.exit(f).name == e.name]
             rows.append((", ".join(leave) or e.name, f"cycle {plan.exits[e.name]}", waits))
