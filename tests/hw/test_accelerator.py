@@ -14,6 +14,7 @@ from rbdgen import Options, UnsupportedError, compile_robot, load_robot
 from rbdgen.host.tasks import Flag
 from rbdgen.layout.functions import FUNCTIONS
 from rbdgen.model import Prismatic
+from rbdgen.schedule.queues import loop_in_block_memory, send_cycles
 from rbdgen.trials import make_tasks, relative_errors, task_states
 from rbdgen_hw import library
 from rbdgen_hw.emit import accelerator, design_verilog
@@ -117,6 +118,27 @@ def test_shifters_with_a_register(device: str, tmp_path: Path) -> None:
     _, outcome = alone(d, task_states(d, 40, seed=4), tmp_path, "fd")
     assert outcome.mismatches == 0
     assert outcome.latencies[0] == d.promised_latency("fd")
+
+
+@pytest.mark.parametrize(("ii", "programs"), [(1, "two"), (4, "one")])
+def test_feedback_in_block_memory(ii: int, programs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What goes from the first pass to the second is there a cycle later, and nothing else changes."""
+    options = {"functions": ("id", "dfd"), "ii": ii, "programs": programs}
+    outcomes = []
+    for bits in (400, 40):
+        monkeypatch.setattr("rbdgen.schedule.queues.BLOCK_BITS", bits)
+        d = compile_robot(load_robot("pendulum2"), Options(**options))
+        assert loop_in_block_memory(d.plan, "feedback") == (bits == 40)
+        _, outcome = alone(d, task_states(d, 50, seed=ii), tmp_path, "dfd", stall=0.2, seed=5)
+        assert outcome.mismatches == 0
+        _, outcome = alone(d, task_states(d, 50, seed=ii), tmp_path, "dfd")
+        assert outcome.mismatches == 0
+        assert outcome.latencies[0] == d.promised_latency("dfd")
+        outcomes.append(outcome)
+    # results that are in block memory as well come a cycle later by themselves
+    own = send_cycles(d.tasks, "dfd") - d.tasks.result_beats("dfd")
+    later = outcomes[1].latencies[0] - outcomes[0].latencies[0] - own
+    assert later == 1 if ii == 1 else later in {0, ii}
 
 
 @pytest.mark.parametrize("stall", [0.3, 0.8])
