@@ -182,6 +182,18 @@ def test_a_register_that_moved_on_before_it_is_read_is_refused() -> None:
         check_plan(dataclasses.replace(plan, units=units))
 
 
+def test_an_operand_comes_from_the_register_that_holds_it_for_the_interval() -> None:
+    plan = make_plan(schedule(design("iiwa14").fixed, DEVICES["generic125"], 4))
+    nodes = plan.schedule.fixed.graph.nodes
+    unit = next(u for u in plan.units if any(nodes[t.node].op == "input" for t in u.inputs))
+    tap = next(t for t in unit.inputs if nodes[t.node].op == "input")
+    assert tap.cycle % 4 == 3
+    early = dataclasses.replace(unit, inputs=tuple(Tap(t.node, 1) if t == tap else t for t in unit.inputs))
+    units = tuple(early if u is unit else u for u in plan.units)
+    with pytest.raises(ValueError, match=rf"^unit {unit.name}: (reads %{tap.node} in|input must offer %{tap.node})"):
+        check_plan(dataclasses.replace(plan, units=units))
+
+
 @pytest.mark.parametrize("ii", [0, -3, 5000])
 def test_impossible_intervals_are_refused(ii: int) -> None:
     with pytest.raises(ConfigError, match=rf"^ii: must be 1 to 4096 cycles, not {ii}$"):
