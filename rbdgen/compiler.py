@@ -97,10 +97,11 @@ class Options:
     logic, or take slots of multipliers; auto is logic, unless a device has too little of that. ``columns``: parts of a
     submodule that are alike are one piece of hardware in turn; auto is apart, unless a device has too little for that.
     ``programs``: the derivatives are a program of their own, which other tasks pass by, or parts of the only one, which
-    is smaller and which ``dfd`` takes two turns of. ``spread``: as few multipliers as there can be, or twice as many,
-    if a device has them, for narrower choices before them; auto is fewest, unless a device has too little for those
-    choices. ``clock``: MHz that the schedule is made for (default: the device's). ``limits`` override joints' declared
-    ranges (see :func:`rbdgen.model.ranges.declared_ranges`); ``seed`` chooses the states that ranges are sampled at.
+    is smaller and which ``dfd`` takes two turns of. ``spread``: as few multipliers as there can be, or about twice as
+    many, if a device has them, for narrower choices before them and submodules that stay apart; auto is fewest, unless
+    a device has too little for those choices. ``clock``: MHz that the schedule is made for (default: the device's).
+    ``limits`` override joints' declared ranges (see :func:`rbdgen.model.ranges.declared_ranges`); ``seed`` chooses the
+    states that ranges are sampled at.
     """
 
     functions: tuple[str, ...] = ("id",)
@@ -266,7 +267,7 @@ def at_interval(design: Design, ii: int, blocks: int | None = None) -> Design:
     """The same design with a task every ``ii`` cycles: laid out and scheduled again, nothing traced again. ``blocks``:
     how many multiplier blocks there are (default: any number)."""
     options = replace(design.options, ii=ii)
-    how = options.fold, options.share, options.columns == "fold", blocks
+    how = options.fold, options.share, options.columns == "fold", blocks, options.spread == "twice"
     layout = lay_out(design.network, design.fixed, target_device(options), ii, *how)
     return replace(design, options=options, **_planned(options, design.network, design.fixed, layout, blocks))
 
@@ -469,9 +470,10 @@ def _compiled(robot: Robot, options: Options, progress: Callable[[str], None], b
             RbdgenWarning,
             stacklevel=2,
         )
+    how, apart = (options.fold, options.share, columns), options.spread == "twice"
     if budget is None or not budget.chooses:
         blocks = budget.resources.get("multipliers") if budget else None
-        layout = lay_out(network, fixed, device, options.ii, options.fold, options.share, columns, blocks)
+        layout = lay_out(network, fixed, device, options.ii, *how, blocks, apart)
         layout = replace(layout, why=tuple(fold_notes(network, layout)))
         progress("schedule")
         planned = _planned(options, network, fixed, layout, blocks)
@@ -479,7 +481,7 @@ def _compiled(robot: Robot, options: Options, progress: Callable[[str], None], b
         beyond, planned = 0, {}
         while not planned or planned["plan"].schedule.blocks > (budget.blocks or math.inf):
             progress("choose the layout")
-            layout = fit_layout(network, fixed, device, budget, options.fold, options.share, columns, beyond)
+            layout = fit_layout(network, fixed, device, budget, *how, beyond, apart)
             options, beyond = replace(options, ii=layout.ii), layout.ii
             progress("schedule")
             most = budget.multipliers if budget.blocks is None else budget.blocks

@@ -102,8 +102,8 @@ def _design_options(parser: argparse.ArgumentParser, needs_board: bool = False) 
     parser.add_argument(
         "--spread",
         choices=CHOICES["spread"],
-        help="as few multipliers as there can be, or up to twice as many, for narrower choices before them (auto: by a "
-        "board's resources, else fewest)",
+        help="as few multipliers as there can be, or about twice as many, for narrower choices before them and "
+        "submodules that stay apart (auto: by a board's resources, else fewest)",
     )
     parser.add_argument("--clock", type=float, metavar="MHZ", help="clock that the pipeline is made for (the device's)")
     parser.add_argument("--word", type=_integer, metavar="W", help="word length in bits, 8 to 32 (18)")

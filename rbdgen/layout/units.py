@@ -43,14 +43,14 @@ def _row(names: Sequence[str], products: Counter[str], interval: int, utilizatio
     """The units of a row of submodules that take turns of ``interval`` cycles."""
     sizes = [products[n] for n in names]
     least = -(-sum(sizes) // interval)
-    largest = interval
+    largest = interval if utilization >= UTILIZATION else 0
     while True:
         ends = _partition(sizes, interval, largest)
         units = [list(names[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
         needed = sum(-(-sum(products[n] for n in unit) // interval) for unit in units)
         if needed * utilization * interval <= sum(sizes) or needed == least or len(units) == 1:
             return units
-        largest *= 2
+        largest = max(interval, 2 * largest)
 
 
 def share_units(fixed: FixedGraph, folds: Folds, ii: int, utilization: float = UTILIZATION) -> tuple[FixedGraph, Folds]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rbdgen import ConfigError, Options, RbdgenWarning, compile_robot, load_robot
@@ -69,6 +71,23 @@ def test_units_join_further_where_a_board_would_be_too_small() -> None:
     enough = compile_robot(load_robot("iiwa14"), Options(("did",), ii=6))
     assert few.plan.schedule.blocks <= 128 < enough.plan.schedule.blocks
     assert few.plan.schedule.utilization > enough.plan.schedule.utilization
+
+
+def test_units_stay_apart_as_far_as_there_are_multipliers() -> None:
+    d = design("iiwa14", functions=("id", "m"), ii=6)
+
+    def units(**how: Any) -> Layout:
+        return lay_out(d.network, d.fixed, DEVICE, 6, **how)
+
+    joined, apart = units(), units(apart=True)
+    assert set(apart.multipliers()) == set(units(share=False).multipliers())
+    least, most = joined.blocks(DEVICE), apart.blocks(DEVICE)
+    assert len(joined.multipliers()) < len(apart.multipliers())
+    assert least < most
+    between = units(apart=True, blocks=(least + most) // 2)
+    assert between.blocks(DEVICE) <= (least + most) // 2
+    assert len(joined.multipliers()) < len(between.multipliers()) < len(apart.multipliers())
+    assert units(apart=True, blocks=least).multipliers() == units(blocks=least).multipliers()
 
 
 def test_the_next_interval_is_longer() -> None:
