@@ -185,7 +185,8 @@ class Design:
 
         One cycle into the task register, the way to the results, and the way through the lane, less the cycle shared.
         """
-        return self.last_start(function) + self.leaving_cycle(function) + 1 + send_cycles(self.tasks, function)
+        done = self.last_start(function) + self.leaving_cycle(function) + 1
+        return done + send_cycles(self.plan, self.tasks, function)
 
     def leaving_cycle(self, function: str) -> int:
         """Cycle of its last pass in which a task's results are taken."""

@@ -22,7 +22,14 @@ from rbdgen.layout.execute import begin_words
 from rbdgen.layout.functions import ROLL_OUT
 from rbdgen.layout.network import DYNAMICS, FEEDBACK, PREFIX
 from rbdgen.layout.rollout import AGAIN, WEIGHTS
-from rbdgen.schedule.queues import ERROR_PLACES, exit_places, header_places, in_block_memory, lane_names
+from rbdgen.schedule.queues import (
+    ERROR_PLACES,
+    chosen_ahead,
+    exit_places,
+    header_places,
+    in_block_memory,
+    lane_names,
+)
 from rbdgen_hw.fifo import BypassFifo, Credits
 from rbdgen_hw.library import Shape, place
 from rbdgen_hw.loops import Again, Feedback, converted
@@ -292,7 +299,8 @@ class AcceleratorBuilder:
 
     def lanes(self) -> None:
         """A lane for each exit and one for errors, and the choice among them."""
-        m, packing = self.m, self.tasks.result
+        m, packing, ahead = self.m, self.tasks.result, chosen_ahead(self.plan)
+        back = m.d.sync if ahead else m.d.comb
         lanes = []
         for name in lane_names(self.plan, self.tasks):
             f = self.functions[name]
@@ -306,8 +314,9 @@ class AcceleratorBuilder:
                 lane.header.eq(self.headers[name]),
                 lane.words.eq(Cat(*(getattr(self.core, f"{name}_{w.name}") for w in f.results))),
                 lane.write.eq(getattr(self.core, f"beats_{name}")),
-                self.credits[name].give.eq(lane.leave),
+                self.credits[name].give.eq(given := Signal(name=f"given_{name}")),
             ]
+            back += given.eq(lane.leave)
             lanes.append(lane)
         errors = Lane("error", [], packing, ERROR_PLACES)
         place(m, self.platform, "lane_error", errors)
@@ -315,15 +324,17 @@ class AcceleratorBuilder:
         m.d.comb += [
             errors.header.eq(Cat(self.header[:known], self.short_flags)),
             errors.write.eq(self.error_credits.take),
-            self.error_credits.give.eq(errors.leave),
+            self.error_credits.give.eq(given := Signal(name="given_error")),
         ]
+        back += given.eq(errors.leave)
         lanes.append(errors)
-        merge = Merge(len(lanes), packing)
+        merge = Merge(len(lanes), packing, ahead)
         place(m, self.platform, "merge", merge)
         for k, lane in enumerate(lanes):
             m.d.comb += [
                 merge.ready[k].eq(lane.ready),
                 merge.last[k].eq(lane.last),
+                merge.more[k].eq(lane.more),
                 getattr(merge, f"payload{k}").eq(lane.payload),
                 lane.taken.eq(merge.taken[k]),
             ]

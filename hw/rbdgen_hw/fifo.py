@@ -58,7 +58,8 @@ class BeatFifo(Shape):
     ``write`` has a strobe for each beat; they come in any order, the beat of number ``ends`` at the end, and ``w_en``
     is that of beat 0, with which the entry is there: beat k may come up to k cycles later. The head's next beat is on
     ``r_data`` from the cycle after that until ``take``, its ``last`` one or not; ``r_en`` says that this one is taken.
-    ``r_rdy``, ``fault`` and ``block`` are those of :class:`BypassFifo`.
+    ``more``: there is another entry behind the head. ``r_rdy``, ``fault`` and ``block`` are those of
+    :class:`BypassFifo`.
     """
 
     def __init__(self, width: int, depth: int, beats: int, ends: int, block: bool = False) -> None:
@@ -72,6 +73,7 @@ class BeatFifo(Shape):
                 "r_data": Out(width),
                 "take": In(1),
                 "last": Out(1),
+                "more": Out(1),
                 "r_en": Out(1),
                 "r_rdy": Out(1),
                 "fault": Out(1),
@@ -104,7 +106,7 @@ class BeatFifo(Shape):
             m.d.sync += produce.eq(_after(produce, self.depth))
         with m.If(self.take):
             m.d.sync += [turn.eq(next_turn), consume.eq(next_place)]
-        _count(m, self, self.take)
+        m.d.comb += self.more.eq(_count(m, self, self.take) > 1)
         return m
 
 
@@ -121,8 +123,8 @@ def _after(place: Signal, depth: int) -> Value:
     return Mux(place == depth - 1, 0, place + 1)[: len(place)]
 
 
-def _count(m: Module, fifo: BypassFifo | BeatFifo, read: Value) -> None:
-    """How many entries there are, whether there is any, and whether the FIFO is misused; ``read``: something is."""
+def _count(m: Module, fifo: BypassFifo | BeatFifo, read: Value) -> Value:
+    """How many entries there are; and whether there is any, and whether the FIFO is misused. ``read``: something is."""
     level = Signal(range(fifo.depth + 1))
     m.d.comb += fifo.fault.eq((fifo.w_en & (level == fifo.depth)) | (read & ~fifo.r_rdy))
     if fifo.block:
@@ -133,6 +135,7 @@ def _count(m: Module, fifo: BypassFifo | BeatFifo, read: Value) -> None:
         m.d.comb += fifo.r_rdy.eq(level != 0)
     with m.If(fifo.w_en ^ fifo.r_en):
         m.d.sync += level.eq(Mux(fifo.w_en, level + 1, level - 1))
+    return level
 
 
 class StreamRegister(Shape):

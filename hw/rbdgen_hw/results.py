@@ -22,8 +22,8 @@ class Lane(Shape):
     ``header`` and ``words`` of the widths in ``widths``, side by side, if there are any, are taken beat by beat: the
     strobes ``write`` say which beat's are there. Their order, and what ``ends`` is, are those of
     :class:`rbdgen_hw.fifo.BeatFifo`. ``ready``: a beat is offered on ``payload``, the result's ``last`` one or not;
-    ``taken`` takes it. ``leave`` strobes when a result's place is free again. ``block``: they are kept in block
-    memories, a cycle longer.
+    ``taken`` takes it. ``more``: another result waits behind it. ``leave`` strobes when a result's place is free
+    again. ``block``: they are kept in block memories, a cycle longer.
     """
 
     def __init__(
@@ -40,6 +40,7 @@ class Lane(Shape):
                 "ready": Out(1),
                 "payload": Out(packing.beat_bits),
                 "last": Out(1),
+                "more": Out(1),
                 "taken": In(1),
                 "leave": Out(1),
                 "fault": Out(1),
@@ -73,6 +74,7 @@ class Lane(Shape):
             queue.w_data.eq(beats[0]),
             queue.take.eq(self.taken),
             self.last.eq(queue.last),
+            self.more.eq(queue.more),
             self.ready.eq(queue.r_rdy),
             self.payload.eq(Cat(*padded)),
             self.leave.eq(queue.r_en),
@@ -84,17 +86,19 @@ class Lane(Shape):
 class Merge(Shape):
     """Sends whole results of several lanes, in turn where more than one has any.
 
-    ``ready``, ``last`` and ``payload`` come from the lanes, ``taken`` (one bit per lane) goes to them.
+    ``ready``, ``last``, ``more`` and ``payload`` come from the lanes, ``taken`` (one bit per lane) goes to them.
+    ``ahead``: the lane is chosen in the cycle before its result is offered, so that a lane's way to here and back is
+    not one way; results come a cycle later then, but as fast.
     """
 
-    shape_name = "merge"
-
-    def __init__(self, lanes: int, packing: Packing) -> None:
-        self.lanes, self.packing = lanes, packing
+    def __init__(self, lanes: int, packing: Packing, ahead: bool = False) -> None:
+        self.lanes, self.packing, self.ahead = lanes, packing, ahead
+        self.shape_name = "merge_ahead" if ahead else "merge"
         super().__init__(
             {
                 "ready": In(lanes),
                 "last": In(lanes),
+                "more": In(lanes),
                 **{f"payload{k}": In(packing.beat_bits) for k in range(lanes)},
                 "taken": Out(lanes),
                 "o": Out(stream.Signature(packing.beat_bits)),
@@ -103,30 +107,37 @@ class Merge(Shape):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        turn, chosen, inside = Signal(range(self.lanes)), Signal(range(self.lanes)), Signal()
-        # the lane after the one that was last served comes first
-        with m.If(inside):
-            m.d.comb += chosen.eq(turn)
-        with m.Else(), m.Switch(turn):
-            for k in range(self.lanes):
-                with m.Case(k):
-                    order = [(k + 1 + n) % self.lanes for n in range(self.lanes)]
-                    pick: Value = Const(order[-1], len(chosen))
-                    for lane in reversed(order[:-1]):
-                        pick = Mux(self.ready[lane], lane, pick)
-                    m.d.comb += chosen.eq(pick)
-        valid, final, moves = Signal(), Signal(), Signal()
-        with m.Switch(chosen):
-            for k in range(self.lanes):
-                with m.Case(k):
-                    m.d.comb += [
-                        valid.eq(self.ready[k]),
-                        final.eq(self.last[k]),
-                        self.o.payload.eq(getattr(self, f"payload{k}")),
-                        self.taken[k].eq(moves),
-                    ]
-        m.d.comb += [self.o.valid.eq(valid), moves.eq(valid & self.o.ready)]
-        with m.If(valid):
-            # an offered result stays offered until it is taken
-            m.d.sync += [turn.eq(chosen), inside.eq(~(moves & final))]
+        # one bit per lane: the one last served, the one that may come next, the one that is served
+        served, picked, chosen = Signal(self.lanes, init=1), Signal(self.lanes), Signal(self.lanes)
+        wanted = Signal(self.lanes)
+        for k in range(self.lanes):
+            # the lane after the one that was last served comes first
+            between = [[(s + 1 + n) % self.lanes for n in range((k - s - 1) % self.lanes)] for s in range(self.lanes)]
+            turns = (served[s] & ~Cat(*(wanted[b] for b in lanes)).any() for s, lanes in enumerate(between))
+            m.d.comb += picked[k].eq(wanted[k] & Cat(*turns).any())
+        final, moves = Signal(), Signal()
+        payloads = [getattr(self, f"payload{k}") for k in range(self.lanes)]
+        m.d.comb += [
+            final.eq((chosen & self.last).any()),
+            moves.eq(self.o.valid & self.o.ready),
+            self.taken.eq(Mux(moves, chosen, 0)),
+            self.o.payload.eq(reduce(or_, (Mux(chosen[k], p, 0) for k, p in enumerate(payloads)))),
+        ]
+        if self.ahead:
+            # what is chosen is ready until it is over, and then if there is more of it
+            m.d.comb += [wanted.eq(self.ready & (~chosen | self.more)), self.o.valid.eq(chosen.any())]
+            with m.If(~self.o.valid | (moves & final)):
+                m.d.sync += chosen.eq(picked)
+                with m.If(picked.any()):
+                    m.d.sync += served.eq(picked)
+        else:
+            inside = Signal()
+            m.d.comb += [
+                wanted.eq(self.ready),
+                chosen.eq(Mux(inside, served, picked)),
+                self.o.valid.eq((chosen & self.ready).any()),
+            ]
+            with m.If(self.o.valid):
+                # an offered result stays offered until it is taken
+                m.d.sync += [served.eq(chosen), inside.eq(~(moves & final))]
         return m

@@ -40,9 +40,17 @@ def header_places(plan: Plan, name: str) -> int:
 def exit_places(plan: Plan, tasks: TaskFormat, name: str) -> int:
     """Results of an exit that must find room to keep the pipeline full while the sink takes a beat in every cycle."""
     ii, last = plan.schedule.ii, plan.schedule.entry_cycles + plan.exits[name]
-    block = loop_in_block_memory(plan, name)
-    wait = ii + block if name in LOOPS else tasks.result_beats(name) + in_block_memory(tasks, name)
+    if name in LOOPS:
+        wait = ii + loop_in_block_memory(plan, name)
+    else:
+        wait = send_cycles(plan, tasks, name) + chosen_ahead(plan)
     return chain_length(0, last + 1 + wait, ii) + 1
+
+
+def chosen_ahead(plan: Plan) -> bool:
+    """Whether the choice among lanes is made in the cycle before, and a lane's place is given back in the cycle after:
+    where values have a long way across the device, lanes have it as well."""
+    return plan.schedule.device.link > 0
 
 
 def in_block_memory(tasks: TaskFormat, function: str) -> bool:
@@ -75,10 +83,10 @@ def beat_rows(beats: int, places: int) -> int:
     return ((places - 1) << (beats - 1).bit_length()) + beats
 
 
-def send_cycles(tasks: TaskFormat, function: str) -> int:
+def send_cycles(plan: Plan, tasks: TaskFormat, function: str) -> int:
     """Cycles from a result in its lane to the last beat's offer: one per beat, and one more where they come from block
-    memory."""
-    return tasks.result_beats(function) + in_block_memory(tasks, function)
+    memory, and where the lane is chosen ahead."""
+    return tasks.result_beats(function) + in_block_memory(tasks, function) + chosen_ahead(plan)
 
 
 @dataclass(frozen=True)

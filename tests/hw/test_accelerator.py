@@ -136,7 +136,7 @@ def test_feedback_in_block_memory(ii: int, programs: str, tmp_path: Path, monkey
         assert outcome.latencies[0] == d.promised_latency("dfd")
         outcomes.append(outcome)
     # results that are in block memory as well come a cycle later by themselves
-    own = send_cycles(d.tasks, "dfd") - d.tasks.result_beats("dfd")
+    own = send_cycles(d.plan, d.tasks, "dfd") - d.tasks.result_beats("dfd")
     later = outcomes[1].latencies[0] - outcomes[0].latencies[0] - own
     assert later == 1 if ii == 1 else later in {0, ii}
 

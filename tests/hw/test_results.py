@@ -27,28 +27,30 @@ def beats_of(header: int, words: list[int], widths: tuple[int, ...]) -> list[int
     return [whole >> k * PACKING.beat_bits & ((1 << PACKING.beat_bits) - 1) for k in range(count)]
 
 
-def built() -> tuple[Module, list[Lane], Merge]:
+def built(ahead: bool) -> tuple[Module, list[Lane], Merge]:
     m = Module()
     lanes = [
         Lane(str(k), widths, PACKING, PLACES, block, times.index(max(times)))
         for k, (widths, block, times) in enumerate(LANES)
     ]
-    m.submodules.merge = merge = Merge(len(lanes), PACKING)
+    m.submodules.merge = merge = Merge(len(lanes), PACKING, ahead)
     for k, lane in enumerate(lanes):
         m.submodules[f"lane{k}"] = lane
         m.d.comb += [
             merge.ready[k].eq(lane.ready),
             merge.last[k].eq(lane.last),
+            merge.more[k].eq(lane.more),
             getattr(merge, f"payload{k}").eq(lane.payload),
             lane.taken.eq(merge.taken[k]),
         ]
     return m, lanes, merge
 
 
+@pytest.mark.parametrize("ahead", [False, True])
 @pytest.mark.parametrize("stall", [0.0, 0.3, 0.8])
-def test_results_leave_whole_and_in_order(stall: float) -> None:
+def test_results_leave_whole_and_in_order(stall: float, ahead: bool) -> None:
     rng = random.Random(round(10 * stall))
-    m, lanes, merge = built()
+    m, lanes, merge = built(ahead)
     waiting: list[deque[list[int]]] = [deque() for _ in lanes]
     credit = [PLACES] * len(lanes)
 
@@ -94,6 +96,33 @@ def test_results_leave_whole_and_in_order(stall: float) -> None:
         assert left > 200
         # a place is given back with its result's last beat
         assert all(len(w) in (PLACES - c, PLACES - c - 1) for c, w in zip(credit, waiting, strict=True))
+
+    simulate(m, bench)
+
+
+@pytest.mark.parametrize("busy", [(0,), (1,), (2,), (0, 1, 2)])
+@pytest.mark.parametrize("ahead", [False, True])
+def test_beats_leave_in_every_cycle_and_lanes_in_turn(ahead: bool, busy: tuple[int, ...]) -> None:
+    m, lanes, merge = built(ahead)
+
+    async def bench(ctx) -> None:
+        for _ in range(PLACES):
+            for moment in range(1 + max(max(times) for times in TIMES)):
+                for k in busy:
+                    ctx.set(lanes[k].write, 1 << TIMES[k].index(moment) if moment in TIMES[k] else 0)
+                await ctx.tick()
+        for lane in lanes:
+            ctx.set(lane.write, 0)
+        await ctx.tick()
+        ctx.set(merge.o.ready, 1)
+        valid, served = [], []
+        for _ in range(PLACES * sum(PACKING.beats(len(widths)) for widths in WIDTHS) + 1):
+            valid.append(ctx.get(merge.o.valid))
+            served += [k for k, lane in enumerate(lanes) if ctx.get(lane.leave)]
+            await ctx.tick()
+        beats = PLACES * sum(PACKING.beats(len(WIDTHS[k])) for k in busy)
+        assert valid == [1] * beats + [0] * (len(valid) - beats)
+        assert served in [[*busy[n:], *busy[:n]] * PLACES for n in range(len(busy))]
 
     simulate(m, bench)
 

@@ -73,7 +73,7 @@ def task_time(design: Design, function: str) -> TaskTime:
             spans.append(Span(FEEDBACK_ROW, "", ready, again - 1))
     spans += _unit_spans(design, design.network.exit(function).name, start)
     done = start + design.leaving_cycle(function) + 1
-    spans.append(Span(RESULT, "", done, done + send_cycles(tasks, function) - 1))
+    spans.append(Span(RESULT, "", done, done + send_cycles(plan, tasks, function) - 1))
     order = {row: k for k, row in enumerate(rows(design))}
     return TaskTime(function, tuple(sorted(spans, key=lambda s: (order[s.row], s.first, s.submodule))))
 
