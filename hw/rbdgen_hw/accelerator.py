@@ -123,7 +123,8 @@ class AcceleratorBuilder:
                 m.d.sync += part.eq(self.top.i.payload)
                 if k == 0:
                     m.d.sync += [self.known[f.name].eq(first == f.code) for f in self.functions.values()]
-        self.ranges = RangeCheck(self.tasks)
+        # what is found is needed when the task enters the pipelines
+        self.ranges = RangeCheck(self.tasks, later=self.plan.schedule.entry_cycles > 0)
         place(m, self.platform, "ranges", self.ranges)
         m.d.comb += [
             self.ranges.beat.eq(self.top.i.payload),
@@ -137,7 +138,6 @@ class AcceleratorBuilder:
     def admission(self) -> None:
         """Which task starts what, and by which exit it will leave."""
         m = self.m
-        outside = self.later(self.ranges.outside, "outside")
         entry = Signal(HEADER_BITS)
         tag = self.header[FUNCTION_BITS : FUNCTION_BITS + TAG_BITS]
         m.d.comb += entry.eq(Cat(self.header[:FUNCTION_BITS], tag))
@@ -182,7 +182,11 @@ class AcceleratorBuilder:
             # whether operands are in range is known when the task is in the pipeline, and where that takes time the
             # header is written a cycle later, as results leave a cycle later, too
             fresh = Cat(*(s for s, value in starts if value is entry)).any()
-            flagged = Mux(self.later(fresh, f"fresh_{name}") & outside, Flag.RANGE.value << FUNCTION_BITS + TAG_BITS, 0)
+            flagged = Mux(
+                self.later(fresh, f"fresh_{name}") & self.ranges.outside,
+                Flag.RANGE.value << FUNCTION_BITS + TAG_BITS,
+                0,
+            )
             when = m.d.sync if self.plan.schedule.device.flag else m.d.comb
             written, content = Signal(name=f"written_{name}"), Signal(len(header.w_data), name=f"content_{name}")
             when += [

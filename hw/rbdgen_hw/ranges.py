@@ -19,12 +19,12 @@ class RangeCheck(Shape):
     In the cycle after ``accept``, ``turn`` (one bit for each of a task's beats) and ``beat`` are looked at, with
     ``known``, the bits of the task's function in the order of the functions, from then on. ``outside``: one of the
     operands so far is outside its range. After a task's last beat it stays until the cycle after the next ``accept``.
+    ``later``: it comes a cycle later, as words and bounds are in registers before they are compared.
     """
 
-    shape_name = "range_check"
-
-    def __init__(self, tasks: TaskFormat) -> None:
-        self.tasks = tasks
+    def __init__(self, tasks: TaskFormat, later: bool = False) -> None:
+        self.tasks, self.later = tasks, later
+        self.shape_name = "range_check_later" if later else "range_check"
         self.beats = max(tasks.task_beats(name) for name in tasks.functions)
         ports = {"beat": In(tasks.task.beat_bits), "turn": In(self.beats), "accept": In(1)}
         super().__init__({**ports, "known": In(len(tasks.functions)), "outside": Out(1)})
@@ -39,8 +39,11 @@ class RangeCheck(Shape):
         for place in range(packing.words_per_beat):
             word = beat[place * packing.word_bits : (place + 1) * packing.word_bits]
             if turns := self._turns(place, turn):
-                found.append(_outside(m, word, turns, f"place{place}"))
-        m.d.comb += self.outside.eq(Mux(accepted, Cat(*found).any() | (before & ~turn[0]), before))
+                found.append(self._outside(m, word, turns, f"place{place}"))
+        looked, first = Signal(), Signal(reset_less=True)
+        self._keep(m, looked, accepted)
+        self._keep(m, first, turn[0])
+        m.d.comb += self.outside.eq(Mux(looked, Cat(*found).any() | (before & ~first), before))
         m.d.sync += before.eq(self.outside)
         return m
 
@@ -58,26 +61,30 @@ class RangeCheck(Shape):
             when[word].append(turn[number] if all_of_them else turn[number] & Cat(*known).any())
         return {word: Cat(*turns).any() for word, turns in when.items()}
 
+    def _keep(self, m: Module, signal: Signal, value: Value) -> None:
+        """``signal`` is ``value``, or what that was in the cycle before where all comes ``later``."""
+        when = m.d.sync if self.later else m.d.comb
+        when += signal.eq(value)
 
-def _outside(m: Module, word: Value, turns: dict[OperandWord, Value], name: str) -> Value:
-    """Whether ``word`` is outside the bounds of the operand whose turn it is."""
-    width = max(operand.format.width for operand in turns)
+    def _outside(self, m: Module, word: Value, turns: dict[OperandWord, Value], name: str) -> Value:
+        """Whether ``word`` is outside the bounds of the operand whose turn it is."""
+        width = max(operand.format.width for operand in turns)
 
-    def bounds(end: int) -> Value:
-        chosen = (Mux(now, Const(operand.codes[end], width), 0) for operand, now in turns.items())
-        signal = Signal(signed(width), name=f"{name}_{'lowest' if end == 0 else 'highest'}")
-        m.d.comb += signal.eq(reduce(or_, chosen))
-        return signal
+        def bounds(end: int) -> Value:
+            chosen = (Mux(now, Const(operand.codes[end], width), 0) for operand, now in turns.items())
+            signal = Signal(signed(width), name=f"{name}_{'lowest' if end == 0 else 'highest'}", reset_less=True)
+            self._keep(m, signal, reduce(or_, chosen))
+            return signal
 
-    by_width: dict[int, list[Value]] = defaultdict(list)
-    for operand, now in turns.items():
-        by_width[operand.format.width].append(now)
-    parts = []
-    for bits, nows in by_width.items():
-        extended = Signal(signed(width), name=f"{name}_of_{bits}")
-        m.d.comb += extended.eq(word[:bits].as_signed())
-        parts.append(extended if len(by_width) == 1 else Mux(Cat(*nows).any(), extended, 0))
-    value = Signal(signed(width), name=name)
-    m.d.comb += value.eq(reduce(or_, parts))
-    checked = Cat(*turns.values()).any()
-    return checked & ((value < bounds(0)) | (value > bounds(1)))
+        by_width: dict[int, list[Value]] = defaultdict(list)
+        for operand, now in turns.items():
+            by_width[operand.format.width].append(now)
+        parts = []
+        for bits, nows in by_width.items():
+            extended = Signal(signed(width), name=f"{name}_of_{bits}")
+            m.d.comb += extended.eq(word[:bits].as_signed())
+            parts.append(extended if len(by_width) == 1 else Mux(Cat(*nows).any(), extended, 0))
+        value, checked = Signal(signed(width), name=name, reset_less=True), Signal(name=f"{name}_checked")
+        self._keep(m, value, reduce(or_, parts))
+        self._keep(m, checked, Cat(*turns.values()).any())
+        return checked & ((value < bounds(0)) | (value > bounds(1)))
