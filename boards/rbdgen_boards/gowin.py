@@ -12,6 +12,7 @@ from typing import Any
 
 from rbdgen_boards import tools
 from rbdgen_boards.board import Board
+from rbdgen_boards.chipdb import Clocked, with_delays
 from rbdgen_boards.flow import (
     NETLIST,
     TOP,
@@ -59,13 +60,20 @@ DENSITY = 0.3
 of different kinds, but in this family they take each other's places."""
 ROUTER = "router2"
 """nextpnr's router: with the other one, large designs keep ripping up what they have."""
+MULTIPLIER = Clocked("MULTALU27X1800", "CLK0", ("CLK", "CE", "RESET"), setup=0.5, output=2.0)
+"""Delays of multipliers. nextpnr knows none and apycula has none, so they are assumed: most of the time behind the
+product's register, where the sum that follows it is passed. nextpnr is told of them, so that it places multipliers by
+what their paths need."""
 UNKNOWN = Unknown(
     {"LUT4": {"I0": 0.549, "I1": 0.57, "I2": 0.462, "I3": 0.371}},
-    {"MULTALU27X18": (2.0, 0.5), **dict.fromkeys(("SP", "SDP", "DP", "ROM"), (2.26, 0.44))},
+    {
+        "MULTALU27X18": (MULTIPLIER.output, MULTIPLIER.setup),
+        **dict.fromkeys(("SP", "SDP", "DP", "ROM"), (2.26, 0.44)),
+    },
 )
-"""What nextpnr does not know of this family. Tables that it adds itself, on the way into a register, and memories are
-as apycula's data have them for the speed grade C1/I0. Of multipliers they have nothing, so these figures are assumed:
-most of the time behind the product's register, where the sum that follows it is passed."""
+"""What else nextpnr does not know of this family, and multipliers, for where it has not been told. Tables that it adds
+itself, on the way into a register, and memories are as apycula's data have them for the speed grade C1/I0."""
+DATABASE = "chipdb.bin"
 ROUTED = "routed.json"
 DELAYS = "delays.sdf"
 BITSTREAM = "bitstream.fs"
@@ -148,7 +156,12 @@ def build(request: Request, directory: Path, progress: Progress) -> Routed:
     what = ["--vopt", f"family={family}", "--vopt", "cst=board.cst"]
     how = ["--freq", f"{request.clock:g}", "--seed", str(request.seed), "--timing-allow-fail"]
     how += ["--placer-heap-beta", f"{DENSITY:g}", "--router", ROUTER, "--sdf", DELAYS]
+    known = tools.data(tools.NEXTPNR_GOWIN, f"share/himbaechel/gowin/chipdb-{family}.bin")
+    if known is not None:
+        (directory / DATABASE).write_bytes(with_delays(known.read_bytes(), MULTIPLIER))
+        where += ["--chipdb", DATABASE]
     tools.run(tools.NEXTPNR_GOWIN, [*where, *what, *how], directory, "nextpnr.log")
+    (directory / DATABASE).unlink(missing_ok=True)
     timer.step("bitstream")
     tools.run(tools.GOWIN_PACK, ["-d", family, "-o", BITSTREAM, ROUTED], directory, "gowin_pack.log")
     (directory / ROUTED).unlink()

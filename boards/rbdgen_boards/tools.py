@@ -67,6 +67,15 @@ def command(tool: Tool) -> tuple[tuple[str, ...], str]:
     return (sys.executable, "-P", "-c", start), f"{tool.package} {version}"
 
 
+def data(tool: Tool, path: str) -> Path | None:
+    """A file that comes with ``tool`` in its package from PyPI; None where the native one is run, or it has no such
+    file."""
+    if command(tool)[0][0] != sys.executable:
+        return None
+    found = Path(str(importlib.metadata.distribution(tool.package).locate_file(tool.package.replace("-", "_")))) / path
+    return found if found.is_file() else None
+
+
 def version(tool: Tool) -> str:
     """The version that :func:`run` runs."""
     return command(tool)[1]

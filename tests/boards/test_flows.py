@@ -98,8 +98,12 @@ def test_gowin_makes_a_bitstream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert clock == 50.0
     assert routed.achieved > clock
     # paths through cells that nextpnr has no delays of can only be slower than the others
-    known = json.loads((tmp_path / "nextpnr.json").read_text())["fmax"].values()
-    assert routed.achieved <= min(f["achieved"] for f in known) * 1.001
+    known = json.loads((tmp_path / "nextpnr.json").read_text())
+    assert routed.achieved <= min(f["achieved"] for f in known["fmax"].values()) * 1.001
+    # that of multipliers it has been told
+    first = known["critical_paths"][0]["path"][0]
+    assert (first["type"], first["from"]["cell"]) == ("clk-to-q", "product.block0_0")
+    assert first["delay"] == pytest.approx(gowin.MULTIPLIER.output)
     assert routed.critical_path
     assert routed.used["multipliers"] == 1
     # 36 registers' inputs come through tables, the sum's 36 bits are in places of tables, and the sum in registers
