@@ -56,7 +56,7 @@ def _multalu27x18(name: str, registers: int, a: str, b: str, p: str) -> str:
 @dataclass(frozen=True)
 class Primitive:
     """A device's block: the widths in bits of its two signed inputs and its output, and its ``instance`` by name,
-    number of registers, and the wires of inputs and output."""
+    number of registers, and the wires of inputs and output. ``registers``: the numbers of them that it can have."""
 
     shape: tuple[int, int]
     output: int
@@ -65,9 +65,11 @@ class Primitive:
 
     def module(self, name: str, a: int, b: int, registers: int) -> str | None:
         """A product's module of that name, operand widths and number of registers; None if the block has no such
-        number. Operands go to the inputs that take fewer blocks, else the wider to the wider."""
-        if registers not in self.registers:
+        number. What is more than it has are registers of the fabric, before it. Operands go to the inputs that take
+        fewer blocks, else the wider to the wider."""
+        if registers < min(self.registers):
             return None
+        inside = min(registers, max(self.registers))
         ways = [("a", "b", a, b), ("b", "a", b, a)]
         ways.sort(key=lambda way: -way[2])
         wide, narrow, n, m = min(
@@ -77,6 +79,12 @@ class Primitive:
             f"module {name}(clk, rst, a, b, p);\n  input clk;\n  input rst;\n  input signed [{a - 1}:0] a;\n"
             f"  input signed [{b - 1}:0] b;\n  output signed [{a + b - 1}:0] p;\n"
         )
+        for k in range(registers - inside):
+            for side, width in (("a", a), ("b", b)):
+                text += f"  reg signed [{width - 1}:0] {side}{k};\n"
+                text += f"  always @(posedge clk) {side}{k} <= {f'{side}{k - 1}' if k else side};\n"
+        if registers > inside:
+            wide, narrow = (f"{side}{registers - inside - 1}" for side in (wide, narrow))
         first, second = _parts(n, self.shape[0]), _parts(m, self.shape[1])
         for operand, port, parts, width in (
             (wide, "wide", first, self.shape[0]),
@@ -91,7 +99,7 @@ class Primitive:
             text += f"  wire [{self.output - 1}:0] {result};\n  wire signed [{a + b - 1}:0] term{k}_{j} = "
             text += f"$signed({result}[{size - 1}:0]);\n"
             terms.append(f"(term{k}_{j} <<< {x[0] + y[0]})" if x[0] + y[0] else f"term{k}_{j}")
-            text += self.instance(f"block{k}_{j}", registers, f"wide{k}", f"narrow{j}", result)
+            text += self.instance(f"block{k}_{j}", inside, f"wide{k}", f"narrow{j}", result)
         return text + f"  assign p = {' + '.join(terms)};\nendmodule\n"
 
 

@@ -284,7 +284,8 @@ class _UnitBuilder:
         """One multiplier for ``nodes``, with factors at the upper ends of its inputs, and a rounding for each way in
         which they round (:meth:`rbdgen.schedule.times.Schedule.ways`)."""
         widths = self.schedule.input_widths(nodes)
-        product = Product(widths[0], widths[1], self.schedule.device.multiply_cycles)
+        last = self.graph.nodes[nodes[0]].owner in self.graph.last
+        product = Product(widths[0], widths[1], self.schedule.device.product_cycles(last))
         name = label(self.plan, nodes[0]) if len(nodes) == 1 else f"shared{number}"
         place(self.m, self.platform, f"multiplier_{name}", product)
         for side, port in ((0, product.a), (1, product.b)):

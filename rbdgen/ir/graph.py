@@ -94,6 +94,17 @@ class Graph:
         """Submodules in order of first appearance, the operands' owner first."""
         return tuple(dict.fromkeys([INPUT_OWNER, *(n.owner for n in self.nodes if n.op != "const")]))
 
+    @cached_property
+    def last(self) -> frozenset[str]:
+        """The submodules that no other reads, and all of whose products take a factor from another."""
+        found, other = set(), set()
+        for node in self.nodes:
+            away = {self.nodes[a].owner for a in node.args if self.nodes[a].op != "const"} - {node.owner}
+            other |= away
+            if node.op == "mul":
+                (found if away else other).add(node.owner)
+        return frozenset(found - other)
+
     def __iter__(self) -> Iterator[tuple[int, Node]]:
         return iter(enumerate(self.nodes))
 

@@ -26,6 +26,7 @@ def check_plan(plan: Plan) -> None:
     units = schedule.folds.units
     busy: Counter[tuple[str, str, int, int]] = Counter()
     lookups: set[tuple[str, int, int]] = set()
+    last = _last_units(plan) if device.multiply_cycles and device.link else set()
     for i, node in graph:
         slot, where = schedule.slots[i], f"node %{i} ({node.op})"
         delay, latency, first = 0.0, 0, 0.0
@@ -41,6 +42,7 @@ def check_plan(plan: Plan) -> None:
             first = 0.0 if levels == 0 else device.add + (-(-levels // (latency + 1)) - 1) * device.level
         elif node.op == "mul":
             delay, latency = device.multiply, device.multiply_cycles
+            latency += node.owner in last
         elif node.op in ("normalise", "rescale"):
             latency = device.shift_cycles
             delay = first = device.shift / (latency + 1)
@@ -97,6 +99,16 @@ def check_plan(plan: Plan) -> None:
                 raise ValueError(f"result {name}: must be there in cycle {schedule.exits[e.name]}")
         _check_beats(plan, e)
     _check_links(plan)
+
+
+def _last_units(plan: Plan) -> set[str]:
+    """Units that no other unit reads and that read a factor of each of their products from another one."""
+    graph = plan.schedule.fixed.graph
+    nodes = [node for _, node in graph]
+    reads = [(n, {nodes[a].owner for a in n.args if nodes[a].op != "const"}) for n in nodes]
+    found = {n.owner for n in nodes if n.op == "mul"}
+    found -= {n.owner for n, owners in reads if n.op == "mul" and owners <= {n.owner}}
+    return found - {owner for n, owners in reads for owner in owners if owner != n.owner}
 
 
 def _check_beats(plan: Plan, e: Exit) -> None:

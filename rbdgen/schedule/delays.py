@@ -82,7 +82,8 @@ def _delays(fixed: FixedGraph, device: Device, i: int, folds: Folds) -> Delays:
     limit, flag = (device.limit, 0.0) if fixed.saturate else (0.0, device.flag)
     limit, flag = (limit, flag) if overflows else (0.0, 0.0)
     if op == "mul" and device.multiply_cycles:
-        return Delays(0.0, device.multiply_cycles, device.multiply + limit, flag)
+        cycles = device.product_cycles(fixed.graph.nodes[i].owner in fixed.graph.last)
+        return Delays(0.0, cycles, device.multiply + limit, flag)
     if op == "scale":
         stages = scale_stages(fixed, device, i, folds)
         first, last = (device.add + device.level * (n - 1) if n else 0.0 for n in (stages[0], stages[-1]))

@@ -72,6 +72,12 @@ class Device:
         """Delay of a table behind its last clock, ns: behind a register only the sign is still to be applied."""
         return self.table if self.table_cycles == 1 else self.add
 
+    def product_cycles(self, last: bool) -> int:
+        """Clocks of a product. Where ways between units take time, ``last`` units (:attr:`rbdgen.ir.graph.Graph.last`)
+        have a register more, before their multipliers: the way from another unit and the one to where the device has
+        multipliers are a cycle each. Elsewhere that would make every later task wait."""
+        return self.multiply_cycles + int(last and self.multiply_cycles > 0 and self.link > 0)
+
     def blocks(self, a: int, b: int) -> int:
         """Multiplier blocks for one signed a × b bit product (the cheaper way round)."""
         n, m = self.shape

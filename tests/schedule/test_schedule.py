@@ -263,6 +263,24 @@ def test_values_of_other_units_have_time_for_their_way() -> None:
         check_plan(make_plan(dataclasses.replace(near, device=far)))
 
 
+def test_last_units_have_a_register_before_their_multipliers() -> None:
+    """Where ways between units take time, and only there: M⁻¹ times the derivatives of τ, which nothing waits for."""
+    fixed = design("iiwa14", functions=("dfd",)).fixed
+    products = {i: n.owner for i, n in fixed.graph if n.op == "mul"}
+    assert fixed.graph.last >= {owner for owner in products.values() if owner.startswith("Mx_")}
+    assert fixed.graph.last.isdisjoint(o for o in products.values() if o.startswith(("Rf_", "Df_", "Db_", "Mf_")))
+    for name, more in (("gw5a", 1), ("ecp5", 0)):
+        device = DEVICES[name]
+        plan = make_plan(schedule(fixed, device, 8))
+        check_plan(plan)
+        for i, owner in products.items():
+            slot = plan.schedule.slots[i]
+            assert slot.finish - slot.start == device.multiply_cycles + more * (owner in fixed.graph.last)
+        other = dataclasses.replace(device, link=0.0 if more else 1e-12)
+        with pytest.raises(ValueError, match=r"^node %\d+ \(mul\): must take \d cycles"):
+            check_plan(dataclasses.replace(plan, schedule=dataclasses.replace(plan.schedule, device=other)))
+
+
 def test_a_long_link_starts_at_a_register() -> None:
     plan = make_plan(schedule(design("iiwa14").fixed, dataclasses.replace(DEVICES["generic125"], link=1.6), 4))
     nodes, slots = plan.schedule.fixed.graph.nodes, plan.schedule.slots
