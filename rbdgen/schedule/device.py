@@ -72,6 +72,12 @@ class Device:
         """Delay of a table behind its last clock, ns: behind a register only the sign is still to be applied."""
         return self.table if self.table_cycles == 1 else self.add
 
+    @property
+    def flag_cycles(self) -> int:
+        """Cycles for which results stay before they are taken, where an overflow has a way of its own to its register:
+        one for its register; on a large device another, as many such registers are then collected in one."""
+        return int(self.flag > 0) + int(self.flag > 0 and self.link > 0)
+
     def product_cycles(self, last: bool) -> int:
         """Clocks of a product. Where ways between units take time, ``last`` units (:attr:`rbdgen.ir.graph.Graph.last`)
         have a register more, before their multipliers: the way from another unit and the one to where the device has

@@ -50,8 +50,8 @@ class _Lifetimes:
         """The last cycle in which a result may be made."""
         for e in schedule.programs.exits:
             for i in (graph.outputs[r] for r in e.results):
-                # results that an overflow's register follows are made a cycle before they leave
-                cycle = max(schedule.exits[e.name] - int(self.device.flag > 0), self.slots[i].finish)
+                # results that registers of an overflow follow are made before they leave
+                cycle = max(schedule.exits[e.name] - self.device.flag_cycles, self.slots[i].finish)
                 self.leaves[i] = min(self.leaves.get(i, cycle), cycle)
         self.waits = [n.op != "const" and i not in schedule.timeless for i, n in graph]
         """Whether values take registers while they wait."""

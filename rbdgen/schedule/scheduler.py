@@ -219,7 +219,7 @@ class _Scheduler:
     def exits(self) -> dict[str, int]:
         """When each exit's results are taken: never in cycle 0, as what waits for it in a FIFO comes out of it a cycle
         after it went in; and from registers, where an overflow has a way of its own to its register."""
-        outputs, later = self.fixed.graph.outputs, int(self.device.flag > 0)
+        outputs, later = self.fixed.graph.outputs, self.device.flag_cycles
         return {
             e.name: max([1, *(self._slot(outputs[r]).finish for r in e.results)]) + later for e in self.programs.exits
         }
