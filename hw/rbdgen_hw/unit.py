@@ -63,6 +63,17 @@ def overflow_port(cycle: int, exits: tuple[str, ...]) -> str:
     return f"overflow{cycle}_{'_'.join(exits)}"
 
 
+def overflow_reports(plan: Plan, unit: UnitPlan) -> dict[tuple[int, tuple[str, ...]], int]:
+    """The cycles in which something in a unit may saturate, each with the exits whose results depend on it, and when
+    that is reported: two cycles later, but never after the results have left."""
+    fixed, slots, reports = plan.schedule.fixed, plan.schedule.slots, {}
+    for i in unit.nodes:
+        if fixed.graph.nodes[i].op in (*ROUNDED, "normalise") and fixed.may_overflow(i):
+            cycle, exits = slots[i].finish, plan.reaches[i]
+            reports[cycle, exits] = min([cycle + 2, *(plan.exits[e] for e in exits)])
+    return reports
+
+
 class Unit(Shape):
     """Ports: ``i_<value>`` for what arrives, ``<value>_at<cycle>`` for what leaves, ``waits`` (the pipelines stay in
     phase 0 if they are in it; if ii > 1), and ``overflow<c>_<exits>`` high in cycle c of a task (at that phase) in
@@ -80,13 +91,7 @@ class Unit(Shape):
             ports[f"i_{label(plan, tap.node)}"] = In(signed(fixed.formats[tap.node].width))
         for tap in unit.outputs:
             ports[tap_name(plan, tap.node, tap.cycle)] = Out(signed(fixed.formats[tap.node].width))
-        self.reports: dict[tuple[int, tuple[str, ...]], int] = {}
-        """When something may saturate, for which exits, and when that is reported: two cycles later, but never after
-        the results have left."""
-        for i in unit.nodes:
-            if fixed.graph.nodes[i].op in (*ROUNDED, "normalise") and fixed.may_overflow(i):
-                cycle, exits = schedule.slots[i].finish, plan.reaches[i]
-                self.reports[cycle, exits] = min([cycle + 2, *(plan.exits[e] for e in exits)])
+        self.reports = overflow_reports(plan, unit)
         for cycle, exits in sorted({(report, exits) for (_, exits), report in self.reports.items()}):
             ports[overflow_port(cycle, exits)] = Out(1)
         super().__init__(ports)
