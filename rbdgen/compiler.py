@@ -282,7 +282,7 @@ def _planned(
         spare = blocks - layout.blocks(device)
     times = schedule(layout.fixed, device, layout.ii, network.programs, layout.folds, spare)
     formats = [function_format(f, network, fixed) for f in network.functions]
-    tasks = task_format(formats, layout.ii, parameter_words(network, fixed))
+    tasks = task_format(formats, device.task_beats(layout.ii), layout.ii, parameter_words(network, fixed))
     plan = make_plan(times, {network.exit(f).name: tasks.sent(f) for f in network.functions})
     check_plan(plan)
     return {"plan": plan, "tasks": tasks, "why": layout.why}

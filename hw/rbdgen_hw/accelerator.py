@@ -63,6 +63,10 @@ class AcceleratorBuilder:
         self.top, self.platform, self.design = top, platform, top.design
         self.m = Module()
         self.plan, self.tasks, self.network = self.design.plan, self.design.tasks, self.design.network
+        # a header is written while its task's first result can't be taken yet, and the last register before that adds
+        # whether operands were in range
+        self.header_cycles = self.plan.schedule.device.flag_cycles
+        self.checked_cycles = max(0, self.header_cycles - 1)
         self.ii = self.design.options.ii
         self.core = RoundTrip(self.plan)
         self.functions = self.tasks.functions
@@ -103,8 +107,10 @@ class AcceleratorBuilder:
             for function_code, beats in lengths.items():
                 with m.Case(function_code):
                     m.d.comb += last.eq(turn[beats - 1])
+        # where operands are chosen a cycle after the admission, the next task's come after that
+        taken = self.taken if self.plan.schedule.entry_cycles < 2 else 0
         m.d.comb += [
-            self.top.i.ready.eq(~self.full | self.taken),
+            self.top.i.ready.eq(~self.full | taken),
             accept.eq(self.top.i.valid & self.top.i.ready),
             final.eq(accept & last),
             self.header.eq(register[:HEADER_BITS]),
@@ -124,7 +130,7 @@ class AcceleratorBuilder:
                 if k == 0:
                     m.d.sync += [self.known[f.name].eq(first == f.code) for f in self.functions.values()]
         # what is found is needed when the task enters the pipelines
-        self.ranges = RangeCheck(self.tasks, later=self.plan.schedule.entry_cycles > 0)
+        self.ranges = RangeCheck(self.tasks, self.plan.schedule.entry_cycles + self.checked_cycles)
         place(m, self.platform, "ranges", self.ranges)
         m.d.comb += [
             self.ranges.beat.eq(self.top.i.payload),
@@ -141,19 +147,19 @@ class AcceleratorBuilder:
         entry = Signal(HEADER_BITS)
         tag = self.header[FUNCTION_BITS : FUNCTION_BITS + TAG_BITS]
         m.d.comb += entry.eq(Cat(self.header[:FUNCTION_BITS], tag))
-        go: dict[str, list[tuple[Value, Value]]] = {name: [] for name in self.exits}
+        go: dict[str, list[tuple[Value, Value, Value]]] = {name: [] for name in self.exits}
         waiting: Value = Const(0)
         busy: dict[str, Value] = {}
         if FEEDBACK in self.exits:
             self.feedback = feedback = Feedback(self)
             waiting, busy[feedback.program] = feedback.waiting, feedback.start
-            go[feedback.leaves].append((feedback.start, feedback.header))
+            go[feedback.leaves].append((feedback.start, feedback.chosen, feedback.header))
         if AGAIN in self.exits:
             blocked = busy.get(DYNAMICS, Const(0))
             self.again = again = Again(self, blocked)
             waiting, busy[DYNAMICS] = waiting | again.waiting, again.start | blocked
-            go[ROLL_OUT.name].append((again.final, again.header))
-            go[AGAIN].append((again.on, again.header))
+            for exit_name, start in ((ROLL_OUT.name, again.final), (AGAIN, again.on)):
+                go[exit_name].append((start, self.chosen(start, f"{start.name}_chosen"), again.header))
         direct, rolled = [], []
         for name in self.functions:
             ways = [(self.network.way(name)[0].name, Const(1))]
@@ -164,35 +170,30 @@ class AcceleratorBuilder:
                 free = ~busy[p] if (p := self.exits[exit_name].program) in busy else Const(1)
                 available = self.credits[exit_name].available
                 m.d.comb += start.eq(self.full & self.known[name] & wanted & self.core.begin & available & free)
-                go[exit_name].append((start, entry))
+                go[exit_name].append((start, self.chosen(start, f"{start.name}_chosen"), entry))
                 direct.append(start)
                 if name == ROLL_OUT.name:
                     rolled.append(start)
         self.headers = {}
         for name, starts in go.items():
             e = self.exits[name]
-            started = Cat(*(s for s, _ in starts)).any()
-            m.d.comb += [getattr(self.core, f"to_{name}").eq(started), self.credits[name].take.eq(started)]
+            started, chosen = (Cat(*(s[k] for s in starts)).any() for k in range(2))
+            m.d.comb += [getattr(self.core, f"to_{name}").eq(started), self.credits[name].take.eq(chosen)]
             beside = self.again.progress if name == AGAIN else Const(0, 0)
             header = BypassFifo(HEADER_BITS + len(beside), header_places(self.plan, name))
             place(m, self.platform, f"headers_{name}", header)
-            data: Value = starts[0][1]
-            for s, value in starts[1:]:
+            data: Value = starts[0][2]
+            for _, s, value in starts[1:]:
                 data = Mux(s, value, data)
-            # whether operands are in range is known when the task is in the pipeline, and where that takes time the
-            # header is written a cycle later, as results leave a cycle later, too
-            fresh = Cat(*(s for s, value in starts if value is entry)).any()
-            flagged = Mux(
-                self.later(fresh, f"fresh_{name}") & self.ranges.outside,
-                Flag.RANGE.value << FUNCTION_BITS + TAG_BITS,
-                0,
-            )
-            when = m.d.sync if self.plan.schedule.device.flag else m.d.comb
-            written, content = Signal(name=f"written_{name}"), Signal(len(header.w_data), name=f"content_{name}")
-            when += [
-                written.eq(self.later(started, f"entered_{name}")),
-                content.eq(self.later(Cat(data, beside), f"entering_{name}") | flagged),
-            ]
+            fresh = Cat(*(s for _, s, value in starts if value is entry)).any()
+            known = self.later(Cat(chosen, fresh, data, beside), f"entering_{name}")
+            for k in range(self.checked_cycles):
+                known = self.register(known, f"checking_{name}{k or ''}")
+            flagged = Mux(known[1] & self.ranges.outside, Flag.RANGE.value << FUNCTION_BITS + TAG_BITS, 0)
+            written, content = known[0], (known[2:] | flagged)[: len(header.w_data)]
+            if self.header_cycles:
+                written = self.register(written, f"written_{name}")
+                content = self.register(content, f"content_{name}")
             m.d.comb += [
                 header.w_data.eq(content),
                 header.w_en.eq(written),
@@ -255,9 +256,19 @@ class AcceleratorBuilder:
         with m.If(asked):
             m.d.comb += self.short_flags.eq(Mux(legal, 0, Flag.RANGE.value))
 
+    def chosen(self, value: Value, name: str) -> Value:
+        """What ``value`` was when the task whose operands are now chosen was admitted."""
+        return entering(self.m, self.plan.schedule, value, name, 1)
+
     def later(self, value: Value, name: str) -> Value:
-        """What ``value`` was when the task that now enters the pipelines was admitted."""
-        return entering(self.m, self.plan.schedule, value, name)
+        """What ``value`` was when the operands of the task that now enters the pipelines were chosen."""
+        return self.register(value, name) if self.plan.schedule.entry_cycles else value
+
+    def register(self, value: Value, name: str) -> Signal:
+        """``value`` in the cycle before."""
+        register = Signal(value.shape(), name=name)
+        self.m.d.sync += register.eq(value)
+        return register
 
     def operands(self) -> None:
         """Each operand of the programs from its word of the task, or from the feedback FIFO."""
@@ -294,11 +305,11 @@ class AcceleratorBuilder:
                 value = word if only else Mux(Cat(*(self.known[f] for f in functions)).any(), word, value)
             if name in self.design.feedback:
                 again = self.feedback.words.get(name, Const(0, signed(fmt.width)))
-                value = Mux(self.feedback.start, again, value) if places or absent else again
+                value = Mux(self.feedback.chosen, again, value) if places or absent else again
             if program == DYNAMICS and AGAIN in self.exits and (name in self.again.words or ROLL_OUT.name in absent):
                 # another task's word may be in the task register meanwhile
                 again = self.again.words.get(name, Const(0, signed(fmt.width)))
-                value = Mux(self.again.start, again, value)
+                value = Mux(self.again.chosen, again, value)
             self.m.d.comb += getattr(self.core, name).eq(value)
 
     def lanes(self) -> None:

@@ -51,7 +51,10 @@ def _converter(source: Format, target: Format) -> Round:
 
 
 class _Loop:
-    """A FIFO behind the exit ``name``: entries are ``fields`` (widths by name) and the next start's operands."""
+    """A FIFO behind the exit ``name``: entries are ``fields`` (widths by name) and the next start's operands.
+
+    ``start``: what waits is admitted; ``chosen``: its operands are chosen, and it leaves the FIFO.
+    """
 
     def __init__(self, top: AcceleratorBuilder, name: str, fields: dict[str, int], operands: dict[str, Format]) -> None:
         self.top, self.name, self.operands = top, name, operands
@@ -72,6 +75,7 @@ class _Loop:
             position += width
         self.header = self.fields["header"]
         self.start = Signal(name=f"start_{name}")
+        self.chosen = top.chosen(self.start, f"chosen_{name}")
 
     def write(self, lost: list[Value], parts: list[Value], values: list[Value]) -> None:
         """Write an entry when its task leaves by the exit, and drop it when it starts again."""
@@ -80,8 +84,8 @@ class _Loop:
         top.m.d.comb += [
             self.queue.w_data.eq(Cat(header[:HEADER_BITS], *parts, *values)),
             self.queue.w_en.eq(getattr(top.core, f"done_{self.name}")),
-            self.queue.r_en.eq(self.start),
-            top.credits[self.name].give.eq(self.start),
+            self.queue.r_en.eq(self.chosen),
+            top.credits[self.name].give.eq(self.chosen),
         ]
 
 
@@ -142,8 +146,8 @@ class Again(_Loop):
             direct.eq((self.asked == 1) & (last == 0)),
             self.new_final.eq(direct & orderly),
             self.new_on.eq(~direct & orderly),
-            self.evaluation.eq(Mux(self.start, number, 0) if bits else 0),
-            self.progress.eq(Mux(self.start, Cat(left, number), self.asked.as_unsigned())),
+            self.evaluation.eq(Mux(self.chosen, number, 0) if bits else 0),
+            self.progress.eq(Mux(self.chosen, Cat(left, number), self.asked.as_unsigned())),
         ]
 
     def keep_order(self, started: Value) -> None:

@@ -1,12 +1,13 @@
 # amaranth: UnusedElaboratable=no
 """The round-trip pipelines: all units of a network, the links and bypass FIFOs between them, and their timing.
 
-A task starts a program with ``start_<program>`` in a cycle with ``begin`` (one per interval) while its operands are on
-the inputs, and names the exit by which it leaves with ``to_<exit>``; its results are on that exit's outputs, each in
-the cycle of its beat, with that beat's bit of ``beats_<exit>``; ``done_<exit>`` comes with the first of them, and what
-overflowed. At an interval of several cycles, all that comes in stands in registers first, so that no unit has to know
-in the same cycle whether a task starts. In between nothing waits: a valid bit per interval moves along, strobes the
-FIFOs, and collects what the units report as overflow. Strobes come from registers.
+A task starts a program with ``start_<program>`` in a cycle with ``begin`` (one per interval) and names the exit by
+which it leaves with ``to_<exit>``; its operands are on the inputs in that cycle, or in the one before the first of the
+pipelines. Its results are on that exit's outputs, each in the cycle of its beat, with that beat's bit of
+``beats_<exit>``; ``done_<exit>`` comes with the first of them, and what overflowed. At an interval of several cycles,
+all that comes in stands in registers first, so that no unit has to know in the same cycle whether a task starts. In
+between nothing waits: a valid bit per interval moves along, strobes the FIFOs, and collects what the units report as
+overflow. Strobes come from registers.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ from rbdgen_hw.phases import Phases
 from rbdgen_hw.unit import Unit, label, overflow_port, tap_name
 
 
-def entering(m: Module, schedule: Schedule, value: Value, name: str) -> Value:
-    """What ``value`` was when the task that now enters the pipelines was admitted."""
-    for k in range(schedule.entry_cycles):
+def entering(m: Module, schedule: Schedule, value: Value, name: str, still: int = 0) -> Value:
+    """What ``value`` was when the task that now enters the pipelines was admitted, or the one that does so in
+    ``still`` cycles."""
+    for k in range(schedule.entry_cycles - still):
         register = Signal(value.shape(), name=f"{name}{k or ''}")
         m.d.sync += register.eq(value)
         value = register
@@ -72,11 +74,12 @@ class RoundTrip(Shape):
                 length = chain_length(schedule.stands(tap.node), tap.cycle, schedule.ii)
                 lengths[node.attr] = max(lengths[node.attr], length)
         operands: dict[str, list[Value]] = {}
+        loads = entering(m, schedule, begin, "loads", 1)
         for name, length in lengths.items():
             chain = operands[name] = [getattr(self, name)]
             if schedule.entry_cycles and name not in schedule.programs.parameters:
                 chain[0] = Signal(chain[0].shape(), name=f"{name}_entered", reset_less=True)
-                with m.If(begin):
+                with m.If(loads):
                     m.d.sync += chain[0].eq(getattr(self, name))
             for k in range(length):
                 chain.append(Signal(chain[0].shape(), name=f"{name}_r{k}", reset_less=True))
@@ -89,11 +92,14 @@ class RoundTrip(Shape):
         plan, schedule = self.plan, self.plan.schedule
         ii = schedule.ii
         graph, formats = schedule.fixed.graph, schedule.fixed.formats
-        # tasks come in one phase, and from registers a cycle later; all that follows is a cycle behind as well
-        waits, waited = Signal(), Signal(init=1, reset_less=True)
+        # tasks come in one phase, and from registers later; all that follows is as far behind
+        waits = Signal()
+        waited: Value = waits
+        for k in range(schedule.entry_cycles):
+            before, waited = waited, Signal(init=1, reset_less=True, name=f"waited{k or ''}")
+            m.d.sync += waited.eq(before)
         entrance, phases = Phases(m, ii, waits), Phases(m, ii, waited)
         first, last_phase = phases.at(0), phases.at(ii - 1)
-        m.d.sync += waited.eq(waits)
 
         def stages(name: str, start: Value, last: int) -> list[Signal]:
             """Bit s is high in the cycles s·ii to s·ii + ii − 1 of a task that came with ``start``."""

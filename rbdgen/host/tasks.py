@@ -200,14 +200,21 @@ class TaskFormat:
         return Results(np.asarray(tag), np.asarray(flags), values)
 
 
-def task_format(functions: Sequence[FunctionFormat], ii: int, parameters: Sequence[OperandWord] = ()) -> TaskFormat:
-    """The layout for these functions: the narrowest beats that carry any task and any result within ``ii`` beats."""
+def task_format(
+    functions: Sequence[FunctionFormat],
+    task_beats: int,
+    result_beats: int,
+    parameters: Sequence[OperandWord] = (),
+) -> TaskFormat:
+    """The layout for these functions: the narrowest beats that carry any task and any result in so many of them."""
     widths = [w.format.width for f in functions for w in (*f.operands, *f.results)]
     widths += [p.format.width for p in parameters]
     word_bits = max([HEADER_BITS, *widths])
     operands = max(len(f.operands) for f in functions)
     results = max(len(f.results) for f in functions)
-    task, result = (Packing(word_bits, -(-(1 + n) // ii)) for n in (operands, results))
+    task, result = (
+        Packing(word_bits, -(-(1 + n) // beats)) for n, beats in ((operands, task_beats), (results, result_beats))
+    )
     return TaskFormat({f.name: f for f in functions}, task, result, tuple(parameters))
 
 

@@ -72,6 +72,17 @@ class Device:
         """Delay of a table behind its last clock, ns: behind a register only the sign is still to be applied."""
         return self.table if self.table_cycles == 1 else self.add
 
+    def entry_cycles(self, ii: int) -> int:
+        """Cycles from a task's admission to the first of the pipelines, at an interval of ``ii``: where choices follow
+        the phase one, in which all of the device learns that it starts; where ways between units take time another, in
+        which its operands are chosen, unless tasks would have to follow too fast for that."""
+        return int(ii > 1) + int(ii > 2 and self.link > 0)
+
+    def task_beats(self, ii: int) -> int:
+        """The most beats of a task that follows another every ``ii`` cycles: all of them, but for a cycle where the
+        last task's operands are chosen after its admission."""
+        return ii - max(0, self.entry_cycles(ii) - 1)
+
     @property
     def flag_cycles(self) -> int:
         """Cycles for which results stay before they are taken, where an overflow has a way of its own to its register:

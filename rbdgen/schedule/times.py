@@ -49,9 +49,8 @@ class Schedule:
 
     @property
     def entry_cycles(self) -> int:
-        """Cycles from a task's admission to cycle 0: where choices follow the phase, one, in which all of the device
-        learns that it starts."""
-        return int(self.ii > 1)
+        """Cycles from a task's admission to cycle 0."""
+        return self.device.entry_cycles(self.ii)
 
     def factors(self, i: int) -> tuple[int, int]:
         """The arguments of a product by position, in the order of its multiplier's inputs."""
