@@ -26,6 +26,7 @@ from rbdgen_boards.flow import (
     synthesise,
 )
 from rbdgen_boards.paths import Unknown, slowest_path
+from rbdgen_boards.placement import FIRST, registers_to_sums
 from rbdgen_boards.top import cst
 
 FAMILIES = {"GW5AST-LV138FPG676AC1/I0": "GW5AST-138C"}
@@ -74,10 +75,10 @@ UNKNOWN = Unknown(
 """What else nextpnr does not know of this family, and multipliers, for where it has not been told. Tables that it adds
 itself, on the way into a register, and memories are as apycula's data have them for the speed grade C1/I0."""
 DATABASE = "chipdb.bin"
-ROUTED = "routed.json"
+PLACED, ROUTED, REPORT = "placed.json", "routed.json", "nextpnr.json"
 DELAYS = "delays.sdf"
 BITSTREAM = "bitstream.fs"
-FILES = (BITSTREAM, "nextpnr.log", "nextpnr.json")
+FILES = (BITSTREAM, "placement.log", "nextpnr.log", REPORT)
 TOOLS = (tools.NEXTPNR_GOWIN, tools.GOWIN_PACK)
 
 
@@ -152,26 +153,33 @@ def build(request: Request, directory: Path, progress: Progress) -> Routed:
     (directory / "board.cst").write_text(cst(board), encoding="utf-8")
     family = FAMILIES[board.part]
     timer.step(f"place and route at {request.clock:g} MHz")
-    where = ["--json", NETLIST, "--write", ROUTED, "--report", "nextpnr.json", "--device", board.part]
-    what = ["--vopt", f"family={family}", "--vopt", "cst=board.cst"]
-    how = ["--freq", f"{request.clock:g}", "--seed", str(request.seed), "--timing-allow-fail"]
-    how += ["--placer-heap-beta", f"{DENSITY:g}", "--router", ROUTER, "--sdf", DELAYS]
+    how = ["--device", board.part, "--vopt", f"family={family}", "--vopt", "cst=board.cst"]
+    how += ["--freq", f"{request.clock:g}", "--seed", str(request.seed), "--timing-allow-fail"]
+    how += ["--placer-heap-beta", f"{DENSITY:g}", "--router", ROUTER]
     known = tools.data(tools.NEXTPNR_GOWIN, f"share/himbaechel/gowin/chipdb-{family}.bin")
     if known is not None:
         (directory / DATABASE).write_bytes(with_delays(known.read_bytes(), MULTIPLIER))
-        where += ["--chipdb", DATABASE]
-    tools.run(tools.NEXTPNR_GOWIN, [*where, *what, *how], directory, "nextpnr.log")
-    (directory / DATABASE).unlink(missing_ok=True)
+        how += ["--chipdb", DATABASE]
+    place = ["--json", NETLIST, "--write", PLACED, "--no-route"]
+    tools.run(tools.NEXTPNR_GOWIN, [*how, *place], directory, "placement.log")
+    placed = json.loads((directory / PLACED).read_text(encoding="utf-8"))
+    registers_to_sums(placed)
+    (directory / PLACED).write_text(json.dumps(placed), encoding="utf-8")
+    route = ["--json", PLACED, "--no-pack", "--write", ROUTED, "--report", REPORT, "--sdf", DELAYS]
+    tools.run(tools.NEXTPNR_GOWIN, [*how, *route], directory, "nextpnr.log")
+    for name in (DATABASE, PLACED):
+        (directory / name).unlink(missing_ok=True)
+    report = (directory / REPORT).read_text(encoding="utf-8").replace(FIRST, "")
+    (directory / REPORT).write_text(report, encoding="utf-8")
     timer.step("bitstream")
     tools.run(tools.GOWIN_PACK, ["-d", family, "-o", BITSTREAM, ROUTED], directory, "gowin_pack.log")
     (directory / ROUTED).unlink()
     timer.step("slowest path")
     with (directory / DELAYS).open(encoding="utf-8") as delays:
-        period, path = slowest_path(delays, UNKNOWN)
+        period, path = slowest_path((line.replace(FIRST, "") for line in delays), UNKNOWN)
     (directory / DELAYS).unlink()
     timer.stop()
-    report = json.loads((directory / "nextpnr.json").read_text(encoding="utf-8"))
-    used = dict.fromkeys(USED.values(), 0)
+    used, utilization = dict.fromkeys(USED.values(), 0), json.loads(report)["utilization"]
     for name, resource in USED.items():
-        used[resource] += report["utilization"].get(name, {"used": 0})["used"]
+        used[resource] += utilization.get(name, {"used": 0})["used"]
     return Routed(1e3 / period, used, path, BITSTREAM, timer.seconds)
