@@ -39,7 +39,7 @@ from rbdgen.schedule.budget import Budget, Layout, fit_layout, fold_notes, lay_o
 from rbdgen.schedule.buffers import Plan, make_plan
 from rbdgen.schedule.check import check_plan
 from rbdgen.schedule.device import DEFAULT_DEVICE, Device, get_device
-from rbdgen.schedule.queues import loop_in_block_memory, send_cycles
+from rbdgen.schedule.queues import loop_cycles, send_cycles
 from rbdgen.schedule.resources import estimate
 from rbdgen.schedule.scheduler import check_interval, schedule
 
@@ -203,8 +203,7 @@ class Design:
 
         def turn(exit_name: str) -> int:
             """Cycles from one admission to the next, of what has left by this exit in between."""
-            waits = 1 + loop_in_block_memory(self.plan, exit_name)
-            return -(-(entry + self.plan.exits[exit_name] + waits) // ii) * ii
+            return -(-(entry + self.plan.exits[exit_name] + loop_cycles(self.plan, exit_name)) // ii) * ii
 
         if len(self.network.way(function)) > 1:
             return entry + turn(FEEDBACK)

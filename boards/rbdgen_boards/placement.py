@@ -25,6 +25,8 @@ THROUGH = "_passthrough_lut$"
 """How names of tables end that nextpnr adds where a register's input comes from elsewhere."""
 AIDS = ("BLOCKER_LUT", "BLOCKER_FF", "DUMMY_CELL")
 """Types of cells with which nextpnr keeps places free while it places others."""
+FAR = 20
+"""Tiles from a register to its sum from which on it stays where it is: near to what reads it, it seems."""
 NOWHERE = "NEXTPNR_BEL"
 STRENGTH = "BEL_STRENGTH"
 
@@ -64,14 +66,17 @@ def _undo_ways_through(module: dict[str, Any]) -> None:
 
 
 def _move(cells: Cells) -> int:
-    """Move every register whose input is a sum to that sum's place, as far as the tile's other registers allow."""
+    """Move every register whose input is a sum not far away to that sum's place, as far as the tile's other registers
+    allow."""
     at = {cell["attributes"].get("BEL"): cell for cell in cells.values()}
     places = {bit: c["attributes"]["BEL"] for c in cells.values() if c["type"] == "ALU" for bit in _sum(c)}
     waiting = []
     for register in filter(_is_register, cells.values()):
-        place = places.get(register["connections"]["D"][0])
-        if place is not None and register["attributes"]["BEL"] != (own := place.replace("ALU", "DFF")):
-            waiting.append((register, own))
+        source = places.get(register["connections"]["D"][0])
+        if source is not None:
+            here, own = register["attributes"]["BEL"], source.replace("ALU", "DFF")
+            if here != own and _distance(here, own) < FAR:
+                waiting.append((register, own))
     count = -1
     moved = 0
     # one that leaves may make room for others
@@ -95,6 +100,12 @@ def _is_register(cell: dict[str, Any]) -> bool:
 def _sum(cell: dict[str, Any]) -> list[Any]:
     """The bit that a sum makes, if any reads it."""
     return cell["connections"].get("SUM", [])
+
+
+def _distance(a: str, b: str) -> int:
+    """Tiles between two places, along rows and columns."""
+    (x, y), (other_x, other_y) = (tuple(map(int, PLACE.fullmatch(p).groups()[:2])) for p in (a, b))  # type: ignore[union-attr]
+    return abs(x - other_x) + abs(y - other_y)
 
 
 def _group(place: str) -> Iterator[str]:

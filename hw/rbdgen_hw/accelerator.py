@@ -24,6 +24,7 @@ from rbdgen.layout.network import DYNAMICS, FEEDBACK, PREFIX
 from rbdgen.layout.rollout import AGAIN, WEIGHTS
 from rbdgen.schedule.queues import (
     ERROR_PLACES,
+    LOOPS,
     chosen_ahead,
     exit_places,
     header_places,
@@ -33,7 +34,7 @@ from rbdgen.schedule.queues import (
 from rbdgen_hw.fifo import BypassFifo, Credits
 from rbdgen_hw.library import Shape, place
 from rbdgen_hw.loops import Again, Feedback, converted
-from rbdgen_hw.ranges import RangeCheck
+from rbdgen_hw.ranges import RANGE_CYCLES, RangeCheck
 from rbdgen_hw.results import Lane, Merge
 from rbdgen_hw.roundtrip import RoundTrip, entering
 
@@ -63,10 +64,10 @@ class AcceleratorBuilder:
         self.top, self.platform, self.design = top, platform, top.design
         self.m = Module()
         self.plan, self.tasks, self.network = self.design.plan, self.design.tasks, self.design.network
-        # a header is written while its task's first result can't be taken yet, and the last register before that adds
-        # whether operands were in range
+        # a header is written while its task's first result can't be taken yet; behind one of the registers before that
+        # joins whether operands were in range
         self.header_cycles = self.plan.schedule.device.flag_cycles
-        self.checked_cycles = max(0, self.header_cycles - 1)
+        self.checked_cycles = max(0, min(self.header_cycles - 1, RANGE_CYCLES - self.plan.schedule.entry_cycles))
         self.ii = self.design.options.ii
         self.core = RoundTrip(self.plan)
         self.functions = self.tasks.functions
@@ -148,16 +149,15 @@ class AcceleratorBuilder:
         tag = self.header[FUNCTION_BITS : FUNCTION_BITS + TAG_BITS]
         m.d.comb += entry.eq(Cat(self.header[:FUNCTION_BITS], tag))
         go: dict[str, list[tuple[Value, Value, Value]]] = {name: [] for name in self.exits}
-        waiting: Value = Const(0)
         busy: dict[str, Value] = {}
         if FEEDBACK in self.exits:
             self.feedback = feedback = Feedback(self)
-            waiting, busy[feedback.program] = feedback.waiting, feedback.start
+            busy[feedback.program] = feedback.start
             go[feedback.leaves].append((feedback.start, feedback.chosen, feedback.header))
         if AGAIN in self.exits:
             blocked = busy.get(DYNAMICS, Const(0))
             self.again = again = Again(self, blocked)
-            waiting, busy[DYNAMICS] = waiting | again.waiting, again.start | blocked
+            busy[DYNAMICS] = again.start | blocked
             for exit_name, start in ((ROLL_OUT.name, again.final), (AGAIN, again.on)):
                 go[exit_name].append((start, self.chosen(start, f"{start.name}_chosen"), again.header))
         direct, rolled = [], []
@@ -187,16 +187,15 @@ class AcceleratorBuilder:
                 data = Mux(s, value, data)
             fresh = Cat(*(s for _, s, value in starts if value is entry)).any()
             known = self.later(Cat(chosen, fresh, data, beside), f"entering_{name}")
-            for k in range(self.checked_cycles):
-                known = self.register(known, f"checking_{name}{k or ''}")
-            flagged = Mux(known[1] & self.ranges.outside, Flag.RANGE.value << FUNCTION_BITS + TAG_BITS, 0)
-            written, content = known[0], (known[2:] | flagged)[: len(header.w_data)]
-            if self.header_cycles:
-                written = self.register(written, f"written_{name}")
-                content = self.register(content, f"content_{name}")
+            for k in range(self.header_cycles + 1):
+                if k == self.checked_cycles:
+                    flagged = Mux(known[1] & self.ranges.outside, Flag.RANGE.value << FUNCTION_BITS + TAG_BITS, 0)
+                    known = Cat(known[:2], (known[2:] | flagged)[: len(header.w_data)])
+                if k < self.header_cycles:
+                    known = self.register(known, f"written_{name}{k or ''}")
             m.d.comb += [
-                header.w_data.eq(content),
-                header.w_en.eq(written),
+                header.w_data.eq(known[2:]),
+                header.w_en.eq(known[0]),
                 header.r_en.eq(getattr(self.core, f"done_{name}")),
             ]
             # what saturated on the way joins what the header already knows
@@ -213,9 +212,10 @@ class AcceleratorBuilder:
         if self.tasks.parameters:
             load = Signal(name="load")
             loading = self.header[:FUNCTION_BITS] == CALIBRATE
+            settled = Cat(*(self.credits[name].whole for name in LOOPS if name in self.credits)).all()
             m.d.comb += [
                 unknown.eq(self.full & ~Cat(*self.known.values(), loading).any()),
-                load.eq(self.full & loading & ~self.core.busy & ~waiting),
+                load.eq(self.full & loading & ~self.core.busy & settled),
             ]
         else:
             m.d.comb += unknown.eq(self.full & ~Cat(*self.known.values()).any())

@@ -106,7 +106,10 @@ class BeatFifo(Shape):
             m.d.sync += produce.eq(_after(produce, self.depth))
         with m.If(self.take):
             m.d.sync += [turn.eq(next_turn), consume.eq(next_place)]
-        m.d.comb += self.more.eq(_count(m, self, self.take) > 1)
+        level, more = _count(m, self, self.take), Signal()
+        m.d.comb += self.more.eq(more)
+        with m.If(self.w_en ^ self.r_en):
+            m.d.sync += more.eq(Mux(self.w_en, level != 0, level > 2))
         return m
 
 
@@ -162,19 +165,20 @@ class StreamRegister(Shape):
 
 
 class Credits(Shape):
-    """Counts free places: ``available`` while there is one; ``take`` uses one, ``give`` returns one."""
+    """Counts free places: ``available`` while there is one, ``whole`` while all are; ``take`` uses one, ``give``
+    returns one."""
 
     def __init__(self, places: int) -> None:
         self.places = places
         self.shape_name = f"credits_{places}"
-        super().__init__({"available": Out(1), "take": In(1), "give": In(1)})
+        super().__init__({"available": Out(1), "whole": Out(1), "take": In(1), "give": In(1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         free = Signal(range(self.places + 1), init=self.places)
         # a register of its own: what starts waits for it
         available = Signal(init=1)
-        m.d.comb += self.available.eq(available)
+        m.d.comb += [self.available.eq(available), self.whole.eq(free == self.places)]
         with m.If(self.take ^ self.give):
             m.d.sync += [free.eq(Mux(self.take, free - 1, free + 1)), available.eq(self.give | (free != 1))]
         return m

@@ -81,9 +81,12 @@ class _Loop:
         """Write an entry when its task leaves by the exit, and drop it when it starts again."""
         top = self.top
         header = top.headers[self.name] | (Cat(*lost).any() << (FUNCTION_BITS + TAG_BITS))
+        data, done = Cat(header[:HEADER_BITS], *parts, *values), getattr(top.core, f"done_{self.name}")
+        if top.plan.schedule.device.link:
+            data, done = top.register(data, f"left_{self.name}"), top.register(done, f"done_{self.name}")
         top.m.d.comb += [
-            self.queue.w_data.eq(Cat(header[:HEADER_BITS], *parts, *values)),
-            self.queue.w_en.eq(getattr(top.core, f"done_{self.name}")),
+            self.queue.w_data.eq(data),
+            self.queue.w_en.eq(done),
             self.queue.r_en.eq(self.chosen),
             top.credits[self.name].give.eq(self.chosen),
         ]

@@ -15,6 +15,8 @@ from rbdgen_hw.library import Shape
 
 _BOUNDS, _FOUND, _TURNS = 1, 2, 3
 """Where there are registers from so many cycles on: at words and bounds, what was found, and turns."""
+RANGE_CYCLES = 3
+"""The most."""
 
 
 class RangeCheck(Shape):
@@ -24,7 +26,7 @@ class RangeCheck(Shape):
     ``known``, the bits of the task's function in the order of the functions, from then on. ``outside``: one of the
     operands so far is outside its range. After a task's last beat it stays until the cycle after the next ``accept``.
     ``cycles``: all that comes so many cycles later, as registers are in between: before words are compared with
-    bounds, then behind that, then where it is known which word stands at a place. There may be up to three.
+    bounds, then behind that, then where it is known which word stands at a place. There may be up to ``RANGE_CYCLES``.
     """
 
     def __init__(self, tasks: TaskFormat, cycles: int = 0) -> None:

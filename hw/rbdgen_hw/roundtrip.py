@@ -87,6 +87,23 @@ class RoundTrip(Shape):
                     m.d.sync += chain[-1].eq(chain[-2])
         return operands
 
+    def reports(self, m: Module, units: dict[str, Unit]) -> dict[tuple[int, tuple[str, ...]], Value]:
+        """What units report as overflow in each stage, for tasks that leave by these exits: from registers where
+        results stay long enough."""
+        schedule = self.plan.schedule
+        late = int(schedule.device.flag_cycles > 2)
+        found: dict[tuple[int, tuple[str, ...]], list[Value]] = {}
+        for unit in units.values():
+            for cycle, exits in sorted({(report, exits) for (_, exits), report in unit.reports.items()}):
+                stage = (cycle + late) // schedule.ii
+                found.setdefault((stage, exits), []).append(getattr(unit, overflow_port(cycle, exits)))
+        result: dict[tuple[int, tuple[str, ...]], Value] = {}
+        for (stage, exits), ports in sorted(found.items()):
+            result[stage, exits] = reported = Signal(name=f"reported{stage}_{'_'.join(exits)}", reset_less=True)
+            when = m.d.sync if late else m.d.comb
+            when += reported.eq(Cat(*ports).any())
+        return result
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         plan, schedule = self.plan, self.plan.schedule
@@ -178,6 +195,7 @@ class RoundTrip(Shape):
                     offered(graph.nodes[tap.node].owner, tap.node, tap.cycle) if source is None else source
                 )
 
+        reports = self.reports(m, units)
         for e in schedule.programs.exits:
             last, beats = plan.exits[e.name], plan.beats[e.name]
             for name, cycle in ((name, beat.cycle) for beat in beats for name in beat.results):
@@ -194,16 +212,11 @@ class RoundTrip(Shape):
                 getattr(self, f"done_{e.name}").eq(strobes_now[0]),
             ]
 
-            # overflow of stage s collects what units report in its cycles, and moves along with the task
-            reports: dict[int, list[Value]] = {}
-            for unit in units.values():
-                for cycle, exits in sorted({(report, exits) for (_, exits), report in unit.reports.items()}):
-                    if e.name in exits:
-                        reports.setdefault(cycle, []).append(getattr(unit, overflow_port(cycle, exits)))
+            # overflow of stage s collects what is reported in its cycles, and moves along with the task
             collected: Value = Const(0, 1)
             now: Value = Const(0, 1)
             for s in range(last // ii + 1):
-                reported = [r for c in sorted(reports) if c // ii == s for r in reports[c]]
+                reported = [r for (stage, exits), r in reports.items() if stage == s and e.name in exits]
                 now = Signal(name=f"overflow_{e.name}{s}")
                 held = Signal(name=f"overflow_{e.name}_held{s}", reset_less=True)
                 if ii > 1:

@@ -86,8 +86,8 @@ class Device:
     @property
     def flag_cycles(self) -> int:
         """Cycles for which results stay before they are taken, where an overflow has a way of its own to its register:
-        one for its register; on a large device another, as many such registers are then collected in one."""
-        return int(self.flag > 0) + int(self.flag > 0 and self.link > 0)
+        one for its register; on a large device two more, as a unit's are then collected in one, and those of units."""
+        return int(self.flag > 0) * (3 if self.link else 1)
 
     def product_cycles(self, last: bool) -> int:
         """Clocks of a product. Where ways between units take time, ``last`` units (:attr:`rbdgen.ir.graph.Graph.last`)

@@ -41,7 +41,7 @@ def exit_places(plan: Plan, tasks: TaskFormat, name: str) -> int:
     """Results of an exit that must find room to keep the pipeline full while the sink takes a beat in every cycle."""
     ii, last = plan.schedule.ii, plan.schedule.entry_cycles + plan.exits[name]
     if name in LOOPS:
-        wait = ii + loop_in_block_memory(plan, name)
+        wait = ii + loop_cycles(plan, name) - 1
     else:
         wait = send_cycles(plan, tasks, name) + chosen_ahead(plan)
     return chain_length(0, last + 1 + wait, ii) + 1
@@ -69,6 +69,13 @@ def loop_bits(plan: Plan, name: str) -> int:
 def loop_in_block_memory(plan: Plan, name: str) -> bool:
     """Whether what leaves by an exit waits for its next pass in block memory, where it is there a cycle later."""
     return name == FEEDBACK and BLOCK_BITS <= loop_bits(plan, name) <= MOST_BLOCK_BITS
+
+
+def loop_cycles(plan: Plan, name: str) -> int:
+    """Cycles from the one in which a task leaves by an exit that leads back into the pipelines to the first in which it
+    may be admitted again: one behind the writing, one more from block memory, and one where ways take time, as it is
+    written from registers then."""
+    return 1 + loop_in_block_memory(plan, name) + int(plan.schedule.device.link > 0)
 
 
 def lane_memory(plan: Plan, tasks: TaskFormat, name: str) -> tuple[int, int]:

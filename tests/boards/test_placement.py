@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rbdgen_boards.placement import AIDS, FIRST, registers_to_sums
+from rbdgen_boards.placement import AIDS, FAR, FIRST, registers_to_sums
 
 CLOCK, ENABLE, OTHER = 2, 3, 4
 
@@ -114,3 +114,10 @@ def test_one_that_leaves_makes_room() -> None:
         "b": "X9Y7/DFF0",
         "c": "X8Y7/DFF0",
     }
+
+
+def test_one_far_away_stays() -> None:
+    near, far = f"X5Y{7 + FAR - 1}/DFF0", f"X6Y{7 + FAR - 1}/DFF0"
+    made = design(**copy.deepcopy(SUMS), a=register(near, 10, 20), b=register(far, 11, 21))
+    assert registers_to_sums(made) == 1
+    assert (places(made)["a"], places(made)["b"]) == ("X5Y7/DFF0", far)

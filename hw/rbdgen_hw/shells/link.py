@@ -81,11 +81,12 @@ class LinkShell(Shape):
             (sender.o, self.o),
         ):
             m.d.comb += [sink.valid.eq(source.valid), sink.payload.eq(source.payload), source.ready.eq(sink.ready)]
-        in_flight, drained = Signal(IN_FLIGHT_BITS), Signal()
-        entered = dispatcher.beats.valid & dispatcher.beats.ready & dispatcher.last
-        with m.If(entered & ~sender.left):
+        in_flight, drained, entered, left = Signal(IN_FLIGHT_BITS), Signal(), Signal(), Signal()
+        enters = dispatcher.beats.valid & dispatcher.beats.ready & dispatcher.last
+        m.d.sync += [entered.eq(enters), left.eq(sender.left)]
+        with m.If(entered & ~left):
             m.d.sync += in_flight.eq(in_flight + 1)
-        with m.Elif(~entered & sender.left):
+        with m.Elif(~entered & left):
             m.d.sync += in_flight.eq(in_flight - 1)
         status = Cat(
             dispatcher.nonce,
@@ -100,7 +101,8 @@ class LinkShell(Shape):
             dispatcher.answered.eq(sender.sent),
         ]
         m.d.sync += [
-            drained.eq(in_flight == 0),  # no task enters while it is asked
+            # no task enters while it is asked
+            drained.eq((in_flight == 0) & ~enters & ~entered),
             self.idle.eq(drained & ~self.i.valid & ~receiver.pending & ~dispatcher.busy & ~sender.busy),
         ]
         return m

@@ -6,7 +6,7 @@ It counts and drops exactly as :class:`rbdgen.host.shell.ShellModel` does; only 
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.crc.catalog import CRC32_ISO_HDLC
 from amaranth.lib.memory import Memory
@@ -197,12 +197,14 @@ class Dispatcher(Shape):
         count = Signal(range(max(size, NONCE_BYTES) + 1))
         length = task_bytes(m, self.tasks, self.i.payload[:FUNCTION_BITS], "length")
         left, begun = Signal(len(length)), Signal()
-        shifted: Value = Cat(data[8:], self.i.payload)
-        m.d.comb += [self.beats.payload.eq(data[: packing.beat_bits]), self.last.eq(begun & (left == 0))]
+        # whether a beat is whole, and nothing is left: registers, as all of the beat waits for them
+        whole, over = Signal(), Signal()
+        m.d.comb += [self.beats.payload.eq(data[: packing.beat_bits]), self.last.eq(over)]
+        more = Mux(begun, left, length)
         with m.FSM() as fsm:
             with m.State("KIND"):
                 m.d.comb += self.i.ready.eq(1)
-                m.d.sync += [begun.eq(0), count.eq(0)]
+                m.d.sync += [begun.eq(0), count.eq(0), whole.eq(0), over.eq(0)]
                 with m.If(self.i.valid):
                     with m.If(self.i.payload == Kind.HELLO):
                         m.next = "NONCE"
@@ -220,23 +222,21 @@ class Dispatcher(Shape):
                     m.next = "KIND"
             with m.State("TASK"):
                 # a last beat that ends early is filled up with zeros
-                filling = begun & (left == 0)
-                with m.If(count == size):
+                with m.If(whole):
                     m.d.comb += self.beats.valid.eq(1)
                     with m.If(self.beats.ready):
-                        m.d.sync += count.eq(0)
-                        with m.If(left == 0):
+                        m.d.sync += [count.eq(0), whole.eq(0)]
+                        with m.If(over):
                             m.next = "KIND"
-                with m.Elif(filling):
-                    m.d.sync += [data.eq(Cat(data[8:], Const(0, 8))), count.eq(count + 1)]
                 with m.Else():
-                    m.d.comb += self.i.ready.eq(1)
-                    with m.If(self.i.valid):
+                    m.d.comb += self.i.ready.eq(~over)
+                    with m.If(self.i.valid | over):
                         m.d.sync += [
-                            data.eq(shifted),
+                            data.eq(Cat(data[8:], Mux(over, 0, self.i.payload))),
                             count.eq(count + 1),
-                            left.eq(Mux(begun, left, length) - 1),
-                            begun.eq(1),
+                            whole.eq(count == size - 1),
                         ]
+                    with m.If(self.i.valid & ~over):
+                        m.d.sync += [left.eq(more - 1), over.eq(more == 1), begun.eq(1)]
         m.d.comb += self.busy.eq(~fsm.ongoing("KIND"))
         return m

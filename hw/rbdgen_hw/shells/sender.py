@@ -45,8 +45,9 @@ class Sender(Shape):
         data = Signal(8 * max(size, STATUS_BYTES), reset_less=True)
         kept = Signal(range(max(size, STATUS_BYTES) + 1))
         remaining, length = Signal(range(most + 1)), Signal(8 * LENGTH_BYTES)
-        # whether nothing is kept, and nothing remains: registers, as most of the sender waits for them
-        empty, over = Signal(), Signal()
+        # whether nothing is kept, nothing remains, the next beat is the last, and in which state this is: registers, as
+        # most of the sender waits for them
+        empty, over, final, idle, paying = Signal(), Signal(), Signal(), Signal(init=1), Signal()
         kind, index, escaped = Signal(8), Signal(range(CRC_BYTES)), Signal()
         result_length = Signal(range(most + 1))
         with m.Switch(self.beats.payload[:FUNCTION_BITS]):
@@ -77,12 +78,16 @@ class Sender(Shape):
         with m.If(self.o.valid & self.o.ready):
             m.d.sync += escaped.eq(special & ~escaped)
 
-        with m.FSM() as fsm:
+        # what is taken before it is known to be there is taken again: that asks for no more than registers
+        with m.If(idle | (paying & (empty | done))):
+            m.d.sync += data.eq(Mux(idle, self.status, Mux(empty, self.beats.payload, data[8:])))
+        with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += crc.start.eq(1)
                 m.d.sync += over.eq(0)  # no frame is without a payload
                 with m.If(self.beats.valid):
                     m.d.sync += [kind.eq(Kind.TASK), length.eq(result_length), remaining.eq(result_length), empty.eq(1)]
+                    m.d.sync += [final.eq(result_length <= size), idle.eq(0)]
                     m.next = "OPEN"
                 with m.Elif(self.send):
                     m.d.comb += self.sent.eq(1)
@@ -92,7 +97,7 @@ class Sender(Shape):
                         remaining.eq(STATUS_BYTES),
                         kept.eq(STATUS_BYTES),
                         empty.eq(0),
-                        data.eq(self.status),
+                        idle.eq(0),
                     ]
                     m.next = "OPEN"
             with m.State("OPEN"):
@@ -108,20 +113,21 @@ class Sender(Shape):
                 with m.If(done):
                     m.d.sync += index.eq(index + 1)
                     with m.If(index == LENGTH_BYTES - 1):
-                        m.d.sync += index.eq(0)
+                        m.d.sync += [index.eq(0), paying.eq(1)]
                         m.next = "PAYLOAD"
             with m.State("PAYLOAD"):
                 with m.If(over):
+                    m.d.sync += paying.eq(0)
                     m.next = "CRC"
                 with m.Elif(empty):
-                    m.d.comb += [self.beats.ready.eq(1), self.left.eq(self.beats.valid & (remaining <= size))]
+                    m.d.comb += [self.beats.ready.eq(1), self.left.eq(self.beats.valid & final)]
                     with m.If(self.beats.valid):
-                        m.d.sync += [data.eq(self.beats.payload), kept.eq(size), empty.eq(0)]
+                        m.d.sync += [kept.eq(size), empty.eq(0)]
                 with m.Else():
                     m.d.comb += [body.eq(data[:8]), valid.eq(1), crc.valid.eq(done)]
                     with m.If(done):
-                        m.d.sync += [data.eq(data[8:]), kept.eq(kept - 1), remaining.eq(remaining - 1)]
-                        m.d.sync += [empty.eq(kept == 1), over.eq(remaining == 1)]
+                        m.d.sync += [kept.eq(kept - 1), remaining.eq(remaining - 1)]
+                        m.d.sync += [empty.eq(kept == 1), over.eq(remaining == 1), final.eq(remaining <= size + 1)]
             with m.State("CRC"):
                 m.d.comb += [body.eq(crc.crc.word_select(index, 8)), valid.eq(1)]
                 with m.If(done):
@@ -132,6 +138,7 @@ class Sender(Shape):
             with m.State("CLOSE"):
                 m.d.comb += [body.eq(FLAG), flag.eq(1), valid.eq(1)]
                 with m.If(done):
+                    m.d.sync += idle.eq(1)
                     m.next = "IDLE"
-        m.d.comb += self.busy.eq(~fsm.ongoing("IDLE") | made.o.valid)
+        m.d.comb += self.busy.eq(~idle | made.o.valid)
         return m

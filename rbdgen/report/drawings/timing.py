@@ -14,7 +14,7 @@ from rbdgen.compiler import Design
 from rbdgen.ir.programs import cone
 from rbdgen.layout.network import FEEDBACK
 from rbdgen.report.drawings.structure import drawn_units
-from rbdgen.schedule.queues import loop_in_block_memory, send_cycles
+from rbdgen.schedule.queues import loop_cycles, send_cycles
 
 TASK, FEEDBACK_ROW, RESULT = "task in", "feedback FIFO", "result out"
 """Names of the rows that are no units."""
@@ -66,7 +66,7 @@ def task_time(design: Design, function: str) -> TaskTime:
     spans = [Span(TASK, "", -tasks.task_beats(function), -1)]
     start, entry = design.last_start(function), plan.schedule.entry_cycles
     if len(design.network.way(function)) > 1:
-        ready = entry + plan.exits[FEEDBACK] + 1 + loop_in_block_memory(plan, FEEDBACK)
+        ready = entry + plan.exits[FEEDBACK] + loop_cycles(plan, FEEDBACK)
         again = start - entry
         spans += _unit_spans(design, FEEDBACK, entry)
         if again > ready:
