@@ -59,6 +59,8 @@ SUM_OR_DIFFERENCE, SUM, DIFFERENCE = 2, 0, 1
 DENSITY = 0.3
 """Share of each kind of cell's places that the placer fills: it takes look-up tables, sums and registers for neighbours
 of different kinds, but in this family they take each other's places."""
+URGENCY = 30
+"""Weight of paths' slack in the placer: with nextpnr's own third of it, ways grow long that would not have to."""
 ROUTER = "router2"
 """nextpnr's router: with the other one, large designs keep ripping up what they have."""
 MULTIPLIER = Clocked("MULTALU27X1800", "CLK0", ("CLK", "CE", "RESET"), setup=0.5, output=2.0)
@@ -155,7 +157,7 @@ def build(request: Request, directory: Path, progress: Progress) -> Routed:
     timer.step(f"place and route at {request.clock:g} MHz")
     how = ["--device", board.part, "--vopt", f"family={family}", "--vopt", "cst=board.cst"]
     how += ["--freq", f"{request.clock:g}", "--seed", str(request.seed), "--timing-allow-fail"]
-    how += ["--placer-heap-beta", f"{DENSITY:g}", "--router", ROUTER]
+    how += ["--placer-heap-beta", f"{DENSITY:g}", "--placer-heap-timingweight", f"{URGENCY}", "--router", ROUTER]
     known = tools.data(tools.NEXTPNR_GOWIN, f"share/himbaechel/gowin/chipdb-{family}.bin")
     if known is not None:
         (directory / DATABASE).write_bytes(with_delays(known.read_bytes(), MULTIPLIER))
