@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from rbdgen.errors import ConfigError
-from rbdgen_boards import ecp5, gowin, tools
+from rbdgen_boards import ecp5, flow, gowin, tools
 from rbdgen_boards.board import get_board
 from rbdgen_boards.flow import TOP, Request, cells
+from rbdgen_boards.placement import FIRST, THROUGH
 from rbdgen_boards.top import uart_top
 from rbdgen_hw.emit import uart_verilog
 from rbdgen_hw.primitives import GOWIN_REGISTERS, PRIMITIVES
@@ -65,6 +66,58 @@ def test_ecp5_makes_a_bitstream(tmp_path: Path) -> None:
     assert b"LFE5U-85F" in bitstream[:200]
     assert set(routed.seconds) == {"synthesis", "place and route at 60 MHz", "bitstream"}
     assert cells(tmp_path)["MULT18X18D"] == 1
+
+
+def sources(cells: dict[str, Any]) -> dict[tuple[str, str], tuple[str, str]]:
+    """From which cell's output each input of a Gowin table or register comes, past tables that pass it on."""
+    cells = {name.removeprefix(FIRST): cell for name, cell in cells.items()}
+    drivers = {
+        bit: (name, pin if len(bits) == 1 else f"{pin}{k}")
+        for name, cell in cells.items()
+        for pin, bits in cell["connections"].items()
+        if cell["port_directions"][pin] == "output"
+        for k, bit in enumerate(bits)
+    }
+
+    def source(bit: int) -> tuple[str, str] | None:
+        name, pin = drivers.get(bit, ("", ""))
+        return source(cells[name]["connections"]["I3"][0]) if name.endswith(THROUGH) else (name, pin)
+
+    kinds = ("LUT", "DFF")
+    return {
+        (name, pin): source(bits[0])
+        for name, cell in cells.items()
+        if cell["type"].startswith(kinds) and not name.endswith(THROUGH)
+        for pin, bits in cell["connections"].items()
+        if cell["port_directions"][pin] == "input" and pin != "CLK"
+    }
+
+
+@pytest.mark.slow
+def test_gowin_routes_what_was_synthesized_with_registers_beside_their_sums(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Placement is read back and changed in between."""
+    run, found = tools.run, {}
+
+    def read(tool: tools.Tool, *how: Any) -> bool:
+        if tool == tools.GOWIN_PACK:
+            netlist, routed = (json.loads((tmp_path / f).read_text()) for f in (flow.NETLIST, gowin.ROUTED))
+            found.update(made=netlist["modules"][TOP]["cells"], routed=routed["modules"]["top"]["cells"])
+        return run(tool, *how)
+
+    monkeypatch.setattr(tools, "run", read)
+    build(gowin, "tang_mega_138k_pro", tmp_path)
+    made, routed = sources(found["made"]), sources(found["routed"])
+    constants = ("VCC", "GND", "$PACKER_VCC_DRV", "$PACKER_GND_DRV")
+    wanted = {pin: source for pin, source in made.items() if found["made"][source[0]]["type"] not in constants}
+    assert {pin: routed.get(pin) for pin in wanted} == wanted
+    places = {name.removeprefix(FIRST): c["attributes"].get("NEXTPNR_BEL", "") for name, c in found["routed"].items()}
+    fed = {name: source for (name, pin), (source, out) in routed.items() if (pin, out) == ("D", "SUM")}
+    beside = [name for name, source in fed.items() if places[name] == places[source].replace("ALU", "DFF")]
+    assert len(fed) == 36
+    assert len(beside) >= 30
+    assert f"{beside[0]}{THROUGH}" not in places
 
 
 @pytest.mark.slow
