@@ -57,7 +57,7 @@ BUILDS: tuple[tuple[str, str, Sequence[str], float | None, int | None], ...] = (
     ("tang_mega_138k_pro", "id", ("--clock", "100", *LEAN), 100.0, None),
     ("tang_mega_138k_pro", "id,fd,m,minv", ("--ii", "8", "--clock", "100", *LEAN), 100.0, 16),
     ("tang_mega_138k_pro", "id,fd,m,minv,did", ("--ii", "12", "--clock", "100", *COARSE, "1e-2", *ONE), 100.0, 16),
-    ("tang_mega_138k_pro", "all", (*ALL, "--clock", "90"), 100.0, 16),
+    ("tang_mega_138k_pro", "all", (*ALL, "--clock", "100"), 100.0, 16),
 )
 """Board, functions, options, and what is asked for, if anything: MHz, and the interval."""
 BUILD_SECONDS = 7200
