@@ -64,10 +64,10 @@ class AcceleratorBuilder:
         self.top, self.platform, self.design = top, platform, top.design
         self.m = Module()
         self.plan, self.tasks, self.network = self.design.plan, self.design.tasks, self.design.network
-        # a header is written while its task's first result can't be taken yet; behind one of the registers before that
-        # joins whether operands were in range
+        # a header is written while its task's first result can't be taken yet; behind one of the registers before that,
+        # the last one if the check has a use for so many, joins whether operands were in range
         self.header_cycles = self.plan.schedule.device.flag_cycles
-        self.checked_cycles = max(0, min(self.header_cycles - 1, RANGE_CYCLES - self.plan.schedule.entry_cycles))
+        self.checked_cycles = min(self.header_cycles, RANGE_CYCLES - self.plan.schedule.entry_cycles)
         self.ii = self.design.options.ii
         self.core = RoundTrip(self.plan)
         self.functions = self.tasks.functions

@@ -173,9 +173,11 @@ def test_a_sink_that_stops_long_loses_nothing(tmp_path: Path) -> None:
     assert alone(d, task_states(d, 100, seed=2), tmp_path, stall=0.95, seed=3)[1].mismatches == 0
 
 
-@pytest.mark.parametrize("ii", [1, 3])
-def test_a_state_out_of_range_is_flagged_and_the_others_untouched(ii: int, tmp_path: Path) -> None:
-    d = design("pendulum2", ii=ii)
+@pytest.mark.parametrize("options", [{}, {"device": "ecp5", "overflow": "flag"}, LARGE], ids=["comb", "ecp5", "gw5a"])
+@pytest.mark.parametrize("ii", [1, 2, 3])
+def test_a_state_out_of_range_is_flagged_and_the_others_untouched(ii: int, options, tmp_path: Path) -> None:
+    """However many cycles the check takes, and with overflow that saturates and that only flags."""
+    d = design("pendulum2", ii=ii, **options)
     states = task_states(d, 30, seed=4)
     states.v[10] *= 50.0
     states.v[20, 0] = d.ranges.v_max[0] * 1.01
