@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rbdgen_hw.packaging.core import LIBRARY, VENDOR, Core
+from rbdgen_hw.packaging.quoting import yaml_literal
 
 
 def fusesoc(core: Core) -> str:
@@ -11,7 +12,7 @@ def fusesoc(core: Core) -> str:
     return (
         "CAPI=2:\n"
         f'name: "{VENDOR}:{LIBRARY}:{core.name}:{core.version}"\n'
-        f'description: "{core.summary}"\n'
+        f"description: {yaml_literal(core.summary)}\n"
         "filesets:\n"
         "  rtl:\n"
         f"    files:\n{files}\n"

@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 
 from rbdgen.host.registers import ADDRESS_BITS, Register
 from rbdgen_hw.packaging.core import BUSES, LIBRARY, VENDOR, Core
+from rbdgen_hw.packaging.quoting import tcl_word, xml_text
 
 SPIRIT = "http://www.spiritconsortium.org/XMLSchema/SPIRIT/1685-2009"
 DEFINITIONS = {
@@ -96,7 +97,7 @@ def ipxact(core: Core) -> str:
         file = _tag(files, "file")
         _tag(file, "name", name)
         _tag(file, "fileType", "verilogSource")
-    _tag(root, "description", core.summary)
+    _tag(root, "description", xml_text(core.summary))
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
@@ -112,7 +113,7 @@ def vivado_package(core: Core) -> str:
         "-import_files -force\n"
         "set core [ipx::current_core]\n"
         f"set_property name {core.name} $core\nset_property version {'.'.join(core.version.split('.')[:2])} $core\n"
-        f"set_property description {{{core.summary}}} $core\n"
+        f"set_property description {tcl_word(core.summary)} $core\n"
         "foreach bus {s_axis m_axis s_axi} { ipx::associate_bus_interfaces -busif $bus -clock aclk $core }\n"
         "ipx::create_xgui_files $core\nipx::update_checksums $core\nipx::save_core $core\n"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rbdgen_hw.packaging.core import Core
+from rbdgen_hw.packaging.quoting import python_literal
 
 
 def litex(core: Core) -> str:
@@ -16,7 +17,7 @@ def litex(core: Core) -> str:
         for rest in (next(r for r in _FIELDS if name.endswith(r)),)
     )
     return (
-        f'"""LiteX module of {core.name}: {core.summary}."""\n\n'
+        f"{python_literal(f'LiteX module of {core.name}: {core.summary}.')}\n\n"
         "import os\n\n"
         "from litex.gen import LiteXModule\n"
         "from litex.soc.interconnect import stream\n"
