@@ -3,7 +3,7 @@
 BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 
 .DEFAULT_GOAL := help
-.PHONY: bench-boards bench-formats help test zoo demo docs bench bench-functions bench-layouts bench-golden bench-compare lint format clean
+.PHONY: bench-boards bench-choices bench-formats help test zoo demo docs bench bench-functions bench-layouts bench-golden bench-compare figures lint format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,10 +20,13 @@ demo: ## Generate an accelerator for a 7-joint arm and simulate 1000 tasks
 
 docs: ## Build the documentation into build/docs, and run its examples
 	$(BIN)python -m sphinx -q -W -b html docs build/docs
-	$(BIN)python -m sphinx -q -b doctest docs build/doctest
+	$(BIN)python -m sphinx -q -W -b doctest docs build/doctest
 
 bench: ## Measure accelerators for inverse dynamics
 	$(BIN)python bench/spine.py
+
+bench-choices: ## Measure what the tool chooses by itself; a quarter of an hour
+	$(BIN)python bench/choices.py
 
 bench-layouts: ## Measure layouts for budgets, folding and sharing; an hour
 	$(BIN)python bench/layouts.py
@@ -42,6 +45,9 @@ bench-golden: ## Measure the golden model beside Pinocchio
 
 bench-compare: ## Measure the time of comparisons and sweeps; half an hour
 	$(BIN)python bench/comparing.py
+
+figures: ## Measure the code itself: density, complexity, import cycles
+	$(BIN)python bench/structure.py
 
 lint: ## Show what lint, type checker and import rules object to
 	$(BIN)python -m ruff check .

@@ -7,7 +7,6 @@ cocotbext-axi with random stalls on every channel. Exit status 1 if a target is 
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import os
@@ -21,25 +20,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from figures import Targets, section
+from figures import Targets, arguments, parse, section
 
 from rbdgen import Options, RbdgenWarning, compile_robot, load_robot
+from rbdgen.functions.registry import common
 from rbdgen.host.beats import StreamLink
-from rbdgen.host.device import Device
+from rbdgen.host.driver import Driver
 from rbdgen.host.manifest import Manifest, manifest_from
 from rbdgen.host.transport import ProcessTransport
-from rbdgen.layout.functions import FUNCTIONS
 from rbdgen.report.design import manifest
 from rbdgen_hw.emit import axi_verilog, design_verilog, link_verilog
 from rbdgen_sim import verilator
 from rbdgen_sim.axi import play
 from rbdgen_sim.device import build_device
+from rbdgen_sim.dma import DmaModel
+from rbdgen_sim.mixed import check_mixed
+from rbdgen_sim.noise import Noise, model
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from tests.host.dma import DmaModel
-from tests.host.noise import Noise, model
-from tests.host.test_device import check_mixed
-
+ROBOT = "iiwa14"
 LEAN = ("--rounding", "truncate", "--overflow", "flag")
 """Formats that save look-up tables: no rounding, and what overflows is flagged instead of saturated."""
 COARSE = ("--overflow", "flag", "--constants", "multipliers", "--error")
@@ -52,17 +50,41 @@ ALL = ("--ii", "16", *COARSE, "3e-2", *ONE, *WIDE, "--seed", "4")
 """All functions. The placement of so large a design is a matter of luck, and so of the seed."""
 BUILDS: tuple[tuple[str, str, Sequence[str], float | None, int | None], ...] = (
     ("ulx3s_85f", "id", ("--ii", "2", "--clock", "100", *LEAN), 100.0, None),
-    ("ulx3s_85f", "did", ("--ii", "5", "--clock", "50", "--error", "1e-2", "--overflow", "flag"), None, None),
+    (
+        "ulx3s_85f",
+        "did",
+        ("--ii", "5", "--clock", "50", "--error", "1e-2", "--overflow", "flag"),
+        None,
+        None,
+    ),
     ("ulx3s_85f", "dfd", ("--ii", "16", "--clock", "40", *COARSE, "3e-2", *ONE, *WIDE), None, None),
     ("tang_mega_138k_pro", "id", ("--clock", "100", *LEAN), 100.0, None),
     ("tang_mega_138k_pro", "id,fd,m,minv", ("--ii", "8", "--clock", "100", *LEAN), 100.0, 16),
-    ("tang_mega_138k_pro", "id,fd,m,minv,did", ("--ii", "12", "--clock", "100", *COARSE, "1e-2", *ONE), 100.0, 16),
+    (
+        "tang_mega_138k_pro",
+        "id,fd,m,minv,did",
+        ("--ii", "12", "--clock", "100", *COARSE, "1e-2", *ONE),
+        100.0,
+        16,
+    ),
     ("tang_mega_138k_pro", "all", (*ALL, "--clock", "100"), 100.0, 16),
 )
 """Board, functions, options, and what is asked for, if anything: MHz, and the interval."""
+SUMMARY = f"Bitstreams of {ROBOT} with tools from PyPI"
+SUMMARY_HEAD = [
+    "board",
+    "functions",
+    "options",
+    "routed, MHz",
+    "runs at, MHz",
+    "µs between tasks",
+    "latency, µs",
+    "multipliers",
+    "look-up tables",
+    "registers",
+]
 BUILD_SECONDS = 7200
 """After how long a build is given up."""
-ROBOT = "iiwa14"
 TASKS = 10_000
 
 
@@ -73,48 +95,106 @@ def bitstreams(targets: Targets, only: str | None) -> None:
             continue
         title = f"{ROBOT} {functions} on {board} {' '.join(options)}"
         begin = time.monotonic()
-        command = [sys.executable, "-m", "rbdgen", "build", ROBOT, "--board", board, "--functions", functions]
-        with subprocess.Popen(
-            [*command, *options, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0
-        ) as process:
-            try:
-                output, said = process.communicate(timeout=BUILD_SECONDS)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)  # place and route with it
-                output, said = process.communicate()
-                said += f"given up after {BUILD_SECONDS} s"
+        report, complaints = built(board, functions, options)
         seconds = time.monotonic() - begin
-        if process.returncode:
+        if report is None:
             targets.at_least(0.0, clock or 1.0)
-            lines = said.strip().splitlines()[-2:]
-            section(title, ["what", "measured"], [["MISSED" if line is lines[-1] else "", line] for line in lines])
+            rows = [["", line] for line in complaints]
+            section(title, ["", "what went wrong"], [*rows[:-1], ["MISSED", complaints[-1]]])
             continue
-        report = json.loads(output)
-        reached = report["clock_mhz"]
-        slowest = max(f["ii_cycles"] for f in report["functions"].values())
-        rows: list[list[Any]] = [
-            ["clock after routing, MHz", reached, clock or "", targets.at_least(reached, clock) if clock else ""],
-            ["clock that the bitstream runs at, MHz", report["running_clock_mhz"], "", ""],
-            ["timing met at that clock", report["timing_met"], "", ""],
-            ["interval, cycles (longest)", slowest, ii or "", targets.at_most(slowest, ii) if ii else ""],
-        ]
-        for name, times in report["microseconds"].items():
-            latency = report["functions"][name]["latency_cycles"]
-            rows += [
-                [f"{name}: interval, µs", times["interval"], "", ""],
-                [f"{name}: latency, µs ({latency} cycles)", times["latency"], "", ""],
-            ]
-        rows += [[n, f"{r['used']} of {r['available']}", "", ""] for n, r in report["resources"].items()]
-        rows += [[f"seconds of {step}", s, "", ""] for step, s in report["seconds"].items()]
-        rows += [["seconds of this call" + (", from the cache" if report["cached"] else ""), f"{seconds:.0f}", "", ""]]
+        from_cache = ", from the cache" if report["cached"] else ""
+        rows = asked(targets, report, clock, ii) + measured(report)
+        rows.append([f"seconds of this call{from_cache}", f"{seconds:.0f}", "", ""])
         section(title, ["what", "measured", "asked", ""], rows)
+        section(SUMMARY, SUMMARY_HEAD, [summary(board, functions, options, report)], keys=2)
 
 
-def sources(work: Path, functions: tuple[str, ...], shell: str) -> tuple[Any, Manifest, list[Path], str]:
+def built(
+    board: str, functions: str, options: Sequence[str]
+) -> tuple[dict[str, Any] | None, list[str]]:
+    """The report of a build, or None and the last lines of what it said."""
+    command = [sys.executable, "-m", "rbdgen", "build", ROBOT, "--board", board]
+    command += ["--functions", functions, *options, "--json"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, process_group=0) as process:
+        try:
+            output, said = process.communicate(timeout=BUILD_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # place and route with it
+            output, said = process.communicate()
+            said += f"given up after {BUILD_SECONDS} s"
+    if process.returncode:
+        return None, said.strip().splitlines()[-2:]
+    return json.loads(output), []
+
+
+def asked(
+    targets: Targets, report: dict[str, Any], clock: float | None, ii: int | None
+) -> list[list[Any]]:
+    """Rows of what is asked of a build: its clock in MHz and its interval, as far as they are."""
+    reached = report["clock_mhz"]
+    slowest = max(f["ii_cycles"] for f in report["functions"].values())
+    met = targets.at_least(reached, clock) if clock else ""
+    kept = targets.at_most(slowest, ii) if ii else ""
+    return [
+        ["clock after routing, MHz", reached, clock or "", met],
+        ["clock that the bitstream runs at, MHz", report["running_clock_mhz"], "", ""],
+        ["timing met at that clock", report["timing_met"], "", ""],
+        ["interval, cycles (longest)", slowest, ii or "", kept],
+    ]
+
+
+def measured(report: dict[str, Any]) -> list[list[Any]]:
+    """Rows of a build's times and resources."""
+    rows: list[list[Any]] = []
+    for name, times in report["microseconds"].items():
+        latency = report["functions"][name]["latency_cycles"]
+        rows.append([f"{name}: interval, µs", times["interval"], "", ""])
+        rows.append([f"{name}: latency, µs ({latency} cycles)", times["latency"], "", ""])
+    for name, r in report["resources"].items():
+        rows.append([name, f"{r['used']} of {r['available']}", "", ""])
+    for step, seconds in report["seconds"].items():
+        rows.append([f"seconds of {step}", seconds, "", ""])
+    return rows
+
+
+def summary(
+    board: str, functions: str, options: Sequence[str], report: dict[str, Any]
+) -> list[str]:
+    """A build's row among all builds."""
+    intervals: dict[float, list[str]] = {}
+    for name, times in report["microseconds"].items():
+        intervals.setdefault(times["interval"], []).append(name)
+    usual, *others = sorted(intervals)
+    between = [f"{usual:.3g}", *(f"{', '.join(intervals[t])} {t:.3g}" for t in others)]
+    latencies = [times["latency"] for times in report["microseconds"].values()]
+    latency = f"{min(latencies):.3g}"
+    if len(latencies) > 1:
+        latency += f" to {max(latencies):.3g}"
+    used = {name: f"{r['used']:,} of {r['available']:,}" for name, r in report["resources"].items()}
+    return [
+        f"`{board}`",
+        f"`{functions}`",
+        f"`{' '.join(options)}`",
+        f"{report['clock_mhz']:.1f}",
+        f"{report['running_clock_mhz']:g}",
+        "; ".join(between),
+        latency,
+        used["multipliers"],
+        used["luts"],
+        used["registers"],
+    ]
+
+
+def sources(
+    work: Path, functions: tuple[str, ...], shell: str
+) -> tuple[Any, Manifest, list[Path], str]:
     """A small robot's design, its manifest, and its Verilog with a shell."""
     d = compile_robot(load_robot("pendulum2"), Options(functions=functions, ii=4))
     verilog = design_verilog(d)
-    known = manifest_from(json.loads(json.dumps(manifest(d, hashlib.sha256(verilog.encode()).hexdigest(), "0"))))
+    known = manifest_from(
+        json.loads(json.dumps(manifest(d, hashlib.sha256(verilog.encode()).hexdigest(), "0")))
+    )
     make = link_verilog if shell == "link" else axi_verilog
     files = [work / "accelerator.v", work / f"{shell}.v"]
     for path, text in zip(files, (verilog, make(d, known.identity)), strict=True):
@@ -124,12 +204,12 @@ def sources(work: Path, functions: tuple[str, ...], shell: str) -> tuple[Any, Ma
 
 def link(targets: Targets, work: Path) -> None:
     """10,000 mixed tasks through the driver and the RTL, without and with damage."""
-    d, known, files, top = sources(work, tuple(FUNCTIONS), "link")
+    d, known, files, top = sources(work, common(), "link")
     program = build_device(files, top, work / "device")
     rows = []
     for rate in (0.0, 0.01):
         noise = Noise(ProcessTransport([str(program)]), rate, seed=7)
-        device = Device.open(known, noise, patience=100)
+        device = Driver.open(known, noise, patience=100)
         begin = time.monotonic()
         # every bit of every result is compared; an AssertionError is a wrong or lost result
         wrong = 0
@@ -140,10 +220,26 @@ def link(targets: Targets, work: Path) -> None:
         seconds = time.monotonic() - begin
         counters = device.link.counters
         rows.append(
-            [f"{rate:.0%}", TASKS, noise.faults, counters.lost, wrong, targets.at_most(wrong, 0), f"{seconds:.1f}"]
+            [
+                f"{rate:.0%}",
+                TASKS,
+                noise.faults,
+                counters.lost,
+                wrong,
+                targets.at_most(wrong, 0),
+                f"{seconds:.1f}",
+            ]
         )
         device.close()
-    head = ["bytes damaged", "tasks answered", "faults", "tasks sent again", "wrong or lost", "", "seconds"]
+    head = [
+        "bytes damaged",
+        "tasks answered",
+        "faults",
+        "tasks sent again",
+        "wrong or lost",
+        "",
+        "seconds",
+    ]
     section("Host driver to the RTL over the byte link, all seven functions mixed", head, rows)
 
 
@@ -151,22 +247,44 @@ def axi(targets: Targets, work: Path) -> None:
     """10,000 mixed tasks through the AXI shell, every channel stalling in 30% of its cycles."""
     d, known, files, top = sources(work, ("id", "m", "did"), "axi")
     recorder = DmaModel(model(d))
-    check_mixed(d, Device(known, StreamLink(known.tasks, recorder.transfer, recorder, 1000)), TASKS, 1)
+    check_mixed(
+        d, Driver(known, StreamLink(known.tasks, recorder.transfer, recorder, 1000)), TASKS, 1
+    )
     outcome = play(files, top, recorder.sent, 0.3, 5, work / "axi")
     answers = [bytes.fromhex(r) for r in outcome["results"]]
     wrong = 0
     try:
         check_mixed(
-            d, Device(known, StreamLink(known.tasks, lambda data, size: answers.pop(0), recorder, 1000)), TASKS, 1
+            d,
+            Driver(
+                known, StreamLink(known.tasks, lambda data, size: answers.pop(0), recorder, 1000)
+            ),
+            TASKS,
+            1,
         )
     except AssertionError:
         wrong = 1
     registers = outcome["registers"]
     rows = [
-        ["tasks counted", registers["TASKS"], TASKS, targets.at_most(abs(registers["TASKS"] - TASKS), 0)],
-        ["results counted", registers["RESULTS"], TASKS, targets.at_most(abs(registers["RESULTS"] - TASKS), 0)],
+        [
+            "tasks counted",
+            registers["TASKS"],
+            TASKS,
+            targets.at_most(abs(registers["TASKS"] - TASKS), 0),
+        ],
+        [
+            "results counted",
+            registers["RESULTS"],
+            TASKS,
+            targets.at_most(abs(registers["RESULTS"] - TASKS), 0),
+        ],
         ["wrong or lost results", wrong, 0, targets.at_most(wrong, 0)],
-        ["breaches of the handshakes", len(outcome["broken"]), 0, targets.at_most(len(outcome["broken"]), 0)],
+        [
+            "breaches of the handshakes",
+            len(outcome["broken"]),
+            0,
+            targets.at_most(len(outcome["broken"]), 0),
+        ],
         ["register reads meanwhile", outcome["reads"], "", ""],
         ["cycles", registers["CYCLES"], "", ""],
     ]
@@ -186,11 +304,15 @@ def lint(targets: Targets, work: Path) -> None:
 
 def main() -> int:
     """Print all sections; 1 if a target is missed."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parts = ("lint", "link", "axi", "bitstreams")
-    parser.add_argument("--part", choices=parts, action="append", help="only this part; may be repeated")
-    parser.add_argument("--build", metavar="BOARD:FUNCTIONS", help="of the bitstreams only this one")
-    args = parser.parse_args()
+    parser.add_argument(
+        "--part", choices=parts, action="append", help="only this part; may be repeated"
+    )
+    parser.add_argument(
+        "--build", metavar="BOARD:FUNCTIONS", help="of the bitstreams only this one"
+    )
+    args = parse(parser)
     warnings.simplefilter("ignore", RbdgenWarning)
     targets = Targets()
     with tempfile.TemporaryDirectory() as name:

@@ -7,7 +7,6 @@ started again. ``--part`` chooses one part. Exit status 1 if a target is missed.
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
 import subprocess
@@ -16,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from figures import Targets, command, section
+from figures import Targets, arguments, command, parse, section
 
 COMPARE_SECONDS = 600
 """What a comparison of three robots may take."""
@@ -28,17 +27,26 @@ POINTS = 24
 def compare(targets: Targets, robots: Path) -> None:
     """The comparison of an arm, a quadruped and a humanoid."""
     with tempfile.TemporaryDirectory() as work:
-        content, seconds, memory = command("compare", "iiwa14", "hyq", str(robots / "atlas.urdf"), "-o", work)
+        content, seconds, memory = command(
+            "compare", "iiwa14", "hyq", str(robots / "atlas.urdf"), "-o", work
+        )
     wrong = sum(d["mismatches"] for d in content["designs"])
     rows = [
-        ["seconds, compilers included", f"{seconds:.0f}", COMPARE_SECONDS, targets.at_most(seconds, COMPARE_SECONDS)],
+        [
+            "seconds, compilers included",
+            f"{seconds:.0f}",
+            COMPARE_SECONDS,
+            targets.at_most(seconds, COMPARE_SECONDS),
+        ],
         ["mismatches", wrong, 0, targets.at_most(wrong, 0)],
         ["GiB", f"{memory:.1f}", "", ""],
     ]
     for design in content["designs"]:
         for name, f in design["functions"].items():
             what = f"{Path(design['robot']).stem}, {name}: interval, latency, multipliers"
-            rows.append([what, f["ii_cycles"], f["latency_cycles"], design["multipliers"]["variable"]])
+            rows.append(
+                [what, f["ii_cycles"], f["latency_cycles"], design["multipliers"]["variable"]]
+            )
     section("compare iiwa14 hyq atlas", ["what", "measured", "limit", ""], rows)
 
 
@@ -47,11 +55,17 @@ def sweeps(targets: Targets) -> None:
     import distributed
 
     with tempfile.TemporaryDirectory() as work:
-        local, seconds, _ = command("explore", "iiwa14", *SWEEP, "--jobs", "2", "-o", f"{work}/local")
+        local, seconds, _ = command(
+            "explore", "iiwa14", *SWEEP, "--jobs", "2", "-o", f"{work}/local"
+        )
         rows = [["2 processes: seconds", f"{seconds:.0f}", "", ""]]
-        with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        with distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        ) as cluster:
             address = cluster.scheduler_address
-            remote, seconds, _ = command("explore", "iiwa14", *SWEEP, "--dask", address, "-o", f"{work}/dask")
+            remote, seconds, _ = command(
+                "explore", "iiwa14", *SWEEP, "--dask", address, "-o", f"{work}/dask"
+            )
         rows.append(["Dask LocalCluster, 2 workers: seconds", f"{seconds:.0f}", "", ""])
         differ = sum(a != b for a, b in zip(local["rows"], remote["rows"], strict=True))
         rows += [
@@ -59,7 +73,9 @@ def sweeps(targets: Targets) -> None:
             ["rows that differ", differ, 0, targets.at_most(differ, 0)],
         ]
         before = killed(Path(work) / "again")
-        again, seconds, _ = command("explore", "iiwa14", *SWEEP, "--jobs", "2", "-o", f"{work}/again")
+        again, seconds, _ = command(
+            "explore", "iiwa14", *SWEEP, "--jobs", "2", "-o", f"{work}/again"
+        )
         differ = sum(a != b for a, b in zip(local["rows"], again["rows"], strict=True))
         redone = len(before) - again["taken"] + sum(stamp(p) != t for p, t in before.items())
         rows += [
@@ -78,7 +94,18 @@ def stamp(path: Path) -> int:
 
 def killed(folder: Path) -> dict[Path, int]:
     """Start the sweep, kill it with half of its points finished; these, and when they were written."""
-    line = [sys.executable, "-m", "rbdgen", "explore", "iiwa14", *SWEEP, "--jobs", "2", "-o", str(folder)]
+    line = [
+        sys.executable,
+        "-m",
+        "rbdgen",
+        "explore",
+        "iiwa14",
+        *SWEEP,
+        "--jobs",
+        "2",
+        "-o",
+        str(folder),
+    ]
     quiet = subprocess.DEVNULL
     with subprocess.Popen(line, stdout=quiet, stderr=quiet, start_new_session=True) as process:
         while process.poll() is None and len(list(folder.glob("points/*.json"))) < POINTS // 2:
@@ -89,12 +116,14 @@ def killed(folder: Path) -> dict[Path, int]:
 
 def main() -> int:
     """Print the parts; 1 if a target is missed."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     beside = Path(__file__).parents[2] / "shared" / "robots"
     parts = ("compare", "sweeps")
     parser.add_argument("--robots", type=Path, default=beside, help="directory of the public URDFs")
-    parser.add_argument("--part", choices=parts, action="append", help="only this part; may be repeated")
-    args = parser.parse_args()
+    parser.add_argument(
+        "--part", choices=parts, action="append", help="only this part; may be repeated"
+    )
+    args = parse(parser)
     targets = Targets()
     for part in args.part or parts:
         if part == "sweeps":
@@ -102,7 +131,9 @@ def main() -> int:
         elif (args.robots / "atlas.urdf").exists():
             compare(targets, args.robots)
         else:
-            print(f"{args.robots}: holds no atlas.urdf; give the directory of the public URDFs with --robots")
+            print(
+                f"{args.robots}: holds no atlas.urdf; give the directory of the public URDFs with --robots"
+            )
             return 2
     return targets.finish()
 

@@ -1,14 +1,20 @@
-"""What the benchmarks share: tables, verdicts on targets, and commands run in fresh processes."""
+"""What the benches share: tables, printed and on the page, verdicts on targets, and commands in fresh processes."""
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
+
+from page import Page, revision
 
 from rbdgen.report.tables import table
 
@@ -41,9 +47,63 @@ class Targets:
         return 1 if self.missed else 0
 
 
-def section(title: str, head: list[str], rows: list[list[Any]]) -> None:
-    """Print one table."""
-    print(f"\n{title}\n\n{table(head, rows)}", flush=True)
+_pages: list[Page] = []
+"""The page that tables are written to, if any is."""
+
+
+def arguments(description: str) -> argparse.ArgumentParser:
+    """A bench's parser with the option that all have. ``description``: the bench's text, whose first line counts."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    parser.add_argument(
+        "--write", action="store_true", help="also write the tables into docs/measurements.md"
+    )
+    return parser
+
+
+def parse(parser: argparse.ArgumentParser) -> argparse.Namespace:
+    """The command's arguments; from here on tables go to the page if it is asked for."""
+    args = parser.parse_args()
+    if args.write:
+        bench = Path(sys.argv[0])
+        given = [argument for argument in sys.argv[1:] if argument != "--write"]
+        line = shlex.join(["python", f"bench/{bench.name}", *given])
+        _pages.append(Page(bench.stem, line, revision()))
+    return args
+
+
+def section(
+    title: str, head: Sequence[str], rows: Sequence[Sequence[Any]], note: str = "", keys: int = 0
+) -> None:
+    """Print one table, with a ``note`` that is for this run only, and put it on the page if that was asked for. With
+    ``keys`` rows there take the place of those with the same first cells, and others stay."""
+    heading = f"{title}: {note}" if note else title
+    print(f"\n{heading}\n\n{table(head, rows)}", flush=True)
+    for page in _pages:
+        page.write(title, head, rows, keys)
+
+
+def accelerator(functions: str, report: dict[str, Any]) -> None:
+    """What one simulation of the public iiwa URDF says of the accelerator, beside others on the page."""
+    measured = report["functions"]
+    multipliers = report["multipliers"]
+    latencies = {name: f["latency_cycles"] for name, f in measured.items()}
+    row = [
+        functions,
+        report["ii"],
+        multipliers["variable"],
+        multipliers["constant"],
+        max(f["ii_cycles"] for f in measured.values()),
+        ", ".join(f"{name} {cycles}" for name, cycles in latencies.items()),
+    ]
+    head = [
+        "functions",
+        "II",
+        "multipliers, sines and cosines included",
+        "constant multiplications, as shifts and adds",
+        "cycles between tasks",
+        "cycles from the last operand to the last result",
+    ]
+    section("Accelerators of the public iiwa URDF, 18-bit words", head, [row], keys=2)
 
 
 def command(*arguments: str) -> tuple[dict[str, Any], float, float]:
@@ -59,5 +119,7 @@ def command(*arguments: str) -> tuple[dict[str, Any], float, float]:
         output.seek(0)
         complaints.seek(0)
         if process.returncode:
-            raise SystemExit(f"rbdgen {' '.join(arguments)}: {complaints.read().strip().splitlines()[-1]}")
+            raise SystemExit(
+                f"rbdgen {' '.join(arguments)}: {complaints.read().strip().splitlines()[-1]}"
+            )
         return json.load(output), seconds, usage.ru_maxrss / 2**20

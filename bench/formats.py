@@ -7,7 +7,6 @@ fresh states, multiplier blocks beside words of one length, states outside the d
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 import warnings
@@ -15,15 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from figures import Targets, section
+from figures import Targets, arguments, parse, section
 
 from rbdgen import Options, RbdgenWarning, Robot, compile_robot, load_robot, load_urdf
+from rbdgen.functions.registry import common
 from rbdgen.ir.machine import library
-from rbdgen.layout.functions import FUNCTIONS
 from rbdgen.report.evidence import evidence, formats
 from rbdgen.trials import dense_results, make_tasks, outside_states, task_states
 
-ALL = tuple(FUNCTIONS)
+ALL = common()
 ERRORS = (1e-3, 1e-4, 1e-5, 1e-6)
 WASTE = 20.0
 """An error below the target by more than this factor is wasteful."""
@@ -81,14 +80,11 @@ def errors(targets: Targets, directory: Path, states: int) -> None:
                 "out of range",
                 "outputs",
             ]
-            title = (
-                f"{name}, --error {asked:g}, {states} fresh states, {design.plan.schedule.blocks} blocks of generic125"
-            )
-            section(
-                f"{title}; compiled in {seconds:.0f} s of processor time ({targets.at_most(seconds, SECONDS)})",
-                head,
-                rows,
-            )
+            title = f"{name}, --error {asked:g}, {states} fresh states"
+            blocks = f"{design.plan.schedule.blocks} blocks of generic125"
+            verdict = targets.at_most(seconds, SECONDS)
+            note = f"{blocks}; compiled in {seconds:.0f} s of processor time ({verdict})"
+            section(title, head, rows, note)
 
 
 def cost(targets: Targets, directory: Path) -> None:
@@ -107,11 +103,30 @@ def cost(targets: Targets, directory: Path) -> None:
             ratio = own / uniform
             rows.append(
                 [
-                    *(name, SHAPES[device], own, f"{own_error:.1e}", uniform, word, f"{uniform_error:.1e}"),
+                    *(
+                        name,
+                        SHAPES[device],
+                        own,
+                        f"{own_error:.1e}",
+                        uniform,
+                        word,
+                        f"{uniform_error:.1e}",
+                    ),
                     *(f"{ratio:.2f}", SHARE, targets.at_most(ratio, SHARE)),
                 ]
             )
-    head = ["robot", "shape", "blocks", "max error", "uniform", "word", "max error", "ratio", "limit", ""]
+    head = [
+        "robot",
+        "shape",
+        "blocks",
+        "max error",
+        "uniform",
+        "word",
+        "max error",
+        "ratio",
+        "limit",
+        "",
+    ]
     section("Multiplier blocks at II 1, all seven functions, --error 1e-5", head, rows)
 
 
@@ -125,7 +140,16 @@ def sound() -> None:
             found = formats(design)
             extra, bits = found["sound_beside_sampled_bits"], found["signal_bits"]["mean"]
             ranges = "bounds" if bounds else "samples"
-            rows.append([*functions, ranges, design.plan.schedule.blocks, bits, extra["mean"], extra["most"]])
+            rows.append(
+                [
+                    *functions,
+                    ranges,
+                    design.plan.schedule.blocks,
+                    bits,
+                    extra["mean"],
+                    extra["most"],
+                ]
+            )
     head = ["function", "ranges", "blocks", "mean bits", "bounds above samples, bits: mean", "most"]
     section("iiwa14, --error 1e-4, ranges of signals by samples and by bounds", head, rows)
 
@@ -175,13 +199,15 @@ def speed(targets: Targets) -> None:
 
 def main() -> int:
     """Print the parts; 1 if a target is missed."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     beside = Path(__file__).parents[2] / "shared" / "robots"
     parts = ("speed", "errors", "cost", "sound", "outside")
     parser.add_argument("--robots", type=Path, default=beside, help="directory of the public URDFs")
-    parser.add_argument("--part", choices=parts, action="append", help="only this part; may be repeated")
+    parser.add_argument(
+        "--part", choices=parts, action="append", help="only this part; may be repeated"
+    )
     parser.add_argument("--states", type=int, default=100_000, help="fresh states (100000)")
-    args = parser.parse_args()
+    args = parse(parser)
     warnings.simplefilter("ignore", RbdgenWarning)
     targets = Targets()
     work: dict[str, Any] = {

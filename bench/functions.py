@@ -7,7 +7,6 @@ mismatches against the integer model, time and memory. Public URDFs are used whe
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import warnings
@@ -15,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from figures import Targets, command, section
+from figures import Targets, accelerator, arguments, command, parse, section
 
 from rbdgen import Options, RbdgenWarning, compile_robot, load_robot, load_urdf
-from rbdgen.layout.functions import FUNCTIONS
+from rbdgen.functions.registry import common
 from rbdgen.report.design import multipliers
 from rbdgen.trials import make_tasks, relative_errors, task_states
 
-ALL = tuple(FUNCTIONS)
+ALL = common()
 LATENCY = {"id": 24, "m": 24, "did": 28, "difd": 32, "minv": 50, "fd": 54, "dfd": 84}
 ERRORS = {
     18: {"id": 2e-4, "m": 2e-4, "did": 2e-4, "minv": 1e-3, "fd": 2e-3, "dfd": 2e-3, "difd": 2e-3},
@@ -43,16 +42,55 @@ def simulated(targets: Targets, robots: Path, ii: int, tasks: int) -> None:
         )
     rows = []
     for name, f in report["functions"].items():
-        row: list[Any] = [name, f["ii_cycles"], targets.at_most(abs(f["ii_cycles"] - ii), 0), f["latency_cycles"]]
-        row += [LATENCY[name], targets.at_most(f["latency_cycles"], LATENCY[name])] if ii == 1 else ["", ""]
-        row += [f["tasks"], f["tasks_mixed"], f["mismatches"], targets.at_most(f["mismatches"], 0), f["overflows"]]
-        row += [f"{f['max_relative_error']:.1e}", targets.at_most(f["max_relative_error"], ERRORS[18][name])]
+        row: list[Any] = [
+            name,
+            f["ii_cycles"],
+            targets.at_most(abs(f["ii_cycles"] - ii), 0),
+            f["latency_cycles"],
+        ]
+        row += (
+            [LATENCY[name], targets.at_most(f["latency_cycles"], LATENCY[name])]
+            if ii == 1
+            else ["", ""]
+        )
+        row += [
+            f["tasks"],
+            f["tasks_mixed"],
+            f["mismatches"],
+            targets.at_most(f["mismatches"], 0),
+            f["overflows"],
+        ]
+        row += [
+            f"{f['max_relative_error']:.1e}",
+            targets.at_most(f["max_relative_error"], ERRORS[18][name]),
+        ]
         rows.append(row)
-    head = ["function", "interval", "", "latency", "limit", "", "tasks", "mixed", "mismatches", "", "flagged"]
-    section(f"iiwa_rbd_accel, II {ii}, 18 bits, {tasks} tasks: measured in {seconds:.0f} s", [*head, "error", ""], rows)
+    head = [
+        "function",
+        "interval",
+        "",
+        "latency",
+        "limit",
+        "",
+        "tasks",
+        "mixed",
+        "mismatches",
+        "",
+        "flagged",
+    ]
+    section(
+        f"iiwa_rbd_accel, II {ii}, 18 bits, {tasks} tasks",
+        [*head, "error", ""],
+        rows,
+        f"measured in {seconds:.0f} s",
+    )
+    accelerator("all seven", report)
     count = report["multipliers"]
     limits = {"variable": VARIABLE if ii == 1 else SHARED, "constant": CONSTANT}
-    rows = [[kind, count[kind], limits[kind], targets.at_most(count[kind], limits[kind])] for kind in count]
+    rows = [
+        [kind, count[kind], limits[kind], targets.at_most(count[kind], limits[kind])]
+        for kind in count
+    ]
     section(f"Multipliers at II {ii}", ["kind", "measured", "limit", ""], rows)
 
 
@@ -60,16 +98,22 @@ def errors(targets: Targets, robots: Path) -> None:
     """Largest error of every function on random states, by the bit-true model."""
     rows = []
     for word, limits in ERRORS.items():
-        design = compile_robot(load_urdf(robots / "iiwa_rbd_accel.urdf"), Options(functions=ALL, word=word))
+        design = compile_robot(
+            load_urdf(robots / "iiwa_rbd_accel.urdf"), Options(functions=ALL, word=word)
+        )
         states = task_states(design, MODEL_TASKS, seed=11)
         for name in ALL:
             tasks = make_tasks(design, name, states)
             worst, rms = relative_errors(design, tasks, tasks.expected)
             flagged = int(np.count_nonzero(tasks.flags))
             verdict = targets.at_most(worst, limits[name])
-            rows.append([word, name, f"{worst:.1e}", f"{limits[name]:.0e}", verdict, f"{rms:.1e}", flagged])
+            rows.append(
+                [word, name, f"{worst:.1e}", f"{limits[name]:.0e}", verdict, f"{rms:.1e}", flagged]
+            )
     head = ["word", "function", "max error", "limit", "", "rms error", "flagged"]
-    section(f"Error relative to the largest output, iiwa_rbd_accel, {MODEL_TASKS} states", head, rows)
+    section(
+        f"Error relative to the largest output, iiwa_rbd_accel, {MODEL_TASKS} states", head, rows
+    )
 
 
 def overhead(targets: Targets, robots: Path) -> None:
@@ -77,7 +121,10 @@ def overhead(targets: Targets, robots: Path) -> None:
     rows = []
     for ii in (1, 12):
         robot = load_urdf(robots / "iiwa_rbd_accel.urdf")
-        counts = [multipliers(compile_robot(robot, Options(functions=f, ii=ii)))["variable"] for f in (ALL, ("dfd",))]
+        counts = [
+            multipliers(compile_robot(robot, Options(functions=f, ii=ii)))["variable"]
+            for f in (ALL, ("dfd",))
+        ]
         ratio = counts[0] / counts[1]
         rows.append([ii, *counts, f"{ratio:.3f}", OVERHEAD, targets.at_most(ratio, OVERHEAD)])
     section("Variable multipliers", ["II", "all seven", "dfd alone", "ratio", "limit", ""], rows)
@@ -85,10 +132,17 @@ def overhead(targets: Targets, robots: Path) -> None:
 
 def families(robots: Path) -> None:
     """Multiplications by all algorithms."""
-    report, _, _ = command("layout", str(robots / "iiwa_rbd_accel.urdf"), "--functions", "all", "--families")
-    rows = [[f["derivative"], f["mass_matrix"], f["variable"], f["constant"]] for f in report["families"]]
+    report, _, _ = command(
+        "layout", str(robots / "iiwa_rbd_accel.urdf"), "--functions", "all", "--families"
+    )
+    rows = [
+        [f["derivative"], f["mass_matrix"], f["variable"], f["constant"]]
+        for f in report["families"]
+    ]
     section(
-        "Multiplications, all seven functions of iiwa_rbd_accel", ["derivative", "mass matrix", "var", "const"], rows
+        "Multiplications, all seven functions of iiwa_rbd_accel",
+        ["derivative", "mass matrix", "var", "const"],
+        rows,
     )
 
 
@@ -99,7 +153,16 @@ def others(targets: Targets, robots: Path, tasks: int) -> None:
         where = str(robots / f"{name}.urdf") if (robots / f"{name}.urdf").exists() else name
         with tempfile.TemporaryDirectory() as work:
             report, seconds, memory = command(
-                "simulate", where, "--functions", "all", "--ii", str(ii), "--tasks", str(tasks), "-o", work
+                "simulate",
+                where,
+                "--functions",
+                "all",
+                "--ii",
+                str(ii),
+                "--tasks",
+                str(tasks),
+                "-o",
+                work,
             )
         measured = report["functions"].values()
         wrong = sum(f["mismatches"] for f in measured)
@@ -107,11 +170,28 @@ def others(targets: Targets, robots: Path, tasks: int) -> None:
         intervals = sorted({f["ii_cycles"] for f in measured})
         rows.append(
             [
-                *(name, ii, intervals, report["multipliers"]["variable"], wrong, targets.at_most(wrong, 0)),
+                *(
+                    name,
+                    ii,
+                    intervals,
+                    report["multipliers"]["variable"],
+                    wrong,
+                    targets.at_most(wrong, 0),
+                ),
                 *(f"{seconds:.0f}", f"{memory:.1f}", worst),
             ]
         )
-    head = ["robot", "II", "intervals", "multipliers", "mismatches", "", "seconds", "GiB", "largest errors"]
+    head = [
+        "robot",
+        "II",
+        "intervals",
+        "multipliers",
+        "mismatches",
+        "",
+        "seconds",
+        "GiB",
+        "largest errors",
+    ]
     section(f"Other robots, all seven functions, {tasks} tasks", head, rows)
 
 
@@ -119,13 +199,24 @@ def atlas(targets: Targets, robots: Path, ii: int, tasks: int) -> None:
     """Atlas on a fixed base: generation and simulation."""
     urdf = str(robots / "atlas.urdf")
     with tempfile.TemporaryDirectory() as work:
-        report, seconds, memory = command("generate", urdf, "--functions", "all", "--ii", str(ii), "-o", work)
+        report, seconds, memory = command(
+            "generate", urdf, "--functions", "all", "--ii", str(ii), "-o", work
+        )
         rows = [
             ["generate: seconds", f"{seconds:.0f}", 600, targets.at_most(seconds, 600)],
             ["generate: GiB", f"{memory:.1f}", 8, targets.at_most(memory, 8)],
         ]
         report, seconds, memory = command(
-            "simulate", urdf, "--functions", "all", "--ii", str(ii), "--tasks", str(tasks), "-o", work
+            "simulate",
+            urdf,
+            "--functions",
+            "all",
+            "--ii",
+            str(ii),
+            "--tasks",
+            str(tasks),
+            "-o",
+            work,
         )
     wrong = sum(f["mismatches"] for f in report["functions"].values())
     rows += [
@@ -145,22 +236,30 @@ def atlas(targets: Targets, robots: Path, ii: int, tasks: int) -> None:
             ]
         )
     section(
-        f"Atlas on a fixed base, all seven functions, II {ii}, {tasks} tasks", ["what", "measured", "limit", ""], rows
+        f"Atlas on a fixed base, all seven functions, II {ii}, {tasks} tasks",
+        ["what", "measured", "limit", ""],
+        rows,
     )
 
 
 def main() -> int:
     """Print the parts; 1 if a target is missed."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     beside = Path(__file__).parents[2] / "shared" / "robots"
     parts = ("ii1", "ii12", "errors", "overhead", "families", "others", "atlas")
     parser.add_argument("--robots", type=Path, default=beside, help="directory of the public URDFs")
-    parser.add_argument("--part", choices=parts, action="append", help="only this part; may be repeated")
-    parser.add_argument("--tasks", type=int, default=10_000, help="tasks per function at II 1 (10000)")
-    args = parser.parse_args()
+    parser.add_argument(
+        "--part", choices=parts, action="append", help="only this part; may be repeated"
+    )
+    parser.add_argument(
+        "--tasks", type=int, default=10_000, help="tasks per function at II 1 (10000)"
+    )
+    args = parse(parser)
     warnings.simplefilter("ignore", RbdgenWarning)
     if not (args.robots / "iiwa_rbd_accel.urdf").exists():
-        print(f"{args.robots}: holds no iiwa_rbd_accel.urdf; give the directory of the public URDFs with --robots")
+        print(
+            f"{args.robots}: holds no iiwa_rbd_accel.urdf; give the directory of the public URDFs with --robots"
+        )
         return 2
     load_robot("ur5")
     targets = Targets()

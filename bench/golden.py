@@ -6,16 +6,16 @@ derivatives of inverse dynamics of the built-in 7-joint arm are slower per state
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 import warnings
 from pathlib import Path
 from typing import Any
 
+from figures import arguments, parse, section
+
 from rbdgen import RbdgenWarning, golden, load_robot, load_urdf
 from rbdgen.model import builtin_path
-from rbdgen.report.tables import table
 from rbdgen.timing import best_times, golden_calls, pinocchio
 from rbdgen.timing.golden import timing_states
 
@@ -46,9 +46,9 @@ def rows(path: Path, base: str, count: int) -> list[list[Any]]:
 
 def main() -> int:
     """Print the table; 1 if the golden model is slower than asked."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--states", type=int, default=4096, help="states per call (4096)")
-    args = parser.parse_args()
+    args = parse(parser)
     warnings.simplefilter("ignore", RbdgenWarning)
     arm = load_robot("iiwa14")
     q, v, a = golden.random_states(arm, golden.declared_ranges(arm), 10, seed=2)
@@ -56,12 +56,24 @@ def main() -> int:
     measured = []
     for robot, base in (("iiwa14", "fixed"), ("hyq", "fixed")):
         measured += rows(builtin_path(robot), base, args.states)
-    head = ["robot", "base", "function", "nv", "composite", "textbook", "Pinocchio's loop", "ratio", "first call, s"]
-    print(f"Microseconds per state, {args.states} states in one call, best of {ROUNDS} rounds\n")
-    print(table(head, measured))
+    head = [
+        "robot",
+        "base",
+        "function",
+        "nv",
+        "composite",
+        "textbook",
+        "Pinocchio's loop",
+        "ratio",
+        "first call, s",
+    ]
+    title = f"Microseconds per state, {args.states} states in one call, best of {ROUNDS} rounds"
+    section(title, head, measured)
     asked = next(row for row in measured if tuple(row[:3]) == ASKED)
     if float(asked[7]) > 1.0:
-        print(f"\n{' '.join(ASKED)}: {asked[4]} µs per state, slower than Pinocchio's loop with {asked[6]}")
+        print(
+            f"\n{' '.join(ASKED)}: {asked[4]} µs per state, slower than Pinocchio's loop with {asked[6]}"
+        )
         return 1
     return 0
 

@@ -10,7 +10,6 @@ missed.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
@@ -20,21 +19,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from figures import Targets, command, section
+from figures import Targets, arguments, command, parse, section
 
 from rbdgen import Budget, Design, Options, RbdgenWarning, Robot, compile_robot, load_robot
 from rbdgen.compiler import at_interval
-from rbdgen.layout.functions import FUNCTIONS
+from rbdgen.devices.registry import get_device
+from rbdgen.functions.registry import common
 from rbdgen.model.rooting import longest_chain, rerooted
 from rbdgen.schedule.budget import fit_layout
-from rbdgen.schedule.device import get_device
 from rbdgen.schedule.resources import estimate
-from rbdgen_boards.ecp5 import LUTS_OF_CELL, SYNTHESIS
-from rbdgen_boards.flow import cells, synthesise
+from rbdgen_boards.ecp5.flow import LUTS_OF_CELL, SYNTHESIS
+from rbdgen_boards.synthesis import cells, synthesise
 from rbdgen_hw.emit import design_verilog
 from rbdgen_hw.primitives import overrides
 
-ALL = tuple(FUNCTIONS)
+ALL = common()
 ROBOTS = (
     ("hyq_simple", "fixed"),
     ("baxter_simple", "fixed"),
@@ -44,7 +43,12 @@ ROBOTS = (
 )
 BUDGETS = (128, 512, 2048)
 UTILIZATION, SEARCH_SECONDS = 0.90, 30
-ROBOSHAPE = {"iiwa": (1328, 24), "hyq_simple": (644, 39), "baxter_simple": (835, 48), "atlas": (1328, 93)}
+ROBOSHAPE = {
+    "iiwa": (1328, 24),
+    "hyq_simple": (644, 39),
+    "baxter_simple": (835, 48),
+    "atlas": (1328, 93),
+}
 """Variable multiplications and cycles between tasks of RoboShape (ISCA 2023). iiwa: counted in its RTL; HyQ and Baxter:
 its Vivado report's DSP blocks, four to a 32 × 32 product; Atlas: no count is published, iiwa's is taken."""
 SPEEDUP = 8
@@ -85,12 +89,36 @@ def budgets(targets: Targets, robots: Path, names: list[str]) -> None:
             folds = sorted(set(layout.folds.units.values()))
             rows.append(
                 [
-                    *(f"{name}, {base}", budget, design.fixed.graph.count("mul"), layout.ii, used, f"{share:.3f}"),
-                    *(targets.at_least(share, UTILIZATION), folds or "-", f"{compiled:.0f}", f"{seconds:.1f}"),
+                    *(
+                        f"{name}, {base}",
+                        budget,
+                        design.fixed.graph.count("mul"),
+                        layout.ii,
+                        used,
+                        f"{share:.3f}",
+                    ),
+                    *(
+                        targets.at_least(share, UTILIZATION),
+                        folds or "-",
+                        f"{compiled:.0f}",
+                        f"{seconds:.1f}",
+                    ),
                     targets.at_most(seconds, SEARCH_SECONDS),
                 ]
             )
-    head = ["robot", "budget", "products", "II", "multipliers", "used", "", "turns", "compile s", "search s", ""]
+    head = [
+        "robot",
+        "budget",
+        "products",
+        "II",
+        "multipliers",
+        "used",
+        "",
+        "turns",
+        "compile s",
+        "search s",
+        "",
+    ]
     section("All seven functions within a budget of multipliers, 18 bits", head, rows)
 
 
@@ -98,7 +126,9 @@ def roboshape(targets: Targets, robots: Path) -> None:
     """Derivatives of forward dynamics, given the inverse, at no more than RoboShape's multipliers."""
     rows = []
     for name, (count, cycles) in ROBOSHAPE.items():
-        design = compile_robot(robot(robots, name, "fixed"), Options(("difd",)), budget=Budget(multipliers=count))
+        design = compile_robot(
+            robot(robots, name, "fixed"), Options(("difd",)), budget=Budget(multipliers=count)
+        )
         used, ii = sum(design.plan.schedule.multipliers.values()), design.options.ii
         verdict = targets.at_least(cycles / ii, SPEEDUP)
         rows.append([name, used, count, ii, cycles, f"{cycles / ii:.1f}", SPEEDUP, verdict])
@@ -114,21 +144,61 @@ def simulated(targets: Targets, robots: Path, names: list[str], tasks: int) -> N
             continue
         path = robots / f"{name}.urdf"
         with tempfile.TemporaryDirectory() as work:
-            options = ["--functions", "all", "--base", base, "--multipliers", str(budget), "--tasks", str(tasks)]
-            report, seconds, memory = command("simulate", str(path) if path.exists() else name, *options, "-o", work)
+            options = [
+                "--functions",
+                "all",
+                "--base",
+                base,
+                "--multipliers",
+                str(budget),
+                "--tasks",
+                str(tasks),
+            ]
+            report, seconds, memory = command(
+                "simulate", str(path) if path.exists() else name, *options, "-o", work
+            )
         measured: dict[str, Any] = report["functions"]
         intervals = sorted({f["ii_cycles"] for f in measured.values()})
         wrong = sum(f["mismatches"] for f in measured.values())
         fullest = max(f["high_water"] - f["depth"] for f in report["fifos"])
         rows.append(
             [
-                *(f"{name}, {base}", budget, report["ii"], intervals, targets.equal(intervals, [report["ii"]])),
-                *(wrong, targets.at_most(wrong, 0), len(report["fifos"]), fullest, targets.at_most(fullest, 0)),
+                *(
+                    f"{name}, {base}",
+                    budget,
+                    report["ii"],
+                    intervals,
+                    targets.equal(intervals, [report["ii"]]),
+                ),
+                *(
+                    wrong,
+                    targets.at_most(wrong, 0),
+                    len(report["fifos"]),
+                    fullest,
+                    targets.at_most(fullest, 0),
+                ),
                 *(f"{seconds:.0f}", f"{memory:.1f}"),
             ]
         )
-    head = ["robot", "budget", "II", "measured", "", "mismatches", "", "FIFOs", "mark − depth", "", "seconds", "GiB"]
-    section(f"RTL simulation, all seven functions, {tasks} tasks each, and mixed under random stalls", head, rows)
+    head = [
+        "robot",
+        "budget",
+        "II",
+        "measured",
+        "",
+        "mismatches",
+        "",
+        "FIFOs",
+        "mark − depth",
+        "",
+        "seconds",
+        "GiB",
+    ]
+    section(
+        f"RTL simulation, all seven functions, {tasks} tasks each, and mixed under random stalls",
+        head,
+        rows,
+    )
 
 
 def _synthesised(design: Design) -> dict[str, int]:
@@ -156,7 +226,16 @@ def folding(function: str) -> None:
             luts = found.get("LUT4", 0) + 2 * found.get("CCU2C", 0)
             multipliers = sum(design.plan.schedule.multipliers.values())
             what = "one leg in turn" if fold else "four legs"
-            rows.append([ii, what, multipliers, luts, found.get("TRELLIS_FF", 0), design.promised_latency(function)])
+            rows.append(
+                [
+                    ii,
+                    what,
+                    multipliers,
+                    luts,
+                    found.get("TRELLIS_FF", 0),
+                    design.promised_latency(function),
+                ]
+            )
     head = ["II", "hardware", "multipliers", "LUT4", "flip-flops", "latency"]
     section(f"hyq, {function}, 18 bits, synthesis for ECP5 by Yosys", head, rows)
 
@@ -176,7 +255,15 @@ def roots(robots: Path) -> None:
             costs = count["variable"], back, count["variable"] + back, count["constant"]
             latency = [design.promised_latency(f) for f in ("id", "m")]
             rows.append([name, link, longest_chain(moved), *costs, *latency])
-    head = ["robot", "root", "longest chain", "products", "and back, at least", "together", "constant factors"]
+    head = [
+        "robot",
+        "root",
+        "longest chain",
+        "products",
+        "and back, at least",
+        "together",
+        "constant factors",
+    ]
     section("Roots of mobile robots, id and m, 18 bits, II 1", [*head, "latency id", "m"], rows)
 
 
@@ -214,7 +301,14 @@ def resources(targets: Targets) -> None:
         shares = model.luts / luts, model.registers / found["TRELLIS_FF"]
         rows.append(
             [
-                *(name, function, " ".join(map(str, options.values())), model.luts, luts, f"{shares[0]:.2f}"),
+                *(
+                    name,
+                    function,
+                    " ".join(map(str, options.values())),
+                    model.luts,
+                    luts,
+                    f"{shares[0]:.2f}",
+                ),
                 *(model.registers, found["TRELLIS_FF"], f"{shares[1]:.2f}"),
                 targets.at_most(max(abs(share - 1) for share in shares), MODEL_ERROR),
             ]
@@ -230,21 +324,30 @@ def resources(targets: Targets) -> None:
         "synthesised",
         "ratio",
     ]
-    section(f"Resources, 18 bits, Yosys for ECP5 (asked: within {MODEL_ERROR:.0%})", [*head, ""], rows)
+    section(
+        f"Resources, 18 bits, Yosys for ECP5 (asked: within {MODEL_ERROR:.0%})", [*head, ""], rows
+    )
 
 
 def main() -> int:
     """Print the parts; 1 if a target is missed."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     beside = Path(__file__).parents[2] / "shared" / "robots"
     parts = ("budgets", "roboshape", "simulated", "folding", "roots", "resources")
     parser.add_argument("--robots", type=Path, default=beside, help="directory of the public URDFs")
-    parser.add_argument("--part", choices=parts, action="append", help="only this part; may be repeated")
     parser.add_argument(
-        "--robot", action="append", default=[], help="only this robot, or NAME:BASE, in the parts budgets and simulated"
+        "--part", choices=parts, action="append", help="only this part; may be repeated"
     )
-    parser.add_argument("--tasks", type=int, default=200, help="tasks per run in RTL simulation (200)")
-    args = parser.parse_args()
+    parser.add_argument(
+        "--robot",
+        action="append",
+        default=[],
+        help="only this robot, or NAME:BASE, in the parts budgets and simulated",
+    )
+    parser.add_argument(
+        "--tasks", type=int, default=200, help="tasks per run in RTL simulation (200)"
+    )
+    args = parse(parser)
     warnings.simplefilter("ignore", RbdgenWarning)
     targets = Targets()
     for part in args.part or parts:

@@ -8,14 +8,13 @@ missed.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import warnings
 from pathlib import Path
 
 import numpy as np
-from figures import Targets, command, section
+from figures import Targets, accelerator, arguments, command, parse, section
 
 from rbdgen import Options, RbdgenWarning, compile_robot, load_urdf
 from rbdgen.trials import make_tasks, relative_errors, task_states
@@ -39,7 +38,17 @@ def multiplications(targets: Targets, robots: Path) -> None:
         v, c = graph.count("mul"), graph.count("scale")
         sv, sc = graph.count("mul", "Sc"), graph.count("scale", "Sc")
         rows.append(
-            [name, v - sv, v, variable, targets.at_most(v, variable), c - sc, c, constant, targets.at_most(c, constant)]
+            [
+                name,
+                v - sv,
+                v,
+                variable,
+                targets.at_most(v, variable),
+                c - sc,
+                c,
+                constant,
+                targets.at_most(c, constant),
+            ]
         )
     head = ["robot", "variable", "with sines", "limit", "", "constant", "with sines", "limit", ""]
     section("Multiplications after pruning, 18-bit words", head, rows)
@@ -56,7 +65,15 @@ def errors(targets: Targets, robots: Path) -> None:
             worst, rms = relative_errors(design, tasks, tasks.expected)
             flagged = int(np.count_nonzero(tasks.flags))
             rows.append(
-                [name, word, f"{worst:.2e}", f"{limit:.0e}", targets.at_most(worst, limit), f"{rms:.2e}", flagged]
+                [
+                    name,
+                    word,
+                    f"{worst:.2e}",
+                    f"{limit:.0e}",
+                    targets.at_most(worst, limit),
+                    f"{rms:.2e}",
+                    flagged,
+                ]
             )
     head = ["robot", "word", "max error", "limit", "", "rms error", "flagged"]
     section(f"Error on τ relative to the largest output, {MODEL_TASKS} random states", head, rows)
@@ -64,7 +81,9 @@ def errors(targets: Targets, robots: Path) -> None:
 
 def generation(targets: Targets, robots: Path, work: Path) -> None:
     """Time and memory of ``generate``, and of 10,000 simulated tasks with compilation."""
-    _, seconds, memory = command("generate", str(robots / "iiwa.urdf"), "-o", str(work / "generate"))
+    _, seconds, memory = command(
+        "generate", str(robots / "iiwa.urdf"), "-o", str(work / "generate")
+    )
     rows = [
         ["generate iiwa, II 1: seconds", f"{seconds:.1f}", 30, targets.at_most(seconds, 30)],
         ["generate iiwa, II 1: GiB", f"{memory:.2f}", 1, targets.at_most(memory, 1)],
@@ -80,7 +99,12 @@ def generation(targets: Targets, robots: Path, work: Path) -> None:
             120,
             targets.at_most(seconds, 120),
         ],
-        ["mismatches in 10,000 tasks, twice", measured["mismatches"], 0, targets.at_most(measured["mismatches"], 0)],
+        [
+            "mismatches in 10,000 tasks, twice",
+            measured["mismatches"],
+            0,
+            targets.at_most(measured["mismatches"], 0),
+        ],
     ]
     section("Generation and simulation, Verilator", ["what", "measured", "limit", ""], rows)
 
@@ -92,10 +116,19 @@ def cycles(targets: Targets, robots: Path, work: Path, tasks: int) -> None:
         for ii in (1, 2, 4, 8, 16):
             where = str(work / f"{name}{ii}")
             report, _, _ = command(
-                "simulate", str(robots / f"{name}.urdf"), "--ii", str(ii), "--tasks", str(tasks), "-o", where
+                "simulate",
+                str(robots / f"{name}.urdf"),
+                "--ii",
+                str(ii),
+                "--tasks",
+                str(tasks),
+                "-o",
+                where,
             )
             f = report["functions"]["id"]
             use = f["multiplier_utilization"]
+            if name == "iiwa_rbd_accel":
+                accelerator("id", report)
             rows.append(
                 [
                     name,
@@ -126,21 +159,26 @@ def cycles(targets: Targets, robots: Path, work: Path, tasks: int) -> None:
         "",
         "max error",
     ]
-    section(f"Cycles measured in RTL simulation, {tasks} tasks, 125 MHz model, 18-bit words", head, rows)
+    section(
+        f"Cycles measured in RTL simulation, {tasks} tasks, 125 MHz model, 18-bit words", head, rows
+    )
 
 
 def main() -> int:
     """Print all sections; 1 if a target is missed."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     beside = Path(__file__).parents[2] / "shared" / "robots"
     parser.add_argument("--robots", type=Path, default=beside, help="directory of the public URDFs")
-    parser.add_argument("--tasks", type=int, default=2000, help="tasks per simulated interval (2000)")
-    args = parser.parse_args()
+    parser.add_argument(
+        "--tasks", type=int, default=2000, help="tasks per simulated interval (2000)"
+    )
+    args = parse(parser)
     warnings.simplefilter("ignore", RbdgenWarning)
     targets = Targets()
     if not (args.robots / "iiwa.urdf").exists():
         print(
-            f"{args.robots}: holds no iiwa.urdf; give the directory of the public URDFs with --robots", file=sys.stderr
+            f"{args.robots}: holds no iiwa.urdf; give the directory of the public URDFs with --robots",
+            file=sys.stderr,
         )
         return 2
     multiplications(targets, args.robots)

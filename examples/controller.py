@@ -58,7 +58,9 @@ class Float64:
         """a (n, 7)."""
         return golden.forward_dynamics(self.robot, q, v, tau)
 
-    def derivatives(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def derivatives(
+        self, q: np.ndarray, v: np.ndarray, tau: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """∂a/∂q, ∂a/∂v and ∂a/∂τ, (n, 7, 7) each."""
         by_q, by_v = golden.forward_dynamics_derivatives(self.robot, q, v, tau)
         return by_q, by_v, golden.minverse(self.robot, q)
@@ -70,12 +72,17 @@ class BitTrue:
 
     def __init__(self, robot: Robot, word: int) -> None:
         limits = dict.fromkeys(robot.joint_names, LIMITS)
-        self.design = compile_robot(robot, Options(functions=("id", "fd", "minv", "dfd"), word=word, limits=limits))
+        self.design = compile_robot(
+            robot, Options(functions=("id", "fd", "minv", "dfd"), word=word, limits=limits)
+        )
         self.flagged = 0
 
     def call(self, function: str, **operands: np.ndarray) -> dict[str, np.ndarray]:
         """Results by vector for operands (n, 7) by vector."""
-        fmt, words = self.design.tasks.functions[function], self.design.network.operand_words(function)
+        fmt, words = (
+            self.design.tasks.functions[function],
+            self.design.network.operand_words(function),
+        )
         raw = fmt.quantise([operands[w.vector][:, w.index[0]] for w in words])
         answer = self.design.run(function, raw)
         self.flagged += int(np.count_nonzero(answer.overflow | fmt.out_of_range(raw)))
@@ -89,7 +96,9 @@ class BitTrue:
         """a (n, 7)."""
         return self.call("fd", q=q, v=v, tau=tau)["a"]
 
-    def derivatives(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def derivatives(
+        self, q: np.ndarray, v: np.ndarray, tau: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """∂a/∂q, ∂a/∂v and ∂a/∂τ, (n, 7, 7) each."""
         both = self.call("dfd", q=q, v=v, tau=tau)
         return both["da_dq"], both["da_dv"], self.call("minv", q=q)["minv"]
@@ -113,13 +122,19 @@ class Plan:
 def cost(states: np.ndarray, torques: np.ndarray, rest: np.ndarray) -> np.ndarray:
     """Cost of motions (…, steps + 1, 14) under torques (…, steps, 7)."""
     away = states - np.concatenate([GOAL, np.zeros(7)])
-    running = np.sum(STATE * away[..., :-1, :] ** 2, axis=(-1, -2)) + TORQUE * np.sum((torques - rest) ** 2, (-1, -2))
+    running = np.sum(STATE * away[..., :-1, :] ** 2, axis=(-1, -2)) + TORQUE * np.sum(
+        (torques - rest) ** 2, (-1, -2)
+    )
     return 0.5 * (STEP * running + np.sum(FINAL * away[..., -1, :] ** 2, axis=-1))
 
 
 def advance(model: Model, x: np.ndarray, tau: np.ndarray, step: float) -> np.ndarray:
     """States (n, 14) one step later. Joints stop at their fastest, so that a bad guess of a plan stays finite."""
-    v = np.clip(x[:, 7:] + step * model.acceleration(x[:, :7], x[:, 7:], tau), -LIMITS["velocity"], LIMITS["velocity"])
+    v = np.clip(
+        x[:, 7:] + step * model.acceleration(x[:, :7], x[:, 7:], tau),
+        -LIMITS["velocity"],
+        LIMITS["velocity"],
+    )
     return np.concatenate([x[:, :7] + step * v, v], axis=1)
 
 
@@ -137,7 +152,9 @@ def roll(
     return np.stack(states, axis=1), np.stack(torques, axis=1)
 
 
-def backward(model: Model, plan: Plan, rest: np.ndarray, damping: float) -> tuple[np.ndarray, np.ndarray]:
+def backward(
+    model: Model, plan: Plan, rest: np.ndarray, damping: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Feed-forward change (steps, 7) and gains (steps, 7, 14) of one sweep from the end to the start."""
     q, v = plan.states[:-1, :7], plan.states[:-1, 7:]
     by_q, by_v, by_tau = model.derivatives(q, v, plan.torques)
@@ -170,7 +187,9 @@ def optimise(model: Model, rest: np.ndarray) -> Plan:
     v = (30 * s**2 - 60 * s**3 + 30 * s**4) * way / duration
     a = (60 * s - 180 * s**2 + 120 * s**3) * way / duration**2
     # a smooth guess: the torques of the motion with the least jerk, and small gains to stay near it
-    guess = Plan(np.hstack([q, v]), model.inverse_dynamics(q[:-1], v[:-1], a[:-1]), np.inf, 0, np.zeros(0))
+    guess = Plan(
+        np.hstack([q, v]), model.inverse_dynamics(q[:-1], v[:-1], a[:-1]), np.inf, 0, np.zeros(0)
+    )
     _, _, by_tau = model.derivatives(q[:-1], v[:-1], guess.torques)
     mass = np.linalg.inv(by_tau)
     gains = -np.concatenate([100.0 * mass, 20.0 * mass], axis=2)
@@ -200,12 +219,21 @@ def track(arm: Float64, models: Sequence[Model], plans: Sequence[Plan]) -> np.nd
     knots = np.arange(STEPS + 1) * STEP
     errors = []
     for now in times:
-        wanted = np.stack([[np.interp(now, knots, p.states[:, j]) for j in range(14)] for p in plans])
+        wanted = np.stack(
+            [[np.interp(now, knots, p.states[:, j]) for j in range(14)] for p in plans]
+        )
         ahead = np.stack([p.states[min(int(now / STEP + 1e-9) + 1, STEPS), 7:] for p in plans])
         behind = np.stack([p.states[int(now / STEP + 1e-9), 7:] for p in plans])
-        a = (ahead - behind) / STEP + STIFFNESS * (wanted - x)[:, :7] + DAMPING * (wanted - x)[:, 7:]
+        a = (
+            (ahead - behind) / STEP
+            + STIFFNESS * (wanted - x)[:, :7]
+            + DAMPING * (wanted - x)[:, 7:]
+        )
         tau = np.concatenate(
-            [m.inverse_dynamics(x[k : k + 1, :7], x[k : k + 1, 7:], a[k : k + 1]) for k, m in enumerate(models)]
+            [
+                m.inverse_dynamics(x[k : k + 1, :7], x[k : k + 1, 7:], a[k : k + 1])
+                for k, m in enumerate(models)
+            ]
         )
         errors.append((wanted - x)[:, :7])
         x = advance(arm, x, tau, CONTROL)
@@ -217,24 +245,38 @@ def replayed(arm: Float64, plans: Sequence[Plan], rest: np.ndarray) -> np.ndarra
     x = np.stack([p.states[0] for p in plans])
     states, torques = [x], []
     for k in range(STEPS):
-        torques.append(np.stack([p.torques[k] + p.gains[k] @ (y - p.states[k]) for p, y in zip(plans, x, strict=True)]))
+        torques.append(
+            np.stack(
+                [
+                    p.torques[k] + p.gains[k] @ (y - p.states[k])
+                    for p, y in zip(plans, x, strict=True)
+                ]
+            )
+        )
         x = advance(arm, x, torques[-1], STEP)
         states.append(x)
     return cost(np.stack(states, axis=1), np.stack(torques, axis=1), rest)
 
 
-def draw(path: Path, words: list[int], rows: list[tuple[float, ...]], reference: tuple[float, ...]) -> None:
+def draw(
+    path: Path, words: list[int], rows: list[tuple[float, ...]], reference: tuple[float, ...]
+) -> None:
     """Cost, iterations and tracking error against bits, with float64 as a line."""
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError:
-        print("no plot: matplotlib is missing; install it with: pip install 'rbdgen[report]'", file=sys.stderr)
+        print(
+            "no plot: matplotlib is missing; install it with: pip install 'rbdgen[report]'",
+            file=sys.stderr,
+        )
         return
     figure = Figure(figsize=(10, 3.2), layout="constrained")
     names = ("extra cost, relative to float64", "iterations", "steady tracking error, rad rms")
     for place, (axes, name) in enumerate(zip(figure.subplots(1, 3), names, strict=True)):
         values = [row[place] for row in rows]
-        axes.plot(words, np.maximum(values, 1e-12) if place != 1 else values, "o-", label="bit-true")
+        axes.plot(
+            words, np.maximum(values, 1e-12) if place != 1 else values, "o-", label="bit-true"
+        )
         if place:
             axes.axhline(reference[place], color="gray", linestyle="--", label="float64")
         if place != 1:
@@ -249,7 +291,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--words", default=",".join(map(str, WORDS)), help="word lengths, bits")
-    parser.add_argument("--plot", type=Path, help="draw cost, iterations and tracking error against bits (PNG, SVG)")
+    parser.add_argument(
+        "--plot", type=Path, help="draw cost, iterations and tracking error against bits (PNG, SVG)"
+    )
     args = parser.parse_args(arguments)
     robot = load_robot("iiwa14")
     arm = Float64(robot)
@@ -268,7 +312,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     real = replayed(arm, plans, rest)
     steady = track(arm, models, plans)[:, round(0.7 * STEPS * STEP / CONTROL) :]
     rms, largest = np.sqrt(np.mean(steady**2, axis=(1, 2))), np.max(np.abs(steady), axis=(1, 2))
-    print("bits     iterations  cost seen   cost on the arm  extra cost  tracking rms  largest, rad  flagged")
+    print(
+        "bits     iterations  cost seen   cost on the arm  extra cost  tracking rms  largest, rad  flagged"
+    )
     rows = []
     for k, (name, plan) in enumerate(zip(names, plans, strict=True)):
         extra = real[k] / real[-1] - 1
@@ -277,7 +323,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"{name:8} {plan.iterations:<11} {plan.cost:<11.5f} {real[k]:<16.5f} {extra:<11.1e} {rms[k]:<13.2e} "
             f"{largest[k]:<13.2e} {models[k].flagged}"
         )
-    good = [n for n, row in zip(names[:-1], rows, strict=False) if row[0] < 1e-3 and row[2] < 1.05 * rows[-1][2]]
+    good = [
+        n
+        for n, row in zip(names[:-1], rows, strict=False)
+        if row[0] < 1e-3 and row[2] < 1.05 * rows[-1][2]
+    ]
     verdict = f"{good[0]} bits are enough" if good else "none of these word lengths is enough"
     print(f"{verdict}: less than 0.1% of extra cost, and tracking within 5% of float64")
     if args.plot:

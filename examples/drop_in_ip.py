@@ -82,7 +82,9 @@ endmodule
 """
 
 
-def write_ip(design: Design, robot: str, folder: Path, beats: list[int], results: int) -> list[Path]:
+def write_ip(
+    design: Design, robot: str, folder: Path, beats: list[int], results: int
+) -> list[Path]:
     """The accelerator's files and the design around it; the Verilog sources among them."""
     files = write_design(design, design_verilog(design), folder, robot, rbdgen.__version__, {})
     numbers = {
@@ -101,8 +103,12 @@ def write_ip(design: Design, robot: str, folder: Path, beats: list[int], results
 def main() -> None:
     """Write, run, compare."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("robot", nargs="?", default="pendulum2", help="a built-in robot or a URDF (pendulum2)")
-    parser.add_argument("-o", "--output", type=Path, default=Path("build/drop_in_ip"), help="where to write")
+    parser.add_argument(
+        "robot", nargs="?", default="pendulum2", help="a built-in robot or a URDF (pendulum2)"
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, default=Path("build/drop_in_ip"), help="where to write"
+    )
     args = parser.parse_args()
 
     robot = rbdgen.load_robot(args.robot)
@@ -114,20 +120,34 @@ def main() -> None:
     raw = fmt.quantise([{"q": q, "v": v, "a": a}[w.vector][:, w.index[0]] for w in words])
     packets = design.tasks.pack("id", np.arange(5), raw)
     results = 5 * design.tasks.result_beats("id")
-    sources = write_ip(design, args.robot, args.output, [beat for packet in packets for beat in packet], results)
+    sources = write_ip(
+        design, args.robot, args.output, [beat for packet in packets for beat in packet], results
+    )
     print("wrote", *sources, sep="\n  ")
 
     if shutil.which("iverilog") is None:
         print("Icarus Verilog is not installed: the testbench is not run")
         return
-    subprocess.run(["iverilog", "-g2005", "-o", "testbench", *(s.name for s in sources)], cwd=args.output, check=True)
-    run = subprocess.run(["vvp", "testbench"], cwd=args.output, check=True, capture_output=True, text=True)
-    beats = [int(line.split()[1], 16) for line in run.stdout.splitlines() if line.startswith("beat ")]
+    subprocess.run(
+        ["iverilog", "-g2005", "-o", "testbench", *(s.name for s in sources)],
+        cwd=args.output,
+        check=True,
+    )
+    run = subprocess.run(
+        ["vvp", "testbench"], cwd=args.output, check=True, capture_output=True, text=True
+    )
+    beats = [
+        int(line.split()[1], 16) for line in run.stdout.splitlines() if line.startswith("beat ")
+    ]
     answer = design.tasks.unpack("id", design.tasks.split(beats))
-    tau = np.stack([r.format.real(x) for r, x in zip(fmt.results, answer.values, strict=True)], axis=-1)
+    tau = np.stack(
+        [r.format.real(x) for r, x in zip(fmt.results, answer.values, strict=True)], axis=-1
+    )
     exact = golden.rnea(robot, q, v, a)
     print(f"tags {answer.tag.tolist()}, flags {answer.flags.tolist()}")
-    print(f"largest error / largest torque: {np.max(np.abs(tau - exact)) / np.max(np.abs(exact)):.1e}")
+    print(
+        f"largest error / largest torque: {np.max(np.abs(tau - exact)) / np.max(np.abs(exact)):.1e}"
+    )
 
 
 if __name__ == "__main__":

@@ -19,15 +19,27 @@ import rbdgen
 from rbdgen import golden
 from rbdgen.algo.rnea import joint_placements, rnea
 from rbdgen.algo.submodules import Enter, anywhere
+from rbdgen.devices.registry import get_device
 from rbdgen.ir.builder import Builder, Expr
 from rbdgen.ir.interpret import evaluate_fixed
 from rbdgen.layout.equivalent import equivalent
 from rbdgen.model import Robot
 from rbdgen.passes.pipeline import lower
 from rbdgen.report.tables import table
-from rbdgen.schedule.device import get_device
 from rbdgen.schedule.scheduler import schedule
-from rbdgen.spatial import ZERO3, Vector, add, constant_matrix, cross, dot, matvec, transpose, vadd, vscale, vsub
+from rbdgen.spatial import (
+    ZERO3,
+    Vector,
+    add,
+    constant_matrix,
+    cross,
+    dot,
+    matvec,
+    transpose,
+    vadd,
+    vscale,
+    vsub,
+)
 
 
 def textbook_rnea(robot: Robot, q: Vector, v: Vector, a: Vector, enter: Enter = anywhere) -> Vector:
@@ -39,7 +51,9 @@ def textbook_rnea(robot: Robot, q: Vector, v: Vector, a: Vector, enter: Enter = 
     still = ZERO3, ZERO3, ZERO3, vsub(ZERO3, robot.gravity)
     for i, body in enumerate(robot.bodies):
         with enter("Rf", i):
-            omega, velocity, alpha, acceleration = still if body.parent < 0 else motions[body.parent]
+            omega, velocity, alpha, acceleration = (
+                still if body.parent < 0 else motions[body.parent]
+            )
             tree, turn = body.placement, transpose(joints[i].rotation)
 
             def inward(x: Vector, tree: Any = tree, turn: Any = turn) -> Vector:
@@ -60,8 +74,15 @@ def textbook_rnea(robot: Robot, q: Vector, v: Vector, a: Vector, enter: Enter = 
             # v × S q̇ of spatial vectors, the linear part
             acceleration = vadd(acceleration, cross(omega, v_j), cross(velocity, w_j))
             motions.append((omega, velocity, alpha, acceleration))
-            m, h, inertia = body.inertia.mass, body.inertia.first_moment, constant_matrix(body.inertia.rotational)
-            momentum = vadd(matvec(inertia, omega), cross(h, velocity)), vsub(vscale(m, velocity), cross(h, omega))
+            m, h, inertia = (
+                body.inertia.mass,
+                body.inertia.first_moment,
+                constant_matrix(body.inertia.rotational),
+            )
+            momentum = (
+                vadd(matvec(inertia, omega), cross(h, velocity)),
+                vsub(vscale(m, velocity), cross(h, omega)),
+            )
             moment = vadd(matvec(inertia, alpha), cross(h, acceleration))
             force = vsub(vscale(m, acceleration), cross(h, alpha))
             moment = vadd(moment, cross(omega, momentum[0]), cross(velocity, momentum[1]))
@@ -76,7 +97,9 @@ def textbook_rnea(robot: Robot, q: Vector, v: Vector, a: Vector, enter: Enter = 
                 tree = body.placement
                 offset = vadd(tree.translation, matvec(tree.rotation, joints[i].translation))
                 force = matvec(tree.rotation, matvec(joints[i].rotation, force))
-                moment = vadd(matvec(tree.rotation, matvec(joints[i].rotation, moment)), cross(offset, force))
+                moment = vadd(
+                    matvec(tree.rotation, matvec(joints[i].rotation, moment)), cross(offset, force)
+                )
                 above = forces[body.parent]
                 forces[body.parent] = vadd(above[0], moment), vadd(above[1], force)
     return tuple(tau)
@@ -98,15 +121,23 @@ def traced(robot: Robot, text: Text) -> Any:
         return builder.submodule(kind if body is None else f"{kind}_{body}")
 
     tau = text(robot, *operands, enter=enter)
-    return builder.graph({f"tau{k}": t.node if isinstance(t, Expr) else builder.const(t) for k, t in enumerate(tau)})
+    return builder.graph(
+        {f"tau{k}": t.node if isinstance(t, Expr) else builder.const(t) for k, t in enumerate(tau)}
+    )
 
 
 def row(name: str, robot: Robot, text: Text, word: int, ii: int) -> list[Any]:
     """What a text would cost, and how exact it would be."""
-    cheap = equivalent(robot).robot  # the same torques with fewer constants; what hardware is made from
+    cheap = equivalent(
+        robot
+    ).robot  # the same torques with fewer constants; what hardware is made from
     ranges = golden.declared_ranges(robot)
     q, v, a = golden.random_states(robot, ranges, 4096, seed=1)
-    values = {f"{letter}{k}": x[:, k] for letter, x in (("q", q), ("v", v), ("a", a)) for k in range(x.shape[1])}
+    values = {
+        f"{letter}{k}": x[:, k]
+        for letter, x in (("q", q), ("v", v), ("a", a))
+        for k in range(x.shape[1])
+    }
     declared = {name: float(np.max(np.abs(x))) for name, x in values.items()}
     fixed = lower(traced(cheap, text), values, declared, word)
     plan = schedule(fixed, get_device("generic125"), ii)
@@ -114,33 +145,59 @@ def row(name: str, robot: Robot, text: Text, word: int, ii: int) -> list[Any]:
     answer = evaluate_fixed(fixed, raw, list(fixed.graph.outputs))
     exact = golden.rnea(robot, q, v, a)
     tau = np.stack(
-        [fixed.formats[fixed.graph.outputs[f"tau{k}"]].real(answer.outputs[f"tau{k}"]) for k in range(robot.nv)],
+        [
+            fixed.formats[fixed.graph.outputs[f"tau{k}"]].real(answer.outputs[f"tau{k}"])
+            for k in range(robot.nv)
+        ],
         axis=-1,
     )
     error = np.max(np.abs(tau - exact)) / np.max(np.abs(exact))
     multipliers = sum(plan.multipliers.values())
-    return [name, fixed.graph.count("mul"), fixed.graph.count("scale"), multipliers, plan.length, f"{error:.1e}"]
+    return [
+        name,
+        fixed.graph.count("mul"),
+        fixed.graph.count("scale"),
+        multipliers,
+        plan.length,
+        f"{error:.1e}",
+    ]
 
 
 def main() -> None:
     """Check the text in float64, then print both."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("robot", nargs="?", default="iiwa14", help="a built-in robot or a URDF (iiwa14)")
+    parser.add_argument(
+        "robot", nargs="?", default="iiwa14", help="a built-in robot or a URDF (iiwa14)"
+    )
     parser.add_argument("--word", type=int, default=18, help="word length in bits (18)")
     parser.add_argument("--ii", type=int, default=1, help="initiation interval in cycles (1)")
     args = parser.parse_args()
 
     robot = rbdgen.load_robot(args.robot)
     q, v, a = golden.random_states(robot, golden.declared_ranges(robot), 100, seed=2)
-    mine = np.stack(np.broadcast_arrays(*textbook_rnea(robot, *(tuple(x.T) for x in (q, v, a)))), axis=-1)
+    mine = np.stack(
+        np.broadcast_arrays(*textbook_rnea(robot, *(tuple(x.T) for x in (q, v, a)))), axis=-1
+    )
     truth = golden.rnea(robot, q, v, a)
-    print(f"float64: differs from the golden model by {np.max(np.abs(mine - truth)) / np.max(np.abs(truth)):.1e}")
+    print(
+        f"float64: differs from the golden model by {np.max(np.abs(mine - truth)) / np.max(np.abs(truth)):.1e}"
+    )
 
     rows = [
-        row(name, robot, text, args.word, args.ii) for name, text in (("built in", rnea), ("textbook", textbook_rnea))
+        row(name, robot, text, args.word, args.ii)
+        for name, text in (("built in", rnea), ("textbook", textbook_rnea))
     ]
-    head = ["inverse dynamics", "products", "constant products", "multipliers", "cycles", "largest error"]
-    print(f"\n{args.robot}, {args.word}-bit words, a task every {args.ii} cycle(s), generic125\n\n{table(head, rows)}")
+    head = [
+        "inverse dynamics",
+        "products",
+        "constant products",
+        "multipliers",
+        "cycles",
+        "largest error",
+    ]
+    print(
+        f"\n{args.robot}, {args.word}-bit words, a task every {args.ii} cycle(s), generic125\n\n{table(head, rows)}"
+    )
     print(
         "\n(cycles by the schedule, errors by the bit-true model; docs/extending/algorithm.md says how to build it in)"
     )

@@ -18,7 +18,7 @@ import numpy as np
 
 import rbdgen
 from rbdgen import golden
-from rbdgen.host.device import Device
+from rbdgen.host.driver import Driver
 from rbdgen.model import builtin_path, builtin_robots
 
 
@@ -30,7 +30,9 @@ def timed(function: Callable[[], Any]) -> tuple[Any, float]:
     return result, time.perf_counter() - begin
 
 
-def pinocchio_results(path: Path, q: np.ndarray, v: np.ndarray, a: np.ndarray, tau: np.ndarray) -> dict[str, Any]:
+def pinocchio_results(
+    path: Path, q: np.ndarray, v: np.ndarray, a: np.ndarray, tau: np.ndarray
+) -> dict[str, Any]:
     """What a user of Pinocchio writes: a loop over states. Results and seconds by function; empty without Pinocchio."""
     try:
         import pinocchio as pin
@@ -39,11 +41,15 @@ def pinocchio_results(path: Path, q: np.ndarray, v: np.ndarray, a: np.ndarray, t
     model = pin.buildModelFromUrdf(str(path))
     data = model.createData()
 
-    def derivatives(x: np.ndarray, dx: np.ndarray, ddx: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def derivatives(
+        x: np.ndarray, dx: np.ndarray, ddx: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         pin.computeRNEADerivatives(model, data, x, dx, ddx)
         return data.dtau_dq.copy(), data.dtau_dv.copy()
 
-    def forward_derivatives(x: np.ndarray, dx: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def forward_derivatives(
+        x: np.ndarray, dx: np.ndarray, t: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         pin.computeABADerivatives(model, data, x, dx, t)
         return data.ddq_dq.copy(), data.ddq_dv.copy()
 
@@ -54,11 +60,15 @@ def pinocchio_results(path: Path, q: np.ndarray, v: np.ndarray, a: np.ndarray, t
         "m": timed(lambda: np.array([pin.crba(model, data, q[k]).copy() for k in n])),
         "minv": timed(lambda: np.array([pin.computeMinverse(model, data, q[k]).copy() for k in n])),
         "did": timed(lambda: np.array([derivatives(q[k], v[k], a[k]) for k in n]).swapaxes(0, 1)),
-        "dfd": timed(lambda: np.array([forward_derivatives(q[k], v[k], tau[k]) for k in n]).swapaxes(0, 1)),
+        "dfd": timed(
+            lambda: np.array([forward_derivatives(q[k], v[k], tau[k]) for k in n]).swapaxes(0, 1)
+        ),
     }
 
 
-def our_results(robot: rbdgen.Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, tau: np.ndarray) -> dict[str, Any]:
+def our_results(
+    robot: rbdgen.Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, tau: np.ndarray
+) -> dict[str, Any]:
     """The same with rbdgen: one call for all states. Derivatives are pairs (∂/∂q, ∂/∂v)."""
     return {
         "id": timed(lambda: golden.rnea(robot, q, v, a)),
@@ -73,7 +83,9 @@ def our_results(robot: rbdgen.Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray
 def main() -> None:
     """Print one line per function."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("robot", nargs="?", default="iiwa14", help="a built-in robot or a URDF (iiwa14)")
+    parser.add_argument(
+        "robot", nargs="?", default="iiwa14", help="a built-in robot or a URDF (iiwa14)"
+    )
     parser.add_argument("--states", type=int, default=1000, help="states in a batch (1000)")
     parser.add_argument("--port", help="serial port of an accelerator for inverse dynamics")
     parser.add_argument("--manifest", help="the accelerator's manifest.json")
@@ -90,15 +102,14 @@ def main() -> None:
         if name in theirs:
             result, loop = theirs[name]
             difference = np.max(np.abs(mine - result)) / np.max(np.abs(result))
-            line += (
-                f"   Pinocchio {loop / args.states * 1e6:8.2f} µs   largest difference / largest value {difference:.1e}"
-            )
+            line += f"   Pinocchio {loop / args.states * 1e6:8.2f} µs"
+            line += f"   largest difference / largest value {difference:.1e}"
         print(line)
     if not theirs:
         print("Pinocchio is not installed (pip install pin): nothing to compare with")
 
     if args.port:
-        with Device.serial(args.manifest, args.port) as device:
+        with Driver.serial(args.manifest, args.port) as device:
             error = np.max(np.abs(device.rnea(q, v, a) - tau)) / np.max(np.abs(tau))
             print(f"accelerator: largest error / largest torque {error:.1e}")
 

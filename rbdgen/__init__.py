@@ -6,7 +6,14 @@ itself is in ``rbdgen_hw``, its co-simulation in ``rbdgen_sim``; this package ne
 
 from rbdgen import golden
 from rbdgen.compiler import Budget, Design, Options, compile_robot
-from rbdgen.errors import ConfigError, RbdgenError, RbdgenWarning, ToolError, UnsupportedError, UrdfError
+from rbdgen.errors import (
+    ConfigError,
+    RbdgenError,
+    RbdgenWarning,
+    ToolError,
+    UnsupportedError,
+    UrdfError,
+)
 from rbdgen.layout.calibration import parameter_values
 from rbdgen.model import Robot, load_robot, load_urdf
 

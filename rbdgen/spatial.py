@@ -29,14 +29,18 @@ def add(a: Scalar, b: Scalar) -> Scalar:
     """a + b."""
     if is_constant(a, 0):
         return b
-    return a if is_constant(b, 0) else a + b
+    if is_constant(b, 0):
+        return a
+    return a + b
 
 
 def sub(a: Scalar, b: Scalar) -> Scalar:
     """a − b."""
     if is_constant(b, 0):
         return a
-    return -b if is_constant(a, 0) else a - b
+    if is_constant(a, 0):
+        return -b
+    return a - b
 
 
 def mul(a: Scalar, b: Scalar) -> Scalar:
@@ -49,35 +53,45 @@ def mul(a: Scalar, b: Scalar) -> Scalar:
         return a
     if is_constant(a, -1):
         return -b
-    return -a if is_constant(b, -1) else a * b
+    if is_constant(b, -1):
+        return -a
+    return a * b
 
 
 def sin(x: Scalar) -> Scalar:
     """Sine of an angle in radians."""
-    return x.sin() if hasattr(x, "sin") else np.sin(x)
+    if hasattr(x, "sin"):
+        return x.sin()
+    return np.sin(x)
 
 
 def cos(x: Scalar) -> Scalar:
     """Cosine of an angle in radians."""
-    return x.cos() if hasattr(x, "cos") else np.cos(x)
+    if hasattr(x, "cos"):
+        return x.cos()
+    return np.cos(x)
 
 
 def reciprocal(x: Scalar) -> Scalar:
     """1 / x."""
-    return x.reciprocal() if hasattr(x, "reciprocal") else 1.0 / x
+    if hasattr(x, "reciprocal"):
+        return x.reciprocal()
+    return 1.0 / x
 
 
 def vadd(*vectors: Vector) -> Vector:
     """Sum of vectors, from left to right."""
     total = vectors[0]
     for v in vectors[1:]:
-        total = tuple(add(a, b) for a, b in zip(total, v, strict=True))
+        pairs = zip(total, v, strict=True)
+        total = tuple(add(a, b) for a, b in pairs)
     return total
 
 
 def vsub(a: Vector, b: Vector) -> Vector:
     """a − b, element by element."""
-    return tuple(sub(x, y) for x, y in zip(a, b, strict=True))
+    pairs = zip(a, b, strict=True)
+    return tuple(sub(x, y) for x, y in pairs)
 
 
 def vscale(s: Scalar, v: Vector) -> Vector:
@@ -95,11 +109,12 @@ def dot(a: Vector, b: Vector) -> Scalar:
 
 def cross(a: Vector, b: Vector) -> Vector:
     """a × b of 3-vectors."""
-    return (
-        sub(mul(a[1], b[2]), mul(a[2], b[1])),
-        sub(mul(a[2], b[0]), mul(a[0], b[2])),
-        sub(mul(a[0], b[1]), mul(a[1], b[0])),
-    )
+    ax, ay, az = a
+    bx, by, bz = b
+    x = sub(mul(ay, bz), mul(az, by))
+    y = sub(mul(az, bx), mul(ax, bz))
+    z = sub(mul(ax, by), mul(ay, bx))
+    return (x, y, z)
 
 
 def matvec(m: Matrix, v: Vector) -> Vector:
@@ -115,7 +130,11 @@ def transpose(m: Matrix) -> Matrix:
 def matmul(a: Matrix, b: Matrix) -> Matrix:
     """A B."""
     columns = transpose(b)
-    return tuple(tuple(dot(row, c) for c in columns) for row in a)
+    rows = []
+    for row in a:
+        entries = tuple(dot(row, column) for column in columns)
+        rows.append(entries)
+    return tuple(rows)
 
 
 def constant_vector(v: Sequence[float] | np.ndarray) -> Vector:
@@ -130,8 +149,9 @@ def constant_matrix(m: Sequence[Sequence[float]] | np.ndarray) -> Matrix:
 
 def skew(v: Vector) -> Matrix:
     """The matrix of v ×, so that skew(v) x = v × x."""
+    x, y, z = v
     return (
-        (0.0, sub(0.0, v[2]), v[1]),
-        (v[2], 0.0, sub(0.0, v[0])),
-        (sub(0.0, v[1]), v[0], 0.0),
+        (0.0, sub(0.0, z), y),
+        (z, 0.0, sub(0.0, x)),
+        (sub(0.0, y), x, 0.0),
     )

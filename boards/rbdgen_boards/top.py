@@ -1,10 +1,11 @@
-"""The top module of a board with a serial link, and the constraint files that say where its ports are."""
+"""The top module of a board with a serial link, and the pins of its ports."""
 
 from __future__ import annotations
 
 from rbdgen_boards.board import Board
-from rbdgen_boards.flow import TOP
 
+TOP = "rbdgen_board"
+"""Name of a board's top module."""
 RESET_CYCLES = 16
 """Cycles for which the design is held in reset after the clock has settled."""
 
@@ -33,30 +34,3 @@ def port_pins(board: Board) -> dict[str, str]:
     """The pin of each of the top's ports."""
     pins = {"clk": board.clock_pin, "rx": board.pins["rx"][0], "tx": board.pins["tx"][0]}
     return pins | {f"led[{k}]": pin for k, pin in enumerate(board.pins["led"])}
-
-
-def lpf(board: Board) -> str:
-    """Constraints in Lattice's format."""
-    attributes = " ".join(f"{k}={v}" for k, v in board.attributes.items())
-    lines = [f'FREQUENCY PORT "clk" {board.clock:g} MHZ;']
-    for port, pin in port_pins(board).items():
-        lines += [f'LOCATE COMP "{port}" SITE "{pin}";', f'IOBUF PORT "{port}" {attributes};']
-    return "\n".join(lines) + "\n"
-
-
-def cst(board: Board) -> str:
-    """Constraints in Gowin's format."""
-    attributes = " ".join(f"{k}={v}" for k, v in board.attributes.items())
-    lines = []
-    for port, pin in port_pins(board).items():
-        lines += [f'IO_LOC "{port}" {pin};', f'IO_PORT "{port}" {attributes};']
-    return "\n".join(lines) + "\n"
-
-
-def xdc(board: Board) -> str:
-    """Constraints in AMD's format."""
-    lines = [f"create_clock -name clk -period {1e3 / board.clock:.3f} [get_ports clk]"]
-    for port, pin in port_pins(board).items():
-        properties = " ".join([f"PACKAGE_PIN {pin}", *(f"{k} {v}" for k, v in board.attributes.items())])
-        lines.append(f"set_property -dict {{ {properties} }} [get_ports {{ {port} }}]")
-    return "\n".join(lines) + "\n"

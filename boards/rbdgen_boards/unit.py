@@ -9,18 +9,9 @@ from pathlib import Path
 
 from rbdgen.compiler import Design
 from rbdgen.errors import ConfigError
-from rbdgen_boards import ecp5, gowin
-from rbdgen_boards.flow import Synthesis, cells, synthesise
+from rbdgen_boards.flows import synthesis_for
+from rbdgen_boards.synthesis import cells, synthesise
 from rbdgen_hw.primitives import overrides
-
-COMMANDS = {
-    "ecp5": (ecp5.SYNTHESIS, "ecp5"),
-    "gw5a": (gowin.SYNTHESIS, "gowin"),
-    "xc7": (Synthesis("synth_xilinx -family xc7"), ""),
-    "xcup": (Synthesis("synth_xilinx -family xcup"), ""),
-}
-"""How to synthesise by timing model, and whose multiplier blocks are instantiated; all other models count as ECP5."""
-DEFAULT = "ecp5"
 
 
 @dataclass(frozen=True)
@@ -39,7 +30,9 @@ def find_unit(design: Design, wanted: str) -> str:
     """
     names = [u.name for u in design.plan.units if u.nodes]
     numbered = {
-        f"{s.kind}_{s.body + 1}": s.name for s in design.network.submodules if s.body is not None and s.name in names
+        f"{s.kind}_{s.body + 1}": s.name
+        for s in design.network.submodules
+        if s.body is not None and s.name in names
     }
     if wanted in names:
         return wanted
@@ -52,10 +45,12 @@ def find_unit(design: Design, wanted: str) -> str:
 
 def synthesise_unit(design: Design, verilog: str, unit: str) -> UnitSynthesis:
     """Synthesise ``unit``, by its own name, of a design whose Verilog is ``verilog``. ToolError if Yosys fails."""
-    family = design.options.device if design.options.device in COMMANDS else DEFAULT
-    how, blocks = COMMANDS[family]
+    family, how, flow = synthesis_for(design.options.device)
+    blocks = overrides(verilog, flow.multiplier)
+    top = f"{design.name}_{unit}"
     with tempfile.TemporaryDirectory(prefix="rbdgen-unit-") as name:
         directory = Path(name)
-        synthesise(directory, {"design.v": verilog}, overrides(verilog, blocks), how, f"{design.name}_{unit}")
-        counted = {cell: n for cell, n in cells(directory).items() if not cell.startswith("$")}
-    return UnitSynthesis(unit, family, dict(sorted(counted.items())))
+        synthesise(directory, {"design.v": verilog}, blocks, how, top)
+        counted = cells(directory)
+    of_the_device = {cell: n for cell, n in sorted(counted.items()) if not cell.startswith("$")}
+    return UnitSynthesis(unit, family, of_the_device)

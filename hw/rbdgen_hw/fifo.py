@@ -9,10 +9,11 @@ from amaranth.lib.memory import Memory, ReadPort, WritePort
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.schedule.queues import beat_rows
-from rbdgen_hw.library import Shape
+from rbdgen_hw.library import SharedComponent
+from rbdgen_hw.logic import any_of
 
 
-class BypassFifo(Shape):
+class BypassFifo(SharedComponent):
     """First in, first out, ``depth`` entries of ``width`` bits, written and read by strobes at fixed times of a task.
 
     The head is on ``r_data`` from the cycle after its writing until ``r_en``. There is no flow control: whoever admits
@@ -25,33 +26,48 @@ class BypassFifo(Shape):
     """
 
     def __init__(self, width: int, depth: int, block: bool = False) -> None:
-        self.width, self.depth, self.block = width, depth, block
-        self.shape_name = f"fifo_{width}x{depth}" + ("_block" if block else "")
+        self.width = width
+        self.depth = depth
+        self.block = block
+        kind = "_block" if block else ""
+        self.module_name = f"fifo_{width}x{depth}{kind}"
         super().__init__(
-            {"w_data": In(width), "w_en": In(1), "r_data": Out(width), "r_en": In(1), "r_rdy": Out(1), "fault": Out(1)}
+            {
+                "w_data": In(width),
+                "w_en": In(1),
+                "r_data": Out(width),
+                "r_en": In(1),
+                "r_rdy": Out(1),
+                "fault": Out(1),
+            }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         writing, reading = _storage(m, self.width, self.depth, self.block)
         produce, consume = Signal(range(self.depth)), Signal(range(self.depth))
+        after_produce = _after(produce, self.depth)
+        after_consume = _after(consume, self.depth)
+        head: Value = consume
+        if self.block:
+            # block memory is read at the head of the next cycle; what is written now comes too late
+            head = Mux(self.r_en, after_consume, consume)
         m.d.comb += [
             writing.addr.eq(produce),
             writing.data.eq(self.w_data),
             writing.en.eq(self.w_en),
-            # block memory is read at the place that is the head in the next cycle; what is written now comes too late
-            reading.addr.eq(Mux(self.r_en, _after(consume, self.depth), consume) if self.block else consume),
+            reading.addr.eq(head),
             self.r_data.eq(reading.data),
         ]
         with m.If(self.w_en):
-            m.d.sync += produce.eq(_after(produce, self.depth))
+            m.d.sync += produce.eq(after_produce)
         with m.If(self.r_en):
-            m.d.sync += consume.eq(_after(consume, self.depth))
+            m.d.sync += consume.eq(after_consume)
         _count(m, self, self.r_en)
         return m
 
 
-class BeatFifo(Shape):
+class BeatFifo(SharedComponent):
     """First in, first out, ``depth`` entries of ``beats`` of ``width`` bits, which are written at fixed times
     of a task, and read in their order.
 
@@ -63,8 +79,13 @@ class BeatFifo(Shape):
     """
 
     def __init__(self, width: int, depth: int, beats: int, ends: int, block: bool = False) -> None:
-        self.width, self.depth, self.beats, self.ends, self.block = width, depth, beats, ends, block
-        self.shape_name = f"fifo_{width}x{depth}x{beats}_{ends}" + ("_block" if block else "")
+        self.width = width
+        self.depth = depth
+        self.beats = beats
+        self.ends = ends
+        self.block = block
+        kind = "_block" if block else ""
+        self.module_name = f"fifo_{width}x{depth}x{beats}_{ends}{kind}"
         super().__init__(
             {
                 "w_data": In(width),
@@ -82,54 +103,84 @@ class BeatFifo(Shape):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        step = (self.beats - 1).bit_length()
-        writing, reading = _storage(m, self.width, beat_rows(self.beats, self.depth), self.block)
-        produce, consume, turn = Signal(range(self.depth)), Signal(range(self.depth)), Signal(range(self.beats))
+        rows = beat_rows(self.beats, self.depth)
+        writing, reading = _storage(m, self.width, rows, self.block)
+        produce, consume, beat = (
+            Signal(range(self.depth)),
+            Signal(range(self.depth)),
+            Signal(range(self.beats), name="turn"),
+        )
         m.d.comb += [
             self.w_en.eq(self.write[0]),
-            self.last.eq(turn == self.beats - 1),
+            self.last.eq(beat == self.beats - 1),
             self.r_en.eq(self.take & self.last),
         ]
-        written = [Cat(*(self.write[k] for k in range(self.beats) if k >> b & 1)).any() for b in range(step)]
-        next_place = Mux(self.last, _after(consume, self.depth), consume)
-        next_turn = Mux(self.last, 0, turn + 1)[: len(turn)]
+        after_consume = _after(consume, self.depth)
+        next_entry = Mux(self.last, after_consume, consume)
+        following = Mux(self.last, 0, beat + 1)
+        next_beat = following[: len(beat)]
+        head = Cat(beat, consume)
+        if self.block:
+            next_head = Cat(next_beat, next_entry)
+            head = Mux(self.take, next_head, head)
+        written = Cat(*self._written_beat(), produce)
         m.d.comb += [
-            writing.addr.eq(Cat(*written, produce)),
+            writing.addr.eq(written),
             writing.data.eq(self.w_data),
             writing.en.eq(self.write.any()),
-            reading.addr.eq(
-                Mux(self.take, Cat(next_turn, next_place), Cat(turn, consume)) if self.block else Cat(turn, consume)
-            ),
+            reading.addr.eq(head),
             self.r_data.eq(reading.data),
         ]
         with m.If(self.write[self.ends]):
-            m.d.sync += produce.eq(_after(produce, self.depth))
+            after_produce = _after(produce, self.depth)
+            m.d.sync += produce.eq(after_produce)
         with m.If(self.take):
-            m.d.sync += [turn.eq(next_turn), consume.eq(next_place)]
-        level, more = _count(m, self, self.take), Signal()
+            m.d.sync += [
+                beat.eq(next_beat),
+                consume.eq(next_entry),
+            ]
+        level = _count(m, self, self.take)
+        more = Signal()
         m.d.comb += self.more.eq(more)
         with m.If(self.w_en ^ self.r_en):
-            m.d.sync += more.eq(Mux(self.w_en, level != 0, level > 2))
+            another = Mux(self.w_en, level != 0, level > 2)
+            m.d.sync += more.eq(another)
         return m
+
+    def _written_beat(self) -> list[Value]:
+        """The number of the beat that is written, from the lowest bit on."""
+        bits = []
+        last = self.beats - 1
+        for b in range(last.bit_length()):
+            beats = [k for k in range(self.beats) if k >> b & 1]
+            strobes = [self.write[k] for k in beats]
+            bits.append(any_of(strobes))
+        return bits
 
 
 def _storage(m: Module, width: int, depth: int, block: bool) -> tuple[WritePort, ReadPort]:
     """The ports of a FIFO's memory."""
     # an entry is never read in the cycle in which it is written: synthesis need not care what comes of that
     attributes = {"ram_style": "block", "no_rw_check": 1} if block else {}
-    m.submodules.storage = storage = Memory(shape=width, depth=depth, init=[], attrs=attributes)
-    return storage.write_port(), storage.read_port(domain="sync" if block else "comb")
+    storage = Memory(shape=width, depth=depth, init=[], attrs=attributes)
+    m.submodules.storage = storage
+    domain = "sync" if block else "comb"
+    return storage.write_port(), storage.read_port(domain=domain)
 
 
-def _after(place: Signal, depth: int) -> Value:
-    """The place behind another."""
-    return Mux(place == depth - 1, 0, place + 1)[: len(place)]
+def _after(entry: Signal, depth: int) -> Value:
+    """The number of the entry behind another, of ``depth`` in a ring."""
+    last = entry == depth - 1
+    following = Mux(last, 0, entry + 1)
+    return following[: len(entry)]
 
 
 def _count(m: Module, fifo: BypassFifo | BeatFifo, read: Value) -> Value:
     """How many entries there are; and whether there is any, and whether the FIFO is misused. ``read``: something is."""
     level = Signal(range(fifo.depth + 1))
-    m.d.comb += fifo.fault.eq((fifo.w_en & (level == fifo.depth)) | (read & ~fifo.r_rdy))
+    full = level == fifo.depth
+    misused = (fifo.w_en & full) | (read & ~fifo.r_rdy)
+    m.d.comb += fifo.fault.eq(misused)
     if fifo.block:
         ready = Signal()
         m.d.comb += fifo.r_rdy.eq(ready)
@@ -137,48 +188,77 @@ def _count(m: Module, fifo: BypassFifo | BeatFifo, read: Value) -> Value:
     else:
         m.d.comb += fifo.r_rdy.eq(level != 0)
     with m.If(fifo.w_en ^ fifo.r_en):
-        m.d.sync += level.eq(Mux(fifo.w_en, level + 1, level - 1))
+        changed = Mux(fifo.w_en, level + 1, level - 1)
+        m.d.sync += level.eq(changed)
     return level
 
 
-class StreamRegister(Shape):
+class StreamRegister(SharedComponent):
     """A stream of ``width`` bits, a cycle later: ``valid`` and ``payload`` of ``o`` and ``ready`` of ``i`` come from
-    registers, at a word per cycle. What comes in the cycle in which ``o`` begins to stall waits in a second place."""
+    registers, at a word per cycle. What comes in the cycle in which ``o`` begins to stall waits in a second one."""
 
     def __init__(self, width: int) -> None:
         self.width = width
-        self.shape_name = f"stream_{width}"
-        super().__init__({"i": In(stream.Signature(width)), "o": Out(stream.Signature(width))})
+        self.module_name = f"stream_{width}"
+        signature = stream.Signature(width)
+        super().__init__(
+            {
+                "i": In(signature),
+                "o": Out(signature),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         valid, waits = Signal(), Signal()
-        first, second = (Signal(self.width, name=name, reset_less=True) for name in ("first", "second"))
-        m.d.comb += [self.i.ready.eq(~waits), self.o.valid.eq(valid), self.o.payload.eq(first)]
+        first = Signal(self.width, reset_less=True)
+        second = Signal(self.width, reset_less=True)
+        m.d.comb += [
+            self.i.ready.eq(~waits),
+            self.o.valid.eq(valid),
+            self.o.payload.eq(first),
+        ]
         with m.If(~waits):
             m.d.sync += second.eq(self.i.payload)
         with m.If(~valid | self.o.ready):
-            m.d.sync += [valid.eq(waits | self.i.valid), waits.eq(0), first.eq(Mux(waits, second, self.i.payload))]
+            m.d.sync += [
+                valid.eq(waits | self.i.valid),
+                waits.eq(0),
+                first.eq(Mux(waits, second, self.i.payload)),
+            ]
         with m.Else():
             m.d.sync += waits.eq(waits | self.i.valid)
         return m
 
 
-class Credits(Shape):
-    """Counts free places: ``available`` while there is one, ``whole`` while all are; ``take`` uses one, ``give``
-    returns one."""
+class Credits(SharedComponent):
+    """Counts room for so many ``entries``: ``available`` while there is some, ``whole`` while nothing is used;
+    ``take`` uses room for one, ``give`` returns it."""
 
-    def __init__(self, places: int) -> None:
-        self.places = places
-        self.shape_name = f"credits_{places}"
-        super().__init__({"available": Out(1), "whole": Out(1), "take": In(1), "give": In(1)})
+    def __init__(self, entries: int) -> None:
+        self.entries = entries
+        self.module_name = f"credits_{entries}"
+        super().__init__(
+            {
+                "available": Out(1),
+                "whole": Out(1),
+                "take": In(1),
+                "give": In(1),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        free = Signal(range(self.places + 1), init=self.places)
+        free = Signal(range(self.entries + 1), init=self.entries)
         # a register of its own: what starts waits for it
         available = Signal(init=1)
-        m.d.comb += [self.available.eq(available), self.whole.eq(free == self.places)]
+        m.d.comb += [
+            self.available.eq(available),
+            self.whole.eq(free == self.entries),
+        ]
         with m.If(self.take ^ self.give):
-            m.d.sync += [free.eq(Mux(self.take, free - 1, free + 1)), available.eq(self.give | (free != 1))]
+            m.d.sync += [
+                free.eq(Mux(self.take, free - 1, free + 1)),
+                available.eq(self.give | (free != 1)),
+            ]
         return m

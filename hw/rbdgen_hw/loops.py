@@ -1,191 +1,179 @@
 # amaranth: UnusedElaboratable=no
-"""What goes back into the pipelines: from the first pass of a task to the second, and from one evaluation to the next.
+"""What goes back into the pipelines: the FIFO of a loop, and the loop from the first pass of a task to its second.
 
-Either waits in a FIFO of its own and starts before any new task of its program may. Credits of the exit that leads into
-the FIFO guarantee its places.
+What waits in a loop starts before any new task of its program may. Credits of the exit that leads into the FIFO
+guarantee its entries' room.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 
-from amaranth.hdl import Cat, Const, Mux, Signal, Value, signed
+from amaranth.hdl import Cat, Module, Value, signed
+from amaranth.lib.wiring import In, Member, Out
 
-from rbdgen.host.tasks import FUNCTION_BITS, HEADER_BITS, TAG_BITS
+from rbdgen.compiler import Design
 from rbdgen.ir.fixed import Format
-from rbdgen.layout.functions import ROLL_OUT
 from rbdgen.layout.network import FEEDBACK
-from rbdgen.layout.rollout import AGAIN, STEPS, WEIGHTS, weight_table
-from rbdgen.schedule.queues import exit_places, loop_in_block_memory
+from rbdgen.protocol.tasks import FUNCTION_BITS, HEADER_BITS, TAG_BITS
+from rbdgen.schedule.queues import exit_depth, loop_in_block_memory
+from rbdgen_hw.conversion import converted
+from rbdgen_hw.delays import registered
 from rbdgen_hw.fifo import BypassFifo
-from rbdgen_hw.library import place
-from rbdgen_hw.operators import Round, Rounding
-
-if TYPE_CHECKING:
-    from rbdgen_hw.accelerator import AcceleratorBuilder
+from rbdgen_hw.inlined import Inlined
+from rbdgen_hw.library import instantiate
+from rbdgen_hw.logic import any_of, cut
 
 
-def converted(
-    top: AcceleratorBuilder, name: str, value: Value, source: Format, target: Format, lost: list[Value]
-) -> Value:
-    """``value`` in another format; what may saturate is added to ``lost``."""
-    if source == target:
-        return value
-    converter = _converter(source, target)
-    place(top.m, top.platform, name, converter)
-    top.m.d.comb += converter.x.eq(value << max(target.frac - source.frac, 0))
-    if hasattr(converter, "overflow"):
-        lost.append(converter.overflow)
-    return converter.y
+def result_port(result: str) -> str:
+    """The port of a loop at which a result of the pipelines arrives."""
+    return f"result_{result}"
 
 
-def _converter(source: Format, target: Format) -> Round:
-    """A rounding from one format to another; its argument has the finer binary point of the two."""
-    places = max(target.frac - source.frac, 0)
-    drop = max(source.frac - target.frac, 0)
-    half = (1 << drop) >> 1
-    saturates = (((source.maximum << places) + half) >> drop) > target.maximum or (
-        ((source.minimum << places) + half) >> drop
-    ) < target.minimum
-    return Round(source.width + places, Rounding(drop, Format(target.width, 0), saturates))
+def operand_port(operand: str) -> str:
+    """The port of a loop that offers an operand of the next start."""
+    return f"operand_{operand}"
 
 
-class _Loop:
-    """A FIFO behind the exit ``name``: entries are ``fields`` (widths by name) and the next start's operands.
+class Loop(Inlined):
+    """A FIFO behind the exit ``name``: entries are a header, more ``fields`` (widths by name) and ``operands``.
 
-    ``start``: what waits is admitted; ``chosen``: its operands are chosen, and it leaves the FIFO.
+    Ports of every loop, and what they mean:
+
+    - ``begin``: the pipelines are in the phase in which a task may start;
+    - ``start``: the task that waits longest is admitted; it must have the exit by which it leaves to itself;
+    - ``chosen``: its operands are chosen, and it leaves the FIFO;
+    - ``waiting_header`` and ``operand_<name>``: what it starts with, from the FIFO's head;
+    - ``done``: a task leaves by the exit; with it come its ``header`` and ``result_<name>``, which have the formats
+      ``results``.
+
+    The user binds ``begin`` and ``chosen``, calls :meth:`admit`, binds the rest, and calls :meth:`store`.
     """
 
-    def __init__(self, top: AcceleratorBuilder, name: str, fields: dict[str, int], operands: dict[str, Format]) -> None:
-        self.top, self.name, self.operands = top, name, operands
-        widths = fields | {n: f.width for n, f in operands.items()}
-        block = loop_in_block_memory(top.plan, name)
-        self.queue = BypassFifo(sum(widths.values()), exit_places(top.plan, top.tasks, name), block)
-        place(top.m, top.platform, name, self.queue)
-        self.waiting: Value = self.queue.r_rdy
-        self.fields: dict[str, Value] = {}
-        self.words: dict[str, Value] = {}
-        position = 0
-        for field, width in widths.items():
-            part = self.queue.r_data[position : position + width]
-            if field in fields:
-                self.fields[field] = part
-            else:
-                self.words[field] = part.as_signed()
-            position += width
-        self.header = self.fields["header"]
-        self.start = Signal(name=f"start_{name}")
-        self.chosen = top.chosen(self.start, f"chosen_{name}")
+    def __init__(
+        self,
+        design: Design,
+        name: str,
+        operands: Mapping[str, Format],
+        results: Mapping[str, Format],
+        fields: Mapping[str, int],
+        ports: Mapping[str, Member],
+    ) -> None:
+        self.design = design
+        self.name = name
+        self.operands = operands
+        self.results = results
+        self.widths = {"header": HEADER_BITS, **fields}
+        members = {
+            "begin": In(1),
+            "start": Out(1),
+            "chosen": In(1),
+            "done": In(1),
+            "header": In(HEADER_BITS),
+            "waiting_header": Out(HEADER_BITS),
+            **ports,
+        }
+        for operand, fmt in operands.items():
+            port = operand_port(operand)
+            members[port] = Out(signed(fmt.width))
+        for result, fmt in results.items():
+            port = result_port(result)
+            members[port] = In(signed(fmt.width))
+        super().__init__(members)
+        self.start.name = f"start_{name}"
+        bits = sum(self._entry_widths())
+        entries = exit_depth(design.plan, design.tasks, name)
+        block = loop_in_block_memory(design.plan, name)
+        self.queue = BypassFifo(bits, entries, block)
 
-    def write(self, lost: list[Value], parts: list[Value], values: list[Value]) -> None:
-        """Write an entry when its task leaves by the exit, and drop it when it starts again."""
-        top = self.top
-        header = top.headers[self.name] | (Cat(*lost).any() << (FUNCTION_BITS + TAG_BITS))
-        data, done = Cat(header[:HEADER_BITS], *parts, *values), getattr(top.core, f"done_{self.name}")
-        if top.plan.schedule.device.link:
-            data, done = top.register(data, f"left_{self.name}"), top.register(done, f"done_{self.name}")
-        top.m.d.comb += [
+    def _entry_widths(self) -> list[int]:
+        """Bits of the parts of an entry, fields first."""
+        operands = [fmt.width for fmt in self.operands.values()]
+        return [*self.widths.values(), *operands]
+
+    @abstractmethod
+    def admit(self, m: Module, platform: object) -> None:
+        """Write the FIFO, and what says when its head starts."""
+
+    @abstractmethod
+    def store(self, m: Module, platform: object) -> None:
+        """Write what makes an entry of a task that leaves by the exit."""
+
+    def write(self, m: Module, platform: object) -> None:
+        self.admit(m, platform)
+        self.store(m, platform)
+
+    def _instantiate_queue(self, m: Module, platform: object) -> dict[str, Value]:
+        """Put the FIFO into ``m``, and bind what its head offers; the head's fields."""
+        instantiate(m, platform, self.name, self.queue)
+        parts = cut(self.queue.r_data, self._entry_widths())
+        fields = dict(zip(self.widths, parts, strict=False))
+        words = parts[len(fields) :]
+        offered = {"waiting_header": fields["header"]}
+        for operand, word in zip(self.operands, words, strict=True):
+            port = operand_port(operand)
+            offered[port] = word.as_signed()
+        self.bind(**offered)
+        return fields
+
+    def _converted(
+        self, m: Module, platform: object, name: str, result: str, operand: str
+    ) -> tuple[Value, Value | None]:
+        """A result in the format of the operand that it becomes, and whether it saturates, if it can."""
+        value = getattr(self, result_port(result))
+        formats = self.results[result], self.operands[operand]
+        return converted(m, platform, name, value, *formats)
+
+    def _write_entry(
+        self, m: Module, lost: Sequence[Value], fields: Sequence[Value], values: Sequence[Value]
+    ) -> None:
+        """Write an entry when its task leaves by the exit, with a flag where something was ``lost``, and drop it when
+        it starts again."""
+        flagged = any_of(lost) << (FUNCTION_BITS + TAG_BITS)
+        header = (self.header | flagged)[:HEADER_BITS]
+        data = Cat(header, *fields, *values)
+        done = self.done
+        if self.design.plan.schedule.device.loop_registers:
+            data = registered(m, data, f"left_{self.name}")
+            done = registered(m, done, f"done_{self.name}")
+        m.d.comb += [
             self.queue.w_data.eq(data),
             self.queue.w_en.eq(done),
             self.queue.r_en.eq(self.chosen),
-            top.credits[self.name].give.eq(self.chosen),
         ]
 
 
-class Feedback(_Loop):
-    """The way of ``dfd`` from its first pass to the second, which goes through ``program``."""
+class FeedbackLoop(Loop):
+    """From the first pass of a task to its second.
 
-    def __init__(self, top: AcceleratorBuilder) -> None:
-        self.program, self.leaves = (last := top.network.exit("dfd")).program, last.name
-        formats = {n: top.design.input_format(n) for n, source in top.design.feedback.items() if source is not None}
-        super().__init__(top, FEEDBACK, {"header": HEADER_BITS}, formats)
-        top.m.d.comb += self.start.eq(self.waiting & top.core.begin & top.credits[self.leaves].available)
-
-    def store(self) -> None:
-        """Write what the first pass hands over, in the formats of the second."""
-        top, values, lost = self.top, [], []
-        for name, target in self.operands.items():
-            source = top.design.feedback[name]
-            value = getattr(top.core, f"{FEEDBACK}_{source}")
-            values.append(converted(top, f"convert_{name}", value, top.design.output_format(source), target, lost))
-        self.write(lost, [], values)
-
-
-class Again(_Loop):
-    """The way of roll-outs from one evaluation to the next: beside the header go the steps that are ``left`` and the
-    ``number`` of the evaluation in its step.
-
-    ``on`` and ``final``: what waits starts, and leaves by the loop again or for good; ``new_on`` and ``new_final``: so
-    would the task in the task register. ``progress`` is what goes along with whatever starts, ``passed`` the same of
-    what arrives. Nothing starts while ``blocked``.
+    ``available``: the exit of the second pass has room for its results.
     """
 
-    def __init__(self, top: AcceleratorBuilder, blocked: Value) -> None:
-        options = top.network.options
-        self.weights = weight_table(options.integrator, options.time_step)
-        last, bits = len(self.weights) - 1, (len(self.weights) - 1).bit_length()
-        formats = {n: top.design.input_format(n) for n in top.network.carried}
-        super().__init__(top, AGAIN, {"header": HEADER_BITS, "left": STEPS.width, "number": bits}, formats)
-        place_of_steps = [w.name for w in top.functions[ROLL_OUT.name].operands].index("steps") + 1
-        given = top.words[place_of_steps][: STEPS.width].as_signed()
-        left, number = self.fields["left"].as_signed(), self.fields["number"]
-        self.on, self.final = Signal(name="again_on"), Signal(name="again_final")
-        self.new_on, self.new_final = Signal(name="roll_on"), Signal(name="roll_final")
-        self.asked = Signal(signed(STEPS.width), name="asked")
-        self.latest, self.flying = Signal(signed(STEPS.width), name="latest"), Signal(STEPS.width, name="flying")
-        self.progress = Signal(STEPS.width + bits, name="progress")
-        self.evaluation = Signal(max(bits, 1), name="evaluation")
-        self.passed: Value = Const(0)
-        final, orderly, direct = Signal(name="is_final"), Signal(name="orderly"), Signal(name="direct")
-        ready = self.waiting & top.core.begin & ~blocked
-        top.m.d.comb += [
-            final.eq((left <= 1) & (number == last if bits else 1)),
-            # what waits goes before new tasks; what goes on keeps its place
-            self.final.eq(ready & final & top.credits[ROLL_OUT.name].available),
-            self.on.eq(ready & ~final),
-            self.start.eq(self.final | self.on),
-            self.asked.eq(Mux(given < 1, 1, given)),
-            orderly.eq((self.flying == 0) | (self.asked >= self.latest)),
-            direct.eq((self.asked == 1) & (last == 0)),
-            self.new_final.eq(direct & orderly),
-            self.new_on.eq(~direct & orderly),
-            self.evaluation.eq(Mux(self.chosen, number, 0) if bits else 0),
-            self.progress.eq(Mux(self.chosen, Cat(left, number), self.asked.as_unsigned())),
-        ]
+    def __init__(self, design: Design) -> None:
+        operands = {}
+        results = {}
+        self.sources: dict[str, str] = {}
+        for operand, result in design.feedback.items():
+            if result is not None:
+                self.sources[operand] = result
+                operands[operand] = design.input_format(operand)
+                results[result] = design.output_format(result)
+        ports = {"available": In(1)}
+        super().__init__(design, FEEDBACK, operands, results, {}, ports)
 
-    def keep_order(self, started: Value) -> None:
-        """Roll-outs end in the order of their tasks: one of fewer steps than the latest waits until all are done.
+    def admit(self, m: Module, platform: object) -> None:
+        self._instantiate_queue(m, platform)
+        starts = self.queue.r_rdy & self.begin & self.available
+        m.d.comb += self.start.eq(starts)
 
-        ``started``: a new one starts.
-        """
-        top = self.top
-        top.m.d.sync += self.flying.eq(self.flying + started - getattr(top.core, f"done_{ROLL_OUT.name}"))
-        with top.m.If(started):
-            top.m.d.sync += self.latest.eq(self.asked)
-
-    def store(self) -> None:
-        """Write what the next evaluation needs."""
-        top, lost, values = self.top, [], []
-        left, number = self.passed[: STEPS.width].as_signed(), self.passed[STEPS.width :]
-        last = number == len(self.weights) - 1 if len(number) else Const(1)
-        for name, fmt in self.operands.items():
-            carried, ways = top.network.carried[name], []
-            for part, source, holds in (("within", carried.within, ~last), ("behind", carried.behind, last)):
-                own: list[Value] = []
-                value, origin = getattr(top.core, f"{AGAIN}_{source}"), top.design.output_format(source)
-                ways.append(converted(top, f"{part}_{name}", value, origin, fmt, own))
-                lost += [x & holds for x in own]
-            values.append(Mux(last, ways[1], ways[0])[: fmt.width])
-        steps, next_number = Mux(last, left - 1, left)[: STEPS.width], Mux(last, 0, number + 1)[: len(number)]
-        self.write(lost, [steps, next_number], values)
-
-    def weight(self, name: str) -> Value:
-        """A coefficient of the evaluation that starts."""
-        fmt = self.top.design.input_format(name)
-        column = [w.name for w in self.top.network.operands[WEIGHTS]].index(name)
-        value = Signal(signed(fmt.width), name=f"{name}_now")
-        with self.top.m.Switch(self.evaluation):
-            for k, weights in enumerate(self.weights):
-                with self.top.m.Case(k):
-                    self.top.m.d.comb += value.eq(int(fmt.quantise(weights[column])))
-        return value
+    def store(self, m: Module, platform: object) -> None:
+        values = []
+        lost = []
+        for operand, result in self.sources.items():
+            name = f"convert_{operand}"
+            value, overflow = self._converted(m, platform, name, result, operand)
+            values.append(value)
+            if overflow is not None:
+                lost.append(overflow)
+        self._write_entry(m, lost, [], values)

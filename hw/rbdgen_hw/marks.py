@@ -18,29 +18,38 @@ from rbdgen.compiler import Design
 from rbdgen.schedule.queues import fault_port, high_port, queues
 from rbdgen_hw.accelerator import Accelerator
 from rbdgen_hw.fifo import BeatFifo, BypassFifo
-from rbdgen_hw.library import Shape, to_verilog
+from rbdgen_hw.library import SharedComponent, to_verilog
 
 COUNT_BITS = 16
 """Width of a mark."""
+_WATCHED = ("w_en", "r_en", "fault")
+"""Ports of a FIFO that are looked at."""
 _STREAMS = ("in_valid", "in_payload", "out_ready"), ("in_ready", "out_valid", "out_payload")
 
 
-class Mark(Shape):
+class QueueMonitor(SharedComponent):
     """What was seen of one FIFO: ``high``, the most entries at once, counted from the strobes ``w_en`` and ``r_en``
     without regard to its depth, and ``faulty``, whether its ``fault`` ever was high."""
 
-    shape_name = "mark"
+    module_name = "mark"
 
     def __init__(self) -> None:
         super().__init__(
-            {"w_en": In(1), "r_en": In(1), "fault": In(1), "high": Out(COUNT_BITS), "faulty": Out(1)},
+            {
+                "w_en": In(1),
+                "r_en": In(1),
+                "fault": In(1),
+                "high": Out(COUNT_BITS),
+                "faulty": Out(1),
+            },
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         level = Signal(COUNT_BITS)
         after = Signal(COUNT_BITS)
-        m.d.comb += after.eq(level + self.w_en - (self.r_en & (level != 0)))
+        leaves = self.r_en & (level != 0)
+        m.d.comb += after.eq(level + self.w_en - leaves)
         m.d.sync += [
             level.eq(after),
             self.high.eq(Mux(after > self.high, after, self.high)),
@@ -56,28 +65,46 @@ def marked_name(design: Design) -> str:
 
 def mark_ports(design: Design) -> tuple[str, ...]:
     """Names of the ports that the simulation's top module has beyond the accelerator's."""
-    return tuple(port(q.name) for q in queues(design.plan, design.tasks) for port in (high_port, fault_port))
+    ports = []
+    for queue in queues(design.plan, design.tasks):
+        ports += [high_port(queue.name), fault_port(queue.name)]
+    return tuple(ports)
 
 
 def marked_verilog(design: Design) -> str:
     """Verilog of the simulation's top module, to be read together with the accelerator's own."""
     name = marked_name(design)
-    widths = {"in_payload": design.tasks.task.beat_bits, "out_payload": design.tasks.result.beat_bits}
-    names = ["clk", "rst", *(port for side in _STREAMS for port in side)]
+    widths = {
+        "in_payload": design.tasks.task.beat_bits,
+        "out_payload": design.tasks.result.beat_bits,
+    }
+    inputs, outputs = _STREAMS
     ports = [("input", 1, "clk"), ("input", 1, "rst")]
-    for direction, side in zip(("input", "output"), _STREAMS, strict=True):
-        ports += [(direction, widths.get(port, 1), port) for port in side]
-    body = [f"  {design.name} dut ({', '.join(f'.{n}({n})' for n in names)});"]
+    ports += [("input", widths.get(port, 1), port) for port in inputs]
+    ports += [("output", widths.get(port, 1), port) for port in outputs]
+    pins = ", ".join(f".{port}({port})" for _, _, port in ports)
+    body = [f"  {design.name} dut ({pins});"]
     for k, queue in enumerate(queues(design.plan, design.tasks)):
-        high, fault = high_port(queue.name), fault_port(queue.name)
+        high = high_port(queue.name)
+        fault = fault_port(queue.name)
         ports += [("output", COUNT_BITS, high), ("output", 1, fault)]
-        seen = ", ".join(f".{pin}(dut.{queue.name}.{pin})" for pin in ("w_en", "r_en", "fault"))
-        body.append(f"  {name}_mark mark{k} (.clk(clk), .rst(rst), {seen}, .high({high}), .faulty({fault}));")
+        seen = ", ".join(f".{pin}(dut.{queue.name}.{pin})" for pin in _WATCHED)
+        marks = f".high({high}), .faulty({fault})"
+        body.append(f"  {name}_mark mark{k} (.clk(clk), .rst(rst), {seen}, {marks});")
+    declared = ",\n".join(_declaration(*port) for port in ports)
+    header = (
+        f"// {name}: {design.name} with the high-water marks of its FIFOs, for simulation only.\n"
+    )
+    monitor = to_verilog(QueueMonitor(), f"{name}_mark", header, {})
+    top = [f"module {name} (", declared, ");", *body, "endmodule", ""]
+    return "\n".join([monitor, *top])
+
+
+def _declaration(direction: str, width: int, port: str) -> str:
+    """A port's declaration in Verilog."""
     # a clock must be a scalar for whoever waits for its edge, so that [0:0] will not do
-    declared = ",\n".join(f"  {d} wire {f'[{width - 1}:0] ' if width > 1 else ''}{port}" for d, width, port in ports)
-    header = f"// {name}: {design.name} with the high-water marks of its FIFOs, for simulation only.\n"
-    top = "\n".join([f"module {name} (", declared, ");", *body, "endmodule", ""])
-    return to_verilog(Mark(), f"{name}_mark", header, {}) + "\n" + top
+    bits = f"[{width - 1}:0] " if width > 1 else ""
+    return f"  {direction} wire {bits}{port}"
 
 
 class MarkedAccelerator(Elaboratable):
@@ -88,9 +115,10 @@ class MarkedAccelerator(Elaboratable):
 
     def __init__(self, design: Design) -> None:
         self.accelerator = Accelerator(design)
-        self.i, self.o = self.accelerator.i, self.accelerator.o
+        self.i = self.accelerator.i
+        self.o = self.accelerator.o
         self.depths = {q.name: q.depth for q in queues(design.plan, design.tasks)}
-        self.marks = {name: Mark() for name in self.depths}
+        self.marks = {name: QueueMonitor() for name in self.depths}
         for name, mark in self.marks.items():
             setattr(self, high_port(name), mark.high)
             setattr(self, fault_port(name), mark.faulty)
@@ -99,13 +127,18 @@ class MarkedAccelerator(Elaboratable):
         core = Fragment.get(self.accelerator, platform)
         fifos = dict(_fifos(core, ""))
         built = {name: fifo.depth for name, fifo in fifos.items()}
-        if built != self.depths:
-            wrong = min(n for n in built.keys() | self.depths.keys() if built.get(n) != self.depths.get(n))
-            raise ValueError(f"FIFO {wrong}: must be {self.depths.get(wrong)} deep, not {built.get(wrong)}")
+        for name in sorted(built.keys() | self.depths.keys()):
+            depth = built.get(name)
+            listed = self.depths.get(name)
+            if depth != listed:
+                raise ValueError(f"FIFO {name}: must be {listed} deep, not {depth}")
         m = Module()
         for k, (name, mark) in enumerate(self.marks.items()):
             m.submodules[f"mark{k}"] = mark
-            m.d.comb += [getattr(mark, pin).eq(getattr(fifos[name], pin)) for pin in ("w_en", "r_en", "fault")]
+            for pin in _WATCHED:
+                port = getattr(mark, pin)
+                seen = getattr(fifos[name], pin)
+                m.d.comb += port.eq(seen)
         whole = Fragment.get(m, platform)
         whole.add_subfragment(core, "dut")
         return whole

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Const, Module, Signal, Value
+
+from rbdgen_hw.logic import any_of
 
 
 class Phases:
@@ -17,32 +19,50 @@ class Phases:
     """
 
     def __init__(self, m: Module, ii: int, waits: Value) -> None:
-        self.m, self.ii, self.waits = m, ii, waits
+        self.m = m
+        self.ii = ii
+        self.waits = waits
         self.now = Signal(range(ii), name="phase", reset_less=True)
         self._during: dict[tuple[int, ...], Signal] = {}
-        if ii > 1:
-            with m.If(self.now == ii - 1):
-                m.d.sync += self.now.eq(0)
-            with m.Elif((self.now != 0) | ~waits):
-                m.d.sync += self.now.eq(self.now + 1)
+        if ii == 1:
+            return
+        last = self.now == ii - 1
+        moves = (self.now != 0) | ~waits
+        with m.If(last):
+            m.d.sync += self.now.eq(0)
+        with m.Elif(moves):
+            m.d.sync += self.now.eq(self.now + 1)
 
     def _next(self, phase: int) -> Value:
         """Whether ``phase`` comes in the next cycle."""
-        begins, leaves = self.now == (phase - 1) % self.ii, self.now == 0
+        before = (phase - 1) % self.ii
+        begins = self.now == before
         if phase == 0:
-            return begins | (leaves & self.waits)
+            stays = (self.now == 0) & self.waits
+            return begins | stays
         return begins & ~self.waits if phase == 1 else begins
 
     def during(self, phases: Iterable[int]) -> Value:
         """High in ``phases``."""
+        m = self.m
         if self.ii == 1:
             return Const(1)
         key = tuple(sorted(set(phases)))
         if key not in self._during:
-            name = f"during{'_'.join(map(str, key))}" if len(key) < 4 else f"during{len(self._during)}_of_{len(key)}"
-            self._during[key] = register = Signal(name=name, init=int(0 in key), reset_less=True)
-            self.m.d.sync += register.eq(Cat(*map(self._next, key)).any())
+            name = self._name(key)
+            begins_in = int(0 in key)
+            register = Signal(name=name, init=begins_in, reset_less=True)
+            follows = any_of(self._next(phase) for phase in key)
+            m.d.sync += register.eq(follows)
+            self._during[key] = register
         return self._during[key]
+
+    def _name(self, phases: tuple[int, ...]) -> str:
+        """The name of the register that is high in ``phases``; the next one's if they are too many to be listed."""
+        if len(phases) < 4:
+            listed = "_".join(map(str, phases))
+            return f"during{listed}"
+        return f"during{len(self._during)}_of_{len(phases)}"
 
     def at(self, cycle: int) -> Value:
         """High in the phase of ``cycle``."""

@@ -1,9 +1,9 @@
 """Multipliers of a device instantiated with their own registers, in place of products that synthesis would infer.
 
 A design's Verilog has each product as a module of its own, which any tool understands and every simulator runs
-(:class:`rbdgen_hw.operators.Product`). For a device with a primitive here, :func:`overrides` gives modules of the same
-names and ports that hold that primitive, several of them where the product is too wide for one; products with another
-number of registers stay.
+(:class:`rbdgen_hw.operators.Multiplier`). For a device with a primitive here, :func:`overrides` gives modules of the
+same names and ports that hold that primitive, several of them where the product is too wide for one; products with
+another number of registers stay.
 """
 
 from __future__ import annotations
@@ -21,8 +21,15 @@ GOWIN_REGISTERS = {2: ("AREG", "BREG", "PREG")}
 
 def _mult18x18d(name: str, registers: int, a: str, b: str, p: str) -> str:
     """Lattice ECP5's MULT18X18D: registers before it and behind it, with three also inside."""
-    clocks = ["REG_INPUTA", "REG_INPUTB", "REG_OUTPUT", *(["REG_PIPELINE"] if registers == 3 else [])]
-    parameters = ",\n    ".join(f'.{r}_CLK("CLK0"), .{r}_CE("CE0"), .{r}_RST("RST0")' for r in clocks)
+    clocks = [
+        "REG_INPUTA",
+        "REG_INPUTB",
+        "REG_OUTPUT",
+        *(["REG_PIPELINE"] if registers == 3 else []),
+    ]
+    parameters = ",\n    ".join(
+        f'.{r}_CLK("CLK0"), .{r}_CE("CE0"), .{r}_RST("RST0")' for r in clocks
+    )
     pins = [f".{side}{k}({wire}[{k}])" for side, wire in (("A", a), ("B", b)) for k in range(18)]
     pins += [f".P{k}({p}[{k}])" for k in range(36)]
     pins += [".SIGNEDA(1'b1)", ".SIGNEDB(1'b1)", ".SOURCEA(1'b0)", ".SOURCEB(1'b0)"]
@@ -41,7 +48,8 @@ def _multalu27x18(name: str, registers: int, a: str, b: str, p: str) -> str:
     it neither adds nor selects is left open: a constant would be led to every pin over wires of the fabric.
     """
     parameters = ", ".join(
-        f'.{r}_CLK("CLK0"), .{r}_CE("CE0"), .{r}_RESET("RESET0")' for r in GOWIN_REGISTERS[registers]
+        f'.{r}_CLK("CLK0"), .{r}_CE("CE0"), .{r}_RESET("RESET0")'
+        for r in GOWIN_REGISTERS[registers]
     )
     return (
         f"  MULTALU27X18 #(\n    {parameters},\n"
@@ -63,6 +71,10 @@ class Primitive:
     instance: Callable[[str, int, str, str, str], str]
     registers: tuple[int, ...] = (2, 3)
 
+    def _blocks(self, wide: int, narrow: int) -> int:
+        """How many blocks a product takes whose operands of these widths go to the inputs of these names."""
+        return len(_parts(wide, self.shape[0])) * len(_parts(narrow, self.shape[1]))
+
     def module(self, name: str, a: int, b: int, registers: int) -> str | None:
         """A product's module of that name, operand widths and number of registers; None if the block has no such
         number. What is more than it has are registers of the fabric, before it. Operands go to the inputs that take
@@ -70,10 +82,11 @@ class Primitive:
         if registers < min(self.registers):
             return None
         inside = min(registers, max(self.registers))
-        ways = [("a", "b", a, b), ("b", "a", b, a)]
-        ways.sort(key=lambda way: -way[2])
+        orders = [("a", "b", a, b), ("b", "a", b, a)]
+        orders.sort(key=lambda order: -order[2])
         wide, narrow, n, m = min(
-            ways, key=lambda way: len(_parts(way[2], self.shape[0])) * len(_parts(way[3], self.shape[1]))
+            orders,
+            key=lambda order: self._blocks(order[2], order[3]),
         )
         text = (
             f"module {name}(clk, rst, a, b, p);\n  input clk;\n  input rst;\n  input signed [{a - 1}:0] a;\n"
@@ -85,17 +98,23 @@ class Primitive:
                 text += f"  always @(posedge clk) {side}{k} <= {f'{side}{k - 1}' if k else side};\n"
         if registers > inside:
             wide, narrow = (f"{side}{registers - inside - 1}" for side in (wide, narrow))
-        first, second = _parts(n, self.shape[0]), _parts(m, self.shape[1])
+        first = _parts(n, self.shape[0])
+        second = _parts(m, self.shape[1])
         for operand, port, parts, width in (
             (wide, "wide", first, self.shape[0]),
             (narrow, "narrow", second, self.shape[1]),
         ):
             for k, (low, high, top) in enumerate(parts):
-                bits = f"$signed({operand}[{high}:{low}])" if top else f"{{1'b0, {operand}[{high}:{low}]}}"
+                bits = (
+                    f"$signed({operand}[{high}:{low}])"
+                    if top
+                    else f"{{1'b0, {operand}[{high}:{low}]}}"
+                )
                 text += f"  wire signed [{width - 1}:0] {port}{k} = {bits};\n"
         terms = []
         for (k, x), (j, y) in itertools.product(enumerate(first), enumerate(second)):
-            result, size = f"result{k}_{j}", min(sum(self.shape), self.output)
+            result = f"result{k}_{j}"
+            size = min(sum(self.shape), self.output)
             text += f"  wire [{self.output - 1}:0] {result};\n  wire signed [{a + b - 1}:0] term{k}_{j} = "
             text += f"$signed({result}[{size - 1}:0]);\n"
             terms.append(f"(term{k}_{j} <<< {x[0] + y[0]})" if x[0] + y[0] else f"term{k}_{j}")
@@ -106,7 +125,8 @@ class Primitive:
 def _parts(bits: int, width: int) -> list[tuple[int, int, bool]]:
     """The pieces of a signed operand that an input of ``width`` bits takes, as (lowest bit, highest bit, whether it has
     the sign): all but the last are unsigned, a bit shorter than the input."""
-    parts, low = [], 0
+    parts = []
+    low = 0
     while bits - low > width:
         parts.append((low, low + width - 2, False))
         low += width - 1
@@ -125,5 +145,8 @@ def overrides(verilog: str, flow: str) -> str:
     primitive = PRIMITIVES.get(flow)
     if primitive is None:
         return ""
-    made = (primitive.module(name, int(a), int(b), int(n)) for name, a, b, n in PRODUCT_MODULE.findall(verilog))
+    made = (
+        primitive.module(name, int(a), int(b), int(n))
+        for name, a, b, n in PRODUCT_MODULE.findall(verilog)
+    )
     return "".join(text for text in made if text is not None)

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""The round-trip pipelines: all units of a network, the links and bypass FIFOs between them, and their timing.
+"""The round-trip pipelines: all units of a network, what connects them, bypass FIFOs among it, and their timing.
 
 A task starts a program with ``start_<program>`` in a cycle with ``begin`` (one per interval) and names the exit by
 which it leaves with ``to_<exit>``; its operands are on the inputs in that cycle, or in the one before the first of the
@@ -12,226 +12,341 @@ overflow. Strobes come from registers.
 
 from __future__ import annotations
 
-import itertools
-
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from rbdgen.ir.graph import INPUT_OWNER
+from rbdgen.ir.programs import Exit
 from rbdgen.schedule.buffers import Plan, exit_unit
-from rbdgen.schedule.times import Schedule, chain_length
+from rbdgen.schedule.schedule import chain_length
+from rbdgen_hw.delays import delayed
 from rbdgen_hw.fifo import BypassFifo
-from rbdgen_hw.library import Shape, place
+from rbdgen_hw.library import SharedComponent, instantiate
+from rbdgen_hw.logic import any_of, cut
 from rbdgen_hw.phases import Phases
-from rbdgen_hw.unit import Unit, label, overflow_port, tap_name
+from rbdgen_hw.stages import TaskStages
+from rbdgen_hw.unit import Unit
+from rbdgen_hw.unit_ports import input_port, overflow_port, report_times, tap_name
+
+Queued = dict[tuple[str, int], Value]
+"""What FIFOs hand over, by the unit that reads it and the node."""
+StageExits = tuple[int, tuple[str, ...]]
+"""A stage of tasks that leave by one of these exits."""
+Reports = dict[StageExits, Value]
+"""Whether something overflowed there."""
 
 
-def entering(m: Module, schedule: Schedule, value: Value, name: str, still: int = 0) -> Value:
-    """What ``value`` was when the task that now enters the pipelines was admitted, or the one that does so in
-    ``still`` cycles."""
-    for k in range(schedule.entry_cycles - still):
-        register = Signal(value.shape(), name=f"{name}{k or ''}")
-        m.d.sync += register.eq(value)
-        value = register
-    return value
-
-
-class RoundTrip(Shape):
+class RoundTrip(SharedComponent):
     """Ports: ``<operand>`` in; ``<exit>_<result>`` out; ``start_<program>``, ``to_<exit>`` in; ``begin``,
     ``done_<exit>``, ``overflow_<exit>``, ``busy`` and ``fault`` (a FIFO was misused: never, by construction) out. An
     idle pipeline waits in phase 0, so that a lone task need not wait for its phase."""
 
-    shape_name = "roundtrip"
+    module_name = "roundtrip"
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        fixed, programs = plan.schedule.fixed, plan.schedule.programs
-        ports: dict = {"begin": Out(1), "busy": Out(1), "fault": Out(1)}
+        fixed = plan.schedule.fixed
+        programs = plan.schedule.programs
+        ports: dict[str, Member] = {
+            "begin": Out(1),
+            "busy": Out(1),
+            "fault": Out(1),
+        }
         for program in programs.names:
             ports[f"start_{program}"] = In(1)
         for name, i in fixed.graph.inputs.items():
-            ports[name] = In(signed(fixed.formats[i].width))
+            fmt = fixed.formats[i]
+            ports[name] = In(signed(fmt.width))
         for e in programs.exits:
-            ports |= {f"to_{e.name}": In(1), f"done_{e.name}": Out(1), f"overflow_{e.name}": Out(1)}
-            ports[f"beats_{e.name}"] = Out(len(plan.beats[e.name]))
+            ports[f"to_{e.name}"] = In(1)
+            ports[f"done_{e.name}"] = Out(1)
+            ports[f"overflow_{e.name}"] = Out(1)
+            beats = len(plan.beats[e.name])
+            ports[f"beats_{e.name}"] = Out(beats)
             for name in e.results:
-                ports[f"{e.name}_{name}"] = Out(signed(fixed.formats[fixed.graph.outputs[name]].width))
+                result = fixed.graph.outputs[name]
+                fmt = fixed.formats[result]
+                ports[f"{e.name}_{name}"] = Out(signed(fmt.width))
         super().__init__(ports)
 
-    def entered(self, m: Module, port: str) -> Value:
-        """What came in at the port of a start, as the pipelines have it."""
-        return entering(m, self.plan.schedule, getattr(self, port), f"{port}_entered")
-
-    def operands(self, m: Module, begin: Value, last_phase: Value) -> dict[str, list[Value]]:
-        """Every operand as it comes in, and behind the registers that keep it for several units, which move once per
-        interval. Where that has several cycles, it comes from a register that holds it for all of them."""
-        plan, schedule = self.plan, self.plan.schedule
-        graph = schedule.fixed.graph
-        lengths = dict.fromkeys(graph.inputs, 0)
-        for tap in (tap for unit in plan.units for tap in unit.inputs):
-            node = graph.nodes[tap.node]
-            if node.op == "input":
-                length = chain_length(schedule.stands(tap.node), tap.cycle, schedule.ii)
-                lengths[node.attr] = max(lengths[node.attr], length)
-        operands: dict[str, list[Value]] = {}
-        loads = entering(m, schedule, begin, "loads", 1)
-        for name, length in lengths.items():
-            chain = operands[name] = [getattr(self, name)]
-            if schedule.entry_cycles and name not in schedule.programs.parameters:
-                chain[0] = Signal(chain[0].shape(), name=f"{name}_entered", reset_less=True)
-                with m.If(loads):
-                    m.d.sync += chain[0].eq(getattr(self, name))
-            for k in range(length):
-                chain.append(Signal(chain[0].shape(), name=f"{name}_r{k}", reset_less=True))
-                with m.If(last_phase):
-                    m.d.sync += chain[-1].eq(chain[-2])
-        return operands
-
-    def reports(self, m: Module, units: dict[str, Unit]) -> dict[tuple[int, tuple[str, ...]], Value]:
-        """What units report as overflow in each stage, for tasks that leave by these exits: from registers where
-        results stay long enough."""
-        schedule = self.plan.schedule
-        late = int(schedule.device.flag_cycles > 2)
-        found: dict[tuple[int, tuple[str, ...]], list[Value]] = {}
-        for unit in units.values():
-            for cycle, exits in sorted({(report, exits) for (_, exits), report in unit.reports.items()}):
-                stage = (cycle + late) // schedule.ii
-                found.setdefault((stage, exits), []).append(getattr(unit, overflow_port(cycle, exits)))
-        result: dict[tuple[int, tuple[str, ...]], Value] = {}
-        for (stage, exits), ports in sorted(found.items()):
-            result[stage, exits] = reported = Signal(name=f"reported{stage}_{'_'.join(exits)}", reset_less=True)
-            when = m.d.sync if late else m.d.comb
-            when += reported.eq(Cat(*ports).any())
-        return result
-
     def elaborate(self, platform: object) -> Module:
-        m = Module()
-        plan, schedule = self.plan, self.plan.schedule
-        ii = schedule.ii
-        graph, formats = schedule.fixed.graph, schedule.fixed.formats
-        # tasks come in one phase, and from registers later; all that follows is as far behind
-        waits = Signal()
-        waited: Value = waits
-        for k in range(schedule.entry_cycles):
-            before, waited = waited, Signal(init=1, reset_less=True, name=f"waited{k or ''}")
-            m.d.sync += waited.eq(before)
-        entrance, phases = Phases(m, ii, waits), Phases(m, ii, waited)
-        first, last_phase = phases.at(0), phases.at(ii - 1)
+        return RoundTripBuilder(self, platform).build()
 
-        def stages(name: str, start: Value, last: int) -> list[Signal]:
-            """Bit s is high in the cycles s·ii to s·ii + ii − 1 of a task that came with ``start``."""
-            valid = [Signal(name=f"valid_{name}{s}") for s in range(last // ii + 1)]
-            if ii > 1:
-                started = Signal(name=f"started_{name}")
-                with m.If(first):
-                    m.d.sync += started.eq(start)
-                m.d.comb += valid[0].eq(Mux(first, start, started))
-                with m.If(last_phase):
-                    m.d.sync += [v.eq(before) for before, v in itertools.pairwise(valid)]
-            else:
-                m.d.comb += valid[0].eq(start)
-                m.d.sync += [v.eq(before) for before, v in itertools.pairwise(valid)]
-            return valid
 
-        begun = {name: self.entered(m, f"start_{name}") for name in schedule.programs.names}
-        programs = {name: stages(name, begun[name], plan.length(name) - 1) for name in schedule.programs.names}
-        operands = self.operands(m, entrance.at(0), last_phase)
+class RoundTripBuilder:
+    """Writes the module of a round trip, ``ports``."""
+
+    def __init__(self, ports: RoundTrip, platform: object) -> None:
+        self.ports = ports
+        self.platform = platform
+        self.m = Module()
+        self.plan = ports.plan
+        self.schedule = ports.plan.schedule
+        self.ii = self.schedule.ii
+        self.graph = self.schedule.fixed.graph
+        self.formats = self.schedule.fixed.formats
+        self.waits = Signal()
+        """Nothing starts, and nothing is under way: what is in phase 0 stays there."""
+        self.units: dict[str, Unit] = {}
+        self.operands: dict[str, list[Value]] = {}
+        """Each operand as it comes in, and behind the registers that keep it for several units."""
+
+    def build(self) -> Module:
+        """The module."""
+        m = self.m
+        self._count_phases()
+        self._start_programs()
+        self._take_operands()
+        self._idle()
+        self._instantiate_units()
+        queued = self._instantiate_fifos()
+        self._connect_units(queued)
+        reports = self._reports()
+        for leaving in self.schedule.programs.exits:
+            self._leave(leaving, reports)
+        fault = any_of(self.faults)
+        m.d.comb += self.ports.fault.eq(fault)
+        return m
+
+    def _entered(self, port: str) -> Value:
+        """What came in at the port of a start, as the pipelines have it."""
+        value = getattr(self.ports, port)
+        cycles = self.schedule.entry_cycles
+        return delayed(self.m, value, cycles, f"{port}_entered")
+
+    def _count_phases(self) -> None:
+        """Phases of the entrance, and those of the pipelines: tasks come in one phase, and from registers later. All
+        that follows is as far behind."""
+        m = self.m
+        waited: Value = self.waits
+        for k in range(self.schedule.entry_cycles):
+            register = Signal(init=1, reset_less=True, name=f"waited{k or ''}")
+            m.d.sync += register.eq(waited)
+            waited = register
+        self.waited = waited
+        self.entrance = Phases(m, self.ii, self.waits)
+        self.phases = Phases(m, self.ii, waited)
+        self.first_phase = self.phases.at(0)
+        self.last_phase = self.phases.at(self.ii - 1)
+
+    def _start_programs(self) -> None:
+        """The stages of each program's tasks."""
+        names = self.schedule.programs.names
+        starts = {name: self._entered(f"start_{name}") for name in names}
+        self.programs: dict[str, TaskStages] = {}
+        for name, start in starts.items():
+            last = self.plan.length(name) - 1
+            self.programs[name] = self._stages(name, start, last)
+
+    def _stages(self, name: str, start: Value, last: int) -> TaskStages:
+        return TaskStages(self.m, self.phases, name, start, last)
+
+    def _take_operands(self) -> None:
+        """Operands come in, and stand behind registers that keep them for several units, which move once per interval.
+        Where that has several cycles, an operand comes from a register that holds it for all of them."""
+        m = self.m
+        schedule = self.schedule
+        begin = self.entrance.at(0)
+        loads = delayed(m, begin, schedule.entry_cycles - 1, "loads")
+        for name, length in self._operand_lengths().items():
+            arriving = getattr(self.ports, name)
+            value = arriving
+            if schedule.entry_cycles and name not in schedule.programs.parameters:
+                shape = arriving.shape()
+                value = Signal(shape, name=f"{name}_entered", reset_less=True)
+                with m.If(loads):
+                    m.d.sync += value.eq(arriving)
+            self.operands[name] = [value]
+            for k in range(length):
+                shape = value.shape()
+                register = Signal(shape, name=f"{name}_r{k}", reset_less=True)
+                with m.If(self.last_phase):
+                    m.d.sync += register.eq(value)
+                self.operands[name].append(register)
+                value = register
+
+    def _operand_lengths(self) -> dict[str, int]:
+        """Registers that each operand needs to be readable as long as any unit reads it."""
+        lengths = dict.fromkeys(self.graph.inputs, 0)
+        for unit in self.plan.units:
+            for tap in unit.inputs:
+                node = self.graph.nodes[tap.node]
+                if node.op == "input":
+                    name = node.attr
+                    length = self._operand_length(tap.node, tap.cycle)
+                    lengths[name] = max(lengths[name], length)
+        return lengths
+
+    def _operand_length(self, node: int, cycle: int) -> int:
+        """Registers that an operand has passed in ``cycle``."""
+        stands = self.schedule.stands(node)
+        return chain_length(stands, cycle, self.ii)
+
+    def _idle(self) -> None:
+        """When tasks may begin, and when the pipelines wait for one."""
+        m = self.m
+        programs = self.programs.values()
         # what is in its last stage while a task is admitted is over when that enters; the rest is where it was a cycle
         # before
         stays = Signal()
-        m.d.sync += stays.eq(Cat(*(valid[:-1] for valid in programs.values())).any())
+        earlier = [stages.valid[:-1] for stages in programs]
+        everything = [stages.valid for stages in programs]
+        starts = [getattr(self.ports, f"start_{name}") for name in self.programs]
+        not_over = any_of(earlier)
+        busy = any_of([*starts, stays])
+        under_way = any_of(everything)
+        m.d.sync += stays.eq(not_over)
+        begin = self.entrance.at(0)
         m.d.comb += [
-            waits.eq(~Cat(*(getattr(self, f"start_{name}") for name in programs), stays).any()),
-            self.begin.eq(entrance.at(0)),
-            self.busy.eq(Cat(*programs.values()).any()),
+            self.waits.eq(~busy),
+            self.ports.begin.eq(begin),
+            self.ports.busy.eq(under_way),
         ]
 
-        strobes: dict[tuple[str, int], Value] = {}
+    def _instantiate_units(self) -> None:
+        m = self.m
+        for unit_plan in self.plan.units:
+            unit = Unit(self.plan, unit_plan)
+            self.units[unit_plan.name] = unit
+            instantiate(m, self.platform, unit_plan.name, unit)
+            if self.ii > 1:
+                m.d.comb += unit.waits.eq(self.waited)
 
-        def strobe(name: str, valid: list[Signal], cycle: int) -> Value:
-            """High in ``cycle`` of a task."""
-            if cycle == 0:
-                return begun[name]
-            if ii == 1:
-                return valid[cycle]
-            if (name, cycle) not in strobes:
-                strobes[name, cycle] = now = Signal(name=f"strobe_{name}{cycle}")
-                before = cycle - 1
-                m.d.sync += now.eq(valid[before // ii] & phases.at(before))
-            return strobes[name, cycle]
+    def _offered(self, source: str, node: int, cycle: int) -> Value:
+        """The value of ``node`` as the unit ``source`` offers it in ``cycle``, or as an operand stands then."""
+        if source == INPUT_OWNER:
+            name = self.graph.nodes[node].attr
+            length = self._operand_length(node, cycle)
+            return self.operands[name][length]
+        port = tap_name(self.plan, node, cycle)
+        return getattr(self.units[source], port)
 
-        units: dict[str, Unit] = {}
-        for unit_plan in plan.units:
-            units[unit_plan.name] = unit = Unit(plan, unit_plan)
-            place(m, platform, unit_plan.name, unit)
-            if ii > 1:
-                m.d.comb += unit.waits.eq(waited)
-
-        def offered(source: str, node: int, cycle: int) -> Value:
-            if source == INPUT_OWNER:
-                return operands[graph.nodes[node].attr][chain_length(schedule.stands(node), cycle, ii)]
-            return getattr(units[source], tap_name(plan, node, cycle))
-
-        faults = []
-        through: dict[tuple[str, int], Value] = {}
-        for fifo in plan.fifos:
-            queue = BypassFifo(sum(formats[v].width for v in fifo.values), fifo.depth)
-            place(m, platform, fifo.name, queue)
+    def _instantiate_fifos(self) -> Queued:
+        """The bypass FIFOs; what they hand over, by the unit that reads it and the node."""
+        m = self.m
+        self.faults: list[Value] = []
+        queued: Queued = {}
+        for fifo in self.plan.fifos:
+            widths = [self.formats[i].width for i in fifo.values]
+            queue = BypassFifo(sum(widths), fifo.depth)
+            instantiate(m, self.platform, fifo.name, queue)
+            stages = self.programs[fifo.program]
+            values = [self._offered(fifo.source, i, fifo.write) for i in fifo.values]
             m.d.comb += [
-                queue.w_data.eq(Cat(offered(fifo.source, v, fifo.write) for v in fifo.values)),
-                queue.w_en.eq(strobe(fifo.program, programs[fifo.program], fifo.write)),
-                queue.r_en.eq(strobe(fifo.program, programs[fifo.program], fifo.read)),
+                queue.w_data.eq(Cat(*values)),
+                queue.w_en.eq(stages.strobe(fifo.write)),
+                queue.r_en.eq(stages.strobe(fifo.read)),
             ]
-            faults.append(queue.fault)
-            position = 0
-            for v in fifo.values:
-                through[fifo.sink, v] = queue.r_data[position : position + formats[v].width]
-                position += formats[v].width
-        for unit_plan in plan.units:
+            self.faults.append(queue.fault)
+            parts = cut(queue.r_data, widths)
+            for i, part in zip(fifo.values, parts, strict=True):
+                queued[fifo.sink, i] = part
+        return queued
+
+    def _connect_units(self, queued: Queued) -> None:
+        """Units' inputs come from a FIFO, or from where their values are made."""
+        m = self.m
+        for unit_plan in self.plan.units:
+            unit = self.units[unit_plan.name]
             for tap in unit_plan.inputs:
-                port = getattr(units[unit_plan.name], f"i_{label(plan, tap.node)}")
-                source = through.get((unit_plan.name, tap.node))
-                m.d.comb += port.eq(
-                    offered(graph.nodes[tap.node].owner, tap.node, tap.cycle) if source is None else source
-                )
+                value = queued.get((unit_plan.name, tap.node))
+                if value is None:
+                    owner = self.graph.nodes[tap.node].owner
+                    value = self._offered(owner, tap.node, tap.cycle)
+                name = input_port(self.plan, tap.node)
+                port = getattr(unit, name)
+                m.d.comb += port.eq(value)
 
-        reports = self.reports(m, units)
-        for e in schedule.programs.exits:
-            last, beats = plan.exits[e.name], plan.beats[e.name]
-            for name, cycle in ((name, beat.cycle) for beat in beats for name in beat.results):
-                i, port = graph.outputs[name], getattr(self, f"{e.name}_{name}")
-                if graph.nodes[i].op == "const":
-                    m.d.comb += port.eq(int(formats[i].quantise(graph.nodes[i].attr)))
-                else:
-                    m.d.comb += port.eq(offered(exit_unit(e.name), i, cycle))
-            begun[e.name] = begun[e.program] & self.entered(m, f"to_{e.name}")
-            valid = stages(e.name, begun[e.name], max(beat.cycle for beat in beats))
-            strobes_now = [strobe(e.name, valid, beat.cycle) for beat in beats]
-            m.d.comb += [
-                getattr(self, f"beats_{e.name}").eq(Cat(*strobes_now)),
-                getattr(self, f"done_{e.name}").eq(strobes_now[0]),
-            ]
+    def _reports(self) -> Reports:
+        """What units report as overflow in each stage, for tasks that leave by these exits: from registers where
+        results stay long enough."""
+        m = self.m
+        late = int(self.schedule.device.flag_registers > 2)
+        found: dict[StageExits, list[Value]] = {}
+        for unit in self.units.values():
+            for cycle, exits in report_times(unit.reports):
+                stage = (cycle + late) // self.ii
+                port = getattr(unit, overflow_port(cycle, exits))
+                together = found.setdefault((stage, exits), [])
+                together.append(port)
+        reports: Reports = {}
+        domain = m.d.sync if late else m.d.comb
+        for (stage, exits), ports in sorted(found.items()):
+            reported = Signal(name=f"reported{stage}_{'_'.join(exits)}", reset_less=True)
+            any_now = any_of(ports)
+            domain += reported.eq(any_now)
+            reports[stage, exits] = reported
+        return reports
 
-            # overflow of stage s collects what is reported in its cycles, and moves along with the task
-            collected: Value = Const(0, 1)
-            now: Value = Const(0, 1)
-            for s in range(last // ii + 1):
-                reported = [r for (stage, exits), r in reports.items() if stage == s and e.name in exits]
-                now = Signal(name=f"overflow_{e.name}{s}")
-                held = Signal(name=f"overflow_{e.name}_held{s}", reset_less=True)
-                if ii > 1:
-                    # within a stage what was reported is kept; at the wrap it goes to the next stage; nothing is kept
-                    # without a task: while the pipeline is idle no wrap would clear it
-                    kept = Signal(name=f"overflow_{e.name}_kept{s}", reset_less=True)
-                    m.d.comb += now.eq(Cat(collected, kept, *reported).any())
-                    m.d.sync += kept.eq(Mux(last_phase, 0, now & valid[s]))
-                    with m.If(last_phase):
-                        m.d.sync += held.eq(now)
-                    collected = held & first
-                else:
-                    m.d.comb += now.eq(Cat(collected, *reported).any())
-                    m.d.sync += held.eq(now)
-                    collected = held
-            m.d.comb += getattr(self, f"overflow_{e.name}").eq(now)
-        m.d.comb += self.fault.eq(Cat(*faults).any())
-        return m
+    def _leave(self, leaving: Exit, reports: Reports) -> None:
+        """Results leave by an exit, beat by beat, with what overflowed."""
+        m = self.m
+        name = leaving.name
+        beats = self.plan.beats[leaving.name]
+        for beat in beats:
+            for result in beat.results:
+                port = getattr(self.ports, f"{name}_{result}")
+                value = self._result(name, result, beat.cycle)
+                m.d.comb += port.eq(value)
+        program = self.programs[leaving.program]
+        start = program.start & self._entered(f"to_{name}")
+        last = max(beat.cycle for beat in beats)
+        stages = self._stages(name, start, last)
+        strobes = [stages.strobe(beat.cycle) for beat in beats]
+        beats_port = getattr(self.ports, f"beats_{name}")
+        done_port = getattr(self.ports, f"done_{name}")
+        m.d.comb += [
+            beats_port.eq(Cat(*strobes)),
+            done_port.eq(strobes[0]),
+        ]
+        overflow = self._collect_overflow(name, stages, reports)
+        overflow_out = getattr(self.ports, f"overflow_{name}")
+        m.d.comb += overflow_out.eq(overflow)
+
+    def _result(self, exit_name: str, result: str, cycle: int) -> Value | int:
+        """A result as it leaves by an exit in ``cycle``."""
+        i = self.graph.outputs[result]
+        node = self.graph.nodes[i]
+        if node.op == "const":
+            raw = self.formats[i].quantise(node.attr)
+            return int(raw)
+        return self._offered(exit_unit(exit_name), i, cycle)
+
+    def _collect_overflow(self, name: str, stages: TaskStages, reports: Reports) -> Value:
+        """Whether something overflowed of the task that leaves: every stage collects what is reported in its cycles,
+        and that moves along with the task."""
+        m = self.m
+        collected: Value = Const(0, 1)
+        now: Value = Const(0, 1)
+        last = self.plan.exits[name] // self.ii
+        for s in range(last + 1):
+            reported = _of_stage(reports, s, name)
+            now = Signal(name=f"overflow_{name}{s}")
+            held = Signal(name=f"overflow_{name}_held{s}", reset_less=True)
+            if self.ii == 1:
+                any_now = any_of([collected, *reported])
+                m.d.comb += now.eq(any_now)
+                m.d.sync += held.eq(now)
+                collected = held
+                continue
+            # within a stage what was reported is kept; at the wrap it goes to the next stage; nothing is kept without a
+            # task: while the pipeline is idle no wrap would clear it
+            kept = Signal(name=f"overflow_{name}_kept{s}", reset_less=True)
+            of_task = now & stages.valid[s]
+            stays = Mux(self.last_phase, 0, of_task)
+            any_now = any_of([collected, kept, *reported])
+            m.d.comb += now.eq(any_now)
+            m.d.sync += kept.eq(stays)
+            with m.If(self.last_phase):
+                m.d.sync += held.eq(now)
+            collected = held & self.first_phase
+        return now
+
+
+def _of_stage(reports: Reports, stage: int, exit_name: str) -> list[Value]:
+    """What is reported in a stage, of tasks that leave by an exit."""
+    found = []
+    for (reported_in, exits), report in reports.items():
+        if reported_in == stage and exit_name in exits:
+            found.append(report)
+    return found

@@ -48,7 +48,11 @@ def run_script(script: Sequence[str], directory: Path, log: str = "yosys.log") -
             check=False,
         )
     if done.returncode:
-        lines = [line for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+        lines = [
+            line
+            for line in path.read_text(encoding="utf-8", errors="replace").splitlines()
+            if line.strip()
+        ]
         complaints = [line for line in lines if "ERROR" in line] or lines[-1:] or ["no output"]
         raise ToolError(f"yosys failed with status {done.returncode}: {complaints[-1]}")
 

@@ -10,10 +10,10 @@ from rbdgen.algo.articulated import Elimination, articulated, eliminate, with_pr
 from rbdgen.algo.plucker import (
     Transform,
     base_vectors,
-    columns,
     combination,
     force_cross,
     force_vector,
+    jointed_bodies,
     momentum,
     motion_cross,
     projections,
@@ -26,7 +26,7 @@ from rbdgen.spatial import Scalar, Vector, matvec, vadd, vsub
 
 def aba(
     robot: Robot,
-    ways: list[Transform],
+    transforms: list[Transform],
     v: Vector,
     tau: Vector,
     f_ext: tuple[Wrench, ...] | None = None,
@@ -34,46 +34,93 @@ def aba(
     base: Motion | None = None,
 ) -> Vector:
     """Accelerations (nv) for v (nv), τ (nv) and optional external wrenches on the bodies, each about its body's origin
-    in body coordinates. ``ways``: every body's transform; ``base``: how the base moves (default: not at all). M must be
+    in body coordinates. ``transforms``: of every body; ``base``: how the base moves (default: not at all). M must be
     positive definite."""
-    base_velocity, base_acceleration = base_vectors(base_motion(robot.gravity) if base is None else base)
-    count = len(robot.bodies)
-    subspaces = [columns(b) for b in robot.bodies]
-    velocities: list[Vector] = []
-    drifts: list[Vector] = []  # what a body accelerates by because its parent turns
-    biases: list[Vector] = []
-    for i, body in enumerate(robot.bodies):
+    if base is None:
+        base = base_motion(robot.gravity)
+    sweep = _ArticulatedSweeps(robot, transforms, base)
+    bodies = range(len(robot.bodies))
+    for i in bodies:
         with enter("Af", i):
-            carried = ways[i].motion(base_velocity if body.parent < 0 else velocities[body.parent])
-            own = combination(subspaces[i], v[robot.v_slices[i]])
-            velocities.append(vadd(carried, own))
-            drifts.append(motion_cross(carried, own))
-            bias = force_cross(velocities[i], momentum(body.inertia, velocities[i]))
-            biases.append(bias if f_ext is None else vsub(bias, force_vector(f_ext[i])))
-    inertias = [articulated(b.inertia) for b in robot.bodies]
-    taken: list[Elimination | None] = [None] * count
-    rest: list[Vector] = [()] * count
-    for i in reversed(range(count)):
+            external = None if f_ext is None else f_ext[i]
+            sweep.move(i, v[robot.v_slices[i]], external)
+    for i in reversed(bodies):
         with enter("Ab", i):
             for child in robot.children[i]:
-                below = taken[child]
-                assert below is not None
-                inertias[i] += below.left.inward(ways[child])
-                push = combination(below.u, matvec(below.inverse, rest[child]))
-                push = vadd(biases[child], vadd(below.left.times(drifts[child]), push))
-                push = with_projections(push, subspaces[child], tau[robot.v_slices[child]])
-                biases[i] = vadd(biases[i], ways[child].force(push))
-            taken[i] = eliminate(inertias[i], subspaces[i])
-            rest[i] = vsub(tau[robot.v_slices[i]], projections(subspaces[i], biases[i]))
-    accelerations: list[Vector] = []
+                sweep.take_child(i, child, tau[robot.v_slices[child]])
+            sweep.eliminate(i, tau[robot.v_slices[i]])
     result: list[Scalar] = [0.0] * robot.nv
-    for i, body in enumerate(robot.bodies):
+    for i in bodies:
         with enter("Ac", i):
-            own = taken[i]
-            assert own is not None
-            carried = ways[i].motion(base_acceleration if body.parent < 0 else accelerations[body.parent])
-            carried = vadd(carried, drifts[i])
-            a = matvec(own.inverse, vsub(rest[i], projections(own.u, carried)))
-            result[robot.v_slices[i]] = a
-            accelerations.append(vadd(carried, combination(subspaces[i], a)))
+            result[robot.v_slices[i]] = sweep.accelerate(i)
     return tuple(result)
+
+
+class _ArticulatedSweeps:
+    """The three sweeps over a robot; lists are by body. ``drifts``: what a body accelerates by because its parent
+    turns; ``biases``: the force that a body takes at rest; ``rest``: what of τ is left to accelerate a joint."""
+
+    def __init__(self, robot: Robot, transforms: list[Transform], base: Motion) -> None:
+        self.links = jointed_bodies(robot, transforms)
+        self.base_velocity, self.base_acceleration = base_vectors(base)
+        self.velocities: list[Vector] = []
+        self.drifts: list[Vector] = []
+        self.biases: list[Vector] = []
+        self.inertias = [articulated(body.inertia) for body in robot.bodies]
+        self.taken: dict[int, Elimination] = {}
+        self.rest: dict[int, Vector] = {}
+        self.accelerations: list[Vector] = []
+
+    def move(self, i: int, rates: Vector, external: Wrench | None) -> None:
+        """The velocity of body ``i``, and what follows from it."""
+        link = self.links[i]
+        above = self.base_velocity
+        if link.parent >= 0:
+            above = self.velocities[link.parent]
+        carried = link.to_parent.motion(above)
+        own = combination(link.columns, rates)
+        velocity = vadd(carried, own)
+        self.velocities.append(velocity)
+        self.drifts.append(motion_cross(carried, own))
+        bias = momentum(link.inertia, velocity)
+        bias = force_cross(velocity, bias)
+        if external is not None:
+            bias = vsub(bias, force_vector(external))
+        self.biases.append(bias)
+
+    def take_child(self, i: int, child: int, tau: Vector) -> None:
+        """Add what is left of a child's inertia, and the force that it passes on, to body ``i``."""
+        link = self.links[child]
+        below = self.taken[child]
+        self.inertias[i] += below.left.inward(link.to_parent)
+        rates = matvec(below.inverse, self.rest[child])
+        push = combination(below.u, rates)
+        dragged = below.left.times(self.drifts[child])
+        push = vadd(dragged, push)
+        push = vadd(self.biases[child], push)
+        push = with_projections(push, link.columns, tau)
+        push = link.to_parent.force(push)
+        self.biases[i] = vadd(self.biases[i], push)
+
+    def eliminate(self, i: int, tau: Vector) -> None:
+        """Take the joint of body ``i`` out, once all its children are taken."""
+        subspace = self.links[i].columns
+        self.taken[i] = eliminate(self.inertias[i], subspace)
+        felt = projections(subspace, self.biases[i])
+        self.rest[i] = vsub(tau, felt)
+
+    def accelerate(self, i: int) -> Vector:
+        """The accelerations of the joint of body ``i``."""
+        link = self.links[i]
+        own = self.taken[i]
+        above = self.base_acceleration
+        if link.parent >= 0:
+            above = self.accelerations[link.parent]
+        carried = link.to_parent.motion(above)
+        carried = vadd(carried, self.drifts[i])
+        felt = projections(own.u, carried)
+        missing = vsub(self.rest[i], felt)
+        rates = matvec(own.inverse, missing)
+        moved = combination(link.columns, rates)
+        self.accelerations.append(vadd(carried, moved))
+        return rates

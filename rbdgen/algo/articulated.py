@@ -38,29 +38,38 @@ class ArticulatedInertia:
     linear: Matrix
 
     def __add__(self, other: ArticulatedInertia) -> ArticulatedInertia:
-        return ArticulatedInertia(
-            _symmetric(lambda i, j: add(self.angular[i][j], other.angular[i][j])),
-            tuple(vadd(a, b) for a, b in zip(self.coupling, other.coupling, strict=True)),
-            _symmetric(lambda i, j: add(self.linear[i][j], other.linear[i][j])),
-        )
+        angular = _symmetric_sum(self.angular, other.angular)
+        coupling = _sum(self.coupling, other.coupling)
+        linear = _symmetric_sum(self.linear, other.linear)
+        return ArticulatedInertia(angular, coupling, linear)
 
     def times(self, m: Vector) -> Vector:
         """The force that the motion ``m`` takes."""
-        w, v = m[:3], m[3:]
-        moment = vadd(matvec(self.angular, w), matvec(self.coupling, v))
-        return moment + vadd(matvec(transpose(self.coupling), w), matvec(self.linear, v))
+        angular, linear = m[:3], m[3:]
+        moment = matvec(self.angular, angular)
+        moment = vadd(moment, matvec(self.coupling, linear))
+        force = matvec(transpose(self.coupling), angular)
+        return moment + vadd(force, matvec(self.linear, linear))
 
-    def inward(self, way: Transform) -> ArticulatedInertia:
+    def inward(self, transform: Transform) -> ArticulatedInertia:
         """The same inertia as the parent has it: Xᵀ I X."""
-        angular = rotate_symmetric(way.tree, rotate_symmetric(way.turn, self.angular))
-        coupling = rotate_matrix(way.tree, rotate_matrix(way.turn, self.coupling))
-        linear = rotate_symmetric(way.tree, rotate_symmetric(way.turn, self.linear))
-        p = skew(way.offset)
+        angular = rotate_symmetric(transform.rotation, self.angular)
+        angular = rotate_symmetric(transform.tree, angular)
+        coupling = rotate_matrix(transform.rotation, self.coupling)
+        coupling = rotate_matrix(transform.tree, coupling)
+        linear = rotate_symmetric(transform.rotation, self.linear)
+        linear = rotate_symmetric(transform.tree, linear)
+        p = skew(transform.offset)
         # with P = [p]×:  H' = H + P M  and  Θ' = Θ + P Hᵀ − H' P
-        shifted = tuple(vadd(a, b) for a, b in zip(coupling, matmul(p, linear), strict=True))
-        below, beside = matmul(p, transpose(coupling)), matmul(shifted, p)
-        angular = _symmetric(lambda i, j: sub(add(angular[i][j], below[i][j]), beside[i][j]))
-        return ArticulatedInertia(angular, shifted, linear)
+        shifted = _sum(coupling, matmul(p, linear))
+        below = matmul(p, transpose(coupling))
+        beside = matmul(shifted, p)
+
+        def entry(i: int, j: int) -> Scalar:
+            total = add(angular[i][j], below[i][j])
+            return sub(total, beside[i][j])
+
+        return ArticulatedInertia(_symmetric(entry), shifted, linear)
 
 
 @dataclass(frozen=True)
@@ -76,14 +85,22 @@ class Elimination:
 def articulated(inertia: Inertia) -> ArticulatedInertia:
     """A rigid body's inertia."""
     m = inertia.mass
-    linear = ((m, 0.0, 0.0), (0.0, m, 0.0), (0.0, 0.0, m))
-    return ArticulatedInertia(constant_matrix(inertia.rotational), skew(inertia.first_moment), linear)
+    angular = constant_matrix(inertia.rotational)
+    coupling = skew(inertia.first_moment)
+    linear = (
+        (m, 0.0, 0.0),
+        (0.0, m, 0.0),
+        (0.0, 0.0, m),
+    )
+    return ArticulatedInertia(angular, coupling, linear)
 
 
 def eliminate(inertia: ArticulatedInertia, columns: list[Vector]) -> Elimination:
     """Take the joint with these motion subspace columns out of ``inertia``."""
     u = [inertia.times(s) for s in columns]
-    products = [projections(columns[: k + 1], u[k]) for k in range(len(columns))]
+    products = []
+    for k, force in enumerate(u):
+        products.append(projections(columns[: k + 1], force))
     inverse = symmetric_inverse(products)
     scaled = [combination(u, row) for row in inverse]
     # Sᵀ times what is left is zero: exactly so in the rows of one-hot columns
@@ -94,60 +111,111 @@ def eliminate(inertia: ArticulatedInertia, columns: list[Vector]) -> Elimination
             return 0.0
         value = _entry(inertia, i, j)
         for a, b in zip(u, scaled, strict=True):
-            value = sub(value, mul(a[i], b[j]))
+            taken = mul(a[i], b[j])
+            value = sub(value, taken)
         return value
 
-    left = ArticulatedInertia(
-        _symmetric(rest),
-        tuple(tuple(rest(i, j + 3) for j in range(3)) for i in range(3)),
-        _symmetric(lambda i, j: rest(i + 3, j + 3)),
-    )
+    def linear_rest(i: int, j: int) -> Scalar:
+        return rest(i + 3, j + 3)
+
+    angular = _symmetric(rest)
+    coupling = []
+    for i in range(3):
+        row = [rest(i, j) for j in range(3, 6)]
+        coupling.append(tuple(row))
+    linear = _symmetric(linear_rest)
+    left = ArticulatedInertia(angular, tuple(coupling), linear)
     return Elimination(u, inverse, left)
 
 
 def symmetric_inverse(m: list[Vector]) -> Matrix:
     """The inverse of a small symmetric positive definite matrix from its lower triangle, by its factors L D Lᵀ."""
     n = len(m)
-    # work[i, j] = L_ij D_j
-    work = {(i, j): m[i][j] for i in range(n) for j in range(i + 1)}
-    lower: dict[tuple[int, int], Scalar] = {}
+    lower, inverted = _factors(m)
+    x = _unit_lower_inverse(lower, n)
+
+    def entry(i: int, j: int) -> Scalar:
+        # M⁻¹ = Xᵀ D⁻¹ X
+        total: Scalar = 0.0
+        for k in range(max(i, j), n):
+            scaled = mul(x[k, i], inverted[k])
+            term = mul(scaled, x[k, j])
+            total = add(total, term)
+        return total
+
+    return _symmetric(entry, n)
+
+
+Entries = dict[tuple[int, int], Scalar]
+
+
+def _factors(m: list[Vector]) -> tuple[Entries, list[Scalar]]:
+    """L without its unit diagonal, and the reciprocals of D."""
+    n = len(m)
+    work: Entries = {}  # L_ij D_j
+    for i, row in enumerate(m):
+        for j in range(i + 1):
+            work[i, j] = row[j]
+    lower: Entries = {}
     inverted: list[Scalar] = []
     for k in range(n):
-        inverted.append(reciprocal(work[k, k]))
+        pivot = reciprocal(work[k, k])
+        inverted.append(pivot)
         for i in range(k + 1, n):
-            lower[i, k] = mul(work[i, k], inverted[k])
+            factor = mul(work[i, k], pivot)
+            lower[i, k] = factor
             for j in range(k + 1, i + 1):
-                work[i, j] = sub(work[i, j], mul(lower[i, k], work[j, k]))
-    # X = L⁻¹, unit lower triangular; M⁻¹ = Xᵀ D⁻¹ X
-    x: dict[tuple[int, int], Scalar] = {}
+                change = mul(factor, work[j, k])
+                work[i, j] = sub(work[i, j], change)
+    return lower, inverted
+
+
+def _unit_lower_inverse(lower: Entries, n: int) -> Entries:
+    """X = L⁻¹, unit lower triangular."""
+    x: Entries = {}
     for j in range(n):
         x[j, j] = 1.0
         for i in range(j + 1, n):
             total: Scalar = 0.0
             for k in range(j, i):
-                total = add(total, mul(lower[i, k], x[k, j]))
+                term = mul(lower[i, k], x[k, j])
+                total = add(total, term)
             x[i, j] = sub(0.0, total)
-
-    def entry(i: int, j: int) -> Scalar:
-        total: Scalar = 0.0
-        for k in range(max(i, j), n):
-            total = add(total, mul(mul(x[k, i], inverted[k]), x[k, j]))
-        return total
-
-    return _symmetric(entry, n)
+    return x
 
 
 def _entry(inertia: ArticulatedInertia, i: int, j: int) -> Scalar:
     """Entry (i, j), i ≤ j or both in the same block, of the 6×6 matrix."""
     if j < 3:
         return inertia.angular[i][j]
-    return inertia.coupling[i][j - 3] if i < 3 else inertia.linear[i - 3][j - 3]
+    if i < 3:
+        return inertia.coupling[i][j - 3]
+    return inertia.linear[i - 3][j - 3]
+
+
+def _sum(a: Matrix, b: Matrix) -> Matrix:
+    rows = []
+    for x, y in zip(a, b, strict=True):
+        rows.append(vadd(x, y))
+    return tuple(rows)
+
+
+def _symmetric_sum(a: Matrix, b: Matrix) -> Matrix:
+    def entry(i: int, j: int) -> Scalar:
+        return add(a[i][j], b[i][j])
+
+    return _symmetric(entry)
 
 
 def _symmetric(entry: Callable[[int, int], Scalar], size: int = 3) -> Matrix:
     """The symmetric matrix whose upper triangle has these entries."""
-    upper = {(i, j): entry(i, j) for i in range(size) for j in range(i, size)}
-    return tuple(tuple(upper[min(i, j), max(i, j)] for j in range(size)) for i in range(size))
+    rows: list[list[Scalar]] = [[0.0] * size for _ in range(size)]
+    for i in range(size):
+        for j in range(i, size):
+            value = entry(i, j)
+            rows[i][j] = value
+            rows[j][i] = value
+    return tuple(tuple(row) for row in rows)
 
 
 def with_projections(x: Vector, columns: list[Vector], values: Sequence[Scalar]) -> Vector:
@@ -162,5 +230,6 @@ def with_projections(x: Vector, columns: list[Vector], values: Sequence[Scalar])
 
 
 def _one_hot(s: Vector) -> int | None:
+    """Where the only entry that is not zero is; None for other columns."""
     places = [k for k, x in enumerate(s) if not is_constant(x, 0)]
     return places[0] if len(places) == 1 else None

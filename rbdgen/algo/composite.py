@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rbdgen.algo.rnea import Motion, Wrench, joint_velocity
+from rbdgen.algo.rnea import CYCLES, Motion, Wrench, joint_velocity
 from rbdgen.algo.rotation import rotate, rotate_back, rotate_matrix, rotate_symmetric
 from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.model.joints import JointPlacement
@@ -78,7 +78,9 @@ class Variation:
 
 def _offset(body: Body, joint: JointPlacement) -> Vector:
     """The body's origin in its parent's frame."""
-    return vadd(body.placement.translation, matvec(body.placement.rotation, joint.translation))
+    placement = body.placement
+    moved = matvec(placement.rotation, joint.translation)
+    return vadd(placement.translation, moved)
 
 
 def outward(body: Body, joint: JointPlacement, x: Vector) -> Vector:
@@ -92,8 +94,11 @@ def inward(body: Body, joint: JointPlacement, x: Vector) -> Vector:
 
 
 def _wrench_inward(body: Body, joint: JointPlacement, wrench: Wrench) -> Wrench:
+    """A wrench on the body, as the parent has it."""
     force = inward(body, joint, wrench.force)
-    return Wrench(vadd(inward(body, joint, wrench.moment), cross(_offset(body, joint), force)), force)
+    moment = inward(body, joint, wrench.moment)
+    lever = cross(_offset(body, joint), force)
+    return Wrench(vadd(moment, lever), force)
 
 
 def _outer(a: Vector, b: Vector) -> Matrix:
@@ -107,149 +112,203 @@ def _sum(*matrices: Matrix) -> Matrix:
 def _complement(m: Matrix, x: Vector) -> Vector:
     """(tr M 1 − M) x, without the diagonal entries that cancel."""
     rows = []
-    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        own = mul(add(m[j][j], m[k][k]), x[i])
-        rows.append(sub(sub(own, mul(m[i][j], x[j])), mul(m[i][k], x[k])))
+    for i, j, k in CYCLES:
+        trace = add(m[j][j], m[k][k])
+        row = mul(trace, x[i])
+        term = mul(m[i][j], x[j])
+        row = sub(row, term)
+        term = mul(m[i][k], x[k])
+        row = sub(row, term)
+        rows.append(row)
     return tuple(rows)
 
 
-def composite_inertias(robot: Robot, joints: list[JointPlacement], enter: Enter = anywhere) -> list[CompositeInertia]:
+def composite_inertias(
+    robot: Robot, joints: list[JointPlacement], enter: Enter = anywhere
+) -> list[CompositeInertia]:
     """Each subtree's inertia, by body."""
-    result: list[CompositeInertia | None] = [None] * len(robot.bodies)
+    result: dict[int, CompositeInertia] = {}
     for i in reversed(range(len(robot.bodies))):
         own = robot.bodies[i].inertia
-        mass, first, second = own.mass, own.first_moment, own.second_moment
+        mass = own.mass
+        first = own.first_moment
+        second = own.second_moment
         with enter("Mb", i):
             for child in robot.children[i]:
-                body, joint, below = robot.bodies[child], joints[child], result[child]
-                assert below is not None
-                offset, moment = _offset(body, joint), inward(body, joint, below.first)
-                turned = rotate_symmetric(body.placement.rotation, rotate_symmetric(joint.rotation, below.second))
+                body, joint = robot.bodies[child], joints[child]
+                below = result[child]
+                offset = _offset(body, joint)
+                moment = inward(body, joint, below.first)
+                turned = rotate_symmetric(joint.rotation, below.second)
+                turned = rotate_symmetric(body.placement.rotation, turned)
                 mixed = _outer(moment, offset)
-                shift = _outer(offset, vscale(below.mass, offset))
+                weighted = vscale(below.mass, offset)
+                shift = _outer(offset, weighted)
                 second = _sum(second, turned, _symmetric(mixed), shift)
-                first = vadd(first, moment, vscale(below.mass, offset))
+                first = vadd(first, moment, weighted)
                 mass += below.mass
         result[i] = CompositeInertia(mass, first, second)
-    return [c for c in result if c is not None]
+    return [result[i] for i in range(len(robot.bodies))]
 
 
 def _symmetric(m: Matrix) -> Matrix:
     """M + Mᵀ, each pair computed once."""
-    entries = {(i, j): add(m[i][j], m[j][i]) for i in range(3) for j in range(i, 3)}
-    return tuple(tuple(entries[min(i, j), max(i, j)] for j in range(3)) for i in range(3))
+    rows: list[list[Scalar]] = [[0.0] * 3 for _ in range(3)]
+    for i in range(3):
+        for j in range(i, 3):
+            entry = add(m[i][j], m[j][i])
+            rows[i][j] = entry
+            rows[j][i] = entry
+    return tuple(tuple(row) for row in rows)
 
 
-def _columns(body: Body) -> list[tuple[Vector, Vector]]:
-    return list(zip(body.joint.angular_subspace, body.joint.linear_subspace, strict=True))
+Column = tuple[Vector, Vector]
+"""A column of a joint's motion subspace: angular and linear part."""
 
 
-def _felt(column: tuple[Vector, Vector], wrench: Wrench) -> Scalar:
+def _columns(body: Body) -> list[Column]:
+    joint = body.joint
+    return list(zip(joint.angular_subspace, joint.linear_subspace, strict=True))
+
+
+def _dof_columns(robot: Robot, i: int) -> list[tuple[int, Column]]:
+    """The degrees of freedom of body ``i`` with their columns."""
+    own = robot.v_slices[i]
+    dofs = range(own.start, own.stop)
+    columns = _columns(robot.bodies[i])
+    return list(zip(dofs, columns, strict=True))
+
+
+def _path(robot: Robot, i: int) -> list[tuple[int, int]]:
+    """The bodies from ``i`` to the base, each with its parent; the last one, on the base, is left out."""
+    path = []
+    parent = robot.bodies[i].parent
+    while parent >= 0:
+        path.append((i, parent))
+        i = parent
+        parent = robot.bodies[i].parent
+    return path
+
+
+def _felt(column: Column, wrench: Wrench) -> Scalar:
     """What a joint feels of a wrench: its column's projection."""
-    return add(dot(column[0], wrench.moment), dot(column[1], wrench.force))
+    angular, linear = column
+    turning = dot(angular, wrench.moment)
+    return add(turning, dot(linear, wrench.force))
 
 
-def unit_response(inertia: CompositeInertia, column: tuple[Vector, Vector]) -> Wrench:
+def unit_response(inertia: CompositeInertia, column: Column) -> Wrench:
     """The wrench that takes the subtree to accelerate along ``column``: a column of M, before projection."""
     e, d = column
-    force = vadd(vscale(inertia.mass, d), cross(e, inertia.first))
-    return Wrench(vadd(_complement(inertia.second, e), cross(inertia.first, d)), force)
+    pushed = vscale(inertia.mass, d)
+    swung = cross(e, inertia.first)
+    force = vadd(pushed, swung)
+    spun = _complement(inertia.second, e)
+    swung = cross(inertia.first, d)
+    moment = vadd(spun, swung)
+    return Wrench(moment, force)
 
 
 @dataclass(frozen=True)
 class MassMatrix:
     """``entries`` M_ij for i ≥ j, and ``wrenches``: by (degree of freedom i, body) the wrench of M's column i as it
-    arrives at each body on the way to the base."""
+    arrives at each body on the path to the base."""
 
     entries: Entries
     wrenches: dict[tuple[int, int], Wrench]
 
 
 def mass_matrix(
-    robot: Robot, joints: list[JointPlacement], inertias: list[CompositeInertia], enter: Enter = anywhere
+    robot: Robot,
+    joints: list[JointPlacement],
+    inertias: list[CompositeInertia],
+    enter: Enter = anywhere,
 ) -> MassMatrix:
     """The mass matrix from composite inertias (Featherstone 2008, section 6.2)."""
     entries: Entries = {}
     wrenches: dict[tuple[int, int], Wrench] = {}
     for i in reversed(range(len(robot.bodies))):
-        dofs = range(*robot.v_slices[i].indices(robot.nv))
-        columns = _columns(robot.bodies[i])
+        own = _dof_columns(robot, i)
         with enter("Mb", i):
-            for a, row in enumerate(dofs):
-                wrenches[row, i] = unit_response(inertias[i], columns[a])
-                for b, column in enumerate(dofs[: a + 1]):
-                    entries[row, column] = _felt(columns[b], wrenches[row, i])
-        for row in dofs:
-            _descend(
-                robot,
-                joints,
-                i,
-                row,
-                wrenches,
-                enter,
-                "Mb",
-                lambda dof, felt, row=row: entries.update({(row, dof): felt}),
-            )
+            for a, (row, column) in enumerate(own):
+                wrench = unit_response(inertias[i], column)
+                wrenches[row, i] = wrench
+                for dof, before in own[: a + 1]:
+                    entries[row, dof] = _felt(before, wrench)
+        for row, _ in own:
+            wrench = wrenches[row, i]
+            for below, parent in _path(robot, i):
+                body, joint = robot.bodies[below], joints[below]
+                with enter("Mb", parent):
+                    wrench = _wrench_inward(body, joint, wrench)
+                    wrenches[row, parent] = wrench
+                    for dof, column in _dof_columns(robot, parent):
+                        entries[row, dof] = _felt(column, wrench)
     return MassMatrix(entries, wrenches)
-
-
-def _descend(robot, joints, i, dof, wrenches, enter, kind, feel) -> None:  # noqa: ANN001
-    """Carry the wrench of degree of freedom ``dof`` from body i to the base; ``feel`` is told what each ancestor's
-    degrees of freedom feel of it."""
-    body, wrench = i, wrenches[dof, i]
-    while robot.bodies[body].parent >= 0:
-        parent = robot.bodies[body].parent
-        with enter(kind, parent):
-            wrench = _wrench_inward(robot.bodies[body], joints[body], wrench)
-            wrenches[dof, parent] = wrench
-            for k, column in zip(
-                range(*robot.v_slices[parent].indices(robot.nv)), _columns(robot.bodies[parent]), strict=True
-            ):
-                feel(k, _felt(column, wrench))
-        body = parent
 
 
 def velocity(
     body: Body, joint: JointPlacement, v: Vector, parent: Motion, parent_velocity: Vector
 ) -> tuple[Vector, Vector]:
     """Velocity of the body's origin: what it carries over from the parent, V', and with the joint's own, v."""
-    carried = outward(body, joint, vadd(parent_velocity, cross(parent.angular_velocity, _offset(body, joint))))
-    return carried, vadd(carried, joint_velocity(body.joint.linear_subspace, v))
+    turning = cross(parent.angular_velocity, _offset(body, joint))
+    carried = outward(body, joint, vadd(parent_velocity, turning))
+    own = joint_velocity(body.joint.linear_subspace, v)
+    return carried, vadd(carried, own)
 
 
 def variations(
-    body: Body, joint: JointPlacement, parent: Motion, omega: Vector, carried: Vector, origin: Vector
+    body: Body,
+    joint: JointPlacement,
+    parent: Motion,
+    omega: Vector,
+    carried: Vector,
+    origin: Vector,
 ) -> tuple[list[Variation], list[Variation]]:
     """The variations of ∂/∂q and of ∂/∂q̇ for each column of the joint; ``omega``: of the body, ``carried`` V' and
     ``origin`` v of :func:`velocity`."""
-    tree, angular = body.placement, outward(body, joint, parent.angular_velocity)
-    acceleration = outward(body, joint, vadd(parent.acceleration, matvec(parent.gradient, _offset(body, joint))))
+    angular = outward(body, joint, parent.angular_velocity)
+    acceleration = matvec(parent.gradient, _offset(body, joint))
+    acceleration = vadd(parent.acceleration, acceleration)
+    acceleration = outward(body, joint, acceleration)
     both = vadd(angular, omega)
+
+    def along(c: Vector) -> Vector:
+        """K' c = Rᵀ (K (R c)): an axis that its joint turns about is constant in the parent's coordinates."""
+        if c == ZERO3:
+            return ZERO3
+        turned = inward(body, joint, c)
+        return outward(body, joint, matvec(parent.gradient, turned))
+
     by_position, by_velocity = [], []
     for e, d in _columns(body):
         x = cross(angular, e)
-        # K' e = Rᵀ (K (R e)): an axis that its joint turns about is constant in the parent's coordinates
-
-        def along(c: Vector) -> Vector:
-            if c == ZERO3:
-                return ZERO3
-            turned = matvec(tree.rotation, rotate(joint.rotation, c))
-            return outward(body, joint, matvec(parent.gradient, turned))
-
-        y = vsub(vadd(cross(acceleration, e), along(d)), vscale(2.0, cross(x, carried)))
+        y = cross(acceleration, e)
+        y = vadd(y, along(d))
+        dragged = vscale(2.0, cross(x, carried))
+        y = vsub(y, dragged)
         by_position.append(Variation(x, along(e), y))
-        y = vsub(cross(both, d), cross(e, vadd(carried, origin)))
+        y = cross(both, d)
+        dragged = cross(e, vadd(carried, origin))
+        y = vsub(y, dragged)
         by_velocity.append(Variation(e, cross(both, e), y))
     return by_position, by_velocity
 
 
 def response(inertia: CompositeInertia, momentum: CompositeMomentum, change: Variation) -> Wrench:
     """F and T of the module's text."""
-    x, beta, y = change.velocity, change.angular, change.linear
+    x = change.velocity
+    beta = change.angular
+    y = change.linear
     twice = vscale(2.0, x)
-    force = vadd(vscale(inertia.mass, y), cross(beta, inertia.first), cross(twice, momentum.linear))
-    moment = vadd(cross(inertia.first, y), _complement(inertia.second, beta), _complement(momentum.moment, twice))
-    return Wrench(moment, force)
+    pushed = vscale(inertia.mass, y)
+    swung = cross(beta, inertia.first)
+    dragged = cross(twice, momentum.linear)
+    force = vadd(pushed, swung, dragged)
+    moment = cross(inertia.first, y)
+    spun = _complement(inertia.second, beta)
+    turned = _complement(momentum.moment, twice)
+    return Wrench(vadd(moment, spun, turned), force)
 
 
 @dataclass(frozen=True)
@@ -261,25 +320,35 @@ class Derivatives:
 
 
 def composite_momenta(
-    robot: Robot, joints: list[JointPlacement], omegas: list[Vector], origins: list[Vector], enter: Enter = anywhere
+    robot: Robot,
+    joints: list[JointPlacement],
+    omegas: list[Vector],
+    origins: list[Vector],
+    enter: Enter = anywhere,
 ) -> list[CompositeMomentum]:
     """Each subtree's momentum, by body, from the bodies' angular velocities and their origins' velocities."""
-    result: list[CompositeMomentum | None] = [None] * len(robot.bodies)
+    result: dict[int, CompositeMomentum] = {}
     for i in reversed(range(len(robot.bodies))):
-        own, w, v = robot.bodies[i].inertia, omegas[i], origins[i]
+        own = robot.bodies[i].inertia
+        omega = omegas[i]
+        origin = origins[i]
         with enter("Db", i):
-            linear = vadd(vscale(own.mass, v), cross(w, own.first_moment))
-            spin = tuple(cross(w, column) for column in transpose(own.second_moment))
-            moment = _sum(_outer(v, own.first_moment), transpose(spin))
+            linear = vscale(own.mass, origin)
+            linear = vadd(linear, cross(omega, own.first_moment))
+            spin = tuple(cross(omega, column) for column in transpose(own.second_moment))
+            moment = _outer(origin, own.first_moment)
+            moment = _sum(moment, transpose(spin))
             for child in robot.children[i]:
-                body, joint, below = robot.bodies[child], joints[child], result[child]
-                assert below is not None
+                body, joint = robot.bodies[child], joints[child]
+                below = result[child]
                 carried = inward(body, joint, below.linear)
-                turned = rotate_matrix(body.placement.rotation, rotate_matrix(joint.rotation, below.moment))
-                moment = _sum(moment, turned, _outer(carried, _offset(body, joint)))
+                turned = rotate_matrix(joint.rotation, below.moment)
+                turned = rotate_matrix(body.placement.rotation, turned)
+                shift = _outer(carried, _offset(body, joint))
+                moment = _sum(moment, turned, shift)
                 linear = vadd(linear, carried)
         result[i] = CompositeMomentum(linear, moment)
-    return [c for c in result if c is not None]
+    return [result[i] for i in range(len(robot.bodies))]
 
 
 def derivatives(
@@ -294,56 +363,93 @@ def derivatives(
     enter: Enter = anywhere,
 ) -> Derivatives:
     """∂τ/∂q and ∂τ/∂v from RNEA's ``motions`` and ``totals`` (the wrench on each subtree)."""
-    by_position: list[list[Variation]] = []
-    by_velocity: list[list[Variation]] = []
-    origins: list[Vector] = []
-    for i, body in enumerate(robot.bodies):
-        with enter("Df", i):
-            parent = base if body.parent < 0 else motions[body.parent]
-            below = ZERO3 if body.parent < 0 else origins[body.parent]
-            carried, origin = velocity(body, joints[i], v[robot.v_slices[i]], parent, below)
-            origins.append(origin)
-            changes = variations(body, joints[i], parent, motions[i].angular_velocity, carried, origin)
-            by_position.append(changes[0])
-            by_velocity.append(changes[1])
-    momenta = composite_momenta(robot, joints, [m.angular_velocity for m in motions], origins, enter)
+    sweep = _variation_sweep(robot, joints, v, base, motions, enter)
+    omegas = [motion.angular_velocity for motion in motions]
+    momenta = composite_momenta(robot, joints, omegas, sweep.origins, enter)
     dq: Entries = {}
     dv: Entries = {}
     for i in reversed(range(len(robot.bodies))):
-        dofs = range(*robot.v_slices[i].indices(robot.nv))
-        columns = _columns(robot.bodies[i])
-        for a, dof in enumerate(dofs):
-            e, d = columns[a]
+        momentum = momenta[i]
+        own = _dof_columns(robot, i)
+        for a, (dof, column) in enumerate(own):
             with enter("Db", i):
-                momentum, total = momenta[i], totals[i]
-                position = response(inertias[i], momentum, by_position[i][a])
-                speed = response(inertias[i], momentum, by_velocity[i][a])
-                for b, row in enumerate(dofs):
-                    dq[row, dof] = _felt(columns[b], position)
-                    dv[row, dof] = _felt(columns[b], speed)
-                turned = Wrench(vadd(cross(e, total.moment), cross(d, total.force)), cross(e, total.force))
-                position = Wrench(vadd(position.moment, turned.moment), vadd(position.force, turned.force))
-                # the adjoint of 2 (tr N 1 − N) and of 2 x × P
-                n = transpose(momentum.moment)
-                adjoint = vscale(2.0, vadd(_complement(n, e), cross(momentum.linear, d)))
-            body = i
-            while robot.bodies[body].parent >= 0:
-                parent = robot.bodies[body].parent
+                position = response(inertias[i], momentum, sweep.by_position[i][a])
+                speed = response(inertias[i], momentum, sweep.by_velocity[i][a])
+                for row, other in own:
+                    dq[row, dof] = _felt(other, position)
+                    dv[row, dof] = _felt(other, speed)
+                position = position + _turned_wrench(column, totals[i])
+                adjoint = _momentum_adjoint(column, momentum)
+            for body, parent in _path(robot, i):
+                moved, joint = robot.bodies[body], joints[body]
                 with enter("Db", parent):
-                    moved, joint = robot.bodies[body], joints[body]
                     position = _wrench_inward(moved, joint, position)
                     speed = _wrench_inward(moved, joint, speed)
                     adjoint = inward(moved, joint, adjoint)
                     unit = mass.wrenches[dof, parent]
-                    above = range(*robot.v_slices[parent].indices(robot.nv))
-                    for b, (k, column) in enumerate(zip(above, _columns(robot.bodies[parent]), strict=True)):
-                        dq[k, dof], dv[k, dof] = _felt(column, position), _felt(column, speed)
-                        dq[dof, k] = _adjoint(adjoint, unit, by_position[parent][b])
-                        dv[dof, k] = _adjoint(adjoint, unit, by_velocity[parent][b])
-                body = parent
+                    for b, (row, other) in enumerate(_dof_columns(robot, parent)):
+                        dq[row, dof] = _felt(other, position)
+                        dv[row, dof] = _felt(other, speed)
+                        by_position = sweep.by_position[parent][b]
+                        dq[dof, row] = _adjoint(adjoint, unit, by_position)
+                        by_velocity = sweep.by_velocity[parent][b]
+                        dv[dof, row] = _adjoint(adjoint, unit, by_velocity)
     return Derivatives(dq, dv)
+
+
+@dataclass(frozen=True)
+class _Variations:
+    """By body: the variations of each column, and the velocity of its origin."""
+
+    by_position: list[list[Variation]]
+    by_velocity: list[list[Variation]]
+    origins: list[Vector]
+
+
+def _variation_sweep(
+    robot: Robot,
+    joints: list[JointPlacement],
+    v: Vector,
+    base: Motion,
+    motions: list[Motion],
+    enter: Enter,
+) -> _Variations:
+    """The variations of all bodies, outward."""
+    sweep = _Variations([], [], [])
+    for i, body in enumerate(robot.bodies):
+        parent, below = base, ZERO3
+        if body.parent >= 0:
+            parent = motions[body.parent]
+            below = sweep.origins[body.parent]
+        omega = motions[i].angular_velocity
+        rates = v[robot.v_slices[i]]
+        with enter("Df", i):
+            carried, origin = velocity(body, joints[i], rates, parent, below)
+            changes = variations(body, joints[i], parent, omega, carried, origin)
+        sweep.origins.append(origin)
+        sweep.by_position.append(changes[0])
+        sweep.by_velocity.append(changes[1])
+    return sweep
+
+
+def _turned_wrench(column: Column, total: Wrench) -> Wrench:
+    """What a wrench on a subtree changes by as it turns along with the subtree."""
+    e, d = column
+    moment = cross(e, total.moment)
+    moment = vadd(moment, cross(d, total.force))
+    return Wrench(moment, cross(e, total.force))
+
+
+def _momentum_adjoint(column: Column, momentum: CompositeMomentum) -> Vector:
+    """The adjoint of 2 (tr N 1 − N) and of 2 x × P."""
+    e, d = column
+    turned = _complement(transpose(momentum.moment), e)
+    return vscale(2.0, vadd(turned, cross(momentum.linear, d)))
 
 
 def _adjoint(u: Vector, unit: Wrench, change: Variation) -> Scalar:
     """u·x + n·β + f·y."""
-    return add(dot(change.velocity, u), add(dot(change.angular, unit.moment), dot(change.linear, unit.force)))
+    swept = dot(change.velocity, u)
+    turning = dot(change.angular, unit.moment)
+    felt = add(turning, dot(change.linear, unit.force))
+    return add(swept, felt)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rbdgen.algo.plucker import Transform, columns, projections
-from rbdgen.algo.rotation import rotate_symmetric
+from rbdgen.algo.plucker import Transform, jointed_bodies
+from rbdgen.algo.rotation import rotate_symmetric, upper_twice
 from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.model.robot import Inertia, Robot
 from rbdgen.spatial import (
@@ -36,27 +36,40 @@ class RigidInertia:
     rotational: Matrix
 
     def __add__(self, other: RigidInertia) -> RigidInertia:
-        rows = zip(self.rotational, other.rotational, strict=True)
-        return RigidInertia(
-            self.mass + other.mass, vadd(self.first, other.first), _upper(tuple(vadd(a, b) for a, b in rows))
-        )
+        mass = self.mass + other.mass
+        first = vadd(self.first, other.first)
+        rows = []
+        for own, added in zip(self.rotational, other.rotational, strict=True):
+            rows.append(vadd(own, added))
+        return RigidInertia(mass, first, upper_twice(tuple(rows)))
 
     def times(self, m: Vector) -> Vector:
         """The force that the acceleration ``m`` takes."""
-        w, v = m[:3], m[3:]
-        moment = vadd(matvec(self.rotational, w), cross(self.first, v))
-        return moment + vadd(vscale(self.mass, v), cross(w, self.first))
+        angular, linear = m[:3], m[3:]
+        moment = matvec(self.rotational, angular)
+        moment = vadd(moment, cross(self.first, linear))
+        force = vscale(self.mass, linear)
+        return moment + vadd(force, cross(angular, self.first))
 
-    def inward(self, way: Transform) -> RigidInertia:
+    def inward(self, transform: Transform) -> RigidInertia:
         """The same inertia as the parent has it."""
-        first = way.inward(self.first)
-        shifted = vadd(first, vscale(self.mass, way.offset))
-        turned = rotate_symmetric(way.tree, rotate_symmetric(way.turn, self.rotational))
-        p = skew(way.offset)
+        first = transform.inward(self.first)
+        shifted = vadd(first, vscale(self.mass, transform.offset))
+        turned = rotate_symmetric(
+            transform.tree, rotate_symmetric(transform.rotation, self.rotational)
+        )
+        p = skew(transform.offset)
         # the inertia of points r, −Σ m [r]×², with r + p for r
-        below, beside = matmul(p, skew(first)), matmul(skew(shifted), p)
-        rows = tuple(tuple(sub(sub(turned[i][j], below[i][j]), beside[i][j]) for j in range(3)) for i in range(3))
-        return RigidInertia(self.mass, shifted, _upper(rows))
+        below = matmul(p, skew(first))
+        beside = matmul(skew(shifted), p)
+        rows = []
+        for i in range(3):
+            row = []
+            for j in range(3):
+                entry = sub(turned[i][j], below[i][j])
+                row.append(sub(entry, beside[i][j]))
+            rows.append(tuple(row))
+        return RigidInertia(self.mass, shifted, upper_twice(tuple(rows)))
 
 
 def rigid(inertia: Inertia) -> RigidInertia:
@@ -64,25 +77,27 @@ def rigid(inertia: Inertia) -> RigidInertia:
     return RigidInertia(inertia.mass, inertia.first_moment, constant_matrix(inertia.rotational))
 
 
-def _upper(m: Matrix) -> Matrix:
-    """A symmetric matrix by its upper triangle, so that the lower one is not computed."""
-    return tuple(tuple(m[min(i, j)][max(i, j)] for j in range(3)) for i in range(3))
-
-
-def crba(robot: Robot, ways: list[Transform], enter: Enter = anywhere) -> dict[tuple[int, int], Scalar]:
-    """Entries (i, j), i ≥ j, of M that can differ from zero; ``ways``: every body's transform."""
-    inertias = [rigid(b.inertia) for b in robot.bodies]
-    forces: list[dict[int, Vector]] = [{} for _ in robot.bodies]  # by body: by degree of freedom, the force it takes
+def crba(
+    robot: Robot, transforms: list[Transform], enter: Enter = anywhere
+) -> dict[tuple[int, int], Scalar]:
+    """Entries (i, j), i ≥ j, of M that can differ from zero; ``transforms``: every body's transform."""
+    tree = jointed_bodies(robot, transforms)
+    inertias = [rigid(body.inertia) for body in robot.bodies]
+    # by body: by degree of freedom of its subtree, the force that it takes
+    forces: list[dict[int, Vector]] = [{} for _ in robot.bodies]
     entries: dict[tuple[int, int], Scalar] = {}
     for i in reversed(range(len(robot.bodies))):
+        link = tree[i]
         with enter("Mb", i):
             for child in robot.children[i]:
-                inertias[i] += inertias[child].inward(ways[child])
-                forces[i] |= {dof: ways[child].force(f) for dof, f in forces[child].items()}
-            subspace = columns(robot.bodies[i])
-            own = range(*robot.v_slices[i].indices(robot.nv))
-            forces[i] |= {dof: inertias[i].times(s) for dof, s in zip(own, subspace, strict=True)}
+                to_parent = tree[child].to_parent
+                inertias[i] += inertias[child].inward(to_parent)
+                for dof, force in forces[child].items():
+                    forces[i][dof] = to_parent.force(force)
+            for dof, column in link.own:
+                forces[i][dof] = inertias[i].times(column)
             for dof, force in forces[i].items():
-                felt = zip(own, projections(subspace, force), strict=True)
-                entries |= {(dof, row): x for row, x in felt if row <= dof}
+                for row, x in link.felt(force):
+                    if row <= dof:
+                        entries[dof, row] = x
     return entries

@@ -2,7 +2,7 @@
 
 Featherstone, "Efficient factorization of the joint-space inertia matrix for branched kinematic trees", 2005: L is unit
 lower triangular and keeps the tree's zeros. With X = L⁻¹, which has them too, M⁻¹ = X D⁻¹ Xᵀ; the sums for X run while
-D⁻¹ is still on its way, so that only two products follow the last reciprocal. The step that eliminates degree of
+D⁻¹ is not there yet, so that only two products follow the last reciprocal. The step that eliminates degree of
 freedom k and its row of X are submodule ``Mf_i`` of its body, the row of M⁻¹ is submodule ``Mi_i``, and the row of a
 product with M⁻¹ is ``Mx_i``.
 """
@@ -19,21 +19,28 @@ from rbdgen.spatial import Scalar, Vector, add, mul, reciprocal, sub
 
 
 def dof_parents(robot: Robot) -> tuple[int, ...]:
-    """For each degree of freedom the one before it on the way to the base (−1: none)."""
-    parents = []
+    """For each degree of freedom the one before it on the path to the base (−1: none)."""
+    parents: list[int] = []
     for body, part in zip(robot.bodies, robot.v_slices, strict=True):
-        above = -1 if body.parent < 0 else robot.v_slices[body.parent].stop - 1
-        parents += [above, *range(part.start, part.stop - 1)] if part.stop > part.start else []
+        before = -1
+        if body.parent >= 0:
+            before = robot.v_slices[body.parent].stop - 1
+        for dof in range(part.start, part.stop):
+            parents.append(before)
+            before = dof
     return tuple(parents)
 
 
 def dof_bodies(robot: Robot) -> tuple[int, ...]:
     """For each degree of freedom its body."""
-    return tuple(i for i, part in enumerate(robot.v_slices) for _ in range(part.start, part.stop))
+    bodies: list[int] = []
+    for i, part in enumerate(robot.v_slices):
+        bodies += [i] * (part.stop - part.start)
+    return tuple(bodies)
 
 
 def _paths(robot: Robot) -> list[list[int]]:
-    """For each degree of freedom those before it on the way to the base, nearest first."""
+    """For each degree of freedom those before it on the path to the base, nearest first."""
     paths: list[list[int]] = []
     for parent in dof_parents(robot):
         paths.append([] if parent < 0 else [parent, *paths[parent]])
@@ -42,7 +49,7 @@ def _paths(robot: Robot) -> list[list[int]]:
 
 @dataclass(frozen=True)
 class Factors:
-    """M = Lᵀ D L: ``lower`` the entries (k, i) of L, i on k's way to the base, without its unit diagonal;
+    """M = Lᵀ D L: ``lower`` the entries (k, i) of L, i on k's path to the base, without its unit diagonal;
     ``reciprocals`` 1 / D by degree of freedom."""
 
     lower: Entries
@@ -51,66 +58,101 @@ class Factors:
 
 def factorise(robot: Robot, mass: Entries, enter: Enter = anywhere) -> Factors:
     """The factors of M, which must be positive definite, from its entries (i, j), i ≥ j."""
-    paths, bodies = _paths(robot), dof_bodies(robot)
+    paths = _paths(robot)
+    bodies = dof_bodies(robot)
     work = dict(mass)
     lower: Entries = {}
     reciprocals: list[Scalar] = [0.0] * robot.nv
     for k in reversed(range(robot.nv)):
         with enter("Mf", bodies[k]):
-            reciprocals[k] = reciprocal(work[k, k])
-            for i in paths[k]:
-                lower[k, i] = mul(work[k, i], reciprocals[k])
-            for i in paths[k]:
+            pivot = reciprocal(work[k, k])
+            reciprocals[k] = pivot
+            path = paths[k]
+            for i in path:
+                lower[k, i] = mul(work[k, i], pivot)
+            for i in path:
+                factor = lower[k, i]
                 for j in [i, *paths[i]]:
-                    work[i, j] = sub(work[i, j], mul(lower[k, i], work[k, j]))
+                    change = mul(factor, work[k, j])
+                    work[i, j] = sub(work[i, j], change)
     return Factors(lower, reciprocals)
 
 
-def solve(robot: Robot, factors: Factors, right: Sequence[Scalar], enter: Enter = anywhere) -> Vector:
+def solve(
+    robot: Robot, factors: Factors, right: Sequence[Scalar], enter: Enter = anywhere
+) -> Vector:
     """M⁻¹ times a vector (nv) by two substitutions.
 
     Where M is nearly singular its inverse is large and its products cancel; substitution cancels first.
     """
-    paths, bodies = _paths(robot), dof_bodies(robot)
-    rest, result = list(right), [0.0] * robot.nv
+    paths = _paths(robot)
+    bodies = dof_bodies(robot)
+    lower = factors.lower
+    rest = list(right)
+    result: list[Scalar] = [0.0] * robot.nv
     for k in reversed(range(robot.nv)):
         with enter("Mf", bodies[k]):
             for i in paths[k]:
-                rest[i] = sub(rest[i], mul(factors.lower[k, i], rest[k]))
+                change = mul(lower[k, i], rest[k])
+                rest[i] = sub(rest[i], change)
     for k in range(robot.nv):
         with enter("Mi", bodies[k]):
             total = mul(rest[k], factors.reciprocals[k])
             for i in reversed(paths[k]):
-                total = sub(total, mul(factors.lower[k, i], result[i]))
+                change = mul(lower[k, i], result[i])
+                total = sub(total, change)
             result[k] = total
     return tuple(result)
 
 
 def inverse(robot: Robot, factors: Factors, enter: Enter = anywhere) -> Entries:
     """Entries (i, j), i ≥ j, of M⁻¹."""
-    paths, bodies = _paths(robot), dof_bodies(robot)
+    paths = _paths(robot)
+    bodies = dof_bodies(robot)
     rows: Entries = {}
     for k in range(robot.nv):
-        rows[k, k] = 1.0
         with enter("Mf", bodies[k]):
-            for i in paths[k]:
-                total: Scalar = factors.lower[k, i]
-                for j in paths[k]:
-                    if i in paths[j]:
-                        total = add(total, mul(factors.lower[k, j], rows[j, i]))
-                rows[k, i] = sub(0.0, total)
+            _inverse_row(k, paths, factors.lower, rows)
     result: Entries = {}
     for i in range(robot.nv):
         with enter("Mi", bodies[i]):
             for j in range(i + 1):
-                common = [k for k in [j, *paths[j]] if k == i or k in paths[i]]
+                common = _common(paths, i, j)
                 if common:
-                    # the nearest common ancestor's reciprocal is there first
-                    total = 0.0
-                    for k in common:
-                        total = add(total, mul(mul(rows[i, k], factors.reciprocals[k]), rows[j, k]))
-                    result[i, j] = total
+                    entry = _inverse_entry(i, j, common, rows, factors.reciprocals)
+                    result[i, j] = entry
     return result
+
+
+def _inverse_row(k: int, paths: list[list[int]], lower: Entries, rows: Entries) -> None:
+    """Row ``k`` of X = L⁻¹, from the rows before it (in place)."""
+    rows[k, k] = 1.0
+    for i in paths[k]:
+        total: Scalar = lower[k, i]
+        for j in paths[k]:
+            if i in paths[j]:
+                term = mul(lower[k, j], rows[j, i])
+                total = add(total, term)
+        rows[k, i] = sub(0.0, total)
+
+
+def _common(paths: list[list[int]], i: int, j: int) -> list[int]:
+    """Degrees of freedom that both ``i`` and ``j`` hang on, themselves included, nearest first."""
+    path = [i, *paths[i]]
+    other = [j, *paths[j]]
+    return [k for k in other if k in path]
+
+
+def _inverse_entry(
+    i: int, j: int, common: list[int], rows: Entries, reciprocals: list[Scalar]
+) -> Scalar:
+    """Entry (i, j) of X D⁻¹ Xᵀ; the nearest common ancestor's reciprocal is there first."""
+    total: Scalar = 0.0
+    for k in common:
+        scaled = mul(rows[i, k], reciprocals[k])
+        term = mul(scaled, rows[j, k])
+        total = add(total, term)
+    return total
 
 
 def inverse_from_mass(robot: Robot, mass: Entries, enter: Enter = anywhere) -> Entries:
@@ -127,14 +169,24 @@ def symmetric_product(
     for i in range(robot.nv):
         with enter("Mx", bodies[i]):
             for column, product in zip(columns, result, strict=True):
-                terms = [
-                    mul(inverse[max(i, k), min(i, k)], x)
-                    for k, x in column.items()
-                    if (max(i, k), min(i, k)) in inverse
-                ]
-                while len(terms) > 1:  # a balanced tree: the terms are there at the same time
-                    pairs = [add(terms[k], terms[k + 1]) for k in range(0, len(terms) - 1, 2)]
-                    terms = pairs + terms[len(pairs) * 2 :]
+                terms = []
+                for k, x in column.items():
+                    place = max(i, k), min(i, k)
+                    if place in inverse:
+                        term = mul(inverse[place], x)
+                        terms.append(term)
                 if terms:
-                    product[i] = terms[0]
+                    product[i] = _balanced_sum(terms)
     return result
+
+
+def _balanced_sum(terms: list[Scalar]) -> Scalar:
+    """The sum by a balanced tree: the terms are there at the same time."""
+    while len(terms) > 1:
+        sums = []
+        pairs = zip(terms[0::2], terms[1::2], strict=False)
+        for one, other in pairs:
+            sums.append(add(one, other))
+        left_over = terms[len(sums) * 2 :]
+        terms = sums + left_over
+    return terms[0]

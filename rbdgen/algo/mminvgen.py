@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from rbdgen.algo.articulated import Elimination, articulated, eliminate, with_projections
 from rbdgen.algo.crba import rigid
-from rbdgen.algo.plucker import Transform, columns, combination, projections
+from rbdgen.algo.plucker import JointedBody, Transform, combination, jointed_bodies, projections
 from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import Scalar, Vector, matvec, sub, vadd
@@ -19,70 +19,168 @@ Entries = dict[tuple[int, int], Scalar]
 
 
 def mminvgen(
-    robot: Robot, ways: list[Transform], m: bool = True, minv: bool = True, enter: Enter = anywhere
+    robot: Robot,
+    transforms: list[Transform],
+    m: bool = True,
+    minv: bool = True,
+    enter: Enter = anywhere,
 ) -> tuple[Entries, Entries]:
     """Entries (i, j), i ≥ j, that can differ from zero of M (empty without the flag ``m``) and of M⁻¹ (empty without
-    ``minv``; else M must be positive definite). ``ways``: every body's transform."""
-    mass: Entries = {}
-    upper: Entries = {}  # of M⁻¹, by (row, column), row ≤ column
-    count = len(robot.bodies)
-    own = [range(*part.indices(robot.nv)) for part in robot.v_slices]
-    subspaces = [columns(b) for b in robot.bodies]
-    composites = [rigid(b.inertia) for b in robot.bodies]
-    inertias = [articulated(b.inertia) for b in robot.bodies]
-    taken: list[Elimination | None] = [None] * count
-    # by body: by degree of freedom of its subtree, the force of that column of M, and of M⁻¹
-    loads: list[dict[int, Vector]] = [{} for _ in robot.bodies]
-    forces: list[dict[int, Vector]] = [{} for _ in robot.bodies]
-    for i in reversed(range(count)):
+    ``minv``; else M must be positive definite). ``transforms``: every body's transform."""
+    mass = _MassSweep(robot, transforms)
+    inverse = _InverseSweep(robot, transforms)
+    for i in reversed(range(len(robot.bodies))):
         with enter("Mb", i):
             for child in robot.children[i]:
                 if m:
-                    composites[i] += composites[child].inward(ways[child])
-                    loads[i] |= {dof: ways[child].force(f) for dof, f in loads[child].items()}
+                    mass.take_child(i, child)
                 if minv:
-                    below = taken[child]
-                    assert below is not None
-                    inertias[i] += below.left.inward(ways[child])
-                    forces[i] |= {dof: ways[child].force(f) for dof, f in forces[child].items()}
+                    inverse.take_child(i, child)
             if m:
-                loads[i] |= {dof: composites[i].times(s) for dof, s in zip(own[i], subspaces[i], strict=True)}
-                for dof, force in loads[i].items():
-                    felt = zip(own[i], projections(subspaces[i], force), strict=True)
-                    mass |= {(dof, row): x for row, x in felt if row <= dof}
+                mass.finish(i)
             if minv:
-                joint = taken[i] = eliminate(inertias[i], subspaces[i])
-                above = {}
-                for a, dof in enumerate(own[i]):
-                    # the joint's own force column moves the joint by one, those beyond it leave it at rest
-                    unit = [float(b == a) for b in range(len(own[i]))]
-                    force = combination(joint.u, joint.inverse[a])
-                    above[dof] = with_projections(force, subspaces[i], unit)
-                    upper |= {(row, dof): joint.inverse[b][a] for b, row in enumerate(own[i]) if row <= dof}
-                for dof, force in forces[i].items():
-                    answer = tuple(sub(0.0, x) for x in matvec(joint.inverse, projections(subspaces[i], force)))
-                    upper |= {(row, dof): x for row, x in zip(own[i], answer, strict=True)}
-                    force = vadd(force, combination(joint.u, answer))
-                    above[dof] = with_projections(force, subspaces[i], [0.0] * len(own[i]))
-                forces[i] = above
-    if not minv:
-        return mass, {}
-    # by body: by column of M⁻¹, what it moves the body by
-    motions: list[dict[int, Vector]] = [{} for _ in robot.bodies]
-    for i, body in enumerate(robot.bodies):
-        with enter("Mf", i):
-            joint = taken[i]
-            assert joint is not None
-            arriving = {} if body.parent < 0 else motions[body.parent]
-            carried = {dof: ways[i].motion(x) for dof, x in arriving.items() if dof >= own[i].start}
-            for dof, x in carried.items():
-                change = matvec(joint.inverse, projections(joint.u, x))
-                for row, y in zip(own[i], change, strict=True):
-                    if row <= dof:
-                        upper[row, dof] = sub(upper.get((row, dof), 0.0), y)
-            if robot.children[i]:
-                for dof in range(own[i].stop, robot.nv):
-                    if (own[i].start, dof) in upper:
-                        turn = combination(subspaces[i], [upper[row, dof] for row in own[i]])
-                        motions[i][dof] = vadd(carried[dof], turn) if dof in carried else turn
-    return mass, {(column, row): x for (row, column), x in upper.items()}
+                inverse.eliminate(i)
+    if minv:
+        for i in range(len(robot.bodies)):
+            with enter("Mf", i):
+                inverse.outward(i)
+    lower: Entries = {}
+    for (row, column), x in inverse.upper.items():
+        lower[column, row] = x
+    return mass.entries, lower
+
+
+Forces = dict[int, Vector]
+"""By degree of freedom."""
+
+
+def _carry(above: Forces, below: Forces, transform: Transform) -> None:
+    """Add a body's forces to its parent's, as the parent has them (in place)."""
+    for dof, force in below.items():
+        above[dof] = transform.force(force)
+
+
+class _MassSweep:
+    """M from composite bodies: ``entries`` (i, j), i ≥ j."""
+
+    def __init__(self, robot: Robot, transforms: list[Transform]) -> None:
+        self.links = jointed_bodies(robot, transforms)
+        self.entries: Entries = {}
+        self.composites = [rigid(body.inertia) for body in robot.bodies]
+        # by body: by degree of freedom of its subtree, the force of that column of M
+        self.forces: list[Forces] = [{} for _ in robot.bodies]
+
+    def take_child(self, i: int, child: int) -> None:
+        """Add a child's inertia and forces to body ``i``."""
+        to_parent = self.links[child].to_parent
+        self.composites[i] += self.composites[child].inward(to_parent)
+        _carry(self.forces[i], self.forces[child], to_parent)
+
+    def finish(self, i: int) -> None:
+        """The entries of body ``i``, once all its children are taken."""
+        link = self.links[i]
+        forces = self.forces[i]
+        for dof, column in link.own:
+            forces[dof] = self.composites[i].times(column)
+        for dof, force in forces.items():
+            for row, x in link.felt(force):
+                if row <= dof:
+                    self.entries[dof, row] = x
+
+
+class _InverseSweep:
+    """M⁻¹ from articulated bodies: entries of its ``upper`` triangle by (row, column)."""
+
+    def __init__(self, robot: Robot, transforms: list[Transform]) -> None:
+        self.robot = robot
+        self.links = jointed_bodies(robot, transforms)
+        self.upper: Entries = {}
+        self.inertias = [articulated(body.inertia) for body in robot.bodies]
+        self.taken: dict[int, Elimination] = {}
+        # by body: by degree of freedom of its subtree, the force of that column of M⁻¹
+        self.forces: list[Forces] = [{} for _ in robot.bodies]
+        # by body: by column of M⁻¹, what it moves the body by
+        self.motions: list[dict[int, Vector]] = [{} for _ in robot.bodies]
+
+    def take_child(self, i: int, child: int) -> None:
+        """Add what is left of a child's inertia, and its forces, to body ``i``."""
+        to_parent = self.links[child].to_parent
+        left = self.taken[child].left
+        self.inertias[i] += left.inward(to_parent)
+        _carry(self.forces[i], self.forces[child], to_parent)
+
+    def eliminate(self, i: int) -> None:
+        """Take the joint of body ``i`` out, once all its children are taken."""
+        link = self.links[i]
+        joint = eliminate(self.inertias[i], link.columns)
+        self.taken[i] = joint
+        arriving = self.forces[i]
+        leaving = self._own_forces(link, joint)
+        for dof, force in arriving.items():
+            felt = projections(link.columns, force)
+            rates = matvec(joint.inverse, felt)
+            answer = tuple(sub(0.0, x) for x in rates)
+            for row, x in zip(link.dofs, answer, strict=True):
+                self.upper[row, dof] = x
+            push = combination(joint.u, answer)
+            force = vadd(force, push)
+            # forces beyond the joint leave it at rest
+            rest = [0.0] * len(link.dofs)
+            leaving[dof] = with_projections(force, link.columns, rest)
+        self.forces[i] = leaving
+
+    def _own_forces(self, link: JointedBody, joint: Elimination) -> Forces:
+        """Forces of the joint's own columns, each of which moves it by one, and their entries."""
+        forces: Forces = {}
+        still = [0.0] * len(link.dofs)
+        for a, dof in enumerate(link.dofs):
+            unit = list(still)
+            unit[a] = 1.0
+            row_of_inverse = joint.inverse[a]
+            force = combination(joint.u, row_of_inverse)
+            forces[dof] = with_projections(force, link.columns, unit)
+            for b, row in enumerate(link.dofs[: a + 1]):
+                self.upper[row, dof] = joint.inverse[b][a]
+        return forces
+
+    def outward(self, i: int) -> None:
+        """The entries of body ``i`` less what its parent's motion takes of them, and its own motion."""
+        link = self.links[i]
+        carried = self._carried(link)
+        joint = self.taken[i]
+        for dof, motion in carried.items():
+            felt = projections(joint.u, motion)
+            change = matvec(joint.inverse, felt)
+            for row, x in zip(link.dofs, change, strict=True):
+                if row <= dof:
+                    place = row, dof
+                    before = self.upper.get(place, 0.0)
+                    self.upper[place] = sub(before, x)
+        if self.robot.children[i]:
+            self.motions[i] = self._moved(link, carried)
+
+    def _carried(self, link: JointedBody) -> dict[int, Vector]:
+        """What the parent's motion moves a body by, for the columns that it has entries of."""
+        carried: dict[int, Vector] = {}
+        if link.parent < 0:
+            return carried
+        first = link.dofs.start
+        arriving = self.motions[link.parent]
+        for dof, motion in arriving.items():
+            if dof >= first:
+                carried[dof] = link.to_parent.motion(motion)
+        return carried
+
+    def _moved(self, link: JointedBody, carried: dict[int, Vector]) -> dict[int, Vector]:
+        """The motion of a body by column, from what its parent's ``carried`` on to it."""
+        moved: dict[int, Vector] = {}
+        first = link.dofs.start
+        for dof in range(link.dofs.stop, self.robot.nv):
+            if (first, dof) not in self.upper:
+                continue
+            rates = [self.upper[row, dof] for row in link.dofs]
+            motion = combination(link.columns, rates)
+            if dof in carried:
+                motion = vadd(carried[dof], motion)
+            moved[dof] = motion
+        return moved

@@ -32,54 +32,102 @@ ZERO6: Vector = ZERO3 + ZERO3
 
 @dataclass(frozen=True)
 class Transform:
-    """The way between a body and its parent: turn by ``turn`` (body to joint's predecessor frame), by the constant
+    """The transform between a body and its parent: by ``rotation`` (body to joint's predecessor frame), by the constant
     ``tree`` (to the parent's), and ``offset`` (3, the body's origin in the parent)."""
 
     tree: Matrix
-    turn: Matrix
+    rotation: Matrix
     offset: Vector
 
     def outward(self, x: Vector) -> Vector:
         """A free vector from the parent's coordinates into the body's."""
-        return rotate_back(self.turn, matvec(transpose(self.tree), x))
+        return rotate_back(self.rotation, matvec(transpose(self.tree), x))
 
     def inward(self, x: Vector) -> Vector:
         """A free vector from the body's coordinates into the parent's."""
-        return matvec(self.tree, rotate(self.turn, x))
+        return matvec(self.tree, rotate(self.rotation, x))
 
     def motion(self, m: Vector) -> Vector:
         """A motion of the parent, as the body has it: X m."""
-        return self.outward(m[:3]) + self.outward(vadd(m[3:], cross(m[:3], self.offset)))
+        angular, linear = m[:3], m[3:]
+        turned = self.outward(angular)
+        moved = vadd(linear, cross(angular, self.offset))
+        return turned + self.outward(moved)
 
     def force(self, f: Vector) -> Vector:
         """A force on the body, as the parent has it: Xᵀ f."""
-        force = self.inward(f[3:])
-        return vadd(self.inward(f[:3]), cross(self.offset, force)) + force
+        moment, force = f[:3], f[3:]
+        force = self.inward(force)
+        moment = self.inward(moment)
+        return vadd(moment, cross(self.offset, force)) + force
 
 
 def transform(body: Body, joint: JointPlacement) -> Transform:
     """The transform of ``body`` with its joint at ``joint``."""
-    offset = vadd(body.placement.translation, matvec(body.placement.rotation, joint.translation))
-    return Transform(body.placement.rotation, joint.rotation, offset)
+    tree = body.placement
+    offset = matvec(tree.rotation, joint.translation)
+    offset = vadd(tree.translation, offset)
+    return Transform(tree.rotation, joint.rotation, offset)
 
 
-def transforms(robot: Robot, joints: list[JointPlacement], enter: Enter = anywhere) -> list[Transform]:
+def transforms(
+    robot: Robot, joints: list[JointPlacement], enter: Enter = anywhere
+) -> list[Transform]:
     """Every body's transform."""
+    found = []
     with enter(TRIGONOMETRY, None):
-        return [transform(b, j) for b, j in zip(robot.bodies, joints, strict=True)]
+        for body, joint in zip(robot.bodies, joints, strict=True):
+            found.append(transform(body, joint))
+    return found
 
 
 def columns(body: Body) -> list[Vector]:
     """The motion subspace's columns (6 each), constant in the body's coordinates."""
-    parts = zip(body.joint.angular_subspace, body.joint.linear_subspace, strict=True)
-    return [tuple(angular) + tuple(linear) for angular, linear in parts]
+    joint = body.joint
+    result = []
+    for angular, linear in zip(joint.angular_subspace, joint.linear_subspace, strict=True):
+        result.append(tuple(angular) + tuple(linear))
+    return result
+
+
+@dataclass(frozen=True)
+class JointedBody:
+    """A body as the textbook algorithms see it: its ``inertia`` and motion subspace (``columns``), the transform
+    ``to_parent`` (−1: the base), and the degrees of freedom of its joint."""
+
+    inertia: Inertia
+    columns: list[Vector]
+    to_parent: Transform
+    parent: int
+    dofs: range
+
+    @property
+    def own(self) -> list[tuple[int, Vector]]:
+        """The degrees of freedom with their columns."""
+        return list(zip(self.dofs, self.columns, strict=True))
+
+    def felt(self, force: Vector) -> list[tuple[int, Scalar]]:
+        """What each degree of freedom feels of a force on the body."""
+        felt = projections(self.columns, force)
+        return list(zip(self.dofs, felt, strict=True))
+
+
+def jointed_bodies(robot: Robot, transforms: list[Transform]) -> list[JointedBody]:
+    """Every body with its transform."""
+    result = []
+    for body, to_parent, part in zip(robot.bodies, transforms, robot.v_slices, strict=True):
+        dofs = range(*part.indices(robot.nv))
+        link = JointedBody(body.inertia, columns(body), to_parent, body.parent, dofs)
+        result.append(link)
+    return result
 
 
 def combination(vectors: list[Vector], factors: Vector | list[Scalar]) -> Vector:
     """Σ_k factors_k · vectors_k of spatial vectors."""
     total = ZERO6
     for vector, factor in zip(vectors, factors, strict=True):
-        total = vadd(total, vscale(factor, vector))
+        scaled = vscale(factor, vector)
+        total = vadd(total, scaled)
     return total
 
 
@@ -90,19 +138,30 @@ def projections(vectors: list[Vector], x: Vector) -> Vector:
 
 def motion_cross(a: Vector, b: Vector) -> Vector:
     """a × b of motions."""
-    return cross(a[:3], b[:3]) + vadd(cross(a[:3], b[3:]), cross(a[3:], b[:3]))
+    a_angular, a_linear = a[:3], a[3:]
+    b_angular, b_linear = b[:3], b[3:]
+    angular = cross(a_angular, b_angular)
+    linear = cross(a_angular, b_linear)
+    return angular + vadd(linear, cross(a_linear, b_angular))
 
 
 def force_cross(v: Vector, f: Vector) -> Vector:
     """v ×* f of a motion and a force."""
-    return vadd(cross(v[:3], f[:3]), cross(v[3:], f[3:])) + cross(v[:3], f[3:])
+    angular, linear = v[:3], v[3:]
+    moment, force = f[:3], f[3:]
+    turned = cross(angular, moment)
+    turned = vadd(turned, cross(linear, force))
+    return turned + cross(angular, force)
 
 
 def momentum(inertia: Inertia, v: Vector) -> Vector:
     """I v of a body's inertia and a motion."""
-    h = inertia.first_moment
-    angular = vadd(matvec(constant_matrix(inertia.rotational), v[:3]), cross(h, v[3:]))
-    return angular + vadd(vscale(inertia.mass, v[3:]), cross(v[:3], h))
+    angular, linear = v[:3], v[3:]
+    first = inertia.first_moment
+    spin = matvec(constant_matrix(inertia.rotational), angular)
+    spin = vadd(spin, cross(first, linear))
+    thrust = vscale(inertia.mass, linear)
+    return spin + vadd(thrust, cross(angular, first))
 
 
 def base_vectors(base: Motion) -> tuple[Vector, Vector]:

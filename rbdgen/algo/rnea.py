@@ -32,6 +32,9 @@ from rbdgen.spatial import (
     vsub,
 )
 
+CYCLES = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+"""Coordinate axes, each with the two that follow it."""
+
 
 @dataclass(frozen=True)
 class Motion:
@@ -51,10 +54,23 @@ class Wrench:
     moment: Vector
     force: Vector
 
+    def __add__(self, other: Wrench) -> Wrench:
+        moment = vadd(self.moment, other.moment)
+        return Wrench(moment, vadd(self.force, other.force))
+
+    def __sub__(self, other: Wrench) -> Wrench:
+        moment = vsub(self.moment, other.moment)
+        return Wrench(moment, vsub(self.force, other.force))
+
 
 def wrenches(f_ext: Vector) -> tuple[Wrench, ...]:
-    """[force, moment] of every body in turn, the interface's order, as wrenches."""
-    return tuple(Wrench(tuple(f_ext[i + 3 : i + 6]), tuple(f_ext[i : i + 3])) for i in range(0, len(f_ext), 6))
+    """[force, moment] of every body after the other, the interface's order, as wrenches."""
+    result = []
+    for i in range(0, len(f_ext), 6):
+        force = tuple(f_ext[i : i + 3])
+        moment = tuple(f_ext[i + 3 : i + 6])
+        result.append(Wrench(moment, force))
+    return tuple(result)
 
 
 def base_motion(gravity: Vector) -> Motion:
@@ -73,80 +89,121 @@ def moving_base(omega: Vector, alpha: Vector, acceleration: Vector, gravity: Vec
 def acceleration_gradient(omega: Vector, alpha: Vector) -> Matrix:
     """K = [ω̇]× + [ω]×², from six products."""
     x, y, z = omega
-    xx, yy, zz = mul(x, x), mul(y, y), mul(z, z)
-    xy, xz, yz = mul(x, y), mul(x, z), mul(y, z)
-    return (
-        (sub(0.0, add(yy, zz)), sub(xy, alpha[2]), add(xz, alpha[1])),
-        (add(xy, alpha[2]), sub(0.0, add(xx, zz)), sub(yz, alpha[0])),
-        (sub(xz, alpha[1]), add(yz, alpha[0]), sub(0.0, add(xx, yy))),
-    )
+    ax, ay, az = alpha
+    xx = mul(x, x)
+    yy = mul(y, y)
+    zz = mul(z, z)
+    xy = mul(x, y)
+    xz = mul(x, z)
+    yz = mul(y, z)
+    across_x = add(yy, zz)
+    first = sub(0.0, across_x), sub(xy, az), add(xz, ay)
+    below = add(xy, az)
+    across_y = add(xx, zz)
+    second = below, sub(0.0, across_y), sub(yz, ax)
+    third_x = sub(xz, ay)
+    third_y = add(yz, ax)
+    across_z = add(xx, yy)
+    return first, second, (third_x, third_y, sub(0.0, across_z))
 
 
 def inertial_wrench(inertia: Inertia, motion: Motion) -> Wrench:
     """What it takes to move ``inertia`` so, about the body's origin."""
-    k, a = motion.gradient, motion.acceleration
-    h, s = inertia.first_moment, inertia.second_moment
-    omega = motion.angular_velocity
-    square = tuple(mul(w, w) for w in omega)
+    k = motion.gradient
+    acceleration = motion.acceleration
+    first = inertia.first_moment
+    second = inertia.second_moment
+    squares = tuple(mul(w, w) for w in motion.angular_velocity)
     moment = []
-    for x, y, z in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+    for x, y, z in CYCLES:
+        terms = mul(second[y][y], k[z][y])
+        term = mul(-second[z][z], k[y][z])
+        terms = add(terms, term)
         # K_zz − K_yy = ω_z² − ω_y²: written so that the products are the ones that K already has
-        terms = add(mul(s[y][y], k[z][y]), mul(-s[z][z], k[y][z]))
-        terms = add(terms, mul(s[y][z], sub(square[z], square[y])))
-        moment.append(add(terms, add(mul(s[x][y], k[z][x]), mul(-s[x][z], k[y][x]))))
-    force = vadd(vscale(inertia.mass, a), matvec(k, h))
-    return Wrench(vadd(tuple(moment), cross(h, a)), force)
+        difference = sub(squares[z], squares[y])
+        term = mul(second[y][z], difference)
+        terms = add(terms, term)
+        mixed = mul(second[x][y], k[z][x])
+        term = mul(-second[x][z], k[y][x])
+        mixed = add(mixed, term)
+        moment.append(add(terms, mixed))
+    force = vscale(inertia.mass, acceleration)
+    force = vadd(force, matvec(k, first))
+    swung = cross(first, acceleration)
+    return Wrench(vadd(tuple(moment), swung), force)
 
 
 def joint_velocity(columns: tuple[Vector, ...], rates: Vector) -> Vector:
     """Σ_k columns_k · rates_k."""
     total: Vector = ZERO3
     for column, rate in zip(columns, rates, strict=True):
-        total = vadd(total, vscale(rate, column))
+        moved = vscale(rate, column)
+        total = vadd(total, moved)
     return total
 
 
-def forward(body: Body, joint: JointPlacement, v: Vector, a: Vector, parent: Motion) -> tuple[Motion, Wrench]:
+def forward(
+    body: Body, joint: JointPlacement, v: Vector, a: Vector, parent: Motion
+) -> tuple[Motion, Wrench]:
     """``Rf_i``: the body's motion from its parent's, and the wrench that this motion takes.
 
     ``joint`` is the joint's placement at q; ``v`` and ``a`` are its nv velocities and accelerations.
     """
-    tree, inward = body.placement, transpose(body.placement.rotation)
-    turn = transpose(joint.rotation)
+    tree = body.placement
+    inward = transpose(tree.rotation)
+    rotation = transpose(joint.rotation)
 
     def into_body(x: Vector) -> Vector:
-        return matvec(turn, matvec(inward, x))
+        return matvec(rotation, matvec(inward, x))
 
-    angular = joint_velocity(body.joint.angular_subspace, v)
-    linear = joint_velocity(body.joint.linear_subspace, v)
+    angular_subspace = body.joint.angular_subspace
+    linear_subspace = body.joint.linear_subspace
+    angular = joint_velocity(angular_subspace, v)
+    linear = joint_velocity(linear_subspace, v)
     carried = into_body(parent.angular_velocity)
     omega = vadd(carried, angular)
-    alpha = vadd(into_body(parent.angular_acceleration), joint_velocity(body.joint.angular_subspace, a))
+    alpha = into_body(parent.angular_acceleration)
+    alpha = vadd(alpha, joint_velocity(angular_subspace, a))
     alpha = vadd(alpha, cross(carried, angular))
-    offset = vadd(tree.translation, matvec(tree.rotation, joint.translation))
-    acceleration = into_body(vadd(parent.acceleration, matvec(parent.gradient, offset)))
+    offset = matvec(tree.rotation, joint.translation)
+    offset = vadd(tree.translation, offset)
+    acceleration = matvec(parent.gradient, offset)
+    acceleration = vadd(parent.acceleration, acceleration)
+    acceleration = into_body(acceleration)
     # Coriolis: the joint's own velocity seen from the parent (2 ω_λ × v_J, and ω_J × v_J where the joint also turns)
-    acceleration = vadd(acceleration, cross(vadd(carried, omega), linear))
-    acceleration = vadd(acceleration, joint_velocity(body.joint.linear_subspace, a))
+    both = vadd(carried, omega)
+    acceleration = vadd(acceleration, cross(both, linear))
+    acceleration = vadd(acceleration, joint_velocity(linear_subspace, a))
     motion = Motion(omega, alpha, acceleration, acceleration_gradient(omega, alpha))
     return motion, inertial_wrench(body.inertia, motion)
 
 
 def backward(body: Body, joint: JointPlacement, total: Wrench) -> tuple[Vector, Wrench]:
     """``Rb_i``: the joint's forces (nv) and the addend for the parent, from the wrench on the subtree."""
-    columns = zip(body.joint.angular_subspace, body.joint.linear_subspace, strict=True)
-    tau = tuple(add(dot(angular, total.moment), dot(linear, total.force)) for angular, linear in columns)
+    tau = []
+    for angular, linear in zip(
+        body.joint.angular_subspace, body.joint.linear_subspace, strict=True
+    ):
+        turning = dot(angular, total.moment)
+        tau.append(add(turning, dot(linear, total.force)))
     tree = body.placement
-    force = matvec(tree.rotation, matvec(joint.rotation, total.force))
-    moment = matvec(tree.rotation, matvec(joint.rotation, total.moment))
-    offset = vadd(tree.translation, matvec(tree.rotation, joint.translation))
-    return tau, Wrench(vadd(moment, cross(offset, force)), force)
+    force = matvec(joint.rotation, total.force)
+    force = matvec(tree.rotation, force)
+    moment = matvec(joint.rotation, total.moment)
+    moment = matvec(tree.rotation, moment)
+    offset = matvec(tree.rotation, joint.translation)
+    offset = vadd(tree.translation, offset)
+    moment = vadd(moment, cross(offset, force))
+    return tuple(tau), Wrench(moment, force)
 
 
 def joint_placements(robot: Robot, q: Vector, enter: Enter = anywhere) -> list[JointPlacement]:
     """Every joint's placement at ``q`` (nq)."""
+    placements = []
     with enter(TRIGONOMETRY, None):
-        return [b.joint.placement(q[part]) for b, part in zip(robot.bodies, robot.q_slices, strict=True)]
+        for body, part in zip(robot.bodies, robot.q_slices, strict=True):
+            placements.append(body.joint.placement(q[part]))
+    return placements
 
 
 def outward_sweep(
@@ -165,11 +222,12 @@ def outward_sweep(
     wrenches: list[Wrench] = []
     for i, body in enumerate(robot.bodies):
         with enter("Rf", i):
+            own = robot.v_slices[i]
             parent = base if body.parent < 0 else motions[body.parent]
-            motion, wrench = forward(body, joints[i], v[robot.v_slices[i]], a[robot.v_slices[i]], parent)
+            rates, accelerations = v[own], a[own]
+            motion, wrench = forward(body, joints[i], rates, accelerations, parent)
             if f_ext is not None:
-                external = f_ext[i]
-                wrench = Wrench(vsub(wrench.moment, external.moment), vsub(wrench.force, external.force))
+                wrench = wrench - f_ext[i]
             motions.append(motion)
             wrenches.append(wrench)
     return motions, wrenches
@@ -179,16 +237,17 @@ def inward_sweep(
     robot: Robot, joints: list[JointPlacement], wrenches: list[Wrench], enter: Enter = anywhere
 ) -> tuple[Vector, list[Wrench]]:
     """The joints' forces (nv), and the wrench on every subtree."""
-    addends: list[Wrench | None] = [None] * len(robot.bodies)
+    addends: dict[int, Wrench] = {}
     totals = list(wrenches)
     tau: list[Scalar] = [0.0] * robot.nv
     for i in reversed(range(len(robot.bodies))):
         with enter("Rb", i):
             for child in robot.children[i]:  # lazy update: the parent adds what its children sent
-                addend = addends[child]
-                assert addend is not None
-                totals[i] = Wrench(vadd(totals[i].moment, addend.moment), vadd(totals[i].force, addend.force))
-            tau[robot.v_slices[i]], addends[i] = backward(robot.bodies[i], joints[i], totals[i])
+                totals[i] += addends[child]
+            felt, addend = backward(robot.bodies[i], joints[i], totals[i])
+            addends[i] = addend
+            own = robot.v_slices[i]
+            tau[own] = felt
     return tuple(tau), totals
 
 

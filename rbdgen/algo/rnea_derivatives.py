@@ -14,19 +14,19 @@ from dataclasses import dataclass
 
 from rbdgen.algo.plucker import (
     ZERO6,
+    JointedBody,
     Transform,
     base_vectors,
-    columns,
     combination,
     force_cross,
     force_vector,
+    jointed_bodies,
     momentum,
     motion_cross,
-    projections,
 )
 from rbdgen.algo.rnea import Motion, Wrench, base_motion
 from rbdgen.algo.submodules import Enter, anywhere
-from rbdgen.model.robot import Robot
+from rbdgen.model.robot import Inertia, Robot
 from rbdgen.spatial import Scalar, Vector, cross, vadd, vsub
 
 Entries = dict[tuple[int, int], Scalar]
@@ -40,9 +40,15 @@ class _Change:
     acceleration: Vector
 
 
+_Changes = dict[int, _Change]
+_Forces = dict[int, Vector]
+KINDS = BY_POSITION, BY_VELOCITY = 0, 1
+"""Derivatives with respect to q, and to v."""
+
+
 def rnea_derivatives(
     robot: Robot,
-    ways: list[Transform],
+    transforms: list[Transform],
     v: Vector,
     motions: list[Motion],
     totals: list[Wrench],
@@ -51,66 +57,133 @@ def rnea_derivatives(
 ) -> tuple[Entries, Entries]:
     """Entries (row, column) of ∂τ/∂q and ∂τ/∂v that can differ from zero.
 
-    ``ways``: every body's transform; ``motions`` and ``totals`` (the force on each subtree) are those of
+    ``transforms``: every body's transform; ``motions`` and ``totals`` (the force on each subtree) are those of
     :mod:`rbdgen.algo.rnea`; ``base``: how the base moves (default: not at all).
     """
-    base_velocity, base_acceleration = base_vectors(base_motion(robot.gravity) if base is None else base)
-    own = [range(*part.indices(robot.nv)) for part in robot.v_slices]
-    subspaces = [columns(b) for b in robot.bodies]
-    velocities: list[Vector] = []
-    accelerations: list[Vector] = []
-    changes: list[list[dict[int, _Change]]] = [[], []]  # with respect to q and v: by body: by degree of freedom
-    forces: list[list[dict[int, Vector]]] = [[], []]
-    for i, body in enumerate(robot.bodies):
+    if base is None:
+        base = base_motion(robot.gravity)
+    sweep = _ColumnSweeps(robot, transforms, base)
+    for i in range(len(robot.bodies)):
         with enter("Df", i):
-            parent = body.parent
-            carried = ways[i].motion(base_velocity if parent < 0 else velocities[parent])
-            rate = combination(subspaces[i], v[robot.v_slices[i]])
-            motion = motions[i]
-            velocity = motion.angular_velocity + vadd(carried, rate)[3:]
-            # RNEA has the acceleration of the origin; the spatial one is without ω × v
-            linear = vsub(motion.acceleration, cross(velocity[:3], velocity[3:]))
-            velocities.append(velocity)
-            accelerations.append(motion.angular_acceleration + linear)
-            own_momentum = momentum(body.inertia, velocity)
-            for kind in range(2):
-                above = {} if parent < 0 else changes[kind][parent]
-                here = {dof: (ways[i].motion(c.velocity), ways[i].motion(c.acceleration)) for dof, c in above.items()}
-                turned = {dof: (dv, vadd(da, motion_cross(dv, rate))) for dof, (dv, da) in here.items()}
-                for dof, s in zip(own[i], subspaces[i], strict=True):
-                    if kind == 1:
-                        turned[dof] = s, vadd(motion_cross(velocity, s), motion_cross(s, rate))
-                    elif len(own[i]) == 1:
-                        # what the joint itself contributes to v and a is along s, or is taken back by a's own change
-                        turned[dof] = motion_cross(velocity, s), motion_cross(accelerations[i], s)
-                    else:
-                        pulled = ways[i].motion(base_acceleration if parent < 0 else accelerations[parent])
-                        dv = motion_cross(carried, s)
-                        turned[dof] = dv, vadd(motion_cross(pulled, s), motion_cross(dv, rate))
-                changes[kind].append({dof: _Change(dv, da) for dof, (dv, da) in turned.items()})
-                forces[kind].append(
-                    {
-                        dof: vadd(
-                            momentum(body.inertia, da),
-                            force_cross(dv, own_momentum),
-                            force_cross(velocity, momentum(body.inertia, dv)),
-                        )
-                        for dof, (dv, da) in turned.items()
-                    }
-                )
-    results: tuple[Entries, Entries] = {}, {}
+            sweep.outward(i, v[robot.v_slices[i]], motions[i])
     for i in reversed(range(len(robot.bodies))):
         with enter("Db", i):
-            for kind in range(2):
-                for child in robot.children[i]:
-                    for dof, change in forces[kind][child].items():
-                        change = ways[child].force(change)
-                        forces[kind][i][dof] = vadd(forces[kind][i].get(dof, ZERO6), change)
-                for dof, change in forces[kind][i].items():
-                    felt = zip(own[i], projections(subspaces[i], change), strict=True)
-                    results[kind].update({(row, dof): x for row, x in felt})
-            total = force_vector(totals[i])
-            for dof, s in zip(own[i], subspaces[i], strict=True):
-                # the joint turns the force on the subtree along with the subtree
-                forces[0][i][dof] = vadd(forces[0][i][dof], force_cross(s, total))
-    return results
+            for kind in KINDS:
+                sweep.inward(i, kind)
+            sweep.turn_total(i, force_vector(totals[i]))
+    return sweep.results
+
+
+class _ColumnSweeps:
+    """Both sweeps over a robot. ``changes`` and ``forces``: by kind (with respect to q, and to v): by body: by degree
+    of freedom."""
+
+    def __init__(self, robot: Robot, transforms: list[Transform], base: Motion) -> None:
+        self.robot = robot
+        self.links = jointed_bodies(robot, transforms)
+        self.base_velocity, self.base_acceleration = base_vectors(base)
+        self.velocities: list[Vector] = []
+        self.accelerations: list[Vector] = []
+        self.changes: tuple[list[_Changes], list[_Changes]] = ([], [])
+        self.forces: tuple[list[_Forces], list[_Forces]] = ([], [])
+        self.results: tuple[Entries, Entries] = ({}, {})
+
+    def outward(self, i: int, rates: Vector, motion: Motion) -> None:
+        """What each degree of freedom changes of body ``i``, whose joint moves at ``rates``."""
+        link = self.links[i]
+        above = self.base_velocity
+        if link.parent >= 0:
+            above = self.velocities[link.parent]
+        carried = link.to_parent.motion(above)
+        rate = combination(link.columns, rates)
+        linear = vadd(carried, rate)[3:]
+        velocity = motion.angular_velocity + linear
+        # RNEA has the acceleration of the origin; the spatial one is without ω × v
+        turning = cross(motion.angular_velocity, linear)
+        linear = vsub(motion.acceleration, turning)
+        self.velocities.append(velocity)
+        self.accelerations.append(motion.angular_acceleration + linear)
+        own_momentum = momentum(link.inertia, velocity)
+        for kind in KINDS:
+            changes = self._carried(link, kind, rate)
+            for dof, s in link.own:
+                if kind == BY_VELOCITY:
+                    changes[dof] = _sped_up(s, velocity, rate)
+                else:
+                    changes[dof] = self._turned(i, s, carried, rate)
+            forces: _Forces = {}
+            for dof, change in changes.items():
+                forces[dof] = _force(link.inertia, change, velocity, own_momentum)
+            self.changes[kind].append(changes)
+            self.forces[kind].append(forces)
+
+    def _carried(self, link: JointedBody, kind: int, rate: Vector) -> _Changes:
+        """What a body takes over of its parent's changes."""
+        if link.parent < 0:
+            return {}
+        moved: _Changes = {}
+        for dof, change in self.changes[kind][link.parent].items():
+            velocity = link.to_parent.motion(change.velocity)
+            acceleration = link.to_parent.motion(change.acceleration)
+            moved[dof] = _Change(velocity, acceleration)
+        carried: _Changes = {}
+        for dof, change in moved.items():
+            turning = motion_cross(change.velocity, rate)
+            acceleration = vadd(change.acceleration, turning)
+            carried[dof] = _Change(change.velocity, acceleration)
+        return carried
+
+    def _turned(self, i: int, s: Vector, carried: Vector, rate: Vector) -> _Change:
+        """What a rotation of body ``i`` by its joint's column ``s`` changes."""
+        link = self.links[i]
+        if len(link.dofs) == 1:
+            # what the joint itself contributes to v and a is along s, or is taken back by a's own change
+            velocity = motion_cross(self.velocities[i], s)
+            acceleration = motion_cross(self.accelerations[i], s)
+            return _Change(velocity, acceleration)
+        above = self.base_acceleration
+        if link.parent >= 0:
+            above = self.accelerations[link.parent]
+        pulled = link.to_parent.motion(above)
+        velocity = motion_cross(carried, s)
+        acceleration = motion_cross(pulled, s)
+        turning = motion_cross(velocity, rate)
+        return _Change(velocity, vadd(acceleration, turning))
+
+    def inward(self, i: int, kind: int) -> None:
+        """Changes of the force on the subtree of body ``i``, and what its joint feels of them."""
+        link = self.links[i]
+        forces = self.forces[kind][i]
+        for child in self.robot.children[i]:
+            to_parent = self.links[child].to_parent
+            for dof, change in self.forces[kind][child].items():
+                arriving = to_parent.force(change)
+                before = forces.get(dof, ZERO6)
+                forces[dof] = vadd(before, arriving)
+        for dof, change in forces.items():
+            for row, x in link.felt(change):
+                self.results[kind][row, dof] = x
+
+    def turn_total(self, i: int, total: Vector) -> None:
+        """The joint turns the ``total`` force on the subtree along with the subtree."""
+        link = self.links[i]
+        forces = self.forces[BY_POSITION][i]
+        for dof, s in link.own:
+            turned = force_cross(s, total)
+            forces[dof] = vadd(forces[dof], turned)
+
+
+def _sped_up(s: Vector, velocity: Vector, rate: Vector) -> _Change:
+    """What a joint that moves faster along its column ``s`` changes of its body."""
+    acceleration = motion_cross(velocity, s)
+    acceleration = vadd(acceleration, motion_cross(s, rate))
+    return _Change(s, acceleration)
+
+
+def _force(inertia: Inertia, change: _Change, velocity: Vector, own_momentum: Vector) -> Vector:
+    """What a change of its motion changes of the force on a body."""
+    pushed = momentum(inertia, change.acceleration)
+    turned = force_cross(change.velocity, own_momentum)
+    dragged = momentum(inertia, change.velocity)
+    dragged = force_cross(velocity, dragged)
+    return vadd(pushed, turned, dragged)

@@ -9,7 +9,7 @@ from pathlib import Path
 from rbdgen import __version__
 from rbdgen.cli.commands import compile_design
 from rbdgen.cli.console import extension, print_result, reporter
-from rbdgen.errors import ConfigError, ToolError
+from rbdgen.errors import ToolError
 from rbdgen.report.boards import build as build_table
 from rbdgen.report.design import design_report
 from rbdgen.report.files import write_design, write_files
@@ -17,17 +17,19 @@ from rbdgen.report.files import write_design, write_files
 
 def build(args: argparse.Namespace) -> None:
     """``rbdgen build``."""
-    boards, flows = extension("rbdgen_boards.board", "build"), extension("rbdgen_boards.build", "build")
+    boards, flows = (
+        extension("rbdgen_boards.board", "build"),
+        extension("rbdgen_boards.build", "build"),
+    )
     board = boards.get_board(args.board)
-    if args.device not in (None, board.timing):
-        raise ConfigError(f"device: {board.name} has {board.timing}, not {args.device!r}; leave --device out")
-    args.device = board.timing
     flows.require_tools(board)
     with reporter() as progress:
         design, robot = compile_design(args, progress)
         design = flows.fit(design, board, args.ii is not None)
         directory = (
-            args.output or Path("build") / f"{design.name}_{design.precision}_ii{design.options.ii}_{board.name}"
+            args.output
+            or Path("build")
+            / f"{design.name}_{design.precision}_ii{design.options.ii}_{board.name}"
         )
         made = flows.build(design, board, args.seed, directory / board.name, progress.stage)
         report = design_report(made.design) | made.report()
@@ -36,6 +38,7 @@ def build(args: argparse.Namespace) -> None:
         if args.load:
             progress.stage("program the board")
             if made.bitstream is None:
-                raise ToolError(f"vivado is missing; follow {made.directory / 'README.txt'}")
+                instructions = made.directory / "README.txt"
+                raise ToolError(f"{report['missing']} is missing; follow {instructions}")
             flows.load(board, made.bitstream)
     print_result(args, report, build_table(report))

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from rbdgen import __version__
+from rbdgen.cli.arguments import OPTION_ARGUMENTS
 from rbdgen.cli.console import Reporter, extension, print_result, reporter
 from rbdgen.cli.drawing import check_pictures, write_pictures
 from rbdgen.cli.simulation import get_simulator, simulate_design
-from rbdgen.compiler import Design, Options, compare_families, compile_robot
+from rbdgen.compiler import Design, compare_families, compile_robot
 from rbdgen.errors import ConfigError
 from rbdgen.model import builtin_robots, load_robot, range_notes
 from rbdgen.model.rooting import rerooted
+from rbdgen.options import DEMANDS
 from rbdgen.report import tables
 from rbdgen.report.design import design_report, families_table
 from rbdgen.report.evidence import evidence
 from rbdgen.report.files import Base, read_config, with_overrides, write_design, write_files
 from rbdgen.schedule.budget import Budget
-
-OPTION_ARGUMENTS = tuple(f.name for f in fields(Options) if f.name not in ("seed", "limits"))
-"""Arguments of the command line that are options of the compiler, by the same names."""
 
 EVIDENCE_STATES = 10_000
 """Fresh states at which errors are measured where an error target was asked for."""
@@ -34,13 +32,17 @@ def compile_design(args: argparse.Namespace, progress: Reporter) -> tuple[Design
     configured, base, options = read_config(args.config) if args.config else (None, Base(), {})
     robot = args.robot or configured
     if robot is None:
-        raise ConfigError("ROBOT: missing; give a built-in name, a URDF's path, or --config with a robot in it")
-    given = {name: getattr(args, name, None) for name in OPTION_ARGUMENTS}
+        raise ConfigError(
+            "ROBOT: missing; give a built-in name, a URDF's path, or --config with a robot in it"
+        )
+    given = {name: getattr(args, name) for name in OPTION_ARGUMENTS}
+    # a word and an error exclude each other: what is given here replaces either of a file's
     if given["word"] is not None:
-        if given["error"] is not None:
-            raise ConfigError("word and error: give one of them; an error target finds its own word lengths")
         options.pop("error", None)
-    budget, timing = _budget(args)
+        options.pop("formats", None)
+    if given["error"] is not None:
+        options.pop("word", None)
+    budget, timing = _budget(args, options)
     resolved = with_overrides(options, **(given | {"device": given["device"] or timing}))
     progress.stage("read robot")
     model = load_robot(robot, base=args.base or base.kind)
@@ -53,21 +55,59 @@ def compile_design(args: argparse.Namespace, progress: Reporter) -> tuple[Design
     return compile_robot(model, resolved, progress.stage, budget), robot
 
 
-def _budget(args: argparse.Namespace) -> tuple[Budget | None, str | None]:
-    """What the layout may cost or must reach, as far as the arguments say so, and a board's delay model."""
-    given = {"multipliers": args.multipliers, "rate": args.rate}
-    asked = any(value is not None for value in given.values())
-    if args.board is None:
-        return (Budget(**given) if asked else None), None
-    board = extension("rbdgen_boards.board", "hw").get_board(args.board)
-    blocks = board.resources["multipliers"] if args.ii is None and not asked else None
-    budget = Budget(**given, blocks=blocks, name=f"board {board.name}", resources=board.resources)
-    return budget, board.timing
+def _budget(args: argparse.Namespace, options: dict[str, Any]) -> tuple[Budget | None, str | None]:
+    """What the layout may cost or must reach, as far as the arguments say so or else a file's ``options``, from which
+    it is taken; and a board's device."""
+    configured = {name: options.pop(name, None) for name in DEMANDS}
+    given, asked = _asked_rate(args, options, configured)
+    board = args.board or configured["board"]
+    if board is None:
+        demands = any(value is not None for value in given.values())
+        return (Budget(**given) if demands else None), None
+    found = extension("rbdgen_boards.board", "hw").get_board(board)
+    if args.device not in (None, found.timing):
+        raise ConfigError(
+            f"device and board: {found.name} has {found.timing}, not {args.device!r}; leave --device out"
+        )
+    budget = Budget(
+        **given,
+        blocks=None if asked else found.resources["multipliers"],
+        name=f"board {found.name}",
+        board=found.name,
+        resources=found.resources,
+    )
+    return budget, found.timing
+
+
+def _asked_rate(
+    args: argparse.Namespace, options: dict[str, Any], configured: dict[str, Any]
+) -> tuple[dict[str, Any], bool]:
+    """The demands of multipliers and rate, and whether they or an interval say how often a task comes. What the
+    arguments say replaces what a file does. ConfigError where two of them are given, or one is out of range."""
+    given = {name: getattr(args, name) for name in ("multipliers", "rate")}
+    asked = [name for name in ("ii", *given) if getattr(args, name) is not None]
+    if not asked:
+        given = {name: configured[name] for name in given}
+        asked = [name for name, value in given.items() if value is not None]
+        asked += ["ii"] if "ii" in options else []
+    elif "ii" not in asked:
+        options.pop("ii", None)
+    if len(asked) > 1:
+        raise ConfigError(
+            f"{' and '.join(asked)}: give one of them; each says how often a task comes"
+        )
+    for name, value in given.items():
+        if value is not None:
+            DEMANDS[name].check(name, value)
+    return given, bool(asked)
 
 
 def robots(args: argparse.Namespace) -> None:
     """``rbdgen robots``."""
-    rows = [{"name": name, "joints": load_robot(name).nv, "summary": text} for name, text in builtin_robots().items()]
+    rows = [
+        {"name": name, "joints": load_robot(name).nv, "summary": text}
+        for name, text in builtin_robots().items()
+    ]
     print_result(args, {"schema": "rbdgen.robots/1", "robots": rows}, tables.robots(rows))
 
 
@@ -81,7 +121,13 @@ def _families(args: argparse.Namespace, design: Design, progress: Reporter) -> d
 
 def _evidence(args: argparse.Namespace, design: Design, progress: Reporter) -> dict[str, Any]:
     """The report's errors at fresh states, where they or an error target were asked for."""
-    count = args.evidence if args.evidence is not None else EVIDENCE_STATES if design.options.error else 0
+    count = (
+        args.evidence
+        if args.evidence is not None
+        else EVIDENCE_STATES
+        if design.options.error
+        else 0
+    )
     return {"evidence": evidence(design, count, progress=progress.stage)} if count else {}
 
 
@@ -90,7 +136,11 @@ def layout(args: argparse.Namespace) -> None:
     check_pictures(args)
     with reporter() as progress:
         design, _ = compile_design(args, progress)
-        report = design_report(design) | _evidence(args, design, progress) | _families(args, design, progress)
+        report = (
+            design_report(design)
+            | _evidence(args, design, progress)
+            | _families(args, design, progress)
+        )
         files = write_pictures(args, design, progress)
     if files:
         report["files"] = [str(f) for f in files]
@@ -100,11 +150,18 @@ def layout(args: argparse.Namespace) -> None:
 
 def _directory(args: argparse.Namespace, design: Design) -> Path:
     options = design.options
-    return args.output or Path("build") / f"{design.name}_{design.precision}_ii{options.ii}_{options.device}"
+    return (
+        args.output
+        or Path("build") / f"{design.name}_{design.precision}_ii{options.ii}_{options.device}"
+    )
 
 
 def _write(
-    args: argparse.Namespace, design: Design, robot: str, progress: Reporter, more: dict[str, Any] | None = None
+    args: argparse.Namespace,
+    design: Design,
+    robot: str,
+    progress: Reporter,
+    more: dict[str, Any] | None = None,
 ) -> list[Path]:
     emit = extension("rbdgen_hw.emit", "hw")
     progress.stage("write Verilog")
@@ -120,9 +177,14 @@ def generate(args: argparse.Namespace) -> None:
         files = _write(args, design, robot, progress, more)
         if args.ip:
             packaging = extension("rbdgen_hw.packaging", "hw")
-            files += write_files(packaging.ip_files(design, files[0].read_text(), __version__), files[0].parent / "ip")
+            files += write_files(
+                packaging.ip_files(design, files[0].read_text(), __version__),
+                files[0].parent / "ip",
+            )
     report = design_report(design) | more | {"files": [str(f) for f in files]}
-    print_result(args, report, tables.layout(report) + "\n\n" + "\n".join(f"wrote {f}" for f in files))
+    print_result(
+        args, report, tables.layout(report) + "\n\n" + "\n".join(f"wrote {f}" for f in files)
+    )
 
 
 def simulate(args: argparse.Namespace) -> None:
@@ -131,7 +193,18 @@ def simulate(args: argparse.Namespace) -> None:
     with reporter() as progress:
         design, robot = compile_design(args, progress)
         run = simulate_design(
-            design, robot, _directory(args, design), simulator, args.tasks, args.seed, args.waves, progress
+            design,
+            robot,
+            _directory(args, design),
+            simulator,
+            args.tasks,
+            args.seed,
+            args.waves,
+            progress,
         )
-    print_result(args, run.report, tables.simulation(run.report) + "\n" + "\n".join(f"wrote {f}" for f in run.files))
+    print_result(
+        args,
+        run.report,
+        tables.simulation(run.report) + "\n" + "\n".join(f"wrote {f}" for f in run.files),
+    )
     run.require_equality()

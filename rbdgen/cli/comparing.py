@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,9 @@ from rbdgen.cli.simulation import get_simulator, simulate_design
 from rbdgen.compiler import Options, compile_robot
 from rbdgen.errors import ConfigError
 from rbdgen.explore import NAMES, Choice, combinations
-from rbdgen.layout.functions import check_algorithms, check_functions
 from rbdgen.model import Robot, builtin_path, builtin_robots, load_robot
 from rbdgen.report import comparison, plots
 from rbdgen.report.files import write_files
-from rbdgen.schedule.device import get_device
 from rbdgen.timing import BATCHES, machine, time_today
 from rbdgen.timing.today import Timing
 
@@ -29,13 +28,20 @@ def urdf_of(robot: str) -> Path:
 
 
 def _simulated(
-    args: argparse.Namespace, name: str, robot: Robot, choice: Choice, simulator: Any, progress: Reporter
+    args: argparse.Namespace,
+    name: str,
+    robot: Robot,
+    choice: Choice,
+    simulator: Any,
+    progress: Reporter,
 ) -> dict[str, Any]:
     design = compile_robot(robot, choice.options, progress.stage, choice.budget)
     options = design.options
-    folder = f"{comparison.short_name(name)}_{design.name}_w{options.word}_ii{options.ii}_{options.device}"
+    folder = f"{comparison.short_name(name)}_{design.name}_{design.precision}_ii{options.ii}_{options.device}"
     folder += f"_{options.derivative}_{options.mass_matrix}_{args.base or 'fixed'}"
-    run = simulate_design(design, name, args.output / folder, simulator, args.tasks, args.seed, False, progress)
+    run = simulate_design(
+        design, name, args.output / folder, simulator, args.tasks, args.seed, False, progress
+    )
     run.require_equality()
     return run.report
 
@@ -46,34 +52,70 @@ def compare(args: argparse.Namespace) -> None:
         plots.check_plot_path(args.plot)
     if args.tasks < 2:
         raise ConfigError(f"tasks: must be at least 2 to measure an interval, not {args.tasks}")
-    functions = check_functions(args.functions)
-    values = {name: getattr(args, name, None) for name in NAMES if name != "functions"}
-    designs = combinations(Options(functions=functions, ii=DEFAULT_II), values)
-    for choice in designs:
-        get_device(choice.options.device)
-        check_algorithms(choice.options.derivative, choice.options.mass_matrix)
+    functions = Options(functions=args.functions).functions
+    designs = _designs(args, functions)
     simulator = get_simulator(args.simulator)
     named = list(dict.fromkeys(args.robots))
     robots = {name: load_robot(name, base=args.base or "fixed") for name in named}
     reports: list[tuple[str, dict[str, Any]]] = []
-    timings: list[tuple[str, Timing]] = []
     with reporter() as progress:
         for name, robot in robots.items():
             for choice in designs:
-                asked = ", ".join(f"{k} {v}" for k, v in choice.place.items() if v is not None and k != "functions")
-                progress.stage(f"{name}: {asked}")
-                reports.append((name, _simulated(args, name, robot, choice, simulator, progress)))
-        for name, robot in robots.items():
-            progress.stage(f"{name}: what this machine does today")
-            today = time_today(robot, urdf_of(name), args.base or "fixed", functions, BATCHES, progress=progress.count)
-            timings += [(name, t) for t in today]
+                progress.stage(f"{name}: {_asked(choice)}")
+                report = _simulated(args, name, robot, choice, simulator, progress)
+                reports.append((name, report))
+        timings = _timings(args, robots, functions, progress)
     content = comparison.comparison(reports, timings, machine())
+    _print(args, content)
+
+
+def _designs(args: argparse.Namespace, functions: tuple[str, ...]) -> tuple[Choice, ...]:
+    """The designs that are asked for, for each robot."""
+    values = {name: getattr(args, name, None) for name in NAMES if name != "functions"}
+    return combinations(Options(functions=functions, ii=DEFAULT_II), values)
+
+
+def _asked(choice: Choice) -> str:
+    """What was asked for of a design, in words."""
+    asked = []
+    for name, value in choice.position.items():
+        if value is not None and name != "functions":
+            asked.append(f"{name} {value}")
+    return ", ".join(asked)
+
+
+def _timings(
+    args: argparse.Namespace,
+    robots: Mapping[str, Robot],
+    functions: tuple[str, ...],
+    progress: Reporter,
+) -> list[tuple[str, Timing]]:
+    """What this machine takes for the functions, with the robot's name."""
+    timings: list[tuple[str, Timing]] = []
+    for name, robot in robots.items():
+        progress.stage(f"{name}: what this machine does today")
+        today = time_today(
+            robot,
+            urdf_of(name),
+            args.base or "fixed",
+            functions,
+            BATCHES,
+            progress=progress.count,
+        )
+        timings += [(name, timing) for timing in today]
+    return timings
+
+
+def _print(args: argparse.Namespace, content: dict[str, Any]) -> None:
+    """Write and print the comparison, and plot it last: a plot that fails leaves the table."""
     table = comparison.csv_text(content)
     files = write_files({"compare.csv": table}, args.output)
-    if args.plot:
-        plots.save(plots.comparison_plot(content), args.plot)
-        files.append(args.plot)
     if args.csv:
         print(table, end="")
     else:
-        print_result(args, content, comparison.text(content) + "\n\n" + "\n".join(f"wrote {f}" for f in files))
+        wrote = "\n".join(f"wrote {f}" for f in files)
+        print_result(args, content, comparison.text(content) + "\n\n" + wrote)
+    if args.plot:
+        plots.save(plots.comparison_plot(content), args.plot)
+        if not args.csv and not args.json:
+            print(f"wrote {args.plot}")

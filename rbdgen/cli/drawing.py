@@ -25,7 +25,9 @@ def check_pictures(args: argparse.Namespace) -> None:
     for option, (suffix, _) in PICTURES.items():
         path: Path | None = getattr(args, option)
         if path is not None and path.suffix != suffix:
-            raise ConfigError(f"--{option}: must end in {suffix}, not {str(path)!r}; it is written in that format only")
+            raise ConfigError(
+                f"--{option}: must end in {suffix}, not {str(path)!r}; it is written in that format only"
+            )
     chosen = [path for option in PICTURES if (path := getattr(args, option)) is not None]
     if len(set(chosen)) < len(chosen):
         raise ConfigError(f"--svg and --chart: must be two files, not {str(chosen[0])!r} twice")

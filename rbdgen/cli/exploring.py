@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from contextlib import closing
+from pathlib import Path
+from typing import Any
 
 from rbdgen import explore as sweep
 from rbdgen.cli.console import print_result, reporter
 from rbdgen.compiler import Options
-from rbdgen.errors import ConfigError
+from rbdgen.errors import ConfigError, ToolError
 from rbdgen.explore.figures import figures
 from rbdgen.explore.rows import make_row
-from rbdgen.layout.functions import check_algorithms, check_functions
 from rbdgen.model import load_robot
 from rbdgen.report import plots
 from rbdgen.report.files import write_files
-from rbdgen.schedule.device import get_device
 from rbdgen.timing.machine import cores
 
 SCHEMA = "rbdgen.explore/1"
@@ -33,11 +34,8 @@ def explore(args: argparse.Namespace) -> None:
     if jobs < 1:
         raise ConfigError(f"jobs: must be at least 1, not {jobs}")
     values = {name: getattr(args, name) for name in sweep.NAMES}
-    values["functions"] = [check_functions(f) for f in args.functions or [("id",)]]
+    values["functions"] = [Options(functions=f).functions for f in args.functions or [("id",)]]
     choices = sweep.combinations(Options(), values)
-    for choice in choices:
-        get_device(choice.options.device)
-        check_algorithms(choice.options.derivative, choice.options.mass_matrix)
     task = sweep.Task(load_robot(args.robot, base=args.base), args.tasks, args.seed)
     points = sweep.make_points(task, choices)
     store = sweep.Store(directory)
@@ -59,11 +57,40 @@ def explore(args: argparse.Namespace) -> None:
     rows = sweep.mark_front([make_row(p, finished[p.key]) for p in points])
     if all(r["status"] != "ok" for r in rows):
         raise ConfigError(f"no point can be built; the first: {rows[0]['reason']}")
-    content = {"schema": SCHEMA, "robot": task.robot.name, "points": len(points), "taken": taken, "rows": rows}
-    kept = {k: v for k, v in content.items() if k != "taken"}
-    files = write_files(
-        {"explore.json": json.dumps(kept, indent=2) + "\n", "explore.csv": sweep.csv_text(rows)}, directory
-    )
-    plots.save(plots.pareto_plot(sweep.plotted(rows)), plot)
-    wrote = "\n".join(f"wrote {f}" for f in (*files, plot))
-    print_result(args, content, f"{sweep.text(rows)}\n\n{taken} of {len(points)} points were finished before\n{wrote}")
+    content = {
+        "schema": SCHEMA,
+        "robot": task.robot.name,
+        "points": len(points),
+        "taken": taken,
+        "rows": rows,
+    }
+    _show(args, content)
+    _plot(args, rows, plot)
+
+
+def _show(args: argparse.Namespace, content: dict[str, Any]) -> None:
+    """Write and print the table of a sweep."""
+    rows, taken, points = content["rows"], content["taken"], content["points"]
+    kept = {key: value for key, value in content.items() if key != "taken"}
+    texts = {
+        "explore.json": json.dumps(kept, indent=2) + "\n",
+        "explore.csv": sweep.csv_text(rows),
+    }
+    files = write_files(texts, args.output)
+    wrote = "\n".join(f"wrote {f}" for f in files)
+    known = f"{taken} of {points} points were finished before"
+    print_result(args, content, f"{sweep.text(rows)}\n\n{known}\n{wrote}")
+
+
+def _plot(args: argparse.Namespace, rows: list[dict[str, Any]], path: Path) -> None:
+    """The plot of a sweep whose table is written and printed. Where matplotlib is missing, a plot that was asked for is
+    a ToolError, the usual one a note."""
+    try:
+        plots.save(plots.pareto_plot(sweep.plotted(rows)), path)
+    except ToolError as error:
+        if args.plot:
+            raise
+        print(f"rbdgen: note: no plot: {error}", file=sys.stderr)
+        return
+    if not args.json:
+        print(f"wrote {path}")

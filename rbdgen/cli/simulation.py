@@ -47,7 +47,7 @@ class Simulated:
 
 def get_simulator(name: str) -> Any:
     """The simulator of that name, ready to run; ConfigError or ToolError if it is not."""
-    simulator = extension("rbdgen_sim.interface", "sim").get_simulator(name)
+    simulator = extension("rbdgen_sim.simulators", "sim").get_simulator(name)
     simulator.available()
     return simulator
 
@@ -64,7 +64,10 @@ def simulate_design(
 ) -> Simulated:
     """Write the files of a design of ``robot`` (as the user named it) into ``directory`` and simulate ``tasks`` of each
     function; ``waves``: with the first run's waveform."""
-    cosim, interface = extension("rbdgen_sim.cosim", "sim"), extension("rbdgen_sim.interface", "sim")
+    cosim, interface = (
+        extension("rbdgen_sim.cosim", "sim"),
+        extension("rbdgen_sim.interface", "sim"),
+    )
     emit, marks = extension("rbdgen_hw.emit", "hw"), extension("rbdgen_hw.marks", "hw")
     progress.stage("write Verilog")
     files = write_design(design, emit.design_verilog(design), directory, robot, __version__, {})

@@ -5,7 +5,18 @@ go on after a stop, and to compare.
 """
 
 from rbdgen.explore.front import mark_front
-from rbdgen.explore.points import AXES, NAMES, RATES, ROOT, Axis, Choice, Point, Task, combinations, make_points
+from rbdgen.explore.points import (
+    AXES,
+    NAMES,
+    RATES,
+    ROOT,
+    Axis,
+    Choice,
+    Point,
+    Task,
+    combinations,
+    make_points,
+)
 from rbdgen.explore.rows import csv_text, label, plotted, text
 from rbdgen.explore.store import Store
 from rbdgen.explore.workers import run_on_dask, run_on_processes

@@ -11,17 +11,24 @@ MEASURES = ("multiplier_blocks", "task_us", "max_relative_error")
 
 def beats(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether ``one`` is nowhere worse than ``other`` and somewhere better."""
-    pairs = [(one[m], other[m]) for m in MEASURES]
-    return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
+    no_worse = all(one[measure] <= other[measure] for measure in MEASURES)
+    return no_worse and any(one[measure] < other[measure] for measure in MEASURES)
 
 
 def mark_front(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows with ``pareto``: no other row of the same functions on the same device beats it (blocks of different
     devices are of different sizes). Rows that were refused are never on it."""
-    good = [r for r in rows if r["status"] == "ok"]
-    result = []
+    good = [row for row in rows if row["status"] == "ok"]
+    marked = []
     for row in rows:
-        rivals = [r for r in good if (r["functions"], r["device"]) == (row["functions"], row["device"])]
-        front = row["status"] == "ok" and not any(beats(r, row) for r in rivals)
-        result.append(row | {"pareto": front})
-    return result
+        front = row["status"] == "ok"
+        if front:
+            rivals = [rival for rival in good if _comparable(rival, row)]
+            front = not any(beats(rival, row) for rival in rivals)
+        marked.append(row | {"pareto": front})
+    return marked
+
+
+def _comparable(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two rows are of the same functions on the same device."""
+    return all(one[key] == other[key] for key in ("functions", "device"))

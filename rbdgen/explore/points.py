@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -13,10 +14,10 @@ from typing import Any
 import rbdgen
 from rbdgen.compiler import Options
 from rbdgen.errors import ConfigError
-from rbdgen.layout.functions import DERIVATIVES, MASS_MATRICES
 from rbdgen.model.robot import Robot
+from rbdgen.options import DEMANDS, settings
+from rbdgen.options.setting import INTEGER
 from rbdgen.schedule.budget import Budget
-from rbdgen.schedule.device import DEVICES
 
 
 @dataclass(frozen=True)
@@ -29,22 +30,21 @@ class Axis:
     summary: str
 
 
-RATES = (
-    Axis("ii", True, "initiation intervals, cycles between tasks"),
-    Axis("multipliers", True, "as many tasks per second as so many multipliers allow"),
-)
+def _axis(name: str) -> Axis:
+    """The axis of an option or a demand, as it is described there."""
+    described = {**settings(Options), **DEMANDS}[name]
+    known = f": {', '.join(described.choices())}" if described.choices else ""
+    return Axis(name, described.kind is INTEGER, f"{described.summary}{known}; several")
+
+
+RATES = (_axis("ii"), _axis("multipliers"))
 """What sets the rate, one of these for every point: an option, or a demand of a budget."""
 ROOT = Axis("root", False, "links that a mobile base carries, by name (the file's root)")
 """What is not an option of the compiler, but of the robot."""
-AXES = (
-    Axis("word", True, "word lengths in bits"),
-    Axis("device", False, f"timing models: {', '.join(DEVICES)}"),
-    Axis("derivative", False, f"derivatives of inverse dynamics: {', '.join(DERIVATIVES)}"),
-    Axis("mass_matrix", False, f"mass matrix and inverse: {', '.join(MASS_MATRICES)}"),
-)
+AXES = tuple(_axis(name) for name in ("word", "device", "derivative", "mass_matrix"))
 """All else, options by name; the last varies fastest."""
 NAMES = ("functions", ROOT.name, *(a.name for a in RATES), *(a.name for a in AXES))
-"""What is told of a point's place."""
+"""What is told of a point's position."""
 MAX_POINTS = 10_000
 """More points than anyone waits for."""
 
@@ -70,13 +70,16 @@ class Choice:
     root: str | None = None
 
     @property
-    def place(self) -> dict[str, Any]:
+    def position(self) -> dict[str, Any]:
         """Its value on every axis; None where another one sets the rate."""
         values: dict[str, Any] = {
-            name: getattr(self.options, name) for name in NAMES if name not in ("multipliers", ROOT.name)
+            name: getattr(self.options, name)
+            for name in NAMES
+            if name not in ("multipliers", ROOT.name)
         }
         values[ROOT.name] = self.root
         values["functions"] = list(self.options.functions)
+        values["word"] = self.options.bits
         values["multipliers"] = self.budget and self.budget.multipliers
         values["ii"] = None if self.budget else self.options.ii
         return {name: values[name] for name in NAMES}
@@ -96,22 +99,27 @@ def combinations(base: Options, values: Mapping[str, Sequence[Any] | None]) -> t
     Intervals and numbers of multipliers are alternatives: every one of both. ConfigError for too many, or for a number
     of multipliers below 1.
     """
-    rates = [Choice(replace(base, ii=ii)) for ii in dict.fromkeys(values.get("ii") or ())]
-    for n in dict.fromkeys(values.get("multipliers") or ()):
-        if n < 1:
-            raise ConfigError(f"multipliers: must be at least 1, not {n}")
-        rates.append(Choice(base, Budget(multipliers=n)))
-    sets = tuple(dict.fromkeys(values.get("functions") or (base.functions,)))
-    roots = tuple(dict.fromkeys(values.get(ROOT.name) or (None,)))
-    others = [tuple(dict.fromkeys(values.get(a.name) or (getattr(base, a.name),))) for a in AXES]
-    count = len(sets) * len(roots) * max(1, len(rates))
-    for v in others:
-        count *= len(v)
+
+    def each(name: str, usual: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(dict.fromkeys(values.get(name) or usual))
+
+    sets = each("functions", [base.functions])
+    roots = each(ROOT.name, [None])
+    rates = [Choice(replace(base, ii=ii)) for ii in each("ii", [])]
+    for multipliers in each("multipliers", []):
+        if multipliers < 1:
+            raise ConfigError(f"multipliers: must be at least 1, not {multipliers}")
+        rates.append(Choice(base, Budget(multipliers=multipliers)))
+    if not rates:
+        rates.append(Choice(base))
+    names = [axis.name for axis in AXES]
+    others = [each(name, [getattr(base, name)]) for name in names]
+    count = math.prod(map(len, (sets, roots, rates, *others)))
     if count > MAX_POINTS:
         raise ConfigError(f"points: {count} are more than {MAX_POINTS}; give fewer values")
     found = []
-    for functions, root, rate, *rest in itertools.product(sets, roots, rates or [Choice(base)], *others):
-        given = dict(zip((a.name for a in AXES), rest, strict=True))
+    for functions, root, rate, *rest in itertools.product(sets, roots, rates, *others):
+        given = dict(zip(names, rest, strict=True))
         options = replace(rate.options, functions=functions, **given)
         found.append(replace(rate, options=options, root=root))
     return tuple(found)
@@ -122,7 +130,9 @@ def code_digest() -> str:
     root = Path(rbdgen.__file__).parent
     digest = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+        digest.update(
+            path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0"
+        )
     return digest.hexdigest()
 
 
@@ -133,7 +143,12 @@ def robot_digest(robot: Robot) -> str:
 
 def make_points(task: Task, choices: Sequence[Choice]) -> tuple[Point, ...]:
     """The points of a sweep over ``choices``."""
-    about = {"code": task.code, "robot": robot_digest(task.robot), "count": task.count, "seed": task.seed}
+    about = {
+        "code": task.code,
+        "robot": robot_digest(task.robot),
+        "count": task.count,
+        "seed": task.seed,
+    }
     points = []
     for choice in choices:
         whole = json.dumps(about | asdict(choice), sort_keys=True)

@@ -26,29 +26,40 @@ FIGURES = (
 
 def make_row(point: Point, figures: dict[str, Any]) -> dict[str, Any]:
     """One row: the choices, then the figures."""
-    return {"key": point.key, **point.choice.place} | figures
+    return {"key": point.key, **point.choice.position} | figures
 
 
 def label(row: dict[str, Any], varied: Sequence[str]) -> str:
     """What tells a row from others: its values on the axes that vary."""
     parts = []
     for name in varied:
-        value = row[name]
-        if value is None:
-            continue
-        parts.append(f"{name.replace('_', ' ')} {','.join(value) if isinstance(value, list) else value}")
+        if row[name] is not None:
+            parts.append(f"{name.replace('_', ' ')} {_shown(row[name])}")
     return ", ".join(parts)
+
+
+def _shown(value: Any) -> Any:
+    """A value of a table: lists in a word, numbers short."""
+    if isinstance(value, list):
+        return ",".join(value)
+    return f"{value:.3g}" if isinstance(value, float) else value
 
 
 def varied_axes(rows: Sequence[dict[str, Any]]) -> list[str]:
     """The axes on which rows differ."""
-    return [name for name in NAMES if len({str(r[name]) for r in rows}) > 1]
+    found = []
+    for name in NAMES:
+        values = {str(row[name]) for row in rows}
+        if len(values) > 1:
+            found.append(name)
+    return found
 
 
 def plotted(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows that can be plotted, with ``series``: everything that varies but the rate."""
     series = [name for name in varied_axes(rows) if name not in ("ii", "multipliers")]
-    return [r | {"series": label(r, series) or "all points"} for r in rows if r["status"] == "ok"]
+    good = [row for row in rows if row["status"] == "ok"]
+    return [row | {"series": label(row, series) or "all points"} for row in good]
 
 
 def csv_text(rows: Sequence[dict[str, Any]]) -> str:
@@ -57,22 +68,25 @@ def csv_text(rows: Sequence[dict[str, Any]]) -> str:
     columns = [*NAMES, "status", "reason", *(key for key, _ in FIGURES), "pareto"]
     writer = csv.DictWriter(out, columns, restval="", extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(r | {"functions": " ".join(r["functions"])} for r in rows)
+    for row in rows:
+        writer.writerow(row | {"functions": " ".join(row["functions"])})
     return out.getvalue()
 
 
 def text(rows: Sequence[dict[str, Any]]) -> str:
     """A table of all rows, those of the front marked; refused ones with their reasons below."""
     varied = varied_axes(rows) or ["ii"]
-    lines = []
-    for r in rows:
-        place = [",".join(r[n]) if isinstance(r[n], list) else r[n] for n in varied]
-        if r["status"] == "ok":
-            shown = [f"{r[k]:.3g}" if isinstance(r[k], float) else r[k] for k, _ in FIGURES]
+    head = [name.replace("_", " ") for name in varied]
+    head += [name for _, name in FIGURES]
+    lines, reasons = [], []
+    for row in rows:
+        place = [_shown(row[name]) for name in varied]
+        if row["status"] == "ok":
+            figures = [_shown(row[key]) for key, _ in FIGURES]
         else:
-            shown = ["refused", *[""] * (len(FIGURES) - 1)]
-        lines.append([*place, *shown, "front" if r["pareto"] else ""])
-    head = [*(n.replace("_", " ") for n in varied), *(h for _, h in FIGURES), ""]
-    reasons = [f"refused: {label(r, varied)}: {r['reason']}" for r in rows if r["status"] != "ok"]
-    note = "cycles are promised by the schedule, errors are the bit-true model's; 'rbdgen simulate' measures a point"
-    return "\n\n".join(filter(None, [table(head, lines), "\n".join(reasons), f"({note})"]))
+            figures = ["refused", *[""] * (len(FIGURES) - 1)]
+            reasons.append(f"refused: {label(row, varied)}: {row['reason']}")
+        lines.append([*place, *figures, "front" if row["pareto"] else ""])
+    note = "(cycles are promised by the schedule, errors are the bit-true model's; 'rbdgen simulate' measures a point)"
+    parts = [table([*head, ""], lines), "\n".join(reasons), note]
+    return "\n\n".join(filter(None, parts))

@@ -34,20 +34,32 @@ class Store:
         found = {}
         for point in points:
             try:
-                content = json.loads((self.folder / f"{point.key}.json").read_text(encoding="utf-8"))
+                content = json.loads(
+                    (self.folder / f"{point.key}.json").read_text(encoding="utf-8")
+                )
             except (OSError, UnicodeDecodeError, json.JSONDecodeError):
                 continue
-            if isinstance(content, dict) and (content.get("schema"), content.get("key")) == (SCHEMA, point.key):
+            if isinstance(content, dict) and (content.get("schema"), content.get("key")) == (
+                SCHEMA,
+                point.key,
+            ):
                 found[point.key] = content["figures"]
         return found
 
     def save(self, point: Point, figures: dict[str, Any]) -> None:
         """Keep a finished point's figures."""
-        content = {"schema": SCHEMA, "key": point.key, "place": point.choice.place, "figures": figures}
+        content = {
+            "schema": SCHEMA,
+            "key": point.key,
+            "place": point.choice.position,
+            "figures": figures,
+        }
         place = self.folder / f"{point.key}.json"
         beside = place.with_suffix(f".{os.getpid()}.part")
         try:
             beside.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
             beside.replace(place)
         except OSError as error:
-            raise ConfigError(f"{place}: cannot be written: {error.strerror}; make room and start again") from None
+            raise ConfigError(
+                f"{place}: cannot be written: {error.strerror}; make room and start again"
+            ) from None

@@ -25,7 +25,9 @@ def figures_or_reason(evaluate: Evaluate, task: Task, point: Point) -> dict[str,
     """A point's figures, or why it cannot be built; ToolError if this process runs other sources than the
     sweep."""
     if code_digest() != task.code:
-        raise ToolError("workers: run another version of rbdgen than this one; install the same and restart them")
+        raise ToolError(
+            "workers: run another version of rbdgen than this one; install the same and restart them"
+        )
     try:
         return {"status": "ok"} | evaluate(task, point)
     except RbdgenError as error:
@@ -44,7 +46,9 @@ def run_on_processes(
     ToolError if a process is killed. Closing the iterator stops what has not begun.
     """
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, len(points)) or 1, context, _leave_interrupts_to_the_parent) as pool:
+    with ProcessPoolExecutor(
+        min(jobs, len(points)) or 1, context, _leave_interrupts_to_the_parent
+    ) as pool:
         waiting = {pool.submit(figures_or_reason, evaluate, task, p): p for p in points}
         try:
             for future in as_completed(waiting):
@@ -74,11 +78,14 @@ def run_on_dask(
     try:
         client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise ToolError(f"dask {address!r}: does not answer: {error}; start one with 'dask scheduler'") from None
+        raise ToolError(
+            f"dask {address!r}: does not answer: {error}; start one with 'dask scheduler'"
+        ) from None
     with client:
         shared = client.scatter(task, broadcast=True, hash=False) if client.ncores() else task
         waiting = {
-            client.submit(figures_or_reason, evaluate, shared, p, pure=False, retries=ATTEMPTS): p for p in points
+            client.submit(figures_or_reason, evaluate, shared, p, pure=False, retries=ATTEMPTS): p
+            for p in points
         }
         try:
             for future in distributed.as_completed(list(waiting), loop=client.loop):

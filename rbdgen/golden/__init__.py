@@ -4,20 +4,24 @@ Vectors follow Pinocchio: joints in ``robot.joint_names`` order, a continuous jo
 base [x y z, qx qy qz qw] in q and [linear, angular] in its own frame in v; spatial vectors at this interface are
 [linear, angular] in the body's own (joint child) frame, and derivatives with respect to q are in the tangent space.
 States to evaluate come from ``random_states``, steps along a velocity from ``integrate``.
+
+Two families compute everything but inverse dynamics: ``method="composite"`` are the forms that hardware is made from
+(composite bodies, factors of M), ``method="textbook"`` are RNEA's derivatives in columns, CRBA, ABA and MMinvGen. A
+function that is registered later (:func:`rbdgen.functions.registry.register`) is found here by its name as well.
 """
 
-from rbdgen.golden.arguments import RootMotion
-from rbdgen.golden.checks import central_differences
-from rbdgen.golden.functions import (
-    METHODS,
-    crba,
-    forward_dynamics,
-    forward_dynamics_derivatives,
-    minverse,
-    rnea,
-    rnea_derivatives,
-)
+from typing import TYPE_CHECKING
+
+from rbdgen.functions import registry
+from rbdgen.functions.derivatives import forward_dynamics_derivatives, rnea_derivatives
+from rbdgen.functions.forward_dynamics import forward_dynamics
+from rbdgen.functions.inverse_dynamics import generalized_gravity, nonlinear_effects, rnea
+from rbdgen.functions.mass_matrix import crba, minverse
+from rbdgen.functions.operands import METHODS
+from rbdgen.functions.roll_out import roll_out
 from rbdgen.model.ranges import declared_ranges, integrate, neutral, random_states
+from rbdgen.numeric.arguments import RootMotion
+from rbdgen.numeric.checks import central_differences
 
 __all__ = [
     "METHODS",
@@ -27,10 +31,22 @@ __all__ = [
     "declared_ranges",
     "forward_dynamics",
     "forward_dynamics_derivatives",
+    "generalized_gravity",
     "integrate",
     "minverse",
     "neutral",
+    "nonlinear_effects",
     "random_states",
     "rnea",
     "rnea_derivatives",
+    "roll_out",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """A golden function that is in the registry only."""
+        try:
+            return registry.golden_functions()[name]
+        except KeyError:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None

@@ -1,1 +1,1 @@
-"""What runs beside the accelerator: the format of tasks and results."""
+"""What runs beside the accelerator: its manifest, its driver, and how that reaches it."""

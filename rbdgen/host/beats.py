@@ -1,4 +1,4 @@
-"""Tasks and results as beats of an AXI stream: packets of :mod:`rbdgen.host.packets`, each beat widened to the stream.
+"""Tasks and results as beats of an AXI stream: packets (:mod:`rbdgen.protocol.packets`), each beat as wide as that.
 
 A batch of tasks is one transfer; its results come in one transfer, those of each function in the order of their tasks.
 """
@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rbdgen.errors import LinkError
-from rbdgen.host.frames import IDENTITY_BYTES
 from rbdgen.host.link import Counters, Progress
-from rbdgen.host.packets import header
-from rbdgen.host.registers import stream_bits
-from rbdgen.host.tasks import Packing, TaskFormat
 from rbdgen.host.transport import Transport
+from rbdgen.protocol.frames import IDENTITY_BYTES
+from rbdgen.protocol.packets import header
+from rbdgen.protocol.registers import stream_bits
+from rbdgen.protocol.tasks import Packing, TaskFormat
 
 DEFAULT_BATCH = 4096
 """Tasks per transfer."""
@@ -39,7 +39,9 @@ def result_packets(data: bytes, tasks: TaskFormat) -> list[bytes]:
         beats = -(-length // packing.beat_bytes)
         whole = b"".join(data[start + k * width :][: packing.beat_bytes] for k in range(beats))
         if start + beats * width > len(data):
-            raise LinkError(f"device: a transfer of {len(data)} bytes ends inside a result; reset it")
+            raise LinkError(
+                f"device: a transfer of {len(data)} bytes ends inside a result; reset it"
+            )
         packets.append(whole[:length])
         start += beats * width
     return packets
@@ -47,7 +49,7 @@ def result_packets(data: bytes, tasks: TaskFormat) -> list[bytes]:
 
 @dataclass
 class StreamLink:
-    """A device behind AXI streams, for :class:`rbdgen.host.device.Device`. ``transfer`` sends the beats of a batch, and
+    """A device behind AXI streams, for :class:`rbdgen.host.driver.Driver`. ``transfer`` sends the beats of a batch, and
     returns those of its results, as many bytes as it is told."""
 
     tasks: TaskFormat
@@ -57,7 +59,9 @@ class StreamLink:
     attempts: int = 1
     counters: Counters = field(default_factory=Counters)
 
-    def exchange(self, packets: Sequence[bytes], progress: Progress = lambda done, total: None) -> list[bytes | None]:
+    def exchange(
+        self, packets: Sequence[bytes], progress: Progress = lambda done, total: None
+    ) -> list[bytes | None]:
         """Each task packet's result packet. LinkError where they do not belong together."""
         results: list[bytes | None] = []
         for k in range(0, len(packets), self.batch):
@@ -76,11 +80,15 @@ class StreamLink:
             queues.setdefault(header(packet)[0], []).append(packet)
         self.counters.sent += len(packets)
         if len(answers) != len(packets):
-            raise LinkError(f"device: answered {len(answers)} of {len(packets)} tasks of a batch; reset it")
+            raise LinkError(
+                f"device: answered {len(answers)} of {len(packets)} tasks of a batch; reset it"
+            )
         try:
             return [queues[header(p)[0]].pop() for p in packets]
         except (KeyError, IndexError):
-            raise LinkError("device: answered other functions than it was asked; reset it") from None
+            raise LinkError(
+                "device: answered other functions than it was asked; reset it"
+            ) from None
 
 
 def check_identity(words: Sequence[int], identity: bytes, name: str) -> None:

@@ -18,10 +18,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from rbdgen.errors import LinkError
-from rbdgen.host.frames import FRAME_BYTES, NONCE_BYTES, PROTOCOL_VERSION, Deframer, Kind, Status, frame_bytes
-from rbdgen.host.packets import header, set_tag
-from rbdgen.host.tasks import TAG_BITS
 from rbdgen.host.transport import Transport
+from rbdgen.protocol.frames import (
+    FRAME_BYTES,
+    NONCE_BYTES,
+    PROTOCOL_VERSION,
+    Deframer,
+    Kind,
+    Status,
+    frame_bytes,
+)
+from rbdgen.protocol.packets import header, set_tag
+from rbdgen.protocol.tasks import TAG_BITS
 
 Progress = Callable[[int, int], None]
 """Called with (tasks answered, tasks in all)."""
@@ -83,7 +91,9 @@ class Link:
             f"device: no answer to {self.patience} hellos; check that the board is programmed, its port and baud rate"
         )
 
-    def exchange(self, packets: Sequence[bytes], progress: Progress = lambda done, total: None) -> list[bytes | None]:
+    def exchange(
+        self, packets: Sequence[bytes], progress: Progress = lambda done, total: None
+    ) -> list[bytes | None]:
         """Send task packets (their tags do not matter) and return each one's result packet; None for a task that was
         lost ``attempts`` times. LinkError where the device falls silent."""
         status = self.status or self.hello()
@@ -108,7 +118,9 @@ class Link:
 class _Exchange:
     """One call of :meth:`Link.exchange`."""
 
-    def __init__(self, link: Link, packets: Sequence[bytes], capacity: int, progress: Progress) -> None:
+    def __init__(
+        self, link: Link, packets: Sequence[bytes], capacity: int, progress: Progress
+    ) -> None:
         self.link, self.packets, self.progress = link, packets, progress
         self.results: list[bytes | None] = [None] * len(packets)
         self.tries = [0] * len(packets)
@@ -181,7 +193,11 @@ class _Exchange:
                     while queue and queue[0].serial < before:
                         self._lose(queue.popleft())
             return
-        flight = self.flights.get(header(payload)[1]) if kind == Kind.TASK and len(payload) >= 2 else None
+        flight = (
+            self.flights.get(header(payload)[1])
+            if kind == Kind.TASK and len(payload) >= 2
+            else None
+        )
         if flight is None or flight.code != header(payload)[0]:
             self.link.counters.stray += 1
             return

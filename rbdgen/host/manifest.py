@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from rbdgen.errors import ConfigError
-from rbdgen.host.frames import IDENTITY_BYTES
-from rbdgen.host.tasks import FunctionFormat, OperandWord, Packing, ResultWord, TaskFormat
 from rbdgen.ir.fixed import Format
+from rbdgen.protocol.frames import IDENTITY_BYTES
+from rbdgen.protocol.tasks import FunctionFormat, OperandWord, Packing, ResultWord, TaskFormat
 
 MANIFEST_SCHEMA = "rbdgen.manifest/1"
 """Name and version of the manifest's structure."""
@@ -35,8 +35,9 @@ class Shape:
 
 @dataclass(frozen=True)
 class Manifest:
-    """One accelerator: ``identity`` as in :class:`rbdgen.host.frames.Status`, the layout of its packets, the shapes of
-    vectors by name, and for each function its vectors and where its operand and result words belong, in their order."""
+    """One accelerator: ``identity`` as in :class:`rbdgen.protocol.frames.Status`, the layout of its packets, the shapes
+    of vectors by name, and for each function its vectors, the golden function of the same results, what it is in a few
+    words, and where its operand and result words belong, in their order."""
 
     name: str
     robot: str
@@ -46,6 +47,8 @@ class Manifest:
     shapes: Mapping[str, Shape]
     operand_vectors: Mapping[str, tuple[str, ...]]
     result_vectors: Mapping[str, tuple[str, ...]]
+    methods: Mapping[str, str]
+    summaries: Mapping[str, str]
     operands: Mapping[str, tuple[Entry, ...]]
     results: Mapping[str, tuple[Entry, ...]]
 
@@ -53,7 +56,9 @@ class Manifest:
 def manifest_from(content: Mapping[str, Any]) -> Manifest:
     """The manifest from the object in its file. ConfigError if it has another schema or lacks a key."""
     if content.get("schema") != MANIFEST_SCHEMA:
-        raise ConfigError(f"manifest: schema must be {MANIFEST_SCHEMA!r}, not {content.get('schema')!r}")
+        raise ConfigError(
+            f"manifest: schema must be {MANIFEST_SCHEMA!r}, not {content.get('schema')!r}"
+        )
     try:
         return _read(content)
     except (KeyError, TypeError, ValueError) as error:
@@ -62,37 +67,58 @@ def manifest_from(content: Mapping[str, Any]) -> Manifest:
         ) from None
 
 
+def _operand(word: Mapping[str, Any]) -> OperandWord:
+    low, high = word["codes"]
+    return OperandWord(word["name"], _format(word), (low, high))
+
+
+def _result(word: Mapping[str, Any]) -> ResultWord:
+    return ResultWord(word["name"], _format(word))
+
+
+def _format(word: Mapping[str, Any]) -> Format:
+    return Format(word["width"], word["frac"])
+
+
+def _entry(word: Mapping[str, Any]) -> Entry:
+    return Entry(word["vector"], tuple(word["index"]))
+
+
 def _read(content: Mapping[str, Any]) -> Manifest:
     formats, operands, results = {}, {}, {}
     for name, f in content["functions"].items():
-        formats[name] = FunctionFormat(
-            name,
-            f["code"],
-            tuple(
-                OperandWord(w["name"], Format(w["width"], w["frac"]), (w["codes"][0], w["codes"][1]))
-                for w in f["operands"]
-            ),
-            tuple(ResultWord(w["name"], Format(w["width"], w["frac"])) for w in f["results"]),
-        )
-        operands[name] = tuple(Entry(w["vector"], tuple(w["index"])) for w in f["operands"])
-        results[name] = tuple(Entry(w["vector"], tuple(w["index"])) for w in f["results"])
+        taken = tuple(map(_operand, f["operands"]))
+        given = tuple(map(_result, f["results"]))
+        formats[name] = FunctionFormat(name, f["code"], taken, given)
+        operands[name] = tuple(map(_entry, f["operands"]))
+        results[name] = tuple(map(_entry, f["results"]))
     bits = content["word_bits"]
-    parameters = tuple(
-        OperandWord(w["name"], Format(w["width"], w["frac"]), (w["codes"][0], w["codes"][1]))
-        for w in content["parameters"]
-    )
+    parameters = tuple(map(_operand, content["parameters"]))
     task, result = (Packing(bits, content[f"{part}_words_per_beat"]) for part in ("task", "result"))
     layout = TaskFormat(formats, task, result, parameters)
-    shapes = {name: Shape(tuple(s["shape"]), s["symmetric"]) for name, s in content["vectors"].items()}
+    shapes = {
+        name: Shape(tuple(s["shape"]), s["symmetric"]) for name, s in content["vectors"].items()
+    }
     identity = bytes.fromhex(content["verilog_sha256"])[:IDENTITY_BYTES]
     if len(identity) != IDENTITY_BYTES:
         raise ValueError("verilog_sha256")
     names = tuple(content["joint_names"])
-    takes, gives = (
-        {name: tuple(f[key]) for name, f in content["functions"].items()}
-        for key in ("operand_vectors", "result_vectors")
+    takes = {name: tuple(f["operand_vectors"]) for name, f in content["functions"].items()}
+    gives = {name: tuple(f["result_vectors"]) for name, f in content["functions"].items()}
+    return Manifest(
+        content["name"],
+        content["robot"],
+        names,
+        identity,
+        layout,
+        shapes,
+        takes,
+        gives,
+        {name: f.get("method", name) for name, f in content["functions"].items()},
+        {name: f.get("summary", name) for name, f in content["functions"].items()},
+        operands,
+        results,
     )
-    return Manifest(content["name"], content["robot"], names, identity, layout, shapes, takes, gives, operands, results)
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -101,7 +127,9 @@ def read_manifest(path: Path) -> Manifest:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ConfigError(f"{path}: no such file; give a manifest.json that generate or build wrote") from None
+        raise ConfigError(
+            f"{path}: no such file; give a manifest.json that generate or build wrote"
+        ) from None
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path}: must be a JSON file: {error}") from None
     if not isinstance(content, dict):

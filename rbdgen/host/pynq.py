@@ -1,6 +1,6 @@
 """The accelerator on a Zynq board under PYNQ: DMA for tasks and results, registers for who it is.
 
-``open_pynq("manifest.json", "bitstream.bit")`` is a :class:`rbdgen.host.device.Device` like any other.
+``open_pynq("manifest.json", "bitstream.bit")`` is a :class:`rbdgen.host.driver.Driver` like any other.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ import numpy as np
 
 from rbdgen.errors import LinkError, ToolError
 from rbdgen.host.beats import DEFAULT_BATCH, StreamLink, check_identity
-from rbdgen.host.device import Device, Progress
+from rbdgen.host.driver import Driver
+from rbdgen.host.link import Progress
 from rbdgen.host.manifest import Manifest, read_manifest
-from rbdgen.host.registers import IDENTITY_WORDS, VERSION, Register
+from rbdgen.protocol.registers import IDENTITY_WORDS, VERSION, Register
 
 
 class PynqDma:
@@ -61,7 +62,7 @@ def open_pynq(
     bitstream: Path | str,
     batch: int = DEFAULT_BATCH,
     progress: Progress = lambda done, total: None,
-) -> Device:
+) -> Driver:
     """Load ``bitstream`` and drive it; ``batch`` tasks per transfer.
 
     ToolError without PYNQ; ConfigError for a manifest that cannot be read; LinkError for another design's bitstream.
@@ -69,7 +70,9 @@ def open_pynq(
     try:
         pynq: Any = importlib.import_module("pynq")
     except ModuleNotFoundError:
-        raise ToolError("Python package 'pynq' is missing; use a board's PYNQ image, https://www.pynq.io") from None
+        raise ToolError(
+            "Python package 'pynq' is missing; use a board's PYNQ image, https://www.pynq.io"
+        ) from None
     if not isinstance(manifest, Manifest):
         manifest = read_manifest(Path(manifest))
     dma = PynqDma(pynq, pynq.Overlay(str(bitstream)))
@@ -81,4 +84,4 @@ def open_pynq(
         )
     words = [dma.accelerator.read(Register.IDENTITY + 4 * k) for k in range(IDENTITY_WORDS)]
     check_identity(words, manifest.identity, manifest.name)
-    return Device(manifest, StreamLink(manifest.tasks, dma.transfer, dma, batch), progress)
+    return Driver(manifest, StreamLink(manifest.tasks, dma.transfer, dma, batch), progress)

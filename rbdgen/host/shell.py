@@ -11,9 +11,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rbdgen.host.frames import FRAME_BYTES, NONCE_BYTES, PROTOCOL_VERSION, Deframer, Frame, Kind, Status, frame_bytes
-from rbdgen.host.packets import header, read_parameters, read_tasks, result_rows
-from rbdgen.host.tasks import CALIBRATE, FUNCTION_BITS, TAG_BITS, Flag, TaskFormat
+from rbdgen.protocol.frames import (
+    FRAME_BYTES,
+    NONCE_BYTES,
+    PROTOCOL_VERSION,
+    Deframer,
+    Frame,
+    Kind,
+    Status,
+    frame_bytes,
+)
+from rbdgen.protocol.packets import header, read_parameters, read_tasks, result_rows
+from rbdgen.protocol.tasks import CALIBRATE, Flag, TaskFormat, join_header, split_header
 
 Compute = Callable[[str, Sequence[np.ndarray]], tuple[Sequence[np.ndarray], np.ndarray]]
 """Raw results, one (n,) array per result word, and overflow (n,), of a function and its raw operands."""
@@ -52,7 +61,9 @@ class ShellModel:
 
     def __post_init__(self) -> None:
         self.deframer = Deframer(buffer_bytes(self.tasks) - FRAME_BYTES)
-        self.lengths = {code: self.tasks.task.packet_bytes(n) for code, n in self.tasks.task_words.items()}
+        self.lengths = {
+            code: self.tasks.task.packet_bytes(n) for code, n in self.tasks.task_words.items()
+        }
         self.accepted = self.rejected = 0
         self.output = bytearray()
         self.pending: dict[int, list[bytes]] = {}
@@ -96,14 +107,15 @@ class ShellModel:
             return len(frame.payload) == NONCE_BYTES
         if frame.kind != Kind.TASK or not frame.payload:
             return False
-        code = frame.payload[0] & ((1 << FUNCTION_BITS) - 1)
+        code, *_ = split_header(frame.payload[0])
         return len(frame.payload) == self.lengths.get(code, error_bytes(self.tasks))
 
     def work(self) -> None:
         """Answer all tasks, function by function."""
         for code, packets in self.pending.items():
-            name = next((f.name for f in self.tasks.functions.values() if f.code == code), None)
-            for packet in self.errors(packets) if name is None else self.results(name, packets):
+            names = [f.name for f in self.tasks.functions.values() if f.code == code]
+            answers = self.results(names[0], packets) if names else self.errors(packets)
+            for packet in answers:
                 self.output += frame_bytes(Kind.TASK, packet)
         self.pending = {}
 
@@ -114,25 +126,29 @@ class ShellModel:
         values, overflow = self.compute(function, raw)
         outside = self.tasks.functions[function].out_of_range(raw)
         flags = np.where(overflow, Flag.OVERFLOW, 0) | np.where(outside, Flag.RANGE, 0)
-        return [row.tobytes() for row in result_rows(self.tasks, function, tag, flags, values)]
+        answers = result_rows(self.tasks, function, tag, flags, values)
+        return [row.tobytes() for row in answers]
 
     def loaded(self, packet: bytes) -> bytes:
         """Load a parameter, unless its number or value is not one of its range; the answer."""
-        (number,), (value,) = read_parameters(self.tasks, np.frombuffer(packet, np.uint8)[None])
+        rows = np.frombuffer(packet, np.uint8)[None]
+        (number,), (value,) = read_parameters(self.tasks, rows)
         words = self.tasks.parameters
-        legal = number < len(words) and words[number].codes[0] <= value <= words[number].codes[1]
+        legal = False
+        if number < len(words):
+            low, high = words[number].codes
+            legal = bool(low <= value <= high)
         if legal and self.load is not None:
             self.load(int(number), int(value))
+        return self.answer(packet, 0 if legal else Flag.RANGE)
+
+    def answer(self, packet: bytes, flags: int) -> bytes:
+        """An answer to a task without result words."""
         code, tag, _ = header(packet)
-        word = code | tag << FUNCTION_BITS | (0 if legal else Flag.RANGE) << (FUNCTION_BITS + TAG_BITS)
-        return word.to_bytes(self.tasks.result.packet_bytes(0), "little")
+        word = join_header(code, tag, flags)
+        length = self.tasks.result.packet_bytes(0)
+        return word.to_bytes(length, "little")
 
     def errors(self, packets: Sequence[bytes]) -> list[bytes]:
         """Answers to tasks of a function that there is not."""
-        length = self.tasks.result.packet_bytes(0)
-        answers = []
-        for packet in packets:
-            code, tag, _ = header(packet)
-            word = code | tag << FUNCTION_BITS | Flag.FUNCTION << (FUNCTION_BITS + TAG_BITS)
-            answers.append(word.to_bytes(length, "little"))
-        return answers
+        return [self.answer(packet, Flag.FUNCTION) for packet in packets]

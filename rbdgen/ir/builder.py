@@ -13,6 +13,13 @@ from contextlib import contextmanager
 
 from rbdgen.ir.graph import INPUT_OWNER, Graph, Node
 
+Args = tuple[int, ...]
+"""Numbers of nodes."""
+OF_ARGUMENTS = ("add", "sub", "neg", "mul", "sin", "cos", "reciprocal", "normalise", "rescale")
+"""Operations without an attribute."""
+WITH_ATTRIBUTE = ("scale", "shift", "round")
+"""Operations of one argument and an attribute."""
+
 
 class Builder:
     """Builds one graph. ``owner`` is the submodule that new nodes belong to."""
@@ -25,21 +32,27 @@ class Builder:
     @contextmanager
     def submodule(self, owner: str) -> Iterator[None]:
         """New nodes within the context belong to ``owner``."""
-        before, self.owner = self.owner, owner
+        before = self.owner
+        self.owner = owner
         try:
             yield
         finally:
             self.owner = before
 
-    def _node(self, op: str, args: tuple[int, ...] = (), attr: object = None, owner: str | None = None) -> int:
-        node = Node(op, args, attr, self.owner if owner is None else owner)
+    def _node(self, op: str, args: Args, attr: object = None, owner: str | None = None) -> int:
+        """The node of this operation, which is made where there is none yet."""
+        if owner is None:
+            owner = self.owner
+        node = Node(op, args, attr, owner)
         if node not in self._index:
             self._index[node] = len(self.nodes)
             self.nodes.append(node)
         return self._index[node]
 
-    def _find(self, op: str, args: tuple[int, ...], attr: object = None) -> int | None:
-        return self._index.get(Node(op, args, attr, self.owner))
+    def _find(self, op: str, args: Args) -> int | None:
+        """The node of this operation; None where there is none."""
+        node = Node(op, args, None, self.owner)
+        return self._index.get(node)
 
     def _value(self, i: int) -> float | None:
         """The value of a constant node, else None."""
@@ -61,62 +74,86 @@ class Builder:
 
     def add(self, a: int, b: int) -> int:
         """a + b."""
-        x, y = self._value(a), self._value(b)
+        x = self._value(a)
+        y = self._value(b)
         if x is not None and y is not None:
             return self.const(x + y)
         if x == 0:
             return b
         if y == 0:
             return a
-        na, nb = self._negated(a), self._negated(b)
+        na = self._negated(a)
+        nb = self._negated(b)
         if na is not None and nb is not None:
-            return self.neg(self.add(na, nb))
+            total = self.add(na, nb)
+            return self.neg(total)
         if nb is not None:
             return self.sub(a, nb)
         if na is not None:
             return self.sub(b, na)
         merged = self._merged(a, b, 1.0)
-        return self._node("add", (min(a, b), max(a, b))) if merged is None else merged
+        if merged is not None:
+            return merged
+        ordered = min(a, b), max(a, b)
+        return self._node("add", ordered)
 
     def _multiple(self, i: int) -> tuple[int, float]:
         """Node ``i`` as a multiple of another: that node and the factor."""
         node = self.nodes[i]
         if node.op == "scale":
             return node.args[0], node.attr
-        return (node.args[0], math.ldexp(1.0, node.attr)) if node.op == "shift" else (i, 1.0)
+        if node.op == "shift":
+            return node.args[0], math.ldexp(1.0, node.attr)
+        return i, 1.0
 
     def _offset(self, i: int) -> tuple[int, float, float] | None:
         """Node ``i`` as ± another plus a constant: that node, its sign and the constant; None for other nodes."""
         node = self.nodes[i]
         if node.op not in ("add", "sub"):
             return None
-        x, y = (self._value(a) for a in node.args)
+        one, other = node.args
         sign = 1.0 if node.op == "add" else -1.0
-        if y is not None:
-            return node.args[0], 1.0, sign * y
-        return None if x is None else (node.args[1], sign, x)
+        value = self._value(other)
+        if value is not None:
+            return one, 1.0, sign * value
+        value = self._value(one)
+        return None if value is None else (other, sign, value)
 
     def _merged(self, a: int, b: int, sign: float) -> int | None:
         """a + sign · b, where both are multiples of one node, or one a constant and the other has one; else None."""
-        (x, f), (y, g) = self._multiple(a), self._multiple(b)
+        x, f = self._multiple(a)
+        y, g = self._multiple(b)
         if x == y:
             return self.scale(x, f + sign * g)
-        c, d = self._value(a), self._value(b)
-        one = self._offset(a) if d is not None else self._offset(b) if c is not None else None
-        if one is None:
-            return None
-        base, own, offset = one
+        c = self._value(a)
+        d = self._value(b)
         if d is not None:
-            total, positive = offset + sign * d, own > 0
-        else:
-            assert c is not None
-            total, positive = c + sign * offset, sign * own > 0
-        constant = self.const(total)
-        return self.add(base, constant) if positive else self.sub(constant, base)
+            offset = self._offset(a)
+            if offset is None:
+                return None
+            base, own, value = offset
+            total = value + sign * d
+            return self._plus_constant(base, own, total)
+        if c is not None:
+            offset = self._offset(b)
+            if offset is None:
+                return None
+            base, own, value = offset
+            total = c + sign * value
+            return self._plus_constant(base, sign * own, total)
+        return None
+
+    def _plus_constant(self, base: int, sign: float, value: float) -> int:
+        """± ``base`` plus a constant."""
+        constant = self.const(value)
+        if sign > 0:
+            return self.add(base, constant)
+        return self.sub(constant, base)
 
     def sub(self, a: int, b: int) -> int:
         """a − b."""
-        x, y = self._value(a), self._value(b)
+        x = self._value(a)
+        y = self._value(b)
         if x is not None and y is not None:
             return self.const(x - y)
         if y == 0:
@@ -128,13 +165,15 @@ class Builder:
         merged = self._merged(a, b, -1.0)
         if merged is not None:
             return merged
-        na, nb = self._negated(a), self._negated(b)
+        na = self._negated(a)
+        nb = self._negated(b)
         if na is not None and nb is not None:
             return self.sub(nb, na)
         if nb is not None:
             return self.add(a, nb)
         if na is not None:
-            return self.neg(self.add(na, b))
+            total = self.add(na, b)
+            return self.neg(total)
         reverse = self._find("sub", (b, a))
         if reverse is not None:
             return self.neg(reverse)
@@ -146,29 +185,38 @@ class Builder:
         if x is not None:
             return self.const(-x)
         na = self._negated(a)
-        return self._node("neg", (a,)) if na is None else na
+        if na is not None:
+            return na
+        return self._node("neg", (a,))
 
     def mul(self, a: int, b: int) -> int:
         """a · b; by a constant it becomes a scale."""
-        x, y = self._value(a), self._value(b)
+        x = self._value(a)
+        y = self._value(b)
         if x is not None and y is not None:
             return self.const(x * y)
         if x is not None:
             return self.scale(b, x)
         if y is not None:
             return self.scale(a, y)
-        na, nb = self._negated(a), self._negated(b)
+        na = self._negated(a)
+        nb = self._negated(b)
         if na is not None and nb is not None:
             return self.mul(na, nb)
         if na is not None:
-            return self.neg(self.mul(na, b))
+            product = self.mul(na, b)
+            return self.neg(product)
         if nb is not None:
-            return self.neg(self.mul(a, nb))
-        for one, other in ((a, b), (b, a)):  # a shift is wiring: move it behind the product
+            product = self.mul(a, nb)
+            return self.neg(product)
+        for one, other in ((a, b), (b, a)):
             node = self.nodes[one]
             if node.op == "shift":
-                return self.shift(self.mul(node.args[0], other), node.attr)
-        return self._node("mul", (min(a, b), max(a, b)))
+                # a shift is wiring: move it behind the product
+                product = self.mul(node.args[0], other)
+                return self.shift(product, node.attr)
+        ordered = min(a, b), max(a, b)
+        return self._node("mul", ordered)
 
     def scale(self, a: int, factor: float) -> int:
         """``factor`` · a, for a constant factor; kept positive, powers of two become shifts."""
@@ -181,11 +229,14 @@ class Builder:
         if node.op == "scale":
             return self.scale(node.args[0], factor * node.attr)
         if node.op == "shift":
-            return self.scale(node.args[0], math.ldexp(factor, node.attr))
+            moved = math.ldexp(factor, node.attr)
+            return self.scale(node.args[0], moved)
         if node.op == "neg":
-            return self.neg(self.scale(node.args[0], factor))
+            positive = self.scale(node.args[0], factor)
+            return self.neg(positive)
         if factor < 0:
-            return self.neg(self.scale(a, -factor))
+            positive = self.scale(a, -factor)
+            return self.neg(positive)
         mantissa, exponent = math.frexp(factor)
         if mantissa == 0.5:
             return self.shift(a, exponent - 1)
@@ -193,7 +244,8 @@ class Builder:
 
     def constant_product(self, a: int, factor: float) -> int:
         """``factor`` · a as a product with a constant, by a multiplier."""
-        return self._node("mul", (a, self.const(factor)))
+        constant = self.const(factor)
+        return self._node("mul", (a, constant))
 
     def shift(self, a: int, places: int) -> int:
         """2^places · a."""
@@ -206,25 +258,33 @@ class Builder:
         if node.op == "shift":
             return self.shift(node.args[0], places + node.attr)
         if node.op == "scale":
-            return self.scale(node.args[0], math.ldexp(node.attr, places))
+            moved = math.ldexp(node.attr, places)
+            return self.scale(node.args[0], moved)
         if node.op == "neg":
-            return self.neg(self.shift(node.args[0], places))
+            positive = self.shift(node.args[0], places)
+            return self.neg(positive)
         return self._node("shift", (a,), places)
 
     def sin(self, a: int) -> int:
         """Sine of radians."""
         x = self._value(a)
-        return self._node("sin", (a,)) if x is None else self.const(math.sin(x))
+        if x is not None:
+            return self.const(math.sin(x))
+        return self._node("sin", (a,))
 
     def cos(self, a: int) -> int:
         """Cosine of radians."""
         x = self._value(a)
-        return self._node("cos", (a,)) if x is None else self.const(math.cos(x))
+        if x is not None:
+            return self.const(math.cos(x))
+        return self._node("cos", (a,))
 
     def reciprocal(self, a: int) -> int:
         """1 / a of a positive number."""
         x = self._value(a)
-        return self._node("reciprocal", (a,)) if x is None else self.const(1.0 / x)
+        if x is not None:
+            return self.const(1.0 / x)
+        return self._node("reciprocal", (a,))
 
     def table(self, op: str, a: int, address_bits: int) -> int:
         """``table_sin``, ``table_cos`` or ``residual`` of an angle in quarter turns; ``table_reciprocal`` or
@@ -243,11 +303,11 @@ class Builder:
         """``y`` times the power of two that normalises ``x``."""
         return self._node("rescale", (y, x))
 
-    def make(self, op: str, args: tuple[int, ...], attr: object) -> int:
+    def make(self, op: str, args: Args, attr: object) -> int:
         """Any operation by its name."""
-        if op in ("add", "sub", "neg", "mul", "sin", "cos", "reciprocal", "normalise", "rescale"):
+        if op in OF_ARGUMENTS:
             return getattr(self, op)(*args)
-        if op in ("scale", "shift", "round"):
+        if op in WITH_ATTRIBUTE:
             return getattr(self, op)(args[0], attr)
         if op in ("input", "const"):
             return getattr(self, op)(attr)
@@ -256,18 +316,22 @@ class Builder:
     def graph(self, outputs: dict[str, int]) -> Graph:
         """The graph of ``outputs``: nodes that no result needs are left out; operands are all kept."""
         live = set(outputs.values())
-        for i in range(len(self.nodes) - 1, -1, -1):
+        for i in reversed(range(len(self.nodes))):
             if i in live:
                 live.update(self.nodes[i].args)
-        keep = [i for i, n in enumerate(self.nodes) if i in live or n.op == "input"]
-        number = {old: new for new, old in enumerate(keep)}
-        nodes = tuple(
-            Node(n.op, tuple(number[a] for a in n.args), n.attr, n.owner) for n in (self.nodes[i] for i in keep)
-        )
-        return Graph(nodes, {name: number[i] for name, i in outputs.items()})
+        number: dict[int, int] = {}
+        nodes: list[Node] = []
+        for i, node in enumerate(self.nodes):
+            if i in live or node.op == "input":
+                number[i] = len(nodes)
+                args = tuple(number[a] for a in node.args)
+                copy = Node(node.op, args, node.attr, node.owner)
+                nodes.append(copy)
+        results = {name: number[i] for name, i in outputs.items()}
+        return Graph(tuple(nodes), results)
 
 
-Rule = Callable[[Builder, int, Node, tuple[int, ...]], int | None]
+Rule = Callable[[Builder, int, Node, Args], int | None]
 """What to make of old node number and node, with its arguments' new numbers; None: the same operation."""
 
 
@@ -279,8 +343,11 @@ def rebuild(graph: Graph, rule: Rule | None = None) -> Graph:
         args = tuple(new[a] for a in node.args)
         with builder.submodule(node.owner):
             made = rule(builder, i, node, args) if rule else None
-            new.append(builder.make(node.op, args, node.attr) if made is None else made)
-    return builder.graph({name: new[i] for name, i in graph.outputs.items()})
+            if made is None:
+                made = builder.make(node.op, args, node.attr)
+            new.append(made)
+    outputs = {name: new[i] for name, i in graph.outputs.items()}
+    return builder.graph(outputs)
 
 
 class Expr:
@@ -296,32 +363,40 @@ class Expr:
         return other.node if isinstance(other, Expr) else self.builder.const(other)
 
     def __add__(self, other: Expr | float) -> Expr:
-        return Expr(self.builder, self.builder.add(self.node, self._lift(other)))
+        total = self.builder.add(self.node, self._lift(other))
+        return Expr(self.builder, total)
 
     __radd__ = __add__
 
     def __sub__(self, other: Expr | float) -> Expr:
-        return Expr(self.builder, self.builder.sub(self.node, self._lift(other)))
+        difference = self.builder.sub(self.node, self._lift(other))
+        return Expr(self.builder, difference)
 
     def __rsub__(self, other: Expr | float) -> Expr:
-        return Expr(self.builder, self.builder.sub(self._lift(other), self.node))
+        difference = self.builder.sub(self._lift(other), self.node)
+        return Expr(self.builder, difference)
 
     def __mul__(self, other: Expr | float) -> Expr:
-        return Expr(self.builder, self.builder.mul(self.node, self._lift(other)))
+        product = self.builder.mul(self.node, self._lift(other))
+        return Expr(self.builder, product)
 
     __rmul__ = __mul__
 
     def __neg__(self) -> Expr:
-        return Expr(self.builder, self.builder.neg(self.node))
+        negative = self.builder.neg(self.node)
+        return Expr(self.builder, negative)
 
     def sin(self) -> Expr:
         """Sine of this angle in radians."""
-        return Expr(self.builder, self.builder.sin(self.node))
+        sine = self.builder.sin(self.node)
+        return Expr(self.builder, sine)
 
     def cos(self) -> Expr:
         """Cosine of this angle in radians."""
-        return Expr(self.builder, self.builder.cos(self.node))
+        cosine = self.builder.cos(self.node)
+        return Expr(self.builder, cosine)
 
     def reciprocal(self) -> Expr:
         """1 / this, which must be positive."""
-        return Expr(self.builder, self.builder.reciprocal(self.node))
+        inverse = self.builder.reciprocal(self.node)
+        return Expr(self.builder, inverse)

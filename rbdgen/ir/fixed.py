@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from rbdgen.ir.graph import Graph
+from rbdgen.ir.graph import Graph, Node
 
 BITS = 63
 """Bits of an exact result: the models compute in 64-bit integers."""
@@ -56,17 +56,24 @@ class Format:
 
     def quantise(self, value: np.ndarray | float) -> np.ndarray:
         """Nearest raw values (half up), saturated; int64."""
-        scaled = np.floor(np.ldexp(np.asarray(value, float), self.frac) + 0.5)
-        return np.clip(scaled, self.minimum, self.maximum).astype(np.int64)
+        scaled = np.ldexp(np.asarray(value, float), self.frac)
+        nearest = np.floor(scaled + 0.5)
+        raw = np.clip(nearest, self.minimum, self.maximum)
+        return raw.astype(np.int64)
 
     def wrap(self, raw: np.ndarray) -> np.ndarray:
         """Raw values of any size cut to the width: what two's complement leaves of them."""
-        return ((raw - self.minimum) & ((1 << self.width) - 1)) + self.minimum
+        mask = (1 << self.width) - 1
+        return ((raw - self.minimum) & mask) + self.minimum
 
     def convert(self, raw: np.ndarray, source: Format) -> tuple[np.ndarray, np.ndarray]:
         """Raw values of another format in this one, rounded half up and saturated; and which were saturated."""
         drop = source.frac - self.frac
-        exact = (raw + (1 << (drop - 1))) >> drop if drop > 0 else np.left_shift(raw, -drop)
+        if drop > 0:
+            half = 1 << (drop - 1)
+            exact = (raw + half) >> drop
+        else:
+            exact = np.left_shift(raw, -drop)
         value = np.clip(exact, self.minimum, self.maximum)
         return value, value != exact
 
@@ -95,7 +102,8 @@ class Constant:
 
 def signed_digits(value: int) -> tuple[tuple[int, int], ...]:
     """Canonical signed-digit form of a positive integer, lowest digit first (Reitwiesner 1960)."""
-    digits, position = [], 0
+    digits = []
+    position = 0
     while value:
         if value & 1:
             digit = 2 - (value & 3)
@@ -111,14 +119,17 @@ def sine_table(address_bits: int, fmt: Format) -> tuple[int, ...]:
     """Raw sines of the middles of 2^address_bits equal intervals of the first quarter turn."""
     size = 1 << address_bits
     angles = (np.arange(size) + 0.5) / size * (math.pi / 2)
-    return tuple(int(x) for x in fmt.quantise(np.sin(angles)))
+    raw = fmt.quantise(np.sin(angles))
+    return tuple(raw.tolist())
 
 
 @lru_cache(maxsize=64)
 def reciprocal_table(address_bits: int, fmt: Format) -> tuple[int, ...]:
     """Raw reciprocals of the middles of 2^address_bits equal intervals of [1, 2)."""
     size = 1 << address_bits
-    return tuple(int(x) for x in fmt.quantise(1.0 / (1.0 + (np.arange(size) + 0.5) / size)))
+    middles = 1.0 + (np.arange(size) + 0.5) / size
+    raw = fmt.quantise(1.0 / middles)
+    return tuple(raw.tolist())
 
 
 @dataclass(frozen=True)
@@ -142,27 +153,30 @@ class FixedGraph:
         Bounds follow from the arguments' formats alone; ``args``: other ones than their own.
         """
         node = self.graph.nodes[i]
-        args = [self.formats[a] for a in node.args] if args is None else args
-        if node.op in ("add", "sub"):
-            frac = max(a.frac for a in args)
-            (l0, h0), (l1, h1) = ((a.minimum << (frac - a.frac), a.maximum << (frac - a.frac)) for a in args)
-            return (frac, l0 + l1, h0 + h1) if node.op == "add" else (frac, l0 - h1, h0 - l1)
-        if node.op == "neg":
-            return args[0].frac, -args[0].maximum, -args[0].minimum
-        if node.op == "round":
-            return args[0].frac, args[0].minimum, args[0].maximum
-        if node.op == "mul":
-            corners = [x * y for x in (args[0].minimum, args[0].maximum) for y in (args[1].minimum, args[1].maximum)]
-            return args[0].frac + args[1].frac, min(corners), max(corners)
-        if node.op == "scale":
-            c = self.constants[i]
-            return args[0].frac + c.exponent, args[0].minimum * c.mantissa, args[0].maximum * c.mantissa
-        if node.op == "rescale":
-            # the largest move is that of an x with only its top bit set
-            y, x = args
-            places = x.width - 2
-            return y.frac + places - x.frac, y.minimum << places, y.maximum << places
-        fmt = self.formats[i]
+        if args is None:
+            args = [self.formats[a] for a in node.args]
+        match node.op:
+            case "add" | "sub":
+                return _exact_sum(args[0], args[1], negative=node.op == "sub")
+            case "neg":
+                fmt = args[0]
+                return fmt.frac, -fmt.maximum, -fmt.minimum
+            case "round":
+                fmt = args[0]
+            case "mul":
+                return _exact_product(args[0], args[1])
+            case "scale":
+                fmt, factor = args[0], self.constants[i]
+                low = fmt.minimum * factor.mantissa
+                return fmt.frac + factor.exponent, low, fmt.maximum * factor.mantissa
+            case "rescale":
+                # the largest move is that of an x with only its top bit set
+                fmt, x = args
+                places = x.width - 2
+                frac = fmt.frac + places - x.frac
+                return frac, fmt.minimum << places, fmt.maximum << places
+            case _:
+                fmt = self.formats[i]
         return fmt.frac, fmt.minimum, fmt.maximum
 
     def dropped_bits(self, i: int) -> int:
@@ -176,8 +190,9 @@ class FixedGraph:
     def split(self, i: int) -> int:
         """Low bits of a product's second factor that 64-bit arithmetic must take apart, so that both parts of the
         product fit; 0 where the whole does. The product drops at least as many bits."""
-        a, b = (self.formats[a].width for a in self.graph.nodes[i].args)
-        return max(a + b - BITS, 0)
+        one, other = self.graph.nodes[i].args
+        width = self.formats[one].width + self.formats[other].width
+        return max(width - BITS, 0)
 
     def may_overflow(self, i: int) -> bool:
         """Whether any arguments in their formats can saturate node ``i``, or (normalise) be what it cannot do."""
@@ -185,8 +200,34 @@ class FixedGraph:
             return True
         frac, low, high = self.exact(i)
         fmt = self.formats[i]
-        drop, half = frac - fmt.frac, self.half(i)
-        return (low + half) >> drop < fmt.minimum or (high + half) >> drop > fmt.maximum
+        drop = frac - fmt.frac
+        half = self.half(i)
+        lowest = (low + half) >> drop
+        highest = (high + half) >> drop
+        return lowest < fmt.minimum or highest > fmt.maximum
+
+
+def _exact_sum(one: Format, other: Format, negative: bool) -> tuple[int, int, int]:
+    """Binary point and bounds of a sum, or of a difference."""
+    frac = max(one.frac, other.frac)
+    lifted, also = frac - one.frac, frac - other.frac
+    low, high = one.minimum << lifted, one.maximum << lifted
+    least, most = other.minimum << also, other.maximum << also
+    if negative:
+        return frac, low - most, high - least
+    return frac, low + least, high + most
+
+
+def _exact_product(one: Format, other: Format) -> tuple[int, int, int]:
+    """Binary point and bounds of a product."""
+    corners = []
+    for x in (one.minimum, one.maximum):
+        corners += [x * other.minimum, x * other.maximum]
+    return one.frac + other.frac, min(corners), max(corners)
+
+
+ADDRESSED = ("table_sin", "table_cos", "table_reciprocal", "residual")
+"""Operations that take an address from their argument, or leave it out."""
 
 
 def verify_fixed(fixed: FixedGraph) -> None:
@@ -198,27 +239,67 @@ def verify_fixed(fixed: FixedGraph) -> None:
     """
     graph = fixed.graph
     if len(fixed.formats) != len(graph.nodes):
-        raise ValueError(f"formats: must be one for each of {len(graph.nodes)} nodes, not {len(fixed.formats)}")
+        raise ValueError(
+            f"formats: must be one for each of {len(graph.nodes)} nodes, not {len(fixed.formats)}"
+        )
     for i, node in graph:
-        where, fmt = f"node %{i} ({node.op})", fixed.formats[i]
-        if node.op == "scale" and i not in fixed.constants:
-            raise ValueError(f"{where}: must have a constant")
+        fault = None
         if node.op in ROUNDED:
-            frac, low, high = fixed.exact(i)
-            if frac < fmt.frac:
-                raise ValueError(f"{where}: binary point must be at most {frac}, not {fmt.frac}")
-            extra = min(fixed.split(i), fixed.dropped_bits(i)) if node.op == "mul" else 0
-            if max(-low, high).bit_length() > BITS + extra:
-                raise ValueError(f"{where}: exact result must fit 63 bits, needs {max(-low, high).bit_length() + 1}")
-        if node.op == "round" and fmt.frac != node.attr:
-            raise ValueError(f"{where}: binary point must be {node.attr}, not {fmt.frac}")
-        if node.op == "normalise" and (fmt.frac != fmt.width - 2 or fixed.formats[node.args[0]].width < 2):
-            raise ValueError(f"{where}: format must be that of a number in [1, 2), not {fmt}")
-        if node.args and node.op in ("shift", "table_sin", "table_cos", "table_reciprocal", "residual"):
-            arg = fixed.formats[node.args[0]]
-            if node.op == "shift" and (fmt.width, fmt.frac) != (arg.width, arg.frac - node.attr):
-                raise ValueError(f"{where}: format must be that of its argument moved by {node.attr}, not {fmt}")
-            if node.op != "shift" and arg.frac <= node.attr:
-                raise ValueError(f"{where}: argument must have more than {node.attr} fractional bits, not {arg.frac}")
-            if node.op == "residual" and fmt != Format(arg.frac - node.attr, arg.frac):
-                raise ValueError(f"{where}: format must hold the argument's low bits exactly, not {fmt}")
+            fault = _rounded_fault(fixed, i, node)
+        elif node.op == "normalise":
+            fault = _normalised_fault(fixed, i, node)
+        elif node.op == "shift":
+            fault = _shifted_fault(fixed, i, node)
+        elif node.op in ADDRESSED:
+            fault = _addressed_fault(fixed, i, node)
+        if fault is not None:
+            raise ValueError(f"node %{i} ({node.op}): {fault}")
+
+
+def _rounded_fault(fixed: FixedGraph, i: int, node: Node) -> str | None:
+    """What is wrong with the format of an operation that rounds."""
+    fmt = fixed.formats[i]
+    if node.op == "scale" and i not in fixed.constants:
+        return "must have a constant"
+    frac, low, high = fixed.exact(i)
+    if frac < fmt.frac:
+        return f"binary point must be at most {frac}, not {fmt.frac}"
+    extra = 0
+    if node.op == "mul":
+        extra = min(fixed.split(i), fixed.dropped_bits(i))
+    bits = max(-low, high).bit_length()
+    if bits > BITS + extra:
+        return f"exact result must fit 63 bits, needs {bits + 1}"
+    if node.op == "round" and fmt.frac != node.attr:
+        return f"binary point must be {node.attr}, not {fmt.frac}"
+    return None
+
+
+def _normalised_fault(fixed: FixedGraph, i: int, node: Node) -> str | None:
+    """What is wrong with the format of a number moved into [1, 2)."""
+    fmt = fixed.formats[i]
+    argument = fixed.formats[node.args[0]]
+    if fmt.frac != fmt.width - 2 or argument.width < 2:
+        return f"format must be that of a number in [1, 2), not {fmt}"
+    return None
+
+
+def _shifted_fault(fixed: FixedGraph, i: int, node: Node) -> str | None:
+    """What is wrong with the format of a moved number."""
+    fmt = fixed.formats[i]
+    argument = fixed.formats[node.args[0]]
+    if fmt.width != argument.width or fmt.frac != argument.frac - node.attr:
+        return f"format must be that of its argument moved by {node.attr}, not {fmt}"
+    return None
+
+
+def _addressed_fault(fixed: FixedGraph, i: int, node: Node) -> str | None:
+    """What is wrong with the formats of a table or a residual."""
+    fmt = fixed.formats[i]
+    argument = fixed.formats[node.args[0]]
+    if argument.frac <= node.attr:
+        return f"argument must have more than {node.attr} fractional bits, not {argument.frac}"
+    low_bits = Format(argument.frac - node.attr, argument.frac)
+    if node.op == "residual" and fmt != low_bits:
+        return f"format must hold the argument's low bits exactly, not {fmt}"
+    return None

@@ -38,7 +38,11 @@ class Folds:
     @cached_property
     def members(self) -> dict[int, tuple[int, int]]:
         """For every folded node its template and the number of its turn."""
-        return {turn.node: (t, k) for t, turns in self.turns.items() for k, turn in enumerate(turns)}
+        found: dict[int, tuple[int, int]] = {}
+        for template, turns in self.turns.items():
+            for k, turn in enumerate(turns):
+                found[turn.node] = template, k
+        return found
 
     def template(self, node: int) -> int:
         """The node whose operator executes ``node``."""
@@ -51,37 +55,51 @@ class Folds:
     def inside(self, graph: Graph, template: int, position: int) -> bool:
         """Whether an argument is made by the same operator of the same unit in the same turn, whatever the turn, so
         that it needs no choice."""
-        args = [self.members.get(turn.args[position]) for turn in self.turns[template]]
-        first, owner = args[0], graph.nodes[template].owner
-        return (
-            first is not None
-            and graph.nodes[first[0]].owner == owner
-            and all(a == (first[0], k) for k, a in enumerate(args))
-        )
+        arguments = [turn.args[position] for turn in self.turns[template]]
+        makers = [self.members.get(a) for a in arguments]
+        if makers[0] is None:
+            return False
+        source, _ = makers[0]
+        if graph.nodes[source].owner != graph.nodes[template].owner:
+            return False
+        in_turn = [(source, k) for k in range(len(makers))]
+        return makers == in_turn
 
     def signed(self, i: int) -> tuple[int, ...]:
         """Positions of the arguments of folded node ``i`` that have one sign in one turn and another in another."""
         turns = self.turns.get(self.template(i), ())
-        signs = list(zip(*(turn.negated for turn in turns), strict=True))
-        return tuple(position for position, flags in enumerate(signs) if len(set(flags)) > 1)
+        if not turns:
+            return ()
+        positions = []
+        for position in range(len(turns[0].negated)):
+            signs = {turn.negated[position] for turn in turns}
+            if len(signs) > 1:
+                positions.append(position)
+        return tuple(positions)
 
     def arguments(self, fixed: FixedGraph, i: int) -> tuple[Format, ...]:
         """Formats of what the operator of node ``i`` takes: of a folded one's, formats that hold those of all turns."""
         turns = self.turns.get(self.template(i), ())
         if not turns:
-            return tuple(fixed.formats[a] for a in fixed.graph.nodes[i].args)
-        every = zip(*([fixed.formats[a] for a in turn.args] for turn in turns), strict=True)
-        return tuple(joint_format(formats) for formats in every)
+            own = fixed.graph.nodes[i].args
+            return tuple(fixed.formats[a] for a in own)
+        joint = []
+        for position in range(len(turns[0].args)):
+            arguments = [turn.args[position] for turn in turns]
+            formats = [fixed.formats[a] for a in arguments]
+            joint.append(joint_format(formats))
+        return tuple(joint)
 
     def factors(self, fixed: FixedGraph, i: int) -> tuple[int, int]:
         """The arguments of a product by position, the wider first."""
-        a, b = (f.width for f in self.arguments(fixed, i))
-        return (1, 0) if b > a else (0, 1)
+        first, second = self.arguments(fixed, i)
+        return (1, 0) if second.width > first.width else (0, 1)
 
     def factor_widths(self, fixed: FixedGraph, i: int) -> tuple[int, int]:
         """Widths of a product's arguments in bits, the wider first."""
-        a, b = (f.width for f in self.arguments(fixed, i))
-        return max(a, b), min(a, b)
+        first, second = self.arguments(fixed, i)
+        widths = first.width, second.width
+        return max(widths), min(widths)
 
 
 NO_FOLDS = Folds()
@@ -89,11 +107,17 @@ NO_FOLDS = Folds()
 
 def joint_format(formats: Collection[Format]) -> Format:
     """The smallest format that holds every number of all of these."""
-    frac = max(f.frac for f in formats)
-    return Format(max(f.width - f.frac for f in formats) + frac, frac)
+    frac = max(fmt.frac for fmt in formats)
+    before_point = max(fmt.width - fmt.frac for fmt in formats)
+    return Format(before_point + frac, frac)
 
 
 def with_owners(fixed: FixedGraph, owners: Mapping[int, str]) -> FixedGraph:
     """The same graph with other owners for some nodes."""
-    nodes = tuple(replace(n, owner=owners[i]) if i in owners else n for i, n in fixed.graph)
-    return replace(fixed, graph=Graph(nodes, fixed.graph.outputs))
+    nodes = []
+    for i, node in fixed.graph:
+        if i in owners:
+            node = replace(node, owner=owners[i])
+        nodes.append(node)
+    graph = Graph(tuple(nodes), fixed.graph.outputs)
+    return replace(fixed, graph=graph)

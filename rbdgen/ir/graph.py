@@ -44,6 +44,9 @@ number. ``normalise``: x · 2^−e in [1, 2), with e = floor(log2 x), of a posit
 argument with only attribute bits behind the binary point (without formats, its argument).
 """
 
+OF_FLOATS = ("const", "scale")
+OF_INTEGERS = ("shift", "table_sin", "table_cos", "table_reciprocal", "residual", "round")
+"""Operations by the kind of their attribute."""
 INPUT_OWNER = "input"
 """Owner of the task's operands."""
 OUTPUT_OWNER = "output"
@@ -92,18 +95,27 @@ class Graph:
     @cached_property
     def owners(self) -> tuple[str, ...]:
         """Submodules in order of first appearance, the operands' owner first."""
-        return tuple(dict.fromkeys([INPUT_OWNER, *(n.owner for n in self.nodes if n.op != "const")]))
+        owners = {INPUT_OWNER: None}
+        for node in self.nodes:
+            if node.op != "const":
+                owners[node.owner] = None
+        return tuple(owners)
 
     @cached_property
     def last(self) -> frozenset[str]:
         """The submodules that no other reads, and all of whose products take a factor from another."""
-        found, other = set(), set()
+        found: set[str] = set()
+        read: set[str] = set()
+        inner: set[str] = set()
         for node in self.nodes:
-            away = {self.nodes[a].owner for a in node.args if self.nodes[a].op != "const"} - {node.owner}
-            other |= away
+            sources = [self.nodes[a] for a in node.args]
+            away = {source.owner for source in sources if source.op != "const"}
+            away.discard(node.owner)
+            read |= away
             if node.op == "mul":
-                (found if away else other).add(node.owner)
-        return frozenset(found - other)
+                kind = found if away else inner
+                kind.add(node.owner)
+        return frozenset(found - read - inner)
 
     def __iter__(self) -> Iterator[tuple[int, Node]]:
         return iter(enumerate(self.nodes))
@@ -114,10 +126,10 @@ class Graph:
 
     def multiplications(self, owner: str | None = None) -> dict[str, int]:
         """Number of products of two ``variable`` values, and of ``constant`` factors, of all or one owner."""
-        constant = sum(
-            n.op == "mul" and owner in (None, n.owner) and any(self.nodes[a].op == "const" for a in n.args)
-            for n in self.nodes
-        )
+        constant = 0
+        for node in self.nodes:
+            if node.op == "mul" and owner in (None, node.owner):
+                constant += any(self.nodes[a].op == "const" for a in node.args)
         return {
             "variable": self.count("mul", owner) - constant,
             "constant": self.count("scale", owner) + constant,
@@ -135,13 +147,23 @@ class Ports:
 
 def ports(graph: Graph, owner: str) -> Ports:
     """The ports of the submodule ``owner`` (constants have no ports)."""
-    nodes = tuple(i for i, n in graph if n.owner == owner and n.op != "const")
-    used = dict.fromkeys(a for i in nodes for a in graph.nodes[i].args)
-    inputs = tuple(a for a in sorted(used) if graph.nodes[a].owner != owner and graph.nodes[a].op != "const")
-    outputs = tuple(
-        i for i in nodes if i in graph.results or any(graph.nodes[u].owner != owner for u in graph.users[i])
-    )
-    return Ports(inputs, outputs, nodes)
+    nodes: list[int] = []
+    used: set[int] = set()
+    outputs: list[int] = []
+    for i, node in graph:
+        if node.owner != owner or node.op == "const":
+            continue
+        nodes.append(i)
+        used.update(node.args)
+        used_by = {graph.nodes[u].owner for u in graph.users[i]}
+        if i in graph.results or used_by - {owner}:
+            outputs.append(i)
+    inputs = []
+    for a in sorted(used):
+        source = graph.nodes[a]
+        if source.owner != owner and source.op != "const":
+            inputs.append(a)
+    return Ports(tuple(inputs), tuple(outputs), tuple(nodes))
 
 
 def verify(graph: Graph) -> None:
@@ -154,28 +176,39 @@ def verify(graph: Graph) -> None:
     seen: dict[Node, int] = {}
     names: set[str] = set()
     for i, node in graph:
-        where = f"node %{i} ({node.op})"
-        if node.op not in ARITY:
-            raise ValueError(f"{where}: operation must be one of {', '.join(ARITY)}, not {node.op!r}")
-        if len(node.args) != ARITY[node.op]:
-            raise ValueError(f"{where}: must have {ARITY[node.op]} arguments, not {len(node.args)}")
-        if any(not 0 <= a < i for a in node.args):
-            raise ValueError(f"{where}: arguments must be earlier nodes, not {node.args}")
-        if node.op in ("const", "scale") and not isinstance(node.attr, float):
-            raise ValueError(f"{where}: attribute must be a float, not {node.attr!r}")
-        if node.op in ("shift", "table_sin", "table_cos", "table_reciprocal", "residual", "round") and not isinstance(
-            node.attr, int
-        ):
-            raise ValueError(f"{where}: attribute must be an integer, not {node.attr!r}")
-        if node.op == "input":
-            if not isinstance(node.attr, str) or node.attr in names:
-                raise ValueError(f"{where}: attribute must be a unique name, not {node.attr!r}")
-            if node.owner != INPUT_OWNER:
-                raise ValueError(f"{where}: owner must be {INPUT_OWNER!r}, not {node.owner!r}")
-            names.add(node.attr)
-        if node in seen:
-            raise ValueError(f"{where}: must be unique, equals %{seen[node]}")
+        fault = _shape_fault(i, node) or _attribute_fault(node, names)
+        if fault is None and node in seen:
+            fault = f"must be unique, equals %{seen[node]}"
+        if fault is not None:
+            raise ValueError(f"node %{i} ({node.op}): {fault}")
         seen[node] = i
+        if node.op == "input":
+            names.add(node.attr)
     for name, i in graph.outputs.items():
         if not 0 <= i < len(graph.nodes):
             raise ValueError(f"result {name!r}: must be a node of the graph, not %{i}")
+
+
+def _shape_fault(i: int, node: Node) -> str | None:
+    """What is wrong with the operation or the arguments of node ``i``."""
+    if node.op not in ARITY:
+        return f"operation must be one of {', '.join(ARITY)}, not {node.op!r}"
+    if len(node.args) != ARITY[node.op]:
+        return f"must have {ARITY[node.op]} arguments, not {len(node.args)}"
+    if any(not 0 <= a < i for a in node.args):
+        return f"arguments must be earlier nodes, not {node.args}"
+    return None
+
+
+def _attribute_fault(node: Node, names: set[str]) -> str | None:
+    """What is wrong with a node's attribute, or with an operand's owner; ``names``: of the operands before it."""
+    if node.op in OF_FLOATS and not isinstance(node.attr, float):
+        return f"attribute must be a float, not {node.attr!r}"
+    if node.op in OF_INTEGERS and not isinstance(node.attr, int):
+        return f"attribute must be an integer, not {node.attr!r}"
+    if node.op == "input":
+        if not isinstance(node.attr, str) or node.attr in names:
+            return f"attribute must be a unique name, not {node.attr!r}"
+        if node.owner != INPUT_OWNER:
+            return f"owner must be {INPUT_OWNER!r}, not {node.owner!r}"
+    return None

@@ -8,14 +8,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rbdgen.ir.fixed import FixedGraph, reciprocal_table, sine_table
+from rbdgen.ir.fixed import ADDRESSED, ROUNDED, FixedGraph, Format, reciprocal_table, sine_table
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.programs import cone
+
+Operands = Mapping[str, np.ndarray]
+"""Values of operands by name."""
 
 
 def _middle(angle: np.ndarray, address_bits: int) -> np.ndarray:
     """Middle of the table interval that holds ``angle`` (quarter turns)."""
-    return (np.floor(np.ldexp(angle, address_bits)) + 0.5) / (1 << address_bits)
+    interval = np.floor(np.ldexp(angle, address_bits))
+    return (interval + 0.5) / (1 << address_bits)
 
 
 def exponent(x: np.ndarray) -> np.ndarray:
@@ -24,20 +28,24 @@ def exponent(x: np.ndarray) -> np.ndarray:
 
 
 def evaluate(
-    graph: Graph, operands: Mapping[str, np.ndarray], dtype: type[np.floating] = np.float64
+    graph: Graph, operands: Operands, dtype: type[np.floating] = np.float64
 ) -> list[np.ndarray]:
     """Every node's value in float64 (or another ``dtype``) for operands of equal shapes (any)."""
     return list(walk(graph, operands, dtype))
 
 
 def walk(
-    graph: Graph, operands: Mapping[str, np.ndarray], dtype: type[np.floating] = np.float64
+    graph: Graph, operands: Operands, dtype: type[np.floating] = np.float64
 ) -> Iterator[np.ndarray]:
     """The values of :func:`evaluate` one after the other; each is kept only as long as another one needs it."""
     values: dict[int, np.ndarray] = {}
-    last = {a: i for i, node in graph for a in node.args}
+    last: dict[int, int] = {}
     for i, node in graph:
-        value = _value(node, [values[a] for a in node.args], operands, dtype)
+        for a in node.args:
+            last[a] = i
+    for i, node in graph:
+        args = [values[a] for a in node.args]
+        value = _value(node, args, operands, dtype)
         for a in set(node.args):
             if last[a] == i:
                 del values[a]
@@ -48,7 +56,7 @@ def walk(
 
 def evaluate_cone(
     graph: Graph,
-    operands: Mapping[str, np.ndarray],
+    operands: Operands,
     results: Iterable[str],
     dtype: type[np.floating] = np.float64,
 ) -> dict[int, np.ndarray]:
@@ -56,11 +64,14 @@ def evaluate_cone(
     values: dict[int, np.ndarray] = {}
     for i in cone(graph, results):
         node = graph.nodes[i]
-        values[i] = _value(node, [values[a] for a in node.args], operands, dtype)
+        args = [values[a] for a in node.args]
+        values[i] = _value(node, args, operands, dtype)
     return values
 
 
-def _value(node: Node, x: list[np.ndarray], operands: Mapping[str, np.ndarray], dtype: type[np.floating]) -> np.ndarray:
+def _value(
+    node: Node, x: list[np.ndarray], operands: Operands, dtype: type[np.floating]
+) -> np.ndarray:
     """One node's value from its arguments'."""
     match node.op:
         case "input":
@@ -71,34 +82,43 @@ def _value(node: Node, x: list[np.ndarray], operands: Mapping[str, np.ndarray], 
             return x[0] + x[1]
         case "sub":
             return x[0] - x[1]
-        case "neg":
-            return -x[0]
-        case "round":
-            return x[0]
         case "mul":
             return x[0] * x[1]
-        case "scale":
-            return x[0] * dtype(node.attr)
-        case "shift":
-            return np.ldexp(x[0], node.attr)
-        case "sin":
-            return np.sin(x[0])
-        case "cos":
-            return np.cos(x[0])
-        case "table_sin":
-            return np.sin(_middle(x[0], node.attr) * (math.pi / 2))
-        case "table_cos":
-            return np.cos(_middle(x[0], node.attr) * (math.pi / 2))
-        case "residual":
-            return x[0] - _middle(x[0], node.attr)
-        case "reciprocal":
-            return dtype(1.0) / x[0]
-        case "normalise":
-            return np.ldexp(x[0], -exponent(x[0]))
-        case "table_reciprocal":
-            return 1.0 / _middle(x[0], node.attr)
         case "rescale":
             return np.ldexp(x[0], -exponent(x[1]))
+        case _:
+            return _value_of_one(node, x[0], dtype)
+
+
+def _value_of_one(node: Node, x: np.ndarray, dtype: type[np.floating]) -> np.ndarray:
+    """The value of a node with one argument."""
+    match node.op:
+        case "neg":
+            return -x
+        case "round":
+            return x
+        case "scale":
+            return x * dtype(node.attr)
+        case "shift":
+            return np.ldexp(x, node.attr)
+        case "sin":
+            return np.sin(x)
+        case "cos":
+            return np.cos(x)
+        case "table_sin":
+            middle = _middle(x, node.attr)
+            return np.sin(middle * (math.pi / 2))
+        case "table_cos":
+            middle = _middle(x, node.attr)
+            return np.cos(middle * (math.pi / 2))
+        case "residual":
+            return x - _middle(x, node.attr)
+        case "reciprocal":
+            return dtype(1.0) / x
+        case "normalise":
+            return np.ldexp(x, -exponent(x))
+        case "table_reciprocal":
+            return 1.0 / _middle(x, node.attr)
         case _:
             raise ValueError(f"node ({node.op}): no float64 meaning")
 
@@ -115,90 +135,169 @@ class FixedResult:
 
 
 def evaluate_fixed(
-    fixed: FixedGraph, operands: Mapping[str, np.ndarray], results: Iterable[str] | None = None
+    fixed: FixedGraph, operands: Operands, results: Iterable[str] | None = None
 ) -> FixedResult:
     """Raw values (int64) for raw operands of one shape (n,): the bit-true model of the hardware.
 
     With ``results`` only these are computed, and only what they depend on can overflow.
     """
     graph = fixed.graph
-    shape = np.shape(next(iter(operands.values())))
-    values: dict[int, np.ndarray] = {}
-    overflow = np.zeros(shape, bool)
-    culprits: dict[int, int] = {}
+    names = list(graph.outputs if results is None else results)
+    nodes = range(len(graph.nodes))
+    if results is not None:
+        nodes = cone(graph, names)
+    interpreter = _FixedInterpreter(fixed, operands)
+    for i in nodes:
+        interpreter.compute(i, graph.nodes[i])
+    values = interpreter.values
+    outputs = {name: values[graph.outputs[name]] for name in names}
+    return FixedResult(values, outputs, interpreter.overflow, interpreter.culprits)
 
-    def flag(i: int, lost: np.ndarray) -> None:
+
+class _FixedInterpreter:
+    """Computes a fixed-point graph node by node for raw ``operands`` (n,): see :class:`FixedResult`."""
+
+    def __init__(self, fixed: FixedGraph, operands: Operands) -> None:
+        self.fixed = fixed
+        self.operands = operands
+        self.shape = np.shape(next(iter(operands.values())))
+        self.values: dict[int, np.ndarray] = {}
+        self.overflow = np.zeros(self.shape, bool)
+        self.culprits: dict[int, int] = {}
+
+    def compute(self, i: int, node: Node) -> None:
+        """The value of node ``i``, whose arguments are there."""
+        if node.op in ROUNDED:
+            exact = self._exact(i, node)
+            rounded = self._rounded(i, node, exact)
+            self.values[i] = self._fitted(i, rounded)
+        else:
+            self.values[i] = self._placed(i, node)
+
+    def _flag(self, i: int, lost: np.ndarray) -> None:
+        """Note the tasks in which node ``i`` overflows."""
         count = int(np.count_nonzero(lost))
         if count:
-            culprits[i] = count
-            np.logical_or(overflow, lost, out=overflow)
+            self.culprits[i] = count
+            np.logical_or(self.overflow, lost, out=self.overflow)
 
-    names = list(graph.outputs if results is None else results)
-    for i in range(len(graph.nodes)) if results is None else cone(graph, names):
-        node = graph.nodes[i]
-        fmt = fixed.formats[i]
-        args = [fixed.formats[a] for a in node.args]
-        x = [values[a] for a in node.args]
+    def _placed(self, i: int, node: Node) -> np.ndarray:
+        """The value of an operation that neither rounds nor saturates."""
+        fmt = self.fixed.formats[i]
         match node.op:
             case "input":
-                values[i] = np.asarray(operands[node.attr], np.int64)
-                continue
+                return np.asarray(self.operands[node.attr], np.int64)
             case "const":
-                values[i] = np.broadcast_to(fmt.quantise(node.attr), shape)
-                continue
+                return np.broadcast_to(fmt.quantise(node.attr), self.shape)
             case "shift":
-                values[i] = x[0]
-                continue
-            case "table_sin" | "table_cos" | "residual":
-                step = args[0].frac - node.attr
-                if node.op == "residual":
-                    values[i] = (x[0] & ((1 << step) - 1)) - (1 << (step - 1))
-                    continue
-                size = 1 << node.attr
-                place = (x[0] >> step) + (size if node.op == "table_cos" else 0)
-                quadrant, index = (place >> node.attr) & 3, place & (size - 1)
-                table = np.array(sine_table(node.attr, fmt), np.int64)
-                value = table[np.where(quadrant & 1, size - 1 - index, index)]
-                values[i] = np.where(quadrant & 2, -value, value)
-                continue
-            case "add" | "sub":
-                frac = max(a.frac for a in args)
-                one, two = (np.left_shift(v, frac - a.frac) for v, a in zip(x, args, strict=True))
-                exact = one + two if node.op == "add" else one - two
+                return self.values[node.args[0]]
             case "normalise":
-                flag(i, x[0] <= 0)
-                positive = np.maximum(x[0], 1)
-                aligned = np.left_shift(positive, args[0].width - 2 - exponent(positive))
-                drop = args[0].width - 2 - fmt.frac
-                values[i] = aligned >> drop if drop > 0 else aligned << -drop
-                continue
-            case "table_reciprocal":
-                index = (x[0] >> (args[0].frac - node.attr)) & ((1 << node.attr) - 1)
-                values[i] = np.array(reciprocal_table(node.attr, fmt), np.int64)[index]
-                continue
-            case "rescale":
-                exact = np.left_shift(x[0], args[1].width - 2 - exponent(np.maximum(x[1], 1)))
+                return self._normalised(i, node)
+            case _:
+                return self._looked_up(i, node)
+
+    def _looked_up(self, i: int, node: Node) -> np.ndarray:
+        """What a table holds at the address in its argument, or what the address leaves."""
+        if node.op not in ADDRESSED:
+            raise ValueError(f"node %{i} ({node.op}): no fixed-point meaning")
+        fmt = self.fixed.formats[i]
+        source = node.args[0]
+        x = self.values[source]
+        step = self.fixed.formats[source].frac - node.attr
+        if node.op == "residual":
+            low_bits = x & ((1 << step) - 1)
+            return low_bits - (1 << (step - 1))
+        place = x >> step
+        size = 1 << node.attr
+        if node.op == "table_reciprocal":
+            table = np.array(reciprocal_table(node.attr, fmt), np.int64)
+            return table[place & (size - 1)]
+        if node.op == "table_cos":
+            place = place + size
+        return _sine(place, node.attr, fmt)
+
+    def _normalised(self, i: int, node: Node) -> np.ndarray:
+        """A number moved into [1, 2); what is not positive overflows."""
+        x = self.values[node.args[0]]
+        self._flag(i, x <= 0)
+        positive = np.maximum(x, 1)
+        top = self.fixed.formats[node.args[0]].width - 2
+        aligned = np.left_shift(positive, top - exponent(positive))
+        drop = top - self.fixed.formats[i].frac
+        return aligned >> drop if drop > 0 else aligned << -drop
+
+    def _exact(self, i: int, node: Node) -> np.ndarray:
+        """The exact result of an operation; of a product too long for 64 bits, what is left of it after rounding."""
+        first = self.values[node.args[0]]
+        last = self.values[node.args[-1]]
+        match node.op:
+            case "add":
+                one, other = self._aligned(node)
+                return one + other
+            case "sub":
+                one, other = self._aligned(node)
+                return one - other
             case "neg":
-                exact = -x[0]
+                return -first
             case "round":
-                exact = x[0]
-            case "mul" if fixed.split(i):
-                # floor((a·b + half) / 2^drop) in two steps, of which the first takes the low bits of b
-                low = fixed.split(i)
-                part = x[0] * (x[1] & ((1 << low) - 1)) + fixed.half(i)
-                exact = (x[0] * (x[1] >> low) + (part >> low)) >> (fixed.dropped_bits(i) - low)
+                return first
+            case "mul" if self.fixed.split(i):
+                return self._long_product(i, first, last)
             case "mul":
-                exact = x[0] * x[1]
+                return first * last
             case "scale":
-                exact = x[0] * fixed.constants[i].mantissa
+                return first * self.fixed.constants[i].mantissa
+            case "rescale":
+                top = self.fixed.formats[node.args[1]].width - 2
+                positive = np.maximum(last, 1)
+                return np.left_shift(first, top - exponent(positive))
             case _:
                 raise ValueError(f"node %{i} ({node.op}): no fixed-point meaning")
-        drop = fixed.dropped_bits(i)
-        if drop and not (node.op == "mul" and fixed.split(i)):
-            exact = (exact + fixed.half(i)) >> drop
-        if fixed.may_overflow(i):
-            value = np.clip(exact, fmt.minimum, fmt.maximum) if fixed.saturate else fmt.wrap(exact)
-            flag(i, value != exact)
-            exact = value
-        values[i] = exact
-    return FixedResult(values, {name: values[graph.outputs[name]] for name in names}, overflow, culprits)
+
+    def _aligned(self, node: Node) -> list[np.ndarray]:
+        """The addends at one binary point."""
+        formats = [self.fixed.formats[a] for a in node.args]
+        frac = max(fmt.frac for fmt in formats)
+        aligned = []
+        for a, fmt in zip(node.args, formats, strict=True):
+            places = frac - fmt.frac
+            aligned.append(np.left_shift(self.values[a], places))
+        return aligned
+
+    def _long_product(self, i: int, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """floor((a·b + half) / 2^drop) in two steps, of which the first takes the low bits of b."""
+        low = self.fixed.split(i)
+        mask = (1 << low) - 1
+        part = a * (b & mask) + self.fixed.half(i)
+        whole = a * (b >> low) + (part >> low)
+        return whole >> (self.fixed.dropped_bits(i) - low)
+
+    def _rounded(self, i: int, node: Node, exact: np.ndarray) -> np.ndarray:
+        """An exact result without the bits that its format does not have."""
+        drop = self.fixed.dropped_bits(i)
+        if not drop or (node.op == "mul" and self.fixed.split(i)):
+            return exact
+        return (exact + self.fixed.half(i)) >> drop
+
+    def _fitted(self, i: int, exact: np.ndarray) -> np.ndarray:
+        """A rounded result saturated or wrapped around to its format."""
+        if not self.fixed.may_overflow(i):
+            return exact
+        fmt = self.fixed.formats[i]
+        if self.fixed.saturate:
+            value = np.clip(exact, fmt.minimum, fmt.maximum)
+        else:
+            value = fmt.wrap(exact)
+        self._flag(i, value != exact)
+        return value
+
+
+def _sine(place: np.ndarray, address_bits: int, fmt: Format) -> np.ndarray:
+    """Raw sines of angles that are ``place`` table intervals long."""
+    size = 1 << address_bits
+    quadrant = (place >> address_bits) & 3
+    index = place & (size - 1)
+    mirrored = np.where(quadrant & 1, size - 1 - index, index)
+    table = np.array(sine_table(address_bits, fmt), np.int64)
+    value = table[mirrored]
+    return np.where(quadrant & 2, -value, value)

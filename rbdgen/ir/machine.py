@@ -15,20 +15,34 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 
-from rbdgen.ir.fixed import ROUNDED, FixedGraph, reciprocal_table, sine_table
+from rbdgen.ir.fixed import ROUNDED, FixedGraph, Format, reciprocal_table, sine_table
 from rbdgen.ir.graph import Node
-from rbdgen.ir.interpret import evaluate_fixed
+from rbdgen.ir.interpret import FixedResult, Operands, evaluate_fixed
 from rbdgen.ir.programs import cone
 
 OPCODES = (
-    *("input", "const", "add", "sub", "neg", "mul", "scale", "round", "table_sin", "table_reciprocal", "residual"),
-    *("normalise", "rescale", "output", "long mul"),
+    "input",
+    "const",
+    "add",
+    "sub",
+    "neg",
+    "mul",
+    "scale",
+    "round",
+    "table_sin",
+    "table_reciprocal",
+    "residual",
+    "normalise",
+    "rescale",
+    "output",
+    "long mul",
 )
 """In the order of the C file's enumeration; ``table_cos`` is ``table_sin`` a quarter ahead, a long product one that
 64-bit arithmetic takes apart."""
@@ -49,28 +63,54 @@ def library() -> ctypes.CDLL | None:
     if compiler is None:
         return None
     source = files("rbdgen.ir").joinpath("machine.c").read_text()
-    key = hashlib.sha256("\n".join([source, *FLAGS, compiler, platform.machine(), _processor()]).encode()).hexdigest()
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rbdgen"
-    target = home / f"machine-{key[:16]}.so"
+    target = _cache_folder() / f"machine-{_key(source, compiler)}.so"
     try:
         if not target.exists():
-            home.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=home) as work:
-                text, made = Path(work) / "machine.c", Path(work) / "machine.so"
-                text.write_text(source)
-                line = [compiler, *FLAGS, "-o", str(made), str(text)]
-                subprocess.run(line, check=True, capture_output=True, timeout=120)
-                made.replace(target)
+            _compile(source, compiler, target)
         loaded = ctypes.CDLL(str(target))
     except (OSError, subprocess.SubprocessError):
         return None
     numbers = ctypes.POINTER(ctypes.c_int64)
+    flags = ctypes.POINTER(ctypes.c_uint8)
+    count = ctypes.c_int64
     loaded.rbdgen_run.argtypes = [
-        *(numbers, ctypes.c_int64, numbers, numbers, numbers),
-        *(ctypes.POINTER(ctypes.c_uint8), ctypes.c_int64, numbers),
+        numbers,
+        count,
+        numbers,
+        numbers,
+        numbers,
+        flags,
+        count,
+        numbers,
     ]
     loaded.rbdgen_run.restype = None
     return loaded
+
+
+def _cache_folder() -> Path:
+    """The user's folder for what can be made again."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "rbdgen"
+
+
+def _key(source: str, compiler: str) -> str:
+    """Digits that differ where the compiled machine might."""
+    parts = [source, *FLAGS, compiler, platform.machine(), _processor()]
+    text = "\n".join(parts)
+    digits = hashlib.sha256(text.encode()).hexdigest()
+    return digits[:16]
+
+
+def _compile(source: str, compiler: str, target: Path) -> None:
+    """Make the shared library ``target``, complete or not at all."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as work:
+        text = Path(work) / "machine.c"
+        made = Path(work) / "machine.so"
+        text.write_text(source)
+        line = [compiler, *FLAGS, "-o", str(made), str(text)]
+        subprocess.run(line, check=True, capture_output=True, timeout=120)
+        made.replace(target)
 
 
 def _processor() -> str:
@@ -79,7 +119,10 @@ def _processor() -> str:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.processor()
-    return next((line for line in lines if line.startswith(("flags", "Features"))), platform.processor())
+    for line in lines:
+        if line.startswith(("flags", "Features")):
+            return line
+    return platform.processor()
 
 
 class Machine:
@@ -93,128 +136,198 @@ class Machine:
     def operands(self) -> tuple[str, ...]:
         """The operands that the results depend on."""
         graph = self.fixed.graph
-        return tuple(graph.nodes[i].attr for i in self._nodes if graph.nodes[i].op == "input")
+        nodes = [graph.nodes[i] for i in self._nodes]
+        return tuple(node.attr for node in nodes if node.op == "input")
 
     @cached_property
     def _nodes(self) -> tuple[int, ...]:
         return cone(self.fixed.graph, self.results)
 
-    def run(self, operands: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    def run(self, operands: Operands) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Raw results (n,) by name and the overflow flags (n,), for raw ``operands`` (n,) in their formats."""
         compiled = library()
         if compiled is None:
             return self.interpret(operands)
         count = len(next(iter(operands.values())))
-        given = np.array([operands[name] for name in self.operands], np.int64).reshape(len(self.operands), count)
+        given = np.empty((len(self.operands), count), np.int64)
+        for k, name in enumerate(self.operands):
+            given[k] = operands[name]
         out = np.empty((len(self.results), count), np.int64)
-        flags = np.zeros(count, np.uint8)
-        code, tables, registers = self._tape
-        scratch = np.zeros(registers * BLOCK, np.int64)
-
-        def pointer(x: np.ndarray) -> object:
-            return x.ctypes.data_as(ctypes.POINTER(ctypes.c_int64))
-
+        overflow = np.zeros(count, np.uint8)
+        tape = self._tape
+        scratch = np.zeros(tape.registers * BLOCK, np.int64)
         compiled.rbdgen_run(
-            *(pointer(code), len(code), pointer(tables), pointer(given), pointer(out)),
-            *(flags.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8)), count, pointer(scratch)),
+            _numbers(tape.code),
+            len(tape.code),
+            _numbers(tape.tables),
+            _numbers(given),
+            _numbers(out),
+            overflow.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8)),
+            count,
+            _numbers(scratch),
         )
-        return dict(zip(self.results, out, strict=True)), flags.astype(bool)
+        results = dict(zip(self.results, out, strict=True))
+        return results, overflow.astype(bool)
 
-    def interpret(self, operands: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    def interpret(self, operands: Operands) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """The same as :meth:`run`, by the interpreter."""
         count = len(next(iter(operands.values())))
-        parts = [
-            evaluate_fixed(self.fixed, {n: x[k : k + INTERPRETED] for n, x in operands.items()}, self.results)
-            for k in range(0, max(count, 1), INTERPRETED)
-        ]
-        outputs = {name: np.concatenate([p.outputs[name] for p in parts]) for name in self.results}
-        return outputs, np.concatenate([p.overflow for p in parts])
+        parts: list[FixedResult] = []
+        for begin in range(0, max(count, 1), INTERPRETED):
+            part = {name: x[begin : begin + INTERPRETED] for name, x in operands.items()}
+            parts.append(evaluate_fixed(self.fixed, part, self.results))
+        outputs = {}
+        for name in self.results:
+            pieces = [part.outputs[name] for part in parts]
+            outputs[name] = np.concatenate(pieces)
+        overflow = np.concatenate([part.overflow for part in parts])
+        return outputs, overflow
 
     @cached_property
-    def _tape(self) -> tuple[np.ndarray, np.ndarray, int]:
-        """Instructions (n, FIELDS), all tables one behind the other, and the number of registers."""
-        graph = self.fixed.graph
-        leaving: dict[int, list[int]] = {}
-        for k, name in enumerate(self.results):
-            leaving.setdefault(graph.outputs[name], []).append(k)
-        source = {i: self._source(i) for i in self._nodes}
+    def _tape(self) -> _Tape:
+        writer = _TapeWriter(self.fixed, self.results, self.operands)
+        last = self._last_uses(writer)
+        for i in self._nodes:
+            writer.write(i, last)
+        code = np.array(writer.code, np.int64)
+        tables = np.array(writer.tables, np.int64)
+        return _Tape(code, tables, writer.registers)
+
+    def _last_uses(self, writer: _TapeWriter) -> dict[int, int]:
+        """For each node that has bits of its own the last one that needs them."""
         last: dict[int, int] = {}
         for i in self._nodes:
-            last[source[i]] = i
-            for a in graph.nodes[i].args:
-                last[source[a]] = i
-        number = {name: k for k, name in enumerate(self.operands)}
-        tables, where = [0], {}
-        register: dict[int, int] = {}
-        free: list[int] = []
-        used, code = 0, []
-        for i in self._nodes:
-            node = graph.nodes[i]
-            if source[i] == i:
-                # the destination is never a source's register: the machine may read sources after writing
-                if not free:
-                    free, used = [used], used + 1
-                register[i] = free.pop()
-                args = [register[source[a]] for a in node.args]
-                code.append(self._instruction(i, node, register[i], args, number, tables, where))
-            at = register[source[i]]
-            code += [[OPCODES.index("output"), 0, at, 0, k, *[0] * (FIELDS - 5)] for k in leaving.get(i, ())]
-            free += [register[s] for s in {source[i], *(source[a] for a in node.args)} if last[s] == i]
-        return np.array(code, np.int64), np.array(tables, np.int64), used
+            last[writer.source(i)] = i
+            for a in self.fixed.graph.nodes[i].args:
+                last[writer.source(a)] = i
+        return last
 
-    def _source(self, i: int) -> int:
+
+def _numbers(x: np.ndarray) -> object:
+    """An array for the C function."""
+    return x.ctypes.data_as(ctypes.POINTER(ctypes.c_int64))
+
+
+@dataclass(frozen=True)
+class _Tape:
+    """Instructions (n, FIELDS) in ``code``, all ``tables`` one behind the other, and the number of ``registers``."""
+
+    code: np.ndarray
+    tables: np.ndarray
+    registers: int
+
+
+class _TapeWriter:
+    """Writes instructions for one node after the other, and gives out registers."""
+
+    def __init__(
+        self, fixed: FixedGraph, results: tuple[str, ...], operands: tuple[str, ...]
+    ) -> None:
+        self.fixed = fixed
+        self.graph = fixed.graph
+        self.operand_number = {name: k for k, name in enumerate(operands)}
+        self.leaving: dict[int, list[int]] = {}
+        for k, name in enumerate(results):
+            i = self.graph.outputs[name]
+            self.leaving.setdefault(i, []).append(k)
+        self.code: list[list[int]] = []
+        self.tables = [0]
+        self.table_place: dict[object, int] = {}
+        self.register: dict[int, int] = {}
+        self.free: list[int] = []
+        self.registers = 0
+
+    def source(self, i: int) -> int:
         """The node whose bits node ``i`` has: shifts only move the binary point."""
-        while self.fixed.graph.nodes[i].op == "shift":
-            i = self.fixed.graph.nodes[i].args[0]
+        while self.graph.nodes[i].op == "shift":
+            i = self.graph.nodes[i].args[0]
         return i
 
-    def _instruction(
-        self,
-        i: int,
-        node: Node,
-        destination: int,
-        args: list[int],
-        number: Mapping[str, int],
-        tables: list[int],
-        where: dict[object, int],
-    ) -> list[int]:
-        fixed, fmt = self.fixed, self.fixed.formats[i]
-        formats = [fixed.formats[a] for a in node.args]
-        a, b, p, q, r = *args, *[0] * (2 - len(args)), 0, 0, 0
+    def write(self, i: int, last: Mapping[int, int]) -> None:
+        """The instructions for node ``i``; registers that it is the ``last`` to need are free then."""
+        node = self.graph.nodes[i]
+        own = self.source(i)
+        needed = [self.source(a) for a in node.args]
+        if own == i:
+            # the destination is never a source's register: the machine may read sources after writing
+            self.register[i] = self._free_register()
+            arguments = [self.register[source] for source in needed]
+            self.code.append(self._instruction(i, node, arguments))
+        for k in self.leaving.get(i, ()):
+            output = [0] * FIELDS
+            output[0] = OPCODES.index("output")
+            output[2] = self.register[own]
+            output[4] = k
+            self.code.append(output)
+        for source in {own, *needed}:
+            if last[source] == i:
+                self.free.append(self.register[source])
+
+    def _free_register(self) -> int:
+        if self.free:
+            return self.free.pop()
+        self.registers += 1
+        return self.registers - 1
+
+    def _instruction(self, i: int, node: Node, arguments: list[int]) -> list[int]:
+        """One node's instruction, with the registers of its arguments."""
+        name = node.op
+        a, b = [*arguments, 0, 0][:2]
+        p, q, r = self._parameters(i, node)
+        drop, half, limit, low, high = self._rounding(i, node)
+        if name == "table_cos":
+            name, b = "table_sin", 1
+        if name == "mul" and self.fixed.split(i):
+            name, p = "long mul", self.fixed.split(i)
+            q, r = drop - p, half
+            drop, half = 0, 0
+        op = OPCODES.index(name)
+        return [op, self.register[i], a, b, p, q, r, drop, half, limit, low, high]
+
+    def _parameters(self, i: int, node: Node) -> tuple[int, int, int]:
+        """The three parameters of an operation."""
+        fmt = self.fixed.formats[i]
+        formats = [self.fixed.formats[a] for a in node.args]
         match node.op:
             case "input":
-                p = number[node.attr]
+                return self.operand_number[node.attr], 0, 0
             case "const":
-                p = int(fmt.quantise(node.attr))
+                return int(fmt.quantise(node.attr)), 0, 0
             case "add" | "sub":
-                p, q = (max(f.frac for f in formats) - f.frac for f in formats)
+                one, other = formats
+                frac = max(one.frac, other.frac)
+                return frac - one.frac, frac - other.frac, 0
             case "scale":
-                p = fixed.constants[i].mantissa
+                return self.fixed.constants[i].mantissa, 0, 0
             case "table_sin" | "table_cos" | "table_reciprocal":
-                p, q = formats[0].frac - node.attr, node.attr
-                table = reciprocal_table if node.op == "table_reciprocal" else sine_table
-                key = table, node.attr, fmt
-                if key not in where:
-                    where[key] = len(tables)
-                    tables += table(node.attr, fmt)
-                r, b = where[key], int(node.op == "table_cos")
+                place = self._table(node, fmt)
+                return formats[0].frac - node.attr, node.attr, place
             case "residual":
-                p = formats[0].frac - node.attr
+                return formats[0].frac - node.attr, 0, 0
             case "normalise":
-                p, q = formats[0].width - 2, formats[0].width - 2 - fmt.frac
+                top = formats[0].width - 2
+                return top, top - fmt.frac, 0
             case "rescale":
-                p = formats[1].width - 2
-        drop = half = low = high = 0
+                return formats[1].width - 2, 0, 0
+            case _:
+                return 0, 0, 0
+
+    def _table(self, node: Node, fmt: Format) -> int:
+        """Where a table begins among all tables."""
+        table = reciprocal_table if node.op == "table_reciprocal" else sine_table
+        key = table, node.attr, fmt
+        if key not in self.table_place:
+            self.table_place[key] = len(self.tables)
+            self.tables += table(node.attr, fmt)
+        return self.table_place[key]
+
+    def _rounding(self, i: int, node: Node) -> tuple[int, int, int, int, int]:
+        """Bits dropped, what is added before, and what becomes of results outside the limits, with these."""
+        if node.op not in ROUNDED:
+            return 0, 0, NO_LIMIT, 0, 0
         limit = NO_LIMIT
-        if node.op in ROUNDED:
-            drop = fixed.dropped_bits(i)
-            half = fixed.half(i)
-            low, high = fmt.minimum, fmt.maximum
-            if fixed.may_overflow(i):
-                limit = SATURATE if fixed.saturate else WRAP
-        name = "table_sin" if node.op == "table_cos" else node.op
-        if node.op == "mul" and fixed.split(i):
-            name, p, r = "long mul", fixed.split(i), half
-            q, drop, half = drop - p, 0, 0
-        op = OPCODES.index(name)
-        return [op, destination, a, b, p, q, r, drop, half, limit, low, high]
+        if self.fixed.may_overflow(i):
+            limit = SATURATE if self.fixed.saturate else WRAP
+        fmt = self.fixed.formats[i]
+        drop = self.fixed.dropped_bits(i)
+        return drop, self.fixed.half(i), limit, fmt.minimum, fmt.maximum

@@ -15,11 +15,14 @@ from rbdgen.ir.graph import Graph
 
 @dataclass(frozen=True)
 class Exit:
-    """Results of the graph, by name, that leave ``program`` together."""
+    """Results of the graph, by name, that leave ``program`` together; ``into`` the program whose operands they are
+    next,
+    or for good."""
 
     name: str
     program: str
     results: tuple[str, ...]
+    into: str | None = None
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,9 @@ class Programs:
 
 def single_program(graph: Graph) -> Programs:
     """All operands start one program, ``main``, and all results leave it together, at exit ``results``."""
-    return Programs(dict.fromkeys(graph.inputs, "main"), (Exit("results", "main", tuple(graph.outputs)),))
+    operands = dict.fromkeys(graph.inputs, "main")
+    leaving = Exit("results", "main", tuple(graph.outputs))
+    return Programs(operands, (leaving,))
 
 
 ANYTIME = ("const", "input", "add", "sub", "neg", "scale", "shift", "round")
@@ -49,36 +54,49 @@ ANYTIME = ("const", "input", "add", "sub", "neg", "scale", "shift", "round")
 def node_programs(graph: Graph, programs: Programs) -> tuple[str | None, ...]:
     """Each node's program. None: constants, and sums of parameters, which are everybody's. ValueError for a node that
     mixes two programs."""
-    leaves: list[set[str]] = [set() for _ in graph.nodes]
-    for e in programs.exits:
-        for r in e.results:
-            leaves[graph.outputs[r]].add(e.program)
-    for i in range(len(graph.nodes) - 1, -1, -1):
-        for a in graph.nodes[i].args:
-            leaves[a] |= leaves[i]
+    reached = _reached_programs(graph, programs)
     found: list[str | None] = []
     for i, node in graph:
-        mine = {found[a] for a in node.args} - {None}
-        if node.op == "input" and node.attr not in programs.parameters:
+        mine = {found[a] for a in node.args}
+        mine.discard(None)
+        operand = node.op == "input" and node.attr not in programs.parameters
+        if operand:
             mine = {programs.operands[node.attr]}
         elif not mine and node.op not in ANYTIME:
-            mine = leaves[i]  # computed anew by every task that needs it
+            mine = reached[i]  # computed anew by every task that needs it
         if len(mine) > 1:
-            raise ValueError(f"node %{i} ({node.op}): must belong to one program, not {sorted(map(str, mine))}")
+            names = sorted(map(str, mine))
+            raise ValueError(f"node %{i} ({node.op}): must belong to one program, not {names}")
         found.append(next(iter(mine), None))
     return tuple(found)
 
 
+def _reached_programs(graph: Graph, programs: Programs) -> list[set[str]]:
+    """For each node the programs whose results depend on it."""
+    reached: list[set[str]] = [set() for _ in graph.nodes]
+    for leaving in programs.exits:
+        for result in leaving.results:
+            i = graph.outputs[result]
+            reached[i].add(leaving.program)
+    for i in reversed(range(len(graph.nodes))):
+        for a in graph.nodes[i].args:
+            reached[a] |= reached[i]
+    return reached
+
+
 def timeless_nodes(graph: Graph, programs: Programs) -> frozenset[int]:
     """Parameters, and what depends on parameters alone: values that can be read at any time."""
-    found = enumerate(node_programs(graph, programs))
-    return frozenset(i for i, program in found if program is None and graph.nodes[i].op != "const")
+    timeless = []
+    for i, program in enumerate(node_programs(graph, programs)):
+        if program is None and graph.nodes[i].op != "const":
+            timeless.append(i)
+    return frozenset(timeless)
 
 
 def cone(graph: Graph, results: Iterable[str]) -> tuple[int, ...]:
     """The nodes that these results depend on, themselves included, ascending."""
-    needed = {graph.outputs[r] for r in results}
-    for i in range(len(graph.nodes) - 1, -1, -1):
+    needed = {graph.outputs[name] for name in results}
+    for i in reversed(range(len(graph.nodes))):
         if i in needed:
             needed.update(graph.nodes[i].args)
     return tuple(sorted(needed))
@@ -87,7 +105,7 @@ def cone(graph: Graph, results: Iterable[str]) -> tuple[int, ...]:
 def node_exits(graph: Graph, programs: Programs) -> tuple[tuple[str, ...], ...]:
     """For each node the exits whose results depend on it, in the programs' order."""
     found: list[list[str]] = [[] for _ in graph.nodes]
-    for exit_ in programs.exits:
-        for i in cone(graph, exit_.results):
-            found[i].append(exit_.name)
-    return tuple(map(tuple, found))
+    for leaving in programs.exits:
+        for i in cone(graph, leaving.results):
+            found[i].append(leaving.name)
+    return tuple(tuple(names) for names in found)

@@ -12,25 +12,38 @@ def _operand(graph: Graph, i: int) -> str:
 
 
 def _line(graph: Graph, i: int, node: Node, fixed: FixedGraph | None) -> str:
-    words = [node.op, *(_operand(graph, a) for a in node.args)]
-    if node.attr is not None:
-        constant = fixed.constants.get(i) if fixed else None
-        words.append(f"{constant.mantissa}*2^{-constant.exponent}" if constant else str(node.attr))
-    fmt = f" : {fixed.formats[i]}" if fixed else ""
-    return f"  %{i} = {' '.join(words)}{fmt}"
+    words = [node.op]
+    words += [_operand(graph, a) for a in node.args]
+    constant = fixed.constants.get(i) if fixed else None
+    if constant is not None:
+        words.append(f"{constant.mantissa}*2^{-constant.exponent}")
+    elif node.attr is not None:
+        words.append(str(node.attr))
+    line = f"  %{i} = {' '.join(words)}"
+    if fixed is None:
+        return line
+    return f"{line} : {fixed.formats[i]}"
+
+
+def _ports(nodes: tuple[int, ...]) -> str:
+    return " ".join(f"%{i}" for i in nodes)
 
 
 def to_text(source: Graph | FixedGraph) -> str:
     """The graph as text: a block per submodule, ``in`` and ``out`` ports, a line per node; results at the end."""
-    fixed = source if isinstance(source, FixedGraph) else None
-    graph = fixed.graph if fixed else source
-    assert isinstance(graph, Graph)
+    if isinstance(source, FixedGraph):
+        fixed, graph = source, source.graph
+    else:
+        fixed, graph = None, source
     lines = []
     for owner in graph.owners:
         port = ports(graph, owner)
-        ins, outs = (" ".join(f"%{i}" for i in side) for side in (port.inputs, port.outputs))
-        lines.append(f"submodule {owner} in({ins}) out({outs}) {{")
-        lines += [_line(graph, i, graph.nodes[i], fixed) for i in port.nodes]
+        inputs = _ports(port.inputs)
+        outputs = _ports(port.outputs)
+        lines.append(f"submodule {owner} in({inputs}) out({outputs}) {{")
+        for i in port.nodes:
+            lines.append(_line(graph, i, graph.nodes[i], fixed))
         lines.append("}")
-    lines += [f"result {name} = {_operand(graph, i)}" for name, i in graph.outputs.items()]
+    for name, i in graph.outputs.items():
+        lines.append(f"result {name} = {_operand(graph, i)}")
     return "\n".join(lines) + "\n"

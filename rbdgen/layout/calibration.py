@@ -8,6 +8,7 @@ inertias has values for the same parameters; they are linear in them.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -53,29 +54,53 @@ class Parameter:
     nominal: float
 
 
-def _values(robot: Robot, frames: EquivalentRobot, places: Sequence[tuple[int, str]]) -> np.ndarray:
-    """Values (n,) of the parameters at ``places`` for a robot that differs only in its inertias."""
-    bodies = regrouped(reframed(robot, frames.frames)).bodies
-    return np.array([bodies[i].inertia.pseudo[ENTRIES[entry]] for i, entry in places])
+BodyEntry = tuple[int, str]
+"""The number of a body, and one of :data:`ENTRIES`."""
+
+
+def _values(robot: Robot, frames: EquivalentRobot, entries: Sequence[BodyEntry]) -> np.ndarray:
+    """Values (n,) of the parameters that ``entries`` are, for a robot that differs only in its inertias."""
+    cheap = regrouped(reframed(robot, frames.frames))
+    values = []
+    for body, entry in entries:
+        pseudo = cheap.bodies[body].inertia.pseudo
+        values.append(pseudo[ENTRIES[entry]])
+    return np.array(values)
 
 
 def varied_robot(robot: Robot, rng: np.random.Generator) -> Robot:
     """A robot whose links differ by up to :data:`TOLERANCE`; bodies that can exist stay such."""
     bodies = []
     for body in robot.bodies:
-        pseudo, mass = body.inertia.pseudo, body.inertia.mass
+        # drawn for a body without mass as well, so that the next bodies' draws do not depend on it
         factor = 1 + rng.uniform(-TOLERANCE, TOLERANCE)
-        stretch = np.eye(3) + rng.uniform(-TOLERANCE, TOLERANCE, (3, 3)) / 2
+        skewed = rng.uniform(-TOLERANCE, TOLERANCE, (3, 3)) / 2
+        stretch = np.eye(3) + skewed
         shift = rng.uniform(-TOLERANCE, TOLERANCE, 3)
-        if mass > 0:
-            com = pseudo[:3, 3] / mass
-            central = pseudo[:3, :3] - mass * np.outer(com, com)
-            com = com + shift * np.sqrt(max(np.trace(central), 0.0) / mass)
-            central = stretch @ central @ stretch.T
-            first = (mass * com)[:, None]
-            pseudo = factor * np.block([[central + mass * np.outer(com, com), first], [first.T, np.array([[mass]])]])
-        bodies.append(replace(body, inertia=Inertia.from_pseudo(pseudo)))
+        pseudo = body.inertia.pseudo
+        if body.inertia.mass > 0:
+            pseudo = factor * _varied(pseudo, stretch, shift)
+        inertia = Inertia.from_pseudo(pseudo)
+        bodies.append(replace(body, inertia=inertia))
     return replace(robot, bodies=tuple(bodies))
+
+
+def _varied(pseudo: np.ndarray, stretch: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """A pseudo-inertia (4×4) stretched about its centre of mass (3×3), which is shifted by ``shift`` (3,) radii of
+    gyration; of the same mass."""
+    mass = pseudo[3, 3]
+    com = pseudo[:3, 3] / mass
+    central = pseudo[:3, :3] - mass * np.outer(com, com)
+    extent = max(np.trace(central), 0.0)
+    radius = np.sqrt(extent / mass)
+    com = com + shift * radius
+    central = stretch @ central @ stretch.T
+    varied = np.empty((4, 4))
+    varied[:3, :3] = central + mass * np.outer(com, com)
+    varied[:3, 3] = mass * com
+    varied[3, :3] = mass * com
+    varied[3, 3] = mass
+    return varied
 
 
 @dataclass(frozen=True)
@@ -90,55 +115,83 @@ class Calibration:
     def values(self, robot: Robot) -> np.ndarray:
         """The parameters' values (n,) for ``robot``. ConfigError where more than links' inertias differ."""
         for mine, other in zip(self.robot.bodies, robot.bodies, strict=False):
-            if replace(mine, inertia=other.inertia, limits=other.limits) != other:
+            loaded = replace(mine, inertia=other.inertia, limits=other.limits)
+            if loaded != other:
                 raise ConfigError(
                     f"robot {robot.name!r}: joint {other.joint_name!r} must be as in {self.robot.name!r}; only masses, "
                     "centres of mass and inertias can be calibrated"
                 )
-        if len(self.robot.bodies) != len(robot.bodies) or self.robot.gravity != robot.gravity:
-            raise ConfigError(f"robot {robot.name!r}: must have the joints and the gravity of {self.robot.name!r}")
-        return _values(robot, self.frames, [(p.body, p.entry) for p in self.parameters])
+        as_many = len(self.robot.bodies) == len(robot.bodies)
+        if not as_many or self.robot.gravity != robot.gravity:
+            raise ConfigError(
+                f"robot {robot.name!r}: must have the joints and the gravity of {self.robot.name!r}"
+            )
+        entries = [(p.body, p.entry) for p in self.parameters]
+        return _values(robot, self.frames, entries)
 
     def applied(self, values: Sequence[Scalar]) -> Robot:
         """The equivalent robot with these scalars for parameters; all other entries are zero."""
-        given = {(p.body, p.entry): x for p, x in zip(self.parameters, values, strict=True)}
+        given: dict[int, dict[str, Scalar]] = defaultdict(dict)
+        for p, x in zip(self.parameters, values, strict=True):
+            given[p.body][p.entry] = x
         bodies = []
         for i, body in enumerate(self.frames.robot.bodies):
-            e = {entry: given.get((i, entry), 0.0) for entry in ENTRIES}
+            e = dict.fromkeys(ENTRIES, 0.0) | given[i]
+            first = (e["hx"], e["hy"], e["hz"])
             second = (
                 (e["sxx"], e["sxy"], e["sxz"]),
                 (e["sxy"], e["syy"], e["syz"]),
                 (e["sxz"], e["syz"], e["szz"]),
             )
-            bodies.append(replace(body, inertia=Inertia(e["m"], (e["hx"], e["hy"], e["hz"]), second)))
+            inertia = Inertia(e["m"], first, second)
+            bodies.append(replace(body, inertia=inertia))
         return replace(self.frames.robot, bodies=tuple(bodies))
 
 
 def parameter_values(nominal: Robot, robot: Robot) -> dict[str, float]:
     """Values by name of the parameters of ``nominal``'s calibratable accelerator that make it ``robot``'s. ConfigError
     where more than links' inertias differ."""
-    calibration = make_calibration(nominal, sanitize([b.name for b in nominal.bodies]), 1)
+    links = sanitize([b.name for b in nominal.bodies])
+    calibration = make_calibration(nominal, links, 1)
     values = calibration.values(robot)
-    return {p.word.name: float(x) for p, x in zip(calibration.parameters, values, strict=True)}
+    named = {}
+    for p, x in zip(calibration.parameters, values, strict=True):
+        named[p.word.name] = float(x)
+    return named
+
+
+def _left_entries(cheap: Robot) -> list[BodyEntry]:
+    """What regrouping leaves of the bodies of an equivalent robot."""
+    entries = []
+    for i, body in enumerate(cheap.bodies):
+        kept = kept_in_place(body.joint)
+        for entry, index in ENTRIES.items():
+            if not kept[index]:
+                entries.append((i, entry))
+    return entries
 
 
 def make_calibration(robot: Robot, links: Mapping[str, str], seed: int) -> Calibration:
     """The parameters of ``robot``; ``links`` gives each body's legal identifier by name."""
     frames = equivalent(robot)
-    places = [
-        (i, entry)
-        for i, body in enumerate(frames.robot.bodies)
-        for entry, place in ENTRIES.items()
-        if not kept_in_place(body.joint)[place]
-    ]
-    nominal = _values(robot, frames, places)
+    entries = _left_entries(frames.robot)
+    nominal = _values(robot, frames, entries)
     rng = np.random.default_rng(seed)
-    varied = np.array([nominal, *(_values(varied_robot(robot, rng), frames, places) for _ in range(VARIATIONS - 1))])
-    reach = HEADROOM * np.max(np.abs(varied - nominal), axis=0)
+    rows = [nominal]
+    for _ in range(VARIATIONS - 1):
+        other = varied_robot(robot, rng)
+        rows.append(_values(other, frames, entries))
+    varied = np.array(rows)
+    largest = np.max(np.abs(varied - nominal), axis=0)
+    reach = HEADROOM * largest
     moves = reach > 0
-    parameters = []
+    parameters: list[Parameter] = []
     for k in np.flatnonzero(moves):
-        (i, entry), x, r = places[k], float(nominal[k]), float(reach[k])
-        word = Word(f"p_{links[robot.bodies[i].name]}_{entry}", "parameters", (len(parameters),), x - r, x + r)
-        parameters.append(Parameter(word, i, entry, x))
+        body, entry = entries[k]
+        value = float(nominal[k])
+        distance = float(reach[k])
+        name = f"p_{links[robot.bodies[body].name]}_{entry}"
+        index = (len(parameters),)
+        word = Word(name, "parameters", index, value - distance, value + distance)
+        parameters.append(Parameter(word, body, entry, value))
     return Calibration(robot, frames, tuple(parameters), varied[:, moves])

@@ -8,17 +8,18 @@ comes from outside is chosen by the turn.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import networkx as nx
 
+from rbdgen.devices.fabric import LUT4
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.folds import NO_FOLDS, SUMS, Folds, Turn, with_owners
 from rbdgen.ir.graph import Graph
 from rbdgen.ir.programs import timeless_nodes
-from rbdgen.layout.folding import Fits
+from rbdgen.layout.folding import Fits, Turns
 from rbdgen.layout.network import Network
 
 FOLDED = ("add", "sub", "neg", "mul", "scale")
@@ -29,7 +30,7 @@ LEAST_USE = 2 / 3
 """Share of a unit's turns that must be taken where no divisor of the interval is the number of columns."""
 LEAST_SAVED = 3
 """Sums that folding must save for each column beyond the first, to be worth equal formats and the time it takes."""
-MULTIPLEXER, SIGN = 0.62, 1.0
+MULTIPLEXER, SIGN = LUT4.multiplexer, LUT4.sign
 """Look-up tables per bit of an input of a choice beyond the first, and of a sign that is chosen; a sum takes one."""
 
 
@@ -53,111 +54,188 @@ class Group:
 class _Columns:
     """The columns of a graph and what they look like."""
 
-    def __init__(self, graph: Graph, excluded: Collection[int], marks: Callable[[int], Hashable]) -> None:
-        self.graph, self.marks = graph, marks
+    def __init__(
+        self, graph: Graph, excluded: Collection[int], marks: Callable[[int], Hashable]
+    ) -> None:
+        self.graph = graph
         self.outside = set(excluded)
         for i, node in graph:
-            own = sum(graph.nodes[u].owner == node.owner for u in graph.users[i])
-            if node.op not in FOLDED or own >= SHARED:
+            shared = self._own_users(i) >= SHARED
+            if shared or node.op not in FOLDED:
                 self.outside.add(i)
         self.reads: dict[int, frozenset[int]] = {}
         self.shapes: dict[int, int] = {}
         """For every node of a column a number; the same for what is alike up to there."""
         known: dict[Hashable, int] = {}
-        for i, node in graph:
+        for i, _ in graph:
             if i not in self.outside:
-                below = [self.shape(a, node.owner) for a in node.args]
-                # a sum corresponds to a difference: signs come by turn as well
-                op = "sum" if node.op in SUMS else node.op
-                key = op, node.attr if node.op == "scale" else None, marks(i), *sorted(below, key=str)
-                self.shapes[i] = known.setdefault(key, len(known))
+                key = (marks(i), *self._looks(i))
+                number = known.setdefault(key, len(known))
+                self.shapes[i] = number
+
+    def _own_users(self, i: int) -> int:
+        """How many operations of its own submodule read a node."""
+        nodes = self.graph.nodes
+        owner = nodes[i].owner
+        users = self.graph.users[i]
+        return sum(nodes[user].owner == owner for user in users)
+
+    def _looks(self, i: int) -> tuple[Hashable, ...]:
+        """A node's operation and what its arguments look like, these in any order."""
+        node = self.graph.nodes[i]
+        # a sum corresponds to a difference: signs come by turn as well
+        op = "sum" if node.op in SUMS else node.op
+        factor = node.attr if node.op == "scale" else None
+        below = [self.shape(a, node.owner) for a in node.args]
+        below.sort(key=str)
+        return (op, factor, *below)
 
     def within(self, a: int, owner: str) -> bool:
         """Whether an argument of a node of ``owner`` belongs to the node's column."""
-        return a not in self.outside and self.graph.nodes[a].owner == owner
+        if a in self.outside:
+            return False
+        return self.graph.nodes[a].owner == owner
 
     def shape(self, a: int, owner: str) -> Hashable:
         """What an argument of a node of ``owner`` looks like."""
         if self.within(a, owner):
             return self.shapes[a]
-        return "const" if self.graph.nodes[a].op == "const" else "value"
+        if self.graph.nodes[a].op == "const":
+            return "const"
+        return "value"
 
     def connected(self) -> list[list[int]]:
         """The nodes of every column."""
         links = nx.Graph()
+        links.add_nodes_from(self.shapes)
         for i in self.shapes:
-            links.add_node(i)
             node = self.graph.nodes[i]
-            links.add_edges_from((a, i) for a in node.args if self.within(a, node.owner))
-        return sorted(sorted(members) for members in nx.connected_components(links))
+            for a in node.args:
+                if self.within(a, node.owner):
+                    links.add_edge(a, i)
+        columns = nx.connected_components(links)
+        return sorted(sorted(members) for members in columns)
 
     def given(self, i: int, owner: str) -> frozenset[int]:
         """What node ``i`` of a column, or an argument, reads from outside."""
         if not self.within(i, owner):
             return frozenset((i,))
         if i not in self.reads:
-            self.reads[i] = frozenset(x for a in self.graph.nodes[i].args for x in self.given(a, owner))
+            reads: set[int] = set()
+            for a in self.graph.nodes[i].args:
+                reads |= self.given(a, owner)
+            self.reads[i] = frozenset(reads)
         return self.reads[i]
 
     def roots(self, members: Collection[int]) -> list[int]:
         """The nodes that no other of their column reads."""
-        return [i for i in members if not any(u in members for u in self.graph.users[i])]
+        inside = set(members)
+        return [i for i in members if inside.isdisjoint(self.graph.users[i])]
 
     def aligned(self, template: Column, members: Sequence[int]) -> Column | None:
         """A column in the order of another with the same shapes; None where they do not correspond after all."""
-        graph, owner = self.graph, self.graph.nodes[members[0]].owner
-        found: dict[int, int] = {}
-        order: dict[int, tuple[int, ...]] = {}
-        args_of = dict(zip(template.nodes, template.args, strict=True))
-
-        def match(mine: int, theirs: int) -> bool:
-            if mine in found:
-                return found[mine] == theirs
-            if self.shapes[mine] != self.shapes[theirs]:
-                return False
-            found[mine] = theirs
-            wanted, args = args_of[mine], graph.nodes[theirs].args
-            ways = [
-                w
-                for w in (args, args[::-1])
-                if [self.shape(a, owner) for a in w] == [self.shape(a, owner) for a in wanted]
-            ]
-            if not ways:
-                return False
-            # what both read is best read by the same operation
-            order[theirs] = max(ways, key=lambda w: sum(map(self._common, wanted, w, [owner] * len(w))))
-            pairs = zip(wanted, order[theirs], strict=True)
-            return all(not self.within(a, owner) or match(a, b) for a, b in pairs)
-
+        pairing = _Pairing(self, template)
         ends: dict[int, list[int]] = defaultdict(list)
         for i in self.roots(members):
             ends[self.shapes[i]].append(i)
         for i in self.roots(template.nodes):
-            if not ends[self.shapes[i]] or not match(i, ends[self.shapes[i]].pop(0)):
+            alike = ends[self.shapes[i]]
+            if not alike:
                 return None
-        if len(found) != len(members) or len(set(found.values())) != len(members):
+            end = alike.pop(0)
+            if not pairing.match(i, end):
+                return None
+        found = pairing.found
+        others = set(found.values())
+        if not len(found) == len(others) == len(members):
             return None
         nodes = tuple(found[i] for i in template.nodes)
-        return Column(nodes, tuple(order[i] for i in nodes))
+        args = tuple(pairing.args[i] for i in nodes)
+        return Column(nodes, args)
 
-    def _common(self, a: int, b: int, owner: str) -> int:
-        return len(self.given(a, owner) & self.given(b, owner))
+    def columns(self, portion: Sequence[Sequence[int]]) -> tuple[Column, ...]:
+        """Columns from the nodes of each, in the order of the first one's; without those that do not correspond."""
+        args = tuple(self.graph.nodes[i].args for i in portion[0])
+        first = Column(tuple(portion[0]), args)
+        columns = [first]
+        for members in portion[1:]:
+            column = self.aligned(first, members)
+            if column is not None:
+                columns.append(column)
+        return tuple(columns)
 
     def saved(self, group: Group) -> float:
         """What folding saves, in units of a sum: sums, less the choice of what they read from outside."""
+        first = group.columns[0]
         total = 0.0
-        for k, i in enumerate(group.columns[0].nodes):
-            op = self.graph.nodes[i].op
-            if op == "mul":
+        for k, i in enumerate(first.nodes):
+            if self.graph.nodes[i].op == "mul":
                 continue  # the operands of products are chosen anyway
             total += len(group.columns) - 1
-            signs = {t.negated for t in _turns(self.graph, group, k)}
+            signs = {turn.negated for turn in _turns(self.graph, group, k)}
             if len(signs) > 1:
-                total -= SIGN * sum(map(any, zip(*signs, strict=True)))
-            for position, a in enumerate(group.columns[0].args[k]):
+                by_position = zip(*signs, strict=True)
+                total -= SIGN * sum(map(any, by_position))
+            for position, a in enumerate(first.args[k]):
                 if not self.within(a, group.owner):
-                    total -= MULTIPLEXER * (len({c.args[k][position] for c in group.columns}) - 1)
+                    sources = {column.args[k][position] for column in group.columns}
+                    total -= MULTIPLEXER * (len(sources) - 1)
         return total
+
+
+class _Pairing:
+    """Nodes of a template column with those of another column, ``found`` from its last operations backwards.
+
+    ``args`` are the arguments of the other column's nodes, in the order of the template's.
+    """
+
+    def __init__(self, columns: _Columns, template: Column) -> None:
+        self.columns = columns
+        self.wanted = dict(zip(template.nodes, template.args, strict=True))
+        self.found: dict[int, int] = {}
+        self.args: dict[int, tuple[int, ...]] = {}
+
+    def match(self, mine: int, theirs: int) -> bool:
+        """Whether a node of the template, with all that is before it in its column, corresponds to one of the other."""
+        columns = self.columns
+        if mine in self.found:
+            return self.found[mine] == theirs
+        if columns.shapes[mine] != columns.shapes[theirs]:
+            return False
+        self.found[mine] = theirs
+        owner = columns.graph.nodes[theirs].owner
+        wanted = self.wanted[mine]
+        args = self._arranged(wanted, theirs)
+        if args is None:
+            return False
+        self.args[theirs] = args
+        pairs = zip(wanted, args, strict=True)
+        inside = [(a, b) for a, b in pairs if columns.within(a, owner)]
+        return all(self.match(a, b) for a, b in inside)
+
+    def _arranged(self, wanted: tuple[int, ...], theirs: int) -> tuple[int, ...] | None:
+        """The arguments of a node in the order in which they correspond to the wanted ones; None where there is none.
+
+        What both read is best read by the same operation.
+        """
+        columns = self.columns
+        node = columns.graph.nodes[theirs]
+        owner = node.owner
+        shapes = [columns.shape(a, owner) for a in wanted]
+        best = None
+        most = -1
+        for args in (node.args, node.args[::-1]):
+            if [columns.shape(a, owner) for a in args] != shapes:
+                continue
+            common = 0
+            for a, b in zip(wanted, args, strict=True):
+                mine = columns.given(a, owner)
+                both = mine & columns.given(b, owner)
+                common += len(both)
+            if common > most:
+                best = args
+                most = common
+        return best
 
 
 def _portions(count: int, ii: int) -> Iterator[tuple[int, int]]:
@@ -167,99 +245,161 @@ def _portions(count: int, ii: int) -> Iterator[tuple[int, int]]:
         yield count, count
         return
     divisors = [d for d in range(2, ii + 1) if ii % d == 0]
-    while count > 1 and divisors:
-        enough = next((d for d in divisors if d >= count), None)
-        if enough is None or count < LEAST_USE * enough:
-            enough = max((d for d in divisors if d <= count), default=None)
-        if enough is None:
+    while count > 1:
+        turns = _turns_for(count, divisors)
+        if turns is None:
             return
-        yield min(count, enough), enough
-        count -= min(count, enough)
+        yield min(count, turns), turns
+        count -= min(count, turns)
+
+
+def _turns_for(count: int, divisors: Sequence[int]) -> int | None:
+    """Of the interval's ``divisors``, ascending, in how many turns to make columns of which ``count`` are left."""
+    enough = next((d for d in divisors if d >= count), None)
+    if enough is not None and count >= LEAST_USE * enough:
+        return enough
+    fewer = [d for d in divisors if d <= count]
+    return fewer[-1] if fewer else None
 
 
 def column_groups(
-    graph: Graph, ii: int, excluded: Collection[int] = (), marks: Callable[[int], Hashable] = lambda i: None
+    graph: Graph,
+    ii: int,
+    excluded: Collection[int] = (),
+    marks: Callable[[int], Hashable] = lambda i: None,
 ) -> list[Group]:
     """The columns that are worth folding at an interval of ``ii`` cycles; 1: at any.
 
     ``excluded`` nodes are in no column; ``marks`` tell nodes apart that the graph does not, such as formats.
     """
     work = _Columns(graph, excluded, marks)
-    alike: dict[tuple[str, tuple[int, ...]], list[list[int]]] = defaultdict(list)
+    alike: dict[Hashable, list[list[int]]] = defaultdict(list)
     for members in work.connected():
-        key = graph.nodes[members[0]].owner, tuple(sorted(work.shapes[i] for i in members))
+        owner = graph.nodes[members[0]].owner
+        shapes = sorted(work.shapes[i] for i in members)
+        key = owner, tuple(shapes)
         alike[key].append(members)
     groups = []
-    for (owner, _), every in alike.items():
+    for every in alike.values():
+        first = every[0][0]
+        owner = graph.nodes[first].owner
         begin = 0
         for count, turns in _portions(len(every), ii):
-            portion = every[begin : begin + count]
-            begin += count
-            first = Column(tuple(portion[0]), tuple(graph.nodes[i].args for i in portion[0]))
-            others = (work.aligned(first, members) for members in portion[1:])
-            group = Group(owner, turns, (first, *(c for c in others if c is not None)))
-            if len(group.columns) > 1 and work.saved(group) >= LEAST_SAVED * (len(group.columns) - 1):
+            end = begin + count
+            portion = every[begin:end]
+            begin = end
+            group = Group(owner, turns, work.columns(portion))
+            further = len(group.columns) - 1
+            if not further:
+                continue
+            if work.saved(group) >= LEAST_SAVED * further:
                 groups.append(group)
     return groups
 
 
-def fold_columns(network: Network, fixed: FixedGraph, folds: Folds, ii: int, fits: Fits) -> tuple[FixedGraph, Folds]:
+def fold_columns(
+    network: Network, fixed: FixedGraph, folds: Folds, ii: int, fits: Fits
+) -> tuple[FixedGraph, Folds]:
     """The graph and ``folds`` with columns folded as well: those of all submodules of a kind that take as many turns
     are a unit, named after the kind and the turns. Operations that do not fit are in none."""
     graph = fixed.graph
-    excluded = timeless_nodes(graph, network.programs) | folds.members.keys()
-    excluded |= {i for i, _ in graph if not fits(NO_FOLDS, i)}
+    excluded = set(timeless_nodes(graph, network.programs))
+    excluded.update(folds.members)
+    for i, _ in graph:
+        if not fits(NO_FOLDS, i):
+            excluded.add(i)
 
     def marks(i: int) -> Hashable:
         rounds = fixed.dropped_bits(i) > 0 and i not in fixed.truncated
-        return fixed.formats[i], rounds, fixed.constants.get(i)
+        constant = fixed.constants.get(i)
+        return fixed.formats[i], rounds, constant
 
     while True:
-        groups = _orderly(graph, folds, column_groups(graph, ii, excluded, marks))
-        columns = {i: _turns(graph, group, k) for group in groups for k, i in enumerate(group.columns[0].nodes)}
+        worthwhile = column_groups(graph, ii, excluded, marks)
+        groups = _orderly(graph, folds, worthwhile)
+        columns: Turns = {}
+        for group in groups:
+            columns |= _group_turns(graph, group)
         # what fits by itself may not with the signs that its turns differ in
         every = Folds(columns)
-        slow = {turn.node for i, members in columns.items() if not fits(every, i) for turn in members}
+        slow: set[int] = set()
+        for i, members in columns.items():
+            if not fits(every, i):
+                slow.update(turn.node for turn in members)
         if not slow:
             break
         excluded |= slow
     kinds = {s.name: s.kind for s in network.submodules}
-    turns, units, owners = {**folds.turns, **columns}, dict(folds.units), {}
+    units = dict(folds.units)
+    owners: dict[int, str] = {}
     for group in groups:
         name = f"{kinds[group.owner]}_columns_x{group.turns}"
         while name in kinds or name in folds.units:
             name += "_"
         units[name] = group.turns
-        owners |= {i: name for column in group.columns for i in column.nodes}
+        for column in group.columns:
+            owners |= dict.fromkeys(column.nodes, name)
+    turns = {**folds.turns, **columns}
     return with_owners(fixed, owners), Folds(turns, units)
+
+
+def _group_turns(graph: Graph, group: Group) -> Turns:
+    """The turns of every node of the group's first column."""
+    turns = {}
+    for k, i in enumerate(group.columns[0].nodes):
+        turns[i] = _turns(graph, group, k)
+    return turns
 
 
 def _turns(graph: Graph, group: Group, k: int) -> tuple[Turn, ...]:
     """The turns of the k-th node of the group's first column."""
     turns = []
     for column in group.columns:
-        node, args = column.nodes[k], column.args[k]
+        node = column.nodes[k]
+        args = column.args[k]
         own = graph.nodes[node]
-        minus = own.args[1] if own.op == "sub" else None
         signs = [False] * len(args)
-        if minus is not None:
-            signs[max(p for p, a in enumerate(args) if a == minus)] = True
+        if own.op == "sub":
+            minus = own.args[1]
+            # of a − a the second is subtracted
+            positions = [p for p, a in enumerate(args) if a == minus]
+            signs[positions[-1]] = True
         turns.append(Turn(node, args, tuple(signs)))
     return tuple(turns)
 
 
+def _needs(graph: Graph, folds: Folds) -> nx.DiGraph:
+    """Which operator needs which, each by its template."""
+    needs = nx.DiGraph()
+    for i, node in graph:
+        user = folds.template(i)
+        for a in node.args:
+            needs.add_edge(folds.template(a), user)
+    return needs
+
+
 def _orderly(graph: Graph, folds: Folds, groups: list[Group]) -> list[Group]:
-    """The groups without those of which one column needs another, by whatever way."""
+    """The groups without those of which one column needs another, be it through other operations."""
     while True:
         turns = dict(folds.turns)
-        place = {}
+        group_of: dict[int, int] = {}
         for number, group in enumerate(groups):
-            turns |= {i: _turns(graph, group, k) for k, i in enumerate(group.columns[0].nodes)}
-            place |= dict.fromkeys(group.columns[0].nodes, number)
-        every = Folds(turns)
-        needs = nx.DiGraph((every.template(a), every.template(i)) for i, node in graph for a in node.args)
-        circles = [c for c in nx.strongly_connected_components(needs) if len(c) > 1 or needs.has_edge(*[*c] * 2)]
-        bad = Counter(place[i] for circle in circles for i in circle if i in place)
+            template = group.columns[0]
+            turns |= _group_turns(graph, group)
+            group_of |= dict.fromkeys(template.nodes, number)
+        needs = _needs(graph, Folds(turns))
+        bad: set[int] = set()
+        for circle in nx.strongly_connected_components(needs):
+            first = next(iter(circle))
+            if len(circle) == 1 and not needs.has_edge(first, first):
+                continue
+            for i in circle:
+                if i in group_of:
+                    bad.add(group_of[i])
         if not bad:
             return groups
-        groups = [group for number, group in enumerate(groups) if number not in bad]
+        left = []
+        for number, group in enumerate(groups):
+            if number not in bad:
+                left.append(group)
+        groups = left

@@ -2,12 +2,12 @@
 
 Three exact changes, none of which the joint-space dynamics can see:
 
-- **Frames**: a body's frame may turn so that a skew joint axis becomes z, and may slide along a revolute axis
-  (anywhere, for a joint that does not turn) so that offsets between joints become zero.
+- **Frames**: a body's frame may rotate so that a skew joint axis becomes z, and may slide along a revolute axis
+  (anywhere, for a joint that does not rotate) so that offsets between joints become zero.
 - **Regrouping** (Gautier & Khalil 1990; Khalil & Dombre, *Modeling, Identification and Control of Robots*, chapter
   9): a mass distribution that the joint's motion leaves in place can belong to the parent just as well. For a revolute
   joint this is any distribution on the axis (mass, first moment along it, and second moment along it: three parameters
-  become zero), for a joint that does not turn the second moment (six), for a ball joint a mass at its centre.
+  become zero), for a joint that does not rotate the second moment (six), for a ball joint a mass at its centre.
 - What reaches the base has no effect at all.
 
 A regrouped body need not be one that can exist (its mass is usually zero); the robot as a whole is the same.
@@ -15,7 +15,7 @@ A regrouped body need not be one that can exist (its mass is usually zero); the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -40,75 +40,105 @@ class EquivalentRobot:
 
 
 def _inverse(placement: Placement) -> Placement:
-    r = np.array(placement.rotation).T
-    return Placement(constant_matrix(r), constant_vector(-r @ np.array(placement.translation)))
+    rotation = np.array(placement.rotation).T
+    translation = -rotation @ np.array(placement.translation)
+    return Placement(constant_matrix(rotation), constant_vector(translation))
 
 
 def _directions(columns: tuple[tuple[float, ...], ...]) -> np.ndarray:
     """The columns that are not zero, as rows."""
     rows = np.array(columns, float).reshape(-1, 3)
-    return rows[np.any(rows != 0.0, axis=1)]
+    nonzero = np.any(rows != 0.0, axis=1)
+    return rows[nonzero]
 
 
 def _axis(joint: Joint) -> np.ndarray | None:
-    """The one axis that a joint turns about; None where it turns about none or several."""
-    turns = _directions(joint.angular_subspace)
-    return turns[0] / np.linalg.norm(turns[0]) if np.linalg.matrix_rank(turns) == 1 else None
+    """The one axis that a joint rotates about; None where it rotates about none or several."""
+    directions = _directions(joint.angular_subspace)
+    if np.linalg.matrix_rank(directions) != 1:
+        return None
+    axis = directions[0]
+    return axis / np.linalg.norm(axis)
 
 
 def kept_in_place(joint: Joint) -> np.ndarray:
     """Which entries of a pseudo-inertia (4×4) act on the parent as they act on the body, whatever the joint does.
 
-    The axis that the joint turns about, if it is one, must be a coordinate axis.
+    The axis that the joint rotates about, if it is one, must be a coordinate axis.
     """
-    turns, slides = (len(_directions(c)) > 0 for c in (joint.angular_subspace, joint.linear_subspace))
-    kept, axis = np.zeros((4, 4), bool), _axis(joint)
-    if not turns:
+    rotates = len(_directions(joint.angular_subspace)) > 0
+    slides = len(_directions(joint.linear_subspace)) > 0
+    kept = np.zeros((4, 4), bool)
+    if not rotates:
         kept[:3, :3] = True
-    elif axis is not None:
+        return kept
+    axis = _axis(joint)
+    if axis is not None:
         k = int(np.argmax(np.abs(axis)))
         kept[k, k] = True
         if not slides:
-            kept[np.ix_([k, 3], [k, 3])] = True
+            both = [k, 3]
+            kept[np.ix_(both, both)] = True
     elif not slides:
         kept[3, 3] = True
     return kept
 
 
 def _snapped(values: np.ndarray) -> np.ndarray:
-    return np.where(np.abs(values) > SNAP_TOLERANCE * max(1.0, np.max(np.abs(values))), values, 0.0)
+    """Values without what is left of those that were cancelled exactly."""
+    sizes = np.abs(values)
+    least = SNAP_TOLERANCE * max(1.0, np.max(sizes))
+    return np.where(sizes > least, values, 0.0)
+
+
+def _snapped_placement(placement: Placement) -> Placement:
+    rotation = _snapped(np.array(placement.rotation))
+    translation = _snapped(np.array(placement.translation))
+    return Placement(constant_matrix(rotation), constant_vector(translation))
 
 
 def reframed(robot: Robot, frames: tuple[Placement, ...]) -> Robot:
     """``robot`` with each body's frame replaced; a frame may differ only by what commutes with its joint's motion,
-    or by a rotation when the joint's axis turns with it (see :func:`_aligned`)."""
+    or by a rotation when the joint's axis rotates with it (see :func:`_aligned`)."""
     bodies = []
     for body, frame in zip(robot.bodies, frames, strict=True):
-        outer = Placement() if body.parent < 0 else _inverse(frames[body.parent])
+        outer = Placement()
+        if body.parent >= 0:
+            outer = _inverse(frames[body.parent])
         placed = outer @ body.placement @ frame
-        placed = Placement(
-            constant_matrix(_snapped(np.array(placed.rotation))),
-            constant_vector(_snapped(np.array(placed.translation))),
+        changed = replace(
+            body,
+            placement=_snapped_placement(placed),
+            joint=_reframed_joint(body.joint, frame),
+            inertia=body.inertia.expressed_in(_inverse(frame)),
         )
-        joint = body.joint
-        axis = getattr(joint, "axis", None)
-        if axis is not None:
-            axis = np.array(frame.rotation).T @ np.array(axis)
-            joint = replace(joint, axis=constant_vector(_snapped(axis)))  # type: ignore[call-arg]
-        inertia = body.inertia.expressed_in(_inverse(frame))
-        bodies.append(replace(body, placement=placed, joint=joint, inertia=inertia))
+        bodies.append(changed)
     return replace(robot, bodies=tuple(bodies))
 
 
+def _reframed_joint(joint: Joint, frame: Placement) -> Joint:
+    """A joint as seen from its body's new frame."""
+    axis = getattr(joint, "axis", None)
+    if axis is None:
+        return joint
+    inward = np.array(frame.rotation).T
+    axis = _snapped(inward @ np.array(axis))
+    return replace(joint, axis=constant_vector(axis))  # type: ignore[call-arg]
+
+
 def _aligned(body: Body) -> Placement:
-    """The turn that brings a skew axis to z; coordinate axes, of either sign, stay."""
-    axis = np.array(getattr(body.joint, "axis", (0.0, 0.0, 1.0)))
+    """The rotation that brings a skew axis to z; coordinate axes, of either sign, stay."""
+    given = getattr(body.joint, "axis", (0.0, 0.0, 1.0))
+    axis = np.array(given)
     if np.count_nonzero(axis) == 1:
         return Placement()
-    helper = np.eye(3)[np.argmin(np.abs(axis))]
+    least = np.argmin(np.abs(axis))
+    helper = np.eye(3)[least]
     x = np.cross(helper, axis)
     x /= np.linalg.norm(x)
-    return Placement(constant_matrix(np.stack([x, np.cross(axis, x), axis], axis=1)))
+    y = np.cross(axis, x)
+    rotation = np.stack([x, y, axis], axis=1)
+    return Placement(constant_matrix(rotation))
 
 
 def regrouped(robot: Robot) -> Robot:
@@ -117,35 +147,53 @@ def regrouped(robot: Robot) -> Robot:
     for i in reversed(range(len(robot.bodies))):
         body = robot.bodies[i]
         pseudo = inertias[i].pseudo
-        moved = np.where(kept_in_place(body.joint), pseudo, 0.0)
-        inertias[i] = Inertia.from_pseudo(_snapped(pseudo - moved))
+        kept = kept_in_place(body.joint)
+        moved = np.where(kept, pseudo, 0.0)
+        rest = _snapped(pseudo - moved)
+        inertias[i] = Inertia.from_pseudo(rest)
         if body.parent >= 0:
-            inertias[body.parent] += Inertia.from_pseudo(moved).expressed_in(body.placement)
-    return replace(robot, bodies=tuple(replace(b, inertia=n) for b, n in zip(robot.bodies, inertias, strict=True)))
+            added = Inertia.from_pseudo(moved)
+            inertias[body.parent] += added.expressed_in(body.placement)
+    bodies = []
+    for body, inertia in zip(robot.bodies, inertias, strict=True):
+        bodies.append(replace(body, inertia=inertia))
+    return replace(robot, bodies=tuple(bodies))
+
+
+def _count(values: np.ndarray | Sequence[float]) -> int:
+    """How many entries do not count as zero."""
+    return int(np.count_nonzero(np.abs(values) > ZERO_TOLERANCE))
 
 
 def constants_needed(robot: Robot) -> int:
     """Estimate of the constant multiplications: non-zero offsets and moments, weighted by how often RNEA meets them."""
     cost = 0
     for body in regrouped(robot).bodies:
-        sigma = np.abs(np.array(body.inertia.second_moment)) > ZERO_TOLERANCE
-        cost += 5 * int(np.count_nonzero(np.abs(body.placement.translation) > ZERO_TOLERANCE))
-        cost += 5 * int(np.count_nonzero(np.abs(body.inertia.first_moment) > ZERO_TOLERANCE))
-        cost += 2 * int(np.count_nonzero(np.diag(sigma))) + 3 * int(np.count_nonzero(np.triu(sigma, 1)))
-        cost += 3 * (body.inertia.mass > ZERO_TOLERANCE)
+        inertia = body.inertia
+        second = np.array(inertia.second_moment)
+        cost += 5 * _count(body.placement.translation)
+        cost += 5 * _count(inertia.first_moment)
+        cost += 2 * _count(np.diag(second))
+        cost += 3 * _count(np.triu(second, 1))
+        cost += 3 * (inertia.mass > ZERO_TOLERANCE)
     return cost
 
 
 def _slides(robot: Robot, i: int) -> Iterator[np.ndarray]:
     """Moves of body ``i``'s origin that could make an entry zero."""
     body = robot.bodies[i]
+    inertia = body.inertia
     rotation = np.array(body.placement.rotation)
-    offsets = [(rotation, -np.array(body.placement.translation))]
-    offsets += [(np.eye(3), np.array(robot.bodies[c].placement.translation)) for c in robot.children[i]]
+    own = -np.array(body.placement.translation)
+    offsets = [(rotation, own)]
+    for child in robot.children[i]:
+        placement = robot.bodies[child].placement
+        offsets.append((np.eye(3), np.array(placement.translation)))
     if not len(_directions(body.joint.angular_subspace)):
-        yield from (m.T @ target for m, target in offsets)
-        if body.inertia.mass > 0:
-            yield np.array(body.inertia.first_moment) / body.inertia.mass
+        for matrix, target in offsets:
+            yield matrix.T @ target
+        if inertia.mass > 0:
+            yield np.array(inertia.first_moment) / inertia.mass
         return
     axis = _axis(body.joint)
     if axis is None:
@@ -155,6 +203,13 @@ def _slides(robot: Robot, i: int) -> Iterator[np.ndarray]:
         for x, t in zip(direction, target, strict=True):
             if abs(x) > 0.1 and abs(t) > ZERO_TOLERANCE:
                 yield t / x * axis
+
+
+def _with_move(robot: Robot, i: int, move: Placement) -> Robot:
+    """``robot`` with the frame of body ``i`` moved."""
+    frames = [Placement()] * len(robot.bodies)
+    frames[i] = move
+    return reframed(robot, tuple(frames))
 
 
 def equivalent(robot: Robot) -> EquivalentRobot:
@@ -167,11 +222,13 @@ def equivalent(robot: Robot) -> EquivalentRobot:
         improved = False
         for i in range(len(robot.bodies)):
             for slide in _slides(current, i):
-                step = [Placement()] * len(robot.bodies)
-                step[i] = Placement(IDENTITY3, constant_vector(slide))
-                candidate = reframed(current, tuple(step))
-                if (candidate_cost := constants_needed(candidate)) < cost:
-                    current, cost, improved = candidate, candidate_cost, True
-                    frames[i] = frames[i] @ step[i]
+                move = Placement(IDENTITY3, constant_vector(slide))
+                candidate = _with_move(current, i, move)
+                candidate_cost = constants_needed(candidate)
+                if candidate_cost < cost:
+                    current = candidate
+                    cost = candidate_cost
+                    improved = True
+                    frames[i] = frames[i] @ move
                     break
     return EquivalentRobot(regrouped(current), tuple(frames))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
+from rbdgen.functions.quantities import BASE, F_EXT, MINV
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.folds import NO_FOLDS, SUMS, Folds, Turn, with_owners
 from rbdgen.ir.graph import Graph
@@ -20,8 +21,12 @@ from rbdgen.model.robot import Robot
 
 Fits = Callable[[Folds, int], bool]
 """Whether the operator of a node, which does its turns in these folds, leaves time for the choice of its arguments."""
+Turns = dict[int, tuple[Turn, ...]]
+"""The turns of each template."""
 CONSTANT = -2
 """What an argument that is a constant is matched by: all are alike."""
+UNMATCHED = -1
+"""Stands for the counterpart of a node that has none."""
 
 
 def alike_branches(robot: Robot) -> list[list[list[int]]]:
@@ -31,84 +36,156 @@ def alike_branches(robot: Robot) -> list[list[list[int]]]:
     taken: set[int] = set()
     for parent in range(-1, len(robot.bodies)):
         shapes: dict[object, list[list[int]]] = defaultdict(list)
-        for child in [j for j, b in enumerate(robot.bodies) if b.parent == parent]:
-            if child not in taken:
-                branch = _subtree(robot, child)
-                shapes[_shape(robot, child)].append(branch)
+        for child, body in enumerate(robot.bodies):
+            if body.parent == parent and child not in taken:
+                shape = _shape(robot, child)
+                shapes[shape].append(_subtree(robot, child))
         for branches in shapes.values():
-            if len(branches) > 1:
-                groups.append(branches)
-                taken.update(b for branch in branches for b in branch)
+            if len(branches) == 1:
+                continue
+            groups.append(branches)
+            taken.update(*branches)
     return groups
 
 
 def _subtree(robot: Robot, root: int) -> list[int]:
-    return [root, *(b for child in robot.children[root] for b in _subtree(robot, child))]
+    """A body and all behind it, depth first."""
+    bodies = [root]
+    for child in robot.children[root]:
+        bodies += _subtree(robot, child)
+    return bodies
 
 
 def _shape(robot: Robot, root: int) -> object:
-    return type(robot.bodies[root].joint), tuple(_shape(robot, child) for child in robot.children[root])
+    """Equal for branches that are alike."""
+    joint = robot.bodies[root].joint
+    children = [_shape(robot, child) for child in robot.children[root]]
+    return type(joint), *children
+
+
+def _moved(slices: Sequence[slice], bodies: Mapping[int, int]) -> dict[int, int]:
+    """Indices of a vector that ``slices`` divides among the bodies, with those of the bodies' counterparts."""
+    moved: dict[int, int] = {}
+    for body, other in bodies.items():
+        mine, theirs = slices[body], slices[other]
+        indices = range(mine.start, mine.stop)
+        others = range(theirs.start, theirs.stop)
+        moved.update(zip(indices, others, strict=True))
+    return moved
+
+
+def _moved_index(vector: str, index: tuple[int, ...], moved: Mapping[int, int]) -> tuple[int, ...]:
+    """An operand's index after its bodies or coordinates were ``moved``."""
+    if vector == F_EXT.name:
+        # the second is the component of a body's wrench
+        body, component = index
+        return moved.get(body, body), component
+    found = [moved.get(k, k) for k in index]
+    if vector == MINV.name:
+        # operands are the lower triangle
+        found.sort(reverse=True)
+    return tuple(found)
 
 
 def _operand_counterparts(network: Network, bodies: Mapping[int, int]) -> dict[str, str]:
     """Each operand's counterpart by name, where bodies have theirs (the others are their own)."""
     robot = network.robot
-    q, v = {}, {}
-    for a, b in bodies.items():
-        for slices, target in ((robot.q_slices, q), (robot.v_slices, v)):
-            target |= dict(zip(range(*slices[a].indices(9999)), range(*slices[b].indices(9999)), strict=True))
+    velocities = _moved(robot.v_slices, bodies)
+    positions = _moved(robot.q_slices, bodies)
+    moved = {"q": positions, F_EXT.name: bodies}
     names = {}
     for vector, words in network.operands.items():
+        if vector == BASE.name:
+            continue
         by_index = {w.index: w.name for w in words}
-        moves = q if vector == "q" else bodies if vector == "f_ext" else v
+        moves = moved.get(vector, velocities)
         for word in words:
-            if vector == "base":
-                continue
-            first = word.index[:1] if vector == "f_ext" else word.index
-            index = tuple(moves.get(k, k) for k in first) + word.index[len(first) :]
-            if vector == "minv":
-                index = tuple(sorted(index, reverse=True))
+            index = _moved_index(vector, word.index, moves)
             if index in by_index:
                 names[word.name] = by_index[index]
-    return {p + a: p + b for p in PREFIX.values() for a, b in names.items()} | {
-        p.word.name: q2.word.name
-        for p in network.parameters
-        for q2 in network.parameters
-        if bodies.get(p.body) == q2.body and p.entry == q2.entry
-    }
+    found = _parameter_counterparts(network, bodies)
+    for prefix in PREFIX.values():
+        for name, other in names.items():
+            found[prefix + name] = prefix + other
+    return found
 
 
-def _match(graph: Graph, template: set[str], owners: Mapping[str, str], operands: Mapping[str, str]) -> dict[int, int]:
-    """Counterparts of one branch's nodes in another, and of what else depends on the branches' operands."""
-    found: dict[int, int] = {}
-    index: dict[object, list[int]] = defaultdict(list)
+def _parameter_counterparts(network: Network, bodies: Mapping[int, int]) -> dict[str, str]:
+    """Each loaded parameter's counterpart by name: the same entry of the counterpart of its body."""
+    by_entry = {}
+    for p in network.parameters:
+        by_entry[p.body, p.entry] = p.word.name
+    found = {}
+    for p in network.parameters:
+        if p.body not in bodies:
+            continue
+        key = bodies[p.body], p.entry
+        other = by_entry.get(key)
+        if other is not None:
+            found[p.word.name] = other
+    return found
+
+
+def _by_operation(graph: Graph) -> dict[object, list[int]]:
+    """Nodes other than constants by owner, operation and arguments, these in any order."""
+    nodes: dict[object, list[int]] = defaultdict(list)
     for i, node in graph:
         if node.op != "const":
-            args = tuple(sorted(_argument(graph, a) for a in node.args))
-            index[node.owner, _operation(graph, i), args].append(i)
+            args = sorted(_arguments(graph, i))
+            key = node.owner, _operation(graph, i), tuple(args)
+            nodes[key].append(i)
+    return nodes
+
+
+def _match(
+    graph: Graph, template: set[str], owners: Mapping[str, str], operands: Mapping[str, str]
+) -> dict[int, int]:
+    """Counterparts of one branch's nodes in another, and of what else depends on the branches' operands."""
+    by_operation = _by_operation(graph)
+    found: dict[int, int] = {}
     used: set[int] = set()
     for i, node in graph:
         if node.op == "const":
             continue
         if node.op == "input":
-            found[i] = graph.inputs.get(operands.get(node.attr, node.attr), -1)
+            name = operands.get(node.attr, node.attr)
+            found[i] = graph.inputs.get(name, UNMATCHED)
             continue
-        args = [found.get(a, _argument(graph, a)) for a in node.args]
+        own = _arguments(graph, i)
+        args = [found.get(a, a) for a in own]
         inside = node.owner in template
-        if not inside and args == [_argument(graph, a) for a in node.args]:
+        if not inside and args == own:
             found[i] = i  # no part of a branch: its own counterpart
             continue
-        owner = owners.get(node.owner) if inside else node.owner
-        candidates = [c for c in index.get((owner, _operation(graph, i), tuple(sorted(args))), ()) if c not in used]
-        found[i] = -1
-        if candidates and -1 not in args:
-            found[i] = min(candidates, key=lambda c: (graph.nodes[c].op != node.op, c))
-            used.add(found[i])
-    return {i: c for i, c in found.items() if c >= 0}
+        owner = node.owner
+        if inside:
+            owner = owners.get(node.owner)
+        args.sort()
+        key = owner, _operation(graph, i), tuple(args)
+        alike = by_operation.get(key, ())
+        candidates = [c for c in alike if c not in used]
+        if not candidates:
+            found[i] = UNMATCHED
+            continue
+        # a sum is better matched by a sum than by a difference
+        same = [c for c in candidates if graph.nodes[c].op == node.op]
+        counterpart = min(same or candidates)
+        found[i] = counterpart
+        used.add(counterpart)
+    for i, counterpart in list(found.items()):
+        if counterpart == UNMATCHED:
+            del found[i]
+    return found
 
 
 def _argument(graph: Graph, a: int) -> int:
-    return CONSTANT if graph.nodes[a].op == "const" else a
+    if graph.nodes[a].op == "const":
+        return CONSTANT
+    return a
+
+
+def _arguments(graph: Graph, i: int) -> list[int]:
+    return [_argument(graph, a) for a in graph.nodes[i].args]
 
 
 def _operation(graph: Graph, i: int) -> tuple[object, ...]:
@@ -116,43 +193,67 @@ def _operation(graph: Graph, i: int) -> tuple[object, ...]:
     if node.op in SUMS:
         return ("sum",)
     if node.op == "scale":
-        return ("scale", round(abs(node.attr), 9))
+        size = abs(node.attr)
+        return ("scale", round(size, 9))
     return node.op, node.attr
 
 
 def _turn(fixed: FixedGraph, match: Mapping[int, int], template: int, node: int) -> Turn | None:
     """A counterpart as a turn of its template; None where their hardware would differ."""
-    graph, formats = fixed.graph, fixed.formats
-    own, other = graph.nodes[template], graph.nodes[node]
+    graph = fixed.graph
+    formats = fixed.formats
+    own = graph.nodes[template]
+    other = graph.nodes[node]
     wanted = [match.get(a, _argument(graph, a)) for a in own.args]
-    args, signs = list(other.args), [False, other.op == "sub"][: len(other.args)]
-    if [_argument(graph, a) for a in args] != wanted:
-        args, signs = args[::-1], signs[::-1]
-    if formats[node] != formats[template] or (node in fixed.truncated) != (template in fixed.truncated):
+    args = list(other.args)
+    signs = [False, other.op == "sub"][: len(args)]
+    if _arguments(graph, node) != wanted:
+        args.reverse()
+        signs.reverse()
+    if not _same_format(fixed, template, node):
         return None
-    if any(formats[a] != formats[b] for a, b in zip(own.args, args, strict=True)):
+    mine = [formats[a] for a in own.args]
+    theirs = [formats[a] for a in args]
+    if mine != theirs:
         return None
     if own.op == "scale":
-        mine, theirs = fixed.constants[template], fixed.constants[node]
-        if mine.exponent != theirs.exponent or abs(mine.mantissa) != abs(theirs.mantissa):
+        factor = fixed.constants[template]
+        constant = fixed.constants[node]
+        if factor.exponent != constant.exponent:
             return None
-        signs = [mine.mantissa != theirs.mantissa]
+        if abs(factor.mantissa) != abs(constant.mantissa):
+            return None
+        signs = [factor.mantissa != constant.mantissa]
     return Turn(node, tuple(args), tuple(signs))
+
+
+def _same_format(fixed: FixedGraph, a: int, b: int) -> bool:
+    """Whether two nodes have the same format, and both or neither are truncated to it."""
+    if fixed.formats[a] != fixed.formats[b]:
+        return False
+    return (a in fixed.truncated) == (b in fixed.truncated)
 
 
 def _matches(
     network: Network, graph: Graph, branches: Sequence[Sequence[int]]
 ) -> tuple[set[str], list[dict[int, int]]]:
     """The submodules of the first branch, and the counterparts of its nodes in each of the others."""
-    names = {(s.kind, s.body): s.name for s in network.submodules}
-    kinds = list(dict.fromkeys(s.kind for s in network.submodules))
-    template = {names[k, b] for k in kinds for b in branches[0] if (k, b) in names}
+    names: dict[tuple[str, int], str] = {}
+    for s in network.submodules:
+        if s.body is not None:
+            names[s.kind, s.body] = s.name
+    first = [key for key in names if key[1] in branches[0]]
+    template = {names[key] for key in first}
     matches: list[dict[int, int]] = []
     for branch in branches[1:]:
         bodies = dict(zip(branches[0], branch, strict=True))
-        places = [(k, a, b) for k in kinds for a, b in bodies.items() if (k, a) in names and (k, b) in names]
-        owners = {names[k, a]: names[k, b] for k, a, b in places}
-        matches.append(_match(graph, template, owners, _operand_counterparts(network, bodies)))
+        owners = {}
+        for kind, body in first:
+            other = names.get((kind, bodies[body]))
+            if other is not None:
+                owners[names[kind, body]] = other
+        operands = _operand_counterparts(network, bodies)
+        matches.append(_match(graph, template, owners, operands))
     return template, matches
 
 
@@ -160,34 +261,49 @@ def counterparts(network: Network, graph: Graph, ii: int) -> list[tuple[int, ...
     """Nodes of alike branches that one operator could do in turn at this interval, if their formats were equal."""
     found = []
     for branches in alike_branches(network.robot):
-        if ii % len(branches) == 0:
-            _, matches = _matches(network, graph, branches)
-            for i, node in graph:
-                members = (i, *(m.get(i, i) for m in matches))
-                if node.op != "const" and len(set(members)) == len(members):
-                    found.append(members)
+        if ii % len(branches):
+            continue
+        _, matches = _matches(network, graph, branches)
+        for i, node in graph:
+            if node.op == "const":
+                continue
+            members = [i]
+            members += [match.get(i, i) for match in matches]
+            if len(set(members)) == len(members):
+                found.append(tuple(members))
     return found
 
 
-def _fold_group(network: Network, fixed: FixedGraph, branches: Sequence[Sequence[int]]) -> dict[int, tuple[Turn, ...]]:
+def _fold_group(network: Network, fixed: FixedGraph, branches: Sequence[Sequence[int]]) -> Turns:
     """The turns of every node of the first branch that has counterparts in all others."""
     graph = fixed.graph
     template, matches = _matches(network, graph, branches)
     identity = {i: i for i, _ in graph}
     folded = {}
     for i, node in graph:
-        if node.owner in template and node.op != "const" and all(i in m for m in matches):
-            turns = [_turn(fixed, m, i, m[i]) for m in (identity, *matches)]
-            if None not in turns and len({t.node for t in turns if t}) == len(turns):
-                folded[i] = tuple(t for t in turns if t is not None)
+        if node.owner not in template:
+            continue
+        everywhere = all(i in match for match in matches)
+        if node.op == "const" or not everywhere:
+            continue
+        turns = []
+        for match in (identity, *matches):
+            turn = _turn(fixed, match, i, match[i])
+            if turn is not None:
+                turns.append(turn)
+        members = {turn.node for turn in turns}
+        if len(members) == len(branches):
+            folded[i] = tuple(turns)
     return folded
 
 
 def _ordered(graph: Graph, folds: Folds) -> set[int]:
-    """Templates that stand in the way of any order: all turns of a node must wait for all turns of what it needs."""
+    """Templates that exclude any order: all turns of a node must wait for all turns of what it needs."""
     needs: dict[int, set[int]] = defaultdict(set)
     for i, node in graph:
-        needs[folds.template(i)].update(folds.template(a) for a in node.args)
+        needed = needs[folds.template(i)]
+        for a in node.args:
+            needed.add(folds.template(a))
     users: dict[int, list[int]] = defaultdict(list)
     for i, args in needs.items():
         for a in args:
@@ -195,11 +311,23 @@ def _ordered(graph: Graph, folds: Folds) -> set[int]:
     waiting = {i: len(args) for i, args in needs.items()}
     ready = [i for i, n in waiting.items() if not n]
     while ready:
-        for user in users[ready.pop()]:
+        done = ready.pop()
+        for user in users[done]:
             waiting[user] -= 1
             if not waiting[user]:
                 ready.append(user)
-    return {i for i, n in waiting.items() if n} & folds.turns.keys()
+    never = {i for i, left in waiting.items() if left}
+    return never & folds.turns.keys()
+
+
+def _without_cycles(graph: Graph, turns: Turns) -> Turns:
+    """The turns by template, without those by which an operation would wait for itself."""
+    while turns:
+        cyclic = _ordered(graph, Folds(turns))
+        if not cyclic:
+            break
+        turns = {i: members for i, members in turns.items() if i not in cyclic}
+    return turns
 
 
 def fold_branches(
@@ -210,25 +338,27 @@ def fold_branches(
 
     Branches are folded where their number divides ``ii``, of their operations those that fit.
     """
-    turns: dict[int, tuple[Turn, ...]] = {}
+    turns: Turns = {}
     for branches in alike_branches(network.robot):
         if ii % len(branches) == 0:
             turns |= _fold_group(network, fixed, branches)
     timeless = timeless_nodes(fixed.graph, network.programs)
-    turns = {i: members for i, members in turns.items() if not any(t.node in timeless for t in members)}
+    for i, members in list(turns.items()):
+        if any(turn.node in timeless for turn in members):
+            del turns[i]
     folds = Folds(turns)
-    turns = {i: members for i, members in turns.items() if fits(folds, i)}
-    while turns:
-        folds = Folds(turns)
-        cyclic = _ordered(fixed.graph, folds)
-        if not cyclic:
-            break
-        turns = {i: t for i, t in turns.items() if i not in cyclic}
+    fitting: Turns = {}
+    for i, members in turns.items():
+        if fits(folds, i):
+            fitting[i] = members
+    turns = _without_cycles(fixed.graph, fitting)
     if not turns:
         return fixed, NO_FOLDS
     owners, units = {}, {}
     for i, members in turns.items():
-        name = f"{fixed.graph.nodes[i].owner}_x{len(members)}"
+        owner = fixed.graph.nodes[i].owner
+        name = f"{owner}_x{len(members)}"
         units[name] = len(members)
-        owners |= {turn.node: name for turn in members}
+        for turn in members:
+            owners[turn.node] = name
     return with_owners(fixed, owners), Folds(turns, units)

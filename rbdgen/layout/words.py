@@ -1,4 +1,4 @@
-"""The words of tasks and results: operands and results one by one, with names, places and declared ranges."""
+"""The words of tasks and results: operands and results one by one, with names, indices and declared ranges."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rbdgen.layout.functions import KNOWN, ROLL_OUT
-from rbdgen.layout.rollout import BEGIN, COEFFICIENTS, MOST_STEPS, SUM, WEIGHTS
+from rbdgen.errors import UnsupportedError
+from rbdgen.functions import registry
+from rbdgen.functions.quantities import BASE, BEGIN, F_EXT, SUM, WEIGHTS, Quantity
+from rbdgen.functions.record import Function
 from rbdgen.model.ranges import InputRanges
 from rbdgen.model.robot import Robot
 
@@ -18,10 +20,6 @@ ZERO_TOLERANCE = 1e-12
 """An entry of M⁻¹ that stays below this share of the largest is zero for the robot's structure, and no operand."""
 BASE_ANGULAR_VELOCITY, BASE_ANGULAR_ACCELERATION, BASE_ACCELERATION = 10.0, 20.0, 30.0
 """Declared range of a given base motion: rad/s, rad/s² and, gravity included, m/s²."""
-
-
-INVERSE = "inverse"
-"""The group of result words by which ``dfd`` returns M⁻¹; their vector is ``minv``."""
 
 
 @dataclass(frozen=True)
@@ -64,43 +62,99 @@ class TraceOptions:
     moment_limit: float = 20.0
 
     @property
-    def needs_inverse(self) -> bool:
+    def records(self) -> tuple[Function, ...]:
+        """The functions' records."""
+        return tuple(registry.function(name) for name in self.functions)
+
+    @property
+    def quantities(self) -> dict[str, Quantity]:
+        """The vectors and matrices of the functions' tasks and results, by name."""
+        quantities: list[Quantity] = []
+        for f in self.records:
+            quantities += [*f.operands, *f.results]
+            if f.extra and getattr(self, f.extra.option):
+                quantities.append(f.extra.quantity)
+            if self.forces and f.forced:
+                quantities.append(F_EXT)
+            if self.moving_base and f.based:
+                quantities.append(BASE)
+        return {q.name: q for q in quantities}
+
+    @property
+    def takes_inverse(self) -> bool:
         """Whether a function computes M⁻¹, or takes it."""
-        return bool({"fd", "minv", "dfd", "difd", ROLL_OUT.name} & set(self.functions))
+        return any(f.takes_inverse for f in self.records)
+
+    @property
+    def repeated(self) -> Function | None:
+        """The function whose tasks go through their program again and again, where there is one."""
+        return next((f for f in self.records if f.repeat), None)
+
+    @property
+    def two_passes(self) -> Function | None:
+        """The function that has a first pass, where there is one."""
+        return next((f for f in self.records if f.first_pass), None)
+
+    @property
+    def weights(self) -> tuple[tuple[float, float], ...]:
+        """c and b of each evaluation of a step of the function that repeats; none where there is no such function."""
+        repeated = self.repeated
+        if repeated is None or repeated.repeat is None:
+            return ()
+        return repeated.repeat.weights(self)
 
     @property
     def weighted(self) -> bool:
-        """Whether there are roll-outs of several evaluations a step."""
-        return ROLL_OUT.name in self.functions and len(COEFFICIENTS[self.integrator]) > 1
+        """Whether a step has several evaluations."""
+        return len(self.weights) > 1
 
     def operand_vectors(self, function: str) -> tuple[str, ...]:
-        """The operand vectors of a function in the order of the words; external forces and the base's motion follow
-        the joints' vectors."""
-        vectors = KNOWN[function].operands
-        if "v" not in vectors:
-            return vectors
-        more = [name for name, wanted in (("f_ext", self.forces), ("base", self.moving_base)) if wanted]
-        return (*(v for v in vectors if v != "minv"), *more, *(v for v in vectors if v == "minv"))
+        """The operands of a function in the order of the words; external forces and the base's motion follow the
+        joints' vectors, matrices come last."""
+        record = registry.function(function)
+        vectors = [q.name for q in record.operands if len(q.shape) == 1]
+        matrices = [q.name for q in record.operands if len(q.shape) > 1]
+        if self.forces and record.forced:
+            vectors.append(F_EXT.name)
+        if self.moving_base and record.based:
+            vectors.append(BASE.name)
+        return (*vectors, *matrices)
 
     def result_vectors(self, function: str) -> tuple[str, ...]:
-        """The groups of result words of a function, in their order: its vectors, and :data:`INVERSE`."""
-        return KNOWN[function].results + ((INVERSE,) if function == "dfd" and self.with_inverse else ())
+        """The groups of result words of a function, in their order: its results, and the further one that an option
+        asks for."""
+        record = registry.function(function)
+        groups = tuple(q.name for q in record.results)
+        extra = self.extra_of(function)
+        return (*groups, extra) if extra else groups
+
+    def extra_of(self, function: str) -> str | None:
+        """The group of words that a function returns beyond its results; None where no option asks for one."""
+        extra = registry.function(function).extra
+        return extra.group if extra and getattr(self, extra.option) else None
 
 
 def dof_names(robot: Robot, joints: Sequence[str]) -> list[str]:
     """A name for each degree of freedom: its joint's, numbered where the joint has several."""
-    return [
-        joints[i] if body.joint.nv == 1 else f"{joints[i]}_{k}"
-        for i, body in enumerate(robot.bodies)
-        for k in range(body.joint.nv)
-    ]
+    names = []
+    for name, body in zip(joints, robot.bodies, strict=True):
+        count = body.joint.nv
+        if count == 1:
+            names.append(name)
+        else:
+            names += [f"{name}_{k}" for k in range(count)]
+    return names
 
 
-def _symmetric(names: Sequence[str], vector: str, limits: Sequence[float] | np.ndarray) -> tuple[Word, ...]:
-    return tuple(
-        Word(f"{vector}_{n}", vector, (k,), -float(x), float(x))
-        for k, (n, x) in enumerate(zip(names, limits, strict=True))
-    )
+def _symmetric(
+    names: Sequence[str], vector: str, limits: Sequence[float] | np.ndarray
+) -> tuple[Word, ...]:
+    words: list[Word] = []
+    for name, x in zip(names, limits, strict=True):
+        limit = float(x)
+        index = (len(words),)
+        words.append(Word(f"{vector}_{name}", vector, index, -limit, limit))
+    return tuple(words)
 
 
 def operand_words(
@@ -112,45 +166,102 @@ def operand_words(
     tau: np.ndarray,
     minv: np.ndarray | None,
 ) -> dict[str, tuple[Word, ...]]:
-    """The words of every operand vector. ``joints`` and ``links`` are identifiers; ``tau`` (n, nv) and ``minv``
-    (n, nv, nv) are samples of what follows from the other operands."""
-    q, dofs = [], dof_names(robot, joints)
-    for i, body in enumerate(robot.bodies):
-        for k, part in zip(range(*robot.q_slices[i].indices(robot.nq)), body.joint.coordinate_names, strict=True):
-            name = "_".join(["q", joints[i], *([part] if part else [])])
-            q.append(Word(name, "q", (k,), ranges.q_lower[k], ranges.q_upper[k]))
-    words = {"q": tuple(q)}
+    """The words of every operand. ``joints`` and ``links`` are identifiers; ``tau`` (n, nv) and ``minv`` (n, nv, nv)
+    are samples of what follows from the other operands. UnsupportedError for an operand that no states are known of."""
+    dofs = dof_names(robot, joints)
+    words = {"q": _position_words(robot, ranges, joints)}
     torques = HEADROOM * np.max(np.abs(tau), axis=0)
-    for vector, limits in (("v", ranges.v_max), ("a", ranges.a_max), ("tau", torques)):
-        words[vector] = _symmetric(dofs, vector, limits)
+    words["v"] = _symmetric(dofs, "v", ranges.v_max)
+    words["a"] = _symmetric(dofs, "a", ranges.a_max)
+    words["tau"] = _symmetric(dofs, "tau", torques)
     if options.forces:
-        limit = [options.force_limit] * 3 + [options.moment_limit] * 3
-        words["f_ext"] = tuple(
-            Word(f"f_ext_{links[i]}_{axis}", "f_ext", (i, k), -limit[k], limit[k])
-            for i in range(len(robot.bodies))
-            for k, axis in enumerate(("fx", "fy", "fz", "nx", "ny", "nz"))
-        )
+        words[F_EXT.name] = _force_words(robot, options, links)
     if options.moving_base:
-        limit = [BASE_ANGULAR_VELOCITY] * 3 + [BASE_ANGULAR_ACCELERATION] * 3 + [BASE_ACCELERATION] * 3
-        names = [f"{part}{axis}" for part in ("w", "dw", "a") for axis in "xyz"]
-        words["base"] = _symmetric(names, "base", limit)
-    if ROLL_OUT.name in options.functions:
-        words["steps"] = (Word("steps", "steps", (0,), 1, MOST_STEPS),)
+        words[BASE.name] = _base_words()
+    words |= _fixed_words(options)
     if options.weighted:
-        for vector in ("q", "v"):
-            for kind in (BEGIN, SUM):
-                new = vector + kind
-                words[new] = tuple(replace(w, name=w.name.replace(vector, new, 1), vector=new) for w in words[vector])
-        h = options.time_step
-        limits = (max(column) * h for column in zip(*COEFFICIENTS[options.integrator], strict=True))
-        words[WEIGHTS] = _symmetric(("c", "b"), WEIGHTS, tuple(limits))
+        words |= _evaluation_words(options, words)
     if minv is not None:
-        largest = HEADROOM * np.max(np.abs(minv), axis=0)
-        least = ZERO_TOLERANCE * np.max(largest)
-        words["minv"] = tuple(
-            Word(f"minv_{dofs[i]}_{dofs[j]}", "minv", (i, j), -float(largest[i, j]), float(largest[i, j]))
-            for i in range(robot.nv)
-            for j in range(i + 1)
-            if largest[i, j] > least
-        )
+        words["minv"] = _inverse_words(robot, dofs, minv)
+    for f in options.records:
+        for quantity in f.operands:
+            if quantity.name not in words:
+                raise UnsupportedError(
+                    f"function {f.name!r}: no states are known of its operand {quantity.name!r}; operands are "
+                    f"{', '.join(words)}"
+                )
     return words
+
+
+def _position_words(robot: Robot, ranges: InputRanges, joints: Sequence[str]) -> tuple[Word, ...]:
+    words = []
+    for i, body in enumerate(robot.bodies):
+        first = robot.q_slices[i].start
+        for k, part in enumerate(body.joint.coordinate_names, first):
+            name = f"q_{joints[i]}"
+            if part:
+                name += f"_{part}"
+            lower = ranges.q_lower[k]
+            upper = ranges.q_upper[k]
+            words.append(Word(name, "q", (k,), lower, upper))
+    return tuple(words)
+
+
+def _force_words(robot: Robot, options: TraceOptions, links: Sequence[str]) -> tuple[Word, ...]:
+    limits = dict.fromkeys(("fx", "fy", "fz"), options.force_limit)
+    limits |= dict.fromkeys(("nx", "ny", "nz"), options.moment_limit)
+    words = []
+    for i in range(len(robot.bodies)):
+        for k, (axis, limit) in enumerate(limits.items()):
+            name = f"f_ext_{links[i]}_{axis}"
+            words.append(Word(name, F_EXT.name, (i, k), -limit, limit))
+    return tuple(words)
+
+
+def _base_words() -> tuple[Word, ...]:
+    limits = np.repeat([BASE_ANGULAR_VELOCITY, BASE_ANGULAR_ACCELERATION, BASE_ACCELERATION], 3)
+    names = [f"{part}{axis}" for part in ("w", "dw", "a") for axis in "xyz"]
+    return _symmetric(names, BASE.name, limits)
+
+
+def _fixed_words(options: TraceOptions) -> dict[str, tuple[Word, ...]]:
+    """Words of operands with a format of their own."""
+    words = {}
+    for f in options.records:
+        for quantity in f.operands:
+            if quantity.limits is not None:
+                lower, upper = quantity.limits
+                word = Word(quantity.name, quantity.name, (0,), lower, upper)
+                words[quantity.name] = (word,)
+    return words
+
+
+def _evaluation_words(
+    options: TraceOptions, words: dict[str, tuple[Word, ...]]
+) -> dict[str, tuple[Word, ...]]:
+    """Words that only steps of several evaluations have."""
+    more = {}
+    for vector in ("q", "v"):
+        for kind in (BEGIN, SUM):
+            new = vector + kind
+            own = []
+            for word in words[vector]:
+                name = word.name.replace(vector, new, 1)
+                own.append(replace(word, name=name, vector=new))
+            more[new] = tuple(own)
+    limits = [max(column) for column in zip(*options.weights, strict=True)]
+    more[WEIGHTS] = _symmetric(("c", "b"), WEIGHTS, limits)
+    return more
+
+
+def _inverse_words(robot: Robot, dofs: Sequence[str], minv: np.ndarray) -> tuple[Word, ...]:
+    largest = HEADROOM * np.max(np.abs(minv), axis=0)
+    least = ZERO_TOLERANCE * np.max(largest)
+    words = []
+    for i in range(robot.nv):
+        for j in range(i + 1):
+            limit = float(largest[i, j])
+            if limit > least:
+                name = f"minv_{dofs[i]}_{dofs[j]}"
+                words.append(Word(name, "minv", (i, j), -limit, limit))
+    return tuple(words)

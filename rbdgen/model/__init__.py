@@ -27,7 +27,7 @@ from rbdgen.model.ranges import (
     random_states,
     range_notes,
 )
-from rbdgen.model.robot import Body, Frame, Inertia, Limits, Placement, Robot
+from rbdgen.model.robot import Body, Inertia, Limits, MergedLink, Placement, Robot
 from rbdgen.model.urdf import load_urdf, parse_urdf
 
 __all__ = [
@@ -36,13 +36,13 @@ __all__ = [
     "CompoundJoint",
     "Continuous",
     "Cylindrical",
-    "Frame",
     "FreeFlyer",
     "Helical",
     "Inertia",
     "InputRanges",
     "Joint",
     "Limits",
+    "MergedLink",
     "Placement",
     "Planar",
     "Prismatic",

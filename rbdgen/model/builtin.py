@@ -38,7 +38,9 @@ def load_robot(name_or_path: str | Path, base: str = "fixed") -> Robot:
     if "/" not in name and not name.endswith((".urdf", ".xml")) and not _exists(name):
         near = difflib.get_close_matches(name, _SUMMARIES, 1)
         hint = f"did you mean {near[0]}? " if near else ""
-        raise UrdfError(f"robot {name!r}: neither a file nor built in; {hint}built-in robots: {', '.join(_SUMMARIES)}")
+        raise UrdfError(
+            f"robot {name!r}: neither a file nor built in; {hint}built-in robots: {', '.join(_SUMMARIES)}"
+        )
     return load_urdf(name_or_path, base)
 
 

@@ -27,5 +27,7 @@ def inertia_faults(inertia: Inertia) -> tuple[str, ...]:
     if low < -slack:
         return (f"principal moment {low:.4g} is negative",)
     if high > low + mid + slack:
-        return (f"principal moments {low:.4g}, {mid:.4g}, {high:.4g} violate the triangle inequality",)
+        return (
+            f"principal moments {low:.4g}, {mid:.4g}, {high:.4g} violate the triangle inequality",
+        )
     return ()

@@ -81,7 +81,9 @@ class Coordinates(ABC):
     def neutral(self) -> tuple[float, ...]:
         """The configuration (nq) in which the child frame is the predecessor frame."""
         q = [0.0] * self.nq
-        q[self.unit_part] = {0: (), 2: (1.0, 0.0), 4: (0.0, 0.0, 0.0, 1.0)}[self.kinds.count("unit")]
+        q[self.unit_part] = {0: (), 2: (1.0, 0.0), 4: (0.0, 0.0, 0.0, 1.0)}[
+            self.kinds.count("unit")
+        ]
         return tuple(q)
 
     def random(
@@ -119,7 +121,11 @@ class Coordinates(ABC):
             return None
         worst = float(np.max(np.abs(np.sum(q[..., self.unit_part] ** 2, axis=-1) - 1)))
         what = "(cos, sin)" if size == 2 else "a quaternion (x, y, z, w)"
-        return f"must be {what} of unit length, is off by {worst:.3g}" if worst > UNIT_TOLERANCE else None
+        return (
+            f"must be {what} of unit length, is off by {worst:.3g}"
+            if worst > UNIT_TOLERANCE
+            else None
+        )
 
 
 class Joint(Coordinates):
@@ -167,4 +173,6 @@ def checked_axis(name: str, axis: Axis) -> None:
     """ConfigError unless ``axis`` is a unit vector."""
     length = math.sqrt(sum(x * x for x in axis))
     if len(axis) != 3 or not abs(length - 1) < UNIT_TOLERANCE:
-        raise ConfigError(f"{name}: axis must be a unit vector of 3, not {tuple(axis)!r}; divide it by its length")
+        raise ConfigError(
+            f"{name}: axis must be a unit vector of 3, not {tuple(axis)!r}; divide it by its length"
+        )

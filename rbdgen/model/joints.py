@@ -120,7 +120,9 @@ class Helical(_AxisJoint):
     kinds = ("angle",)
 
     def placement(self, q: Vector) -> JointPlacement:
-        return JointPlacement(about_axis(self.axis, cos(q[0]), sin(q[0])), vscale(mul(self.pitch, q[0]), self.axis))
+        return JointPlacement(
+            about_axis(self.axis, cos(q[0]), sin(q[0])), vscale(mul(self.pitch, q[0]), self.axis)
+        )
 
     @property
     def linear_subspace(self) -> tuple[Axis, ...]:
@@ -188,11 +190,13 @@ class Planar(Joint):
 
     def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
         zero = np.zeros_like(dv[..., :1])
-        way = translation_exponential(
-            np.concatenate([dv[..., :2], zero], axis=-1), np.concatenate([zero, zero, dv[..., 2:]], axis=-1)
+        displacement = translation_exponential(
+            np.concatenate([dv[..., :2], zero], axis=-1),
+            np.concatenate([zero, zero, dv[..., 2:]], axis=-1),
         )
         c, s = q[..., 2], q[..., 3]
-        moved = np.stack([c * way[..., 0] - s * way[..., 1], s * way[..., 0] + c * way[..., 1]], axis=-1)
+        x, y = displacement[..., 0], displacement[..., 1]
+        moved = np.stack([c * x - s * y, s * x + c * y], axis=-1)
         return np.concatenate([q[..., :2] + moved, _turned(q[..., 2:], dv[..., 2])], axis=-1)
 
 
@@ -238,9 +242,11 @@ class FreeFlyer(Joint):
         return _UNIT_AXES + _STILL
 
     def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
-        way = translation_exponential(dv[..., :3], dv[..., 3:])
-        place = q[..., :3] + quaternion_rotate(q[..., 3:], way)
-        return np.concatenate([place, quaternion_product(q[..., 3:], quaternion_exponential(dv[..., 3:]))], axis=-1)
+        displacement = translation_exponential(dv[..., :3], dv[..., 3:])
+        place = q[..., :3] + quaternion_rotate(q[..., 3:], displacement)
+        return np.concatenate(
+            [place, quaternion_product(q[..., 3:], quaternion_exponential(dv[..., 3:]))], axis=-1
+        )
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 
 from rbdgen.errors import ConfigError
 from rbdgen.model.joint import Kind
-from rbdgen.model.robot import Body, Robot
+from rbdgen.model.robot import Body, Limits, Robot
 
 REVOLUTE_RANGE = math.pi
 """rad: ± this, where limits are missing or wider than two turns either way (files write 100000 for "none")."""
@@ -36,7 +36,8 @@ FASTEST = 100.0
 """rad/s or m/s: limits above this are absurd."""
 STRONGEST = 1e5
 """N·m or N: limits above this are absurd."""
-LIMIT_KEYS = ("lower", "upper", "velocity", "acceleration", "effort")
+MAGNITUDE_KEYS = ("velocity", "acceleration", "effort")
+LIMIT_KEYS = ("lower", "upper", *MAGNITUDE_KEYS)
 
 
 @dataclass(frozen=True)
@@ -73,15 +74,17 @@ class _Resolved:
 
 
 def _resolved(body: Body) -> _Resolved:
-    limits, notes = body.limits, []
+    limits = body.limits
+    notes: list[str] = []
     by_kind: dict[Kind, tuple[float, float]] = {"unit": (-1.0, 1.0)}
     for kind, (default, widest, unit) in _DEFAULTS.items():
-        if kind in body.joint.kinds:
-            low, high = limits.lower, limits.upper
-            if low is None or high is None or low < -widest or high > widest or low == high:
-                low, high = -default, default
-                notes.append(f"position ±{default:.4g} {unit}")
-            by_kind[kind] = low, high
+        if kind not in body.joint.kinds:
+            continue
+        position = _sensible_position(limits, widest)
+        if position is None:
+            position = -default, default
+            notes.append(f"position ±{default:.4g} {unit}")
+        by_kind[kind] = position
     result = {"acceleration": ACCELERATION}
     for key, value, default, largest in (
         ("velocity", limits.velocity, VELOCITY, FASTEST),
@@ -91,7 +94,18 @@ def _resolved(body: Body) -> _Resolved:
             value = default
             notes.append(f"{key} {default:g}")
         result[key] = value
-    return _Resolved([by_kind[kind] for kind in body.joint.kinds], result, notes)
+    positions = [by_kind[kind] for kind in body.joint.kinds]
+    return _Resolved(positions, result, notes)
+
+
+def _sensible_position(limits: Limits, widest: float) -> tuple[float, float] | None:
+    """Limits of a position; None where one is missing or absurd."""
+    low, high = limits.lower, limits.upper
+    if low is None or high is None or low == high:
+        return None
+    if low < -widest or high > widest:
+        return None
+    return low, high
 
 
 def range_notes(robot: Robot) -> tuple[str, ...]:
@@ -101,14 +115,18 @@ def range_notes(robot: Robot) -> tuple[str, ...]:
         notes = tuple(_resolved(body).notes)
         if notes:
             groups.setdefault(notes, []).append(body.joint_name)
-    return tuple(
-        f"limits missing or absurd at {', '.join(joints)}; assumed {', '.join(notes)} "
-        "(set them under [joints] in a config)"
-        for notes, joints in groups.items()
-    )
+    lines = []
+    for notes, joints in groups.items():
+        lines.append(
+            f"limits missing or absurd at {', '.join(joints)}; assumed {', '.join(notes)} "
+            "(set them under [joints] in a config)"
+        )
+    return tuple(lines)
 
 
-def declared_ranges(robot: Robot, overrides: Mapping[str, Mapping[str, float]] | None = None) -> InputRanges:
+def declared_ranges(
+    robot: Robot, overrides: Mapping[str, Mapping[str, float]] | None = None
+) -> InputRanges:
     """The robot's ranges; ``overrides`` maps joint names to any of lower, upper, velocity, acceleration, effort.
 
     ConfigError naming an unknown joint or key, a value that is not finite or not positive, or reversed limits.
@@ -119,14 +137,18 @@ def declared_ranges(robot: Robot, overrides: Mapping[str, Mapping[str, float]] |
     for joint in overrides:
         if joint not in robot.joint_names:
             near = difflib.get_close_matches(joint, robot.joint_names, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else f"; joints are {', '.join(robot.joint_names)}"
+            hint = f"; joints are {', '.join(robot.joint_names)}"
+            if near:
+                hint = f"; did you mean {near[0]!r}?"
             raise ConfigError(f"joints.{joint}: {robot.name!r} has no such joint{hint}")
     q_lower, q_upper, v_max, a_max, tau_max = [], [], [], [], []
     for body in robot.bodies:
-        resolved, given = _resolved(body), _checked(body, overrides.get(body.joint_name, {}))
+        resolved = _resolved(body)
+        given = _checked(body, overrides.get(body.joint_name, {}))
         for kind, (low, high) in zip(body.joint.kinds, resolved.positions, strict=True):
             if kind != "unit":
-                low, high = given.get("lower", low), given.get("upper", high)
+                low = given.get("lower", low)
+                high = given.get("upper", high)
                 if low >= high:
                     what = f"lower must be below upper, not {low:g} and {high:g}"
                     raise ConfigError(f"joints.{body.joint_name}: {what}")
@@ -144,13 +166,16 @@ def _checked(body: Body, overrides: Mapping[str, float]) -> dict[str, float]:
     result = {}
     if not isinstance(overrides, Mapping):
         raise ConfigError(f"{where}: must be a table of limits, not {overrides!r}")
+    allowed = LIMIT_KEYS
+    if set(body.joint.kinds) == {"unit"}:
+        allowed = MAGNITUDE_KEYS
     for key, value in overrides.items():
-        allowed = LIMIT_KEYS[2:] if set(body.joint.kinds) == {"unit"} else LIMIT_KEYS
         if key not in allowed:
             raise ConfigError(f"{where}.{key}: no such limit; limits are {', '.join(allowed)}")
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not _finite(value):
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not number or not _finite(value):
             raise ConfigError(f"{where}.{key}: must be a finite number, not {value!r}")
-        if key in LIMIT_KEYS[2:] and value <= 0:
+        if key in MAGNITUDE_KEYS and value <= 0:
             raise ConfigError(f"{where}.{key}: must be positive, not {value!r}")
         result[key] = float(value)
     return result
@@ -169,7 +194,8 @@ def random_states(
     """``count`` states uniform in ``ranges``: q (count, nq), v and a (count, nv). ConfigError for a negative seed."""
     rng = _generator(seed)
     q = _configurations(robot, ranges, count, rng)
-    v, a = (rng.uniform(-1, 1, (count, robot.nv)) * limit for limit in (ranges.v_max, ranges.a_max))
+    v = rng.uniform(-1, 1, (count, robot.nv)) * ranges.v_max
+    a = rng.uniform(-1, 1, (count, robot.nv)) * ranges.a_max
     return q, v, a
 
 
@@ -187,27 +213,37 @@ def extreme_states(
         for k, kind in zip(range(part.start, part.stop), body.joint.kinds, strict=True):
             if kind != "unit":
                 ends = rng.choice([ranges.q_lower[k], ranges.q_upper[k]], count)
-                q[:, k] = np.where(rng.random(count) < 0.5, ends, q[:, k])
-    rates = []
-    for limit in (ranges.v_max, ranges.a_max):
-        uniform = rng.uniform(-1, 1, (count, robot.nv))
-        strained = np.sign(uniform) * np.abs(uniform) ** 0.3
-        corner = rng.choice([-1.0, 0.0, 1.0], (count, robot.nv))
-        rates.append(np.where(rng.random((count, 1)) < 0.5, corner, strained) * limit)
-    return q, rates[0], rates[1]
+                strained = rng.random(count) < 0.5
+                q[:, k] = np.where(strained, ends, q[:, k])
+    v = _strained(rng, count, robot.nv) * ranges.v_max
+    a = _strained(rng, count, robot.nv) * ranges.a_max
+    return q, v, a
+
+
+def _strained(rng: np.random.Generator, count: int, size: int) -> np.ndarray:
+    """Numbers in ±1 (count, size), half of the rows in a corner or at rest, the others near their limits."""
+    uniform = rng.uniform(-1, 1, (count, size))
+    strained = np.sign(uniform) * np.abs(uniform) ** 0.3
+    corner = rng.choice([-1.0, 0.0, 1.0], (count, size))
+    in_corner = rng.random((count, 1)) < 0.5
+    return np.where(in_corner, corner, strained)
 
 
 def integrate(robot: Robot, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
     """Where the velocity ``dv`` (..., nv), kept for one second, leads from ``q`` (..., nq): a step in the tangent
     space, as Pinocchio's ``integrate``. Leading shapes broadcast. ConfigError for other last dimensions."""
-    q, dv = np.asarray(q, float), np.asarray(dv, float)
+    q = np.asarray(q, float)
+    dv = np.asarray(dv, float)
     for name, array, size in (("q", q, robot.nq), ("dv", dv, robot.nv)):
         if array.shape[-1:] != (size,):
             raise ConfigError(f"{name}: must have shape (..., {size}), not {array.shape}")
     batch = np.broadcast_shapes(q.shape[:-1], dv.shape[:-1])
-    q, dv = np.broadcast_to(q, (*batch, robot.nq)), np.broadcast_to(dv, (*batch, robot.nv))
-    parts = zip(robot.bodies, robot.q_slices, robot.v_slices, strict=True)
-    return np.concatenate([b.joint.integrate(q[..., i], dv[..., j]) for b, i, j in parts], axis=-1)
+    q = np.broadcast_to(q, (*batch, robot.nq))
+    dv = np.broadcast_to(dv, (*batch, robot.nv))
+    moved = []
+    for body, own_q, own_v in zip(robot.bodies, robot.q_slices, robot.v_slices, strict=True):
+        moved.append(body.joint.integrate(q[..., own_q], dv[..., own_v]))
+    return np.concatenate(moved, axis=-1)
 
 
 def neutral(robot: Robot) -> np.ndarray:
@@ -221,9 +257,11 @@ def _generator(seed: int) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def _configurations(robot: Robot, ranges: InputRanges, count: int, rng: np.random.Generator) -> np.ndarray:
-    parts = [
-        body.joint.random(rng, count, ranges.q_lower[part], ranges.q_upper[part])
-        for body, part in zip(robot.bodies, robot.q_slices, strict=True)
-    ]
+def _configurations(
+    robot: Robot, ranges: InputRanges, count: int, rng: np.random.Generator
+) -> np.ndarray:
+    parts = []
+    for body, own in zip(robot.bodies, robot.q_slices, strict=True):
+        lower, upper = ranges.q_lower[own], ranges.q_upper[own]
+        parts.append(body.joint.random(rng, count, lower, upper))
     return np.concatenate(parts, axis=1)

@@ -28,9 +28,10 @@ class Placement:
 
     def __matmul__(self, other: Placement) -> Placement:
         """Composition: first ``other`` (inner), then ``self`` (outer)."""
-        r, s = np.array(self.rotation), np.array(other.rotation)
-        p = np.array(self.translation) + r @ np.array(other.translation)
-        return Placement(constant_matrix(r @ s), constant_vector(p))
+        outer = np.array(self.rotation)
+        rotation = outer @ np.array(other.rotation)
+        translation = np.array(self.translation) + outer @ np.array(other.translation)
+        return Placement(constant_matrix(rotation), constant_vector(translation))
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,10 @@ class Inertia:
     @classmethod
     def from_com(cls, mass: float, com: np.ndarray, rotational: np.ndarray) -> Inertia:
         """From mass (kg), centre of mass (3, m) and rotational inertia about it (3×3, kg·m²)."""
-        sigma = 0.5 * np.trace(rotational) * np.eye(3) - rotational + mass * np.outer(com, com)
-        return cls(float(mass), constant_vector(mass * np.asarray(com)), constant_matrix(sigma))
+        first = mass * np.asarray(com)
+        about_com = 0.5 * np.trace(rotational) * np.eye(3) - rotational
+        second = about_com + mass * np.outer(com, com)
+        return cls(float(mass), constant_vector(first), constant_matrix(second))
 
     @property
     def rotational(self) -> np.ndarray:
@@ -60,13 +63,19 @@ class Inertia:
     @property
     def pseudo(self) -> np.ndarray:
         """Pseudo-inertia [[Σ, h], [hᵀ, m]], 4×4; positive semidefinite exactly for bodies that can exist."""
-        h = np.array(self.first_moment)
-        return np.block([[np.array(self.second_moment), h[:, None]], [h[None, :], np.array([[self.mass]])]])
+        result = np.empty((4, 4))
+        result[:3, :3] = self.second_moment
+        result[:3, 3] = self.first_moment
+        result[3, :3] = self.first_moment
+        result[3, 3] = self.mass
+        return result
 
     @classmethod
     def from_pseudo(cls, pseudo: np.ndarray) -> Inertia:
         """Inverse of :attr:`pseudo`."""
-        return cls(float(pseudo[3, 3]), constant_vector(pseudo[:3, 3]), constant_matrix(pseudo[:3, :3]))
+        first = constant_vector(pseudo[:3, 3])
+        second = constant_matrix(pseudo[:3, :3])
+        return cls(float(pseudo[3, 3]), first, second)
 
     def __add__(self, other: Inertia) -> Inertia:
         return Inertia.from_pseudo(self.pseudo + other.pseudo)
@@ -111,7 +120,7 @@ class Body:
 
 
 @dataclass(frozen=True)
-class Frame:
+class MergedLink:
     """A link that a fixed joint merged into body ``body`` (−1: the base), ``placement`` in that body's frame."""
 
     name: str
@@ -133,7 +142,7 @@ class Robot:
     name: str
     base_name: str
     bodies: tuple[Body, ...]
-    frames: tuple[Frame, ...] = ()
+    frames: tuple[MergedLink, ...] = ()
     gravity: Vector = STANDARD_GRAVITY
 
     def __post_init__(self) -> None:
@@ -170,7 +179,11 @@ class Robot:
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """Each body's children, by index."""
-        return tuple(tuple(j for j, b in enumerate(self.bodies) if b.parent == i) for i in range(len(self.bodies)))
+        children: list[list[int]] = [[] for _ in self.bodies]
+        for i, body in enumerate(self.bodies):
+            if body.parent >= 0:
+                children[body.parent].append(i)
+        return tuple(tuple(below) for below in children)
 
     @cached_property
     def tree(self) -> nx.DiGraph:
@@ -183,21 +196,28 @@ class Robot:
         return graph
 
 
-def _expanded(bodies: tuple[Body, ...], frames: tuple[Frame, ...]) -> tuple[tuple[Body, ...], tuple[Frame, ...]]:
+def _expanded(
+    bodies: tuple[Body, ...], frames: tuple[MergedLink, ...]
+) -> tuple[tuple[Body, ...], tuple[MergedLink, ...]]:
     """Bodies with the parts of compound joints in their place, and frames with the new bodies' indices."""
-    links, joints = ({getattr(b, key) for b in bodies} for key in ("name", "joint_name"))
+    links = {body.name for body in bodies}
+    joints = {body.joint_name for body in bodies}
     result: list[Body] = []
     index = {-1: -1}  # each body's place in the result
     for i, body in enumerate(bodies):
         parts = body.joint.parts if isinstance(body.joint, CompoundJoint) else (body.joint,)
-        parent, placement = index[body.parent], body.placement
+        parent = index[body.parent]
+        placement = body.placement
         for k, part in enumerate(parts[:-1], 1):
-            link, joint = _unused(f"{body.name}_{k}", links), _unused(f"{body.joint_name}_{k}", joints)
+            link = _unused(f"{body.name}_{k}", links)
+            joint = _unused(f"{body.joint_name}_{k}", joints)
             result.append(Body(link, joint, part, parent, placement, Inertia(), body.limits))
-            parent, placement = len(result) - 1, Placement()
+            parent = len(result) - 1
+            placement = Placement()
         result.append(replace(body, joint=parts[-1], parent=parent, placement=placement))
         index[i] = len(result) - 1
-    return tuple(result), tuple(replace(f, body=index[f.body]) for f in frames)
+    moved = [replace(frame, body=index[frame.body]) for frame in frames]
+    return tuple(result), tuple(moved)
 
 
 def _unused(name: str, taken: set[str]) -> str:

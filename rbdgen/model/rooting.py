@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
+from collections.abc import Iterable
 from dataclasses import replace
 
 import networkx as nx
@@ -15,7 +16,7 @@ import numpy as np
 
 from rbdgen.errors import ConfigError, UnsupportedError
 from rbdgen.model.joints import Continuous, Cylindrical, Helical, Prismatic, Revolute
-from rbdgen.model.robot import Body, Frame, Placement, Robot
+from rbdgen.model.robot import Body, Placement, Robot
 from rbdgen.spatial import constant_matrix, constant_vector
 
 TURNABLE = (Revolute, Continuous, Prismatic, Helical, Cylindrical)
@@ -23,8 +24,9 @@ TURNABLE = (Revolute, Continuous, Prismatic, Helical, Cylindrical)
 
 
 def _inverse(placement: Placement) -> Placement:
-    r = np.array(placement.rotation).T
-    return Placement(constant_matrix(r), constant_vector(-r @ np.array(placement.translation)))
+    rotation = np.array(placement.rotation).T
+    translation = -rotation @ np.array(placement.translation)
+    return Placement(constant_matrix(rotation), constant_vector(translation))
 
 
 def rerooted(robot: Robot, root: str) -> Robot:
@@ -33,72 +35,112 @@ def rerooted(robot: Robot, root: str) -> Robot:
     ConfigError for a link that there is not or that is fixed to another, and for a base that does not move;
     UnsupportedError for a joint on the way that cannot be turned round.
     """
-    names = [b.name for b in robot.bodies]
-    if root not in names:
-        fixed = next((f for f in robot.frames if f.name == root), None)
-        near = difflib.get_close_matches(root, names, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else f"; links are {', '.join(names)}"
-        if fixed is not None and fixed.body >= 0:
-            hint = f"; it is fixed to {names[fixed.body]!r}, give that"
-        raise ConfigError(f"root {root!r}: no moving link of {robot.name!r}{hint}")
-    if robot.bodies[0].joint.nv < 3 or sum(b.parent < 0 for b in robot.bodies) != 1:
-        raise ConfigError(
-            f"root {root!r}: {robot.name!r} is fixed at {robot.base_name!r}; give it a mobile --base first"
-        )
+    names = [body.name for body in robot.bodies]
+    _check_root(robot, root, names)
     if names[0] == root:
         return robot
     way = [names.index(root)]
     while robot.bodies[way[-1]].parent >= 0:
         way.append(robot.bodies[way[-1]].parent)
     # the new frame of each body on the way, placed in its old one: that of the joint towards the new root
-    moved = {lower: robot.bodies[upper].placement for upper, lower in itertools.pairwise(way)}
-    carried: dict[int, Body] = {way[0]: replace(robot.bodies[0], name=root, inertia=robot.bodies[way[0]].inertia)}
+    moved: dict[int, Placement] = {}
     for upper, lower in itertools.pairwise(way):
-        joint = robot.bodies[upper].joint
-        if not isinstance(joint, TURNABLE):
-            raise UnsupportedError(
-                f"root {root!r}: joint {robot.bodies[upper].joint_name!r} ({type(joint).__name__.lower()}) cannot be "
-                "turned round; choose a link before it"
-            )
-        turned = replace(joint, axis=constant_vector(-np.array(joint.axis)))
-        placed = _inverse(moved[upper]) if upper in moved else Placement()
-        inertia = robot.bodies[lower].inertia.expressed_in(_inverse(moved[lower]))
-        carried[lower] = replace(
-            robot.bodies[upper], name=names[lower], joint=turned, parent=upper, placement=placed, inertia=inertia
-        )
+        moved[lower] = robot.bodies[upper].placement
+    new_root = robot.bodies[way[0]]
+    carried = {way[0]: replace(robot.bodies[0], name=root, inertia=new_root.inertia)}
+    for upper, lower in itertools.pairwise(way):
+        carried[lower] = _turned_round(robot, root, upper, lower, moved)
     for i, body in enumerate(robot.bodies):
         if i not in carried:
-            outer = _inverse(moved[body.parent]) @ body.placement if body.parent in moved else body.placement
-            carried[i] = replace(body, placement=outer)
+            placement = body.placement
+            if body.parent in moved:
+                placement = _inverse(moved[body.parent]) @ placement
+            carried[i] = replace(body, placement=placement)
     return _sorted(robot, way[0], carried, moved)
 
 
-def _sorted(robot: Robot, first: int, carried: dict[int, Body], moved: dict[int, Placement]) -> Robot:
-    """The robot of bodies by their old numbers: depth first, siblings by joint name."""
-    tree = nx.DiGraph([(b.parent, i) for i, b in carried.items() if i != first])
-    tree.add_node(first)
-    order = list(
-        nx.dfs_preorder_nodes(tree, first, sort_neighbors=lambda n: sorted(n, key=lambda i: carried[i].joint_name))
-    )
-    index = {-1: -1} | {old: new for new, old in enumerate(order)}
-    bodies = tuple(replace(carried[i], parent=-1 if i == first else index[carried[i].parent]) for i in order)
-    frames = tuple(
-        Frame(
-            f.name,
-            f.joint_name,
-            index[f.body],
-            _inverse(moved[f.body]) @ f.placement if f.body in moved else f.placement,
+def _check_root(robot: Robot, root: str, names: list[str]) -> None:
+    """ConfigError unless ``root`` is a moving link of a robot on a mobile base."""
+    if root not in names:
+        fixed = next((f for f in robot.frames if f.name == root), None)
+        near = difflib.get_close_matches(root, names, 1)
+        hint = f"; links are {', '.join(names)}"
+        if fixed is not None and fixed.body >= 0:
+            hint = f"; it is fixed to {names[fixed.body]!r}, give that"
+        elif near:
+            hint = f"; did you mean {near[0]!r}?"
+        raise ConfigError(f"root {root!r}: no moving link of {robot.name!r}{hint}")
+    if not _is_mobile(robot):
+        raise ConfigError(
+            f"root {root!r}: {robot.name!r} is fixed at {robot.base_name!r}; give it a mobile --base first"
         )
-        for f in robot.frames
+
+
+def _is_mobile(robot: Robot) -> bool:
+    """Whether one joint carries the whole robot and lets it move about."""
+    on_base = sum(body.parent < 0 for body in robot.bodies)
+    return on_base == 1 and robot.bodies[0].joint.nv >= 3
+
+
+def _turned_round(
+    robot: Robot, root: str, upper: int, lower: int, moved: dict[int, Placement]
+) -> Body:
+    """The link ``lower`` on the joint that carried the link ``upper``, which is now its parent."""
+    before = robot.bodies[upper]
+    joint = before.joint
+    if not isinstance(joint, TURNABLE):
+        raise UnsupportedError(
+            f"root {root!r}: joint {before.joint_name!r} ({type(joint).__name__.lower()}) cannot be "
+            "turned round; choose a link before it"
+        )
+    link = robot.bodies[lower]
+    placement = _inverse(moved[upper]) if upper in moved else Placement()
+    return replace(
+        before,
+        name=link.name,
+        joint=replace(joint, axis=constant_vector(-np.array(joint.axis))),
+        parent=upper,
+        placement=placement,
+        inertia=link.inertia.expressed_in(_inverse(moved[lower])),
     )
-    return replace(robot, bodies=bodies, frames=frames)
+
+
+def _sorted(
+    robot: Robot, first: int, carried: dict[int, Body], moved: dict[int, Placement]
+) -> Robot:
+    """The robot of bodies by their old numbers: depth first, siblings by joint name."""
+
+    def by_joint_name(bodies: Iterable[int]) -> list[int]:
+        return sorted(bodies, key=lambda i: carried[i].joint_name)
+
+    tree = nx.DiGraph()
+    tree.add_node(first)
+    for i, body in carried.items():
+        if i != first:
+            tree.add_edge(body.parent, i)
+    order = list(nx.dfs_preorder_nodes(tree, first, sort_neighbors=by_joint_name))
+    index = {-1: -1}
+    for new, old in enumerate(order):
+        index[old] = new
+    bodies = []
+    for i in order:
+        parent = -1 if i == first else index[carried[i].parent]
+        bodies.append(replace(carried[i], parent=parent))
+    frames = []
+    for frame in robot.frames:
+        placement = frame.placement
+        if frame.body in moved:
+            placement = _inverse(moved[frame.body]) @ placement
+        frames.append(replace(frame, body=index[frame.body], placement=placement))
+    return replace(robot, bodies=tuple(bodies), frames=tuple(frames))
 
 
 def shortest_root(robot: Robot) -> str:
     """The link from which the longest chain is shortest; the present root if none is better."""
-    if robot.bodies[0].joint.nv < 3 or sum(b.parent < 0 for b in robot.bodies) != 1:
-        return robot.bodies[0].name
-    best, least = robot.bodies[0].name, longest_chain(robot)
+    best = robot.bodies[0].name
+    if not _is_mobile(robot):
+        return best
+    least = longest_chain(robot)
     for body in robot.bodies[1:]:
         try:
             chain = longest_chain(rerooted(robot, body.name))

@@ -19,11 +19,14 @@ def about_axis(axis: Vector, c: Scalar, s: Scalar) -> Matrix:
     for i in range(3):
         row = []
         for j in range(3):
-            k = axis[i] * axis[j]
             # (1 − c) a aᵀ + c 1 + s [a]×; written so that one-hot axes leave c, ±s, 0 and 1 alone
-            cosine = mul((1.0 if i == j else 0.0) - k, c)
-            sine = 0.0 if i == j else mul(_levi_civita(i, j) * axis[3 - i - j], s)
-            row.append(add(add(cosine, sine), k))
+            outer = axis[i] * axis[j]
+            unit = 1.0 if i == j else 0.0
+            entry = mul(unit - outer, c)
+            if i != j:
+                third = axis[3 - i - j]
+                entry = add(entry, mul(_levi_civita(i, j) * third, s))
+            row.append(add(entry, outer))
         rows.append(tuple(row))
     return tuple(rows)
 
@@ -36,10 +39,18 @@ def _levi_civita(i: int, j: int) -> float:
 def quaternion_matrix(q: Vector) -> Matrix:
     """The rotation of a unit quaternion."""
     x, y, z, w = q
-    x2, y2, z2 = add(x, x), add(y, y), add(z, z)
-    xx, yy, zz = mul(x, x2), mul(y, y2), mul(z, z2)
-    xy, xz, yz = mul(x, y2), mul(x, z2), mul(y, z2)
-    wx, wy, wz = mul(w, x2), mul(w, y2), mul(w, z2)
+    x2 = add(x, x)
+    y2 = add(y, y)
+    z2 = add(z, z)
+    xx = mul(x, x2)
+    yy = mul(y, y2)
+    zz = mul(z, z2)
+    xy = mul(x, y2)
+    xz = mul(x, z2)
+    yz = mul(y, z2)
+    wx = mul(w, x2)
+    wy = mul(w, y2)
+    wz = mul(w, z2)
     return (
         (sub(1.0, add(yy, zz)), sub(xy, wz), add(xz, wy)),
         (add(xy, wz), sub(1.0, add(xx, zz)), sub(yz, wx)),
@@ -49,23 +60,28 @@ def quaternion_matrix(q: Vector) -> Matrix:
 
 def quaternion_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """a ∘ b (..., 4): first turned by ``b``, then by ``a``; of unit length to the last bit."""
-    va, vb, wa, wb = a[..., :3], b[..., :3], a[..., 3:], b[..., 3:]
-    vector = wa * vb + wb * va + np.cross(va, vb)
-    scalar = wa * wb - np.sum(va * vb, axis=-1, keepdims=True)
+    va, wa = a[..., :3], a[..., 3:]
+    vb, wb = b[..., :3], b[..., 3:]
+    vector = wa * vb + wb * va
+    vector = vector + np.cross(va, vb)
+    scalar = wa * wb
+    scalar = scalar - np.sum(va * vb, axis=-1, keepdims=True)
     product = np.concatenate([vector, scalar], axis=-1)
     return product / np.linalg.norm(product, axis=-1, keepdims=True)
 
 
 def quaternion_rotate(q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """v (..., 3) turned by the unit quaternion q (..., 4)."""
-    twice = 2 * np.cross(q[..., :3], v)
-    return v + q[..., 3:] * twice + np.cross(q[..., :3], twice)
+    vector, scalar = q[..., :3], q[..., 3:]
+    twice = 2 * np.cross(vector, v)
+    return v + scalar * twice + np.cross(vector, twice)
 
 
 def quaternion_exponential(w: np.ndarray) -> np.ndarray:
     """The unit quaternion (..., 4) of a turn by the rotation vector w (..., 3; radians)."""
     half = np.linalg.norm(w, axis=-1, keepdims=True) / 2
-    return np.concatenate([0.5 * np.sinc(half / np.pi) * w, np.cos(half)], axis=-1)
+    vector = 0.5 * np.sinc(half / np.pi) * w
+    return np.concatenate([vector, np.cos(half)], axis=-1)
 
 
 def translation_exponential(v: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -75,6 +91,8 @@ def translation_exponential(v: np.ndarray, w: np.ndarray) -> np.ndarray:
     first = 0.5 * np.sinc(angle / (2 * np.pi)) ** 2
     square = angle**2
     safe = np.maximum(angle, SMALL_ANGLE)
-    second = np.where(angle < SMALL_ANGLE, 1 / 6 - square / 120 + square**2 / 5040, (safe - np.sin(safe)) / safe**3)
+    series = 1 / 6 - square / 120 + square**2 / 5040
+    closed = (safe - np.sin(safe)) / safe**3
+    second = np.where(angle < SMALL_ANGLE, series, closed)
     once = np.cross(w, v)
     return v + first * once + second * np.cross(w, once)

@@ -16,7 +16,13 @@ at 256 links it is good to 1e-9 from JSIIA, which inverts M, and to 1e-11 from C
 
 from rbdgen.parallel.abia import abia_forward_dynamics, abia_steps
 from rbdgen.parallel.cfa import cfa_forward_dynamics, cfa_inverse, cfa_steps
-from rbdgen.parallel.contact import Contact, ContactSolution, contact_steps, contact_type_1, contact_type_2
+from rbdgen.parallel.contact import (
+    Contact,
+    ContactSolution,
+    contact_steps,
+    contact_type_1,
+    contact_type_2,
+)
 from rbdgen.parallel.jsiia import (
     jsiia_forward_dynamics,
     jsiia_inverse,
@@ -24,7 +30,13 @@ from rbdgen.parallel.jsiia import (
     scan_mass_matrix,
     scan_mass_matrix_steps,
 )
-from rbdgen.parallel.odd_even import BlockTridiagonal, OddEvenFactors, eliminate, elimination_steps, solution_steps
+from rbdgen.parallel.odd_even import (
+    BlockTridiagonal,
+    OddEvenFactors,
+    eliminate,
+    elimination_steps,
+    solution_steps,
+)
 from rbdgen.parallel.operational_space import (
     OperationalSpace,
     operational_space,

@@ -12,7 +12,9 @@ def _numbers(name: str, value: np.ndarray) -> np.ndarray:
     try:
         return np.asarray(value, float)
     except (TypeError, ValueError):
-        raise ConfigError(f"{name}: must be an array of numbers, not {type(value).__name__}") from None
+        raise ConfigError(
+            f"{name}: must be an array of numbers, not {type(value).__name__}"
+        ) from None
 
 
 def _finite(name: str, x: np.ndarray) -> np.ndarray:
@@ -21,26 +23,38 @@ def _finite(name: str, x: np.ndarray) -> np.ndarray:
     return x
 
 
-def array(name: str, value: np.ndarray, size: tuple[int, ...], batch: tuple[int, ...] | None = None) -> np.ndarray:
+def array(
+    name: str, value: np.ndarray, size: tuple[int, ...], batch: tuple[int, ...] | None = None
+) -> np.ndarray:
     """``value`` as float64 of shape (*batch, *size); any leading shape where ``batch`` is None. ConfigError
     otherwise."""
     result = _numbers(name, value)
     lead = result.ndim - len(size)
-    if lead < 0 or result.shape[lead:] != size or (batch is not None and result.shape[:lead] != batch):
-        head = "..., " if batch is None else "".join(f"{k}, " for k in batch)
-        tail = "" if len(size) + len(batch or ()) > 1 or batch is None else ","
-        expected = f"({head}{', '.join(map(str, size))}{tail})"
+    own = lead >= 0 and result.shape[lead:] == size
+    leading = batch is None or result.shape[:lead] == batch
+    if not own or not leading:
+        expected = _shape_text(size, batch)
         raise ConfigError(f"{name}: must have shape {expected}, not {result.shape}")
     return _finite(name, result)
+
+
+def _shape_text(size: tuple[int, ...], batch: tuple[int, ...] | None) -> str:
+    """A shape as Python shows it, or with any leading part."""
+    if batch is not None:
+        return str((*batch, *size))
+    own = ", ".join(map(str, size))
+    return f"(..., {own})"
 
 
 def matrix(name: str, value: np.ndarray, rows: int, batch: tuple[int, ...]) -> np.ndarray:
     """``value`` as float64 of shape (*batch, rows, k), k ≥ 0; one matrix (rows, k) serves the whole batch."""
     result = _numbers(name, value)
-    if result.ndim < 2 or result.shape[-2] != rows or result.shape[:-2] not in ((), batch):
+    fits = result.ndim >= 2 and result.shape[-2] == rows
+    if not fits or result.shape[:-2] not in ((), batch):
         head = "".join(f"{k}, " for k in batch)
         raise ConfigError(f"{name}: must have shape ({head}{rows}, columns), not {result.shape}")
-    return np.broadcast_to(_finite(name, result), (*batch, *result.shape[-2:]))
+    shape = *batch, *result.shape[-2:]
+    return np.broadcast_to(_finite(name, result), shape)
 
 
 def configuration(robot: Robot, q: np.ndarray) -> np.ndarray:
@@ -56,7 +70,9 @@ def configuration(robot: Robot, q: np.ndarray) -> np.ndarray:
 def serial_chain(robot: Robot) -> None:
     """UnsupportedError unless every body's parent is the body before it."""
     if not robot.bodies:
-        raise UnsupportedError(f"robot {robot.name!r}: has no moving joint; there is nothing to compute")
+        raise UnsupportedError(
+            f"robot {robot.name!r}: has no moving joint; there is nothing to compute"
+        )
     for i, body in enumerate(robot.bodies):
         if body.parent != i - 1:
             above = robot.base_name if body.parent < 0 else robot.bodies[body.parent].name

@@ -19,7 +19,7 @@ import numpy as np
 
 from rbdgen.model.robot import Robot
 from rbdgen.parallel.arguments import array
-from rbdgen.parallel.chain import Chain, serial, transposed, velocities_and_forces
+from rbdgen.parallel.chain import Chain, pads, serial, transposed, velocities_and_forces
 from rbdgen.parallel.odd_even import (
     BlockTridiagonal,
     OddEvenFactors,
@@ -34,27 +34,34 @@ from rbdgen.parallel.steps import Steps, in_sequence, side_by_side, single
 def net_wrenches(chain: Chain, forces: np.ndarray) -> np.ndarray:
     """P f, (n, *batch, 6, k), of interbody wrenches ``forces`` (n, *batch, 6, k): what is left to move each link."""
     passed = transposed(chain.transforms[1:]) @ forces[1:]
-    return np.concatenate([forces[:-1] - passed, np.broadcast_to(forces[-1:], (1, *passed.shape[1:]))])
+    shape = 1, *passed.shape[1:]
+    last = np.broadcast_to(forces[-1:], shape)
+    return np.concatenate([forces[:-1] - passed, last])
 
 
 def relative_motions(chain: Chain, accelerations: np.ndarray) -> np.ndarray:
     """Pᵀ a, (n, *batch, 6, k): what each link's acceleration adds to that of the link before it."""
     carried = chain.transforms[1:] @ accelerations[:-1]
-    return np.concatenate([np.broadcast_to(accelerations[:1], (1, *carried.shape[1:])), accelerations[1:] - carried])
+    shape = 1, *carried.shape[1:]
+    first = np.broadcast_to(accelerations[:1], shape)
+    return np.concatenate([first, accelerations[1:] - carried])
 
 
 def constraint_matrix(chain: Chain) -> BlockTridiagonal:
     """A: the constraints' mobility. SingularityError naming a link whose inertia has no inverse."""
-    w, x, inverse = chain.complement, chain.transforms, chain.inverse_inertias
+    w = chain.complement
+    inverse = chain.inverse_inertias
     width = w.shape[-1]
-    pads = np.where(chain.constrained, 0.0, 1.0)[:, :, None] * np.eye(width)
-    own = transposed(w) @ inverse @ w + chain.wide(pads)
-    inward = transposed(x[1:]) @ w[1:]
+    own = transposed(w) @ inverse @ w
+    own = own + chain.wide(pads(chain.constrained))
+    inward = transposed(chain.transforms[1:]) @ w[1:]
     carried = inverse[:-1] @ inward
-    diagonal = np.array(np.broadcast_to(own, (chain.links, *chain.batch, width, width)))
+    shape = chain.links, *chain.batch, width, width
+    diagonal = np.array(np.broadcast_to(own, shape))
     diagonal[1:] += transposed(inward) @ carried
+    below = -transposed(carried) @ w[:-1]
     names = tuple(f"joint {name!r}" for name in chain.robot.joint_names)
-    return BlockTridiagonal("constraint matrix A", names, diagonal, -transposed(carried) @ w[:-1])
+    return BlockTridiagonal("constraint matrix A", names, diagonal, below)
 
 
 REFINEMENTS = 1
@@ -75,26 +82,38 @@ class ConstraintForces:
         ``required`` (n, *batch, 6, k; None: zero) is what a joint at rest adds to the acceleration of the link before
         it.
         """
-        result, w = accelerations, self.chain.complement
+        chain = self.chain
+        w = chain.complement
+        result = accelerations
         for _ in range(1 + REFINEMENTS):
-            motions = relative_motions(self.chain, result)
-            forbidden = motions if required is None else motions - required
-            multipliers = self.factors.solve(transposed(w) @ forbidden)
-            result = result - self.chain.inverse_inertias @ net_wrenches(self.chain, w @ multipliers)
+            forbidden = relative_motions(chain, result)
+            if required is not None:
+                forbidden = forbidden - required
+            needed = transposed(w) @ forbidden
+            multipliers = self.factors.solve(needed)
+            wrenches = net_wrenches(chain, w @ multipliers)
+            result = result - chain.inverse_inertias @ wrenches
         return result
 
     def drive(self, columns: np.ndarray) -> np.ndarray:
         """Accelerations (n, *batch, 6, k) of unjoined links under generalised forces by link, (n, *batch, s, k)."""
-        return self.chain.inverse_inertias @ net_wrenches(self.chain, self.chain.dual_subspace @ columns)
+        passed = self.chain.dual_subspace @ columns
+        wrenches = net_wrenches(self.chain, passed)
+        return self.chain.inverse_inertias @ wrenches
 
-    def joint_accelerations(self, accelerations: np.ndarray, required: np.ndarray | None = None) -> np.ndarray:
+    def joint_accelerations(
+        self, accelerations: np.ndarray, required: np.ndarray | None = None
+    ) -> np.ndarray:
         """q̈ by link, (n, *batch, s, k), from the links' accelerations."""
         motions = relative_motions(self.chain, accelerations)
-        return transposed(self.chain.dual_subspace) @ (motions if required is None else motions - required)
+        if required is not None:
+            motions = motions - required
+        return transposed(self.chain.dual_subspace) @ motions
 
     def inverse_times(self, columns: np.ndarray) -> np.ndarray:
         """M⁻¹ times generalised forces by link, (n, *batch, s, k), never forming M⁻¹: (C − BᵀA⁻¹B) τ."""
-        return self.joint_accelerations(self.settle(self.drive(columns)))
+        unjoined = self.drive(columns)
+        return self.joint_accelerations(self.settle(unjoined))
 
 
 def constraint_forces(chain: Chain) -> ConstraintForces:
@@ -109,10 +128,13 @@ def cfa_inverse(robot: Robot, q: np.ndarray) -> np.ndarray:
     without mass or without a moment about some axis, or the joint where A is not positive definite.
     """
     chain = serial(robot, q)
-    unit = np.zeros((chain.links, chain.free.shape[1], robot.nv))
+    width = chain.free.shape[1]
+    unit = np.zeros((chain.links, width, robot.nv))
     unit[chain.free] = np.eye(robot.nv)
-    columns = np.broadcast_to(chain.wide(unit), (chain.links, *chain.batch, *unit.shape[1:]))
-    return chain.generalised(constraint_forces(chain).inverse_times(columns))
+    shape = chain.links, *chain.batch, *unit.shape[1:]
+    columns = np.broadcast_to(chain.wide(unit), shape)
+    inverse = constraint_forces(chain).inverse_times(columns)
+    return chain.generalised(inverse)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,8 +153,11 @@ def open_chain(forces: ConstraintForces, motion: LinkMotion, torques: np.ndarray
     the chain that cancel later.
     """
     chain = forces.chain
-    required = from_base(chain, motion.bias_accelerations)[..., None]
-    unjoined = forces.drive(torques[..., None]) - chain.inverse_inertias @ motion.bias_forces[..., None]
+    required = from_base(chain, motion.bias_accelerations)
+    required = required[..., None]
+    driven = forces.drive(torques[..., None])
+    biased = chain.inverse_inertias @ motion.bias_forces[..., None]
+    unjoined = driven - biased
     accelerations = forces.settle(unjoined, required)
     joints = forces.joint_accelerations(accelerations, required)
     return OpenChain(accelerations[..., 0], joints[..., 0])
@@ -149,14 +174,21 @@ def cfa_forward_dynamics(
     """
     chain = serial(robot, q)
     rates, external = velocities_and_forces(chain, v, f_ext)
-    torques = chain.per_link(array("tau", tau, (robot.nv,), chain.batch))
-    motion = link_motion(chain, propagator(chain.transforms), rates, external)
-    return chain.generalised(open_chain(constraint_forces(chain), motion, torques).joints)
+    tau = array("tau", tau, (robot.nv,), chain.batch)
+    torques = chain.per_link(tau)
+    transfer = propagator(chain.transforms)
+    motion = link_motion(chain, transfer, rates, external)
+    opened = open_chain(constraint_forces(chain), motion, torques)
+    return chain.generalised(opened.joints)
 
 
 def settling_steps(links: int) -> Steps:
     """Steps of :meth:`ConstraintForces.settle`, refinements included."""
-    once = in_sequence(single("forbidden motion", links), solution_steps(links), single("settled acceleration", links))
+    once = in_sequence(
+        single("forbidden motion", links),
+        solution_steps(links),
+        single("settled acceleration", links),
+    )
     return in_sequence(*[once] * (1 + REFINEMENTS))
 
 

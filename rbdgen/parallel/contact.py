@@ -22,7 +22,16 @@ from rbdgen.errors import ConfigError, SingularityError
 from rbdgen.model.robot import Placement, Robot
 from rbdgen.parallel.arguments import array, matrix, state
 from rbdgen.parallel.cfa import elimination_of_a_steps, open_chain, settling_steps
-from rbdgen.parallel.chain import SWAP, placement_transform, serial, times, transposed, velocities_and_forces
+from rbdgen.parallel.chain import (
+    SWAP,
+    both_sides,
+    diagonal,
+    placement_transform,
+    serial,
+    times,
+    transposed,
+    velocities_and_forces,
+)
 from rbdgen.parallel.operational_space import OperationalSpace
 from rbdgen.parallel.scan import from_base, link_motion, motion_steps, propagator
 from rbdgen.parallel.steps import Steps, in_sequence, side_by_side, single
@@ -108,84 +117,131 @@ def _solve(
     f_ext: np.ndarray | None,
 ) -> ContactSolution:
     chain = serial(robot, q)
-    batch = chain.batch
     rates, external = velocities_and_forces(chain, v, f_ext)
-    torques = chain.per_link(array("tau", tau, (robot.nv,), batch))
-    held = matrix("contact.constrained", contact.constrained, 6, batch)[..., SWAP, :]
-    if contact.free is None:
-        if slope is not None or offset is not None:
-            name = offset_name if slope is None else "slope"
-            raise ConfigError(f"{name}: acts along the free directions of the contact; give contact.free")
-        loose = np.zeros((*batch, 6, 0))
-    else:
-        loose = matrix("contact.free", contact.free, 6, batch)[..., SWAP, :]
-    m, k = held.shape[-1], loose.shape[-1]
-    phi = np.zeros((*batch, k, m)) if slope is None else matrix("slope", slope, k, batch)
-    if phi.shape[-1] != m:
-        raise ConfigError(f"slope: must have {m} columns, one for each of contact.constrained, not {phi.shape[-1]}")
-    d = np.zeros((*batch, k)) if offset is None else array(offset_name, offset, (k,), batch)
-    given = contact.acceleration
-    wanted = np.zeros((*batch, m)) if given is None else array("contact.acceleration", given, (m,), batch)
-
+    torques = chain.per_link(array("tau", tau, (robot.nv,), chain.batch))
+    law = _law(contact, chain.batch, slope, offset, offset_name)
     transfer = propagator(chain.transforms)
     motion = link_motion(chain, transfer, rates, external)
     space = OperationalSpace(chain, placement_transform(contact.tip))
     opened = open_chain(space.forces, motion, torques)
-    falling = transfer.outward(from_base(chain, np.zeros((chain.links, *batch, 6))))
+    still = np.zeros((chain.links, *chain.batch, 6))
+    falling = transfer.outward(from_base(chain, still))
     tip = space.tip_transform
     open_tip = times(tip, opened.links[-1] - falling[-1])
     # how links and tip answer to the contact's own wrench: per unit of K_C, and to d
-    wrenches = np.concatenate([held + loose @ phi, (loose @ d[..., None])], axis=-1)
-    links = space.tip_response(wrenches)
+    links = space.tip_response(law.wrenches)
     tips = tip @ links[-1]
-    stiff = _checked(transposed(held) @ tips[..., :m], held, space.mobility, space, slope is not None)
-    missing = wanted - times(transposed(held), open_tip + tips[..., m])
-    scale = 1.0 / np.sqrt(np.einsum("...im,ij,...jm->...m", held, space.mobility, held))
-    scaled = scale[..., :, None] * stiff * scale[..., None, :]
-    multipliers = scale * np.linalg.solve(scaled, (scale * missing)[..., None])[..., 0]
-    weights = np.concatenate([multipliers, np.ones((*batch, 1))], axis=-1)
+    *_, m = law.held.shape
+    stiff = transposed(law.held) @ tips[..., :m]
+    _check_determined(stiff, law.held, space, slope is not None)
+    missing = law.wanted - times(transposed(law.held), open_tip + tips[..., m])
+    multipliers = _multipliers(stiff, missing, law.held, space.mobility)
+    one = np.ones((*chain.batch, 1))
+    weights = np.concatenate([multipliers, one], axis=-1)
     joints = space.forces.joint_accelerations(links)
     return ContactSolution(
         chain.generalised(opened.joints + times(joints, weights)),
         multipliers,
-        times(wrenches, weights)[..., SWAP],
+        times(law.wrenches, weights)[..., SWAP],
         (open_tip + times(tips, weights))[..., SWAP],
     )
 
 
-def _checked(
-    stiff: np.ndarray, held: np.ndarray, mobility: np.ndarray, space: OperationalSpace, sloped: bool
-) -> np.ndarray:
-    """``stiff`` G_Cᵀ Λ⁻¹ (G_C + G_F φ), once it is known to be invertible: judged in units of G_Cᵀ D G_C, which the
-    last link has when it is alone."""
-    m = held.shape[-1]
-    if m == 0:
-        return stiff
-    alone = transposed(held) @ mobility @ held
-    size = np.einsum("...ii->...i", alone)
-    scale = 1.0 / np.sqrt(np.where(size > 0.0, size, 1.0))
-    scaled = scale[..., :, None] * alone * scale[..., None, :]
-    fine = (np.linalg.eigvalsh(scaled)[..., 0] > SMALLEST_MOBILITY) & np.all(size > 0.0, axis=-1)
-    if not np.all(fine):
-        where = state(np.argwhere(~fine)[0])
-        raise ConfigError(f"contact.constrained: must have independent columns, are dependent{where}; drop some")
-    root = np.linalg.cholesky(scaled)
-    judged = np.linalg.solve(root, scale[..., :, None] * stiff * scale[..., None, :])
-    judged = transposed(np.linalg.solve(root, transposed(judged)))
-    fine = np.linalg.svd(judged, compute_uv=False)[..., -1] > SMALLEST_MOBILITY
-    if not np.all(fine):
-        where = state(np.argwhere(~fine)[0])
-        name = space.chain.robot.name
-        if sloped:
-            raise SingularityError(
-                f"contact of {name!r}: constraint forces are not determined{where}, the slope jams the contact "
-                "or q is a kinematic singularity; change one of them"
-            )
-        raise SingularityError(
-            f"contact of {name!r}: constraint forces are not determined{where}, a kinematic singularity: the tip "
-            "cannot be accelerated along every column of contact.constrained; move q off it or drop columns"
+@dataclass(frozen=True, eq=False)
+class _Law:
+    """A contact with its arrays checked, angular part first: ``held`` G_C (*batch, 6, m); ``wrenches`` (*batch, 6, m +
+    1) on the tip, per unit of K_C and, last, that of d; ``wanted`` (*batch, m): what G_Cᵀ a_tip must be."""
+
+    held: np.ndarray
+    wrenches: np.ndarray
+    wanted: np.ndarray
+
+
+def _law(
+    contact: Contact,
+    batch: tuple[int, ...],
+    slope: np.ndarray | None,
+    offset: np.ndarray | None,
+    offset_name: str,
+) -> _Law:
+    """K_F = slope K_C + offset for a contact. ConfigError naming what does not fit."""
+    held = matrix("contact.constrained", contact.constrained, 6, batch)[..., SWAP, :]
+    loose = np.zeros((*batch, 6, 0))
+    if contact.free is not None:
+        loose = matrix("contact.free", contact.free, 6, batch)[..., SWAP, :]
+    elif slope is not None or offset is not None:
+        name = offset_name if slope is None else "slope"
+        raise ConfigError(
+            f"{name}: acts along the free directions of the contact; give contact.free"
         )
-    return stiff
+    m = held.shape[-1]
+    k = loose.shape[-1]
+    phi = np.zeros((*batch, k, m))
+    if slope is not None:
+        phi = matrix("slope", slope, k, batch)
+    if phi.shape[-1] != m:
+        raise ConfigError(
+            f"slope: must have {m} columns, one for each of contact.constrained, not {phi.shape[-1]}"
+        )
+    d = np.zeros((*batch, k))
+    if offset is not None:
+        d = array(offset_name, offset, (k,), batch)
+    wanted = np.zeros((*batch, m))
+    if contact.acceleration is not None:
+        wanted = array("contact.acceleration", contact.acceleration, (m,), batch)
+    driven = held + loose @ phi
+    given = loose @ d[..., None]
+    return _Law(held, np.concatenate([driven, given], axis=-1), wanted)
+
+
+def _multipliers(
+    stiff: np.ndarray, missing: np.ndarray, held: np.ndarray, mobility: np.ndarray
+) -> np.ndarray:
+    """K_C (*batch, m) for the ``missing`` acceleration, by equations of like size."""
+    scale = 1.0 / np.sqrt(np.einsum("...im,ij,...jm->...m", held, mobility, held))
+    wanted = (scale * missing)[..., None]
+    solution = np.linalg.solve(both_sides(scale, stiff), wanted)
+    return scale * solution[..., 0]
+
+
+def _check_determined(
+    stiff: np.ndarray, held: np.ndarray, space: OperationalSpace, sloped: bool
+) -> None:
+    """ConfigError or SingularityError unless ``stiff`` G_Cᵀ Λ⁻¹ (G_C + G_F φ) is invertible: judged in units of G_Cᵀ D
+    G_C, which the last link has when it is alone."""
+    if held.shape[-1] == 0:
+        return
+    alone = transposed(held) @ space.mobility @ held
+    size = diagonal(alone)
+    scale = 1.0 / np.sqrt(np.where(size > 0.0, size, 1.0))
+    scaled = both_sides(scale, alone)
+    smallest = np.linalg.eigvalsh(scaled)[..., 0]
+    fine = (smallest > SMALLEST_MOBILITY) & np.all(size > 0.0, axis=-1)
+    if not np.all(fine):
+        where = state(np.argwhere(~fine)[0])
+        raise ConfigError(
+            f"contact.constrained: must have independent columns, are dependent{where}; drop some"
+        )
+    root = np.linalg.cholesky(scaled)
+    judged = np.linalg.solve(root, both_sides(scale, stiff))
+    judged = transposed(np.linalg.solve(root, transposed(judged)))
+    smallest = np.linalg.svd(judged, compute_uv=False)[..., -1]
+    fine = smallest > SMALLEST_MOBILITY
+    if not np.all(fine):
+        where = state(np.argwhere(~fine)[0])
+        raise _undetermined(space.chain.robot.name, where, sloped)
+
+
+def _undetermined(name: str, where: str, sloped: bool) -> SingularityError:
+    if sloped:
+        return SingularityError(
+            f"contact of {name!r}: constraint forces are not determined{where}, the slope jams the contact "
+            "or q is a kinematic singularity; change one of them"
+        )
+    return SingularityError(
+        f"contact of {name!r}: constraint forces are not determined{where}, a kinematic singularity: the tip "
+        "cannot be accelerated along every column of contact.constrained; move q off it or drop columns"
+    )
 
 
 def contact_steps(links: int) -> Steps:

@@ -9,12 +9,23 @@ Restricted to serial chains.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from rbdgen.errors import SingularityError
 from rbdgen.model.robot import Robot
 from rbdgen.parallel.arguments import array, state
-from rbdgen.parallel.chain import Chain, rounding, serial, times, transposed, velocities_and_forces
+from rbdgen.parallel.chain import (
+    Chain,
+    both_sides,
+    diagonal,
+    rounding,
+    serial,
+    times,
+    transposed,
+    velocities_and_forces,
+)
 from rbdgen.parallel.scan import (
     Propagator,
     composite_inertias,
@@ -25,7 +36,7 @@ from rbdgen.parallel.scan import (
     propagator,
     scan_steps,
 )
-from rbdgen.parallel.steps import Step, Steps, doubling, in_sequence, side_by_side, single
+from rbdgen.parallel.steps import Steps, doubling, in_sequence, side_by_side, single
 
 REFINEMENTS = 1
 """How often the forces that are left over are turned into accelerations again. Inverting M costs as many digits as it
@@ -34,28 +45,47 @@ is ill-conditioned, about n³ for a chain; residuals by inverse dynamics get the
 
 def _mass_matrix(chain: Chain, transfer: Propagator, to_invert: bool = False) -> np.ndarray:
     """M (*batch, nv, nv). ``to_invert``: SingularityError naming a joint that moves no inertia."""
-    n, width = chain.links, chain.subspace.shape[-1]
     composites = composite_inertias(chain, transfer)
     wrenches = composites @ chain.subspace
     if to_invert:
         own = np.einsum("...ik,...ik->...k", chain.subspace, wrenches)
-        fine = (own > rounding(composites)[..., None]) | ~chain.wide(chain.free)
-        _positive(chain, np.all(fine, axis=-1), np.min(np.where(fine, np.inf, own), axis=-1))
-    # felt[d, i]: the wrench of link i's columns as it arrives d links before it
-    felt = np.zeros((n, n, *chain.batch, 6, width))
+        least = rounding(composites)[..., None]
+        fine = (own > least) | ~chain.wide(chain.free)
+        smallest = np.where(fine, np.inf, own)
+        by_joint = np.min(smallest, axis=-1)
+        _positive(chain, np.all(fine, axis=-1), by_joint)
+    felt = _carried_inward(wrenches, transfer)
+    n = chain.links
+    width = chain.subspace.shape[-1]
+    links = np.arange(n)
+    distance, link = np.nonzero(links >= links[:, None])
+    earlier = link - distance
+    arrived = felt[distance, link]
+    entries = transposed(chain.subspace[earlier]) @ arrived
+    blocks = np.zeros((n, n, *chain.batch, width, width))
+    blocks[earlier, link] = entries
+    blocks[link, earlier] = transposed(entries)
+    in_rows = np.moveaxis(blocks, (0, 1), (-4, -2))
+    rows = in_rows.reshape(*chain.batch, n * width, n * width)
+    free = chain.free.ravel()
+    return rows[..., free, :][..., free]
+
+
+def _carried_inward(wrenches: np.ndarray, transfer: Propagator) -> np.ndarray:
+    """[d, i]: the wrench of link i's columns as it arrives d links before it, by doubling d."""
+    n = len(wrenches)
+    links = np.arange(n)
+    felt = np.zeros((n, *wrenches.shape))
     felt[0] = wrenches
     for step, product in zip(doubling("carry", n), transfer.products, strict=True):
         s = step.stride
-        distance, link = np.nonzero(np.arange(n) - np.arange(min(s, n - s))[:, None] >= s)
-        felt[distance + s, link] = transposed(product[link - distance - s]) @ felt[distance, link]
-    distance, link = np.nonzero(np.arange(n) >= np.arange(n)[:, None])
-    entries = transposed(chain.subspace[link - distance]) @ felt[distance, link]
-    blocks = np.zeros((n, n, *chain.batch, width, width))
-    blocks[link - distance, link] = entries
-    blocks[link, link - distance] = transposed(entries)
-    rows = np.moveaxis(blocks, (0, 1), (-4, -2)).reshape(*chain.batch, n * width, n * width)
-    free = chain.free.ravel()
-    return rows[..., free, :][..., free]
+        distances = np.arange(min(s, n - s))
+        earlier = links - distances[:, None]
+        distance, link = np.nonzero(earlier >= s)
+        passed = transposed(product[link - distance - s])
+        arrived = felt[distance, link]
+        felt[distance + s, link] = passed @ arrived
+    return felt
 
 
 def scan_mass_matrix(robot: Robot, q: np.ndarray) -> np.ndarray:
@@ -72,9 +102,9 @@ def _invert(chain: Chain, matrix: np.ndarray) -> np.ndarray:
 
     Rows and columns are scaled to a unit diagonal first. SingularityError naming the joint whose pivot is not positive.
     """
-    size = np.einsum("...ii->...i", matrix)
+    size = diagonal(matrix)
     scale = 1.0 / np.sqrt(size)
-    work = scale[..., :, None] * matrix * scale[..., None, :]
+    work = both_sides(scale, matrix)
     rows = matrix.shape[-1]
     owners = np.nonzero(chain.free)[0]
     for k in reversed(range(rows)):
@@ -83,25 +113,30 @@ def _invert(chain: Chain, matrix: np.ndarray) -> np.ndarray:
         if not np.all(fine):
             where = np.full((chain.links, *chain.batch), True)
             where[owners[k]] = fine
-            _positive(chain, where, np.broadcast_to(pivot * size[..., k], where.shape))
-        row = work[..., k, :] / pivot[..., None]
+            pivots = np.broadcast_to(pivot * size[..., k], where.shape)
+            _positive(chain, where, pivots)
+        divisor = pivot[..., None]
+        row = work[..., k, :] / divisor
         column = work[..., :, k].copy()
-        work = work - column[..., :, None] * row[..., None, :]
+        product = column[..., :, None] * row[..., None, :]
+        work = work - product
         work[..., k, :] = row
-        work[..., :, k] = column / pivot[..., None]
+        work[..., :, k] = column / divisor
         work[..., k, k] = -1.0 / pivot
     work = -0.5 * (work + transposed(work))
-    return scale[..., :, None] * work * scale[..., None, :]
+    return both_sides(scale, work)
 
 
 def _positive(chain: Chain, fine: np.ndarray, pivots: np.ndarray) -> None:
     """SingularityError naming the first link's joint (n, *batch) that is not ``fine``, and its pivot of M."""
-    if not np.all(fine):
-        first = np.argwhere(~fine)[0]
-        raise SingularityError(
-            f"mass matrix: is not positive definite, pivot of joint {chain.robot.joint_names[first[0]]!r} is "
-            f"{pivots[tuple(first)]:.3g}{state(first[1:])}; check the inertias from its link on"
-        )
+    if np.all(fine):
+        return
+    first = np.argwhere(~fine)[0]
+    joint = chain.robot.joint_names[first[0]]
+    raise SingularityError(
+        f"mass matrix: is not positive definite, pivot of joint {joint!r} is "
+        f"{pivots[tuple(first)]:.3g}{state(first[1:])}; check the inertias from its link on"
+    )
 
 
 def jsiia_inverse(robot: Robot, q: np.ndarray) -> np.ndarray:
@@ -111,7 +146,9 @@ def jsiia_inverse(robot: Robot, q: np.ndarray) -> np.ndarray:
     not positive definite.
     """
     chain = serial(robot, q)
-    return _invert(chain, _mass_matrix(chain, propagator(chain.transforms), to_invert=True))
+    transfer = propagator(chain.transforms)
+    mass = _mass_matrix(chain, transfer, to_invert=True)
+    return _invert(chain, mass)
 
 
 def jsiia_forward_dynamics(
@@ -126,26 +163,25 @@ def jsiia_forward_dynamics(
     torques = array("tau", tau, (robot.nv,), chain.batch)
     transfer = propagator(chain.transforms)
     motion = link_motion(chain, transfer, rates, external)
-    inverse = _invert(chain, _mass_matrix(chain, transfer, to_invert=True))
-    accelerations = times(inverse, torques - chain.generalised(joint_forces(chain, transfer, motion)))
+    mass = _mass_matrix(chain, transfer, to_invert=True)
+    inverse = _invert(chain, mass)
+    bias = joint_forces(chain, transfer, motion)
+    accelerations = times(inverse, torques - chain.generalised(bias))
     for _ in range(REFINEMENTS):
         own = times(chain.subspace, chain.per_link(accelerations))
-        left = torques - chain.generalised(joint_forces(chain, transfer, motion, own))
+        taken = joint_forces(chain, transfer, motion, own)
+        left = torques - chain.generalised(taken)
         accelerations = accelerations + times(inverse, left)
     return accelerations
 
 
 def entry_steps(links: int) -> Steps:
     """From the placements to the entries of M: 2 ⌈log₂ n⌉ + 2 levels."""
-    carry = tuple(
-        Step(
-            step.name,
-            sum(min(step.stride, i - step.stride + 1) for i in range(step.stride, links)),
-            step.level,
-            step.stride,
-        )
-        for step in doubling("carry columns inward", links)
-    )
+    carry = []
+    for step in doubling("carry columns inward", links):
+        s = step.stride
+        wrenches = sum(min(s, i - s + 1) for i in range(s, links))
+        carry.append(replace(step, operations=wrenches))
     return in_sequence(
         scan_steps(links, "composite inertia"),
         single("wrench of the column", links),
@@ -161,9 +197,12 @@ def scan_mass_matrix_steps(links: int) -> Steps:
 
 def jsiia_steps(links: int) -> Steps:
     """Steps of :func:`jsiia_forward_dynamics`: the bias beside M, n pivots, products with the inverse."""
-    sweeps = in_sequence(*(single(f"sweep pivot {k}", links * links) for k in reversed(range(links))))
+    pivots = [single(f"sweep pivot {k}", links * links) for k in reversed(range(links))]
+    sweeps = in_sequence(*pivots)
     product = single("row of the product with M⁻¹", links)
     bias = in_sequence(motion_steps(links), joint_force_steps(links))
     inverse = in_sequence(entry_steps(links), sweeps)
     again = in_sequence(joint_force_steps(links), product)
-    return in_sequence(single("placement", links), side_by_side(bias, inverse), product, *[again] * REFINEMENTS)
+    return in_sequence(
+        single("placement", links), side_by_side(bias, inverse), product, *[again] * REFINEMENTS
+    )

@@ -15,7 +15,7 @@ import numpy as np
 
 from rbdgen.errors import SingularityError
 from rbdgen.parallel.arguments import state
-from rbdgen.parallel.chain import transposed
+from rbdgen.parallel.chain import diagonal, transposed
 from rbdgen.parallel.steps import Steps, at_start, in_sequence, neighbours, single
 
 
@@ -31,15 +31,14 @@ class BlockTridiagonal:
 
     def dense(self) -> np.ndarray:
         """The whole matrix, (*batch, n m, n m)."""
-        n, m = len(self.diagonal), self.diagonal.shape[-1]
-        result = np.zeros((*self.diagonal.shape[1:-2], n * m, n * m))
-        for i in range(n):
-            here = slice(i * m, i * m + m)
-            result[..., here, here] = self.diagonal[i]
-            if i:
-                before = slice(i * m - m, i * m)
-                result[..., here, before] = self.below[i - 1]
-                result[..., before, here] = transposed(self.below[i - 1])
+        n, *batch, m, _ = self.diagonal.shape
+        result = np.zeros((*batch, n * m, n * m))
+        rows = [slice(begin, begin + m) for begin in range(0, n * m, m)]
+        for row, block in zip(rows, self.diagonal, strict=True):
+            result[..., row, row] = block
+        for before, row, block in zip(rows, rows[1:], self.below, strict=False):
+            result[..., row, before] = block
+            result[..., before, row] = transposed(block)
         return result
 
 
@@ -56,44 +55,55 @@ class OddEvenFactors:
 
     def solve(self, rhs: np.ndarray) -> np.ndarray:
         """x with A x = rhs, both (n, *batch, m, k): k right-hand sides at once."""
-        x = np.broadcast_to(rhs, np.broadcast_shapes(rhs.shape, (*self.diagonal.shape[:-1], 1)))
-        for step, earlier, later in zip(neighbours("solve", len(self.diagonal)), self.earlier, self.later, strict=True):
+        blocks = *self.diagonal.shape[:-1], 1
+        shape = np.broadcast_shapes(rhs.shape, blocks)
+        x = np.broadcast_to(rhs, shape)
+        steps = neighbours("solve", len(self.diagonal))
+        for step, earlier, later in zip(steps, self.earlier, self.later, strict=True):
             s = step.stride
             changed = x.copy()
             changed[s:] -= earlier @ x[:-s]
             changed[:-s] -= later @ x[s:]
             x = changed
-        return self.scale * np.linalg.solve(self.diagonal, self.scale * x)
+        return _solved(self.diagonal, self.scale, x)
 
 
 def eliminate(matrix: BlockTridiagonal) -> OddEvenFactors:
     """Odd-even elimination. SingularityError naming the block row where the matrix is not positive definite."""
-    diagonal, below = matrix.diagonal, matrix.below
+    blocks = matrix.diagonal
+    below = matrix.below
     earlier, later = [], []
-    for step in neighbours("eliminate", len(diagonal)):
+    for step in neighbours("eliminate", len(blocks)):
         s = step.stride
-        scaled, scale = _scaled(matrix, diagonal)
+        scaled, scale = _scaled(matrix, blocks)
         # rows of L D⁻¹ by solving with D, whose residual is small where a product with an explicit inverse's is not
-        left = transposed(scale[:-s] * np.linalg.solve(scaled[:-s], scale[:-s] * transposed(below)))
-        right = transposed(scale[s:] * np.linalg.solve(scaled[s:], scale[s:] * below))
+        above = transposed(below)
+        left = transposed(_solved(scaled[:-s], scale[:-s], above))
+        right = transposed(_solved(scaled[s:], scale[s:], below))
         earlier.append(left)
         later.append(right)
-        changed = diagonal.copy()
-        changed[s:] -= left @ transposed(below)
+        changed = blocks.copy()
+        changed[s:] -= left @ above
         changed[:-s] -= right @ below
-        diagonal = changed
+        blocks = changed
         below = -left[s:] @ below[:-s]
-    return OddEvenFactors(tuple(earlier), tuple(later), *_scaled(matrix, diagonal))
+    return OddEvenFactors(tuple(earlier), tuple(later), *_scaled(matrix, blocks))
+
+
+def _solved(scaled: np.ndarray, scale: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+    """x of D x = rhs, D being ``scaled`` by ``scale`` (…, m, 1) from either side."""
+    return scale * np.linalg.solve(scaled, scale * rhs)
 
 
 def _scaled(matrix: BlockTridiagonal, blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Positive definite blocks scaled to a unit diagonal, for they mix kilograms and kg·m², and the scale (…, m, 1)."""
-    size = np.einsum("...ii->...i", blocks)
+    size = diagonal(blocks)
     fine = np.all(size > 0.0, axis=-1)
     if np.all(fine):
         scale = (1.0 / np.sqrt(size))[..., None]
         scaled = scale * blocks * transposed(scale)
-        fine = np.linalg.eigvalsh(scaled)[..., 0] > len(blocks) * np.finfo(float).eps
+        smallest = np.linalg.eigvalsh(scaled)[..., 0]
+        fine = smallest > len(blocks) * np.finfo(float).eps
         if np.all(fine):
             return scaled, scale
     first = np.argwhere(~fine)[0]
@@ -107,10 +117,15 @@ def elimination_steps(rows: int) -> Steps:
     """Steps of :func:`eliminate`: ⌈log₂ rows⌉ eliminations, each after the factors of the diagonal blocks it divides
     by, and the last factors."""
     factor = single("factor the diagonal block", rows)
-    return in_sequence(*(group for s in neighbours("eliminate", rows) for group in (factor, (at_start(s),))), factor)
+    groups: list[Steps] = []
+    for step in neighbours("eliminate", rows):
+        groups += [factor, (at_start(step),)]
+    return in_sequence(*groups, factor)
 
 
 def solution_steps(rows: int) -> Steps:
     """Steps of :meth:`OddEvenFactors.solve`: ⌈log₂ rows⌉ + 1 levels. One at some stride needs the elimination at that
     stride only, so that a single right-hand side may follow the elimination one step behind."""
-    return in_sequence(neighbours("right-hand side", rows), single("divide by the diagonal block", rows))
+    return in_sequence(
+        neighbours("right-hand side", rows), single("divide by the diagonal block", rows)
+    )

@@ -35,7 +35,14 @@ from rbdgen.parallel.cfa import (
     relative_motions,
     settling_steps,
 )
-from rbdgen.parallel.chain import SWAP, Chain, placement_transform, serial, spatial_inertia, transposed
+from rbdgen.parallel.chain import (
+    SWAP,
+    Chain,
+    placement_transform,
+    serial,
+    spatial_inertia,
+    transposed,
+)
 from rbdgen.parallel.odd_even import BlockTridiagonal, OddEvenFactors, eliminate, solution_steps
 from rbdgen.parallel.steps import Steps, in_sequence, single
 
@@ -74,7 +81,8 @@ class OperationalSpace:
     @cached_property
     def coupling(self) -> np.ndarray:
         """The last block row of E (c, 6), the only one that is not zero."""
-        w, inverse = (x[-1].reshape(6, -1) for x in (self.chain.complement, self.chain.inverse_inertias))
+        w = self.chain.complement[-1].reshape(6, -1)
+        inverse = self.chain.inverse_inertias[-1].reshape(6, -1)
         return w.T @ inverse @ self.tip_transform.T
 
     @cached_property
@@ -87,7 +95,8 @@ class OperationalSpace:
         """−A', positive definite: A without the last link's mobility."""
         matrix = constraint_matrix(self.chain)
         w = self.chain.complement[-1].reshape(6, -1)
-        held = np.diag(np.where(self.chain.constrained[-1], 0.0, 1.0))
+        missing = np.where(self.chain.constrained[-1], 0.0, 1.0)
+        held = np.diag(missing)
         diagonal = matrix.diagonal.copy()
         # formed anew: subtracting the mobility from the sum would leave its rounding
         diagonal[-1] = held
@@ -114,15 +123,19 @@ class OperationalSpace:
     @cached_property
     def _outward(self) -> np.ndarray:
         """X_t⁻¹ (6, 6)."""
-        turn, shift = self.tip_transform[:3, :3], self.tip_transform[3:, :3]
+        rotation = self.tip_transform[:3, :3]
+        shift = self.tip_transform[3:, :3]
         result = np.zeros((6, 6))
-        result[:3, :3] = result[3:, 3:] = turn.T
+        result[:3, :3] = rotation.T
+        result[3:, 3:] = rotation.T
         result[3:, :3] = shift.T
         return result
 
     def tip_response(self, wrenches: np.ndarray) -> np.ndarray:
         """The links' accelerations (n, *batch, 6, k) for wrenches (*batch, 6, k) on the tip, angular part first."""
-        accelerations = np.zeros((self.chain.links, *self.chain.batch, 6, wrenches.shape[-1]))
+        chain = self.chain
+        columns = wrenches.shape[-1]
+        accelerations = np.zeros((chain.links, *chain.batch, 6, columns))
         accelerations[-1] = self.chain.inverse_inertias[-1] @ self.tip_transform.T @ wrenches
         return self.forces.settle(accelerations)
 
@@ -130,18 +143,22 @@ class OperationalSpace:
         return self.tip_transform @ self.tip_response(wrenches)[-1]
 
     def _inertia_columns(self, accelerations: np.ndarray) -> np.ndarray:
-        chain, w = self.chain, self.chain.complement
+        chain = self.chain
+        w = chain.complement
         factors = self.driven_factors
-        mobile = np.broadcast_to(chain.inverse_inertias, (chain.links, *chain.inverse_inertias.shape[1:])).copy()
+        mobile = chain.inverse_inertias.copy()
         mobile[-1] = 0.0  # its motion is given
-        links = np.zeros((chain.links, *chain.batch, 6, accelerations.shape[-1]))
+        columns = accelerations.shape[-1]
+        links = np.zeros((chain.links, *chain.batch, 6, columns))
         links[-1] = self._outward @ accelerations
         total = np.zeros(())
         for _ in range(1 + REFINEMENTS):
-            multipliers = factors.solve(transposed(w) @ relative_motions(chain, links))
+            forbidden = relative_motions(chain, links)
+            multipliers = factors.solve(transposed(w) @ forbidden)
             total = total + multipliers
             links = links - mobile @ net_wrenches(chain, w @ multipliers)
-        result = self.own_inertia @ accelerations + self.driven_coupling.T @ total[-1]
+        result = self.own_inertia @ accelerations
+        result = result + self.driven_coupling.T @ total[-1]
         self._check(accelerations, result)
         return result
 
@@ -158,7 +175,9 @@ class OperationalSpace:
         """Λ⁻¹ f: the tip's acceleration (..., 6) under ``force`` (..., 6), [force, moment], on the tip of a chain at
         rest without gravity. Never forms Λ⁻¹."""
         force = array("force", force, (6,), self.chain.batch)
-        return self._inverse_columns(force[..., SWAP, None])[..., 0][..., SWAP]
+        column = force[..., SWAP, None]
+        result = self._inverse_columns(column)[..., 0]
+        return result[..., SWAP]
 
     def inertia_times(self, acceleration: np.ndarray) -> np.ndarray:
         """Λ a: the force (..., 6), [force, moment], that gives the tip ``acceleration`` (..., 6). Never forms Λ.
@@ -166,10 +185,13 @@ class OperationalSpace:
         SingularityError at a kinematic singularity.
         """
         acceleration = array("acceleration", acceleration, (6,), self.chain.batch)
-        return self._inertia_columns(acceleration[..., SWAP, None])[..., 0][..., SWAP]
+        column = acceleration[..., SWAP, None]
+        result = self._inertia_columns(column)[..., 0]
+        return result[..., SWAP]
 
     def _unit(self) -> np.ndarray:
-        return np.broadcast_to(np.eye(6)[SWAP], (*self.chain.batch, 6, 6))
+        unit = np.eye(6)[SWAP]
+        return np.broadcast_to(unit, (*self.chain.batch, 6, 6))
 
     def inverse(self) -> np.ndarray:
         """Λ⁻¹ (..., 6, 6), [linear, angular]."""
@@ -189,7 +211,9 @@ def _kinematic_singularity(robot: Robot, where: str) -> SingularityError:
     )
 
 
-def operational_space(robot: Robot, q: np.ndarray, tip: Placement | None = None) -> OperationalSpace:
+def operational_space(
+    robot: Robot, q: np.ndarray, tip: Placement | None = None
+) -> OperationalSpace:
     """Λ and Λ⁻¹ at ``q`` (..., nq) for a ``tip`` placed in the last link's joint frame (None: that frame itself).
 
     SI units. Serial chains only. UnsupportedError for a tree; ConfigError for a ``q`` of wrong shape or not finite.
@@ -211,7 +235,11 @@ def operational_space_inverse_steps(links: int) -> Steps:
 
 def operational_space_inertia_steps(links: int) -> Steps:
     """Steps of Λ, as a matrix or applied to an acceleration: 4 ⌈log₂ n⌉ + 11 levels for n > 1."""
-    once = in_sequence(single("forbidden motion", links), solution_steps(links), single("settled acceleration", links))
+    once = in_sequence(
+        single("forbidden motion", links),
+        solution_steps(links),
+        single("settled acceleration", links),
+    )
     return in_sequence(
         single("placement", links),
         elimination_of_a_steps(links),

@@ -12,16 +12,24 @@ from rbdgen.spatial import constant_matrix, constant_vector
 
 def _rotation(rng: np.random.Generator) -> np.ndarray:
     """A uniformly distributed rotation: from the Q of a Gaussian matrix with the signs of R (Mezzadri 2007)."""
-    q, r = np.linalg.qr(rng.normal(size=(3, 3)))
-    q = q * np.sign(np.diag(r))
+    gaussian = rng.normal(size=(3, 3))
+    q, r = np.linalg.qr(gaussian)
+    signs = np.sign(np.diag(r))
+    q = q * signs
     return q * np.sign(np.linalg.det(q))
 
 
-def _joint(rng: np.random.Generator) -> Joint:
+def _direction(rng: np.random.Generator) -> np.ndarray:
+    """A uniformly distributed unit vector."""
     direction = rng.normal(size=3)
-    direction /= np.linalg.norm(direction)
+    return direction / np.linalg.norm(direction)
+
+
+def _joint(rng: np.random.Generator) -> Joint:
+    direction = _direction(rng)
     x, y, z = constant_vector(direction)
-    kind = (Revolute, Revolute, Continuous, Prismatic)[int(rng.integers(4))]
+    kinds = (Revolute, Revolute, Continuous, Prismatic)
+    kind = kinds[int(rng.integers(4))]
     return kind((x, y, z))
 
 
@@ -39,17 +47,29 @@ def random_chain(links: int, seed: int = 0, length: float = 0.3, mass: float = 2
         if not 0.0 < value < np.inf:
             raise ConfigError(f"{name}: must be positive and finite, not {value!r}")
     rng = np.random.default_rng(seed)
-    bodies = []
-    for i in range(links):
-        direction = rng.normal(size=3)
-        offset = direction / np.linalg.norm(direction) * length * rng.uniform(0.5, 1.5)
-        placement = Placement(constant_matrix(_rotation(rng)), constant_vector(offset))
-        weight = mass * rng.uniform(0.5, 1.5)
-        axes = length * rng.uniform(0.1, 0.4, 3)
-        turn = _rotation(rng)
-        spread = turn @ np.diag(axes**2) @ turn.T * weight / 5.0  # second moment of a solid ellipsoid
-        rotational = np.trace(spread) * np.eye(3) - spread
-        inertia = Inertia.from_com(weight, rng.uniform(-0.5, 0.5, 3) * length, rotational)
-        limits = Limits(lower=-1.0, upper=1.0, velocity=1.0, effort=10.0)
-        bodies.append(Body(f"link{i}", f"joint{i}", _joint(rng), i - 1, placement, inertia, limits))
+    bodies = [_body(rng, i, length, mass) for i in range(links)]
     return Robot(f"chain{links}", "base", tuple(bodies))
+
+
+def _body(rng: np.random.Generator, i: int, length: float, mass: float) -> Body:
+    """The ``i``-th link on a random joint."""
+    direction = _direction(rng)
+    offset = direction * length * rng.uniform(0.5, 1.5)
+    rotation = constant_matrix(_rotation(rng))
+    placement = Placement(rotation, constant_vector(offset))
+    inertia = _inertia(rng, length, mass)
+    limits = Limits(lower=-1.0, upper=1.0, velocity=1.0, effort=10.0)
+    return Body(f"link{i}", f"joint{i}", _joint(rng), i - 1, placement, inertia, limits)
+
+
+def _inertia(rng: np.random.Generator, length: float, mass: float) -> Inertia:
+    """A solid ellipsoid's."""
+    weight = mass * rng.uniform(0.5, 1.5)
+    axes = length * rng.uniform(0.1, 0.4, 3)
+    rotation = _rotation(rng)
+    along_axes = np.diag(axes**2)
+    second = rotation @ along_axes @ rotation.T
+    second = second * weight / 5.0
+    rotational = np.trace(second) * np.eye(3) - second
+    com = length * rng.uniform(-0.5, 0.5, 3)
+    return Inertia.from_com(weight, com, rotational)

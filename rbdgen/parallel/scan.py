@@ -43,7 +43,8 @@ class Propagator:
         x = b
         for step, product in zip(doubling("outward", self.links), self.products, strict=True):
             s = step.stride
-            x = np.concatenate([x[:s], x[s:] + times(product, x[:-s])])
+            arriving = times(product, x[:-s])
+            x = np.concatenate([x[:s], x[s:] + arriving])
         return x
 
     def inward(self, b: np.ndarray) -> np.ndarray:
@@ -51,7 +52,8 @@ class Propagator:
         x = b
         for step, product in zip(doubling("inward", self.links), self.products, strict=True):
             s = step.stride
-            x = np.concatenate([x[:-s] + times(transposed(product), x[s:]), x[-s:]])
+            arriving = times(transposed(product), x[s:])
+            x = np.concatenate([x[:-s] + arriving, x[-s:]])
         return x
 
     def inward_congruence(self, b: np.ndarray) -> np.ndarray:
@@ -59,7 +61,8 @@ class Propagator:
         x = b
         for step, product in zip(doubling("congruence", self.links), self.products, strict=True):
             s = step.stride
-            x = np.concatenate([x[:-s] + transposed(product) @ x[s:] @ product, x[-s:]])
+            arriving = transposed(product) @ x[s:] @ product
+            x = np.concatenate([x[:-s] + arriving, x[-s:]])
         return x
 
 
@@ -71,7 +74,8 @@ def propagator(transitions: np.ndarray) -> Propagator:
         if not products:
             products.append(transitions[1:])
         else:
-            half, previous = step.stride // 2, products[-1]
+            half = step.stride // 2
+            previous = products[-1]
             products.append(previous[half:] @ previous[:-half])
     return Propagator(links, tuple(products))
 
@@ -92,27 +96,39 @@ class LinkMotion:
     bias_forces: np.ndarray
 
 
-def link_motion(chain: Chain, transfer: Propagator, rates: np.ndarray, external: np.ndarray | None) -> LinkMotion:
+def link_motion(
+    chain: Chain, transfer: Propagator, rates: np.ndarray, external: np.ndarray | None
+) -> LinkMotion:
     """What the links' velocities do, from the joints' ``rates`` (n, *batch, s): one scan and one step per link."""
     own = times(chain.subspace, rates)
     velocities = transfer.outward(own)
-    forces = force_cross(velocities, times(chain.inertias, velocities))
-    return LinkMotion(velocities, motion_cross(velocities, own), forces if external is None else forces - external)
+    momenta = times(chain.inertias, velocities)
+    forces = force_cross(velocities, momenta)
+    if external is not None:
+        forces = forces - external
+    return LinkMotion(velocities, motion_cross(velocities, own), forces)
 
 
 def from_base(chain: Chain, b: np.ndarray) -> np.ndarray:
     """``b`` with the base's acceleration (gravity) let into the first link."""
     first = b[:1] + times(chain.transforms[:1], chain.base_acceleration)
-    return np.concatenate([np.broadcast_to(first, (1, *b.shape[1:])), b[1:]])
+    first = np.broadcast_to(first, (1, *b.shape[1:]))
+    return np.concatenate([first, b[1:]])
 
 
 def joint_forces(
-    chain: Chain, transfer: Propagator, motion: LinkMotion, own_accelerations: np.ndarray | None = None
+    chain: Chain,
+    transfer: Propagator,
+    motion: LinkMotion,
+    own_accelerations: np.ndarray | None = None,
 ) -> np.ndarray:
     """τ by link (n, *batch, s) for the joints' ``own_accelerations`` S q̈ (n, *batch, 6; None: zero): two scans."""
-    b = motion.bias_accelerations if own_accelerations is None else motion.bias_accelerations + own_accelerations
+    b = motion.bias_accelerations
+    if own_accelerations is not None:
+        b = b + own_accelerations
     accelerations = transfer.outward(from_base(chain, b))
-    forces = transfer.inward(times(chain.inertias, accelerations) + motion.bias_forces)
+    forces = times(chain.inertias, accelerations)
+    forces = transfer.inward(forces + motion.bias_forces)
     return times(transposed(chain.subspace), forces)
 
 
@@ -130,13 +146,16 @@ def scan_inverse_dynamics(
     a = chain.per_link(array("a", a, (robot.nv,), chain.batch))
     transfer = propagator(chain.transforms)
     motion = link_motion(chain, transfer, rates, external)
-    return chain.generalised(joint_forces(chain, transfer, motion, times(chain.subspace, a)))
+    own = times(chain.subspace, a)
+    return chain.generalised(joint_forces(chain, transfer, motion, own))
 
 
 def motion_steps(links: int) -> Steps:
     """Steps of :func:`link_motion`: ⌈log₂ n⌉ + 2 levels."""
     return in_sequence(
-        single("velocity of the joint", links), scan_steps(links, "velocity"), single("bias of the link", links)
+        single("velocity of the joint", links),
+        scan_steps(links, "velocity"),
+        single("bias of the link", links),
     )
 
 
@@ -157,5 +176,6 @@ def scan_inverse_dynamics_steps(links: int) -> Steps:
 
 def composite_inertias(chain: Chain, transfer: Propagator) -> np.ndarray:
     """Each link's inertia with all that follows it, (n, *batch, 6, 6): one inward scan."""
-    inertias = np.broadcast_to(chain.inertias, (chain.links, *chain.batch, 6, 6))
+    shape = chain.links, *chain.batch, 6, 6
+    inertias = np.broadcast_to(chain.inertias, shape)
     return transfer.inward_congruence(inertias)

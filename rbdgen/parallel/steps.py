@@ -45,7 +45,10 @@ def in_sequence(*groups: Iterable[Step]) -> Steps:
 
 def side_by_side(*groups: Iterable[Step]) -> Steps:
     """The groups at the same time: all start at the same level. Ordered by level."""
-    return tuple(sorted((step for group in groups for step in group), key=lambda step: step.level))
+    steps: list[Step] = []
+    for group in groups:
+        steps += group
+    return tuple(sorted(steps, key=lambda step: step.level))
 
 
 def at_start(step: Step) -> Step:
@@ -70,4 +73,8 @@ def doubling(name: str, links: int) -> Steps:
 
 def neighbours(name: str, links: int) -> Steps:
     """As :func:`doubling`, for what joins both neighbours at each stride: link i takes part where it has either."""
-    return tuple(replace(step, operations=min(links, 2 * step.operations)) for step in doubling(name, links))
+    result = []
+    for step in doubling(name, links):
+        either = min(links, 2 * step.operations)
+        result.append(replace(step, operations=either))
+    return tuple(result)

@@ -13,16 +13,28 @@ from rbdgen.ir.graph import Graph, Node
 def move_constants(graph: Graph) -> Graph:
     """One sweep of the pass over the whole graph."""
 
-    def single(i: int) -> bool:
-        return len(graph.users[i]) == 1 and i not in graph.results
-
     def rule(builder: Builder, i: int, node: Node, args: tuple[int, ...]) -> int | None:
-        old = [graph.nodes[a] for a in node.args]
-        if node.op in ("add", "sub") and all(o.op == "scale" and o.owner == node.owner for o in old):
-            a, b = (builder.nodes[x] for x in args)
-            same = a.op == b.op == "scale" and a.attr == b.attr
-            if same and all(single(x) for x in node.args) and node.args[0] != node.args[1]:
-                return builder.scale(builder.make(node.op, (a.args[0], b.args[0]), None), a.attr)
-        return None
+        if node.op not in ("add", "sub") or not _lone_products(graph, node):
+            return None
+        one, other = (builder.nodes[a] for a in args)
+        alike = one.op == other.op == "scale" and one.attr == other.attr
+        if not alike:
+            return None
+        inner = builder.make(node.op, (one.args[0], other.args[0]), None)
+        return builder.scale(inner, one.attr)
 
     return rebuild(graph, rule)
+
+
+def _lone_products(graph: Graph, node: Node) -> bool:
+    """Whether a sum's arguments are two products with constants of its own submodule that nothing else uses."""
+    one, other = node.args
+    if one == other:
+        return False
+    for a in node.args:
+        product = graph.nodes[a]
+        if product.op != "scale" or product.owner != node.owner:
+            return False
+        if len(graph.users[a]) != 1 or a in graph.results:
+            return False
+    return True

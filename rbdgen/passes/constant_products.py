@@ -17,10 +17,16 @@ def multiply_constants(graph: Graph) -> Graph:
     """The graph with products in place of constant factors."""
 
     def rule(builder: Builder, i: int, node: Node, args: tuple[int, ...]) -> int | None:
-        if node.op != "scale" or graph.nodes[node.args[0]].op == "residual":
-            return None
-        if any(graph.nodes[u].op in PRECISE for u in graph.users[i]):
+        if node.op != "scale" or _needs_precision(graph, i):
             return None
         return builder.constant_product(args[0], node.attr)
 
     return rebuild(graph, rule)
+
+
+def _needs_precision(graph: Graph, i: int) -> bool:
+    """Whether node ``i`` makes an angle in quarter turns, or belongs to a table's residual."""
+    source = graph.nodes[i].args[0]
+    if graph.nodes[source].op == "residual":
+        return True
+    return any(graph.nodes[u].op in PRECISE for u in graph.users[i])

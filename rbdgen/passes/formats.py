@@ -17,7 +17,7 @@ import numpy as np
 
 from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import Constant, Format
-from rbdgen.ir.graph import Graph
+from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.precision import Precision
 
 MIN_WORD, MAX_WORD = 8, 32
@@ -30,6 +30,10 @@ WIDE_MARGIN = 2.5
 """The same where a signal is wider than the word anyway."""
 ACCUMULATOR_BITS = 4
 """Bits beyond the word for sums and products that only sums use: one for the margin, the others for precision."""
+COMPUTED = ("add", "sub", "mul", "scale")
+"""Sums and products: operations whose results have more bits where only certain others use them."""
+ACCUMULATING = ("add", "sub", "normalise", "rescale", "scale")
+"""Those others."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +59,13 @@ def quantise_constant(value: float, tolerance: float, bits: int) -> Constant:
     """The constant with the fewest mantissa bits, at most ``bits``, that is within ``tolerance`` of ``value`` if one
     is."""
     best: Constant | None = None
+    places = math.frexp(value)[1]
     for length in range(1, bits + 1):
-        exponent = length - math.frexp(value)[1]
+        exponent = length - places
         mantissa = round(math.ldexp(value, exponent))
         while mantissa % 2 == 0:
-            mantissa, exponent = mantissa // 2, exponent - 1
+            mantissa //= 2
+            exponent -= 1
         best = Constant(mantissa, exponent)
         if abs(best.value - value) <= tolerance:
             break
@@ -67,68 +73,142 @@ def quantise_constant(value: float, tolerance: float, bits: int) -> Constant:
     return best
 
 
-def choose_formats(graph: Graph, magnitudes: np.ndarray, word: int, precise: Precision | None = None) -> FormatChoice:
+def choose_formats(
+    graph: Graph, magnitudes: np.ndarray, word: int, precise: Precision | None = None
+) -> FormatChoice:
     """Formats for a graph without ``sin``, ``cos`` and ``reciprocal``; see the module's text for the rules.
 
     What ``precise`` names keeps an accumulator's bits even where products use it.
     """
     check_word(word)
     precise_nodes = (precise or Precision()).nodes(graph)
-    fracs: list[int] = []
-    heads: list[int] = []
-    constants: dict[int, Constant] = {}
-    for i, node in graph:
-        arg = [fracs[a] for a in node.args]
-        wide = _accumulates(graph, i, precise_nodes)
-        margin = 1.0 if node.op in ("const", "input") else WIDE_MARGIN if wide else MARGIN
-        magnitude = float(magnitudes[i]) * margin
-        if node.op in ("add", "sub"):
-            # what cancels leaves the arguments' rounding errors
-            magnitude = max(magnitude, 2 * max(math.ldexp(1.0, -f) for f in arg))
-        head = max(integer_bits(magnitude), -4 * word)
-        length = _longest(graph, i, word) if wide else word
+    return _Chooser(graph, magnitudes, word, precise_nodes).choice()
+
+
+class _Chooser:
+    """Chooses a graph's formats node by node: ``heads`` are bits before the binary point without the sign, ``fracs``
+    those behind it."""
+
+    def __init__(
+        self, graph: Graph, magnitudes: np.ndarray, word: int, precise: Collection[int]
+    ) -> None:
+        self.graph = graph
+        self.magnitudes = magnitudes
+        self.word = word
+        self.precise = precise
+        self.heads: list[int] = []
+        self.fracs: list[int] = []
+        self.constants: dict[int, Constant] = {}
+
+    def choice(self) -> FormatChoice:
+        """The formats of all nodes."""
+        for i, node in self.graph:
+            head, frac = self._own(i, node)
+            self.heads.append(head)
+            self.fracs.append(frac)
+        self._trim()
+        self._add_room()
+        formats = []
+        for head, frac in zip(self.heads, self.fracs, strict=True):
+            formats.append(Format(max(head + 1 + frac, 1), frac))
+        return FormatChoice(tuple(formats), self.constants)
+
+    def _own(self, i: int, node: Node) -> tuple[int, int]:
+        """Bits before and behind the point of node ``i``, from its arguments' and its magnitude."""
+        word = self.word
+        match node.op:
+            case "shift":
+                source = node.args[0]
+                return self.heads[source] + node.attr, self.fracs[source] - node.attr
+            case "residual":
+                return -node.attr - 1, self.fracs[node.args[0]]
+            case "normalise":
+                return 1, word - 2
+            case "table_reciprocal":
+                return 0, word - 1
+            case "table_sin" | "table_cos":
+                return 1, word - 2  # one format, so that all angles can share a table
+        wide = _accumulates(self.graph, i, self.precise)
+        length = _longest(self.graph, i, word) if wide else word
+        head = max(integer_bits(self._magnitude(i, node, wide)), -4 * word)
         frac = length - 1 - head
         if node.op == "input":
             # one code beyond the declared range must remain, to tell a clamped operand from one at its limit
-            if math.floor(math.ldexp(float(magnitudes[i]), frac)) + 1 >= (1 << (length - 1)) - 1:
-                head, frac = head + 1, frac - 1
-        elif node.op in ("add", "sub"):
-            frac = min(frac, max(arg))
-        elif node.op == "neg":
-            frac = min(frac, arg[0])
-        elif node.op == "mul":
-            frac = min(frac, sum(arg))
-        elif node.op == "shift":
-            frac, head = arg[0] - node.attr, heads[node.args[0]] + node.attr
-        elif node.op == "scale":
-            angle = any(graph.nodes[u].op == "residual" for u in graph.users[i])
-            if angle or graph.nodes[node.args[0]].op == "residual":
-                frac = word
-            source = float(magnitudes[node.args[0]]) * MARGIN
-            tolerance = math.ldexp(0.25, -frac) / source if source > 0 else math.inf
-            constants[i] = quantise_constant(node.attr, tolerance, min(word, 63 - word - ACCUMULATOR_BITS))
-            frac = min(frac, arg[0] + constants[i].exponent)
-        elif node.op == "normalise":
-            frac, head = word - 2, 1
-        elif node.op == "table_reciprocal":
-            frac, head = word - 1, 0
-        elif node.op == "rescale":
-            frac = min(frac, arg[0] + heads[node.args[1]] - 1)
-        elif node.op in ("table_sin", "table_cos"):
-            head, frac = 1, word - 2  # one format, so that all angles can share a table
-        elif node.op == "residual":
-            frac, head = arg[0], -node.attr - 1
-        fracs.append(frac)
-        heads.append(head)
-    _trim(graph, fracs)
-    for i, node in graph:
-        # a number of few bits ends well below its power of two
-        ends = math.ldexp(1.0, heads[i]) - math.ldexp(0.5, -fracs[i])
-        if node.op in ("add", "sub", "mul", "scale") and float(magnitudes[i]) * MARGIN >= ends:
-            longest = _longest(graph, i, word) if _accumulates(graph, i, precise_nodes) else word
-            heads[i] += heads[i] + fracs[i] + 1 < longest
-    widths = [max(head + 1 + frac, 1) for head, frac in zip(heads, fracs, strict=True)]
-    return FormatChoice(tuple(Format(w, f) for w, f in zip(widths, fracs, strict=True)), constants)
+            limit = math.floor(math.ldexp(float(self.magnitudes[i]), frac))
+            if limit + 1 >= (1 << (length - 1)) - 1:
+                return head + 1, frac - 1
+            return head, frac
+        if node.op == "scale":
+            frac = self._scale_fraction(i, node, frac)
+        return head, min(frac, self._exact_fraction(i, node, frac))
+
+    def _magnitude(self, i: int, node: Node, wide: bool) -> float:
+        """What node ``i`` must have room for; ``wide``: it is wider than the word anyway."""
+        margin = MARGIN
+        if node.op in ("const", "input"):
+            margin = 1.0
+        elif wide:
+            margin = WIDE_MARGIN
+        magnitude = float(self.magnitudes[i]) * margin
+        if node.op not in ("add", "sub"):
+            return magnitude
+        # what cancels leaves the arguments' rounding errors
+        coarsest = max(math.ldexp(1.0, -self.fracs[a]) for a in node.args)
+        return max(magnitude, 2 * coarsest)
+
+    def _scale_fraction(self, i: int, node: Node, frac: int) -> int:
+        """Bits behind the point that a product with a constant should have, and its constant, which it needs for it."""
+        source = node.args[0]
+        angle = any(self.graph.nodes[u].op == "residual" for u in self.graph.users[i])
+        if angle or self.graph.nodes[source].op == "residual":
+            frac = self.word
+        largest = float(self.magnitudes[source]) * MARGIN
+        tolerance = math.ldexp(0.25, -frac) / largest if largest > 0 else math.inf
+        bits = min(self.word, 63 - self.word - ACCUMULATOR_BITS)
+        self.constants[i] = quantise_constant(node.attr, tolerance, bits)
+        return frac
+
+    def _exact_fraction(self, i: int, node: Node, otherwise: int) -> int:
+        """Bits behind the point of the exact result of node ``i``; ``otherwise`` where it has any number."""
+        args = [self.fracs[a] for a in node.args]
+        match node.op:
+            case "add" | "sub":
+                return max(args)
+            case "neg":
+                return args[0]
+            case "mul":
+                return sum(args)
+            case "scale":
+                return args[0] + self.constants[i].exponent
+            case "rescale":
+                return args[0] + self.heads[node.args[1]] - 1
+            case _:
+                return otherwise
+
+    def _trim(self) -> None:
+        """Drop fractional bits of products and sums that none of their users can show."""
+        graph = self.graph
+        for i in range(len(graph.nodes) - 1, -1, -1):
+            users = graph.users[i]
+            if graph.nodes[i].op not in COMPUTED or i in graph.results or not users:
+                continue
+            if all(graph.nodes[u].op in ("add", "sub", "neg") for u in users):
+                shown = max(self.fracs[u] for u in users)
+                self.fracs[i] = min(self.fracs[i], shown + GUARD_BITS)
+
+    def _add_room(self) -> None:
+        """A bit more before the point where a number of few bits, which ends well below its power of two, needs it."""
+        for i, node in self.graph:
+            if node.op not in COMPUTED:
+                continue
+            head, frac = self.heads[i], self.fracs[i]
+            ends = math.ldexp(1.0, head) - math.ldexp(0.5, -frac)
+            if float(self.magnitudes[i]) * MARGIN < ends:
+                continue
+            wide = _accumulates(self.graph, i, self.precise)
+            longest = _longest(self.graph, i, self.word) if wide else self.word
+            if head + frac + 1 < longest:
+                self.heads[i] += 1
 
 
 def _accumulates(graph: Graph, i: int, precise: Collection[int]) -> bool:
@@ -136,26 +216,16 @@ def _accumulates(graph: Graph, i: int, precise: Collection[int]) -> bool:
     two use, or one of the ``precise`` nodes."""
     if i in precise:
         return True
-    if graph.nodes[i].op not in ("add", "sub", "mul", "scale") or i in graph.results:
+    if graph.nodes[i].op not in COMPUTED or i in graph.results:
         return False
-    wide = ("add", "sub", "normalise", "rescale", "scale")
-    return bool(graph.users[i]) and all(graph.nodes[u].op in wide for u in graph.users[i])
+    users = graph.users[i]
+    return bool(users) and all(graph.nodes[u].op in ACCUMULATING for u in users)
 
 
 def _longest(graph: Graph, i: int, word: int) -> int:
     """Width of an accumulating node: what its users do exactly must fit 64-bit arithmetic."""
     length = word + ACCUMULATOR_BITS
-    users = {graph.nodes[u].op for u in graph.users[i]}
-    if users & {"mul", "normalise", "rescale"}:
-        length = min(length, MAX_WORD)
+    uses = {graph.nodes[u].op for u in graph.users[i]}
+    if uses & {"mul", "normalise", "rescale"}:
+        return min(length, MAX_WORD)
     return length
-
-
-def _trim(graph: Graph, fracs: list[int]) -> None:
-    """Drop fractional bits of products and sums that none of their users can show (in place)."""
-    for i in range(len(graph.nodes) - 1, -1, -1):
-        if graph.nodes[i].op not in ("add", "sub", "mul", "scale") or i in graph.results or not graph.users[i]:
-            continue
-        users = graph.users[i]
-        if all(graph.nodes[u].op in ("add", "sub", "neg") for u in users):
-            fracs[i] = min(fracs[i], max(fracs[u] for u in users) + GUARD_BITS)

@@ -30,29 +30,44 @@ def prune_noise(graph: Graph, magnitudes: np.ndarray, choice: FormatChoice) -> G
             coarsest = max(choice.formats[a].resolution for a in node.args)
             if magnitudes[i] < FRACTION * coarsest:
                 return builder.const(0.0)
-            for keep, drop in ((0, 1), (1, 0)):
-                if magnitudes[node.args[drop]] < noise:
-                    return builder.neg(args[1]) if node.op == "sub" and keep == 1 else args[keep]
+            one, other = (magnitudes[a] for a in node.args)
+            if other < noise:
+                return args[0]
+            if one < noise:
+                return builder.neg(args[1]) if node.op == "sub" else args[1]
         if node.op == "scale":
-            mantissa, exponent = math.frexp(node.attr)
-            power = exponent - 1 if mantissa < 0.75 else exponent
-            if abs(node.attr - math.ldexp(1.0, power)) * magnitudes[node.args[0]] < noise:
+            power = _nearest_power(node.attr)
+            difference = abs(node.attr - math.ldexp(1.0, power))
+            if difference * magnitudes[node.args[0]] < noise:
                 return builder.shift(args[0], power)
         return None
 
     return rebuild(graph, rule)
 
 
-def drop_small_results(graph: Graph, magnitudes: np.ndarray, word: int, vectors: Mapping[str, str]) -> Graph:
+def _nearest_power(factor: float) -> int:
+    """The exponent of the power of two that is nearest to a positive factor."""
+    mantissa, exponent = math.frexp(factor)
+    return exponent - 1 if mantissa < 0.75 else exponent
+
+
+def drop_small_results(
+    graph: Graph, magnitudes: np.ndarray, word: int, vectors: Mapping[str, str]
+) -> Graph:
     """Leave out results that are always zero, or stay below a quarter of the last place of a ``word`` that holds the
     largest result of the same vector (``vectors``, by result name)."""
     largest: dict[str, float] = {}
+    for name, vector in vectors.items():
+        if name in graph.outputs:
+            magnitude = float(magnitudes[graph.outputs[name]])
+            largest[vector] = max(largest.get(vector, 0.0), magnitude)
+    kept: dict[str, int] = {}
     for name, i in graph.outputs.items():
         if name in vectors:
-            largest[vectors[name]] = max(largest.get(vectors[name], 0.0), float(magnitudes[i]))
-    kept = {
-        name: i
-        for name, i in graph.outputs.items()
-        if name not in vectors or magnitudes[i] > FRACTION * math.ldexp(largest[vectors[name]], 1 - word)
-    }
-    return graph if len(kept) == len(graph.outputs) else rebuild(Graph(graph.nodes, kept))
+            last_place = math.ldexp(largest[vectors[name]], 1 - word)
+            if magnitudes[i] <= FRACTION * last_place:
+                continue
+        kept[name] = i
+    if len(kept) == len(graph.outputs):
+        return graph
+    return rebuild(Graph(graph.nodes, kept))

@@ -81,7 +81,9 @@ def simplify(
     return Simplified(graph, largest, choice, word, table_word, ranges)
 
 
-def tied(simplified: Simplified, ties: Sequence[tuple[int, ...]], precise: Precision | None = None) -> Simplified:
+def tied(
+    simplified: Simplified, ties: Sequence[tuple[int, ...]], precise: Precision | None = None
+) -> Simplified:
     """The same where the nodes of each group have room for the largest of them all, and so equal formats."""
     if not ties:
         return simplified
@@ -92,7 +94,9 @@ def tied(simplified: Simplified, ties: Sequence[tuple[int, ...]], precise: Preci
     return replace(simplified, magnitudes=largest, choice=choice)
 
 
-def fix_formats(simplified: Simplified, truncate: bool = False, saturate: bool = True) -> FixedGraph:
+def fix_formats(
+    simplified: Simplified, truncate: bool = False, saturate: bool = True
+) -> FixedGraph:
     """The graph in the formats of its word. ``truncate``: all operations drop bits; ``saturate``: see
     :class:`rbdgen.ir.fixed.FixedGraph`."""
     graph, choice = simplified.graph, simplified.choice

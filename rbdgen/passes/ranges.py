@@ -15,18 +15,26 @@ CHUNK = 4096
 """States evaluated at once: few enough that the values still needed stay in the processor's cache."""
 
 
-def magnitudes(graph: Graph, samples: Mapping[str, np.ndarray], declared: Mapping[str, float]) -> np.ndarray:
+def magnitudes(
+    graph: Graph, samples: Mapping[str, np.ndarray], declared: Mapping[str, float]
+) -> np.ndarray:
     """max |x| of each node (float64, by node) over ``samples``; operands count with their ``declared`` magnitude."""
     count = max((len(s) for s in samples.values()), default=0)
     result = np.zeros(len(graph.nodes))
     for begin in range(0, count, CHUNK):
-        values = walk(graph, {name: s[begin : begin + CHUNK] for name, s in samples.items()})
-        # the ufuncs' own reductions: np.max and np.abs cost more than the arithmetic here
-        largest = [max(np.maximum.reduce(v, None), -np.minimum.reduce(v, None)) for v in values]
+        part = {name: x[begin : begin + CHUNK] for name, x in samples.items()}
+        largest = [_largest(values) for values in walk(graph, part)]
         np.maximum(result, largest, out=result)
     for name, i in graph.inputs.items():
         result[i] = max(result[i], declared[name])
     return result
+
+
+def _largest(values: np.ndarray) -> float:
+    """max |x| by the ufuncs' own reductions: np.max and np.abs cost more than the arithmetic here."""
+    highest = np.maximum.reduce(values, None)
+    lowest = np.minimum.reduce(values, None)
+    return max(highest, -lowest)
 
 
 @dataclass(frozen=True)
@@ -42,12 +50,18 @@ class FoundRanges:
     def extra_bits(self) -> np.ndarray:
         """By how many bits bounds are above samples, by node; 0 where either is missing."""
         both = (self.sampled > 0) & (self.sound > 0)
-        return np.where(both, np.log2(np.where(both, self.sound, 1.0) / np.where(both, self.sampled, 1.0)), 0.0)
+        bound = np.where(both, self.sound, 1.0)
+        sample = np.where(both, self.sampled, 1.0)
+        return np.where(both, np.log2(bound / sample), 0.0)
 
 
-def find_ranges(graph: Graph, samples: Mapping[str, np.ndarray], declared: Mapping[str, float]) -> FoundRanges:
+def find_ranges(
+    graph: Graph, samples: Mapping[str, np.ndarray], declared: Mapping[str, float]
+) -> FoundRanges:
     """Magnitudes by both ways."""
-    sampled, bounds = magnitudes(graph, samples, declared), sound_bounds(graph, declared)
+    sampled = magnitudes(graph, samples, declared)
+    bounds = sound_bounds(graph, declared)
     largest = np.array(bounds.largest)
     finite = np.isfinite(largest)
-    return FoundRanges(sampled, np.where(finite, largest, sampled), bounds.unbounded, int(np.sum(~finite)))
+    sound = np.where(finite, largest, sampled)
+    return FoundRanges(sampled, sound, bounds.unbounded, int(np.sum(~finite)))

@@ -38,7 +38,9 @@ def reciprocal_method(word: int) -> ReciprocalMethod:
             method = ReciprocalMethod(order, address_bits)
             if method.truncation <= math.ldexp(0.5, -word):
                 return method
-    raise ConfigError(f"word: reciprocals of {word} bits need a finer table than supported; use at most 32")
+    raise ConfigError(
+        f"word: reciprocals of {word} bits need a finer table than supported; use at most 32"
+    )
 
 
 def expand_reciprocals(graph: Graph, method: ReciprocalMethod) -> Graph:
@@ -49,9 +51,11 @@ def expand_reciprocals(graph: Graph, method: ReciprocalMethod) -> Graph:
             return None
         m = builder.normalise(args[0])
         r = builder.table("table_reciprocal", m, method.address_bits)
-        u = builder.mul(builder.table("residual", m, method.address_bits), r)
+        residual = builder.table("residual", m, method.address_bits)
+        u = builder.mul(residual, r)
         if method.order == 2:
             u = builder.sub(u, builder.mul(u, u))
-        return builder.rescale(builder.sub(r, builder.mul(r, u)), args[0])
+        inverse = builder.sub(r, builder.mul(r, u))
+        return builder.rescale(inverse, args[0])
 
     return rebuild(graph, rule)

@@ -12,8 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rbdgen.ir.fixed import ROUNDED, FixedGraph
-from rbdgen.ir.graph import Graph
+from rbdgen.ir.graph import Graph, Node
 
+Span = tuple[float, float]
+"""Lowest and highest value."""
+SINES = ("table_sin", "table_cos")
+"""Operations that look up a sine or cosine."""
 SLACK = 1 + 2.0**-40
 """Factor that covers the rounding of this analysis itself."""
 
@@ -26,91 +30,52 @@ class SoundBounds:
     unbounded: tuple[int, ...]
 
 
+def sound_bounds(
+    graph: Graph, declared: Mapping[str, float], resolution: Sequence[float] | None = None
+) -> SoundBounds:
+    """Bounds for operands up to their ``declared`` magnitudes; with ``resolution`` (by node) of the numbers that
+    fixed-point operations make of them, each of which may be off by one last place."""
+    intervals = _Intervals(graph, declared)
+    for i, node in graph:
+        error = resolution[i] if resolution else 0.0
+        if node.op == "residual":
+            error = 0.0
+        intervals.add(i, node, error)
+    largest = [max(abs(low), abs(high)) for low, high in intervals.spans]
+    return SoundBounds(tuple(largest), tuple(intervals.unbounded))
+
+
 def _angles(graph: Graph) -> dict[int, tuple[int, str]]:
-    """The nodes that hold an angle's sine or cosine: the angle's node, and which of both."""
+    """The nodes that hold an angle's sine or cosine: the angle's node, and which table it is from."""
     found: dict[int, tuple[int, str]] = {}
     for i, node in graph:
         if node.op not in ("add", "sub"):
             continue
-        for table, step in (node.args, node.args[::-1]):
-            op, product = graph.nodes[table].op, graph.nodes[step]
-            if op in ("table_sin", "table_cos") and product.op == "mul":
-                angle = graph.nodes[table].args[0]
-                if any(_is_step(graph, a, angle) for a in product.args):
-                    found[i] = angle, op.removeprefix("table_")
+        one, other = node.args
+        for table, step in ((one, other), (other, one)):
+            looked_up = graph.nodes[table]
+            if looked_up.op not in SINES:
+                continue
+            angle = looked_up.args[0]
+            if _is_taylor_step(graph, step, angle):
+                found[i] = angle, looked_up.op
     return found
+
+
+def _is_taylor_step(graph: Graph, i: int, angle: int) -> bool:
+    """Whether node ``i`` is a product with the residual of ``angle``."""
+    product = graph.nodes[i]
+    if product.op != "mul":
+        return False
+    return any(_is_step(graph, a, angle) for a in product.args)
 
 
 def _is_step(graph: Graph, i: int, angle: int) -> bool:
     """Whether node ``i`` is the residual of ``angle`` in radians."""
-    while graph.nodes[i].op in ("scale", "round", "shift"):
-        i = graph.nodes[i].args[0]
-    return graph.nodes[i].op == "residual" and graph.nodes[i].args[0] == angle
-
-
-def sound_bounds(graph: Graph, declared: Mapping[str, float], resolution: Sequence[float] | None = None) -> SoundBounds:
-    """Bounds for operands up to their ``declared`` magnitudes; with ``resolution`` (by node) of the numbers that
-    fixed-point operations make of them, each of which may be off by one last place."""
-    angles = _angles(graph)
-    low: list[float] = []
-    high: list[float] = []
-    unbounded: list[int] = []
-    for i, node in graph:
-        error = resolution[i] if resolution else 0.0
-        first, second = (node.args[0], node.args[-1]) if node.args else (0, 0)
-        a, b, c, d = (low[first], high[first], low[second], high[second]) if node.args else (0.0,) * 4
-        match node.op:
-            case "input":
-                span = -declared[node.attr], declared[node.attr]
-            case "const":
-                span = node.attr, node.attr
-            case "add":
-                span = a + c, b + d
-            case "sub":
-                span = a - d, b - c
-            case "neg":
-                span = -b, -a
-            case "round":
-                span = a, b
-            case "mul":
-                corners = [_product(x, y) for x in (a, b) for y in (c, d)]
-                span = min(corners), max(corners)
-                if node.args[0] == node.args[1]:
-                    span = (0.0 if a <= 0 <= b else min(corners[0], corners[3])), max(corners[0], corners[3])
-            case "scale":
-                span = min(a * node.attr, b * node.attr), max(a * node.attr, b * node.attr)
-            case "shift":
-                span = math.ldexp(a, node.attr), math.ldexp(b, node.attr)
-            case "table_sin" | "table_cos":
-                span = -1.0, 1.0
-            case "residual":
-                half = math.ldexp(0.5, -node.attr)
-                span, error = (-half, half), 0.0
-            case "normalise":
-                span = 1.0, 2.0
-                if a <= 0:
-                    unbounded.append(i)
-            case "table_reciprocal":
-                span = 0.5, 1.0
-            case "rescale":
-                x = node.args[1]
-                factor = math.ldexp(1.0, -math.floor(math.log2(low[x]))) if low[x] > 0 else math.inf
-                corners = [_product(y, factor) for y in (a, b)]
-                span = min(0.0, *corners), max(0.0, *corners)
-            case _:
-                raise ValueError(f"node %{i} ({node.op}): no bound")
-        if node.op in ("add", "sub"):
-            turned = _turned(graph, node.args, angles, low, high)
-            span = max(span[0], -turned), min(span[1], turned)
-        if i in angles:
-            # a sine and its steps' rounding: never further off than the step itself
-            most = 1.0 + 2 * error + _taylor(graph, angles[i][0], graph.nodes[i].args)
-            span = max(span[0], -most), min(span[1], most)
-        slack = error + (SLACK - 1) * max(abs(x) for x in span) if all(map(math.isfinite, span)) else 0.0
-        low.append(span[0] - slack)
-        high.append(span[1] + slack)
-    largest = tuple(max(abs(x), abs(y)) for x, y in zip(low, high, strict=True))
-    return SoundBounds(largest, tuple(unbounded))
+    node = graph.nodes[i]
+    while node.op in ("scale", "round", "shift"):
+        node = graph.nodes[node.args[0]]
+    return node.op == "residual" and node.args[0] == angle
 
 
 def _product(x: float, y: float) -> float:
@@ -118,43 +83,151 @@ def _product(x: float, y: float) -> float:
     return 0.0 if x == 0 or y == 0 else x * y
 
 
-def _taylor(graph: Graph, angle: int, args: Sequence[int]) -> float:
-    """Bound of what a table and a Taylor step are off the unit circle."""
-    bits = next(graph.nodes[a].attr for a in args if graph.nodes[a].op in ("table_sin", "table_cos"))
-    return (math.pi / 4 * 2.0**-bits) ** 2
+def _product_span(one: Span, other: Span, square: bool) -> Span:
+    """The span of a product; ``square``: of a number with itself."""
+    corners = [_product(x, y) for x in one for y in other]
+    if not square:
+        return min(corners), max(corners)
+    low, high = one
+    ends = corners[0], corners[3]
+    least = 0.0 if low <= 0 <= high else min(ends)
+    return least, max(ends)
 
 
-def _turned(
-    graph: Graph,
-    args: Sequence[int],
-    angles: Mapping[int, tuple[int, str]],
-    low: Sequence[float],
-    high: Sequence[float],
-) -> float:
-    """The bound of a sum of two products with the sine and the cosine of one angle; infinite for other sums."""
-    ways: list[list[tuple[tuple[int, str], float]]] = []
-    for a in args:
-        node, factor = graph.nodes[a], 1.0
+def _rescaled_span(span: Span, normalised: Span) -> Span:
+    """The span of a number moved by the power of two that normalises another."""
+    least = normalised[0]
+    factor = math.inf
+    if least > 0:
+        factor = math.ldexp(1.0, -math.floor(math.log2(least)))
+    moved = [_product(y, factor) for y in span]
+    return min(0.0, *moved), max(0.0, *moved)
+
+
+class _Intervals:
+    """``spans``: lowest and highest value of every node; ``unbounded``: normalised nodes that may not be positive."""
+
+    def __init__(self, graph: Graph, declared: Mapping[str, float]) -> None:
+        self.graph = graph
+        self.declared = declared
+        self.angles = _angles(graph)
+        self.spans: list[Span] = []
+        self.unbounded: list[int] = []
+
+    def add(self, i: int, node: Node, error: float) -> None:
+        """The span of the next node, whose result may be off by ``error``."""
+        low, high = self._span(i, node)
+        most = math.inf
+        if node.op in ("add", "sub"):
+            most = self._turned(node.args)
+        if i in self.angles:
+            # a sine and its steps' rounding: never further off than the step itself
+            most = min(most, 1.0 + 2 * error + self._taylor(node.args))
+        low = max(low, -most)
+        high = min(high, most)
+        slack = 0.0
+        if math.isfinite(low) and math.isfinite(high):
+            slack = error + (SLACK - 1) * max(abs(low), abs(high))
+        self.spans.append((low - slack, high + slack))
+
+    def _span(self, i: int, node: Node) -> Span:
+        """The span of an operation's exact result."""
+        if not node.args:
+            return self._given_span(i, node)
+        first, last = self.spans[node.args[0]], self.spans[node.args[-1]]
+        low, high = first
+        match node.op:
+            case "add":
+                return low + last[0], high + last[1]
+            case "sub":
+                return low - last[1], high - last[0]
+            case "neg":
+                return -high, -low
+            case "round":
+                return first
+            case "mul":
+                return _product_span(first, last, node.args[0] == node.args[1])
+            case "scale":
+                ends = low * node.attr, high * node.attr
+                return min(ends), max(ends)
+            case "shift":
+                return math.ldexp(low, node.attr), math.ldexp(high, node.attr)
+            case "rescale":
+                return _rescaled_span(first, last)
+            case _:
+                return self._table_span(i, node)
+
+    def _given_span(self, i: int, node: Node) -> Span:
+        """The span of an operand or a constant."""
+        if node.op == "input":
+            largest = self.declared[node.attr]
+            return -largest, largest
+        if node.op == "const":
+            return node.attr, node.attr
+        raise ValueError(f"node %{i} ({node.op}): no bound")
+
+    def _table_span(self, i: int, node: Node) -> Span:
+        """The span of what is looked up, and of what tables leave and take."""
+        match node.op:
+            case "table_sin" | "table_cos":
+                return -1.0, 1.0
+            case "residual":
+                half = math.ldexp(0.5, -node.attr)
+                return -half, half
+            case "normalise":
+                if self.spans[node.args[0]][0] <= 0:
+                    self.unbounded.append(i)
+                return 1.0, 2.0
+            case "table_reciprocal":
+                return 0.5, 1.0
+            case _:
+                raise ValueError(f"node %{i} ({node.op}): no bound")
+
+    def _taylor(self, args: Sequence[int]) -> float:
+        """Bound of what a table and a Taylor step are off the unit circle."""
+        nodes = [self.graph.nodes[a] for a in args]
+        bits = next(node.attr for node in nodes if node.op in SINES)
+        return (math.pi / 4 * 2.0**-bits) ** 2
+
+    def _turned(self, args: Sequence[int]) -> float:
+        """The bound of a sum of two products with the sine and the cosine of one angle; infinite for other sums."""
+        one, other = (self._turning(a) for a in args)
+        bound = math.inf
+        for (angle, which), x in one:
+            for (same, what), y in other:
+                if angle == same and which != what:
+                    bound = min(bound, math.hypot(x, y) * (1 + 2.0**-12))
+        return bound
+
+    def _turning(self, a: int) -> list[tuple[tuple[int, str], float]]:
+        """The sines and cosines that node ``a`` is a product with, and bounds of its other factor."""
+        factor = 1.0
+        node = self.graph.nodes[a]
         while node.op in ("neg", "shift", "scale", "round"):
-            factor *= abs(node.attr) if node.op == "scale" else 2.0**node.attr if node.op == "shift" else 1.0
-            a, node = node.args[0], graph.nodes[node.args[0]]
+            if node.op == "scale":
+                factor *= abs(node.attr)
+            elif node.op == "shift":
+                factor *= 2.0**node.attr
+            a = node.args[0]
+            node = self.graph.nodes[a]
         found = []
-        if a in angles:
-            found.append((angles[a], factor))
+        if a in self.angles:
+            found.append((self.angles[a], factor))
         if node.op == "mul":
-            for one, other in (node.args, node.args[::-1]):
-                while graph.nodes[one].op == "round":
-                    one = graph.nodes[one].args[0]
-                if one in angles:
-                    found.append((angles[one], factor * max(abs(low[other]), abs(high[other]))))
-        ways.append(found)
-    bounds = [
-        math.hypot(x, y) * (1 + 2.0**-12)
-        for (angle, which), x in ways[0]
-        for (other, what), y in ways[1]
-        if angle == other and which != what
-    ]
-    return min(bounds, default=math.inf)
+            one, other = node.args
+            for sine, beside in ((one, other), (other, one)):
+                sine = self._unrounded(sine)
+                if sine in self.angles:
+                    low, high = self.spans[beside]
+                    largest = max(abs(low), abs(high))
+                    found.append((self.angles[sine], factor * largest))
+        return found
+
+    def _unrounded(self, i: int) -> int:
+        """The node that node ``i`` is a rounding of, or itself."""
+        while self.graph.nodes[i].op == "round":
+            i = self.graph.nodes[i].args[0]
+        return i
 
 
 def unproven(fixed: FixedGraph, declared: Mapping[str, float]) -> dict[int, float]:
@@ -165,8 +238,9 @@ def unproven(fixed: FixedGraph, declared: Mapping[str, float]) -> dict[int, floa
     bounds = sound_bounds(fixed.graph, declared, [f.resolution for f in fixed.formats])
     found = {}
     for i, largest in enumerate(bounds.largest):
+        if not math.isfinite(largest) or fixed.graph.nodes[i].op not in ROUNDED:
+            continue
         fmt = fixed.formats[i]
-        outside = math.isfinite(largest) and largest > fmt.maximum * fmt.resolution
-        if outside and fixed.graph.nodes[i].op in ROUNDED and fixed.may_overflow(i):
+        if largest > fmt.maximum * fmt.resolution and fixed.may_overflow(i):
             found[i] = largest
     return found

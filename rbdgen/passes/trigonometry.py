@@ -41,7 +41,9 @@ def sine_method(word: int) -> SineMethod:
             method = SineMethod(order, address_bits)
             if method.truncation <= math.ldexp(0.5, -word):
                 return method
-    raise ConfigError(f"word: sines of {word} bits need a finer table than supported; use at most 32")
+    raise ConfigError(
+        f"word: sines of {word} bits need a finer table than supported; use at most 32"
+    )
 
 
 def expand_trigonometry(graph: Graph, method: SineMethod) -> Graph:
@@ -50,13 +52,18 @@ def expand_trigonometry(graph: Graph, method: SineMethod) -> Graph:
     def rule(builder: Builder, i: int, node: Node, args: tuple[int, ...]) -> int | None:
         if node.op not in ("sin", "cos"):
             return None
-        turn = builder.scale(args[0], 2 / math.pi)
         bits = method.address_bits
-        step = builder.scale(builder.table("residual", turn, bits), math.pi / 2)
-        s, c = builder.table("table_sin", turn, bits), builder.table("table_cos", turn, bits)
-        here, ahead = (s, c) if node.op == "sin" else (c, builder.neg(s))
+        turn = builder.scale(args[0], 2 / math.pi)
+        residual = builder.table("residual", turn, bits)
+        step = builder.scale(residual, math.pi / 2)
+        sine = builder.table("table_sin", turn, bits)
+        cosine = builder.table("table_cos", turn, bits)
+        here, slope = sine, cosine
+        if node.op == "cos":
+            here, slope = cosine, builder.neg(sine)
         if method.order == 2:
-            ahead = builder.sub(ahead, builder.shift(builder.mul(step, here), -1))
-        return builder.add(here, builder.mul(step, ahead))
+            half = builder.shift(builder.mul(step, here), -1)
+            slope = builder.sub(slope, half)
+        return builder.add(here, builder.mul(step, slope))
 
     return rebuild(graph, rule)

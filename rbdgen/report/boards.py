@@ -10,7 +10,12 @@ from rbdgen.report.tables import summary, table
 def build(report: dict[str, Any]) -> str:
     """What a board's tools made of a design."""
     resources = [
-        [name, r["used"], r["available"], f"{r['used'] / r['available']:.1%}" if r["used"] is not None else None]
+        [
+            name,
+            r["used"],
+            r["available"],
+            f"{r['used'] / r['available']:.1%}" if r["used"] is not None else None,
+        ]
         for name, r in report["resources"].items()
     ]
     times = [
@@ -24,14 +29,17 @@ def build(report: dict[str, Any]) -> str:
         for name, t in report["microseconds"].items()
     ]
     if report["bitstream"] is None:
-        clock = f"{report['board']}: no bitstream, as Vivado is not on PATH; follow {report['directory']}/README.txt"
+        advice = f"follow {report['directory']}/README.txt"
+        clock = f"{report['board']}: no bitstream, as {report['missing']} is not on PATH; {advice}"
         written: list[str] = []
     else:
         clock = (
             f"{report['board']}: routed at {report['clock_mhz']} MHz, runs at {report['running_clock_mhz']:g} MHz"
             + ("" if report["timing_met"] else ": TIMING NOT MET, do not use this bitstream")
         )
-        written = [f"wrote {report['bitstream']}" + (" (from the cache)" if report["cached"] else "")]
+        written = [
+            f"wrote {report['bitstream']}" + (" (from the cache)" if report["cached"] else "")
+        ]
     tries = [
         f"tried {a['aimed_mhz']:g} MHz before with a pipeline for {a['pipeline_mhz']:g} MHz, reached "
         f"{a['reached_mhz']} MHz"

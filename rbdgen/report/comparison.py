@@ -27,7 +27,13 @@ KINDS = {
     "inferred": "inferred from the source",
 }
 
-RESOURCES = {"dsp": "DSP", "lut": "LUT", "lut_share": "of LUTs", "ff_share": "of flip-flops", "watt": "W"}
+RESOURCES = {
+    "dsp": "DSP",
+    "lut": "LUT",
+    "lut_share": "of LUTs",
+    "ff_share": "of flip-flops",
+    "watt": "W",
+}
 """Units of published resources."""
 
 
@@ -65,6 +71,7 @@ def design_label(report: dict[str, Any]) -> str:
 def our_row(robot: str, function: str, report: dict[str, Any]) -> Row:
     """A row from a simulation's report."""
     f, clock = report["functions"][function], report["clock_mhz"]
+    widths = [f"{count} of {size}" for size, count in report["multiplier_widths"].items()]
     return Row(
         robot,
         function,
@@ -77,7 +84,7 @@ def our_row(robot: str, function: str, report: dict[str, Any]) -> Row:
         task_us=f["ii_cycles"] / clock,
         variable_multipliers=f["multipliers"]["variable"],
         constant_multipliers=f["multipliers"]["constant"],
-        multiplier_width=", ".join(f"{n} of {size}" for size, n in report["multiplier_widths"].items()),
+        multiplier_width=", ".join(widths),
         max_relative_error=f["max_relative_error"],
         how=f"{f['tasks']} tasks, {f['mismatches']} mismatches; the clock is the device model's, not place and route's",
     )
@@ -137,46 +144,63 @@ def comparison(
         if not report["figures"].startswith("measured"):
             raise ValueError(f"report of {robot}: must be measured, not {report['figures']}")
     rows: list[Row] = []
-    keys = {}
+    keys: set[str | None] = set()
     for robot in dict.fromkeys(name for name, _ in reports):
         mine = [report for name, report in reports if name == robot]
+        timed = [timing for name, timing in timings if name == robot]
         key = robot_key((short_name(robot), mine[0]["robot"]), own_joints(mine[0]))
-        keys[robot] = key
-        for function in mine[0]["functions"]:
-            rows += [our_row(robot, function, report) for report in mine]
-            rows += [published_row(robot, function, figure) for figure in figures_for(key, function)]
-            rows += [timed_row(robot, t) for name, t in timings if name == robot and t.function == function]
-    general = general_figures(set(keys.values()))
-    designs = [
-        {
-            "robot": robot,
-            "design": design_label(report),
-            "multipliers": report["multipliers"],
-            "multiplier_widths": report["multiplier_widths"],
-            "multiplier_blocks": report["multiplier_blocks"],
-            "simulator": report["simulator"],
-            "mismatches": sum(f["mismatches"] for f in report["functions"].values()),
-            "functions": report["functions"],
-        }
-        for robot, report in reports
-    ]
+        keys.add(key)
+        rows += _robot_rows(robot, key, mine, timed)
     return {
         "schema": SCHEMA,
         "machine": machine,
-        "designs": designs,
-        "rows": [asdict(r) for r in rows],
-        "also_published": [
-            {
-                "work": f.work,
-                "known": KINDS[f.kind],
-                "robots": list(f.robots),
-                "claim": f.claim or resource_text(f),
-                "leaves_out": f.leaves_out,
-                "how": f.how,
-                "source": f.source,
-            }
-            for f in general
-        ],
+        "designs": [_design(robot, report) for robot, report in reports],
+        "rows": [asdict(row) for row in rows],
+        "also_published": [_statement(figure) for figure in general_figures(keys)],
+    }
+
+
+def _robot_rows(
+    robot: str,
+    key: str | None,
+    reports: Sequence[dict[str, Any]],
+    timings: Sequence[Timing],
+) -> list[Row]:
+    """One robot's rows, function by function: ours, those that were published of its ``key``, and this machine's."""
+    rows = []
+    for function in reports[0]["functions"]:
+        rows += [our_row(robot, function, report) for report in reports]
+        rows += [published_row(robot, function, figure) for figure in figures_for(key, function)]
+        for timing in timings:
+            if timing.function == function:
+                rows.append(timed_row(robot, timing))
+    return rows
+
+
+def _design(robot: str, report: dict[str, Any]) -> dict[str, Any]:
+    """One of our designs: what all its functions have in common."""
+    return {
+        "robot": robot,
+        "design": design_label(report),
+        "multipliers": report["multipliers"],
+        "multiplier_widths": report["multiplier_widths"],
+        "multiplier_blocks": report["multiplier_blocks"],
+        "simulator": report["simulator"],
+        "mismatches": sum(f["mismatches"] for f in report["functions"].values()),
+        "functions": report["functions"],
+    }
+
+
+def _statement(figure: Figure) -> dict[str, Any]:
+    """What was published about no function in particular."""
+    return {
+        "work": figure.work,
+        "known": KINDS[figure.kind],
+        "robots": list(figure.robots),
+        "claim": figure.claim or resource_text(figure),
+        "leaves_out": figure.leaves_out,
+        "how": figure.how,
+        "source": figure.source,
     }
 
 
@@ -199,71 +223,113 @@ def csv_text(content: dict[str, Any]) -> str:
     return out.getvalue()
 
 
-def _number(x: float | None, digits: int = 3) -> str:
-    return "" if x is None else f"{x:.{digits}g}" if x < 1000 else f"{x:.0f}"
-
-
-def _wanted(row: dict[str, Any], batches: Sequence[int]) -> bool:
-    return row["batch"] is None or row["batch"] in (batches[0], batches[-1])
+HEAD = (
+    "",
+    "how known",
+    "latency cyc",
+    "interval cyc",
+    "MHz",
+    "latency µs",
+    "µs per task",
+    "var mult",
+    "const mult",
+    "notes",
+)
 
 
 def text(content: dict[str, Any]) -> str:
     """A table per robot and function, with notes; of the batches the smallest and the largest."""
-    rows, parts, notes = content["rows"], [], {}
-    batches = sorted({r["batch"] for r in rows if r["batch"] is not None}) or [1]
-
-    def note(row: dict[str, Any]) -> str:
-        said = [row["how"]]
-        if row["leaves_out"] and not row["leaves_out"].startswith("nothing"):
-            said.append(f"leaves out {row['leaves_out']}")
-        said += [row["source"]]
-        line = "; ".join(s for s in said if s)
-        return f"[{notes.setdefault(line, len(notes) + 1)}]" if line else ""
-
-    for design in content["designs"]:
-        m, widths = design["multipliers"], design["multiplier_widths"]
-        parts.append(
-            f"{short_name(design['robot'])}: {design['design']}: {m['variable']} variable multipliers "
-            f"({', '.join(f'{n} of {size} bits' for size, n in widths.items())}; {design['multiplier_blocks']} device "
-            f"blocks), {m['constant']} constant as shifts and adds; {design['simulator']}, "
-            f"{design['mismatches']} mismatches"
-        )
-    head = [
-        "",
-        "how known",
-        "latency cyc",
-        "interval cyc",
-        "MHz",
-        "latency µs",
-        "µs per task",
-        "var mult",
-        "const mult",
-    ]
-    for robot, function in dict.fromkeys((r["robot"], r["function"]) for r in rows):
-        lines = []
-        for r in rows:
-            if (r["robot"], r["function"]) != (robot, function) or not _wanted(r, batches):
-                continue
-            name = r["implementation"]
-            if r["batch"]:
-                name += f", batch {r['batch']}, {r['workers']} core{'s' if r['workers'] > 1 else ''}"
-            if r["resources"]:
-                name += f" ({r['resources']})"
-            cells = [name, r["known"], _number(r["latency_cycles"], 4), _number(r["interval_cycles"], 4)]
-            cells += [_number(r["clock_mhz"]), _number(r["latency_us"]), _number(r["task_us"])]
-            cells += [_number(r["variable_multipliers"], 9), _number(r["constant_multipliers"], 9), note(r)]
-            lines.append(cells)
-        parts.append(f"{short_name(robot)}, {function}\n\n" + table([*head, "notes"], lines))
+    notes = _Notes()
+    parts = [_design_text(design) for design in content["designs"]]
+    rows = _shown(content["rows"])
+    for robot, function in dict.fromkeys((row["robot"], row["function"]) for row in rows):
+        mine = [row for row in rows if (row["robot"], row["function"]) == (robot, function)]
+        lines = [_cells(row, notes) for row in mine]
+        parts.append(f"{short_name(robot)}, {function}\n\n" + table(HEAD, lines))
     machine = content["machine"]
     pin = machine["pin"] or "not installed"
     parts.append(
         f"This machine: {machine['processor']}, {machine['cores']} cores, Python {machine['python']}, "
         f"NumPy {machine['numpy']}, Pinocchio {pin}"
     )
-    parts.append("\n".join(f"[{k}] {line}" for line, k in notes.items()))
+    parts.append(notes.text())
     if content["also_published"]:
-        also = (
-            f"- {p['work']} ({p['known']}): {p['claim']}; {p['how']}; {p['source']}" for p in content["also_published"]
-        )
+        also = [_statement_text(statement) for statement in content["also_published"]]
         parts.append("Also published, without figures for one function:\n" + "\n".join(also))
-    return "\n\n".join(p for p in parts if p)
+    return "\n\n".join(part for part in parts if part)
+
+
+class _Notes:
+    """Remarks below the tables, each once, by number."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def reference(self, row: dict[str, Any]) -> str:
+        """The number of a row's remark; empty if there is nothing to say."""
+        said = [row["how"]]
+        left_out = row["leaves_out"]
+        if left_out and not left_out.startswith("nothing"):
+            said.append(f"leaves out {left_out}")
+        said.append(row["source"])
+        line = "; ".join(filter(None, said))
+        if not line:
+            return ""
+        return f"[{self.numbers.setdefault(line, len(self.numbers) + 1)}]"
+
+    def text(self) -> str:
+        """All remarks."""
+        return "\n".join(f"[{number}] {line}" for line, number in self.numbers.items())
+
+
+def _shown(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of the smallest and the largest batch, and those without one."""
+    batches = {row["batch"] for row in rows if row["batch"] is not None}
+    wanted = {None, min(batches, default=1), max(batches, default=1)}
+    return [row for row in rows if row["batch"] in wanted]
+
+
+def _design_text(design: dict[str, Any]) -> str:
+    """One of our designs in a line."""
+    multipliers = design["multipliers"]
+    widths = [f"{count} of {size} bits" for size, count in design["multiplier_widths"].items()]
+    return (
+        f"{short_name(design['robot'])}: {design['design']}: {multipliers['variable']} variable multipliers "
+        f"({', '.join(widths)}; {design['multiplier_blocks']} device "
+        f"blocks), {multipliers['constant']} constant as shifts and adds; {design['simulator']}, "
+        f"{design['mismatches']} mismatches"
+    )
+
+
+def _statement_text(said: dict[str, Any]) -> str:
+    what = f"{said['work']} ({said['known']}): {said['claim']}"
+    return f"- {what}; {said['how']}; {said['source']}"
+
+
+def _cells(row: dict[str, Any], notes: _Notes) -> list[str]:
+    """A row of the table, under :data:`HEAD`."""
+    name = row["implementation"]
+    if row["batch"]:
+        plural = "s" if row["workers"] > 1 else ""
+        name += f", batch {row['batch']}, {row['workers']} core{plural}"
+    if row["resources"]:
+        name += f" ({row['resources']})"
+    return [
+        name,
+        row["known"],
+        _number(row["latency_cycles"], 4),
+        _number(row["interval_cycles"], 4),
+        _number(row["clock_mhz"]),
+        _number(row["latency_us"]),
+        _number(row["task_us"]),
+        _number(row["variable_multipliers"], 9),
+        _number(row["constant_multipliers"], 9),
+        notes.reference(row),
+    ]
+
+
+def _number(x: float | None, digits: int = 3) -> str:
+    """A figure with so many digits, large ones in whole numbers; nothing for None."""
+    if x is None:
+        return ""
+    return f"{x:.{digits}g}" if x < 1000 else f"{x:.0f}"

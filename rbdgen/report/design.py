@@ -8,12 +8,12 @@ from dataclasses import asdict
 from typing import Any
 
 from rbdgen.compiler import Design, Family, Options
+from rbdgen.functions import registry
 from rbdgen.host.manifest import MANIFEST_SCHEMA
-from rbdgen.host.tasks import FLAG_BITS, FUNCTION_BITS, TAG_BITS, Flag
 from rbdgen.ir.fixed import Format
 from rbdgen.ir.programs import cone
-from rbdgen.layout.functions import KNOWN, SYMMETRIC
 from rbdgen.passes.trigonometry import sine_method
+from rbdgen.protocol.tasks import FLAG_BITS, FUNCTION_BITS, TAG_BITS, Flag
 from rbdgen.report.evidence import formats
 from rbdgen.report.produced import graph_digest, versions
 from rbdgen.report.roofline import roofline
@@ -29,7 +29,10 @@ def multipliers(design: Design) -> dict[str, int]:
     """Multipliers in the hardware: ``variable`` ones, and ``constant`` ones, which are shifts and adds."""
     return {
         "variable": sum(design.plan.schedule.multipliers.values()),
-        "constant": sum(n.op == "scale" and design.plan.schedule.folds.template(i) == i for i, n in design.fixed.graph),
+        "constant": sum(
+            n.op == "scale" and design.plan.schedule.folds.template(i) == i
+            for i, n in design.fixed.graph
+        ),
     }
 
 
@@ -43,7 +46,7 @@ def multiplier_widths(design: Design) -> dict[str, int]:
 
 def function_passes(design: Design, function: str) -> tuple[tuple[int, ...], ...]:
     """The operations that a task of ``function`` needs in each of its passes."""
-    return tuple(cone(design.fixed.graph, e.results) for e in design.network.way(function))
+    return tuple(cone(design.fixed.graph, e.results) for e in design.network.passes(function))
 
 
 def function_promises(design: Design, function: str) -> dict[str, Any]:
@@ -97,10 +100,15 @@ def submodule_table(design: Design) -> list[dict[str, Any]]:
                 "name": sub.name,
                 "kind": sub.kind,
                 "body": None if sub.body is None else design.robot.bodies[sub.body].name,
-                **{f"{kind}_multiplications": n for kind, n in graph.multiplications(sub.name).items()},
+                **{
+                    f"{kind}_multiplications": n
+                    for kind, n in graph.multiplications(sub.name).items()
+                },
                 "additions": sum(graph.count(op, sub.name) for op in ("add", "sub", "neg")),
                 "unit": "/".join(dict.fromkeys(schedule.fixed.graph.nodes[i].owner for i in nodes)),
-                "multipliers": len({schedule.multiplier(i) for i in nodes if graph.nodes[i].op == "mul"}),
+                "multipliers": len(
+                    {schedule.multiplier(i) for i in nodes if graph.nodes[i].op == "mul"}
+                ),
                 "first_cycle": min(schedule.slots[i].start for i in nodes),
                 "last_cycle": max(schedule.slots[i].finish for i in nodes),
             }
@@ -172,7 +180,9 @@ def design_report(design: Design) -> dict[str, Any]:
                 "joint": b.joint_name,
                 "type": type(b.joint).__name__.lower(),
                 "link": b.name,
-                "parent": design.robot.base_name if b.parent < 0 else design.robot.bodies[b.parent].name,
+                "parent": design.robot.base_name
+                if b.parent < 0
+                else design.robot.bodies[b.parent].name,
             }
             for b in design.robot.bodies
         ],
@@ -193,14 +203,17 @@ def _format(fmt: Format) -> dict[str, int]:
 def vector_shapes(design: Design) -> dict[str, Any]:
     """Of every vector and matrix that tasks or results hold: its shape without batch dimensions, and whether it is
     symmetric, so that only its lower triangle is transferred."""
-    nv = design.robot.nv
-    sizes = {"q": (design.robot.nq,), "f_ext": (len(design.robot.bodies), 6)}
-    sizes |= dict.fromkeys(("v", "a", "tau"), (nv,)) | {"base": (9,), "steps": (1,)}
-    sizes |= {"q_end": (design.robot.nq,), "v_end": (nv,)}
-    return {
-        name: {"shape": list(sizes.get(name, (nv, nv))), "symmetric": name in SYMMETRIC}
-        for name in dict.fromkeys([*design.network.operands, *design.network.results])
-    }
+    vectors = {}
+    for name in design.network.options.quantities:
+        if name in design.network.operands or name in design.network.results:
+            quantity = design.network.options.quantities[name]
+            shape = list(quantity.size(design.robot))
+            vectors[name] = {
+                "shape": shape,
+                "symmetric": quantity.symmetric,
+                "unit": quantity.unit,
+            }
+    return vectors
 
 
 def manifest(design: Design, verilog_sha256: str, version: str) -> dict[str, Any]:
@@ -210,14 +223,22 @@ def manifest(design: Design, verilog_sha256: str, version: str) -> dict[str, Any
     for name, f in tasks.functions.items():
         operands = zip(network.operand_words(name), f.operands, strict=True)
         functions[name] = {
-            "code": KNOWN[name].code,
+            "code": registry.function(name).code,
+            "method": registry.function(name).method,
+            "summary": registry.function(name).summary,
             "task_beats": tasks.task_beats(name),
             "result_beats": tasks.result_beats(name),
             "latency_cycles": design.promised_latency(name),
             "operand_vectors": list(network.options.operand_vectors(name)),
             "result_vectors": list(dict.fromkeys(w.vector for w in network.result_words(name))),
             "operands": [
-                {"name": w.name, "vector": w.vector, "index": list(w.index), "lower": w.lower, "upper": w.upper}
+                {
+                    "name": w.name,
+                    "vector": w.vector,
+                    "index": list(w.index),
+                    "lower": w.lower,
+                    "upper": w.upper,
+                }
                 | {"codes": list(o.codes)}
                 | _format(o.format)
                 for w, o in operands
@@ -237,7 +258,12 @@ def manifest(design: Design, verilog_sha256: str, version: str) -> dict[str, Any
         "vectors": vector_shapes(design),
         "functions": functions,
         "parameters": [
-            {"name": p.word.name, "nominal": p.nominal, "lower": p.word.lower, "upper": p.word.upper}
+            {
+                "name": p.word.name,
+                "nominal": p.nominal,
+                "lower": p.word.lower,
+                "upper": p.word.upper,
+            }
             | {"codes": list(w.codes)}
             | _format(w.format)
             for p, w in zip(network.parameters, tasks.parameters, strict=True)

@@ -10,9 +10,13 @@ from typing import Any
 
 LEVELS = 9
 """Shades of a grid's cells."""
+DECADES = 4.0
+"""So many are told apart at most; what is smaller is as pale as can be."""
 
 
-def cell_paths(cells: Sequence[tuple[float, float, float, float, int]]) -> tuple[tuple[int, str], ...]:
+def cell_paths(
+    cells: Sequence[tuple[float, float, float, float, int]],
+) -> tuple[tuple[int, str], ...]:
     """Rectangles (x, y, width, height, shade) as one path per shade, ascending."""
     by_level: dict[int, list[str]] = defaultdict(list)
     for x, y, width, height, level in cells:
@@ -43,20 +47,46 @@ class ErrorGrid:
 
 def error_grid(vector: str, errors: Mapping[str, Any]) -> ErrorGrid:
     """A grid of the largest error of each entry; entries without error stay empty."""
-    rows = errors["max"] if errors["max"] and isinstance(errors["max"][0], list) else [errors["max"]]
-    squares = [x for row in errors["rms"] for x in (row if isinstance(row, list) else [row])]
+    rows = _matrix(errors["max"])
     values = [x for row in rows for x in row if x > 0]
-    largest, least = max(values, default=0.0), min(values, default=0.0)
-    # at most four decades are told apart; what is smaller is as pale as can be
-    span = min(4.0, math.log10(largest / least)) if values and largest > least else 1.0
+    least, largest = min(values, default=0.0), max(values, default=0.0)
+    span = 1.0
+    if largest > least:
+        span = min(DECADES, math.log10(largest / least))
     size = 18 if len(rows) <= 16 else 9
-    cells = [
-        (j * size, i * size, size - 1, size - 1, _level(1 + math.log10(x / largest) / span) if x < largest else LEVELS)
-        for i, row in enumerate(rows)
-        for j, x in enumerate(row)
-        if x > 0
-    ]
+    cells = []
+    for i, row in enumerate(rows):
+        for j, error in enumerate(row):
+            if error > 0:
+                level = LEVELS
+                if error < largest:
+                    level = _level(1 + math.log10(error / largest) / span)
+                cells.append((j * size, i * size, size - 1, size - 1, level))
     columns = max((len(row) for row in rows), default=0)
-    rms = math.sqrt(sum(x * x for x in squares) / len(squares)) if squares else 0.0
-    area = columns * size, len(rows) * size
-    return ErrorGrid(vector, size, len(rows), columns, *area, cell_paths(cells), least, largest, rms)
+    return ErrorGrid(
+        vector,
+        size,
+        len(rows),
+        columns,
+        width=columns * size,
+        height=len(rows) * size,
+        cells=cell_paths(cells),
+        least=least,
+        largest=largest,
+        rms=_root_mean_square(errors["rms"]),
+    )
+
+
+def _matrix(values: Sequence[Any]) -> Sequence[Sequence[float]]:
+    """A matrix's rows; a vector is one."""
+    is_matrix = bool(values) and isinstance(values[0], list)
+    return values if is_matrix else [values]
+
+
+def _root_mean_square(values: Sequence[Any]) -> float:
+    """Of all entries of a vector or matrix; 0 of none."""
+    squares = []
+    for row in values:
+        for x in row if isinstance(row, list) else [row]:
+            squares.append(x * x)
+    return math.sqrt(sum(squares) / len(squares)) if squares else 0.0

@@ -13,13 +13,12 @@ import numpy as np
 
 from rbdgen.compiler import Design
 from rbdgen.errors import ConfigError
-from rbdgen.host.tasks import Flag
+from rbdgen.functions import registry
+from rbdgen.functions.states import States
 from rbdgen.layout.execute import float_passes
-from rbdgen.layout.functions import SYMMETRIC
-from rbdgen.layout.samples import Samples
-from rbdgen.layout.words import INVERSE
-from rbdgen.passes.error_target import resolve_targets
-from rbdgen.trials import TaskSet, dense_results, make_tasks, result_vectors, task_states
+from rbdgen.protocol.tasks import Flag
+from rbdgen.trials import TaskSet, by_vector, dense_results, make_tasks, result_vectors, task_states
+from rbdgen.wordlength.targets import resolve_targets
 
 SEED = 7919
 """Seed of the fresh states, added to the design's own: ranges and word lengths were found at others."""
@@ -30,18 +29,34 @@ CHUNK = 10_000
 def formats(design: Design) -> dict[str, Any]:
     """How a design's formats were found, and what they are made of."""
     fixed, options = design.fixed, design.options
-    widths = [f.width for f, (_, n) in zip(fixed.formats, fixed.graph, strict=True) if n.op != "const"]
-    factors = Counter(max(fixed.formats[a].width for a in n.args) for _, n in fixed.graph if n.op == "mul")
+    widths = []
+    factors: Counter[int] = Counter()
+    for i, node in fixed.graph:
+        if node.op != "const":
+            widths.append(fixed.formats[i].width)
+        if node.op == "mul":
+            longer = max(fixed.formats[a].width for a in node.args)
+            factors[longer] += 1
     extra = design.signal_ranges.extra_bits()
     return {
         "error": dict(options.error) or None,
         "search": options.formats if options.error else "word",
         "ranges": "sound" if options.sound else "sampled",
-        "sound_beside_sampled_bits": {"mean": round(float(np.mean(extra)), 2), "most": round(float(np.max(extra)), 2)},
-        "unbounded": {"signals": design.signal_ranges.open, "reciprocals": len(design.signal_ranges.unbounded)},
+        "sound_beside_sampled_bits": {
+            "mean": round(float(np.mean(extra)), 2),
+            "most": round(float(np.max(extra)), 2),
+        },
+        "unbounded": {
+            "signals": design.signal_ranges.open,
+            "reciprocals": len(design.signal_ranges.unbounded),
+        },
         "rounding": options.rounding,
         "overflow": options.overflow,
-        "signal_bits": {"least": min(widths), "mean": round(float(np.mean(widths)), 2), "most": max(widths)},
+        "signal_bits": {
+            "least": min(widths),
+            "mean": round(float(np.mean(widths)), 2),
+            "most": max(widths),
+        },
         "products_by_longer_factor": {str(w): factors[w] for w in sorted(factors)},
         "truncated": len(fixed.truncated),
     }
@@ -51,22 +66,29 @@ class _Errors:
     """Collects the errors of one vector over chunks of states."""
 
     def __init__(self) -> None:
-        self.largest, self.worst, self.square, self.count = 0.0, 0.0, 0.0, 0
-        self.place: dict[str, Any] = {}
+        self.largest = 0.0
+        self.worst = 0.0
+        self.square = 0.0
+        self.count = 0
+        self.worst_at: dict[str, Any] = {}
 
-    def add(self, error: np.ndarray, truth: np.ndarray, good: np.ndarray, states: Samples) -> None:
+    def add(self, error: np.ndarray, truth: np.ndarray, good: np.ndarray, states: States) -> None:
         """``error`` and ``truth`` (n, …) of ``states``; those that are not ``good`` (n,) don't count."""
-        self.largest = max(self.largest, float(np.max(np.abs(truth))))
-        size = np.abs(error) * good.reshape(-1, *[1] * (error.ndim - 1))
-        where = np.unravel_index(int(np.argmax(size)), size.shape)
-        if float(size[where]) >= self.worst:
-            self.worst = float(size[where])
-            at = {
-                name: [round(float(x), 6) for x in getattr(states, name)[where[0]]] for name in ("q", "v", "a", "tau")
-            }
-            self.place = {"entry": [int(k) for k in where[1:]]} | at
+        largest = float(np.max(np.abs(truth)))
+        self.largest = max(self.largest, largest)
+        counted = good.reshape(-1, *[1] * (error.ndim - 1))
+        size = np.abs(error) * counted
+        number, *entry = np.unravel_index(int(np.argmax(size)), size.shape)
+        worst = float(size[number, *entry])
+        if worst >= self.worst:
+            self.worst = worst
+            self.worst_at = {"entry": [int(k) for k in entry]}
+            for name in ("q", "v", "a", "tau"):
+                state = getattr(states, name)[number]
+                self.worst_at[name] = [round(float(x), 6) for x in state]
+        entries = int(np.prod(error.shape[1:]))
         self.square += float(np.sum(size**2))
-        self.count += int(np.sum(good)) * int(np.prod(error.shape[1:]))
+        self.count += int(np.sum(good)) * entries
 
     def row(self) -> dict[str, float]:
         """Largest error as it is and relative, and the rms, relative to the largest magnitude."""
@@ -77,22 +99,28 @@ class _Errors:
 
 def single_precision(design: Design, tasks: TaskSet) -> dict[str, np.ndarray]:
     """The function's results by vector, computed in single precision by the text that the hardware was traced from."""
-    network, nv = design.network, design.robot.nv
-    words, states = network.operand_words(tasks.function), tasks.states
-    given = {w.name: states.vector(w.vector, w.index).astype(np.float32) for w in words}
-    given |= {p.word.name: np.full(tasks.count, p.nominal, np.float32) for p in network.parameters}
-    values = float_passes(network, network.graph, tasks.function, given, np.float32)[-1]
-    dense = {v: np.zeros((tasks.count, *(nv,) * (1 if v in ("tau", "a") else 2))) for v in tasks.reference}
+    network, states = design.network, tasks.states
+    words = network.operand_words(tasks.function)
+    given: dict[str, np.ndarray] = {}
+    for word in words:
+        values = states.vector(word.vector, word.index)
+        given[word.name] = values.astype(np.float32)
+    for p in network.parameters:
+        given[p.word.name] = np.full(tasks.count, p.nominal, np.float32)
+    passes = float_passes(network, network.graph, tasks.function, given, np.float32)
+    last = passes[-1]
+    results = []
     for word in network.result_words(tasks.function):
-        x = values[network.graph.outputs[word.name]]
-        dense[word.vector][(slice(None), *word.index)] = x
-        if word.vector in SYMMETRIC:
-            dense[word.vector][(slice(None), *reversed(word.index))] = x
-    return dense
+        node = network.graph.outputs[word.name]
+        results.append(np.broadcast_to(last[node], (tasks.count,)))
+    return by_vector(design, tasks.function, results)
 
 
 def evidence(
-    design: Design, count: int, seed: int | None = None, progress: Callable[[str], None] = lambda stage: None
+    design: Design,
+    count: int,
+    seed: int | None = None,
+    progress: Callable[[str], None] = lambda stage: None,
 ) -> dict[str, Any]:
     """Errors of every function at ``count`` fresh states inside the declared ranges.
 
@@ -107,27 +135,49 @@ def evidence(
     functions: dict[str, Any] = {}
     for function in design.network.functions:
         progress(f"evidence of {function}")
-        fixed: dict[str, _Errors] = {}
-        single: dict[str, _Errors] = {}
-        flags: Counter[str] = Counter()
+        found = _Found(design, function)
         for number, first in enumerate(range(0, count, CHUNK)):
-            tasks = make_tasks(design, function, task_states(design, min(CHUNK, count - first), seed + number))
-            good = tasks.flags == 0
-            flags["overflow"] += int(np.count_nonzero(tasks.flags & Flag.OVERFLOW))
-            flags["range"] += int(np.count_nonzero(tasks.flags & Flag.RANGE))
-            got, float32 = dense_results(design, function, tasks.expected), single_precision(design, tasks)
-            for vector in result_vectors(design, function):
-                truth = tasks.reference[vector]
-                for found, values in ((fixed, got), (single, float32)):
-                    found.setdefault(vector, _Errors()).add(values[vector] - truth, truth, good, tasks.states)
+            states = task_states(design, min(CHUNK, count - first), seed + number)
+            found.add(make_tasks(design, function, states))
         vectors = {}
-        for vector, errors in fixed.items():
-            group = INVERSE if function == "dfd" and vector == "minv" else vector
+        for vector, errors in found.fixed.items():
+            group = _group(design, function, vector)
             vectors[vector] = errors.row() | {
                 "target": targets.get((function, group)),
-                "single_precision": single[vector].row(),
-                "worst": errors.place,
+                "single_precision": found.single[vector].row(),
+                "worst": errors.worst_at,
             }
-        flagged = {k: flags[k] for k in ("overflow", "range")}
-        functions[function] = {"tasks": count, "flagged": flagged, "outputs": vectors}
+        functions[function] = {"tasks": count, "flagged": found.flagged, "outputs": vectors}
     return {"states": count, "seed": seed, "functions": functions}
+
+
+class _Found:
+    """Collects what is found of one function over chunks of states."""
+
+    def __init__(self, design: Design, function: str) -> None:
+        self.design = design
+        self.function = function
+        self.fixed: dict[str, _Errors] = {}
+        self.single: dict[str, _Errors] = {}
+        self.flagged = {"overflow": 0, "range": 0}
+        for vector in result_vectors(design, function):
+            self.fixed[vector] = _Errors()
+            self.single[vector] = _Errors()
+
+    def add(self, tasks: TaskSet) -> None:
+        """Tasks with the model's answers."""
+        self.flagged["overflow"] += int(np.count_nonzero(tasks.flags & Flag.OVERFLOW))
+        self.flagged["range"] += int(np.count_nonzero(tasks.flags & Flag.RANGE))
+        good = tasks.flags == 0
+        fixed = dense_results(self.design, self.function, tasks.expected)
+        single = single_precision(self.design, tasks)
+        for vector, truth in tasks.reference.items():
+            self.fixed[vector].add(fixed[vector] - truth, truth, good, tasks.states)
+            self.single[vector].add(single[vector] - truth, truth, good, tasks.states)
+
+
+def _group(design: Design, function: str, vector: str) -> str:
+    """The name by which an error target calls a result vector."""
+    extra = registry.function(function).extra
+    group = design.network.options.extra_of(function)
+    return group if extra and group and vector == extra.quantity.name else vector

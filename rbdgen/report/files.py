@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,11 @@ from rbdgen.ir.text import to_text
 from rbdgen.model.joints import FreeFlyer, Planar
 from rbdgen.model.robot import Robot
 from rbdgen.model.urdf import ROOT_JOINT
+from rbdgen.options import DEMANDS, ROBOT, settings
+from rbdgen.options.setting import LIMITS, WORD, nearest
 from rbdgen.report.design import design_report, manifest
 from rbdgen.report.drawings import layout_picture, timing_chart
+from rbdgen.schedule.budget import Budget
 
 REPORT_FILE, SIMULATION_FILE, CONFIG_FILE = "report.json", "simulation.json", "config.toml"
 """A design's promises, what a simulation of it measured, and its options."""
@@ -30,27 +33,21 @@ BUILD_FILE = "build.json"
 LAYOUT_FILE, TIMING_FILE = "layout.svg", "timing.svg"
 """Its pictures."""
 
-OPTION_KEYS = tuple(f.name for f in fields(Options) if f.name != "limits")
+OPTIONS = {name: s for name, s in settings(Options).items() if name != "limits"}
 """Options that a configuration file has by their own names; limits are under ``joints``."""
-
-
-OPTION_TYPES: dict[Any, type] = {
-    "tuple[str, ...]": list,
-    "int": int,
-    "float": float,
-    "float | None": float,
-    "str": str,
-    "bool": bool,
-    "Mapping[str, float]": dict,
-}
-"""Types of the options' values in a configuration file, by their annotation."""
+DEMAND_KEYS = {name: setting.kind for name, setting in DEMANDS.items()}
+"""What a design is fitted to."""
+OTHER_KEYS = {"joints": LIMITS, "robot": WORD} | DEMAND_KEYS
+"""What else it may have."""
 
 
 def config_text(design: Design, robot: str) -> str:
     """``config.toml``: every option as it was resolved, and every joint's declared range."""
     options, ranges = design.options, design.ranges
     joints: dict[str, dict[str, float]] = {}
-    for body, q, v in zip(design.robot.bodies, design.robot.q_slices, design.robot.v_slices, strict=True):
+    for body, q, v in zip(
+        design.robot.bodies, design.robot.q_slices, design.robot.v_slices, strict=True
+    ):
         limits = {
             "velocity": ranges.v_max[v.start],
             "acceleration": ranges.a_max[v.start],
@@ -62,10 +59,23 @@ def config_text(design: Design, robot: str) -> str:
     content: dict[str, Any] = {"robot": robot, "base": base_of(design.robot)}
     if content["base"] != "fixed":
         content["root"] = design.robot.bodies[0].name
-    chosen = {k: getattr(options, k) for k in OPTION_KEYS}
-    content |= {k: list(v) if isinstance(v, tuple) else v for k, v in chosen.items() if v is not None}
-    del content["error" if not options.error else "word"]
+    for name in OPTIONS:
+        value = options.bits if name == "word" else getattr(options, name)
+        if value is not None:
+            content[name] = list(value) if isinstance(value, tuple) else value
+    del content["word" if options.error else "error"]
+    content |= _demands(design.budget)
+    if "multipliers" in content or "rate" in content:
+        del content["ii"]
     return tomli_w.dumps(content | {"joints": joints})
+
+
+def _demands(budget: Budget | None) -> dict[str, Any]:
+    """What a design was fitted to, as it was asked for."""
+    if budget is None:
+        return {}
+    demands = {name: getattr(budget, name) for name in DEMAND_KEYS}
+    return {name: value for name, value in demands.items() if value is not None}
 
 
 def base_of(robot: Robot) -> str:
@@ -92,21 +102,23 @@ def read_config(path: Path) -> tuple[str | None, Base, dict[str, Any]]:
         raise ConfigError(f"{path}: no such file; give a config.toml that generate wrote") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path}: must be a TOML file: {error}") from None
-    kinds = {f.name: OPTION_TYPES[f.type] for f in fields(Options) if f.name in OPTION_KEYS}
-    kinds |= {"joints": dict, "robot": str, "base": str, "root": str}
-    if isinstance(content.get("error"), float):
-        content["error"] = {"all": content["error"]}
+    kinds = {name: setting.kind for name, setting in (OPTIONS | ROBOT).items()} | OTHER_KEYS
+    values: dict[str, Any] = {}
     for key, value in content.items():
         if key not in kinds:
-            raise ConfigError(f"{path}: unknown key {key!r}; known keys: {', '.join(kinds)}")
-        allowed = (int, float) if kinds[key] is float else kinds[key]
-        if not isinstance(value, allowed) or (isinstance(value, bool) and kinds[key] is not bool):
-            raise ConfigError(f"{path}: {key} must be a {kinds[key].__name__}, not {value!r}")
-    robot, base = content.pop("robot", None), Base(content.pop("base", "fixed"), content.pop("root", None))
-    limits: Mapping[str, Any] = content.pop("joints", {})
-    if "functions" in content:
-        content["functions"] = tuple(map(str, content["functions"]))
-    return robot, base, content | ({"limits": limits} if limits else {})
+            raise ConfigError(
+                f"{path}: unknown key {key!r}{nearest(key, kinds)}; known keys: {', '.join(kinds)}"
+            )
+        try:
+            values[key] = kinds[key].taken(key, value)
+            if key in ROBOT:
+                ROBOT[key].check(key, value)
+        except ConfigError as error:
+            raise ConfigError(f"{path}: {error}") from None
+    robot = values.pop("robot", None)
+    base = Base(values.pop("base", "fixed"), values.pop("root", None))
+    limits: Mapping[str, Any] = values.pop("joints", {})
+    return robot, base, values | ({"limits": limits} if limits else {})
 
 
 def with_overrides(options: dict[str, Any], **given: Any) -> Options:

@@ -14,7 +14,14 @@ from typing import Any
 
 from rbdgen.errors import ConfigError
 from rbdgen.report.design import SCHEMA
-from rbdgen.report.files import BUILD_FILE, CONFIG_FILE, LAYOUT_FILE, REPORT_FILE, SIMULATION_FILE, TIMING_FILE
+from rbdgen.report.files import (
+    BUILD_FILE,
+    CONFIG_FILE,
+    LAYOUT_FILE,
+    REPORT_FILE,
+    SIMULATION_FILE,
+    TIMING_FILE,
+)
 
 _NUMBER = (int, float)
 _PROMISE = {
@@ -58,8 +65,14 @@ REPORT_SHAPE: dict[str, Any] = {
     "register_bits": int,
     "fifo_bits": int,
     "functions": {"*": _PROMISE},
-    "roofline": {"functions": {"*": _BOUNDS}, "task_bits_per_cycle": int, "result_bits_per_cycle": int},
-    "submodules": [{"name": str, "kind": str, "multipliers": int, "first_cycle": int, "last_cycle": int}],
+    "roofline": {
+        "functions": {"*": _BOUNDS},
+        "task_bits_per_cycle": int,
+        "result_bits_per_cycle": int,
+    },
+    "submodules": [
+        {"name": str, "kind": str, "multipliers": int, "first_cycle": int, "last_cycle": int}
+    ],
     "units": [
         {
             "name": str,
@@ -125,21 +138,32 @@ class Build:
 def read_build(directory: Path) -> Build:
     """Read a build's folder; ConfigError naming the file, what is wrong with it, and what would help."""
     if not directory.is_dir():
-        raise ConfigError(f"{directory}: no such directory; give one that 'rbdgen generate' or 'rbdgen simulate' wrote")
+        raise ConfigError(
+            f"{directory}: no such directory; give one that 'rbdgen generate' or 'rbdgen simulate' wrote"
+        )
     if not (directory / REPORT_FILE).is_file():
         raise ConfigError(
             f"{directory}: not a build: holds no {REPORT_FILE}; give a directory that 'rbdgen generate' wrote"
         )
     report, notes, found = _read(directory / REPORT_FILE, REPORT_SHAPE), [], {}
-    for name, shape, remedy in ((SIMULATION_FILE, _SIMULATION, "simulate"), (BUILD_FILE, _ROUTED, "build")):
+    for name, shape, remedy in (
+        (SIMULATION_FILE, _SIMULATION, "simulate"),
+        (BUILD_FILE, _ROUTED, "build"),
+    ):
         if (directory / name).is_file():
             content = _read(directory / name, shape)
             if _identity(content) == _identity(report):
                 found[name] = content
             else:
-                notes.append(f"{name} is of another design than {REPORT_FILE}, and left out; {remedy} again")
+                notes.append(
+                    f"{name} is of another design than {REPORT_FILE}, and left out; {remedy} again"
+                )
     texts = {name: _text(directory / name) for name in (CONFIG_FILE, LAYOUT_FILE, TIMING_FILE)}
-    notes += [f"{name} is missing; generate again" for name in (LAYOUT_FILE, TIMING_FILE) if not texts[name]]
+    notes += [
+        f"{name} is missing; generate again"
+        for name in (LAYOUT_FILE, TIMING_FILE)
+        if not texts[name]
+    ]
     return Build(
         directory,
         report,
@@ -161,7 +185,10 @@ def _text(path: Path) -> str:
 
 def _identity(report: Mapping[str, Any]) -> tuple[Any, ...]:
     """What tells designs apart."""
-    return (*(report[key] for key in ("name", "word", "ii", "device")), report["produced"]["graph_sha256"])
+    return (
+        *(report[key] for key in ("name", "word", "ii", "device")),
+        report["produced"]["graph_sha256"],
+    )
 
 
 def _read(path: Path, shape: Mapping[str, Any]) -> dict[str, Any]:
@@ -188,26 +215,38 @@ def _version_complaint(schema: object) -> str:
 
 
 def _check(value: Any, shape: Any, where: str, path: Path, again: str) -> None:
-    """ConfigError unless ``value`` has the keys and types of ``shape``."""
-    kinds = {dict: "an object", list: "a list"}
-    if isinstance(shape, (dict, list)):
-        if not isinstance(value, type(shape)):
-            raise ConfigError(f"{path}: broken: {where or 'it'} must be {kinds[type(shape)]}; {again}")
-        if isinstance(shape, list):
-            for k, item in enumerate(value):
-                _check(item, shape[0], f"{where}[{k}]", path, again)
-            return
+    """ConfigError unless ``value`` has the keys and types of ``shape``; ``where`` in the file, as keys with dots."""
+    if isinstance(shape, dict):
+        _check_kind(value, dict, "an object", where, path, again)
         for key, inner in shape.items():
-            dotted = f"{where}.{key}".lstrip(".")
-            if key == "*":
-                for name in value:
-                    _check(value[name], inner, f"{where}.{name}", path, again)
-            elif key not in value:
-                raise ConfigError(f"{path}: broken: lacks {dotted}; {again}")
-            else:
-                _check(value[key], inner, dotted, path, again)
-        return
-    kinds_wanted = shape if isinstance(shape, tuple) else (shape,)
-    if not isinstance(value, kinds_wanted) or (isinstance(value, bool) and bool not in kinds_wanted):
-        wanted = " or ".join(t.__name__ for t in kinds_wanted)
-        raise ConfigError(f"{path}: broken: {where} must be {wanted}, not {value!r}; {again}")
+            _check_key(value, key, inner, where, path, again)
+    elif isinstance(shape, list):
+        _check_kind(value, list, "a list", where, path, again)
+        for k, item in enumerate(value):
+            _check(item, shape[0], f"{where}[{k}]", path, again)
+    else:
+        kinds = shape if isinstance(shape, tuple) else (shape,)
+        # a bool is an int in Python, not in a report
+        wrong_bool = isinstance(value, bool) and bool not in kinds
+        if wrong_bool or not isinstance(value, kinds):
+            wanted = " or ".join(kind.__name__ for kind in kinds)
+            raise ConfigError(f"{path}: broken: {where} must be {wanted}, not {value!r}; {again}")
+
+
+def _check_kind(value: Any, kind: type, name: str, where: str, path: Path, again: str) -> None:
+    if not isinstance(value, kind):
+        raise ConfigError(f"{path}: broken: {where or 'it'} must be {name}; {again}")
+
+
+def _check_key(
+    value: dict[str, Any], key: str, shape: Any, where: str, path: Path, again: str
+) -> None:
+    """ConfigError unless ``value`` has what ``shape`` says for ``key``; ``*`` stands for every key."""
+    dotted = f"{where}.{key}".lstrip(".")
+    if key == "*":
+        for name, inner in value.items():
+            _check(inner, shape, f"{where}.{name}", path, again)
+    elif key in value:
+        _check(value[key], shape, dotted, path, again)
+    else:
+        raise ConfigError(f"{path}: broken: lacks {dotted}; {again}")

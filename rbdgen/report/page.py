@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rbdgen.errors import ToolError
-from rbdgen.layout.functions import KNOWN
+from rbdgen.functions import registry
 from rbdgen.report import plots
 from rbdgen.report.error_grid import LEVELS, error_grid
 from rbdgen.report.folder import Build
@@ -72,17 +72,18 @@ def _content(build: Build) -> dict[str, Any]:
     functions = [
         {
             "name": name,
-            "summary": KNOWN[name].summary if name in KNOWN else name,
+            "summary": registry.function(name).summary,
             "promised": promise,
             "measured": simulation["functions"][name] if simulation else None,
             "bounds": report["roofline"]["functions"][name],
         }
         for name, promise in report["functions"].items()
     ]
-    errors = [
-        (name, [error_grid(vector, e) for vector, e in f["errors"].items()])
-        for name, f in (simulation["functions"].items() if simulation else ())
-    ]
+    errors = []
+    if simulation:
+        for name, function in simulation["functions"].items():
+            grids = [error_grid(vector, e) for vector, e in function["errors"].items()]
+            errors.append((name, grids))
     return {
         "build": build,
         "report": report,
@@ -90,7 +91,9 @@ def _content(build: Build) -> dict[str, Any]:
         "figures": figures,
         "functions": functions,
         "bypasses": sum(f["kind"] == "bypass" for f in report["fifos"]),
-        "pictures": {name: (_data_url(text), _fits(text)) for name, text in build.pictures.items() if text},
+        "pictures": {
+            name: (_data_url(text), _fits(text)) for name, text in build.pictures.items() if text
+        },
         "roofline": plots.inline_svg(plots.roofline_plot(report), "Roofline"),
         "errors": errors,
         "level_count": LEVELS,

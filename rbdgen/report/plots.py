@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,10 @@ SUFFIXES = (".svg", ".png", ".pdf")
 SERIES = ("#2563eb", "#d97706", "#059669", "#dc2626", "#7c3aed", "#0891b2", "#be185d", "#4d7c0f")
 """Colours of series on white; a page gives its own by the variables ``--series-1`` and so on."""
 MARKERS = "osD^vPX*"
+FEW_DECADES = 300
+"""An axis over a smaller ratio than that has more ticks than one a decade."""
+_DATES = {"svg": "Date", "pdf": "CreationDate"}
+"""Where a kind of file says when it was made."""
 _INK, _FAINT = "#1f2933", "#cbd2d9"
 _STYLE = {
     "svg.fonttype": "none",
@@ -69,15 +73,18 @@ def save(figure: Any, path: Path) -> None:
     """Write a plot; ConfigError if the file cannot be written."""
     check_plot_path(path)
     kind = path.suffix.lower().removeprefix(".")
-    dates: Mapping[str, None] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
+    # the same plot is the same file
+    undated = {_DATES[kind]: None} if kind in _DATES else {}
     data = io.BytesIO()
     with _matplotlib():
-        figure.savefig(data, format=kind, metadata=dates, dpi=150, facecolor="white")
+        figure.savefig(data, format=kind, metadata=undated, dpi=150, facecolor="white")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data.getvalue())
     except OSError as error:
-        raise ConfigError(f"plot {path}: cannot be written: {error.strerror}; choose another place") from None
+        raise ConfigError(
+            f"plot {path}: cannot be written: {error.strerror}; choose another place"
+        ) from None
 
 
 def inline_svg(figure: Any, label: str) -> str:
@@ -96,7 +103,8 @@ def inline_svg(figure: Any, label: str) -> str:
     svg = re.sub(r'(xlink:href="#|url\(#)', rf"\g<1>{prefix}-", svg)
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
     svg = re.sub(r'(<svg [^>]*?)width="[^"]*"', r"\1", svg, count=1)
-    svg = re.sub(r'(<svg [^>]*?)height="[^"]*"', rf'\1role="img" aria-label="{label}"', svg, count=1)
+    described = rf'\1role="img" aria-label="{label}"'
+    svg = re.sub(r'(<svg [^>]*?)height="[^"]*"', described, svg, count=1)
     for name, colour in {"--ink": _INK, "--line": _FAINT}.items():
         svg = svg.replace(colour, f"var({name}, {colour})")
     for k, colour in enumerate(SERIES):
@@ -107,85 +115,108 @@ def inline_svg(figure: Any, label: str) -> str:
 def _logarithmic(axis: Any) -> None:
     """Make an axis logarithmic, with ticks at 1, 2 and 5 over few decades, and plain numbers."""
     ticker = importlib.import_module("matplotlib.ticker")
-    (axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale)("log")
+    if axis.axis_name == "x":
+        axis.axes.set_xscale("log")
+    else:
+        axis.axes.set_yscale("log")
     low, high = sorted(axis.get_view_interval())
-    few = high < low * 300 if low > 0 else False
+    few = low > 0 and high < low * FEW_DECADES
     axis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,)))
     axis.set_major_formatter(ticker.FuncFormatter(lambda x, _: f"{x:g}"))
     axis.set_minor_formatter(ticker.NullFormatter())
 
 
+def _legend(figure: Any, axes: Iterable[Any], title: str) -> None:
+    """A legend below the plot that names every label of ``axes`` once."""
+    handles: dict[str, Any] = {}
+    for ax in axes:
+        found, labels = ax.get_legend_handles_labels()
+        for handle, label in zip(found, labels, strict=True):
+            handles.setdefault(label, handle)
+    place = {"loc": "outside lower left", "ncols": 2}
+    figure.legend(handles.values(), handles.keys(), title=title, **place)
+
+
+def _distinct(rows: Iterable[Mapping[str, Any]], key: str) -> list[Any]:
+    """The values that rows have for ``key``, each once, in their order."""
+    return list(dict.fromkeys(row[key] for row in rows))
+
+
 def comparison_plot(content: Mapping[str, Any]) -> Any:
     """The comparison: for each robot, latency and time per task of every function, one mark per implementation."""
-    rows = content["rows"]
-    robots = list(dict.fromkeys(r["robot"] for r in rows))
-    largest = max((r["batch"] for r in rows if r["batch"]), default=1)
-    measures = (("latency_us", "latency, µs (one task or call)"), ("task_us", f"µs per task (batch {largest})"))
-    names = list(dict.fromkeys(_series(r) for r in rows))
-    counts = [len({r["function"] for r in rows if r["robot"] == robot}) for robot in robots]
+    rows = [{**row, "series": _series(row)} for row in content["rows"]]
+    largest: int = max((row["batch"] for row in content["rows"] if row["batch"]), default=1)
+    names = _distinct(rows, "series")
+    by_robot: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        by_robot.setdefault(row["robot"], []).append(row)
+    counts = [len(_distinct(mine, "function")) for mine in by_robot.values()]
+    height = sum(0.35 * count + 0.9 for count in counts) + 0.22 * len(names) + 0.3
     with _matplotlib() as figure_class:
-        height = sum(0.35 * n + 0.9 for n in counts) + 0.22 * len(names) + 0.3
         figure = figure_class(figsize=(10, height), layout="constrained")
-        axes = figure.subplots(len(robots), 2, squeeze=False, height_ratios=counts, sharex="col")
-        for row, robot in enumerate(robots):
-            functions = list(dict.fromkeys(r["function"] for r in rows if r["robot"] == robot))
-            for column, (key, label) in enumerate(measures):
-                ax = axes[row][column]
-                wanted = largest if key == "task_us" else 1
-                for r in rows:
-                    if r["robot"] != robot or r[key] is None or r["batch"] not in (None, wanted):
-                        continue
-                    k = names.index(_series(r))
-                    ours = r["implementation"].startswith("rbdgen, II")
-                    ax.plot(
-                        r[key],
-                        functions.index(r["function"]),
-                        MARKERS[k % len(MARKERS)],
-                        color=SERIES[k % len(SERIES)],
-                        markersize=9 if ours else 6,
-                        markerfacecolor=SERIES[k % len(SERIES)] if ours else "none",
-                        label=_series(r),
-                    )
-                _logarithmic(ax.xaxis)
-                ax.set_yticks(range(len(functions)), functions)
-                ax.set_ylim(len(functions) - 0.5, -0.5)
-                ax.set_title(robot.rsplit("/", 1)[-1] if column == 0 else "", loc="left")
-                if row == len(robots) - 1:
-                    ax.set_xlabel(label)
-        handles = {label: h for ax in axes.flat for h, label in zip(*ax.get_legend_handles_labels(), strict=True)}
-        title = "filled: RTL simulation, at the clock of the device model"
-        figure.legend(handles.values(), handles.keys(), loc="outside lower left", ncols=2, title=title)
+        grid = {"height_ratios": counts, "sharex": "col"}
+        axes = figure.subplots(len(by_robot), 2, squeeze=False, **grid)
+        for (latency, time), (robot, mine) in zip(axes, by_robot.items(), strict=True):
+            _comparison_axes(latency, mine, names, "latency_us", 1)
+            _comparison_axes(time, mine, names, "task_us", largest)
+            latency.set_title(robot.rsplit("/", 1)[-1], loc="left")
+        bottom_left, bottom_right = axes[-1]
+        bottom_left.set_xlabel("latency, µs (one task or call)")
+        bottom_right.set_xlabel(f"µs per task (batch {largest})")
+        _legend(figure, axes.flat, "filled: RTL simulation, at the clock of the device model")
         return figure
 
 
+def _comparison_axes(
+    ax: Any, rows: Sequence[Mapping[str, Any]], names: Sequence[str], key: str, batch: int
+) -> None:
+    """One robot's figures of one kind, a line per function: those of a ``batch`` of so many, and those of none."""
+    functions = _distinct(rows, "function")
+    for row in rows:
+        if row[key] is None or row["batch"] not in (None, batch):
+            continue
+        k = names.index(row["series"])
+        colour = SERIES[k % len(SERIES)]
+        ours = row["implementation"].startswith("rbdgen, II")
+        ax.plot(
+            row[key],
+            functions.index(row["function"]),
+            MARKERS[k % len(MARKERS)],
+            color=colour,
+            markersize=9 if ours else 6,
+            markerfacecolor=colour if ours else "none",
+            label=row["series"],
+        )
+    _logarithmic(ax.xaxis)
+    ax.set_yticks(range(len(functions)), functions)
+    ax.set_ylim(len(functions) - 0.5, -0.5)
+
+
 def _series(row: Mapping[str, Any]) -> str:
-    workers = f", {row['workers']} core{'s' if row['workers'] > 1 else ''}" if row["workers"] else ""
-    return row["implementation"] + workers
+    """The name of a row's implementation, with the cores that it ran on."""
+    workers = row["workers"]
+    if not workers:
+        return row["implementation"]
+    return f"{row['implementation']}, {workers} core{'s' if workers > 1 else ''}"
 
 
 def roofline_plot(report: Mapping[str, Any]) -> Any:
     """Tasks per second against multipliers: for each function the roof of its multiplications and that of the stream,
     and the design's point below them."""
-    clock, bounds = report["clock_mhz"], report["roofline"]["functions"]
-    functions = [(name, f) for name, f in report["functions"].items() if f["multipliers"]["variable"]]
+    bounds = report["roofline"]["functions"]
+    functions = {
+        name: function
+        for name, function in report["functions"].items()
+        if function["multipliers"]["variable"]
+    }
+    used = [function["multipliers"]["variable"] for function in functions.values()]
+    products = [function["multiplications"] for function in functions.values()]
+    span = min(used, default=1) / 4, 2 * max(products, default=1)
     with _matplotlib() as figure_class:
         figure = figure_class(figsize=(8, 4.2), layout="constrained")
         ax = figure.subplots()
-        used = [f["multipliers"]["variable"] for _, f in functions] or [1]
-        span = min(used) / 4, max(f["multiplications"] for _, f in functions) * 2 if functions else 2
-        for k, (name, f) in enumerate(functions):
-            colour, link = SERIES[k % len(SERIES)], bounds[name]["link_bound"]
-            knee = min(max(f["multiplications"] / link, span[0]), span[1])
-            xs = [span[0], knee, span[1]]
-            ys = [min(clock * x / f["multiplications"], clock / link) for x in xs]
-            ax.plot(xs, ys, color=colour, linewidth=1.2, label=name)
-            ax.plot(
-                f["multipliers"]["variable"],
-                clock / f["ii_cycles"],
-                MARKERS[k % len(MARKERS)],
-                color=colour,
-                markersize=7,
-            )
+        for k, (name, function) in enumerate(functions.items()):
+            _roof(ax, k, name, function, bounds[name]["link_bound"], report["clock_mhz"], span)
         _logarithmic(ax.xaxis)
         _logarithmic(ax.yaxis)
         ax.set_xlabel("variable multipliers that the function uses")
@@ -194,32 +225,63 @@ def roofline_plot(report: Mapping[str, Any]) -> Any:
         return figure
 
 
+def _roof(
+    ax: Any,
+    k: int,
+    name: str,
+    function: Mapping[str, Any],
+    beats: int,
+    clock: float,
+    span: tuple[float, float],
+) -> None:
+    """The roof of a function whose tasks take ``beats`` of the stream, over a ``span`` of multipliers, and its
+    point."""
+    colour = SERIES[k % len(SERIES)]
+    products = function["multiplications"]
+    left, right = span
+    knee = min(max(products / beats, left), right)
+    xs = [left, knee, right]
+    ys = [min(clock * x / products, clock / beats) for x in xs]
+    ax.plot(xs, ys, color=colour, linewidth=1.2, label=name)
+    ax.plot(
+        function["multipliers"]["variable"],
+        clock / function["ii_cycles"],
+        MARKERS[k % len(MARKERS)],
+        color=colour,
+        markersize=7,
+    )
+
+
 def pareto_plot(rows: Sequence[Mapping[str, Any]]) -> Any:
     """A sweep: time per task against multiplier blocks, one mark per point, the front's points filled and joined.
 
     A row has ``multiplier_blocks``, ``task_us``, ``max_relative_error``, ``pareto`` and ``label``; rows of one
     ``series`` share a colour.
     """
-    series = list(dict.fromkeys(r["series"] for r in rows))
     with _matplotlib() as figure_class:
         figure = figure_class(figsize=(9, 5), layout="constrained")
         left, right = figure.subplots(1, 2)
-        for ax, y, label in (
-            (left, "task_us", "µs per task at the model's clock"),
-            (right, "max_relative_error", "largest error / largest output"),
-        ):
-            for r in rows:
-                k = series.index(r["series"])
-                colour = SERIES[k % len(SERIES)]
-                filled = colour if r["pareto"] else "none"
-                marker = MARKERS[(k + k // len(SERIES)) % len(MARKERS)]
-                ax.plot(r["multiplier_blocks"], r[y], marker, color=colour, markerfacecolor=filled, label=r["series"])
-            _logarithmic(ax.xaxis)
-            _logarithmic(ax.yaxis)
-            ax.set_xlabel("multiplier blocks of the device")
-            ax.set_ylabel(label)
-        handles, labels = left.get_legend_handles_labels()
-        figure.legend(
-            handles, labels, loc="outside lower left", ncols=2, title="filled: no other point is better in all"
-        )
+        _pareto_axes(left, rows, "task_us", "µs per task at the model's clock")
+        _pareto_axes(right, rows, "max_relative_error", "largest error / largest output")
+        _legend(figure, [left], "filled: no other point is better in all")
         return figure
+
+
+def _pareto_axes(ax: Any, rows: Sequence[Mapping[str, Any]], key: str, label: str) -> None:
+    """The figures ``key`` of all points against their multiplier blocks."""
+    series = _distinct(rows, "series")
+    for row in rows:
+        k = series.index(row["series"])
+        colour = SERIES[k % len(SERIES)]
+        ax.plot(
+            row["multiplier_blocks"],
+            row[key],
+            MARKERS[(k + k // len(SERIES)) % len(MARKERS)],
+            color=colour,
+            markerfacecolor=colour if row["pareto"] else "none",
+            label=row["series"],
+        )
+    _logarithmic(ax.xaxis)
+    _logarithmic(ax.yaxis)
+    ax.set_xlabel("multiplier blocks of the device")
+    ax.set_ylabel(label)

@@ -51,7 +51,9 @@ class Figure:
     @property
     def microseconds_per_task(self) -> float | None:
         """Interval in µs, where interval and clock are known."""
-        return self.interval_cycles / self.clock_mhz if self.interval_cycles and self.clock_mhz else None
+        if self.interval_cycles and self.clock_mhz:
+            return self.interval_cycles / self.clock_mhz
+        return None
 
 
 @lru_cache
@@ -60,25 +62,32 @@ def published_figures() -> tuple[Figure, ...]:
     content = tomllib.loads(DATA.read_text(encoding="utf-8"))
     sources = content["sources"]
     figures = [_figure(entry, sources) for entry in content["figure"]]
-    for entry in content["calls"]:
-        about = {k: v for k, v in entry.items() if k != "latency_us"}
-        for robot, by_function in entry["latency_us"].items():
+    for calls in content["calls"]:
+        for robot, by_function in calls["latency_us"].items():
             for function, latency in by_function.items():
-                figure = about | {"robots": [robot], "functions": [function], "latency_us": latency}
-                figures.append(_figure(figure, sources))
+                entry = dict(calls)
+                entry["robots"] = [robot]
+                entry["functions"] = [function]
+                entry["latency_us"] = latency
+                figures.append(_figure(entry, sources))
     return tuple(figures)
 
 
 def _figure(entry: Mapping[str, Any], sources: Mapping[str, str]) -> Figure:
-    values = dict(entry) | {"source": sources[entry["source"]]}
-    values |= {k: tuple(values[k]) for k in ("robots", "functions") if k in values}
+    values = dict(entry)
+    values["source"] = sources[entry["source"]]
+    for key in ("robots", "functions"):
+        values[key] = tuple(values.get(key, ()))
     return Figure(**values)
 
 
 @lru_cache
 def _robots() -> dict[str, tuple[tuple[str, ...], int]]:
     content = tomllib.loads(DATA.read_text(encoding="utf-8"))["robots"]
-    return {key: (tuple(r["names"]), r["joints"]) for key, r in content.items()}
+    robots = {}
+    for key, robot in content.items():
+        robots[key] = tuple(robot["names"]), robot["joints"]
+    return robots
 
 
 def robot_key(names: tuple[str, ...], joints: int) -> str | None:
@@ -91,9 +100,11 @@ def robot_key(names: tuple[str, ...], joints: int) -> str | None:
 
 def figures_for(robot: str | None, function: str) -> tuple[Figure, ...]:
     """The figures about this robot (a key) and this function; not those about several functions at once."""
-    return tuple(f for f in published_figures() if robot in f.robots and function in f.functions)
+    figures = published_figures()
+    return tuple(f for f in figures if robot in f.robots and function in f.functions)
 
 
 def general_figures(robots: set[str | None]) -> tuple[Figure, ...]:
     """Figures over all functions, about any of these robots or about none in particular."""
-    return tuple(f for f in published_figures() if not f.functions and (not f.robots or robots & set(f.robots)))
+    general = (figure for figure in published_figures() if not figure.functions)
+    return tuple(f for f in general if not f.robots or robots & set(f.robots))

@@ -20,7 +20,9 @@ def roofline(design: Design, functions: dict[str, dict[str, Any]]) -> dict[str, 
     for name, promise in functions.items():
         used = promise["multipliers"]["variable"]
         compute = float(Fraction(promise["multiplications"], used)) if used else 0.0
-        memory = float(Fraction(promise["lookups"], promise["tables"])) if promise["tables"] else 0.0
+        memory = (
+            float(Fraction(promise["lookups"], promise["tables"])) if promise["tables"] else 0.0
+        )
         beats = tasks.task_beats(name), tasks.result_beats(name)
         bounds[name] = {
             "task_beats": beats[0],
@@ -29,7 +31,10 @@ def roofline(design: Design, functions: dict[str, dict[str, Any]]) -> dict[str, 
             "memory_bound": round(memory, 4),
             "link_bound": max(beats),
             "binds": max(
-                ("link", max(beats)), ("multipliers", compute), ("memory", memory), key=lambda bound: bound[1]
+                ("link", max(beats)),
+                ("multipliers", compute),
+                ("memory", memory),
+                key=lambda bound: bound[1],
             )[0],
         }
     return {

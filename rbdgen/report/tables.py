@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """Columns under their heads; numbers to the right."""
-    cells = [list(map(str, head)), *([("–" if c is None else str(c)) for c in row] for row in rows)]
-    widths = [max(len(row[k]) for row in cells) for k in range(len(head))]
-    numeric = [bool(rows) and all(isinstance(row[k], (int, float)) for row in rows) for k in range(len(head))]
-    lines = [
-        "  ".join(
-            c.rjust(w) if right else c.ljust(w) for c, w, right in zip(row, widths, numeric, strict=True)
-        ).rstrip()
-        for row in cells
-    ]
-    return "\n".join(lines)
+    columns = []
+    for k, name in enumerate(head):
+        columns.append(_column(name, [row[k] for row in rows]))
+    lines = zip(*columns, strict=True)
+    return "\n".join("  ".join(line).rstrip() for line in lines)
+
+
+def _column(head: str, values: Sequence[Any]) -> list[str]:
+    """A column's cells, all of one width, its head first."""
+    cells = [head, *("–" if value is None else str(value) for value in values)]
+    width = max(map(len, cells))
+    if values and all(isinstance(value, (int, float)) for value in values):
+        return [cell.rjust(width) for cell in cells]
+    return [cell.ljust(width) for cell in cells]
 
 
 def tree(report: dict[str, Any]) -> str:
@@ -30,10 +34,12 @@ def tree(report: dict[str, Any]) -> str:
         children = [row for row in rows if row["parent"] == parent]
         for k, row in enumerate(children):
             last = k == len(children) - 1
-            lines.append(f"{indent}{'└─ ' if last else '├─ '}{row['link']}  ({row['joint']}, {row['type']})")
-            walk(row["link"], indent + ("   " if last else "│  "))
+            branch, below = ("└─ ", "   ") if last else ("├─ ", "│  ")
+            lines.append(f"{indent}{branch}{row['link']}  ({row['joint']}, {row['type']})")
+            walk(row["link"], indent + below)
 
-    for root in dict.fromkeys(row["parent"] for row in rows if row["parent"] not in names):
+    roots = [row["parent"] for row in rows if row["parent"] not in names]
+    for root in dict.fromkeys(roots):
         lines.append(root)
         walk(root, "")
     return "\n".join(lines)
@@ -41,13 +47,15 @@ def tree(report: dict[str, Any]) -> str:
 
 def robots(rows: Sequence[dict[str, Any]]) -> str:
     """Built-in robots."""
-    return table(["name", "joints", "what it is"], [[r["name"], r["joints"], r["summary"]] for r in rows])
+    lines = [[robot["name"], robot["joints"], robot["summary"]] for robot in rows]
+    return table(["name", "joints", "what it is"], lines)
 
 
 def summary(report: dict[str, Any]) -> str:
     """One paragraph on the whole design."""
     m, n = report["multipliers"], report["multiplications"]
     sine, resources = report["sine"], report["modelled_resources"]
+    bypasses = [fifo for fifo in report["fifos"] if fifo["kind"] == "bypass"]
     return "\n".join(
         [
             f"{report['name']}: {report['joints']} joints, {report['word']}-bit words, "
@@ -60,15 +68,22 @@ def summary(report: dict[str, Any]) -> str:
             f"sine and cosine: {sine['tables']} table(s) of {1 << sine['address_bits']} entries, "
             f"Taylor order {sine['order']}, method error {sine['truncation']:.1e}",
             f"registers: {report['register_bits']} bits; "
-            f"bypass FIFOs: {sum(f['kind'] == 'bypass' for f in report['fifos'])} with {report['fifo_bits']} bits",
+            f"bypass FIFOs: {len(bypasses)} with {report['fifo_bits']} bits",
         ]
     )
 
 
 def functions(report: dict[str, Any], columns: Sequence[tuple[str, str]]) -> str:
     """One row per function with these (key, head) columns."""
-    rows = [[code, *(f[key] for key, _ in columns)] for code, f in report["functions"].items()]
-    return table(["function", *(head for _, head in columns)], rows)
+    keys = ["function", *(key for key, _ in columns)]
+    heads = ["function", *(head for _, head in columns)]
+    rows = [{"function": code} | function for code, function in report["functions"].items()]
+    return table(heads, _cells(rows, keys))
+
+
+def _cells(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> list[list[Any]]:
+    """What rows have for ``keys``."""
+    return [list(map(row.__getitem__, keys)) for row in rows]
 
 
 PROMISES = (
@@ -81,7 +96,13 @@ PROMISES = (
 def families(report: dict[str, Any]) -> str:
     """Multiplications by every choice of algorithms, side by side."""
     rows = [
-        [f["derivative"], f["mass_matrix"], f["variable"], f["constant"], "this design" if f["chosen"] else ""]
+        [
+            f["derivative"],
+            f["mass_matrix"],
+            f["variable"],
+            f["constant"],
+            "this design" if f["chosen"] else "",
+        ]
         for f in report["families"]
     ]
     return table(["derivative", "mass matrix", "var mult", "const mult", ""], rows)
@@ -93,10 +114,22 @@ def evidence(report: dict[str, Any]) -> str:
     for code, f in found["functions"].items():
         for vector, e in f["outputs"].items():
             asked = "–" if e["target"] is None else f"{e['target']:.1e}"
-            errors = [f"{x:.2e}" for x in (e["max_relative"], e["rms_relative"], e["max"])]
-            single, entry = f"{e['single_precision']['max_relative']:.2e}", ",".join(map(str, e["worst"]["entry"]))
-            rows.append([code, vector, asked, *errors, single, entry, sum(f["flagged"].values())])
-    head = ["function", "output", "asked", "max error", "rms", "absolute", "in float32", "worst entry", "flagged"]
+            errors = [f"{e[key]:.2e}" for key in ("max_relative", "rms_relative", "max")]
+            single = f"{e['single_precision']['max_relative']:.2e}"
+            entry = ",".join(map(str, e["worst"]["entry"]))
+            flagged = sum(f["flagged"].values())
+            rows.append([code, vector, asked, *errors, single, entry, flagged])
+    head = [
+        "function",
+        "output",
+        "asked",
+        "max error",
+        "rms",
+        "absolute",
+        "in float32",
+        "worst entry",
+        "flagged",
+    ]
     note = f"(relative to each output's largest magnitude, at {found['states']} fresh states, seed {found['seed']}; "
     return table(head, rows) + "\n" + note + "flagged tasks count in no error)"
 
@@ -120,7 +153,7 @@ def units(report: dict[str, Any]) -> str:
 
 def layout(report: dict[str, Any]) -> str:
     """The layout: tree, submodules, totals, promises, and the families of algorithms if they were compared."""
-    keys = (
+    columns = (
         ("name", "submodule"),
         ("variable_multiplications", "var mult"),
         ("constant_multiplications", "const mult"),
@@ -129,19 +162,22 @@ def layout(report: dict[str, Any]) -> str:
         ("first_cycle", "first cycle"),
         ("last_cycle", "last cycle"),
     )
-    rows = [[row[key] for key, _ in keys] for row in report["submodules"]]
-    return "\n\n".join(
-        [
-            tree(report),
-            table([head for _, head in keys], rows),
-            *([units(report)] if report["ii"] > 1 else []),
-            summary(report),
-            *(["\n".join(["layout:", *(f"  {line}" for line in report["layout"])])] if report["layout"] else []),
-            functions(report, PROMISES) + "\n(cycles promised by the schedule; 'rbdgen simulate' measures them)",
-            *([evidence(report)] if "evidence" in report else []),
-            *([families(report)] if "families" in report else []),
-        ]
-    )
+    heads = [head for _, head in columns]
+    rows = _cells(report["submodules"], [key for key, _ in columns])
+    parts = [tree(report), table(heads, rows)]
+    if report["ii"] > 1:
+        parts.append(units(report))
+    parts.append(summary(report))
+    if report["layout"]:
+        reasons = [f"  {line}" for line in report["layout"]]
+        parts.append("\n".join(["layout:", *reasons]))
+    note = "(cycles promised by the schedule; 'rbdgen simulate' measures them)"
+    parts.append(functions(report, PROMISES) + "\n" + note)
+    if "evidence" in report:
+        parts.append(evidence(report))
+    if "families" in report:
+        parts.append(families(report))
+    return "\n\n".join(parts)
 
 
 def simulation(report: dict[str, Any]) -> str:
@@ -149,19 +185,27 @@ def simulation(report: dict[str, Any]) -> str:
     rows = []
     for code, f in report["functions"].items():
         rows += [
-            [code, "tasks: alone, and mixed with all others under random stalls", f"{f['tasks']} + {f['tasks_mixed']}"],
+            [
+                code,
+                "tasks: alone, and mixed with all others under random stalls",
+                f"{f['tasks']} + {f['tasks_mixed']}",
+            ],
             [code, "mismatches against the integer model", f["mismatches"]],
             [code, "tasks flagged", f["overflows"]],
             [code, "latency, cycles (a lone task)", f["latency_cycles"]],
             [code, "latency, cycles (median at full rate)", f"{f['latency_cycles_steady']:g}"],
             [code, "interval, cycles (steady)", f["ii_cycles"]],
-            [code, "latency, µs at the model's clock", f"{f['latency_cycles'] / report['clock_mhz']:.3f}"],
+            [
+                code,
+                "latency, µs at the model's clock",
+                f"{f['latency_cycles'] / report['clock_mhz']:.3f}",
+            ],
             [code, "largest error / largest output", f"{f['max_relative_error']:.2e}"],
             [code, "rms error / largest output", f"{f['rms_relative_error']:.2e}"],
             [code, "multiplier utilization", f["multiplier_utilization"]],
         ]
     timing = f"{report['simulator']}: built in {report['build_seconds']} s, ran in {report['run_seconds']} s"
-    fifos = [[f["name"], f["depth"], f["high_water"]] for f in report["fifos"]]
+    fifos = _cells(report["fifos"], ["name", "depth", "high_water"])
     return "\n\n".join(
         [
             summary(report),

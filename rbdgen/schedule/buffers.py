@@ -1,25 +1,26 @@
-"""What carries values through time: registers inside units, and FIFOs on long links between them.
+"""What carries values through time: registers inside units, and bypass FIFOs between them.
 
 A value can be read in the cycle in which it is made; later it stands in a chain of registers that advances every ``ii``
 cycles, at the phase of its making. Registers that several units would have alike are those of the unit that makes the
-value; each unit has the rest of the chain for itself. A link whose values wait long becomes a bypass FIFO: one entry
-per task, written when the last of its values is there and read the cycle before the first is used. Results that are
-sent in several beats are taken beat by beat, each in a cycle of its own.
+value; each unit has the rest of the chain for itself. Where values wait long from one unit to another, they do so in a
+bypass FIFO: one entry per task, written when the last of its values is there and read the cycle before the first is
+used.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from rbdgen.ir.graph import INPUT_OWNER, OUTPUT_OWNER, ports
-from rbdgen.ir.programs import Exit, node_exits, node_programs
-from rbdgen.schedule.times import Schedule, chain_length
+from rbdgen.ir.programs import node_exits, node_programs
+from rbdgen.schedule.beats import Beat, exit_beats
+from rbdgen.schedule.schedule import Schedule, chain_length
 
 FIFO_MINIMUM = 4
-"""A link becomes a FIFO where its values would cross at least this many registers each."""
+"""Values wait in a FIFO where they would cross at least this many registers each."""
 
 
 @dataclass(frozen=True, order=True)
@@ -67,14 +68,6 @@ class UnitPlan:
 
 
 @dataclass(frozen=True)
-class Beat:
-    """Results that leave by an exit together, and the ``cycle`` in which they are taken."""
-
-    results: tuple[str, ...]
-    cycle: int
-
-
-@dataclass(frozen=True)
 class Plan:
     """The structure to build: units (the last ones, ``output_<exit>``, only collect results), FIFOs, cost in bits.
 
@@ -99,8 +92,12 @@ class Plan:
 
     def length(self, program: str) -> int:
         """Cycles from a program's operands to its last results."""
-        exits = (e.name for e in self.schedule.programs.exits if e.program == program)
-        return 1 + max(beat.cycle for name in exits for beat in self.beats[name])
+        last = 0
+        for e in self.schedule.programs.exits:
+            if e.program == program:
+                cycles = [beat.cycle for beat in self.beats[e.name]]
+                last = max(last, *cycles)
+        return 1 + last
 
 
 def exit_unit(name: str) -> str:
@@ -113,9 +110,11 @@ def uses(schedule: Schedule, unit: UnitPlan) -> dict[int, list[int]]:
     graph = schedule.fixed.graph
     reads: dict[int, set[int]] = defaultdict(set)
     for i in unit.nodes:
+        start = schedule.slots[i].start
         for a in graph.nodes[i].args:
-            if graph.nodes[a].op != "const" and a not in schedule.timeless:
-                reads[a].add(schedule.slots[i].start)
+            if graph.nodes[a].op == "const" or a in schedule.timeless:
+                continue
+            reads[a].add(start)
     for tap in unit.outputs:
         if tap.node not in schedule.timeless:
             reads[tap.node].add(tap.cycle)
@@ -128,139 +127,240 @@ def fifo_depth(write: int, read: int, ii: int) -> int:
     return (read - write) // ii + 1
 
 
-def make_plan(schedule: Schedule, sent: Mapping[str, Sequence[Sequence[str]]] = MappingProxyType({})) -> Plan:
+def make_plan(
+    schedule: Schedule, sent: Mapping[str, Sequence[Sequence[str]]] = MappingProxyType({})
+) -> Plan:
     """Decide FIFOs and taps for all units. ``sent``: for exits whose results are not sent at once, those that are sent
     in each beat, in at most ii of them."""
     graph = schedule.fixed.graph
     programs = node_programs(graph, schedule.programs)
-    draft = []
-    for owner in graph.owners:
-        port = ports(graph, owner)
-        if owner != INPUT_OWNER:
-            draft.append(UnitPlan(owner, port.nodes, tuple(Tap(i, schedule.stands(i)) for i in port.inputs), ()))
-    beats = {e.name: _beats(schedule, e, sent.get(e.name, [e.results])) for e in schedule.programs.exits}
-    for name, parts in beats.items():
-        taken_at = ((graph.outputs[r], part.cycle) for part in parts for r in part.results)
-        collected = tuple(dict.fromkeys(Tap(i, cycle) for i, cycle in taken_at if graph.nodes[i].op != "const"))
-        arrive = tuple(Tap(i, schedule.stands(i)) for i in dict.fromkeys(tap.node for tap in collected))
-        draft.append(UnitPlan(exit_unit(name), (), arrive, collected))
-    fifos = [fifo for unit in draft for fifo in _fifos(schedule, unit, programs)]
-    arrivals = {(f.sink, v): f.read for f in fifos for v in f.values}
-    taken: dict[str, set[Tap]] = defaultdict(set)
-    for f in fifos:
-        taken[f.source].update(Tap(v, f.write) for v in f.values)
-    direct = _shared_registers(schedule, draft, fifos)
-    for (_, node), cycle in direct.items():
-        taken[graph.nodes[node].owner].add(Tap(node, cycle))
-    arrivals |= direct
-    units = []
-    for unit in draft:
-        inputs = tuple(Tap(t.node, arrivals[unit.name, t.node]) for t in unit.inputs)
-        outputs = unit.outputs or tuple(sorted(taken[unit.name]))
-        units.append(UnitPlan(unit.name, unit.nodes, inputs, outputs))
-    registers = sum(_register_bits(schedule, unit) for unit in units)
-    operands = {t for unit in units for t in unit.inputs if graph.nodes[t.node].owner == INPUT_OWNER}
-    for node in {t.node for t in operands}:
-        length = chain_length(schedule.stands(node), max(t.cycle for t in operands if t.node == node), schedule.ii)
-        registers += schedule.fixed.formats[node].width * length
-    bits = sum(f.depth * sum(schedule.fixed.formats[v].width for v in f.values) for f in fifos)
-    reaches = node_exits(graph, schedule.programs)
-    return Plan(schedule, tuple(units), tuple(fifos), beats, registers, bits, programs, reaches)
-
-
-def _beats(schedule: Schedule, e: Exit, sent: Sequence[Sequence[str]]) -> tuple[Beat, ...]:
-    """When each beat of an exit's results is taken: from registers where there are several, and in an order in which
-    few registers are needed until then."""
-    graph, ii, count = schedule.fixed.graph, schedule.ii, len(sent)
-    made: list[list[tuple[int, int]]] = []
-    for part in sent:
-        nodes = [graph.outputs[r] for r in part if graph.nodes[graph.outputs[r]].op != "const"]
-        made.append([(schedule.slots[i].finish, schedule.fixed.formats[i].width) for i in nodes])
-    ready = [max((finish for finish, _ in values), default=0) + 1 for values in made]
-    first = max(schedule.exits[e.name], ready[0]) if count > 1 else schedule.exits[e.name]
-
-    def bits(k: int, cycle: int) -> int:
-        return sum(width * chain_length(finish, cycle, ii) for finish, width in made[k])
-
-    best = {k: first + k for k in range(count)}
-    for last in range(first, first + count):
-        cycles = {0: first}
-        for cycle in range(last - ii + 1, last + 1):
-            able = [k for k in range(1, count) if k not in cycles and ready[k] <= cycle != first]
-            urgent = [k for k in able if cycle == first + k]
-            if able:
-                cycles[max(urgent or able, key=lambda k: (bits(k, last) - bits(k, cycle), -k))] = cycle
-        kept = len(cycles) == count and all(cycle <= first + k for k, cycle in cycles.items())
-        if kept and sum(bits(*place) for place in cycles.items()) < sum(bits(*place) for place in best.items()):
-            best = cycles
-    return tuple(Beat(tuple(part), best[k]) for k, part in enumerate(sent))
-
-
-def _shared_registers(
-    schedule: Schedule, draft: Sequence[UnitPlan], fifos: Sequence[Fifo]
-) -> dict[tuple[str, int], int]:
-    """When a value that comes without a FIFO arrives in a unit: at a register of the unit that makes it, as far along
-    its chain as that unit needs it, or at least two others do, or to its first register where links are long."""
-    graph, ii = schedule.fixed.graph, schedule.ii
-    through = {(f.sink, v) for f in fifos for v in f.values}
-    own: dict[int, int] = defaultdict(int)
-    first: dict[int, dict[str, int]] = defaultdict(dict)
-    for f in fifos:
-        for v in f.values:
-            own[v] = max(own[v], chain_length(schedule.stands(v), f.write, ii))
-    for unit in draft:
-        reads = uses(schedule, unit)
-        for node in (tap.node for tap in unit.inputs):
-            cycles = reads.pop(node, [schedule.stands(node)])
-            if (unit.name, node) not in through:
-                first[node][unit.name] = chain_length(schedule.stands(node), cycles[0], ii)
-        for node, cycles in reads.items():
-            own[node] = max(own[node], chain_length(schedule.stands(node), cycles[-1], ii))
-    arrivals = {}
-    for node, sinks in first.items():
-        # where the way to another unit is long, a value is sent from a register
-        operand = graph.nodes[node].owner == INPUT_OWNER
-        kept = max(own[node], sorted([0, *sinks.values()])[-2], int(schedule.device.link > 0 and not operand))
-        if node in schedule.folds.members:
-            kept = 0  # a folded unit's registers are another value a turn later
-        for sink, position in sinks.items():
-            arrivals[sink, node] = schedule.stands(node) + ii * min(position, kept)
-    return arrivals
-
-
-def _fifos(schedule: Schedule, unit: UnitPlan, programs: tuple[str | None, ...]) -> list[Fifo]:
-    """FIFOs on the links into ``unit``: per program and source the values that wait long, if together they still do."""
-    graph, ii = schedule.fixed.graph, schedule.ii
-    reads = uses(schedule, unit)
-    links: dict[tuple[str, str], list[tuple[int, int, int]]] = defaultdict(list)
-    for tap in unit.inputs:
-        if tap.node in schedule.timeless or tap.node in schedule.folds.members:
-            continue  # (the turns of a folded unit follow each other too fast for one FIFO)
-        first = reads[tap.node][0] - 1
-        if chain_length(tap.cycle, first, ii) >= FIFO_MINIMUM:
-            program = programs[tap.node]
-            assert program is not None
-            links[program, graph.nodes[tap.node].owner].append((tap.cycle, first, tap.node))
+    beats = {}
+    for e in schedule.programs.exits:
+        parts = sent.get(e.name, [e.results])
+        beats[e.name] = exit_beats(schedule, e, parts)
+    drafts = [*_draft_units(schedule), *_draft_exits(schedule, beats)]
     fifos = []
-    for (program, source), waits in links.items():
-        while waits:
-            write, read = max(w for w, _, _ in waits), min(r for _, r, _ in waits)
-            if chain_length(write, read, ii) >= FIFO_MINIMUM:
-                values = tuple(sorted(v for _, _, v in waits))
-                fifos.append(Fifo(program, source, unit.name, values, write, read, fifo_depth(write, read, ii)))
-                break
-            # the value with the shortest wait is what keeps the others from waiting in memory
-            waits.remove(min(waits, key=lambda w: (w[1] - w[0], w[2])))
+    for draft in drafts:
+        fifos += _fifos(schedule, draft, programs)
+    units = _connected(schedule, drafts, fifos)
+    return Plan(
+        schedule=schedule,
+        units=units,
+        fifos=tuple(fifos),
+        beats=beats,
+        register_bits=_register_bits(schedule, units),
+        fifo_bits=_fifo_bits(schedule, fifos),
+        programs=programs,
+        reaches=node_exits(graph, schedule.programs),
+    )
+
+
+def _draft_units(schedule: Schedule) -> Iterator[UnitPlan]:
+    """The units with what they read, as if all of it came as it is made."""
+    graph = schedule.fixed.graph
+    for owner in graph.owners:
+        if owner != INPUT_OWNER:
+            port = ports(graph, owner)
+            inputs = _as_made(schedule, port.inputs)
+            yield UnitPlan(owner, port.nodes, inputs, ())
+
+
+def _as_made(schedule: Schedule, nodes: Iterable[int]) -> tuple[Tap, ...]:
+    """Values as they can be read without a register that keeps them."""
+    return tuple(Tap(i, schedule.stands(i)) for i in nodes)
+
+
+def _draft_exits(schedule: Schedule, beats: Mapping[str, Sequence[Beat]]) -> Iterator[UnitPlan]:
+    """The units that collect results: what they read, and when they offer it."""
+    graph = schedule.fixed.graph
+    for name, parts in beats.items():
+        collected: dict[Tap, None] = {}
+        for beat in parts:
+            for result in beat.results:
+                i = graph.outputs[result]
+                if graph.nodes[i].op != "const":
+                    collected[Tap(i, beat.cycle)] = None
+        nodes = dict.fromkeys(tap.node for tap in collected)
+        inputs = _as_made(schedule, nodes)
+        yield UnitPlan(exit_unit(name), (), inputs, tuple(collected))
+
+
+@dataclass(frozen=True)
+class _Wait:
+    """A value that could be written to a FIFO in cycle ``write``, and must be read in cycle ``read``."""
+
+    node: int
+    write: int
+    read: int
+
+
+def _fifos(schedule: Schedule, unit: UnitPlan, programs: Sequence[str | None]) -> list[Fifo]:
+    """FIFOs into ``unit``: per program and source, of the values that wait long."""
+    fifos = []
+    for (program, source), waits in _waits(schedule, unit, programs).items():
+        together = _together(waits, schedule.ii)
+        if not together:
+            continue
+        write = max(wait.write for wait in together)
+        read = min(wait.read for wait in together)
+        fifo = Fifo(
+            program=program,
+            source=source,
+            sink=unit.name,
+            values=tuple(sorted(wait.node for wait in together)),
+            write=write,
+            read=read,
+            depth=fifo_depth(write, read, schedule.ii),
+        )
+        fifos.append(fifo)
     return fifos
 
 
-def _register_bits(schedule: Schedule, unit: UnitPlan) -> int:
-    arrival = {t.node: t.cycle for t in unit.inputs}
-    folds, total = schedule.folds, 0
+def _waits(
+    schedule: Schedule, unit: UnitPlan, programs: Sequence[str | None]
+) -> dict[tuple[str, str], list[_Wait]]:
+    """The values that wait long for ``unit``, by program and source."""
+    reads = uses(schedule, unit)
+    waits: dict[tuple[str, str], list[_Wait]] = defaultdict(list)
+    for tap in unit.inputs:
+        # the turns of a folded unit follow each other too fast for one FIFO
+        if tap.node in schedule.timeless or tap.node in schedule.folds.members:
+            continue
+        before = reads[tap.node][0] - 1
+        if chain_length(tap.cycle, before, schedule.ii) < FIFO_MINIMUM:
+            continue
+        program = programs[tap.node]
+        assert program is not None
+        source = schedule.fixed.graph.nodes[tap.node].owner
+        waits[program, source].append(_Wait(tap.node, tap.cycle, before))
+    return waits
+
+
+def _together(waits: Sequence[_Wait], ii: int) -> list[_Wait]:
+    """Those of the values that wait long even if all of them are written and read at once."""
+    left = list(waits)
+    while left:
+        write = max(wait.write for wait in left)
+        read = min(wait.read for wait in left)
+        if chain_length(write, read, ii) >= FIFO_MINIMUM:
+            break
+        # the value with the shortest wait is what keeps the others from waiting in memory
+        shortest = min(left, key=lambda wait: (wait.read - wait.write, wait.node))
+        left.remove(shortest)
+    return left
+
+
+def _connected(
+    schedule: Schedule, drafts: Sequence[UnitPlan], fifos: Sequence[Fifo]
+) -> tuple[UnitPlan, ...]:
+    """The units with what arrives when it does, and all that others take of them."""
+    graph = schedule.fixed.graph
+    arrivals: dict[tuple[str, int], int] = {}
+    taken: dict[str, set[Tap]] = defaultdict(set)
+    for fifo in fifos:
+        for value in fifo.values:
+            arrivals[fifo.sink, value] = fifo.read
+            taken[fifo.source].add(Tap(value, fifo.write))
+    direct = _direct_arrivals(schedule, drafts, fifos)
+    for (sink, node), cycle in direct.items():
+        arrivals[sink, node] = cycle
+        source = graph.nodes[node].owner
+        taken[source].add(Tap(node, cycle))
+    units = []
+    for draft in drafts:
+        inputs = []
+        for tap in draft.inputs:
+            cycle = arrivals[draft.name, tap.node]
+            inputs.append(Tap(tap.node, cycle))
+        outputs = draft.outputs or tuple(sorted(taken[draft.name]))
+        units.append(replace(draft, inputs=tuple(inputs), outputs=outputs))
+    return tuple(units)
+
+
+def _direct_arrivals(
+    schedule: Schedule, drafts: Sequence[UnitPlan], fifos: Sequence[Fifo]
+) -> dict[tuple[str, int], int]:
+    """When a value that comes without a FIFO arrives in a unit: at a register of the unit that makes it, as far along
+    its chain as this unit needs it and the other one keeps it (:meth:`Schedule.kept_registers`)."""
+    ii = schedule.ii
+    own = _own_lengths(schedule, drafts, fifos)
+    through = {(fifo.sink, value) for fifo in fifos for value in fifo.values}
+    firsts: dict[int, dict[str, int]] = defaultdict(dict)
+    for draft in drafts:
+        reads = uses(schedule, draft)
+        for tap in draft.inputs:
+            if (draft.name, tap.node) in through:
+                continue
+            stands = schedule.stands(tap.node)
+            first = reads[tap.node][0] if tap.node in reads else stands
+            firsts[tap.node][draft.name] = chain_length(stands, first, ii)
+    arrivals = {}
+    for node, sinks in firsts.items():
+        lengths = list(sinks.values())
+        kept = schedule.kept_registers(node, own.get(node, 0), lengths)
+        for sink, first in sinks.items():
+            registers = min(first, kept)
+            arrivals[sink, node] = schedule.stands(node) + ii * registers
+    return arrivals
+
+
+def _own_lengths(
+    schedule: Schedule, drafts: Sequence[UnitPlan], fifos: Sequence[Fifo]
+) -> dict[int, int]:
+    """Registers of the chain of each value that the unit that makes it reads itself, or a FIFO does."""
+    reads: dict[int, int] = {}
+    for fifo in fifos:
+        for value in fifo.values:
+            reads[value] = max(fifo.write, reads.get(value, fifo.write))
+    for draft in drafts:
+        arriving = {tap.node for tap in draft.inputs}
+        for node, cycles in uses(schedule, draft).items():
+            if node not in arriving:
+                reads[node] = max(cycles[-1], reads.get(node, cycles[-1]))
+    lengths = {}
+    for node, cycle in reads.items():
+        length = chain_length(schedule.stands(node), cycle, schedule.ii)
+        lengths[node] = max(0, length)
+    return lengths
+
+
+def _register_bits(schedule: Schedule, units: Sequence[UnitPlan]) -> int:
+    """Bits of the registers of all units, and of those that keep operands for several."""
+    graph = schedule.fixed.graph
+    last: dict[int, int] = {}
+    total = 0
+    for unit in units:
+        total += _unit_register_bits(schedule, unit)
+        for tap in unit.inputs:
+            if graph.nodes[tap.node].owner == INPUT_OWNER:
+                latest = last.get(tap.node, tap.cycle)
+                last[tap.node] = max(tap.cycle, latest)
+    for node, cycle in last.items():
+        length = chain_length(schedule.stands(node), cycle, schedule.ii)
+        total += schedule.width(node) * length
+    return total
+
+
+def _unit_register_bits(schedule: Schedule, unit: UnitPlan) -> int:
+    folds = schedule.folds
+    arrival = {tap.node: tap.cycle for tap in unit.inputs}
+    total = 0
     for node, cycles in uses(schedule, unit).items():
+        interval = schedule.ii
+        if node in folds.members and node not in arrival:
+            # all turns of what a folded unit makes are in the registers of the first
+            if folds.template(node) != node:
+                continue
+            interval = folds.interval(unit.name, schedule.ii)
         made = arrival.get(node, schedule.stands(node))
-        own = node not in arrival and node in folds.members
-        if not own or folds.template(node) == node:
-            interval = folds.interval(unit.name, schedule.ii) if own else schedule.ii
-            total += schedule.fixed.formats[node].width * chain_length(made, cycles[-1], interval)
+        length = chain_length(made, cycles[-1], interval)
+        total += schedule.width(node) * length
+    return total
+
+
+def _fifo_bits(schedule: Schedule, fifos: Sequence[Fifo]) -> int:
+    total = 0
+    for fifo in fifos:
+        width = sum(map(schedule.width, fifo.values))
+        total += fifo.depth * width
     return total

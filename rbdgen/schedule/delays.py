@@ -1,18 +1,21 @@
 """How long operators take on a device, and when an operation therefore runs.
 
-Operations chain within a cycle as long as their delays fit the period. What a multiplexer or the way from another unit
-takes comes before the operator and is not part of its delays.
+Operations chain within a cycle as long as their delays fit the period. What a multiplexer or the routing from another
+unit takes comes before the operator and is not part of its delays.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from rbdgen.devices.device import Device
 from rbdgen.ir.fixed import ROUNDED, FixedGraph
 from rbdgen.ir.folds import NO_FOLDS, SUMS, Folds
-from rbdgen.schedule.device import Device
 
 TABLES = ("table_sin", "table_cos", "table_reciprocal")
+SHIFTS = ("normalise", "rescale")
+TOLERANCE = 1e-9
+"""How far a sum of delays may be beyond the period, ns: sums are rounded."""
 
 
 @dataclass(frozen=True)
@@ -41,79 +44,141 @@ class Delays:
     def fit(self, device: Device, offset: float) -> bool:
         """Whether an operation can start ``offset`` ns into a cycle."""
         first = self.before if self.cycles else self.before + self.flag
-        return offset + first <= device.period + 1e-9 and self.after + self.flag <= device.period + 1e-9
+        most = device.period + TOLERANCE
+        return offset + first <= most and self.after + self.flag <= most
 
     def slot(self, cycle: int, offset: float) -> Slot:
         """The slot of an operation that starts ``offset`` ns into ``cycle``."""
-        return Slot(cycle, cycle + self.cycles, self.after if self.cycles else offset + self.after)
+        ready = self.after
+        if self.cycles == 0:
+            ready = offset + self.after
+        return Slot(cycle, cycle + self.cycles, ready)
 
 
-def operator_delays(fixed: FixedGraph, device: Device, i: int, folds: Folds = NO_FOLDS) -> Delays:
-    """The delays of the operator of node ``i``; of a folded one those of its hardest turn, signs included."""
-    delays, sign = _delays(fixed, device, i, folds), sign_delay(fixed, device, i, folds)
-    return replace(delays, before=delays.before + sign, after=delays.after + (0.0 if delays.cycles else sign))
+@dataclass(frozen=True)
+class Operators:
+    """The operators of ``fixed`` on ``device``, those of ``folds`` among them: how long they take."""
 
+    fixed: FixedGraph
+    device: Device
+    folds: Folds = NO_FOLDS
 
-def reads_far(fixed: FixedGraph, i: int, a: int) -> bool:
-    """Whether the argument ``a`` of node ``i`` comes from another unit."""
-    nodes = fixed.graph.nodes
-    return nodes[a].op != "const" and nodes[a].owner != nodes[i].owner
+    def delays(self, i: int) -> Delays:
+        """The delays of the operator of node ``i``; of a folded one those of its hardest turn, signs included."""
+        delays = self._unsigned_delays(i)
+        sign = self.sign_delay(i)
+        before = delays.before + sign
+        after = delays.after
+        if delays.cycles == 0:
+            after += sign
+        return replace(delays, before=before, after=after)
 
+    def routing(self, i: int, a: int) -> float:
+        """The routing delay from the argument ``a`` to node ``i``, ns: none within a unit."""
+        nodes = self.fixed.graph.nodes
+        node, argument = nodes[i], nodes[a]
+        if argument.op == "const" or argument.owner == node.owner:
+            return 0.0
+        return self.device.routing
 
-def reach(fixed: FixedGraph, device: Device, i: int, folds: Folds, chosen: bool) -> float:
-    """When arguments that come from registers are at the operator of node ``i``, ns; ``chosen``: by a multiplexer."""
-    members = folds.turns.get(folds.template(i))
-    reads = [(t.node, a) for t in members for a in t.args] if members else [(i, a) for a in fixed.graph.nodes[i].args]
-    far = any(reads_far(fixed, node, a) for node, a in reads)
-    return max(device.select if chosen else 0.0, device.link if far else 0.0)
+    def reach(self, i: int, chosen: bool) -> float:
+        """When arguments that come from registers are at the operator of node ``i``, ns; ``chosen``: by a
+        multiplexer."""
+        latest = self.device.select if chosen else 0.0
+        template = self.folds.template(i)
+        turns = self.folds.turns.get(template)
+        if not turns:
+            for a in self.fixed.graph.nodes[i].args:
+                latest = max(latest, self.routing(i, a))
+            return latest
+        for turn in turns:
+            for a in turn.args:
+                latest = max(latest, self.routing(turn.node, a))
+        return latest
 
+    def sign_delay(self, i: int) -> float:
+        """How long it takes to give an argument the sign of its turn: an exclusive or before a sum, whose carry does
+        the rest, and a sum before a constant factor."""
+        if not self.folds.signed(i):
+            return 0.0
+        if self.fixed.graph.nodes[i].op in SUMS:
+            return self.device.select
+        return self.device.level
 
-def sign_delay(fixed: FixedGraph, device: Device, i: int, folds: Folds) -> float:
-    """How long it takes to give an argument the sign of its turn: an exclusive or before a sum, whose carry does the
-    rest, and a sum before a constant factor."""
-    if not folds.signed(i):
+    def scale_stages(self, i: int) -> tuple[int, ...]:
+        """Levels of the sum that a constant factor is, between registers: as few stages as fit the period, with room
+        for a choice of the argument, its routing and its sign, each with as many levels as another, give or take
+        one."""
+        device = self.device
+        hardest = self._hardest_turn(i)
+        terms = len(self.fixed.constants[hardest].digits)
+        levels = max(terms - 1, 0).bit_length()
+        limit = 0.0
+        if self.fixed.may_overflow(hardest):
+            limit = device.limit if self.fixed.saturate else device.flag
+        before = device.reach
+        sign = self.sign_delay(hardest)
+        room = device.period - before - sign - limit - device.add
+        further = max(0, int(room / device.level + TOLERANCE))
+        stages = max(1, -(-levels // (1 + further)))
+        least, longer = divmod(levels, stages)
+        return tuple(least + (k < longer) for k in range(stages))
+
+    def _unsigned_delays(self, i: int) -> Delays:
+        """The delays of the operator of node ``i``, without signs."""
+        device = self.device
+        node = self.fixed.graph.nodes[i]
+        limit, flag = self._overflow_delays(i)
+        if node.op == "mul" and device.multiply_cycles:
+            cycles = device.product_cycles(node.owner in self.fixed.graph.last)
+            return Delays(0.0, cycles, device.multiply + limit, flag)
+        if node.op == "scale":
+            stages = self.scale_stages(i)
+            first, last = self._tree(stages[0]), self._tree(stages[-1])
+            if len(stages) == 1:
+                first += limit
+            return Delays(first, len(stages) - 1, last + limit, flag)
+        if node.op in TABLES:
+            return Delays(device.address, device.table_cycles, device.table_output)
+        if node.op in SHIFTS and device.shift_cycles:
+            half = device.shift / (device.shift_cycles + 1)
+            return Delays(half, device.shift_cycles, half + limit, flag)
+        whole = self._combinational(i) + limit
+        return Delays(whole, 0, whole, flag)
+
+    def _overflow_delays(self, i: int) -> tuple[float, float]:
+        """What an overflow adds to the operator of node ``i``: saturation, or the path to its flag's register."""
+        if self.fixed.graph.nodes[i].op not in ROUNDED:
+            return 0.0, 0.0
+        if not self.fixed.may_overflow(self._hardest_turn(i)):
+            return 0.0, 0.0
+        if self.fixed.saturate:
+            return self.device.limit, 0.0
+        return 0.0, self.device.flag
+
+    def _tree(self, levels: int) -> float:
+        """How long a tree of sums takes."""
+        if levels == 0:
+            return 0.0
+        return self.device.add + self.device.level * (levels - 1)
+
+    def _combinational(self, i: int) -> float:
+        """How long an operator without registers takes, but for overflow."""
+        op = self.fixed.graph.nodes[i].op
+        if op in ("add", "sub", "neg"):
+            return self.device.add
+        if op == "round" and i not in self.fixed.truncated:
+            return self.device.add
+        if op == "mul":
+            return self.device.multiply
+        if op in SHIFTS:
+            return self.device.shift
         return 0.0
-    return device.select if fixed.graph.nodes[i].op in SUMS else device.level
 
-
-def _delays(fixed: FixedGraph, device: Device, i: int, folds: Folds) -> Delays:
-    op = fixed.graph.nodes[i].op
-    overflows = op in ROUNDED and fixed.may_overflow(_hardest_turn(fixed, folds, i))
-    limit, flag = (device.limit, 0.0) if fixed.saturate else (0.0, device.flag)
-    limit, flag = (limit, flag) if overflows else (0.0, 0.0)
-    if op == "mul" and device.multiply_cycles:
-        cycles = device.product_cycles(fixed.graph.nodes[i].owner in fixed.graph.last)
-        return Delays(0.0, cycles, device.multiply + limit, flag)
-    if op == "scale":
-        stages = scale_stages(fixed, device, i, folds)
-        first, last = (device.add + device.level * (n - 1) if n else 0.0 for n in (stages[0], stages[-1]))
-        return Delays(first + (limit if len(stages) == 1 else 0.0), len(stages) - 1, last + limit, flag)
-    if op in TABLES:
-        return Delays(device.address, device.table_cycles, device.table_output)
-    if op in ("normalise", "rescale") and device.shift_cycles:
-        half = device.shift / (device.shift_cycles + 1)
-        return Delays(half, device.shift_cycles, half + limit, flag)
-    whole = limit
-    if op in ("add", "sub", "neg") or (op == "round" and i not in fixed.truncated):
-        whole += device.add
-    elif op == "mul":
-        whole += device.multiply
-    elif op in ("normalise", "rescale"):
-        whole += device.shift
-    return Delays(whole, 0, whole, flag)
-
-
-def _hardest_turn(fixed: FixedGraph, folds: Folds, i: int) -> int:
-    """The turn that an operator is made for: of a folded one the first that may overflow, if there is one."""
-    return next((turn.node for turn in folds.turns.get(folds.template(i), ()) if fixed.may_overflow(turn.node)), i)
-
-
-def scale_stages(fixed: FixedGraph, device: Device, i: int, folds: Folds = NO_FOLDS) -> tuple[int, ...]:
-    """Levels of the sum that a constant factor is, between registers: as few stages as fit the period, with room for a
-    choice of the argument, its way and its sign, each with as many levels as another, give or take one."""
-    i = _hardest_turn(fixed, folds, i)
-    levels = max(len(fixed.constants[i].digits) - 1, 0).bit_length()
-    limit = (device.limit if fixed.saturate else device.flag) if fixed.may_overflow(i) else 0.0
-    room = device.period - max(device.select, device.link) - sign_delay(fixed, device, i, folds) - limit - device.add
-    stages = max(1, -(-levels // (1 + max(0, int(room / device.level + 1e-9)))))
-    return tuple(levels // stages + (k < levels % stages) for k in range(stages))
+    def _hardest_turn(self, i: int) -> int:
+        """The turn that an operator is made for: of a folded one the first that may overflow, if there is one."""
+        template = self.folds.template(i)
+        for turn in self.folds.turns.get(template, ()):
+            if self.fixed.may_overflow(turn.node):
+                return turn.node
+        return i

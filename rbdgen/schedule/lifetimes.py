@@ -15,12 +15,12 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from types import MappingProxyType
 
-from rbdgen.schedule.delays import TABLES, Delays, Slot, operator_delays, reach, reads_far
-from rbdgen.schedule.times import Schedule, chain_length
+from rbdgen.schedule.delays import TABLES, Delays, Slot
+from rbdgen.schedule.schedule import Schedule, chain_length
 
 TRIES, MOST_TRIES = 150, 400_000
 """Moves that are tried for every operation, and in all."""
@@ -30,7 +30,9 @@ LAST = 0.25
 """Share of moves to the last cycle that is possible."""
 
 
-def shorten_lifetimes(schedule: Schedule, extra: Mapping[str, int] = MappingProxyType({})) -> Schedule:
+def shorten_lifetimes(
+    schedule: Schedule, extra: Mapping[str, int] = MappingProxyType({})
+) -> Schedule:
     """``schedule`` with other slots, so that values wait in fewer bits of registers. ``extra``: how many multipliers
     more than in it a unit may have; they are as small as its smallest. The products have no multipliers yet."""
     work = _Lifetimes(schedule, extra)
@@ -38,65 +40,152 @@ def shorten_lifetimes(schedule: Schedule, extra: Mapping[str, int] = MappingProx
     return replace(schedule, slots=tuple(work.slots))
 
 
+@dataclass(frozen=True)
+class _Argument:
+    """What an operation waits for: node ``number``; the delay of its ``routing`` in the cycle in which it is made, ns;
+    and the ``cycles`` later that it is read at the earliest: 1 if only from a register."""
+
+    number: int
+    routing: float
+    cycles: int
+
+
+class _Multipliers:
+    """Which products a unit's multipliers make in every phase, by their numbers of blocks."""
+
+    def __init__(self, interval: int) -> None:
+        self.interval = interval
+        self.phases: dict[int, list[int]] = defaultdict(list)
+        """Blocks of the products that are made in a phase, most first."""
+        self.most: list[int] = []
+        """Blocks of each multiplier, most first."""
+
+    def add(self, start: int, blocks: int) -> None:
+        """A product that starts in cycle ``start``."""
+        row = self.phases[start % self.interval]
+        row.append(blocks)
+        row.sort(reverse=True)
+
+    def remove(self, start: int, blocks: int) -> None:
+        """Take a product out again."""
+        self.phases[start % self.interval].remove(blocks)
+
+    def settle(self, extra: int) -> None:
+        """There are as many multipliers as the products so far need, each as large as the largest of a phase there;
+        and ``extra`` ones as small as the smallest."""
+        for row in self.phases.values():
+            pairs = zip_longest(row, self.most, fillvalue=0)
+            self.most = [max(pair) for pair in pairs]
+        self.most += self.most[-1:] * extra
+
+    def free(self, start: int, blocks: int) -> bool:
+        """Whether a product of so many blocks can start in cycle ``start`` as well."""
+        row = [*self.phases[start % self.interval], blocks]
+        row.sort(reverse=True)
+        if len(row) > len(self.most):
+            return False
+        pairs = zip(row, self.most, strict=False)
+        return all(size <= most for size, most in pairs)
+
+
 class _Lifetimes:
     """The slots of a schedule while they move."""
 
     def __init__(self, schedule: Schedule, extra: Mapping[str, int]) -> None:
-        self.schedule, self.fixed, self.ii = schedule, schedule.fixed, schedule.ii
-        self.graph, self.device, self.folds = schedule.fixed.graph, schedule.device, schedule.folds
+        self.schedule, self.ii = schedule, schedule.ii
+        self.fixed, self.folds = schedule.fixed, schedule.folds
+        self.graph = schedule.fixed.graph
+        self.nodes = self.graph.nodes
+        self.device, self.operators = schedule.device, schedule.operators
         self.slots = list(schedule.slots)
-        graph, members = self.graph, self.folds.members
-        self.leaves: dict[int, int] = {}
+        self.leaves = self._leaves()
         """The last cycle in which a result may be made."""
-        for e in schedule.programs.exits:
-            for i in (graph.outputs[r] for r in e.results):
-                # results that registers of an overflow follow are made before they leave
-                cycle = max(schedule.exits[e.name] - self.device.flag_cycles, self.slots[i].finish)
-                self.leaves[i] = min(self.leaves.get(i, cycle), cycle)
-        self.waits = [n.op != "const" and i not in schedule.timeless for i, n in graph]
-        """Whether values take registers while they wait."""
-        still = schedule.timeless | members.keys()
-        used = [i for i, _ in graph if graph.users[i] or i in self.leaves]
-        nodes = graph.nodes
-        self.movable = [i for i in used if nodes[i].args and nodes[i].op not in TABLES and i not in still]
-        self.shared = [n.op == "mul" and self.folds.interval(n.owner, self.ii) > 1 for _, n in graph]
+        everything = range(len(self.nodes))
+        self.shared = [self._is_shared(i) for i in everything]
+        """Whether a multiplexer chooses what an operation reads."""
+        self.movable = [i for i in everything if self._is_movable(i)]
         self.delays: dict[int, Delays] = {}
         self.reach: dict[int, float] = {}
         """When what comes from registers is at an operator, ns."""
-        self.args: dict[int, list[tuple[int, float, bool]]] = {}
-        """What an operation waits for, how long that is on its way in the cycle in which it is made, ns, and whether it
-        is read a cycle later at the earliest, from a register: all that is chosen is, but operands are in one."""
+        self.args: dict[int, list[_Argument]] = {}
         for i in self.movable:
-            args = [a for a in dict.fromkeys(nodes[i].args) if self.waits[a]]
-            ways = [self.device.link if reads_far(self.fixed, i, a) else 0.0 for a in args]
-            after = [self.shared[i] and nodes[a].op != "input" for a in args]
-            self.args[i] = list(zip(args, ways, after, strict=True))
-            self.delays[i] = operator_delays(self.fixed, self.device, i, self.folds)
-            self.reach[i] = reach(self.fixed, self.device, i, self.folds, self.shared[i])
-        self.readers: dict[int, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+            self.args[i] = self._arguments(i)
+            self.delays[i] = self.operators.delays(i)
+            self.reach[i] = self.operators.reach(i, self.shared[i])
+        self.readers = self._readers()
         """The operations that read a value, by unit."""
-        for i, node in graph:
-            for a in dict.fromkeys(node.args):
-                self.readers[a][node.owner].append(i)
-        self.blocks = {
-            i: self.device.blocks(*self.folds.factor_widths(self.fixed, i)) for i, n in graph if n.op == "mul"
-        }
-        self.phases: dict[tuple[str, int], list[int]] = defaultdict(list)
-        """Multiplier blocks of the products that a unit makes in a phase, most first."""
-        for i, blocks in self.blocks.items():
-            if self.folds.template(i) == i:
-                self._phase(i, self.slots[i].start).append(blocks)
-        self.most: dict[str, list[int]] = defaultdict(list)
-        """Blocks of each of a unit's multipliers, most first."""
-        for (owner, _), row in self.phases.items():
-            row.sort(reverse=True)
-            self.most[owner] = [max(pair) for pair in zip_longest(row, self.most[owner], fillvalue=0)]
-        for owner, most in self.most.items():
-            most += most[-1:] * extra.get(owner, 0)
+        self.blocks = self._blocks()
+        """Multiplier blocks of every product."""
+        self.multipliers: dict[str, _Multipliers] = {}
+        self._fill_multipliers(extra)
 
-    def _phase(self, i: int, cycle: int) -> list[int]:
-        owner = self.graph.nodes[i].owner
-        return self.phases[owner, cycle % self.folds.interval(owner, self.ii)]
+    def _leaves(self) -> dict[int, int]:
+        """The cycle by which each result must be made: results that registers of a flag follow leave later."""
+        leaves: dict[int, int] = {}
+        for e in self.schedule.programs.exits:
+            complete = self.schedule.exits[e.name] - self.device.flag_registers
+            for name in e.results:
+                i = self.graph.outputs[name]
+                cycle = max(complete, self.slots[i].finish)
+                leaves[i] = min(leaves.get(i, cycle), cycle)
+        return leaves
+
+    def _is_shared(self, i: int) -> bool:
+        node = self.nodes[i]
+        if node.op != "mul":
+            return False
+        return self.folds.interval(node.owner, self.ii) > 1
+
+    def _is_movable(self, i: int) -> bool:
+        """Whether an operation has arguments and readers, and is not one of those that stay."""
+        node = self.nodes[i]
+        if not node.args or node.op in TABLES:
+            return False
+        if i in self.schedule.timeless or i in self.folds.members:
+            return False
+        return bool(self.graph.users[i]) or i in self.leaves
+
+    def _arguments(self, i: int) -> list[_Argument]:
+        """What an operation waits for: all that has a time."""
+        found = []
+        for a in dict.fromkeys(self.nodes[i].args):
+            op = self.nodes[a].op
+            if op == "const" or a in self.schedule.timeless:
+                continue
+            # all that is chosen comes from registers, and operands are in one
+            cycles = int(self.shared[i] and op != "input")
+            routing = self.operators.routing(i, a)
+            found.append(_Argument(a, routing, cycles))
+        return found
+
+    def _readers(self) -> dict[int, dict[str, list[int]]]:
+        readers: dict[int, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+        for i, node in self.graph:
+            for a in dict.fromkeys(node.args):
+                readers[a][node.owner].append(i)
+        return readers
+
+    def _blocks(self) -> dict[int, int]:
+        blocks = {}
+        for i, node in self.graph:
+            if node.op == "mul":
+                widths = self.folds.factor_widths(self.fixed, i)
+                blocks[i] = self.device.blocks(*widths)
+        return blocks
+
+    def _fill_multipliers(self, extra: Mapping[str, int]) -> None:
+        """Give every unit the multipliers that its products need, and up to ``extra`` more."""
+        for i, blocks in self.blocks.items():
+            if self.folds.template(i) != i:
+                continue
+            unit = self.nodes[i].owner
+            if unit not in self.multipliers:
+                interval = self.folds.interval(unit, self.ii)
+                self.multipliers[unit] = _Multipliers(interval)
+            start = self.slots[i].start
+            self.multipliers[unit].add(start, blocks)
+        for unit, multipliers in self.multipliers.items():
+            multipliers.settle(extra.get(unit, 0))
 
     def move(self) -> None:
         """Move operations as long as the tolerance lasts."""
@@ -105,30 +194,47 @@ class _Lifetimes:
         for n in range(tries):
             i = self.movable[int(draw() * len(self.movable))]
             slot = self.slots[i]
-            first = max([self.slots[a].finish + after for a, _, after in self.args[i]], default=0)
-            uses = [self.slots[u].start for u in self.graph.users[i]]
-            if i in self.leaves:
-                uses.append(self.leaves[i])
-            last = min(uses) - (slot.finish - slot.start)
-            start = last if draw() < LAST else first + int(draw() * (last + 1 - first))
+            first = self._first_start(i)
+            last = self._last_finish(i) - (slot.finish - slot.start)
+            if draw() < LAST:
+                start = last
+            else:
+                start = first + int(draw() * (last + 1 - first))
             if start != slot.start and first <= start:
-                self._try(i, start, TOLERANCE * (1 - n / tries))
+                tolerance = TOLERANCE * (1 - n / tries)
+                self._try(i, start, tolerance)
+
+    def _first_start(self, i: int) -> int:
+        """The first cycle in which the arguments of operation ``i`` are there."""
+        first = 0
+        for argument in self.args[i]:
+            made = self.slots[argument.number].finish
+            first = max(first, made + argument.cycles)
+        return first
+
+    def _last_finish(self, i: int) -> int:
+        """The last cycle in which operation ``i`` may be over."""
+        users = self.graph.users[i]
+        uses = [self.slots[user].start for user in users]
+        if i in self.leaves:
+            uses.append(self.leaves[i])
+        return min(uses)
 
     def _try(self, i: int, start: int, tolerance: float) -> None:
         """Move operation ``i`` to ``start``, if it can be there and costs no more than ``tolerance``."""
         changes = self._changes(i, start)
         if changes is None:
             return
-        around = [i, *(a for a, _, _ in self.args[i])]
-        now, old = sum(map(self._bits, around)), {k: self.slots[k] for k in changes}
+        touched = [i, *(argument.number for argument in self.args[i])]
+        before = sum(map(self._bits, touched))
+        old = {k: self.slots[k] for k in changes}
         self._apply(changes)
-        if sum(map(self._bits, around)) - now > tolerance:
+        if sum(map(self._bits, touched)) - before > tolerance:
             self._apply(old)
         elif self.shared[i]:
-            self._phase(i, old[i].start).remove(self.blocks[i])
-            row = self._phase(i, start)
-            row.append(self.blocks[i])
-            row.sort(reverse=True)
+            multipliers = self.multipliers[self.nodes[i].owner]
+            multipliers.remove(old[i].start, self.blocks[i])
+            multipliers.add(start, self.blocks[i])
 
     def _apply(self, changes: Mapping[int, Slot]) -> None:
         for k, slot in changes.items():
@@ -143,58 +249,66 @@ class _Lifetimes:
         todo = [i]
         while todo:
             k = todo.pop(0)
-            slot = self._slot(k, start if k == i else self.slots[k].start, changes)
+            now = self.slots[k]
+            slot = self._slot(k, now.start if k != i else start, changes)
             if slot is None:
                 return None
-            if slot == self.slots[k] or slot == changes.get(k):
+            if slot == now or slot == changes.get(k):
                 continue
             changes[k] = slot
-            for u in self.graph.users[k]:
-                if self.slots[u].start == slot.finish:
-                    # what has a choice before it, or is the same in several turns, reads registers
-                    if u not in self.delays or self.shared[u]:
-                        return None
-                    todo.append(u)
+            for user in self.graph.users[k]:
+                if self.slots[user].start != slot.finish:
+                    continue
+                # what has a choice before it, or is the same in several turns, reads registers
+                if user not in self.delays or self.shared[user]:
+                    return None
+                todo.append(user)
         return changes
 
     def _free(self, i: int, start: int) -> bool:
-        """Whether a multiplier of the unit is free for a product in the phase of ``start``."""
-        owner = self.graph.nodes[i].owner
-        if (start - self.slots[i].start) % self.folds.interval(owner, self.ii) == 0:
+        """Whether a multiplier of the unit is free for product ``i`` in the phase of ``start``."""
+        multipliers = self.multipliers[self.nodes[i].owner]
+        moved = start - self.slots[i].start
+        if moved % multipliers.interval == 0:
             return True
-        row, most = sorted([*self._phase(i, start), self.blocks[i]], reverse=True), self.most[owner]
-        return len(row) <= len(most) and all(b <= m for b, m in zip(row, most, strict=False))
+        return multipliers.free(start, self.blocks[i])
 
     def _slot(self, i: int, start: int, changes: Mapping[int, Slot]) -> Slot | None:
         """The slot of operation ``i`` if it starts in ``start``; None where its delay does not fit."""
         offset = self.reach[i]
-        for a, way, _ in self.args[i]:
-            made = changes.get(a, self.slots[a])
+        for argument in self.args[i]:
+            now = self.slots[argument.number]
+            made = changes.get(argument.number, now)
             if made.finish == start:
-                offset = max(offset, made.ready + way)
+                offset = max(offset, made.ready + argument.routing)
         delays = self.delays[i]
-        return delays.slot(start, offset) if delays.fit(self.device, offset) else None
+        if not delays.fit(self.device, offset):
+            return None
+        return delays.slot(start, offset)
 
     def _bits(self, a: int) -> int:
         """Bits of the registers in which a value waits, in the unit that makes it and in those that read it
         (:mod:`rbdgen.schedule.buffers`)."""
-        owner, operand = self.graph.nodes[a].owner, self.graph.nodes[a].op == "input"
-        finish = self.schedule.stands(a) if operand else self.slots[a].finish
-        own, waits = 0, []
+        node, ii = self.nodes[a], self.ii
+        made = self.slots[a].finish
+        if node.op == "input":
+            made = self.schedule.stands(a)
+        own = 0
+        firsts, lasts = [], []
         for unit, users in self.readers[a].items():
-            cycles = [self.slots[u].start for u in users]
-            last = chain_length(finish, max(cycles), self.ii)
-            if unit == owner:
+            starts = [self.slots[user].start for user in users]
+            last = chain_length(made, max(starts), ii)
+            if unit == node.owner:
                 own = last
             else:
-                waits.append((chain_length(finish, min(cycles), self.ii), last))
+                firsts.append(chain_length(made, min(starts), ii))
+                lasts.append(last)
         if a in self.leaves:
-            waits.append((chain_length(finish, self.leaves[a], self.ii),) * 2)
-        kept = max(own, sorted([0, *(first for first, _ in waits)])[-2] if waits else 0)
-        if waits and self.device.link and not operand:
-            kept = max(kept, 1)
-        if a in self.folds.members:
-            kept = 0
-        total = max([own, *(min(first, kept) for first, _ in waits)])
-        total += sum(last - min(first, kept) for first, last in waits)
+            length = chain_length(made, self.leaves[a], ii)
+            firsts.append(length)
+            lasts.append(length)
+        kept = self.schedule.kept_registers(a, own, firsts)
+        before = [min(first, kept) for first in firsts]
+        longest = max([own, *before])
+        total = longest + sum(lasts) - sum(before)
         return total * self.fixed.formats[a].width

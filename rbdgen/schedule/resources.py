@@ -1,166 +1,223 @@
 """What a plan takes of a device beside multiplier blocks: look-up tables, registers and block memories, modelled.
 
-Counts follow from the operators' widths; the factors are fitted to syntheses for ECP5. What place and route uses is a
+Counts follow from the operators' widths, by the factors of the device's fabric. What place and route uses is a
 measurement, and another thing.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 
-from rbdgen.host.tasks import TaskFormat
-from rbdgen.ir.fixed import ROUNDED, FixedGraph
-from rbdgen.ir.folds import Folds
-from rbdgen.layout.columns import MULTIPLEXER, SIGN
-from rbdgen.schedule.buffers import Plan
-from rbdgen.schedule.delays import TABLES, scale_stages
+from rbdgen.devices.fabric import Resources
+from rbdgen.ir.fixed import ROUNDED
+from rbdgen.ir.graph import Node
+from rbdgen.protocol.tasks import TaskFormat
+from rbdgen.schedule.buffers import Fifo, Plan
+from rbdgen.schedule.delays import SHIFTS, TABLES
 from rbdgen.schedule.queues import (
     LOOPS,
-    exit_places,
+    exit_depth,
     in_block_memory,
     lane_memory,
     lane_names,
     loop_bits,
     loop_in_block_memory,
 )
-from rbdgen.schedule.times import Schedule
-
-SATURATION = 1.9
-"""Look-up tables per bit of a result that can saturate."""
-FLAG = 0.5
-"""Look-up tables per bit that only an overflow's flag looks at."""
-SHIFTER = 3.0
-"""Look-up tables per bit and level of a shifter."""
-CARRY = 3.0
-"""Look-up tables of a sum beyond its bits."""
-FIFO = 2.6
-"""Look-up tables per bit of a FIFO in distributed memory of up to :data:`FIFO_DEPTH` entries."""
-FIFO_DEPTH = 16
-MEMORY_WIDTH = 36
-"""Bits that a block memory reads at once."""
-MEMORY_ROWS = 512
-"""Rows of that width that a block memory has."""
-CONTROL = 1200
-"""Look-up tables of streams, phases and results, whatever the robot."""
-
-
-@dataclass(frozen=True)
-class Resources:
-    """Multiplier blocks, look-up tables with four inputs, registers, and block memories."""
-
-    multipliers: int
-    luts: int
-    registers: int
-    memories: int
-
-    def as_dict(self) -> dict[str, int]:
-        """By name, as a board has them."""
-        return asdict(self)
 
 
 def estimate(plan: Plan, tasks: TaskFormat) -> Resources:
     """The model's figures for ``plan`` and the results of its ``tasks``."""
-    schedule = plan.schedule
-    fixed, folds = schedule.fixed, schedule.folds
-    luts = float(CONTROL)
-    for i, node in fixed.graph:
-        if folds.template(i) == i:
-            luts += _operator(fixed, folds, i) if node.op != "mul" else 0.0
-            luts += _turns(schedule, i)
-    for nodes in schedule.products.values():
-        roundings: dict[tuple[int, int, bool], float] = {}
-        for i, way in schedule.ways(nodes).items():
-            roundings[way] = max(roundings.get(way, 0.0), _operator(fixed, folds, i))
-        luts += sum(roundings.values())
-        for side in (0, 1):
-            args = [(fixed.graph.nodes[i].args[schedule.factors(i)[side]], schedule.slots[i].start) for i in nodes]
-            inputs = {schedule.read(a, cycle): fixed.formats[a].width for a, cycle in args}
-            luts += MULTIPLEXER * (sum(inputs.values()) - max(inputs.values()))
-    luts += sum(_fifo(f.depth, sum(fixed.formats[v].width for v in f.values)) for f in plan.fifos)
-    memories = sum(schedule.tables.values())
-    stores = [(*lane_memory(plan, tasks, name), in_block_memory(tasks, name)) for name in lane_names(plan, tasks)]
-    for e in schedule.programs.exits:
-        if e.name in LOOPS:
-            rows = exit_places(plan, tasks, e.name)
-            stores.append((loop_bits(plan, e.name), rows, loop_in_block_memory(plan, e.name)))
-    for bits, rows, block in stores:
-        if block:
-            memories += -(-bits // MEMORY_WIDTH) * -(-rows // MEMORY_ROWS)
-        else:
-            luts += _fifo(rows, bits)
-    return Resources(schedule.blocks, round(luts), plan.register_bits + _other_registers(plan, tasks), memories)
+    return _Model(plan, tasks).resources()
 
 
-def _other_registers(plan: Plan, tasks: TaskFormat) -> int:
-    """Registers beside those that carry values from one operation to another: the task register and the stream's, the
-    operands that enter, and those within operators."""
-    schedule = plan.schedule
-    fixed, programs = schedule.fixed, schedule.programs
-    beats = max(tasks.task_beats(name) for name in tasks.functions)
-    total = beats * tasks.task.beat_bits + 2 * tasks.result.beat_bits
-    if schedule.entry_cycles:
-        total += sum(fixed.formats[fixed.graph.inputs[name]].width for name in programs.operands)
-    return total + sum(_inside(schedule, i) for i, _ in fixed.graph if schedule.folds.template(i) == i)
+@dataclass(frozen=True)
+class _Store:
+    """A FIFO around the pipelines: bits and number of its rows, and whether it is in block memory."""
+
+    bits: int
+    rows: int
+    in_block_memory: bool
 
 
-def _inside(schedule: Schedule, i: int) -> int:
-    """Bits of the registers within the operator of node ``i``."""
-    fixed, node = schedule.fixed, schedule.fixed.graph.nodes[i]
-    width = fixed.formats[i].width
-    if node.op in ("normalise", "rescale"):
-        return schedule.device.shift_cycles * (fixed.formats[node.args[-1]].width + width)
-    if node.op != "scale":
+class _Model:
+    """A plan's parts, and what each of them takes."""
+
+    def __init__(self, plan: Plan, tasks: TaskFormat) -> None:
+        schedule = plan.schedule
+        self.plan, self.tasks, self.schedule = plan, tasks, schedule
+        self.fixed, self.folds = schedule.fixed, schedule.folds
+        self.graph = schedule.fixed.graph
+        self.formats = schedule.fixed.formats
+        self.fabric = schedule.device.fabric
+        self.templates = [i for i, _ in self.graph if self.folds.template(i) == i]
+        """Nodes that have operators of their own, or share a multiplier."""
+
+    def _width(self, i: int) -> int:
+        """Bits of a value."""
+        return self.formats[i].width
+
+    def resources(self) -> Resources:
+        """All that the plan takes."""
+        luts = self._logic()
+        memories = sum(self.schedule.tables.values())
+        luts += sum(map(self._bypass, self.plan.fifos))
+        for store in self._stores():
+            if store.in_block_memory:
+                memories += self._block_memories(store)
+            else:
+                luts += self._fifo(store.rows, store.bits)
+        registers = self.plan.register_bits + self._entry_registers()
+        registers += sum(map(self._inside, self.templates))
+        return Resources(self.schedule.blocks, round(luts), registers, memories)
+
+    def _logic(self) -> float:
+        """Look-up tables of operators and of the choices before them."""
+        luts = float(self.fabric.control)
+        for i in self.templates:
+            if self.graph.nodes[i].op != "mul":
+                luts += self._operator(i)
+            luts += self._turns(i)
+        for products in self.schedule.products.values():
+            luts += self._product_roundings(products)
+            for side in (0, 1):
+                luts += self._product_choice(products, side)
+        return luts
+
+    def _product_roundings(self, products: Sequence[int]) -> float:
+        """Look-up tables behind a multiplier: products that are rounded alike share them."""
+        largest: dict[tuple[int, int, bool], float] = {}
+        for i, rounding in self.schedule.roundings(products).items():
+            before = largest.get(rounding, 0.0)
+            largest[rounding] = max(before, self._operator(i))
+        return sum(largest.values())
+
+    def _product_choice(self, products: Sequence[int], side: int) -> float:
+        """Look-up tables of the multiplexer before one of a multiplier's inputs."""
+        widths = {}
+        for i in products:
+            position = self.schedule.factors(i)[side]
+            a = self.graph.nodes[i].args[position]
+            start = self.schedule.slots[i].start
+            read = self.schedule.read(a, start)
+            widths[read] = self._width(a)
+        widest = max(widths.values())
+        chosen = sum(widths.values()) - widest
+        return self.fabric.multiplexer * chosen
+
+    def _stores(self) -> Iterator[_Store]:
+        """The lanes of results, and the FIFOs that lead back into the pipelines."""
+        plan, tasks = self.plan, self.tasks
+        for name in lane_names(plan, tasks):
+            bits, rows = lane_memory(plan, tasks, name)
+            yield _Store(bits, rows, in_block_memory(tasks, name))
+        for e in self.schedule.programs.exits:
+            if e.name in LOOPS:
+                bits = loop_bits(plan, e.name)
+                rows = exit_depth(plan, tasks, e.name)
+                yield _Store(bits, rows, loop_in_block_memory(plan, e.name))
+
+    def _block_memories(self, store: _Store) -> int:
+        """Block memories side by side, and one after another."""
+        columns = -(-store.bits // self.fabric.memory_width)
+        rows = -(-store.rows // self.fabric.memory_rows)
+        return columns * rows
+
+    def _bypass(self, fifo: Fifo) -> float:
+        """Look-up tables of a FIFO between units."""
+        width = sum(map(self._width, fifo.values))
+        return self._fifo(fifo.depth, width)
+
+    def _fifo(self, depth: int, bits: int) -> float:
+        """Look-up tables of a FIFO in distributed memory."""
+        rows = -(-depth // self.fabric.fifo_depth)
+        return self.fabric.fifo * rows * bits
+
+    def _entry_registers(self) -> int:
+        """Bits of the task register and the stream's, and of the operands that enter."""
+        tasks, inputs = self.tasks, self.graph.inputs
+        beats = max(tasks.task_beats(name) for name in tasks.functions)
+        total = beats * tasks.task.beat_bits + 2 * tasks.result.beat_bits
+        if self.schedule.entry_cycles:
+            for name in self.schedule.programs.operands:
+                total += self._width(inputs[name])
+        return total
+
+    def _inside(self, i: int) -> int:
+        """Bits of the registers within the operator of node ``i``."""
+        node = self.graph.nodes[i]
+        if node.op in SHIFTS:
+            argument = self._width(node.args[-1])
+            width = argument + self._width(i)
+            return self.schedule.device.shift_cycles * width
+        if node.op == "scale":
+            return self._inside_scale(i)
         return 0
-    constant, argument = fixed.constants[i], fixed.formats[node.args[0]].width
-    terms, total = len(constant.digits), 0
-    stages = scale_stages(fixed, schedule.device, i, schedule.folds)
-    for level in accumulate(stages[:-1]):
-        # every sum so far spans its share of the constant's digits
-        sums = -(-terms // (1 << level))
-        total += sums * (argument + abs(constant.mantissa).bit_length() // sums)
-    return total
 
+    def _inside_scale(self, i: int) -> int:
+        """The same for a constant factor: every sum before a register spans its share of the constant's digits."""
+        constant = self.fixed.constants[i]
+        node = self.graph.nodes[i]
+        argument = self._width(node.args[0])
+        span = abs(constant.mantissa).bit_length()
+        stages = self.schedule.operators.scale_stages(i)
+        total = 0
+        for level in accumulate(stages[:-1]):
+            sums = -(-len(constant.digits) // (1 << level))
+            total += sums * (argument + span // sums)
+        return total
 
-def _fifo(depth: int, bits: int) -> float:
-    """Look-up tables of a FIFO in distributed memory."""
-    return FIFO * -(-depth // FIFO_DEPTH) * bits
+    def _operator(self, i: int) -> float:
+        """Look-up tables of one operation's own hardware."""
+        node = self.graph.nodes[i]
+        fmt = self.formats[i]
+        if node.op in TABLES:
+            return 2.0 * fmt.width
+        if node.op not in (*ROUNDED, "normalise"):
+            return 0.0
+        arguments = self.folds.arguments(self.fixed, i)
+        frac, low, high = self.fixed.exact(i, arguments)
+        exact = max(low.bit_length(), high.bit_length()) + 1
+        drop = frac - fmt.frac
+        total = self._computation(i, node, exact)
+        if drop > 0 and i not in self.fixed.truncated:
+            total += exact - drop + self.fabric.carry
+        if self.fixed.may_overflow(i):
+            if self.fixed.saturate:
+                total += self.fabric.saturation * fmt.width
+            else:
+                beyond = exact - drop - fmt.width
+                total += self.fabric.flag * max(beyond, 1)
+        return total
 
-
-def _operator(fixed: FixedGraph, folds: Folds, i: int) -> float:
-    """Look-up tables of one operation's own hardware."""
-    node, width = fixed.graph.nodes[i], fixed.formats[i].width
-    if node.op not in (*ROUNDED, "normalise"):
-        return 2.0 * width if node.op in TABLES else 0.0
-    frac, low, high = fixed.exact(i, folds.arguments(fixed, i))
-    exact, drop = max(low.bit_length(), high.bit_length()) + 1, frac - fixed.formats[i].frac
-    total = 0.0
-    if node.op in ("add", "sub", "neg"):
-        total += exact + CARRY
-    if node.op == "scale":
-        argument = fixed.formats[node.args[0]].width
-        total += (len(fixed.constants[i].digits) - 1) * (argument + 2 + CARRY)
-    if node.op in ("normalise", "rescale"):
-        argument = fixed.formats[node.args[-1]].width
-        total += SHIFTER * (argument + width) * max(argument - 2, 1).bit_length() / 2
-    if drop > 0 and i not in fixed.truncated:
-        total += exact - drop + CARRY
-    if fixed.may_overflow(i):
-        total += SATURATION * width if fixed.saturate else FLAG * max(exact - drop - width, 1)
-    return total
-
-
-def _turns(schedule: Schedule, i: int) -> float:
-    """Look-up tables that choose the arguments of a folded operation, and their signs, by turn."""
-    turns, fixed = schedule.folds.turns.get(i, ()), schedule.fixed
-    if not turns:
+    def _computation(self, i: int, node: Node, exact: int) -> float:
+        """Look-up tables of an exact result of so many bits, before it is rounded."""
+        if node.op in ("add", "sub", "neg"):
+            return exact + self.fabric.carry
+        if node.op == "scale":
+            argument = self._width(node.args[0])
+            sums = len(self.fixed.constants[i].digits) - 1
+            return sums * (argument + 2 + self.fabric.carry)
+        if node.op in SHIFTS:
+            argument = self._width(node.args[-1])
+            levels = max(argument - 2, 1).bit_length()
+            both = argument + self._width(i)
+            return self.fabric.shifter * both * levels / 2
         return 0.0
-    total = 0.0
-    for position, a in enumerate(turns[0].args):
-        if not schedule.folds.inside(fixed.graph, i, position):
-            inputs = Counter(turn.args[position] for turn in turns)
-            total += MULTIPLEXER * fixed.formats[a].width * (len(inputs) - 1)
-        if position in schedule.folds.signed(i):
-            total += SIGN * fixed.formats[a].width
-    return total
+
+    def _turns(self, i: int) -> float:
+        """Look-up tables that choose the arguments of a folded operation, and their signs, by turn."""
+        turns = self.folds.turns.get(i, ())
+        if not turns:
+            return 0.0
+        total = 0.0
+        for position, a in enumerate(turns[0].args):
+            width = self._width(a)
+            if not self.folds.inside(self.graph, i, position):
+                inputs = Counter(turn.args[position] for turn in turns)
+                total += self.fabric.multiplexer * width * (len(inputs) - 1)
+            if position in self.folds.signed(i):
+                total += self.fabric.sign * width
+        return total

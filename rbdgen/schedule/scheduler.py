@@ -17,31 +17,34 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from rbdgen.devices.device import Device
 from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.folds import NO_FOLDS, Folds
 from rbdgen.ir.programs import Programs, single_program, timeless_nodes
 from rbdgen.schedule.binding import Product, bind
-from rbdgen.schedule.delays import TABLES, Delays, Slot, operator_delays, reach, reads_far
-from rbdgen.schedule.device import Device
+from rbdgen.schedule.delays import TABLES, Delays, Operators, Slot
 from rbdgen.schedule.lifetimes import shorten_lifetimes
-from rbdgen.schedule.times import Schedule
+from rbdgen.schedule.schedule import Schedule
 
 MAX_II = 4096
 
 
 def _priorities(fixed: FixedGraph, device: Device) -> list[float]:
     """Longest delay from each node's start to a result, ns."""
-    graph = fixed.graph
-    rest = [0.0] * len(graph.nodes)
-    for i in range(len(graph.nodes) - 1, -1, -1):
-        delays = operator_delays(fixed, device, i)
+    graph, operators = fixed.graph, Operators(fixed, device)
+    remaining = [0.0] * len(graph.nodes)
+    for i in reversed(range(len(graph.nodes))):
+        delays = operators.delays(i)
         own = delays.after + device.period * delays.cycles
-        rest[i] = own + max((rest[u] for u in graph.users[i]), default=0.0)
-    return rest
+        behind = 0.0
+        for user in graph.users[i]:
+            behind = max(behind, remaining[user])
+        remaining[i] = own + behind
+    return remaining
 
 
-class _Multipliers:
+class _UnitMultipliers:
     """The slots of a unit's multipliers: ``interval`` of each, for products that take so many blocks (``costs``).
 
     As few multipliers are large as the large products need: those of a size and beyond need ceil(n / interval). A
@@ -51,48 +54,95 @@ class _Multipliers:
 
     def __init__(self, costs: Sequence[int], interval: int) -> None:
         self.sizes = sorted(set(costs))
-        upwards = {size: sum(cost >= size for cost in costs) for size in self.sizes}
-        needed = {size: -(-n // interval) for size, n in upwards.items()}
-        self.count = needed[self.sizes[0]]
-        self.spare = {size: needed[size] * interval - n for size, n in upwards.items()}
+        self.count = 0
+        """Multipliers of all sizes."""
+        self.spare: dict[int, int] = {}
         """Slots of multipliers of a size and beyond that smaller products may take."""
-        larger = [*(needed[size] for size in self.sizes[1:]), 0]
-        alone = {size: needed[size] - n for size, n in zip(self.sizes, larger, strict=True)}
-        self.free = [dict(alone) for _ in range(interval)]
+        exactly: dict[int, int] = {}
+        for size in reversed(self.sizes):
+            products = len([cost for cost in costs if cost >= size])
+            needed = -(-products // interval)
+            self.spare[size] = needed * interval - products
+            exactly[size] = needed - self.count
+            self.count = needed
+        self.free = [dict(exactly) for _ in range(interval)]
         """Multipliers of each size that are free in each phase."""
 
     def take(self, cost: int, phase: int) -> int | None:
         """Take a slot of the smallest multiplier that is free in ``phase`` for a product; returns how many products
         were there before, None if there is no slot."""
         free = self.free[phase]
-        found = next((size for size in self.sizes if size >= cost and free[size]), None)
-        passed = [size for size in self.sizes if found is not None and cost < size <= found]
-        if found is None or not all(self.spare[size] for size in passed):
+        possible = [size for size in self.sizes if size >= cost and free[size]]
+        if not possible:
+            return None
+        size = possible[0]
+        larger = [other for other in self.sizes if cost < other <= size]
+        if not all(self.spare[other] for other in larger):
             return None
         before = self.count - sum(free.values())
-        free[found] -= 1
-        for size in passed:
-            self.spare[size] -= 1
+        free[size] -= 1
+        for other in larger:
+            self.spare[other] -= 1
         return before
 
 
 class _Scheduler:
-    def __init__(self, fixed: FixedGraph, device: Device, ii: int, programs: Programs, folds: Folds) -> None:
-        self.fixed, self.device, self.ii, self.programs, self.folds = fixed, device, ii, programs, folds
-        graph = fixed.graph
-        templates = [(i, n) for i, n in graph if folds.template(i) == i]
-        self.costs = {i: device.blocks(*folds.factor_widths(fixed, i)) for i, n in templates if n.op == "mul"}
+    """The slots of all nodes, and the operators that are taken, while nodes are scheduled one after another."""
+
+    def __init__(
+        self, fixed: FixedGraph, device: Device, ii: int, programs: Programs, folds: Folds
+    ) -> None:
+        self.fixed, self.device, self.ii = fixed, device, ii
+        self.programs, self.folds = programs, folds
+        self.graph, self.nodes = fixed.graph, fixed.graph.nodes
+        self.operators = Operators(fixed, device, folds)
+        self.costs = self._product_costs()
+        """Multiplier blocks of every product."""
+        self.multipliers = self._multipliers()
+        self.tables = self._tables()
+        """Tables by unit."""
+        self.timeless = timeless_nodes(fixed.graph, programs)
+        self.slots: list[Slot | None] = [None] * len(fixed.graph.nodes)
+        self.binding: dict[int, int] = {}
+        self.busy: dict[str, Counter[int]] = defaultdict(Counter)
+        """Tables that are taken, by unit and phase."""
+        self.lookups: dict[tuple[str, int], tuple[int, int]] = {}
+        """Cycle and table of every angle, by unit."""
+
+    def _product_costs(self) -> dict[int, int]:
+        """Multiplier blocks of the products that have operators: of folded ones the first turn's."""
+        costs = {}
+        for i, node in self.graph:
+            if node.op == "mul" and self.folds.template(i) == i:
+                widths = self.folds.factor_widths(self.fixed, i)
+                costs[i] = self.device.blocks(*widths)
+        return costs
+
+    def _multipliers(self) -> dict[str, _UnitMultipliers]:
+        """As few multipliers as each unit's products need."""
         costs: dict[str, list[int]] = defaultdict(list)
         for i, cost in self.costs.items():
-            costs[graph.nodes[i].owner].append(cost)
-        self.multipliers = {owner: _Multipliers(own, folds.interval(owner, ii)) for owner, own in costs.items()}
-        angles = {(n.owner, n.args[0]) for _, n in templates if n.op in TABLES}
-        self.tables = {o: -(-n // folds.interval(o, ii)) for o, n in Counter(owner for owner, _ in angles).items()}
-        self.timeless = timeless_nodes(graph, programs)
-        self.slots: list[Slot | None] = [None] * len(graph.nodes)
-        self.binding: dict[int, int] = {}
-        self.busy: Counter[tuple[str, int]] = Counter()
-        self.lookups: dict[tuple[str, int], tuple[int, int]] = {}
+            costs[self.nodes[i].owner].append(cost)
+        found = {}
+        for unit, own in costs.items():
+            found[unit] = _UnitMultipliers(own, self._interval(unit))
+        return found
+
+    def _tables(self) -> dict[str, int]:
+        """As few tables as the angles in each unit need."""
+        angles: dict[str, set[int]] = defaultdict(set)
+        for i, node in self.graph:
+            if node.op in TABLES and self.folds.template(i) == i:
+                angles[node.owner].add(node.args[0])
+        tables = {}
+        for unit, own in angles.items():
+            interval = self._interval(unit)
+            tables[unit] = -(-len(own) // interval)
+        return tables
+
+    def _interval(self, unit: str) -> int:
+        """Cycles between two executions of an operator of a unit."""
+        return self.folds.interval(unit, self.ii)
 
     def _slot(self, i: int) -> Slot:
         slot = self.slots[i]
@@ -101,128 +151,194 @@ class _Scheduler:
 
     def _earliest(self, i: int) -> tuple[int, float]:
         """Cycle and offset at which node ``i``'s arguments are all there, for every turn of a folded one."""
-        graph, times = self.fixed.graph, [(0, 0.0)]
-        if i not in self.folds.turns:
-            times += [(self._slot(a).finish, self._arrival(i, a)) for a in graph.nodes[i].args]
-            cycle, offset = max(times)
-            return cycle, max(offset, reach(self.fixed, self.device, i, self.folds, chosen=False))
-        step = self.folds.interval(graph.nodes[i].owner, self.ii)
-        inside = [self.folds.inside(graph, i, position) for position in range(len(graph.nodes[i].args))]
-        for k, turn in enumerate(self.folds.turns[i]):
-            for position, a in enumerate(turn.args):
-                if inside[position]:
+        if i in self.folds.turns:
+            return self._earliest_folded(i)
+        times = [(0, 0.0)]
+        for a in self.nodes[i].args:
+            slot = self._slot(a)
+            arrives = slot.ready + self.operators.routing(i, a)
+            times.append((slot.finish, arrives))
+        cycle, offset = max(times)
+        reach = self.operators.reach(i, chosen=False)
+        return cycle, max(offset, reach)
+
+    def _earliest_folded(self, i: int) -> tuple[int, float]:
+        """The same for the first turn of a folded node, early enough for none of its turns."""
+        step = self._interval(self.nodes[i].owner)
+        registered = self._reach(i)
+        times = [(0, 0.0)]
+        for position in range(len(self.nodes[i].args)):
+            inside = self.folds.inside(self.graph, i, position)
+            for k, turn in enumerate(self.folds.turns[i]):
+                a = turn.args[position]
+                if inside:
                     slot = self._slot(self.folds.template(a))
                     times.append((slot.finish, slot.ready))
-                elif graph.nodes[a].op in ("const", "input") or a in self.timeless:
-                    times.append((0, self._reach(i)))
+                elif a in self.timeless or self.nodes[a].op in ("const", "input"):
+                    times.append((0, registered))
                 else:
                     # what comes from outside comes from registers, so that no path runs through a turn into another
-                    times.append((max(self._slot(a).finish + 1 - k * step, 0), self._reach(i)))
+                    cycle = self._slot(a).finish + 1 - k * step
+                    times.append((max(cycle, 0), registered))
         return max(times)
 
     def _reach(self, i: int) -> float:
         """When arguments from registers are at node ``i``'s operator."""
-        interval = self.folds.interval(self.fixed.graph.nodes[i].owner, self.ii)
-        shared = self.fixed.graph.nodes[i].op in ("mul", *TABLES) and interval > 1
-        return reach(self.fixed, self.device, i, self.folds, shared or i in self.folds.turns)
+        node = self.nodes[i]
+        chosen = i in self.folds.turns
+        if node.op == "mul" or node.op in TABLES:
+            chosen = chosen or self._interval(node.owner) > 1
+        return self.operators.reach(i, chosen)
 
-    def _arrival(self, i: int, a: int) -> float:
-        """When the argument ``a`` is at node ``i`` in the cycle in which it is made."""
-        return self._slot(a).ready + (self.device.link if reads_far(self.fixed, i, a) else 0.0)
-
-    def place(self, i: int) -> None:
+    def schedule_node(self, i: int) -> None:
         """Give node ``i`` its slot: the earliest that its arguments, its delay and its operator allow."""
-        node = self.fixed.graph.nodes[i]
-        delays = operator_delays(self.fixed, self.device, i, self.folds)
+        node = self.nodes[i]
+        delays = self.operators.delays(i)
         cycle, offset = self._earliest(i)
         if node.op == "mul":
-            slot = self._place_product(i, cycle, offset, delays)
+            slot = self._product_slot(i, cycle, offset, delays)
         elif node.op in TABLES:
-            slot = delays.slot(self._lookup(i, cycle, offset, delays), 0.0)
+            cycle = self._lookup(i, cycle, offset, delays)
+            slot = delays.slot(cycle, 0.0)
         elif delays.fit(self.device, offset):
             slot = delays.slot(cycle, offset)
         else:
             slot = delays.slot(cycle + 1, self._reach(i))
         self.slots[i] = slot
-        step = self.folds.interval(node.owner, self.ii)
-        for k, turn in enumerate(self.folds.turns.get(i, ())):
-            self.slots[turn.node] = Slot(slot.start + k * step, slot.finish + k * step, slot.ready)
+        if i in self.folds.turns:
+            self._schedule_turns(i, slot)
+
+    def _schedule_turns(self, i: int, first: Slot) -> None:
+        """Give all turns of a folded node their slots, evenly spaced, on the operator of the first."""
+        step = self._interval(self.nodes[i].owner)
+        later = 0
+        for turn in self.folds.turns[i]:
+            start, finish = first.start + later, first.finish + later
+            self.slots[turn.node] = Slot(start, finish, first.ready)
+            later += step
             if i in self.binding:
                 self.binding[turn.node] = self.binding[i]
 
-    def _place_product(self, i: int, cycle: int, offset: float, delays: Delays) -> Slot:
-        node = self.fixed.graph.nodes[i]
-        interval = self.folds.interval(node.owner, self.ii)
+    def _product_slot(self, i: int, cycle: int, offset: float, delays: Delays) -> Slot:
+        """The slot of a product, from ``cycle`` on, and the multiplier that makes it."""
+        node = self.nodes[i]
+        interval = self._interval(node.owner)
         if interval > 1:
-            # a shared multiplier takes its operands from registers only, so that no path runs from one
-            # product of a multiplier through another product back into it
-            sources = [a for a in node.args if self.fixed.graph.nodes[a].op != "input" and a not in self.timeless]
-            if i in self.folds.turns:  # the other turns' arguments have been seen to
-                sources = [a for a in sources if self.fixed.graph.nodes[a].owner == node.owner]
-            cycle = max([cycle if i in self.folds.turns else 0] + [self._slot(a).finish + 1 for a in sources])
+            if i not in self.folds.turns:
+                cycle = 0
+            cycle = self._registered(i, cycle)
             offset = self._reach(i)
+        multipliers = self.multipliers[node.owner]
         while True:
             if delays.fit(self.device, offset):
-                number = self.multipliers[node.owner].take(self.costs[i], cycle % interval)
+                number = multipliers.take(self.costs[i], cycle % interval)
                 if number is not None:
                     self.binding[i] = number
                     return delays.slot(cycle, offset)
-            cycle, offset = cycle + 1, self._reach(i)
+            cycle += 1
+            offset = self._reach(i)
+
+    def _registered(self, i: int, first: int) -> int:
+        """The first cycle from ``first`` on in which the factors of product ``i`` come from registers: a shared
+        multiplier takes no others, so that no path runs from one product of it through another back into it."""
+        node = self.nodes[i]
+        cycle = first
+        for a in node.args:
+            source = self.nodes[a]
+            if source.op == "input" or a in self.timeless:
+                continue
+            # of a folded product, what comes from other units has been seen to, for all turns
+            if i in self.folds.turns and source.owner != node.owner:
+                continue
+            cycle = max(cycle, self._slot(a).finish + 1)
+        return cycle
 
     def _lookup(self, i: int, cycle: int, offset: float, delays: Delays) -> int:
         """The cycle of a table access; sine and cosine of one angle are one access."""
-        node = self.fixed.graph.nodes[i]
-        angle, interval = (node.owner, node.args[0]), self.folds.interval(node.owner, self.ii)
+        node = self.nodes[i]
+        angle = (node.owner, node.args[0])
         if angle not in self.lookups:
-            if not delays.fit(self.device, offset + (self.device.select if interval > 1 else 0.0)):
+            interval = self._interval(node.owner)
+            if interval > 1:
+                offset += self.device.select
+            if not delays.fit(self.device, offset):
                 cycle += 1
-            while self.busy[node.owner, cycle % interval] >= self.tables[node.owner]:
+            busy = self.busy[node.owner]
+            while busy[cycle % interval] >= self.tables[node.owner]:
                 cycle += 1
-            key = (node.owner, cycle % interval)
-            self.lookups[angle] = (cycle, self.busy[key])
-            self.busy[key] += 1
+            phase = cycle % interval
+            self.lookups[angle] = (cycle, busy[phase])
+            busy[phase] += 1
         cycle, self.binding[i] = self.lookups[angle]
         return cycle
 
     def run(self) -> None:
-        """Place all nodes, those with the longest way to a result first."""
-        graph = self.fixed.graph
-        priority = _priorities(self.fixed, self.device)
-        template = [self.folds.template(i) for i in range(len(graph.nodes))]
-        needs: dict[int, set[int]] = {}
-        for i, node in graph:
-            needs.setdefault(template[i], set()).update(template[a] for a in node.args)
-            priority[template[i]] = max(priority[template[i]], priority[i])
+        """Schedule all nodes, those that are farthest from a result first."""
+        needs, priority = self._needs()
         users: dict[int, list[int]] = defaultdict(list)
         for i, arguments in needs.items():
             for a in arguments:
                 users[a].append(i)
-        waiting = {i: len(arguments) for i, arguments in needs.items()}
-        ready = [(-priority[i], i) for i, n in waiting.items() if not n]
+        waiting = {}
+        ready = []
+        for i, arguments in needs.items():
+            waiting[i] = len(arguments)
+            if not arguments:
+                ready.append((-priority[i], i))
         heapq.heapify(ready)
         while ready:
             _, i = heapq.heappop(ready)
-            self.place(i)
+            self.schedule_node(i)
             for user in users[i]:
                 waiting[user] -= 1
                 if not waiting[user]:
                     heapq.heappush(ready, (-priority[user], user))
 
-    def more(self, spare: int | None) -> dict[str, int]:
+    def _needs(self) -> tuple[dict[int, set[int]], list[float]]:
+        """For every node that has an operator what must be scheduled before it, and priorities: both those of all turns
+        together."""
+        priority = _priorities(self.fixed, self.device)
+        template = [self.folds.template(i) for i in range(len(self.nodes))]
+        needs: dict[int, set[int]] = {}
+        for i, node in self.graph:
+            first = template[i]
+            arguments = needs.setdefault(first, set())
+            arguments.update(template[a] for a in node.args)
+            priority[first] = max(priority[first], priority[i])
+        return needs, priority
+
+    def multiplier_counts(self) -> dict[str, int]:
+        """Multipliers by unit."""
+        counts = {}
+        for unit, multipliers in self.multipliers.items():
+            counts[unit] = multipliers.count
+        return counts
+
+    def extra_multipliers(self, spare: int | None) -> dict[str, int]:
         """How many multipliers more than the fewest every unit that shares its own may have, if all of them may take
         ``spare`` blocks more: as many as it has, or its part of that."""
-        own = {unit: m for unit, m in self.multipliers.items() if self.folds.interval(unit, self.ii) > 1}
-        total = sum(m.count * m.sizes[0] for m in own.values())
-        blocks = total if spare is None else max(0, min(spare, total))
-        return {unit: m.count * blocks // total for unit, m in own.items()}
+        counts = {}
+        total = 0
+        for unit, multipliers in self.multipliers.items():
+            if self._interval(unit) > 1:
+                counts[unit] = multipliers.count
+                total += multipliers.count * multipliers.sizes[0]
+        blocks = total
+        if spare is not None:
+            blocks = max(0, min(spare, total))
+        return {unit: count * blocks // total for unit, count in counts.items()}
 
     def exits(self) -> dict[str, int]:
         """When each exit's results are taken: never in cycle 0, as what waits for it in a FIFO comes out of it a cycle
-        after it went in; and from registers, where an overflow has a way of its own to its register."""
-        outputs, later = self.fixed.graph.outputs, self.device.flag_cycles
-        return {
-            e.name: max([1, *(self._slot(outputs[r]).finish for r in e.results)]) + later for e in self.programs.exits
-        }
+        after it went in; and from registers, as many as flags have on their path."""
+        cycles = {}
+        for e in self.programs.exits:
+            complete = 1
+            for name in e.results:
+                slot = self._slot(self.graph.outputs[name])
+                complete = max(complete, slot.finish)
+            cycles[e.name] = complete + self.device.flag_registers
+        return cycles
 
 
 def check_interval(ii: int) -> None:
@@ -238,51 +354,97 @@ def schedule(
     programs: Programs | None = None,
     folds: Folds = NO_FOLDS,
     spare: int | None = 0,
+    shorten: bool = True,
 ) -> Schedule:
     """The schedule; ConfigError where ``ii`` or the device's period is out of reach. ``programs``: default, one.
 
     The number of turns of every folded unit must divide ``ii``. ``spare``: how many blocks of the device multipliers
     may take beyond the fewest, so that less waits in registers and less is chosen before each (None: any number). Each
-    unit gets up to as many multipliers more as it has.
+    unit gets up to as many multipliers more as it has. ``shorten``: operations are moved so that less waits in
+    registers.
     """
     programs = programs or single_program(fixed.graph)
     check_interval(ii)
-    for i, node in fixed.graph:
-        chosen = ii > 1 and (node.op in ("mul", *TABLES) or i in folds.members)
-        delays, offset = operator_delays(fixed, device, i, folds), reach(fixed, device, i, folds, chosen)
-        if not delays.fit(device, offset):
-            longest = max(delays.before + offset, delays.after) + delays.flag
-            raise ConfigError(
-                f"device {device.name}: a {node.op} takes {longest:g} ns, more than the period of {device.period:g} "
-                "ns; use a slower clock or a shorter word"
-            )
+    operators = Operators(fixed, device, folds)
+    for i in range(len(fixed.graph.nodes)):
+        _check_period(operators, ii, i)
     work = _Scheduler(fixed, device, ii, programs, folds)
     work.run()
-    slots = tuple(s for s in work.slots if s is not None)
-    multipliers = {unit: m.count for unit, m in work.multipliers.items()}
-    times = Schedule(fixed, programs, folds, device, ii, slots, work.binding, multipliers, work.tables, work.exits())
-    more = work.more(spare)
-    return _bound(shorten_lifetimes(times, more), more)
+    early = Schedule(
+        fixed=fixed,
+        programs=programs,
+        folds=folds,
+        device=device,
+        ii=ii,
+        slots=tuple(slot for slot in work.slots if slot is not None),
+        binding=work.binding,
+        multipliers=work.multiplier_counts(),
+        tables=work.tables,
+        exits=work.exits(),
+    )
+    extra = work.extra_multipliers(spare)
+    if shorten:
+        early = shorten_lifetimes(early, extra)
+    return _bound(early, extra)
+
+
+def _check_period(operators: Operators, ii: int, i: int) -> None:
+    """ConfigError where the operator of node ``i`` takes longer than the device's period."""
+    device = operators.device
+    op = operators.fixed.graph.nodes[i].op
+    shared = op in ("mul", *TABLES) or i in operators.folds.members
+    delays = operators.delays(i)
+    offset = operators.reach(i, chosen=ii > 1 and shared)
+    if delays.fit(device, offset):
+        return
+    longest = max(delays.before + offset, delays.after) + delays.flag
+    raise ConfigError(
+        f"device {device.name}: a {op} takes {longest:g} ns, more than the period of {device.period:g} "
+        "ns; use a slower clock or a shorter word"
+    )
 
 
 def _bound(schedule: Schedule, extra: Mapping[str, int]) -> Schedule:
-    """``schedule`` with the products of shared multipliers in their places (:mod:`rbdgen.schedule.binding`), on up to
-    ``extra`` more by unit."""
+    """``schedule`` with every product on one of its unit's multipliers (:mod:`rbdgen.schedule.binding`), of which there
+    are up to ``extra`` more by unit."""
+    binding, multipliers = dict(schedule.binding), dict(schedule.multipliers)
+    crossed: set[int] = set()
+    for unit, phases in _shared_products(schedule).items():
+        most = schedule.multipliers[unit] + extra.get(unit, 0)
+        fullest = max(map(len, phases.values()))
+        bindings = bind(phases, schedule.device, most - fullest)
+        numbers = [bound.number for bound in bindings.values()]
+        multipliers[unit] = 1 + max(numbers)
+        for i, bound in bindings.items():
+            turns = schedule.folds.turns.get(i, ())
+            nodes = [i, *(turn.node for turn in turns)]
+            binding |= dict.fromkeys(nodes, bound.number)
+            if bound.crossed:
+                crossed.update(nodes)
+    return replace(
+        schedule,
+        binding=binding,
+        crossed=frozenset(crossed),
+        multipliers=multipliers,
+    )
+
+
+def _shared_products(schedule: Schedule) -> dict[str, dict[int, list[Product]]]:
+    """The products of units that share multipliers, by unit and phase."""
     fixed, folds = schedule.fixed, schedule.folds
     units: dict[str, dict[int, list[Product]]] = defaultdict(lambda: defaultdict(list))
     for i, node in fixed.graph:
+        if node.op != "mul" or folds.template(i) != i:
+            continue
         interval = folds.interval(node.owner, schedule.ii)
-        if node.op == "mul" and folds.template(i) == i and interval > 1:
-            start = schedule.slots[i].start
-            a, b = (schedule.read(node.args[k], start) for k in folds.factors(fixed, i))
-            units[node.owner][start % interval].append(Product(i, folds.factor_widths(fixed, i), (a, b)))
-    binding, crossed, multipliers = dict(schedule.binding), set(), dict(schedule.multipliers)
-    for unit, phases in units.items():
-        most = schedule.multipliers[unit] + extra.get(unit, 0)
-        places = bind(phases, schedule.device, most - max(map(len, phases.values())))
-        multipliers[unit] = 1 + max(place.number for place in places.values())
-        for i, place in places.items():
-            turns = (i, *(t.node for t in folds.turns.get(i, ())))
-            binding |= dict.fromkeys(turns, place.number)
-            crossed |= set(turns) if place.crossed else set()
-    return replace(schedule, binding=binding, crossed=frozenset(crossed), multipliers=multipliers)
+        if interval == 1:
+            continue
+        start = schedule.slots[i].start
+        wider, other = folds.factors(fixed, i)
+        read = (
+            schedule.read(node.args[wider], start),
+            schedule.read(node.args[other], start),
+        )
+        product = Product(i, folds.factor_widths(fixed, i), read)
+        units[node.owner][start % interval].append(product)
+    return units

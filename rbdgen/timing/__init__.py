@@ -8,4 +8,12 @@ from rbdgen.timing.machine import machine
 from rbdgen.timing.stopwatch import best_seconds, best_times
 from rbdgen.timing.today import BATCHES, Timing, time_today
 
-__all__ = ["BATCHES", "Timing", "best_seconds", "best_times", "golden_calls", "machine", "time_today"]
+__all__ = [
+    "BATCHES",
+    "Timing",
+    "best_seconds",
+    "best_times",
+    "golden_calls",
+    "machine",
+    "time_today",
+]

@@ -20,19 +20,10 @@ from typing import Any
 import numpy as np
 
 from rbdgen.errors import ToolError
-from rbdgen.timing.golden import States
+from rbdgen.functions import registry
+from rbdgen.functions.record import Pinocchio
+from rbdgen.functions.states import States
 
-NAMES = {
-    "id": "rnea",
-    "fd": "aba",
-    "m": "crba",
-    "minv": "computeMinverse",
-    "did": "computeRNEADerivatives",
-    "dfd": "computeABADerivatives",
-}
-"""Pinocchio's names of our functions; it has none for derivatives of forward dynamics given a and M⁻¹."""
-ARGUMENTS = {"id": "qva", "fd": "qvt", "m": "q", "minv": "q", "did": "qva", "dfd": "qvt"}
-PARALLEL = {"id": "rneaInParallel", "fd": "abaInParallel"}
 BASES = {"floating": "JointModelFreeFlyer", "planar": "JointModelPlanar"}
 
 
@@ -58,14 +49,20 @@ def model_of(urdf: Path, base: str) -> Any:
 
 
 def _arrays(function: str, states: States) -> list[np.ndarray]:
-    by_letter = {"q": states.q, "v": states.v, "a": states.a, "t": states.tau}
-    return [by_letter[letter] for letter in ARGUMENTS[function]]
+    return [getattr(states, name) for name in _counterpart(function).arguments]
+
+
+def _counterpart(function: str) -> Pinocchio:
+    """What Pinocchio calls a function that it has."""
+    found = registry.function(function).pinocchio
+    assert found is not None
+    return found
 
 
 def loop(model: Any, data: Any, function: str, states: States) -> Callable[[], None]:
     """A call that runs Pinocchio's ``function`` at every state, one after another."""
     pin = _pinocchio()
-    call, arrays = getattr(pin, NAMES[function]), _arrays(function, states)
+    call, arrays = getattr(pin, _counterpart(function).name), _arrays(function, states)
 
     def run() -> None:
         for state in zip(*arrays, strict=True):
@@ -74,10 +71,12 @@ def loop(model: Any, data: Any, function: str, states: States) -> Callable[[], N
     return run
 
 
-def own_parallel(model: Any, function: str, states: States, threads: int) -> Callable[[], object] | None:
+def own_parallel(
+    model: Any, function: str, states: States, threads: int
+) -> Callable[[], object] | None:
     """A call of Pinocchio's own parallel form of ``function``; None where it has none."""
     pin = _pinocchio()
-    call = getattr(pin, PARALLEL.get(function, ""), None)
+    call = getattr(pin, _counterpart(function).parallel or "", None)
     if call is None:
         return None
     pool = pin.ModelPool(model, threads)
@@ -109,7 +108,9 @@ class Team:
         self.workers: list[_Worker] = []
         for _ in range(workers):
             here, there = context.Pipe()
-            process = context.Process(target=_serve, args=(there, str(urdf), base, states), daemon=True)
+            process = context.Process(
+                target=_serve, args=(there, str(urdf), base, states), daemon=True
+            )
             process.start()
             self.workers.append(_Worker(process, here))
         for worker in self.workers:
@@ -118,7 +119,11 @@ class Team:
     def call(self, function: str, count: int) -> Callable[[], None]:
         """A call that runs ``function`` at the first ``count`` states, in equal parts by as many workers as there are
         states for; it ends when all have."""
-        parts = [(int(p[0]), int(p[-1]) + 1) for p in np.array_split(np.arange(count), len(self.workers)) if len(p)]
+        parts = [
+            (int(p[0]), int(p[-1]) + 1)
+            for p in np.array_split(np.arange(count), len(self.workers))
+            if len(p)
+        ]
 
         def run() -> None:
             for worker, part in zip(self.workers, parts, strict=False):
@@ -146,8 +151,7 @@ def _serve(pipe: Connection, urdf: str, base: str, states: States) -> None:
     pipe.send("ready")
     while (order := pipe.recv()) is not None:
         function, first, last = order
-        part = States(*(x[first:last] for x in (states.q, states.v, states.a, states.tau)))
-        loop(model, data, function, part)()
+        loop(model, data, function, states.part(slice(first, last)))()
         pipe.send("done")
 
 
@@ -158,4 +162,4 @@ def fits(model: Any, states: States) -> bool:
 
 def covered(functions: Sequence[str]) -> list[str]:
     """Those of ``functions`` that Pinocchio has."""
-    return [f for f in functions if f in NAMES]
+    return [f for f in functions if registry.function(f).pinocchio]

@@ -7,16 +7,17 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from rbdgen.functions import registry
+from rbdgen.functions.states import States
 from rbdgen.model.robot import Robot
 from rbdgen.timing import pinocchio
-from rbdgen.timing.golden import States, golden_calls, timing_states
+from rbdgen.timing.golden import golden_calls, timing_states
 from rbdgen.timing.machine import cores
 from rbdgen.timing.stopwatch import best_seconds
 
 BATCHES = (1, 4, 16, 64, 256, 1024)
 """States per call."""
 NUMPY, PINOCCHIO = "rbdgen golden model (NumPy)", "Pinocchio from Python"
-NEEDS_INVERSE = ("difd",)
 
 
 @dataclass(frozen=True)
@@ -49,15 +50,13 @@ def time_today(
 
     ``progress`` is told a name, how many functions are done, and how many there are.
     """
-    states = timing_states(robot, max(batches), seed, bool(set(functions) & set(NEEDS_INVERSE)))
+    taken = {q.name for f in functions for q in registry.function(f).operands}
+    states = timing_states(robot, max(batches), seed, "minv" in taken)
     result: list[Timing] = []
     for done, function in enumerate(functions):
         progress("time the golden model", done, len(functions))
-        if function not in golden_calls(robot, states):
-            result.append(Timing(NUMPY, function, 1, None, None, note="not among the functions that are timed"))
-            continue
         for batch in batches:
-            call = golden_calls(robot, states.first(batch))[function]
+            call = golden_calls(robot, states.part(slice(batch)))[function]
             call()  # records the text
             each = best_seconds(call, rounds) / batch * 1e6
             result.append(Timing(NUMPY, function, 1, batch, each, "one call for the batch"))
@@ -82,24 +81,36 @@ def _pinocchio(
     model = pinocchio.model_of(urdf, base)
     if not pinocchio.fits(model, states):
         note = f"Pinocchio's model of this file has nq {model.nq} and nv {model.nv}"
-        return [nothing(f, f"{note}, ours {states.q.shape[1]} and {states.v.shape[1]}") for f in functions]
-    result = [nothing(f, "Pinocchio has no such function") for f in functions if f not in pinocchio.NAMES]
-    data, mine, team = model.createData(), pinocchio.covered(functions), None
+        return [
+            nothing(f, f"{note}, ours {states.q.shape[1]} and {states.v.shape[1]}")
+            for f in functions
+        ]
+    mine = pinocchio.covered(functions)
+    result = [nothing(f, "Pinocchio has no such function") for f in functions if f not in mine]
+    data, team = model.createData(), None
     with ExitStack() as stack:
         for done, function in enumerate(mine):
             progress("time Pinocchio", done, len(mine))
             for batch in batches:
-                some = states.first(batch)
-                alone = best_seconds(pinocchio.loop(model, data, function, some), rounds) / batch * 1e6
-                result.append(Timing(PINOCCHIO, function, 1, batch, alone, "one state after another"))
+                some = states.part(slice(batch))
+                alone = (
+                    best_seconds(pinocchio.loop(model, data, function, some), rounds) / batch * 1e6
+                )
+                result.append(
+                    Timing(PINOCCHIO, function, 1, batch, alone, "one state after another")
+                )
                 if cores() < 2:
                     continue
                 if team is None:
                     team = stack.enter_context(pinocchio.Team(urdf, base, states, cores()))
-                ways: dict[str, Callable[[], object]] = {"a process per core": team.call(function, batch)}
+                calls: dict[str, Callable[[], object]] = {
+                    "a process per core": team.call(function, batch)
+                }
                 if own := pinocchio.own_parallel(model, function, some, cores()):
-                    ways["Pinocchio's own threads"] = own
-                times = {how: best_seconds(call, rounds) / batch * 1e6 for how, call in ways.items()}
+                    calls["Pinocchio's own threads"] = own
+                times = {
+                    how: best_seconds(call, rounds) / batch * 1e6 for how, call in calls.items()
+                }
                 how = min(times, key=lambda h: times[h])
                 result.append(Timing(PINOCCHIO, function, cores(), batch, times[how], how))
         progress("time Pinocchio", len(mine), len(mine))

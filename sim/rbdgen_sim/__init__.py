@@ -1,16 +1,5 @@
-"""Simulators behind one interface: Verilator and Icarus through cocotb, and Amaranth's own.
+"""Simulators behind one interface (:mod:`rbdgen_sim.interface`, :mod:`rbdgen_sim.simulators`): Verilator and Icarus
+through cocotb, and Amaranth's own; and the comparison of an accelerator with its models (:mod:`rbdgen_sim.cosim`).
 
-Not here: what the beats mean (:mod:`rbdgen.host`), and the comparison with the software model.
+Not here: what the beats mean (:mod:`rbdgen.host`).
 """
-
-from rbdgen_sim.interface import (
-    DeadlockError,
-    ProtocolError,
-    Rtl,
-    Simulator,
-    Stimulus,
-    Trace,
-    get_simulator,
-)
-
-__all__ = ["DeadlockError", "ProtocolError", "Rtl", "Simulator", "Stimulus", "Trace", "get_simulator"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen_sim.interface import Progress, Rtl, Simulator, Stimulus, Trace
-from rbdgen_sim.streams import Streams
+from rbdgen_sim.streams import StreamEnds
 
 _CLOCK_PERIOD = 2e-9
 """Seconds; as in the other simulators, it only scales the waveforms."""
@@ -41,12 +41,14 @@ class AmaranthSimulator(Simulator):
         self.available()
         self.check(rtl, stimulus, waves)
         if rtl.design is None:
-            raise ConfigError(f"{rtl.top}: the amaranth simulator needs Rtl.design, an Amaranth component")
+            raise ConfigError(
+                f"{rtl.top}: the amaranth simulator needs Rtl.design, an Amaranth component"
+            )
         from amaranth.hdl import Value
         from amaranth.sim import Simulator as AmaranthEngine
 
         design: Any = rtl.design
-        streams = Streams(stimulus)
+        streams = StreamEnds(stimulus)
         probes: dict[str, int] = {}
         started = time.perf_counter()
         engine = AmaranthEngine(design)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from typing import Any
 
 from rbdgen.errors import ToolError
 from rbdgen_sim import verilator
+from rbdgen_sim.processes import bench_environment, last_line
 
 _RUN = """
 import json, sys
@@ -29,7 +29,12 @@ runner.test(test_module="rbdgen_sim.axi_bench", hdl_toplevel=job["top"], hdl_top
 
 
 def play(
-    sources: Sequence[Path], top: str, batches: Sequence[bytes], stall: float, seed: int, directory: Path
+    sources: Sequence[Path],
+    top: str,
+    batches: Sequence[bytes],
+    stall: float,
+    seed: int,
+    directory: Path,
 ) -> dict[str, Any]:
     """Send ``batches`` (whole beats of tasks, each closed by TLAST), every channel stalling in the share ``stall`` of
     its cycles. The outcome: result bytes by batch in hex, registers afterwards, and breaches of the protocol.
@@ -41,25 +46,28 @@ def play(
     directory.mkdir(parents=True, exist_ok=True)
     outcome = directory / "outcome.json"
     outcome.unlink(missing_ok=True)
-    job = {"batches": [b.hex() for b in batches], "stall": stall, "seed": seed}
+    texts = [batch.hex() for batch in batches]
+    job = {"batches": texts, "stall": stall, "seed": seed}
     (directory / "job.json").write_text(json.dumps(job), encoding="utf-8")
-    run = {"sources": [str(s.resolve()) for s in sources], "top": top, "results": str(directory / "results.xml")}
+    run = {
+        "sources": [str(s.resolve()) for s in sources],
+        "top": top,
+        "results": str(directory / "results.xml"),
+    }
     (directory / "run.json").write_text(json.dumps(run), encoding="utf-8")
-    environment = {k: v for k, v in os.environ.items() if k not in ("WAVES", "GUI", "MAKEFLAGS", "MFLAGS")}
-    environment = {k: v for k, v in environment.items() if not k.startswith(("PYTEST_", "COCOTB_"))}
-    environment |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "RBDGEN_AXI_JOB": str(directory)}
+    environment = bench_environment() | verilator.environment()
+    environment["RBDGEN_AXI_JOB"] = str(directory)
     log = directory / "axi.log"
     with log.open("w", encoding="utf-8") as output:
         subprocess.run(
             [sys.executable, "-P", "-c", _RUN],
             cwd=directory,
-            env=environment | verilator.environment(),
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
             check=False,
         )
     if not outcome.exists():
-        lines = [line for line in log.read_text(encoding="utf-8").splitlines() if line.strip()] or ["no output"]
-        raise ToolError(f"verilator: the AXI bench failed: {lines[-1]} (log: {log})")
+        raise ToolError(f"verilator: the AXI bench failed: {last_line(log)} (log: {log})")
     return json.loads(outcome.read_text(encoding="utf-8"))

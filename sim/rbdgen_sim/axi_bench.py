@@ -29,7 +29,7 @@ from cocotbext.axi import (  # type: ignore[import-untyped]
     AxiStreamSource,
 )
 
-from rbdgen.host.registers import IDENTITY_WORDS, Control, Register
+from rbdgen.protocol.registers import IDENTITY_WORDS, Control, Register
 
 CHANNELS = {
     "s_axis_t": ("data", "last"),
@@ -113,6 +113,17 @@ async def play(dut: Any) -> None:
             reads += 1
         results.append(bytes(receiving.result().tdata).hex())
     registers = {r.name: await read(r) for r in Register if r != Register.IDENTITY}
-    outcome = {"results": results, "registers": registers, "identity": identity, "broken": broken, "reads": reads}
-    outcome |= {"bad_read": int(bad_read), "bad_write": int(bad_write), "before": before, "cleared": cleared}
+    outcome = {
+        "results": results,
+        "registers": registers,
+        "identity": identity,
+        "broken": broken,
+        "reads": reads,
+    }
+    outcome |= {
+        "bad_read": int(bad_read),
+        "bad_write": int(bad_write),
+        "before": before,
+        "cleared": cleared,
+    }
     (work / "outcome.json").write_text(json.dumps(outcome))

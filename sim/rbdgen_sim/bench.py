@@ -19,7 +19,7 @@ from cocotb.clock import Clock
 
 from rbdgen_sim.exchange import WORKDIR_VARIABLE, read_stimulus, write_outcome, write_progress
 from rbdgen_sim.interface import DeadlockError, ProtocolError
-from rbdgen_sim.streams import Streams
+from rbdgen_sim.streams import StreamEnds
 
 RESET_CYCLES = 4
 """Rising edges with ``rst`` high."""
@@ -37,7 +37,7 @@ async def play(dut: Any) -> None:
     """Reset the design, play the stimulus found in the exchange's folder, leave the trace there."""
     workdir = Path(os.environ[WORKDIR_VARIABLE])
     stimulus, probes = read_stimulus(workdir)
-    streams = Streams(stimulus)
+    streams = StreamEnds(stimulus)
     in_valid, in_payload, out_ready = dut.in_valid, dut.in_payload, dut.out_ready
     edge = dut.clk.rising_edge
 
@@ -89,7 +89,10 @@ async def play(dut: Any) -> None:
         except (DeadlockError, ProtocolError) as caught:
             error = caught
             break
-        if not streams.cycle % _CYCLES_PER_LOOK and time.perf_counter() - reported > _SECONDS_PER_REPORT:
+        if (
+            not streams.cycle % _CYCLES_PER_LOOK
+            and time.perf_counter() - reported > _SECONDS_PER_REPORT
+        ):
             reported = time.perf_counter()
             write_progress(workdir, len(streams.payloads))
     seconds = time.perf_counter() - started
@@ -100,7 +103,10 @@ async def play(dut: Any) -> None:
         out_ready.value = 0
         await edge
         try:
-            seen = {name: number(str(getattr(dut, name).value), f"{name} is {{}} after cycle {{}}") for name in probes}
+            seen = {
+                name: number(str(getattr(dut, name).value), f"{name} is {{}} after cycle {{}}")
+                for name in probes
+            }
         except ProtocolError as caught:
             error = caught
     write_outcome(workdir, streams.trace(0.0, seconds, seen), error)

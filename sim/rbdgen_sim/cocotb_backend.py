@@ -9,7 +9,6 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -22,8 +21,18 @@ from rbdgen.errors import ConfigError, ToolError
 from rbdgen_sim import exchange, verilator
 from rbdgen_sim.exchange import Job
 from rbdgen_sim.interface import Progress, Rtl, Simulator, Stimulus, Trace
+from rbdgen_sim.processes import bench_environment, telling_line
 
-PORTS = ("clk", "rst", "in_valid", "in_ready", "in_payload", "out_valid", "out_ready", "out_payload")
+PORTS = (
+    "clk",
+    "rst",
+    "in_valid",
+    "in_ready",
+    "in_payload",
+    "out_valid",
+    "out_ready",
+    "out_payload",
+)
 """The ports of a design, all that the bench touches but for its probes."""
 
 _POLL_SECONDS = 0.1
@@ -43,7 +52,9 @@ class CocotbSimulator(Simulator):
 
         if find_libpython.find_libpython() is None:
             version = f"{sys.version_info.major}.{sys.version_info.minor}"
-            raise ToolError(f"Python's shared library is missing: install it with: apt-get install libpython{version}")
+            raise ToolError(
+                f"Python's shared library is missing: install it with: apt-get install libpython{version}"
+            )
 
     def run(
         self,
@@ -75,12 +86,16 @@ class CocotbSimulator(Simulator):
         status = self._launch(self._job("run", rtl, workdir, waves), log, report)
         outcome = exchange.read_outcome(workdir, build_seconds)
         if outcome is None:
-            raise ToolError(f"{self.name} failed with status {status}: {_last_line(log)} (log: {log})")
+            raise ToolError(
+                f"{self.name} failed with status {status}: {telling_line(log)} (log: {log})"
+            )
         trace, error = outcome
         if error is not None:
             raise type(error)(f"{self.name}: {error}")
         if status:
-            raise ToolError(f"{self.name} failed with status {status}: {_last_line(log)} (log: {log})")
+            raise ToolError(
+                f"{self.name} failed with status {status}: {telling_line(log)} (log: {log})"
+            )
         if progress is not None:
             progress(len(trace.payloads), stimulus.expected_beats)
         return trace
@@ -127,7 +142,7 @@ class CocotbSimulator(Simulator):
             Path(path).write_text(control, encoding="utf-8")
         log = workdir / "build.log"
         if self._launch(job, log):
-            raise ToolError(f"{self.name} cannot build {rtl.top}: {_last_line(log)} (log: {log})")
+            raise ToolError(f"{self.name} cannot build {rtl.top}: {telling_line(log)} (log: {log})")
         stamp.write_text(digest, encoding="ascii")
         return time.perf_counter() - started
 
@@ -135,11 +150,7 @@ class CocotbSimulator(Simulator):
         """Run ``job`` in a process of its own, output to ``log``, calling ``report`` now and then; its exit status."""
         path = log.with_suffix(".json")
         exchange.write_job(path, job)
-        # the runner obeys WAVES and GUI, which are the user's for other things; flags of a make that called us are not
-        # for Verilator's make
-        environment = {k: v for k, v in os.environ.items() if k not in ("WAVES", "GUI", "MAKEFLAGS", "MFLAGS")}
-        environment = {k: v for k, v in environment.items() if not k.startswith(("PYTEST_", "COCOTB_"))}
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+        environment = bench_environment()
         environment[exchange.WORKDIR_VARIABLE] = job.workdir
         environment.update(self._environment())
         with log.open("wb") as output:
@@ -186,7 +197,9 @@ class VerilatorSimulator(CocotbSimulator):
     )
 
     def _control_file(self, rtl: Rtl) -> str:
-        lines = (f'public_flat_rw -module "{rtl.top}" -var "{port}"' for port in (*PORTS, *rtl.probes))
+        lines = (
+            f'public_flat_rw -module "{rtl.top}" -var "{port}"' for port in (*PORTS, *rtl.probes)
+        )
         return "\n".join(("`verilator_config", *lines, ""))
 
     def _environment(self) -> dict[str, str]:
@@ -221,10 +234,3 @@ def _digest(*parts: str | bytes) -> str:
         data = part.encode() if isinstance(part, str) else part
         digest.update(f"{len(data)}\n".encode() + data)
     return digest.hexdigest()
-
-
-def _last_line(log: Path) -> str:
-    """The line of ``log`` that says most: the first with the word error, else the last that is not empty."""
-    lines = [line.strip() for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
-    telling = [line for line in lines if re.search(r"error", line, re.IGNORECASE)]
-    return telling[0] if telling else lines[-1] if lines else "no output"

@@ -30,7 +30,16 @@ def build_device(sources: Sequence[Path], top: str, directory: Path) -> Path:
         return program
     directory.mkdir(parents=True, exist_ok=True)
     defines = f'-DMODEL=V{top} -DMODEL_HEADER="\\"V{top}.h\\""'
-    arguments = ["--cc", "--exe", "--build", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--x-assign", "fast"]
+    arguments = [
+        "--cc",
+        "--exe",
+        "--build",
+        "-Wno-fatal",
+        "-Wno-lint",
+        "-Wno-style",
+        "--x-assign",
+        "fast",
+    ]
     arguments += [
         "--x-initial",
         "fast",
@@ -41,12 +50,21 @@ def build_device(sources: Sequence[Path], top: str, directory: Path) -> Path:
         "--Mdir",
         str(directory / "obj"),
     ]
-    arguments += ["-CFLAGS", defines, "-o", str(program), *(str(s.resolve()) for s in sources), str(_MAIN)]
+    arguments += [
+        "-CFLAGS",
+        defines,
+        "-o",
+        str(program),
+        *(str(s.resolve()) for s in sources),
+        str(_MAIN),
+    ]
     done = verilator.run(arguments, directory)
     (directory / "device.log").write_text(done.stdout, encoding="utf-8")
     if done.returncode:
         lines = [line for line in done.stdout.splitlines() if "rror" in line] or ["no output"]
-        raise ToolError(f"verilator cannot build {top}: {lines[0]} (log: {directory / 'device.log'})")
+        raise ToolError(
+            f"verilator cannot build {top}: {lines[0]} (log: {directory / 'device.log'})"
+        )
     stamp.write_text(digest, encoding="ascii")
     return program
 

@@ -45,8 +45,10 @@ def write_job(path: Path, job: Job) -> None:
 def read_job(path: Path) -> Job:
     """What :func:`write_job` wrote."""
     fields: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    lists: dict[str, Any] = {name: tuple(value) for name, value in fields.items() if isinstance(value, list)}
-    return Job(**fields | lists)
+    for name, value in fields.items():
+        if isinstance(value, list):
+            fields[name] = tuple(value)
+    return Job(**fields)
 
 
 def clear(workdir: Path) -> None:
@@ -85,6 +87,7 @@ def read_stimulus(workdir: Path) -> tuple[Stimulus, list[str]]:
 
 def write_outcome(workdir: Path, trace: Trace, error: Exception | None) -> None:
     """Write what the bench saw, and the error that ended the run if one did."""
+    caught = [type(error).__name__, str(error)] if error else []
     np.savez(
         workdir / _TRACE,
         accepted=trace.accepted,
@@ -95,17 +98,21 @@ def write_outcome(workdir: Path, trace: Trace, error: Exception | None) -> None:
         run_seconds=trace.run_seconds,
         probes=np.array(list(trace.probes), np.str_),
         probed=_to_rows(list(trace.probes.values())),
-        error=np.array([type(error).__name__, str(error)] if error else [], np.str_),
+        error=np.array(caught, np.str_),
     )
 
 
-def read_outcome(workdir: Path, build_seconds: float) -> tuple[Trace, DeadlockError | ProtocolError | None] | None:
+def read_outcome(
+    workdir: Path, build_seconds: float
+) -> tuple[Trace, DeadlockError | ProtocolError | None] | None:
     """What :func:`write_outcome` wrote; None if the bench did not come to its end."""
     path = workdir / _TRACE
     if not path.exists():
         return None
     with np.load(path) as data:
         error = [str(part) for part in data["error"]]
+        names = [str(name) for name in data["probes"]]
+        probed = _from_rows(data["probed"])
         trace = Trace(
             accepted=data["accepted"],
             offered=data["offered"],
@@ -114,9 +121,12 @@ def read_outcome(workdir: Path, build_seconds: float) -> tuple[Trace, DeadlockEr
             cycles=int(data["cycles"]),
             build_seconds=build_seconds,
             run_seconds=float(data["run_seconds"]),
-            probes=dict(zip((str(name) for name in data["probes"]), _from_rows(data["probed"]), strict=True)),
+            probes=dict(zip(names, probed, strict=True)),
         )
-    return trace, _ERRORS[error[0]](error[1]) if error else None
+    if not error:
+        return trace, None
+    name, message = error
+    return trace, _ERRORS[name](message)
 
 
 def write_progress(workdir: Path, beats: int) -> None:
@@ -136,10 +146,15 @@ def read_progress(workdir: Path) -> int:
 
 
 def _to_rows(values: Sequence[int]) -> np.ndarray:
-    size = max(1, -(-max((v.bit_length() for v in values), default=0) // 8))
-    return np.frombuffer(b"".join(v.to_bytes(size, "little") for v in values), np.uint8).reshape(len(values), size)
+    """Unsigned numbers as rows of bytes, as many as the largest has."""
+    bits = max((value.bit_length() for value in values), default=0)
+    size = max(1, -(-bits // 8))
+    data = b"".join(value.to_bytes(size, "little") for value in values)
+    return np.frombuffer(data, np.uint8).reshape(len(values), size)
 
 
 def _from_rows(rows: np.ndarray) -> list[int]:
+    """What :func:`_to_rows` made rows of."""
     size, data = rows.shape[1], rows.tobytes()
-    return [int.from_bytes(data[start : start + size], "little") for start in range(0, len(data), size)]
+    starts = range(0, len(data), size)
+    return [int.from_bytes(data[start : start + size], "little") for start in starts]

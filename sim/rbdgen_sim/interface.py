@@ -18,9 +18,6 @@ from rbdgen.errors import ConfigError, ToolError
 Progress = Callable[[int, int], None]
 """Called now and then with (result beats so far, result beats expected)."""
 
-SIMULATORS = ("verilator", "icarus", "amaranth")
-"""Names that :func:`get_simulator` knows."""
-
 
 class DeadlockError(ToolError):
     """The design neither takes nor gives a beat any more; the message says how many beats came."""
@@ -142,22 +139,10 @@ class Simulator(ABC):
         """ConfigError unless the payloads fit their port and ``waves`` is of a kind that this simulator writes."""
         for k, beat in enumerate(stimulus.beats):
             if beat < 0 or beat >> rtl.in_width:
-                raise ConfigError(f"input beat {k}: must fit {rtl.in_width} unsigned bits, not {beat}")
+                raise ConfigError(
+                    f"input beat {k}: must fit {rtl.in_width} unsigned bits, not {beat}"
+                )
         if waves is not None and waves.suffix not in self.wave_suffixes:
-            raise ConfigError(f"{waves}: {self.name} writes {' or '.join(self.wave_suffixes)} files")
-
-
-def get_simulator(name: str) -> Simulator:
-    """The simulator of that name, one of :data:`SIMULATORS`. Raises ConfigError on any other.
-
-    The back ends are imported here, so that a missing package is reported by ``available`` and hinders no other one.
-    """
-    if name == "amaranth":
-        from rbdgen_sim.amaranth_backend import AmaranthSimulator
-
-        return AmaranthSimulator()
-    if name in SIMULATORS:
-        from rbdgen_sim.cocotb_backend import IcarusSimulator, VerilatorSimulator
-
-        return VerilatorSimulator() if name == "verilator" else IcarusSimulator()
-    raise ConfigError(f"simulator: must be one of {', '.join(SIMULATORS)}, not {name!r}")
+            raise ConfigError(
+                f"{waves}: {self.name} writes {' or '.join(self.wave_suffixes)} files"
+            )

@@ -22,7 +22,11 @@ class _Icarus(Icarus):
     vcd = False
 
     def _test_command(self) -> list[list[str]]:
-        return [["-vcd" if self.vcd and a == "-fst" else a for a in command] for command in super()._test_command()]
+        commands = super()._test_command()
+        if self.vcd:
+            for command in commands:
+                command[:] = ["-vcd" if word == "-fst" else word for word in command]
+        return commands
 
 
 def launch(job: Job) -> None:

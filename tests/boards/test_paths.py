@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rbdgen.errors import ToolError
-from rbdgen_boards.paths import Unknown, slowest_path
+from rbdgen_boards.gowin.paths import Unknown, slowest_path
 
 UNKNOWN = Unknown({"LUT4": {"I0": 0.5, "I3": 0.3}}, {"MULTALU": (2.0, 0.25)})
 
@@ -18,7 +18,9 @@ def register(name: str) -> str:
 
 
 def wires(*ends: tuple[str, str, int]) -> str:
-    return "".join(f"(INTERCONNECT {a} {b} ({ps}:{ps}:{ps}) ({ps}:{ps}:{ps}))\n" for a, b, ps in ends)
+    return "".join(
+        f"(INTERCONNECT {a} {b} ({ps}:{ps}:{ps}) ({ps}:{ps}:{ps}))\n" for a, b, ps in ends
+    )
 
 
 def path(text: str) -> tuple[float, tuple[str, ...]]:
@@ -27,7 +29,9 @@ def path(text: str) -> tuple[float, tuple[str, ...]]:
 
 def test_from_register_through_a_table_to_a_register() -> None:
     table = '(CELLTYPE "LUT4")\n(INSTANCE t)\n(IOPATH I1 F (1:2:700) (1:2:600))\n'
-    period, lines = path(wires(("a/Q", "t/I1", 1000), ("t/F", "b/D", 100)) + register("a") + register("b") + table)
+    period, lines = path(
+        wires(("a/Q", "t/I1", 1000), ("t/F", "b/D", 100)) + register("a") + register("b") + table
+    )
     assert period == pytest.approx(0.231 + 1.0 + 0.7 + 0.1 + 0.035)
     assert lines == (
         "  0.23 ns  clk-to-q a.Q",
@@ -47,7 +51,12 @@ def test_cells_without_delays_have_those_that_are_given() -> None:
     out = wires(("m\\$1/P", "t/I0", 100), ("t/F", "b/D", 0))
     assert path(out + register("b") + cells)[0] == pytest.approx(2.0 + 0.1 + 0.5 + 0.035)
     # of what nobody knows (the clock's own buffer, an input) nothing is timed
-    assert path(into + wires(("clk/O", "a/CLK", 9000), ("rx/O", "b/D", 9000)) + register("a") + cells)[0] == period
+    assert (
+        path(into + wires(("clk/O", "a/CLK", 9000), ("rx/O", "b/D", 9000)) + register("a") + cells)[
+            0
+        ]
+        == period
+    )
 
 
 def test_the_later_of_two_ways_counts() -> None:

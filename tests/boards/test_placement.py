@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rbdgen_boards.placement import AIDS, FAR, FIRST, registers_to_sums
+from rbdgen_boards.gowin.placement import AIDS, FAR, FIRST, registers_to_sums
 
 CLOCK, ENABLE, OTHER = 2, 3, 4
 
@@ -15,10 +15,16 @@ CLOCK, ENABLE, OTHER = 2, 3, 4
 def cell(kind: str, place: str, **pins: int) -> dict[str, Any]:
     """A cell as nextpnr writes it."""
     attributes = {"NEXTPNR_BEL": place, "BEL_STRENGTH": "1"}
-    return {"type": kind, "attributes": attributes, "connections": {pin: [bit] for pin, bit in pins.items()}}
+    return {
+        "type": kind,
+        "attributes": attributes,
+        "connections": {pin: [bit] for pin, bit in pins.items()},
+    }
 
 
-def register(place: str, source: int, to: int, enable: int | None = ENABLE, kind: str = "DFFE") -> dict[str, Any]:
+def register(
+    place: str, source: int, to: int, enable: int | None = ENABLE, kind: str = "DFFE"
+) -> dict[str, Any]:
     """A register; without an ``enable`` it has none."""
     pins = {"CLK": CLOCK, "D": source, "Q": to} | ({} if enable is None else {"CE": enable})
     return cell(kind, place, **pins)
@@ -28,7 +34,16 @@ def design(**cells: dict[str, Any]) -> dict[str, Any]:
     """A design of these cells, whose nets have the names of their bits."""
     bits = sorted({bit for c in cells.values() for pin in c["connections"].values() for bit in pin})
     netnames = {f"n{bit}": {"bits": [bit]} for bit in bits}
-    return {"modules": {"top": {"cells": cells, "netnames": netnames, "ports": {"p": {}}, "settings": {"s": "1"}}}}
+    return {
+        "modules": {
+            "top": {
+                "cells": cells,
+                "netnames": netnames,
+                "ports": {"p": {}},
+                "settings": {"s": "1"},
+            }
+        }
+    }
 
 
 def places(made: dict[str, Any]) -> dict[str, str]:
@@ -54,8 +69,14 @@ def test_registers_come_to_their_sums_and_need_no_table() -> None:
     )
     assert registers_to_sums(made) == 1
     module = made["modules"]["top"]
-    assert places(made) == {f"s{k}": f"X5Y7/ALU{k}" for k in range(6)} | {"r": "X5Y7/DFF0", "q": "X9Y7/DFF1"}
-    assert (module["cells"]["r"]["connections"]["D"], module["cells"]["q"]["connections"]["D"]) == ([10], [30])
+    assert places(made) == {f"s{k}": f"X5Y7/ALU{k}" for k in range(6)} | {
+        "r": "X5Y7/DFF0",
+        "q": "X9Y7/DFF1",
+    }
+    assert (module["cells"]["r"]["connections"]["D"], module["cells"]["q"]["connections"]["D"]) == (
+        [10],
+        [30],
+    )
     assert {"n40", "n41"}.isdisjoint(module["netnames"])
     assert not any(c["type"] in AIDS for c in module["cells"].values())
     assert (module["ports"], module["settings"]) == ({}, {})
@@ -74,7 +95,9 @@ def test_registers_come_to_their_sums_and_need_no_table() -> None:
         ({"kind": "DFFRE"}, False),
     ],
 )
-def test_registers_of_a_group_have_clock_enable_and_reset_in_common(number: int, other: int, neighbour, fits) -> None:
+def test_registers_of_a_group_have_clock_enable_and_reset_in_common(
+    number: int, other: int, neighbour, fits
+) -> None:
     there = register(f"X5Y7/DFF{other}", 30, 31, **neighbour)
     made = design(**copy.deepcopy(SUMS), r=register("X6Y7/DFF2", 10 + number, 20), there=there)
     assert registers_to_sums(made) == int(fits)

@@ -7,35 +7,55 @@ from pathlib import Path
 
 import pytest
 
-from rbdgen_boards import build, vivado
+from rbdgen_boards import tools
+from rbdgen_boards.ecp5.flow import Ecp5
+from rbdgen_boards.vivado import flow as vivado
 from tests.cli.test_cli import last_error, run
 
 
-def test_a_vendors_board_is_left_ready(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch) -> None:
+def test_a_vendors_board_is_left_ready(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch
+) -> None:
     monkeypatch.setattr(vivado, "available", lambda: False)
-    status, out, _ = run(capsys, "build", "pendulum2", "--board", "kr260", "-o", tmp_path / "a", "--json")
+    status, out, _ = run(
+        capsys, "build", "pendulum2", "--board", "kr260", "-o", tmp_path / "a", "--json"
+    )
     report = json.loads(out)
     assert status == 0
     assert (report["board"], report["bitstream"], report["timing_met"]) == ("kr260", None, None)
     assert report["resources"]["multipliers"] == {"used": None, "available": 1248}
     names = {p.name for p in (tmp_path / "a/kr260").iterdir()}
-    assert names >= {"rbd_pendulum2_id.v", "rbd_pendulum2_id_axi.v", "build.tcl", "program.tcl", "README.txt"}
+    assert names >= {
+        "rbd_pendulum2_id.v",
+        "rbd_pendulum2_id_axi.v",
+        "build.tcl",
+        "program.tcl",
+        "README.txt",
+    }
     assert json.loads((tmp_path / "a/build.json").read_text()) == report
     script = (tmp_path / "a/kr260/build.tcl").read_text()
     assert "-part xck26-sfvc784-2LV-c" in script
     assert "-reference rbd_pendulum2_id_axi accelerator" in script
     status, out, _ = run(capsys, "build", "pendulum2", "--board", "kr260", "-o", tmp_path / "a")
     assert "no bitstream, as Vivado is not on PATH; follow" in out
-    status, _, err = run(capsys, "build", "pendulum2", "--board", "kr260", "-o", tmp_path / "a", "--load")
+    status, _, err = run(
+        capsys, "build", "pendulum2", "--board", "kr260", "-o", tmp_path / "a", "--load"
+    )
     assert status == 2
-    assert last_error(err).startswith("rbdgen: error: vivado is missing; follow ")
+    assert last_error(err).startswith("rbdgen: error: Vivado is missing; follow ")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--board", "ulx3"], "board 'ulx3': unknown; did you mean ulx3s_85f? known boards: arty_a7_100, kr260,"),
-        (["--board", "ulx3s_85f", "--device", "xc7"], "device: ulx3s_85f has ecp5, not 'xc7'; leave --device out"),
+        (
+            ["--board", "ulx3"],
+            "board 'ulx3': unknown; did you mean ulx3s_85f? known boards: arty_a7_100, kr260,",
+        ),
+        (
+            ["--board", "ulx3s_85f", "--device", "xc7"],
+            "device and board: ulx3s_85f has ecp5, not 'xc7'; leave --device out",
+        ),
         (["--board", "ulx3s_85f", "--clock", "0"], "clock: must be 1 to 1000 MHz, not 0"),
         (
             ["--board", "ulx3s_85f", "--functions", "did,dfd,fd", "--ii", "1"],
@@ -43,24 +63,33 @@ def test_a_vendors_board_is_left_ready(capsys: pytest.CaptureFixture[str], tmp_p
         ),
     ],
 )
-def test_what_cannot_be_built_is_one_line(capsys, arguments: list[str], message: str, tmp_path: Path) -> None:
+def test_what_cannot_be_built_is_one_line(
+    capsys, arguments: list[str], message: str, tmp_path: Path
+) -> None:
     status, _, err = run(capsys, "build", "iiwa14", *arguments, "-o", tmp_path / "x")
     assert status == 2
     assert last_error(err).startswith(f"rbdgen: error: {message}")
     assert not (tmp_path / "x").exists()
 
 
-def test_a_missing_tool_is_said_before_anything_is_done(capsys, monkeypatch, tmp_path: Path) -> None:
-    absent = build.tools.Tool("nextpnr-nowhere", "no-such-package", "no-such-script")
-    monkeypatch.setattr(build.ecp5, "TOOLS", (absent,))
+def test_a_missing_tool_is_said_before_anything_is_done(
+    capsys, monkeypatch, tmp_path: Path
+) -> None:
+    absent = tools.Tool("nextpnr-nowhere", "no-such-package", "no-such-script")
+    monkeypatch.setattr(Ecp5, "needs", (absent,))
     status, _, err = run(capsys, "build", "pendulum2", "--board", "ulx3s_85f", "-o", tmp_path / "x")
     assert status == 2
-    assert last_error(err) == "rbdgen: error: nextpnr-nowhere is missing; install it with: pip install 'rbdgen[build]'"
+    assert (
+        last_error(err)
+        == "rbdgen: error: nextpnr-nowhere is missing; install it with: pip install 'rbdgen[build]'"
+    )
     assert "read robot" not in err
 
 
 def test_one_unit_is_synthesised(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = run(capsys, "synth", "pendulum2", "--unit", "Rb_1", "--device", "ecp5", "--json")
+    status, out, _ = run(
+        capsys, "synth", "pendulum2", "--unit", "Rb_1", "--device", "ecp5", "--json"
+    )
     report = json.loads(out)
     assert status == 0
     assert report["unit"] == "Rb_link1"
@@ -71,7 +100,9 @@ def test_one_unit_is_synthesised(capsys: pytest.CaptureFixture[str]) -> None:
     assert last_error(err).startswith("rbdgen: error: unit 'Rf_7': there is none; did you mean Rf_")
 
 
-def test_the_ip_core_is_written_beside_the_design(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_ip_core_is_written_beside_the_design(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     status, out, _ = run(capsys, "generate", "pendulum2", "--ip", "-o", tmp_path / "a", "--json")
     assert status == 0
     names = {p.name for p in (tmp_path / "a/ip").iterdir()}
@@ -84,4 +115,6 @@ def test_the_ip_core_is_written_beside_the_design(capsys: pytest.CaptureFixture[
         "rbd_pendulum2_id_axi_litex.py",
     }
     assert {str(tmp_path / "a/ip" / n) for n in names} <= set(json.loads(out)["files"])
-    assert (tmp_path / "a/ip/rbd_pendulum2_id.v").read_bytes() == (tmp_path / "a/rbd_pendulum2_id.v").read_bytes()
+    assert (tmp_path / "a/ip/rbd_pendulum2_id.v").read_bytes() == (
+        tmp_path / "a/rbd_pendulum2_id.v"
+    ).read_bytes()

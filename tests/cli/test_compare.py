@@ -36,10 +36,23 @@ def test_compare_measures_and_times(capsys: pytest.CaptureFixture[str], tmp_path
 
 
 def test_compare_prints_tables_and_csv(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    small = ("compare", "pendulum2", "--functions", "m", "--simulator", "amaranth", "--tasks", "2", "-o", tmp_path)
+    small = (
+        "compare",
+        "pendulum2",
+        "--functions",
+        "m",
+        "--simulator",
+        "amaranth",
+        "--tasks",
+        "2",
+        "-o",
+        tmp_path,
+    )
     status, out, err = run(capsys, *small)
     assert status == 0, err
-    assert re.search(r"^rbdgen, II 12, 18 bits, generic125 +measured, RTL simulation +\d+ +12 ", out, re.M)
+    assert re.search(
+        r"^rbdgen, II 12, 18 bits, generic125 +measured, RTL simulation +\d+ +12 ", out, re.M
+    )
     assert "the clock is the device model's" in out
     status, out, err = run(capsys, *small, "--csv")
     assert status == 0, err
@@ -49,12 +62,27 @@ def test_compare_prints_tables_and_csv(capsys: pytest.CaptureFixture[str], tmp_p
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["compare", "iiwa14", "hyk"], r"robot 'hyk': neither a file nor built in; did you mean hyq\?"),
-        (["compare", "iiwa14", "--functions", "mnv"], r"function 'mnv': unknown; did you mean minv\?"),
-        (["compare", "iiwa14", "--device", "generic12"], r"device 'generic12': unknown; did you mean generic125\?"),
-        (["compare", "iiwa14", "--derivative", "columms"], r"derivative 'columms': unknown; choose from composite"),
+        (
+            ["compare", "iiwa14", "hyk"],
+            r"robot 'hyk': neither a file nor built in; did you mean hyq\?",
+        ),
+        (
+            ["compare", "iiwa14", "--functions", "mnv"],
+            r"function 'mnv': unknown; did you mean minv\?",
+        ),
+        (
+            ["compare", "iiwa14", "--device", "generic12"],
+            r"device: must be one of .*, not 'generic12'; did you mean 'generic125'\?",
+        ),
+        (
+            ["compare", "iiwa14", "--derivative", "columms"],
+            r"derivative: must be one of composite, columns, not 'columms'; did you mean 'columns'",
+        ),
         (["compare", "iiwa14", "--plot", "p.jpg"], r"plot p\.jpg: must end in"),
-        (["compare", "iiwa14", "--tasks", "1"], r"tasks: must be at least 2 to measure an interval, not 1$"),
+        (
+            ["compare", "iiwa14", "--tasks", "1"],
+            r"tasks: must be at least 2 to measure an interval, not 1$",
+        ),
         (["compare"], r"the following arguments are required: ROBOT"),
         (["compare", "iiwa14", "--json", "--csv"], r"not allowed with argument"),
         (["report", "nowhere"], r"nowhere: no such directory"),
@@ -84,13 +112,19 @@ def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_page_is_written_where_asked(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert run(capsys, "generate", "pendulum2", "-o", tmp_path / "build")[0] == 0
-    status, out, _ = run(capsys, "report", tmp_path / "build", "-o", tmp_path / "page.html", "--json")
+    status, out, _ = run(
+        capsys, "report", tmp_path / "build", "-o", tmp_path / "page.html", "--json"
+    )
     assert status == 0
     content = json.loads(out)
     assert (content["robot"], content["measured"]) == ("pendulum2", False)
     assert Path(content["page"]) == tmp_path / "page.html"
     assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
     (tmp_path / "file").write_text("in the way")
-    status, out, err = run(capsys, "report", tmp_path / "build", "-o", tmp_path / "file" / "page.html")
+    status, out, err = run(
+        capsys, "report", tmp_path / "build", "-o", tmp_path / "file" / "page.html"
+    )
     assert (status, out) == (2, "")
-    assert re.search(r"file: cannot be written: .*; choose another directory with -o$", last_error(err))
+    assert re.search(
+        r"file: cannot be written: .*; choose another directory with -o$", last_error(err)
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
@@ -9,13 +10,32 @@ from pathlib import Path
 
 import pytest
 
+import rbdgen
+from rbdgen import explore
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 
 
 def sphinx(builder: str, out: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", builder, str(ROOT / "docs"), str(out)]
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-q",
+        "-W",
+        "--keep-going",
+        "-b",
+        builder,
+        str(ROOT / "docs"),
+        str(out),
+    ]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def help_of(command: str, flag: str) -> str:
+    line = [sys.executable, "-m", "rbdgen", command, flag]
+    return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
 def test_site_builds_without_warnings(tmp_path: Path) -> None:
@@ -25,13 +45,34 @@ def test_site_builds_without_warnings(tmp_path: Path) -> None:
         assert (tmp_path / page.relative_to(ROOT / "docs")).with_suffix(".html").exists()
 
 
+def test_the_reference_has_every_option_and_every_public_name(tmp_path: Path) -> None:
+    done = sphinx("text", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    options = (tmp_path / "reference/command_line.txt").read_text(encoding="utf-8")
+    for command in ("layout", "explore", "build"):
+        shown = help_of(command, "--help")
+        if "--help-all" in shown:
+            shown = help_of(command, "--help-all")
+        named = set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", shown, re.M)) - {"--help", "--help-all"}
+        assert len(named) > 5
+        assert [option for option in named if f'"{option}' not in options] == []
+    names = (tmp_path / "reference/api.txt").read_text(encoding="utf-8")
+    for package in (rbdgen, rbdgen.golden, explore):
+        for name in package.__all__:
+            value = getattr(package, name)
+            if not name.startswith("_") and not inspect.ismodule(value):
+                assert f"{package.__name__}.{name}" in names
+
+
 def test_examples_give_what_they_say(tmp_path: Path) -> None:
     done = sphinx("doctest", tmp_path)
     output = (tmp_path / "output.txt").read_text(encoding="utf-8")
     assert done.returncode == 0, output
     ran = re.search(r"^ +(\d+) tests$", output, re.M)
     assert ran, output
-    assert int(ran[1]) == sum(len(re.findall(r"^>>> ", page.read_text(encoding="utf-8"), re.M)) for page in PAGES)
+    assert int(ran[1]) == sum(
+        len(re.findall(r"^>>> ", page.read_text(encoding="utf-8"), re.M)) for page in PAGES
+    )
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda p: p.name)
@@ -41,7 +82,10 @@ def test_files_that_pages_name_exist(page: Path) -> None:
     named = set(re.findall(r"`((?:rbdgen|hw|sim|boards|tests|docs|examples|bench)/[\w/.]*)`", text))
     named |= set(re.findall(r"\]\(((?:docs|LICENSE)[\w/.]*)\)", text))
     named |= {
-        f"rbdgen/{n}" for n in re.findall(r"`((?:algo|golden|layout|passes|schedule|ir|report|model)/\w+\.py)`", text)
+        f"rbdgen/{n}"
+        for n in re.findall(
+            r"`((?:algo|golden|layout|passes|schedule|ir|report|model)/\w+\.py)`", text
+        )
     }
     missing = sorted(name for name in named if not (ROOT / name).exists())
     assert missing == []

@@ -40,12 +40,19 @@ def test_swap_pinocchio() -> None:
     assert all(float(d) < 1e-9 for _, d in differences)
 
 
-@pytest.mark.skipif(shutil.which("iverilog") is None, reason="no Icarus Verilog; setup.sh installs it")
+@pytest.mark.skipif(
+    shutil.which("iverilog") is None, reason="no Icarus Verilog; setup.sh installs it"
+)
 def test_drop_in_ip(tmp_path: Path) -> None:
     out = run("drop_in_ip.py", "-o", tmp_path)
     assert "tags [0, 1, 2, 3, 4], flags [0, 0, 0, 0, 0]" in out
     assert 0 < figure(out, r"largest error / largest torque: (\S+)") < 2e-4
-    assert {p.name for p in tmp_path.iterdir()} >= {"my_design.v", "testbench.v", "tasks.hex", "manifest.json"}
+    assert {p.name for p in tmp_path.iterdir()} >= {
+        "my_design.v",
+        "testbench.v",
+        "tasks.hex",
+        "manifest.json",
+    }
 
 
 def test_new_algorithm() -> None:
@@ -60,7 +67,8 @@ def test_controller(tmp_path: Path) -> None:
     picture = tmp_path / "controller.svg"
     out = run("controller.py", "--words", "12,18", "--plot", picture)
     rows = {
-        r[0]: [float(x) for x in r[1:]] for r in re.findall(r"^(\S+) +(\d+) +(\S+) +(\S+) +(\S+) +(\S+)", out, re.M)
+        r[0]: [float(x) for x in r[1:]]
+        for r in re.findall(r"^(\S+) +(\d+) +(\S+) +(\S+) +(\S+) +(\S+)", out, re.M)
     }
     assert rows["18"][3] < 1e-4 < rows["12"][3]
     assert rows["18"][4] < 1.05 * rows["float64"][4] < rows["12"][4]

@@ -47,7 +47,9 @@ def points() -> tuple[Point, ...]:
     return swept(CHOICES)
 
 
-def swept(values: dict[str, Any], task: Task | None = None, base: Options | None = None) -> tuple[Point, ...]:
+def swept(
+    values: dict[str, Any], task: Task | None = None, base: Options | None = None
+) -> tuple[Point, ...]:
     return make_points(task or TASK, combinations(base or Options(), values))
 
 
@@ -58,8 +60,8 @@ def collect(work: Any) -> dict[str, dict[str, Any]]:
 def test_every_combination_is_a_point_once() -> None:
     found = swept({"ii": [1, 2, 1], "word": [16, 18], "functions": [("id",), ("m",)]})
     assert len(found) == len({p.key for p in found}) == 8
-    assert [p.choice.place["word"] for p in found[:2]] == [16, 18]
-    assert set(found[0].choice.place) == set(NAMES)
+    assert [p.choice.position["word"] for p in found[:2]] == [16, 18]
+    assert set(found[0].choice.position) == set(NAMES)
 
 
 def test_axes_are_options_of_the_compiler() -> None:
@@ -68,7 +70,10 @@ def test_axes_are_options_of_the_compiler() -> None:
 
 
 def test_intervals_and_budgets_are_alternatives() -> None:
-    places = [c.place for c in combinations(Options(), {"ii": [2, 3], "multipliers": [5], "word": [16, 18]})]
+    places = [
+        c.position
+        for c in combinations(Options(), {"ii": [2, 3], "multipliers": [5], "word": [16, 18]})
+    ]
     assert [(p["ii"], p["multipliers"], p["word"]) for p in places] == [
         (2, None, 16),
         (2, None, 18),
@@ -104,7 +109,9 @@ def test_a_key_is_of_everything_that_decides() -> None:
 
 
 def test_too_many_points_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"^points: 20000 are more than 10000; give fewer values$"):
+    with pytest.raises(
+        ConfigError, match=r"^points: 20000 are more than 10000; give fewer values$"
+    ):
         combinations(Options(), {"ii": range(1, 201), "word": range(100)})
 
 
@@ -113,7 +120,11 @@ def test_processes_and_dask_give_the_same_rows() -> None:
     local = collect(run_on_processes(figures, TASK, points(), 2))
     with (
         distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, dashboard_address=None, protocol="tcp", host="127.0.0.1"
+            n_workers=1,
+            threads_per_worker=1,
+            dashboard_address=None,
+            protocol="tcp",
+            host="127.0.0.1",
         ) as cluster,
     ):
         remote = collect(run_on_dask(figures, TASK, points(), cluster.scheduler_address))
@@ -131,9 +142,14 @@ def test_figures_are_the_designs() -> None:
 
 
 def test_what_cannot_be_built_says_why() -> None:
-    (point,) = swept({"functions": [("minv",)], "device": ["generic125"], "ii": [5000]}, base=Options(word=8))
+    (point,) = swept(
+        {"functions": [("minv",)], "device": ["generic125"]}, base=Options(clock=350.0)
+    )
     found = figures_or_reason(figures, TASK, point)
-    assert (found["status"], found["reason"]) == ("refused", "ii: must be 1 to 4096 cycles, not 5000")
+    assert (found["status"], found["reason"]) == (
+        "refused",
+        "device generic125: a mul takes 3 ns, more than the period of 2.85714 ns; use a slower clock or a shorter word",
+    )
 
 
 def test_workers_with_other_sources_are_refused() -> None:
@@ -154,13 +170,17 @@ def test_a_killed_process_is_told() -> None:
 def test_an_absent_scheduler_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
     monkeypatch.setattr("rbdgen.explore.workers.PATIENCE", 0.5)
-    with pytest.raises(ToolError, match=r"^dask 'tcp://127\.0\.0\.1:1': does not answer: .*; start one with 'dask"):
+    with pytest.raises(
+        ToolError, match=r"^dask 'tcp://127\.0\.0\.1:1': does not answer: .*; start one with 'dask"
+    ):
         list(run_on_dask(figures, TASK, points(), "tcp://127.0.0.1:1"))
 
 
 def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ToolError, match=r"'distributed' is missing; install it with: pip install 'rbdgen\[dask\]'$"):
+    with pytest.raises(
+        ToolError, match=r"'distributed' is missing; install it with: pip install 'rbdgen\[dask\]'$"
+    ):
         list(run_on_dask(figures, TASK, points(), "tcp://127.0.0.1:1"))
 
 
@@ -168,20 +188,51 @@ def test_finished_points_are_kept(tmp_path: Path) -> None:
     store, (first, second, *_) = Store(tmp_path), points()
     store.save(first, {"status": "ok", "x": 1})
     store.save(second, {"status": "refused"})
-    assert store.load(points()) == {first.key: {"status": "ok", "x": 1}, second.key: {"status": "refused"}}
+    assert store.load(points()) == {
+        first.key: {"status": "ok", "x": 1},
+        second.key: {"status": "refused"},
+    }
     (store.folder / f"{first.key}.json").write_text('{"schema": "rbdgen.point/1", "key":')
-    (store.folder / f"{second.key}.json").write_text('{"schema": "rbdgen.point/0", "key": "", "figures": {}}')
+    (store.folder / f"{second.key}.json").write_text(
+        '{"schema": "rbdgen.point/0", "key": "", "figures": {}}'
+    )
     assert store.load(points()) == {}
     assert not list(store.folder.glob("*.part"))
 
 
 def test_a_sweep_that_is_killed_goes_on(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "rbdgen", "explore", "pendulum2", "--ii", "1,2,3,4,5,6", "--word", "18"]
-    command += ["--functions", "id,fd", "--tasks", "20", "--jobs", "1", "-o", str(tmp_path), "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "rbdgen",
+        "explore",
+        "pendulum2",
+        "--ii",
+        "1,2,3,4,5,6",
+        "--word",
+        "18",
+    ]
+    command += [
+        "--functions",
+        "id,fd",
+        "--tasks",
+        "20",
+        "--jobs",
+        "1",
+        "-o",
+        str(tmp_path),
+        "--json",
+    ]
     kept = tmp_path / "points"
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) as one:
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    ) as one:
         deadline = time.monotonic() + 60
-        while len(list(kept.glob("*.json"))) < 2 and one.poll() is None and time.monotonic() < deadline:
+        while (
+            len(list(kept.glob("*.json"))) < 2
+            and one.poll() is None
+            and time.monotonic() < deadline
+        ):
             time.sleep(0.01)
         os.killpg(one.pid, signal.SIGKILL)
     before = {p.name: p.stat().st_mtime_ns for p in kept.glob("*.json")}
@@ -205,7 +256,9 @@ def row(blocks: float, time_: float, error: float, **more: Any) -> dict[str, Any
         "derivative": "",
         "mass_matrix": "",
     }
-    return place | {"status": "ok"} | dict(zip(MEASURES, (blocks, time_, error), strict=True)) | more
+    return (
+        place | {"status": "ok"} | dict(zip(MEASURES, (blocks, time_, error), strict=True)) | more
+    )
 
 
 def test_the_front_is_what_nothing_beats() -> None:
@@ -223,21 +276,22 @@ def test_the_front_is_what_nothing_beats() -> None:
 
 
 def test_rows_are_told_in_all_forms() -> None:
-    good, bad = swept({"ii": [2, 5000]})
+    good, bad = swept({"device": ["generic250", "generic125"]}, base=Options(clock=350.0))
     rows = mark_front([make_row(p, figures_or_reason(figures, TASK, p)) for p in (good, bad)])
     shown = text(rows)
     assert "front" in shown
-    assert "refused: ii 5000: ii: must be 1 to 4096 cycles, not 5000" in shown
+    assert "refused: device generic125: device generic125: a mul takes 3 ns" in shown
     assert "promised by the schedule" in shown
     lines = csv_text(rows).splitlines()
     assert len(lines) == 3
     assert ",refused," in lines[2]
-    assert [r["series"] for r in plotted(rows)] == ["all points"]
+    assert [r["series"] for r in plotted(rows)] == ["device generic250"]
+    assert [r["series"] for r in plotted(rows[:1])] == ["all points"]
 
 
 def test_roots_are_an_axis() -> None:
     choices = combinations(Options(), {"ii": [4], "root": ["trunk", "lf_hip"]})
-    assert [c.place["root"] for c in choices] == ["trunk", "lf_hip"]
+    assert [c.position["root"] for c in choices] == ["trunk", "lf_hip"]
     task = Task(load_robot("hyq", "floating"), 20, 1)
     found = [figures(task, p) for p in make_points(task, choices)]
     assert found[0]["multipliers_variable"] != found[1]["multipliers_variable"]

@@ -26,14 +26,18 @@ def model_of_bodies(bodies: tuple[Body, ...]) -> pin.Model:
     model = pin.Model()
     for body in bodies:
         place = pin.SE3(np.array(body.placement.rotation), np.array(body.placement.translation))
-        number = model.addJoint(body.parent + 1, pinocchio_joint(body.joint), place, body.joint_name)
+        number = model.addJoint(
+            body.parent + 1, pinocchio_joint(body.joint), place, body.joint_name
+        )
         model.appendBodyToJoint(number, inertia(body.inertia), pin.SE3.Identity())
     return model
 
 
 def inertia(given: Inertia) -> pin.Inertia:
     lever = np.array(given.first_moment) / given.mass if given.mass else np.zeros(3)
-    about_lever = given.rotational - given.mass * (lever @ lever * np.eye(3) - np.outer(lever, lever))
+    about_lever = given.rotational - given.mass * (
+        lever @ lever * np.eye(3) - np.outer(lever, lever)
+    )
     return pin.Inertia(given.mass, lever, about_lever)
 
 
@@ -44,7 +48,9 @@ def with_heavy_base(robot: Robot, model: pin.Model) -> Robot:
         return robot
     block = Inertia.from_com(5.0, np.array([0.01, 0.02, 0.03]), np.diag([0.1, 0.2, 0.25]))
     model.inertias[1] = inertia(block)
-    return dataclasses.replace(robot, bodies=(dataclasses.replace(robot.bodies[0], inertia=block), *robot.bodies[1:]))
+    return dataclasses.replace(
+        robot, bodies=(dataclasses.replace(robot.bodies[0], inertia=block), *robot.bodies[1:])
+    )
 
 
 def _symmetric(upper: np.ndarray) -> np.ndarray:
@@ -52,7 +58,13 @@ def _symmetric(upper: np.ndarray) -> np.ndarray:
 
 
 def reference(
-    robot: Robot, model: pin.Model, q: np.ndarray, v: np.ndarray, a: np.ndarray, tau: np.ndarray, f_ext: np.ndarray
+    robot: Robot,
+    model: pin.Model,
+    q: np.ndarray,
+    v: np.ndarray,
+    a: np.ndarray,
+    tau: np.ndarray,
+    f_ext: np.ndarray,
 ) -> dict[str, np.ndarray]:
     """Pinocchio's results by output name, for states in a row."""
     data = model.createData()
@@ -60,9 +72,13 @@ def reference(
     results: dict[str, list[np.ndarray]] = {}
     for k in range(len(q)):
         forces = pin.StdVec_Force()
-        forces.extend([pin.Force.Zero(), *(pin.Force(f_ext[k, i, :3], f_ext[k, i, 3:]) for i in place)])
+        forces.extend(
+            [pin.Force.Zero(), *(pin.Force(f_ext[k, i, :3], f_ext[k, i, 3:]) for i in place)]
+        )
         # copies: what Pinocchio returns changes with its next call
-        id_dq, id_dv, _ = (np.array(x) for x in pin.computeRNEADerivatives(model, data, q[k], v[k], a[k], forces))
+        id_dq, id_dv, _ = (
+            np.array(x) for x in pin.computeRNEADerivatives(model, data, q[k], v[k], a[k], forces)
+        )
         now = {
             "id": pin.rnea(model, data, q[k], v[k], a[k], forces),
             "m": _symmetric(pin.crba(model, data, q[k])),
@@ -71,7 +87,9 @@ def reference(
             "fd": pin.aba(model, data, q[k], v[k], tau[k], forces),
             "minv": _symmetric(pin.computeMinverse(model, data, q[k])),
         }
-        now["da_dq"], now["da_dv"], _ = pin.computeABADerivatives(model, data, q[k], v[k], tau[k], forces)
+        now["da_dq"], now["da_dv"], _ = pin.computeABADerivatives(
+            model, data, q[k], v[k], tau[k], forces
+        )
         for name, value in now.items():
             results.setdefault(name, []).append(np.array(value))
     return {name: np.array(rows) for name, rows in results.items()}
@@ -89,7 +107,9 @@ def ours(
 ) -> dict[str, np.ndarray]:
     """The golden model's results by output name; without those that need M⁻¹ if not ``inverse``."""
     results = {"id": golden.rnea(robot, q, v, a, f_ext), "m": golden.crba(robot, q, method=method)}
-    results["dtau_dq"], results["dtau_dv"] = golden.rnea_derivatives(robot, q, v, a, f_ext, method=method)
+    results["dtau_dq"], results["dtau_dv"] = golden.rnea_derivatives(
+        robot, q, v, a, f_ext, method=method
+    )
     if inverse:
         results["minv"] = golden.minverse(robot, q, method=method)
         results["fd"] = golden.forward_dynamics(robot, q, v, tau, f_ext, method=method)
@@ -115,4 +135,7 @@ def differences(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -
     """The largest difference of each output, relative to the output's largest magnitude."""
     largest = {n: float(np.max(np.abs(x))) for n, x in expected.items()}
     noise = {n: NOISE * largest["minv"] if n in ("fd", "da_dq", "da_dv") else NOISE for n in found}
-    return {n: float(np.max(np.abs(x - expected[n]))) / max(largest[n], noise[n]) for n, x in found.items()}
+    return {
+        n: float(np.max(np.abs(x - expected[n]))) / max(largest[n], noise[n])
+        for n, x in found.items()
+    }

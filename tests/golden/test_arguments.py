@@ -34,10 +34,22 @@ def rnea(**change: Any) -> np.ndarray:
         ({"q": "upright"}, r"^q: must be an array of numbers, not str$"),
         ({"q": [[0.0], [0.0, 1.0]]}, r"^q: must be an array of numbers, not list$"),
         ({"f_ext": np.zeros((2, 5))}, r"^f_ext: must have shape \(2, 6\), not \(2, 5\)$"),
-        ({"root": RootMotion(np.zeros(3), STILL)}, r"^root\.velocity: must have shape \(6\), not \(3,\)$"),
-        ({"root": RootMotion(STILL, STILL * math.inf)}, r"^root\.acceleration: must be finite, holds nan$"),
-        ({"root": RootMotion(STILL, STILL, np.zeros(2))}, r"^root\.gravity: must have shape \(3\), not \(2,\)$"),
-        ({"v": np.full(2, 1e200)}, r"^result: is beyond the largest number; give smaller positions, .*$"),
+        (
+            {"root": RootMotion(np.zeros(3), STILL)},
+            r"^root\.velocity: must have shape \(6\), not \(3,\)$",
+        ),
+        (
+            {"root": RootMotion(STILL, STILL * math.inf)},
+            r"^root\.acceleration: must be finite, holds nan$",
+        ),
+        (
+            {"root": RootMotion(STILL, STILL, np.zeros(2))},
+            r"^root\.gravity: must have shape \(3\), not \(2,\)$",
+        ),
+        (
+            {"v": np.full(2, 1e200)},
+            r"^result: is beyond the largest number; give smaller positions, .*$",
+        ),
     ],
 )
 def test_complains_about(change: dict[str, Any], message: str) -> None:
@@ -59,7 +71,9 @@ every_function = pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUN
 
 
 @every_function
-def test_every_function_refuses_a_quaternion_off_unit_length(function: Callable[[Robot, np.ndarray], object]) -> None:
+def test_every_function_refuses_a_quaternion_off_unit_length(
+    function: Callable[[Robot, np.ndarray], object],
+) -> None:
     robot = load_robot("hyq", "floating")
     q = golden.neutral(robot)
     q[6] = 1.1
@@ -69,15 +83,22 @@ def test_every_function_refuses_a_quaternion_off_unit_length(function: Callable[
 
 
 @every_function
-def test_every_function_refuses_what_is_not_finite(function: Callable[[Robot, np.ndarray], object]) -> None:
+def test_every_function_refuses_what_is_not_finite(
+    function: Callable[[Robot, np.ndarray], object],
+) -> None:
     with pytest.raises(ConfigError, match=r"^q: must be finite, holds inf$"):
         function(load_robot("pendulum2"), np.array([0.0, math.inf]))
 
 
 def test_complains_about_cosine_and_sine_off_the_circle() -> None:
     robot = load_robot("pendulum2")
-    robot = replace(robot, bodies=(robot.bodies[0], replace(robot.bodies[1], joint=Continuous((0.0, 1.0, 0.0)))))
-    with pytest.raises(ConfigError, match=r"^q: joint 'joint2' must be \(cos, sin\) of unit length, is off by 0\.01$"):
+    robot = replace(
+        robot, bodies=(robot.bodies[0], replace(robot.bodies[1], joint=Continuous((0.0, 1.0, 0.0))))
+    )
+    with pytest.raises(
+        ConfigError,
+        match=r"^q: joint 'joint2' must be \(cos, sin\) of unit length, is off by 0\.01$",
+    ):
         golden.crba(robot, np.array([0.0, 1.0, 0.1]))
 
 
@@ -85,7 +106,9 @@ def test_complains_about_cosine_and_sine_off_the_circle() -> None:
 @pytest.mark.parametrize(("mass", "what"), [(0.0, "0"), (-1.0, r"-0\.\d+")])
 def test_an_indefinite_mass_matrix_is_named(mass: float, what: str, method: str) -> None:
     robot = load_robot("pendulum2")
-    last = replace(robot.bodies[1], inertia=Inertia.from_com(mass, np.array([0.0, 0.0, 0.5]), np.zeros((3, 3))))
+    last = replace(
+        robot.bodies[1], inertia=Inertia.from_com(mass, np.array([0.0, 0.0, 0.5]), np.zeros((3, 3)))
+    )
     robot = replace(robot, bodies=(robot.bodies[0], last))
     q = np.zeros((2, 3, 2))
     message = (
@@ -104,11 +127,15 @@ def test_an_indefinite_mass_matrix_is_named(mass: float, what: str, method: str)
 
 
 def test_unknown_methods_are_named() -> None:
-    with pytest.raises(ConfigError, match=r"^method: must be one of composite, textbook, not 'columns'$"):
+    with pytest.raises(
+        ConfigError, match=r"^method: must be one of composite, textbook, not 'columns'$"
+    ):
         golden.crba(load_robot("pendulum2"), np.zeros(2), method="columns")
 
 
 @pytest.mark.parametrize("given", [{}, {"tau": np.zeros(2), "a": np.zeros(2)}, {"a": np.zeros(2)}])
 def test_derivatives_of_forward_dynamics_take_one_of_two(given: dict[str, np.ndarray]) -> None:
     with pytest.raises(ConfigError, match=r"^tau: give either tau, or both a and minv$"):
-        golden.forward_dynamics_derivatives(load_robot("pendulum2"), np.zeros(2), np.zeros(2), **given)
+        golden.forward_dynamics_derivatives(
+            load_robot("pendulum2"), np.zeros(2), np.zeros(2), **given
+        )

@@ -8,15 +8,18 @@ import numpy as np
 import pytest
 
 from rbdgen import golden, load_robot
-from rbdgen.golden import batch
-from rbdgen.golden.tape import Recorder, finished
+from rbdgen.numeric import batch
+from rbdgen.numeric.tape import Recorder, finished
 from rbdgen.spatial import reciprocal, sin
 from tests.golden.pinocchio import ours, states
 
 
 def test_any_leading_shape() -> None:
     robot = load_robot("pendulum2")
-    q, v, a = (x.reshape(2, 3, 2) for x in golden.random_states(robot, golden.declared_ranges(robot), 6, seed=0))
+    q, v, a = (
+        x.reshape(2, 3, 2)
+        for x in golden.random_states(robot, golden.declared_ranges(robot), 6, seed=0)
+    )
     tau = golden.rnea(robot, q, v, a)
     assert tau.shape == (2, 3, 2)
     assert np.array_equal(tau[1, 2], golden.rnea(robot, q[1, 2], v[1, 2], a[1, 2]))

@@ -58,7 +58,9 @@ def test_robots_agree_with_pinocchio(name: str, base: str) -> None:
         assert max(found.values()) < TOLERANCE, (method, found)
 
 
-def random_tree(seed: int, count: int, kinds: tuple[str, ...] = tuple(JOINT_TYPES)) -> tuple[Body, ...]:
+def random_tree(
+    seed: int, count: int, kinds: tuple[str, ...] = tuple(JOINT_TYPES)
+) -> tuple[Body, ...]:
     """Bodies with joints of these kinds in turn, on any parent, with any inertia that a body can have."""
     rng = np.random.default_rng(seed)
     bodies: list[Body] = []
@@ -89,7 +91,10 @@ def check_tree(bodies: tuple[Body, ...], seed: int) -> None:
         if body.joint_name not in list(model.names):  # between the parts of a compound joint
             f_ext[:, i] = 0.0
     given = (q, v / 5, a, tau, f_ext)
-    whole, parts = reference(robot, model, *given), reference(robot, model_of_bodies(robot.bodies), *given)
+    whole, parts = (
+        reference(robot, model, *given),
+        reference(robot, model_of_bodies(robot.bodies), *given),
+    )
     for method in golden.METHODS:
         found = ours(robot, method, *given)
         close = differences(found, parts)
@@ -123,7 +128,9 @@ def test_derivatives_are_central_differences(seed: int) -> None:
         return golden.rnea(robot, q, v, stretched(a, q.shape[:-1]), stretched(f_ext, q.shape[:-1]))
 
     def acceleration(q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return golden.forward_dynamics(robot, q, v, stretched(tau, q.shape[:-1]), stretched(f_ext, q.shape[:-1]))
+        return golden.forward_dynamics(
+            robot, q, v, stretched(tau, q.shape[:-1]), stretched(f_ext, q.shape[:-1])
+        )
 
     for function, exact in (
         (torque, golden.rnea_derivatives(robot, q, v, a, f_ext)),
@@ -146,13 +153,19 @@ def test_a_given_root_motion_is_that_of_a_floating_base(method: str) -> None:
     found = golden.rnea(robot, *arm, root=root)
     assert np.allclose(found, whole[:, 6:], atol=1e-9 * np.abs(whole).max())
     expected = golden.rnea_derivatives(floating, q, v, a, f_ext)
-    for one, other in zip(golden.rnea_derivatives(robot, *arm, root=root, method=method), expected, strict=True):
+    for one, other in zip(
+        golden.rnea_derivatives(robot, *arm, root=root, method=method), expected, strict=True
+    ):
         assert np.allclose(one, other[:, 6:, 6:], atol=1e-9 * np.abs(other).max())
     again = golden.forward_dynamics(robot, *arm[:2], found, arm[3], root=root, method=method)
     assert np.allclose(again, a[:, 6:], atol=1e-6)
     minv = golden.minverse(robot, arm[0])
-    given = golden.forward_dynamics_derivatives(robot, *arm[:2], f_ext=arm[3], a=arm[2], minv=minv, root=root)
-    computed = golden.forward_dynamics_derivatives(robot, *arm[:2], found, arm[3], root=root, method=method)
+    given = golden.forward_dynamics_derivatives(
+        robot, *arm[:2], f_ext=arm[3], a=arm[2], minv=minv, root=root
+    )
+    computed = golden.forward_dynamics_derivatives(
+        robot, *arm[:2], found, arm[3], root=root, method=method
+    )
     for one, other in zip(given, computed, strict=True):
         assert np.allclose(one, other, atol=1e-9 * np.abs(other).max())
 
@@ -163,15 +176,22 @@ def test_a_root_that_is_turned_feels_gravity_in_its_own_frame() -> None:
     v[:, :6] = a[:, :6] = 0.0
     quaternion = q[:, 3:7]
     turned = np.array(
-        [np.array(floating.bodies[0].joint.placement((0.0, 0.0, 0.0, *x)).rotation).T for x in quaternion]
+        [
+            np.array(floating.bodies[0].joint.placement((0.0, 0.0, 0.0, *x)).rotation).T
+            for x in quaternion
+        ]
     )
     root = golden.RootMotion(v[:, :6], a[:, :6], turned @ np.array(robot.gravity))
     found = golden.rnea(robot, q[:, 7:], v[:, 6:], a[:, 6:], root=root)
-    assert np.allclose(found, golden.rnea(floating, q, v, a)[:, 6:], atol=1e-9 * np.abs(found).max())
+    assert np.allclose(
+        found, golden.rnea(floating, q, v, a)[:, 6:], atol=1e-9 * np.abs(found).max()
+    )
 
 
 def test_inverse_outputs_are_named() -> None:
     """The list of outputs that need M⁻¹ is what the golden model leaves out without it."""
     robot = load_urdf(path_of("pendulum2"))
     given = states(robot, 1)
-    assert set(ours(robot, "composite", *given)) - set(ours(robot, "composite", *given, inverse=False)) == set(INVERSE)
+    assert set(ours(robot, "composite", *given)) - set(
+        ours(robot, "composite", *given, inverse=False)
+    ) == set(INVERSE)

@@ -15,7 +15,15 @@ import pytest
 
 from rbdgen import RbdgenWarning, golden, load_urdf
 from rbdgen.errors import RbdgenError, SingularityError
-from tests.golden.pinocchio import INVERSE, differences, model_of_file, ours, reference, states, with_heavy_base
+from tests.golden.pinocchio import (
+    INVERSE,
+    differences,
+    model_of_file,
+    ours,
+    reference,
+    states,
+    with_heavy_base,
+)
 
 STATES = 20
 TOLERANCE = 1e-9
@@ -26,7 +34,11 @@ try:
 except metadata.PackageNotFoundError:
     pytest.skip("example-robot-data is not installed (extra zoo)", allow_module_level=True)
 
-ROBOTS = {str(p).split("/robots/", 1)[1]: Path(str(p.locate())) for p in _FILES if str(p).endswith(".urdf")}
+ROBOTS = {
+    str(p).split("/robots/", 1)[1]: Path(str(p.locate()))
+    for p in _FILES
+    if str(p).endswith(".urdf")
+}
 assert ROBOTS
 
 MIMIC = r"joint '[^']+': mimic joints are not supported; remove <mimic> or make it fixed$"
@@ -59,8 +71,14 @@ REFUSED = {
 """Files that are not read with this base, and what they are refused with."""
 
 SINGULAR = {
-    ("romeo_description/urdf/romeo_laas_small.urdf", "fixed"): "joint 'r_gripper_joint' moves an inertia of 0;",
-    ("romeo_description/urdf/romeo_laas_small.urdf", "floating"): "joint 'r_gripper_joint' moves an inertia of 0;",
+    (
+        "romeo_description/urdf/romeo_laas_small.urdf",
+        "fixed",
+    ): "joint 'r_gripper_joint' moves an inertia of 0;",
+    (
+        "romeo_description/urdf/romeo_laas_small.urdf",
+        "floating",
+    ): "joint 'r_gripper_joint' moves an inertia of 0;",
 }
 """Robots whose M has no inverse, and why: all but the functions that need it are compared."""
 

@@ -6,12 +6,13 @@ import pytest
 
 from rbdgen.errors import LinkError
 from rbdgen.host.beats import StreamLink
-from rbdgen.host.device import Device
-from rbdgen.host.registers import Register
+from rbdgen.host.driver import Driver
+from rbdgen.protocol.registers import Register
+from rbdgen_sim.dma import DmaModel
+from rbdgen_sim.mixed import check_mixed, golden_requests
+from rbdgen_sim.noise import manifest_of, model
 from tests.conftest import design
-from tests.host.dma import DmaModel
-from tests.host.noise import manifest_of, model
-from tests.host.test_device import check_mixed, everything, requests
+from tests.host.test_driver import everything
 
 
 @pytest.mark.parametrize("batch", [1, 7, 4096])
@@ -19,14 +20,17 @@ from tests.host.test_device import check_mixed, everything, requests
 def test_mixed_tasks_come_back_from_batches(batch: int, ii: int) -> None:
     d = design("pendulum2", functions=("id", "m", "did"), ii=ii)
     known, dma = manifest_of(d), DmaModel(model(d))
-    check_mixed(d, Device(known, StreamLink(known.tasks, dma.transfer, dma, batch)), 100, 1)
+    check_mixed(d, Driver(known, StreamLink(known.tasks, dma.transfer, dma, batch)), 100, 1)
     assert len(dma.sent) == -(-100 // batch)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda data: data[:-1], r"^device: a transfer of \d+ bytes ends inside a result; reset it$"),
+        (
+            lambda data: data[:-1],
+            r"^device: a transfer of \d+ bytes ends inside a result; reset it$",
+        ),
         (lambda data: data + data, r"^device: answered 20 of 10 tasks of a batch; reset it$"),
         (lambda data: bytes([data[0] ^ 3]) + data[1:], r"^device: "),
     ],
@@ -36,7 +40,7 @@ def test_answers_that_do_not_belong_are_refused(change, message: str) -> None:
     known, dma = manifest_of(d), DmaModel(model(d))
     link = StreamLink(known.tasks, lambda data, size: change(dma.transfer(data, size)), dma)
     with pytest.raises(LinkError, match=message):
-        Device(known, link).solve(requests(d, 10)[:1])
+        Driver(known, link).solve(golden_requests(d, 10)[:1])
 
 
 def test_registers_do_not_overlap() -> None:

@@ -10,11 +10,11 @@ import pytest
 
 from rbdgen.errors import LinkError, ToolError
 from rbdgen.host.pynq import open_pynq
-from rbdgen.host.registers import VERSION, Register
+from rbdgen.protocol.registers import VERSION, Register
+from rbdgen_sim.dma import DmaModel
+from rbdgen_sim.mixed import check_mixed
+from rbdgen_sim.noise import manifest_of, model
 from tests.conftest import design
-from tests.host.dma import DmaModel
-from tests.host.noise import manifest_of, model
-from tests.host.test_device import check_mixed
 
 FUNCTIONS = ("id", "m", "did")
 
@@ -48,7 +48,9 @@ def fake(monkeypatch: pytest.MonkeyPatch, version: int = VERSION) -> list[str]:
     d = design("pendulum2", functions=FUNCTIONS, ii=4)
     known, dma, loaded = manifest_of(d), DmaModel(model(d)), []
     words = np.frombuffer(known.identity, "<u4")
-    registers = {Register.VERSION: version} | {Register.IDENTITY + 4 * k: int(w) for k, w in enumerate(words)}
+    registers = {Register.VERSION: version} | {
+        Register.IDENTITY + 4 * k: int(w) for k, w in enumerate(words)
+    }
 
     class Receive(Channel):
         pass
@@ -88,11 +90,15 @@ def test_another_bitstream_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(LinkError, match=r"^device: holds design .*, not f{32} "):
         open_pynq(manifest_of(design("pendulum2"), "f" * 64), "design.bit")
     fake(monkeypatch, version=7)
-    with pytest.raises(LinkError, match=r"^device: has registers of version 7, this host knows version 1; build"):
+    with pytest.raises(
+        LinkError, match=r"^device: has registers of version 7, this host knows version 1; build"
+    ):
         open_pynq(manifest_of(design("pendulum2")), "design.bit")
 
 
 def test_without_pynq_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pynq", None)
-    with pytest.raises(ToolError, match=r"^Python package 'pynq' is missing; use a board's PYNQ image"):
+    with pytest.raises(
+        ToolError, match=r"^Python package 'pynq' is missing; use a board's PYNQ image"
+    ):
         open_pynq(manifest_of(design("pendulum2")), "design.bit")

@@ -11,19 +11,20 @@ from amaranth.hdl import ResetInserter, Signal
 from amaranth.sim import Simulator
 
 from rbdgen import Options, UnsupportedError, compile_robot, load_robot
-from rbdgen.host.tasks import Flag
-from rbdgen.layout.functions import FUNCTIONS
+from rbdgen.functions.registry import common
 from rbdgen.model import Prismatic
+from rbdgen.protocol.tasks import Flag
 from rbdgen.schedule.queues import loop_in_block_memory, send_cycles
 from rbdgen.trials import make_tasks, relative_errors, task_states
 from rbdgen_hw import library
 from rbdgen_hw.emit import accelerator, design_verilog
-from rbdgen_sim.cosim import run_tasks
-from rbdgen_sim.interface import Rtl, Stimulus, get_simulator
+from rbdgen_sim.interface import Rtl, Stimulus
+from rbdgen_sim.scoreboard import run_tasks
+from rbdgen_sim.simulators import get_simulator
 from tests.conftest import design
 
 AMARANTH = get_simulator("amaranth")
-ALL = tuple(FUNCTIONS)
+ALL = common()
 LARGE = {"device": "gw5a", "overflow": "flag"}
 """A device where a task's operands are chosen in a cycle of their own, and headers wait for the check of operands."""
 
@@ -61,7 +62,9 @@ def test_bits_and_cycles(ii: int, device: str, tmp_path: Path) -> None:
         (5, "gw5a", "one"),
     ],
 )
-def test_every_function_alone(function: str, ii: int, device: str, programs: str, tmp_path: Path) -> None:
+def test_every_function_alone(
+    function: str, ii: int, device: str, programs: str, tmp_path: Path
+) -> None:
     d = design("pendulum2", functions=ALL, ii=ii, device=device, programs=programs)
     tasks, outcome = alone(d, task_states(d, 30, seed=ii), tmp_path, function)
     assert outcome.mismatches == 0
@@ -89,7 +92,9 @@ def test_every_function_alone(function: str, ii: int, device: str, programs: str
         (4, "one", LARGE),
     ],
 )
-def test_functions_follow_each_other_in_any_order(ii: int, programs: str, options, stall, tmp_path: Path) -> None:
+def test_functions_follow_each_other_in_any_order(
+    ii: int, programs: str, options, stall, tmp_path: Path
+) -> None:
     d = design("pendulum2", functions=ALL, ii=ii, programs=programs, **options)
     states = task_states(d, 100, seed=8)
     tasks = [make_tasks(d, f, states) for f in ALL]
@@ -100,7 +105,9 @@ def test_functions_follow_each_other_in_any_order(ii: int, programs: str, option
 
 
 @pytest.mark.parametrize("programs", ["two", "one"])
-@pytest.mark.parametrize("functions", [("did",), ("id", "did"), ("m", "difd"), ("fd",), ("dfd",), ("minv", "did")])
+@pytest.mark.parametrize(
+    "functions", [("did",), ("id", "did"), ("m", "difd"), ("fd",), ("dfd",), ("minv", "did")]
+)
 def test_any_set_of_functions(functions: tuple[str, ...], programs: str, tmp_path: Path) -> None:
     d = design("pendulum2", functions=functions, ii=2, programs=programs)
     states = task_states(d, 40, seed=3)
@@ -141,7 +148,9 @@ def test_shifters_with_a_register(device: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("ii", "programs"), [(1, "two"), (4, "one")])
-def test_feedback_in_block_memory(ii: int, programs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_feedback_in_block_memory(
+    ii: int, programs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What goes from the first pass to the second is there a cycle later, and nothing else changes."""
     options = {"functions": ("id", "dfd"), "ii": ii, "programs": programs}
     outcomes = []
@@ -173,9 +182,13 @@ def test_a_sink_that_stops_long_loses_nothing(tmp_path: Path) -> None:
     assert alone(d, task_states(d, 100, seed=2), tmp_path, stall=0.95, seed=3)[1].mismatches == 0
 
 
-@pytest.mark.parametrize("options", [{}, {"device": "ecp5", "overflow": "flag"}, LARGE], ids=["comb", "ecp5", "gw5a"])
+@pytest.mark.parametrize(
+    "options", [{}, {"device": "ecp5", "overflow": "flag"}, LARGE], ids=["comb", "ecp5", "gw5a"]
+)
 @pytest.mark.parametrize("ii", [1, 2, 3])
-def test_a_state_out_of_range_is_flagged_and_the_others_untouched(ii: int, options, tmp_path: Path) -> None:
+def test_a_state_out_of_range_is_flagged_and_the_others_untouched(
+    ii: int, options, tmp_path: Path
+) -> None:
     """However many cycles the check takes, and with overflow that saturates and that only flags."""
     d = design("pendulum2", ii=ii, **options)
     states = task_states(d, 30, seed=4)
@@ -214,11 +227,15 @@ def test_an_idle_pipeline_keeps_no_overflow_for_the_next_task(ii: int, tmp_path:
 
 @pytest.mark.parametrize("functions", [("m",), ("id", "m", "minv")])
 @pytest.mark.parametrize("ii", [1, 3])
-def test_results_that_never_change_are_results_too(functions: tuple[str, ...], ii: int, tmp_path: Path) -> None:
+def test_results_that_never_change_are_results_too(
+    functions: tuple[str, ...], ii: int, tmp_path: Path
+) -> None:
     """A slider's mass is known before a task comes."""
     robot = load_robot("pendulum2")
     slider = dataclasses.replace(robot.bodies[0], joint=Prismatic((1.0, 0.0, 0.0)))
-    d = compile_robot(dataclasses.replace(robot, bodies=(slider,)), Options(functions=functions, ii=ii))
+    d = compile_robot(
+        dataclasses.replace(robot, bodies=(slider,)), Options(functions=functions, ii=ii)
+    )
     states = task_states(d, 20, seed=1)
     tasks = [make_tasks(d, f, states) for f in d.network.functions]
     run = run_tasks(d, tasks, np.arange(20) % len(tasks), rtl(d), AMARANTH, tmp_path)
@@ -227,7 +244,9 @@ def test_results_that_never_change_are_results_too(functions: tuple[str, ...], i
 
 @pytest.mark.parametrize("programs", ["two", "one"])
 @pytest.mark.parametrize("ii", [1, 4])
-def test_flags_of_the_first_pass_reach_the_results_of_the_second(ii: int, programs: str, tmp_path: Path) -> None:
+def test_flags_of_the_first_pass_reach_the_results_of_the_second(
+    ii: int, programs: str, tmp_path: Path
+) -> None:
     d = design("pendulum2", functions=ALL, ii=ii, programs=programs)
     states = task_states(d, 12, seed=6)
     states.tau[5] *= 30.0
@@ -263,7 +282,9 @@ def test_a_reset_amid_tasks_leaves_nothing_behind(ii: int, tmp_path: Path) -> No
     beats = []
     for tag in range(6):
         function = ("id", "dfd")[tag % 2]
-        beats += layout.pack(function, np.array([tag]), make_tasks(d, function, task_states(d, 1, seed=tag)).raw)[0]
+        beats += layout.pack(
+            function, np.array([tag]), make_tasks(d, function, task_states(d, 1, seed=tag)).raw
+        )[0]
     results = 3 * (layout.result_beats("id") + layout.result_beats("dfd"))
     wanted = layout.split(AMARANTH.run(rtl(d), Stimulus(beats, results), tmp_path).payloads)
     dut, reset = accelerator(d), Signal()
@@ -297,7 +318,14 @@ def test_units_are_named_after_bodies() -> None:
     for unit in d.plan.units:
         assert f"module {d.name}_{unit.name}(" in text
     ports = text.split(f"module {d.name}(")[1].split(")")[0]
-    assert {p.strip() for p in ports.split(",")} >= {"clk", "rst", "in_valid", "in_ready", "in_payload", "out_valid"}
+    assert {p.strip() for p in ports.split(",")} >= {
+        "clk",
+        "rst",
+        "in_valid",
+        "in_ready",
+        "in_payload",
+        "out_valid",
+    }
 
 
 def test_verilog_is_the_same_every_time() -> None:
@@ -305,7 +333,9 @@ def test_verilog_is_the_same_every_time() -> None:
     assert design_verilog(design("pendulum2", ii=2)) == design_verilog(fresh)
 
 
-def test_modules_too_large_for_an_instance_are_submodules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_modules_too_large_for_an_instance_are_submodules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     d = design("pendulum2", functions=("id", "dfd"), ii=3)
     usual = design_verilog(d)
     monkeypatch.setattr(library, "LARGEST", 200)
@@ -322,5 +352,8 @@ def test_modules_too_large_for_an_instance_are_submodules(tmp_path: Path, monkey
 
 def test_a_port_that_is_too_wide_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "WIDEST", 150)
-    with pytest.raises(UnsupportedError, match=r"^feedback: w_data has \d+ bits, and a port may have 150; use fewer"):
+    with pytest.raises(
+        UnsupportedError,
+        match=r"^feedback: w_data has \d+ bits, and a port may have 150; use fewer",
+    ):
         design_verilog(design("pendulum2", functions=("dfd",), ii=3))

@@ -8,14 +8,14 @@ import pytest
 
 from rbdgen.errors import LinkError
 from rbdgen.host.beats import StreamLink, check_identity
-from rbdgen.host.device import Device
-from rbdgen.host.registers import VERSION
+from rbdgen.host.driver import Driver
+from rbdgen.protocol.registers import VERSION
 from rbdgen_hw.emit import axi_verilog, design_verilog
 from rbdgen_sim.axi import play
+from rbdgen_sim.dma import DmaModel
+from rbdgen_sim.mixed import check_mixed
+from rbdgen_sim.noise import manifest_of, model
 from tests.conftest import design
-from tests.host.dma import DmaModel
-from tests.host.noise import manifest_of, model
-from tests.host.test_device import check_mixed
 
 FUNCTIONS = ("id", "m", "did")
 TASKS = 600
@@ -26,15 +26,19 @@ def run_axi(tasks: int, stall: float, batch: int, work: Path) -> dict:
     d = design("pendulum2", functions=FUNCTIONS, ii=4)
     known = manifest_of(d)
     sources = work / "accelerator.v", work / "axi.v"
-    for path, text in zip(sources, (design_verilog(d), axi_verilog(d, known.identity)), strict=True):
+    for path, text in zip(
+        sources, (design_verilog(d), axi_verilog(d, known.identity)), strict=True
+    ):
         path.write_text(text)
     # what the driver sends does not depend on the answers: it is recorded, played, and answered from the RTL
     recorder = DmaModel(model(d))
-    check_mixed(d, Device(known, StreamLink(known.tasks, recorder.transfer, recorder, batch)), tasks, 1)
+    check_mixed(
+        d, Driver(known, StreamLink(known.tasks, recorder.transfer, recorder, batch)), tasks, 1
+    )
     outcome = play(sources, f"{d.name}_axi", recorder.sent, stall, 5, work / "sim")
     answers = [bytes.fromhex(r) for r in outcome["results"]]
     link = StreamLink(known.tasks, lambda data, size: answers.pop(0), recorder, batch)
-    check_mixed(d, Device(known, link), tasks, 1)
+    check_mixed(d, Driver(known, link), tasks, 1)
     assert not answers
     check_identity(outcome["identity"], known.identity, known.name)
     with pytest.raises(LinkError, match=r"^device: holds design "):
@@ -48,11 +52,23 @@ def test_tasks_cross_stalling_channels(tmp_path: Path) -> None:
     registers = outcome["registers"]
     assert outcome["broken"] == []
     assert outcome["reads"] > 20
-    codes = [f.code for f in design("pendulum2", functions=FUNCTIONS, ii=4).tasks.functions.values()]
+    codes = [
+        f.code for f in design("pendulum2", functions=FUNCTIONS, ii=4).tasks.functions.values()
+    ]
     assert registers["FUNCTIONS"] == sum(1 << c for c in codes)
-    assert (registers["VERSION"], registers["CONTROL"], registers["ERRORS"], registers["IN_WORK"]) == (VERSION, 0, 0, 0)
+    assert (
+        registers["VERSION"],
+        registers["CONTROL"],
+        registers["ERRORS"],
+        registers["IN_WORK"],
+    ) == (VERSION, 0, 0, 0)
     assert (registers["TASKS"], registers["RESULTS"]) == (TASKS, TASKS)
-    assert (registers["OVERFLOWS"], registers["RANGES"], registers["UNKNOWN"], registers["CYCLES_HIGH"]) == (0, 0, 0, 0)
+    assert (
+        registers["OVERFLOWS"],
+        registers["RANGES"],
+        registers["UNKNOWN"],
+        registers["CYCLES_HIGH"],
+    ) == (0, 0, 0, 0)
     assert registers["CYCLES"] > registers["BUSY"] > TASKS
     assert outcome["cleared"] < outcome["before"]
     # SLVERR where there is no register, or none to write

@@ -8,18 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdgen import ConfigError, Robot, UnsupportedError, load_robot
+from rbdgen import ConfigError, Robot, load_robot
 from rbdgen.compiler import Options, compile_robot
-from rbdgen.host.tasks import CALIBRATE, Flag
+from rbdgen.functions.registry import common
 from rbdgen.layout.calibration import varied_robot
-from rbdgen.layout.functions import FUNCTIONS
+from rbdgen.protocol.tasks import CALIBRATE, Flag
 from rbdgen.trials import make_tasks, raw_parameters, relative_errors, task_states
 from rbdgen_hw.emit import accelerator
-from rbdgen_sim.cosim import run_tasks
-from rbdgen_sim.interface import Rtl, Stimulus, get_simulator
+from rbdgen_sim.interface import Rtl, Stimulus
+from rbdgen_sim.scoreboard import run_tasks
+from rbdgen_sim.simulators import get_simulator
 from tests.conftest import design
 
-ALL = tuple(FUNCTIONS)
+ALL = common()
 AMARANTH = get_simulator("amaranth")
 
 
@@ -45,11 +46,15 @@ def test_the_model_becomes_that_of_another_robot(name: str) -> None:
             assert not tasks.flags.any()
             assert relative_errors(d, tasks, tasks.expected)[0] < 2e-4
     nominal = make_tasks(d, "id", states)
-    assert relative_errors(d, nominal, make_tasks(d, "id", states, other(d.robot)).expected)[0] > 1e-2
+    assert (
+        relative_errors(d, nominal, make_tasks(d, "id", states, other(d.robot)).expected)[0] > 1e-2
+    )
 
 
 @pytest.mark.parametrize(("ii", "constants"), [(1, "logic"), (4, "logic"), (4, "multipliers")])
-def test_the_hardware_becomes_that_of_another_robot(ii: int, constants: str, tmp_path: Path) -> None:
+def test_the_hardware_becomes_that_of_another_robot(
+    ii: int, constants: str, tmp_path: Path
+) -> None:
     d = calibratable(ii, constants)
     for robot in (None, other(d.robot)):
         states = task_states(d, 35, seed=3, robot=robot)
@@ -65,11 +70,15 @@ def test_parameters_change_between_tasks_only(tmp_path: Path) -> None:
     before, after = make_tasks(d, "id", states), make_tasks(d, "id", states, robot)
     sent = [b for p in d.tasks.pack("id", np.arange(8), before.raw) for b in p]
     loads = d.tasks.pack_calibration(
-        np.arange(len(d.tasks.parameters)), np.arange(99)[: len(d.tasks.parameters)], raw_parameters(d, robot)
+        np.arange(len(d.tasks.parameters)),
+        np.arange(99)[: len(d.tasks.parameters)],
+        raw_parameters(d, robot),
     )
     beats = [*sent, *(b for p in loads for b in p), *sent]
     count = 16 * d.tasks.result_beats("id") + len(loads)
-    trace = AMARANTH.run(rtl(d), Stimulus(beats, count, input_stall=0.1, output_stall=0.4, seed=1), tmp_path)
+    trace = AMARANTH.run(
+        rtl(d), Stimulus(beats, count, input_stall=0.1, output_stall=0.4, seed=1), tmp_path
+    )
     packets = [p for p in d.tasks.split(trace.payloads) if d.tasks.header(p[0])[0] != CALIBRATE]
     results = d.tasks.unpack("id", packets)
     for value, old, new in zip(results.values, before.expected, after.expected, strict=True):
@@ -81,13 +90,20 @@ def test_what_is_out_of_range_is_not_loaded(tmp_path: Path) -> None:
     tasks = make_tasks(d, "id", task_states(d, 3, seed=6))
     count = len(d.tasks.parameters)
     too_large = d.tasks.parameters[0].codes[1] + 1
-    loads = d.tasks.pack_calibration(np.array([7, 8]), np.array([0, count]), np.array([too_large, 0]))
+    loads = d.tasks.pack_calibration(
+        np.array([7, 8]), np.array([0, count]), np.array([too_large, 0])
+    )
     beats = [b for p in (*loads, *d.tasks.pack("id", np.arange(3), tasks.raw)) for b in p]
     trace = AMARANTH.run(rtl(d), Stimulus(beats, 2 + 3 * d.tasks.result_beats("id")), tmp_path)
     packets = d.tasks.split(trace.payloads)
     answers = [d.tasks.header(p[0]) for p in packets]
-    assert [a for a in answers if a[0] == CALIBRATE] == [(CALIBRATE, 7, Flag.RANGE), (CALIBRATE, 8, Flag.RANGE)]
-    results = d.tasks.unpack("id", [p for p, a in zip(packets, answers, strict=True) if a[0] != CALIBRATE])
+    assert [a for a in answers if a[0] == CALIBRATE] == [
+        (CALIBRATE, 7, Flag.RANGE),
+        (CALIBRATE, 8, Flag.RANGE),
+    ]
+    results = d.tasks.unpack(
+        "id", [p for p, a in zip(packets, answers, strict=True) if a[0] != CALIBRATE]
+    )
     for value, expected in zip(results.values, tasks.expected, strict=True):
         assert np.array_equal(value, expected)
 
@@ -99,8 +115,10 @@ def test_only_inertias_can_be_calibrated() -> None:
     moved = dataclasses.replace(d.robot, bodies=bodies)
     with pytest.raises(ConfigError, match=r"joint .* must be as in .*; only masses"):
         d.network.calibration.values(moved)
-    with pytest.raises(UnsupportedError, match="calibratable: needs derivative composite"):
-        compile_robot(load_robot("pendulum2"), Options(("did",), derivative="columns", calibratable=True))
+    with pytest.raises(ConfigError, match="calibratable needs derivative composite"):
+        compile_robot(
+            load_robot("pendulum2"), Options(("did",), derivative="columns", calibratable=True)
+        )
 
 
 def test_variations_are_bodies_that_can_exist() -> None:

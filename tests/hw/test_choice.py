@@ -22,11 +22,15 @@ def test_every_phase_has_its_value(seed: int) -> None:
     signals = [Signal(signed(6), name=f"x{k}") for k in range(1 + seed % 3)]
     wanted: dict[int, Value] = {}
     for p in rng.sample(range(II), 9):
-        wanted[p] = rng.choice([*signals, Const(rng.randint(-32, 31), signed(6)), Const(5, signed(4))][: 2 + seed])
+        wanted[p] = rng.choice(
+            [*signals, Const(rng.randint(-32, 31), signed(6)), Const(5, signed(4))][: 2 + seed]
+        )
     m = Module()
     chosen = Signal(signed(6))
     phases = Phases(m, II, Const(0))
-    m.d.comb += chosen.eq(choose(m, phases, (([p], v) for p, v in wanted.items()), signed(6), "chosen"))
+    m.d.comb += chosen.eq(
+        choose(m, phases, (([p], v) for p, v in wanted.items()), signed(6), "chosen")
+    )
 
     async def bench(ctx) -> None:
         for cycle in range(4 * II):
@@ -34,7 +38,11 @@ def test_every_phase_has_its_value(seed: int) -> None:
             for x, value in zip(signals, values, strict=True):
                 ctx.set(x, value)
             if (v := wanted.get(cycle % II)) is not None:
-                expected = v.value if isinstance(v, Const) else values[next(k for k, x in enumerate(signals) if x is v)]
+                expected = (
+                    v.value
+                    if isinstance(v, Const)
+                    else values[next(k for k, x in enumerate(signals) if x is v)]
+                )
                 assert ctx.get(chosen) == expected
             await ctx.tick()
 
@@ -45,7 +53,9 @@ def test_one_value_needs_no_multiplexer() -> None:
     m, x = Module(), Signal(5)
     phases = Phases(m, 8, Const(0))
     assert choose(m, phases, [([1, 2], x), ([4], x)], x.shape(), "chosen") is x
-    only = choose(m, phases, [([1], Const(3, signed(5))), ([2], Const(3, signed(4)))], signed(5), "chosen")
+    only = choose(
+        m, phases, [([1], Const(3, signed(5))), ([2], Const(3, signed(4)))], signed(5), "chosen"
+    )
     assert isinstance(only, Const)
     assert only.value == 3
     Simulator(m)  # a module that nobody elaborates is reported

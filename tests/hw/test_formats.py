@@ -9,7 +9,7 @@ import pytest
 
 from rbdgen import Options, compile_robot, load_robot
 from rbdgen.trials import make_tasks, task_states
-from rbdgen_sim.cosim import run_tasks
+from rbdgen_sim.scoreboard import run_tasks
 from tests.hw.test_accelerator import AMARANTH, rtl
 
 SOME = ("id", "fd", "did")
@@ -25,7 +25,9 @@ SOME = ("id", "fd", "did")
     ],
 )
 def test_formats_per_signal_bit_for_bit(ii: int, options: dict[str, str], tmp_path: Path) -> None:
-    d = compile_robot(load_robot("pendulum2"), Options(functions=SOME, ii=ii, error={"all": 1e-4}, **options))
+    d = compile_robot(
+        load_robot("pendulum2"), Options(functions=SOME, ii=ii, error={"all": 1e-4}, **options)
+    )
     states = task_states(d, 12, seed=ii)
     # two states far outside: what overflows must be the same in hardware
     states.v[7], states.a[11] = 1e3, -1e3

@@ -15,8 +15,9 @@ from rbdgen.model import JOINT_TYPES, Continuous, Placement
 from rbdgen.model.joints import Coordinates
 from rbdgen.trials import make_tasks, relative_errors, task_states
 from rbdgen_hw.emit import accelerator
-from rbdgen_sim.cosim import run_tasks
-from rbdgen_sim.interface import Rtl, get_simulator
+from rbdgen_sim.interface import Rtl
+from rbdgen_sim.scoreboard import run_tasks
+from rbdgen_sim.simulators import get_simulator
 from tests.conftest import design
 from tests.layout.test_equivalent import difference
 from tests.model.test_joints import examples
@@ -30,7 +31,9 @@ def arm(joint: Coordinates) -> Robot:
     robot = load_robot("pendulum2")
     first, last = robot.bodies
     turn = Placement(((0.6, 0.0, 0.8), (0.0, 1.0, 0.0), (-0.8, 0.0, 0.6)), (0.2, -0.1, 0.3))
-    middle = dataclasses.replace(last, name="middle", joint_name="middle", joint=joint, placement=turn)
+    middle = dataclasses.replace(
+        last, name="middle", joint_name="middle", joint=joint, placement=turn
+    )
     return dataclasses.replace(robot, bodies=(first, middle, dataclasses.replace(last, parent=1)))
 
 
@@ -76,7 +79,9 @@ def test_a_continuous_joint_takes_cosine_and_sine() -> None:
 @pytest.mark.parametrize("base", ["floating", "planar"])
 def test_mobile_bases(base: str, tmp_path: Path) -> None:
     d = design("pendulum2", base=base, functions=FUNCTIONS, ii=6)
-    coordinates = ("x", "y", "z", "qx", "qy", "qz", "qw") if base == "floating" else ("x", "y", "cos", "sin")
+    coordinates = (
+        ("x", "y", "z", "qx", "qy", "qz", "qw") if base == "floating" else ("x", "y", "cos", "sin")
+    )
     names = [w.name for w in d.network.operands["q"]]
     assert names[: len(coordinates)] == [f"q_root_joint_{c}" for c in coordinates]
     states = task_states(d, 300, seed=1)

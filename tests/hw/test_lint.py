@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rbdgen.host.frames import IDENTITY_BYTES
-from rbdgen.layout.functions import FUNCTIONS
+from rbdgen.functions.registry import common
+from rbdgen.protocol.frames import IDENTITY_BYTES
 from rbdgen_hw.emit import axi_verilog, design_verilog, link_verilog, uart_verilog
 from rbdgen_sim import verilator
 from tests.conftest import design
@@ -29,7 +29,7 @@ def write(directory: Path, robot: str, **options: object) -> tuple[str, list[Pat
     return d.name, [directory / f"{d.name}{suffix}.v" for suffix in texts]
 
 
-@pytest.mark.parametrize("options", [{"functions": tuple(FUNCTIONS), "ii": 4}, {"device": "ecp5"}])
+@pytest.mark.parametrize("options", [{"functions": common(), "ii": 4}, {"device": "ecp5"}])
 def test_a_build_lints_clean(options: dict, tmp_path: Path) -> None:
     name, (core, *shells) = write(tmp_path, "pendulum2", **options)
     assert verilator.lint([core], name) == []
@@ -39,10 +39,18 @@ def test_a_build_lints_clean(options: dict, tmp_path: Path) -> None:
 
 def test_every_waiver_is_needed_and_reasoned(tmp_path: Path) -> None:
     said = ""
-    for options in ({"functions": tuple(FUNCTIONS), "ii": 4}, {}):
+    for options in ({"functions": common(), "ii": 4}, {}):
         _, (core, *shells) = write(tmp_path, "pendulum2", **options)
         for shell in shells:
-            arguments = ["--lint-only", "-Wall", "-Wno-fatal", "--top-module", shell.stem, str(core), str(shell)]
+            arguments = [
+                "--lint-only",
+                "-Wall",
+                "-Wno-fatal",
+                "--top-module",
+                shell.stem,
+                str(core),
+                str(shell),
+            ]
             said += verilator.run(arguments, tmp_path).stdout
     for waiver, reason in verilator.WAIVERS.items():
         assert f"%Warning-{waiver}:" in said, waiver

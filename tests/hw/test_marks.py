@@ -11,19 +11,22 @@ from amaranth.hdl import Fragment
 from rbdgen.cli.simulation import Simulated
 from rbdgen.compiler import Design
 from rbdgen.errors import ToolError
-from rbdgen.layout.functions import FUNCTIONS
+from rbdgen.functions.registry import common
 from rbdgen.schedule.queues import queues
-from rbdgen.schedule.times import chain_length
+from rbdgen.schedule.schedule import chain_length
 from rbdgen_hw.emit import design_verilog
 from rbdgen_hw.marks import MarkedAccelerator, mark_ports, marked_name, marked_verilog
 from rbdgen_sim.cosim import Cosimulation, cosimulate
-from rbdgen_sim.interface import Rtl, get_simulator
+from rbdgen_sim.interface import Rtl
+from rbdgen_sim.simulators import get_simulator
 from tests.conftest import design
 
-ALL = tuple(FUNCTIONS)
+ALL = common()
 
 
-def simulate(d: Design, workdir: Path, count: int = 40, simulator: str = "amaranth") -> Cosimulation:
+def simulate(
+    d: Design, workdir: Path, count: int = 40, simulator: str = "amaranth"
+) -> Cosimulation:
     """Run tasks of the design with its marks."""
     sources = workdir / "design.v", workdir / "marks.v"
     if simulator != "amaranth":
@@ -47,7 +50,11 @@ def test_marks_at_full_rate_are_those_of_the_schedule(ii: int, tmp_path: Path) -
     assert result.misused == []
     rows = {f["name"]: f for f in result.report()["fifos"]}
     assert rows.keys() == {q.name for q in queues(d.plan, d.tasks)}
-    assert all(0 < f["high_water"] <= f["depth"] and not f["fault"] for n, f in rows.items() if n != "lane_error.queue")
+    assert all(
+        0 < f["high_water"] <= f["depth"] and not f["fault"]
+        for n, f in rows.items()
+        if n != "lane_error.queue"
+    )
 
 
 def test_the_same_marks_on_another_simulator(tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ from amaranth.sim import Simulator
 from rbdgen.ir.builder import Builder
 from rbdgen.ir.fixed import Constant, FixedGraph, Format, verify_fixed
 from rbdgen.ir.interpret import evaluate_fixed
-from rbdgen_hw.library import Shape
+from rbdgen_hw.library import SharedComponent
 from rbdgen_hw.operators import (
+    Multiplier,
     Normalise,
-    Product,
     ReciprocalTable,
     Rescale,
     Round,
@@ -27,7 +27,10 @@ from rbdgen_hw.operators import (
 
 
 def respond(
-    dut: Shape, ports: Sequence[str], inputs: Sequence[Sequence[int]], outputs: Sequence[str]
+    dut: SharedComponent,
+    ports: Sequence[str],
+    inputs: Sequence[Sequence[int]],
+    outputs: Sequence[str],
 ) -> list[list[int]]:
     """Outputs of a combinational component for rows of inputs."""
     rows: list[list[int]] = []
@@ -62,7 +65,9 @@ def model(
     attr = constant.value if constant else result.frac if op == "round" else None
     graph = builder.graph({"y": builder.make(op, nodes, attr)})
     truncated = frozenset([len(args)] if way[0] else [])
-    fixed = FixedGraph(graph, (*args, result), {len(args): constant} if constant else {}, truncated, way[1])
+    fixed = FixedGraph(
+        graph, (*args, result), {len(args): constant} if constant else {}, truncated, way[1]
+    )
     verify_fixed(fixed)
     return fixed
 
@@ -73,12 +78,14 @@ def rounding(fixed: FixedGraph) -> Rounding:
     return Rounding(exact, fixed.formats[i], saturates, i in fixed.truncated, not fixed.saturate)
 
 
-def check(dut: Shape, fixed: FixedGraph, rows: list[tuple[int, ...]]) -> None:
+def check(dut: SharedComponent, fixed: FixedGraph, rows: list[tuple[int, ...]]) -> None:
     """Component and model agree on value and overflow for all rows."""
     ports = "ab"[: len(rows[0])]
     outputs = ["y", "overflow"] if hasattr(dut, "overflow") else ["y"]
     got = respond(dut, ports, rows, outputs)
-    expected = evaluate_fixed(fixed, {p: np.array([r[k] for r in rows]) for k, p in enumerate(ports)})
+    expected = evaluate_fixed(
+        fixed, {p: np.array([r[k] for r in rows]) for k, p in enumerate(ports)}
+    )
     assert [g[0] for g in got] == expected.outputs["y"].tolist()
     flags = [bool(g[1]) for g in got] if len(outputs) == 2 else [False] * len(got)
     assert flags == expected.overflow.tolist()
@@ -106,7 +113,9 @@ def some(*formats: Format) -> list[tuple[int, ...]]:
     ids=str,
 )
 @pytest.mark.parametrize("way", WAYS)
-def test_sum_exhaustively(op: str, formats: tuple[Format, Format, Format], way: tuple[bool, bool]) -> None:
+def test_sum_exhaustively(
+    op: str, formats: tuple[Format, Format, Format], way: tuple[bool, bool]
+) -> None:
     *args, result = formats
     fixed = model(op, tuple(args), result, way=way)
     check(Sum(op, tuple(args), rounding(fixed)), fixed, every(*args))
@@ -114,7 +123,9 @@ def test_sum_exhaustively(op: str, formats: tuple[Format, Format, Format], way: 
 
 @pytest.mark.parametrize("signed_args", [(0,), (1,), (0, 1)])
 @pytest.mark.parametrize("way", WAYS)
-def test_sum_whose_signs_change_exhaustively(signed_args: tuple[int, ...], way: tuple[bool, bool]) -> None:
+def test_sum_whose_signs_change_exhaustively(
+    signed_args: tuple[int, ...], way: tuple[bool, bool]
+) -> None:
     args, result = (Format(4, 1), Format(5, 3)), Format(5, 2)
     dut = Sum("add", args, rounding(model("add", args, result, way=way)), signed_args)
     for minus in (None, *signed_args):
@@ -123,7 +134,9 @@ def test_sum_whose_signs_change_exhaustively(signed_args: tuple[int, ...], way: 
         got = respond(dut, ports, [(*row, *flags) for row in every(*args)], ["y", "overflow"])
         # what is subtracted stands second in the model's difference
         order = (1, 0) if minus == 0 else (0, 1)
-        fixed = model("add" if minus is None else "sub", tuple(args[k] for k in order), result, way=way)
+        fixed = model(
+            "add" if minus is None else "sub", tuple(args[k] for k in order), result, way=way
+        )
         rows = np.array(every(*args))
         expected = evaluate_fixed(fixed, {p: rows[:, k] for p, k in zip("ab", order, strict=True)})
         assert [g[0] for g in got] == expected.outputs["y"].tolist()
@@ -142,7 +155,9 @@ def test_dropping_bits_exhaustively(result: Format, way: tuple[bool, bool]) -> N
     check(Sum("round", (Format(6, 3),), rounding(fixed)), fixed, every(Format(6, 3)))
 
 
-@pytest.mark.parametrize("constant", [Constant(3, 2), Constant(77, 8), Constant(23, 0), Constant(5, -1)], ids=str)
+@pytest.mark.parametrize(
+    "constant", [Constant(3, 2), Constant(77, 8), Constant(23, 0), Constant(5, -1)], ids=str
+)
 @pytest.mark.parametrize("width", [5, 9])
 def test_scale_exhaustively(constant: Constant, width: int) -> None:
     arg = Format(7, 3)
@@ -151,7 +166,9 @@ def test_scale_exhaustively(constant: Constant, width: int) -> None:
     check(Scale(arg, constant, rounding(fixed)), fixed, every(arg))
 
 
-def only_later(usual: Shape, dut: Shape, cycles: int, rows: list[tuple[int, ...]]) -> bool:
+def only_later(
+    usual: SharedComponent, dut: SharedComponent, cycles: int, rows: list[tuple[int, ...]]
+) -> bool:
     """Whether ``dut`` answers what ``usual`` does, so many cycles later."""
     ports, outputs = "ab"[: len(rows[0])], [o for o in ("y", "overflow") if hasattr(dut, o)]
     expected = respond(usual, ports, rows, outputs)
@@ -192,17 +209,21 @@ def test_registers_inside_a_scale_only_delay(stages: tuple[int, ...]) -> None:
     ids=str,
 )
 @pytest.mark.parametrize("way", WAYS)
-def test_product_and_rounding(args: tuple[Format, Format], result: Format, way: tuple[bool, bool]) -> None:
+def test_product_and_rounding(
+    args: tuple[Format, Format], result: Format, way: tuple[bool, bool]
+) -> None:
     fixed = model("mul", args, result, way=way)
     rows = every(*args) if args[0].width < 8 else some(*args)
-    product = Product(args[0].width, args[1].width, 0)
+    product = Multiplier(args[0].width, args[1].width, 0)
     exact = respond(product, "ab", rows, ["p"])
     assert [p for (p,) in exact] == [a * b for a, b in rows]
     fit = rounding(fixed)
     shared = Rounding(fit.drop, Format(result.width, 0), fit.saturates, fit.truncates, fit.wraps)
     dut = Round(args[0].width + args[1].width, shared)
     got = respond(dut, ["x"], exact, ["y", "overflow"] if fit.saturates else ["y"])
-    expected = evaluate_fixed(fixed, {p: np.array([r[k] for r in rows]) for k, p in enumerate("ab")})
+    expected = evaluate_fixed(
+        fixed, {p: np.array([r[k] for r in rows]) for k, p in enumerate("ab")}
+    )
     assert [g[0] for g in got] == expected.outputs["y"].tolist()
     if fit.saturates:
         assert [bool(g[1]) for g in got] == expected.overflow.tolist()
@@ -215,7 +236,9 @@ def test_sine_table_over_every_place(address_bits: int, fmt: Format, cycles: int
     builder = Builder("Sc")
     angle = builder.input("t")
     outputs = {op: builder.table(op, angle, address_bits) for op in ("table_sin", "table_cos")}
-    fixed = FixedGraph(builder.graph(outputs), (Format(address_bits + 4, address_bits + 1), fmt, fmt), {})
+    fixed = FixedGraph(
+        builder.graph(outputs), (Format(address_bits + 4, address_bits + 1), fmt, fmt), {}
+    )
     verify_fixed(fixed)
     expected = evaluate_fixed(fixed, {"t": np.array([2 * p for p in places])}).outputs
     dut, got = SineTable(address_bits, fmt, cycles), []
@@ -235,7 +258,9 @@ def test_sine_table_over_every_place(address_bits: int, fmt: Format, cycles: int
     assert [c for _, c in got] == expected["table_cos"].tolist()
 
 
-@pytest.mark.parametrize(("arg", "result"), [(Format(9, 4), Format(9, 7)), (Format(12, -3), Format(7, 5))], ids=str)
+@pytest.mark.parametrize(
+    ("arg", "result"), [(Format(9, 4), Format(9, 7)), (Format(12, -3), Format(7, 5))], ids=str
+)
 def test_normalise_exhaustively(arg: Format, result: Format) -> None:
     fixed = model("normalise", (arg,), result)
     check(Normalise(arg, result), fixed, every(arg))
@@ -246,7 +271,9 @@ def test_a_register_inside_a_shifter_only_delays() -> None:
     fit = rounding(model("rescale", (arg, scale), result))
     assert only_later(Rescale(arg, scale, fit), Rescale(arg, scale, fit, 1), 1, every(arg, scale))
     wide = Format(9, 4)
-    assert only_later(Normalise(wide, Format(9, 7)), Normalise(wide, Format(9, 7), 1), 1, every(wide))
+    assert only_later(
+        Normalise(wide, Format(9, 7)), Normalise(wide, Format(9, 7), 1), 1, every(wide)
+    )
 
 
 @pytest.mark.parametrize("result", [Format(10, 4), Format(12, 6)], ids=str)
@@ -262,7 +289,9 @@ def test_reciprocal_table_over_every_place(address_bits: int, fmt: Format, cycle
     places = range(1 << address_bits)
     builder = Builder("Mf")
     outputs = {"r": builder.table("table_reciprocal", builder.input("x"), address_bits)}
-    fixed = FixedGraph(builder.graph(outputs), (Format(address_bits + 3, address_bits + 1), fmt), {})
+    fixed = FixedGraph(
+        builder.graph(outputs), (Format(address_bits + 3, address_bits + 1), fmt), {}
+    )
     verify_fixed(fixed)
     numbers = np.array([(1 << (address_bits + 1)) + 2 * p for p in places])
     expected = evaluate_fixed(fixed, {"x": numbers}).outputs
@@ -283,7 +312,7 @@ def test_reciprocal_table_over_every_place(address_bits: int, fmt: Format, cycle
 
 
 def test_registered_product_is_late_by_its_registers() -> None:
-    dut, seen = Product(8, 8, 2), []
+    dut, seen = Multiplier(8, 8, 2), []
 
     async def bench(ctx) -> None:
         for k in range(6):

@@ -49,8 +49,13 @@ def test_ip_xact_maps_every_port_once(files: dict[str, str]) -> None:
         assert wire is not None
         assert wire.findtext("s:direction", None, ns) == direction.removesuffix("put")
         assert int(wire.findtext("s:vector/s:left", "0", ns)) == width - 1
-    assert [e.text for e in root.findall("s:busInterfaces/s:busInterface/s:name", ns)] == list(DEFINITIONS)
-    assert {e.text for e in root.findall(".//s:file/s:name", ns)} == {f"{NAME}.v", "rbd_pendulum2_id.v"}
+    assert [e.text for e in root.findall("s:busInterfaces/s:busInterface/s:name", ns)] == list(
+        DEFINITIONS
+    )
+    assert {e.text for e in root.findall(".//s:file/s:name", ns)} == {
+        f"{NAME}.v",
+        "rbd_pendulum2_id.v",
+    }
 
 
 def test_fusesoc_names_files_and_top(files: dict[str, str]) -> None:

@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdgen.schedule.device import DEVICES
+from rbdgen.devices.registry import DEVICES
+from rbdgen.trials import make_tasks, task_states
 from rbdgen_hw.emit import design_verilog
 from rbdgen_hw.primitives import PRIMITIVES, PRODUCT_MODULE, overrides
-from rbdgen_sim.cosim import make_tasks, run_tasks, task_states
-from rbdgen_sim.interface import Rtl, get_simulator
+from rbdgen_sim.interface import Rtl
+from rbdgen_sim.scoreboard import run_tasks
+from rbdgen_sim.simulators import get_simulator
 from tests.conftest import design
 
 MODELS = Path(__file__).with_name("primitives.v")
@@ -22,7 +24,11 @@ MODELS = Path(__file__).with_name("primitives.v")
 
 @pytest.mark.parametrize(
     ("flow", "device", "function", "registers"),
-    [("ecp5", "ecp5", "id", {"2"}), ("gowin", "gw5a", "id", {"2"}), ("gowin", "gw5a", "fd", {"2", "3"})],
+    [
+        ("ecp5", "ecp5", "id", {"2"}),
+        ("gowin", "gw5a", "id", {"2"}),
+        ("gowin", "gw5a", "fd", {"2", "3"}),
+    ],
 )
 def test_an_accelerator_of_blocks_is_the_same(
     flow: str, device: str, function: str, registers: set[str], tmp_path: Path
@@ -34,7 +40,9 @@ def test_an_accelerator_of_blocks_is_the_same(
     assert set(replaced) == {name for name, *_ in PRODUCT_MODULE.findall(verilog)}
     assert {count for *_, count in PRODUCT_MODULE.findall(verilog)} == registers
     for name in replaced:
-        verilog, count = re.subn(rf"^module {name}\(.*?^endmodule\n", "", verilog, flags=re.M | re.S)
+        verilog, count = re.subn(
+            rf"^module {name}\(.*?^endmodule\n", "", verilog, flags=re.M | re.S
+        )
         assert count == 1
     source = tmp_path / "design.v"
     source.write_text(verilog + blocks + MODELS.read_text())
@@ -55,18 +63,27 @@ def test_other_registers_stay(flow: str) -> None:
 
 
 @pytest.mark.parametrize("flow", PRIMITIVES)
-@pytest.mark.parametrize("widths", [(18, 18), (7, 18), (24, 18), (19, 22), (27, 27), (30, 40), (54, 36)], ids=str)
+@pytest.mark.parametrize(
+    "widths", [(18, 18), (7, 18), (24, 18), (19, 22), (27, 27), (30, 40), (54, 36)], ids=str
+)
 @pytest.mark.parametrize("registers", [2, 3, 5])
-def test_products_of_all_widths(flow: str, widths: tuple[int, int], registers: int, tmp_path: Path) -> None:
+def test_products_of_all_widths(
+    flow: str, widths: tuple[int, int], registers: int, tmp_path: Path
+) -> None:
     a, b = widths
     text = PRIMITIVES[flow].module("dut", a, b, registers)
     device = {"ecp5": DEVICES["ecp5"], "gowin": DEVICES["gw5a"]}[flow]
     assert text is not None
     assert len(re.findall(r"^  MULT", text, re.M)) == device.blocks(a, b)
     rng = random.Random(a * b)
-    extremes = [(x, y) for x in (-(1 << a - 1), -1, 0, (1 << a - 1) - 1) for y in (-(1 << b - 1), (1 << b - 1) - 1)]
+    extremes = [
+        (x, y)
+        for x in (-(1 << a - 1), -1, 0, (1 << a - 1) - 1)
+        for y in (-(1 << b - 1), (1 << b - 1) - 1)
+    ]
     rows = extremes + [
-        (rng.randrange(-(1 << a - 1), 1 << a - 1), rng.randrange(-(1 << b - 1), 1 << b - 1)) for _ in range(60)
+        (rng.randrange(-(1 << a - 1), 1 << a - 1), rng.randrange(-(1 << b - 1), 1 << b - 1))
+        for _ in range(60)
     ]
     products = [x * y for x, y in rows]
     checks = "".join(
@@ -84,7 +101,9 @@ def test_products_of_all_widths(flow: str, widths: tuple[int, int], registers: i
     source, program = tmp_path / "bench.v", tmp_path / "bench"
     source.write_text(text + MODELS.read_text() + bench)
     subprocess.run(["iverilog", "-g2005-sv", "-s", "bench", "-o", program, source], check=True)
-    assert subprocess.run(["vvp", "-n", program], check=True, capture_output=True, text=True).stdout.split() == ["done"]
+    assert subprocess.run(
+        ["vvp", "-n", program], check=True, capture_output=True, text=True
+    ).stdout.split() == ["done"]
 
 
 def _literal(value: int, bits: int) -> str:
@@ -92,5 +111,9 @@ def _literal(value: int, bits: int) -> str:
 
 
 def test_the_wider_operand_goes_to_the_wider_input() -> None:
-    assert "wire signed [26:0] wide0 = $signed(b[23:0]);" in (PRIMITIVES["gowin"].module("m", 18, 24, 2) or "")
-    assert "wire signed [26:0] wide0 = $signed(a[23:0]);" in (PRIMITIVES["gowin"].module("m", 24, 18, 2) or "")
+    assert "wire signed [26:0] wide0 = $signed(b[23:0]);" in (
+        PRIMITIVES["gowin"].module("m", 18, 24, 2) or ""
+    )
+    assert "wire signed [26:0] wide0 = $signed(a[23:0]);" in (
+        PRIMITIVES["gowin"].module("m", 24, 18, 2) or ""
+    )

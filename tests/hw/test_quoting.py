@@ -40,9 +40,9 @@ HOSTILE = (
 def test_literals_say_the_text_and_nothing_else(text: str) -> None:
     assert ast.literal_eval(python_literal(text)) == text
     assert yaml.safe_load(f"description: {yaml_literal(text)}\n") == {"description": text}
-    assert ET.fromstring(f"<a>{ET.tostring(_element(text), encoding='unicode')}</a>")[0].text == text.replace(
-        "\r\n", "\n"
-    )
+    assert ET.fromstring(f"<a>{ET.tostring(_element(text), encoding='unicode')}</a>")[
+        0
+    ].text == text.replace("\r\n", "\n")
     for literal in (python_literal(text), yaml_literal(text), tcl_word(text)):
         assert literal.isascii()
         assert len(literal.splitlines()) == 1
@@ -70,7 +70,9 @@ def test_a_tcl_word_has_no_character_that_tcl_acts_on(text: str) -> None:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_tcl_reads_the_word_back(text: str, tmp_path) -> None:
     script = f"foreach c [split {tcl_word(text)} {{}}] {{ puts [scan $c %c] }}\n"
-    done = subprocess.run(["tclsh"], input=script, capture_output=True, text=True, cwd=tmp_path, check=True)
+    done = subprocess.run(
+        ["tclsh"], input=script, capture_output=True, text=True, cwd=tmp_path, check=True
+    )
     assert [int(n) for n in done.stdout.split()] == [
         min(ord(c), 0x10FFFF) if ord(c) < 0x10000 else 0xFFFD for c in text
     ]
@@ -80,7 +82,10 @@ def test_tcl_reads_the_word_back(text: str, tmp_path) -> None:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_robots_names_stay_data_in_every_file(text: str) -> None:
     d = design("pendulum2")
-    bodies = tuple(replace(b, name=f"{text}{i}", joint_name=f"{text}j{i}") for i, b in enumerate(d.robot.bodies))
+    bodies = tuple(
+        replace(b, name=f"{text}{i}", joint_name=f"{text}j{i}")
+        for i, b in enumerate(d.robot.bodies)
+    )
     robot = replace(d.robot, name=text, bodies=bodies)
     made = rbdgen.compile_robot(robot, rbdgen.Options(functions=("id",)))
     verilog = design_verilog(made)
@@ -92,7 +97,15 @@ def test_a_robots_names_stay_data_in_every_file(text: str) -> None:
     (wrapper,) = (t for name, t in files.items() if name.endswith("_litex.py"))
     tree = ast.parse(wrapper)
     kinds = [type(s).__name__ for s in tree.body]
-    assert kinds == ["Expr", "Import", "ImportFrom", "ImportFrom", "ImportFrom", "ImportFrom", "ClassDef"]
+    assert kinds == [
+        "Expr",
+        "Import",
+        "ImportFrom",
+        "ImportFrom",
+        "ImportFrom",
+        "ImportFrom",
+        "ClassDef",
+    ]
     assert text in str(ast.get_docstring(tree, clean=False))
     (core,) = (t for name, t in files.items() if name.endswith(".core"))
     said = yaml.safe_load(core.removeprefix("CAPI=2:\n"))

@@ -9,8 +9,8 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
-from rbdgen.host.tasks import FunctionFormat, OperandWord, Packing, TaskFormat
 from rbdgen.ir.fixed import Format
+from rbdgen.protocol.tasks import FunctionFormat, OperandWord, Packing, TaskFormat
 from rbdgen_hw.ranges import RangeCheck
 
 
@@ -19,7 +19,9 @@ def operand(name: str, width: int, low: int, high: int) -> OperandWord:
     return OperandWord(name, Format(width, 4), (low, high))
 
 
-SHORT = FunctionFormat("short", 1, (operand("q0", 10, -300, 300), operand("q1", 12, -2048, 2047)), ())
+SHORT = FunctionFormat(
+    "short", 1, (operand("q0", 10, -300, 300), operand("q1", 12, -2048, 2047)), ()
+)
 LONG = FunctionFormat(
     "long",
     2,
@@ -37,7 +39,9 @@ LONG = FunctionFormat(
 @pytest.mark.parametrize("cycles", range(4))
 @pytest.mark.parametrize("functions", [(SHORT,), (SHORT, LONG)])
 @pytest.mark.parametrize("words_per_beat", [1, 2, 3])
-def test_operands_out_of_range_are_found_whatever_comes_before(words_per_beat: int, functions, cycles: int) -> None:
+def test_operands_out_of_range_are_found_whatever_comes_before(
+    words_per_beat: int, functions, cycles: int
+) -> None:
     tasks = TaskFormat({f.name: f for f in functions}, Packing(18, words_per_beat), Packing(18, 1))
     m = Module()
     m.submodules.check = check = RangeCheck(tasks, cycles)
@@ -54,7 +58,9 @@ def test_operands_out_of_range_are_found_whatever_comes_before(words_per_beat: i
                 inside = min(max(near, low), high) if rng.random() < 0.6 else near
                 raw.append(min(max(inside, word.format.minimum), word.format.maximum))
             expected = bool(tasks.functions[f.name].out_of_range([np.array([r]) for r in raw])[0])
-            for k, beat in enumerate(tasks.pack(f.name, np.array([0]), [np.array([r]) for r in raw])[0]):
+            for k, beat in enumerate(
+                tasks.pack(f.name, np.array([0]), [np.array([r]) for r in raw])[0]
+            ):
                 while rng.random() < 0.3:
                     # a beat that is offered and not taken, of any bits
                     ctx.set(check.beat, rng.getrandbits(tasks.task.beat_bits))

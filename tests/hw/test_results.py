@@ -9,7 +9,7 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
-from rbdgen.host.tasks import HEADER_BITS, Packing
+from rbdgen.protocol.tasks import HEADER_BITS, Packing
 from rbdgen_hw.results import Lane, Merge
 
 PACKING, PLACES = Packing(18, 2), 3
@@ -95,7 +95,9 @@ def test_results_leave_whole_and_in_order(stall: float, ahead: bool) -> None:
             await ctx.tick()
         assert left > 200
         # a place is given back with its result's last beat
-        assert all(len(w) in (PLACES - c, PLACES - c - 1) for c, w in zip(credit, waiting, strict=True))
+        assert all(
+            len(w) in (PLACES - c, PLACES - c - 1) for c, w in zip(credit, waiting, strict=True)
+        )
 
     simulate(m, bench)
 
@@ -109,7 +111,9 @@ def test_beats_leave_in_every_cycle_and_lanes_in_turn(ahead: bool, busy: tuple[i
         for _ in range(PLACES):
             for moment in range(1 + max(max(times) for times in TIMES)):
                 for k in busy:
-                    ctx.set(lanes[k].write, 1 << TIMES[k].index(moment) if moment in TIMES[k] else 0)
+                    ctx.set(
+                        lanes[k].write, 1 << TIMES[k].index(moment) if moment in TIMES[k] else 0
+                    )
                 await ctx.tick()
         for lane in lanes:
             ctx.set(lane.write, 0)

@@ -10,18 +10,18 @@ import pytest
 from amaranth.sim import Simulator
 
 from rbdgen.errors import ConfigError
-from rbdgen.host.frames import FRAME_BYTES, Kind, frame_bytes
+from rbdgen.functions.registry import common
 from rbdgen.host.shell import ShellModel, buffer_bytes
-from rbdgen.layout.functions import FUNCTIONS
+from rbdgen.protocol.frames import FRAME_BYTES, Kind, frame_bytes
 from rbdgen_hw.shells.receiver import COUNTERS, Receiver
 from rbdgen_hw.shells.sender import Sender
 from rbdgen_hw.shells.uart import UartReceiver, UartTransmitter, bit_cycles
+from rbdgen_sim.noise import DIGEST, Noise, manifest_of, model
 from tests.conftest import design
-from tests.host.noise import DIGEST, Noise, manifest_of, model
 
 
 def shell_model() -> ShellModel:
-    return model(design("pendulum2", functions=tuple(FUNCTIONS), ii=4))
+    return model(design("pendulum2", functions=common(), ii=4))
 
 
 def received(data: bytes, drained: bool = True) -> tuple[list[int], dict[str, int]]:
@@ -67,7 +67,11 @@ def expected(data: bytes) -> tuple[list[int], dict[str, int]]:
 
     shell.take = spy  # type: ignore[method-assign]
     shell.write(data)
-    counters = {"accepted": shell.accepted, "damaged": shell.deframer.damaged, "rejected": shell.rejected}
+    counters = {
+        "accepted": shell.accepted,
+        "damaged": shell.deframer.damaged,
+        "rejected": shell.rejected,
+    }
     return out, counters | {"overrun": 0}
 
 
@@ -83,7 +87,9 @@ def some_frames(count: int, seed: int) -> bytes:
             kind, length = Kind.HELLO, int(random.choice([4, 4, 4, 3]))
         if random.integers(12) == 0:
             kind = int(random.integers(256))
-        payload = bytearray(random.choice([0x7D, 0x7E, 0x5D, 0x5E, *range(256)], length).astype(np.uint8).tobytes())
+        payload = bytearray(
+            random.choice([0x7D, 0x7E, 0x5D, 0x5E, *range(256)], length).astype(np.uint8).tobytes()
+        )
         if payload and kind == Kind.TASK:
             payload[0] = payload[0] & 0xF0 | code
         frames.append(frame_bytes(kind, bytes(payload)))
@@ -105,7 +111,11 @@ def test_damage_is_dropped_and_counted_as_by_the_model(seed: int) -> None:
 
 def test_garbage_and_frames_beyond_the_buffer_are_damage() -> None:
     limit = buffer_bytes(shell_model().tasks) - FRAME_BYTES
-    data = bytes(3000) + b"".join(frame_bytes(Kind.TASK, bytes(limit + n)) for n in (-1, 0, 1, 2)) + some_frames(5, 4)
+    data = (
+        bytes(3000)
+        + b"".join(frame_bytes(Kind.TASK, bytes(limit + n)) for n in (-1, 0, 1, 2))
+        + some_frames(5, 4)
+    )
     out, counters = received(data)
     assert out == expected(data)[0]
     # the ring keeps one place free, so a frame as long as the whole buffer never fits; it is no task either
@@ -119,7 +129,11 @@ def test_what_finds_no_room_is_counted_and_leaves_the_rest_whole() -> None:
     assert counters["overrun"] > 0
     assert counters["accepted"] + counters["overrun"] == 200
     room = buffer_bytes(shell.tasks)
-    assert counters["accepted"] * (shell.lengths[1] + 1) < room <= (counters["accepted"] + 1) * (shell.lengths[1] + 8)
+    assert (
+        counters["accepted"] * (shell.lengths[1] + 1)
+        < room
+        <= (counters["accepted"] + 1) * (shell.lengths[1] + 8)
+    )
 
 
 def test_results_leave_as_the_model_sends_them() -> None:
@@ -127,9 +141,10 @@ def test_results_leave_as_the_model_sends_them() -> None:
     dut = Sender(tasks)
     packets = []
     for _ in range(40):
-        f = list(tasks.functions.values())[int(random.integers(len(FUNCTIONS)))]
+        f = list(tasks.functions.values())[int(random.integers(len(common())))]
         beats = [
-            int.from_bytes(random.bytes(tasks.result.beat_bytes), "little") for _ in range(tasks.result_beats(f.name))
+            int.from_bytes(random.bytes(tasks.result.beat_bytes), "little")
+            for _ in range(tasks.result_beats(f.name))
         ]
         beats = [b & ((1 << tasks.result.beat_bits) - 1) for b in beats]
         beats[0] = beats[0] & ~15 | f.code
@@ -160,7 +175,9 @@ def test_results_leave_as_the_model_sends_them() -> None:
         pace = np.random.default_rng(6)
         ready = 1
         ctx.set(dut.o.ready, ready)
-        async for *_, valid, payload, final in ctx.tick().sample(dut.o.valid, dut.o.payload, dut.left):
+        async for *_, valid, payload, final in ctx.tick().sample(
+            dut.o.valid, dut.o.payload, dut.left
+        ):
             if valid and ready:
                 out.append(payload)
             left += final
@@ -172,7 +189,9 @@ def test_results_leave_as_the_model_sends_them() -> None:
     simulator.add_testbench(feed)
     simulator.add_testbench(drain, background=True)
     simulator.run()
-    assert bytes(out) == b"".join(frame_bytes(Kind.TASK, p) for _, p in packets) + frame_bytes(Kind.HELLO, status)
+    assert bytes(out) == b"".join(frame_bytes(Kind.TASK, p) for _, p in packets) + frame_bytes(
+        Kind.HELLO, status
+    )
     assert left == len(packets)
 
 
@@ -224,7 +243,9 @@ def test_bytes_cross_a_line_between_clocks_that_differ(drift: float, ratio: floa
 
 
 def test_a_clock_too_slow_for_the_line_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"^baud: 3e\+06 needs a clock of 24 MHz, not 20 MHz; lower it$"):
+    with pytest.raises(
+        ConfigError, match=r"^baud: 3e\+06 needs a clock of 24 MHz, not 20 MHz; lower it$"
+    ):
         bit_cycles(20e6, 3e6)
 
 

@@ -10,7 +10,7 @@ import pytest
 from rbdgen import Design
 from rbdgen.schedule.queues import lane_memory
 from rbdgen_hw.emit import design_verilog
-from rbdgen_hw.unit import overflow_reports
+from rbdgen_hw.unit_ports import overflow_reports
 from tests.conftest import design
 
 
@@ -40,14 +40,20 @@ def test_every_overflow_is_looked_at(made: Design) -> None:
 @pytest.mark.parametrize(("device", "always"), [("gw5a", True), ("ecp5", False)])
 def test_flags_are_collected_from_registers_on_large_devices(device: str, always: bool) -> None:
     plan = design("iiwa14", functions=("m",), ii=8, device=device, overflow="flag").plan
-    waits = {report - cycle for u in plan.units for (cycle, _), report in overflow_reports(plan, u).items()}
+    waits = {
+        report - cycle
+        for u in plan.units
+        for (cycle, _), report in overflow_reports(plan, u).items()
+    }
     assert max(waits) == 2
     assert (waits == {2}) == always
 
 
 def test_wide_lanes_and_tables_are_block_memories(made: Design) -> None:
     text = design_verilog(made)
-    blocks = re.findall(r'\(\* no_rw_check .*\n +\(\* ram_style = "block" \*\)\n +reg \[(\d+):0\] storage', text)
+    blocks = re.findall(
+        r'\(\* no_rw_check .*\n +\(\* ram_style = "block" \*\)\n +reg \[(\d+):0\] storage', text
+    )
     assert [int(high) + 1 for high in blocks] == [lane_memory(made.plan, made.tasks, "m")[0]]
     tables = re.findall(r'\n +\(\* ram_style = "block" \*\)\n +reg \[\d+:0\] \\table ', text)
     assert len(tables) == sum(made.plan.schedule.tables.values()) > 0

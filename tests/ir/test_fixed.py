@@ -25,7 +25,14 @@ def test_signed_digits_are_exact_and_sparse(value: int) -> None:
 
 def test_quantise_rounds_half_up_and_saturates() -> None:
     fmt = Format(4, 1)
-    assert fmt.quantise(np.array([0.25, -0.25, 0.24, 3.4, 9.0, -9.0])).tolist() == [1, 0, 0, 7, 7, -8]
+    assert fmt.quantise(np.array([0.25, -0.25, 0.24, 3.4, 9.0, -9.0])).tolist() == [
+        1,
+        0,
+        0,
+        7,
+        7,
+        -8,
+    ]
 
 
 def test_constant_has_its_value() -> None:
@@ -44,10 +51,14 @@ def one_operation(
     """A graph that does one operation on operands a and b."""
     builder = Builder("one")
     nodes = [builder.input(name) for name, _ in zip("ab", args, strict=False)]
-    y = builder.make(op, tuple(nodes), constant.value if constant else result.frac if op == "round" else None)
+    y = builder.make(
+        op, tuple(nodes), constant.value if constant else result.frac if op == "round" else None
+    )
     graph = builder.graph({"y": y})
     truncated = frozenset([len(args)] if truncate else [])
-    fixed = FixedGraph(graph, (*args, result), {len(args): constant} if constant else {}, truncated, saturate)
+    fixed = FixedGraph(
+        graph, (*args, result), {len(args): constant} if constant else {}, truncated, saturate
+    )
     verify_fixed(fixed)
     return fixed
 
@@ -105,18 +116,24 @@ def test_formats_that_rule_saturation_out_are_recognised() -> None:
 
 
 def test_verifier_refuses_bits_from_nowhere() -> None:
-    with pytest.raises(ValueError, match=r"^node %2 \(add\): binary point must be at most 4, not 5$"):
+    with pytest.raises(
+        ValueError, match=r"^node %2 \(add\): binary point must be at most 4, not 5$"
+    ):
         one_operation("add", (Format(8, 4), Format(8, 4)), Format(9, 5))
 
 
 def test_verifier_refuses_what_does_not_fit() -> None:
-    with pytest.raises(ValueError, match=r"^node %2 \(mul\): exact result must fit 63 bits, needs 80$"):
+    with pytest.raises(
+        ValueError, match=r"^node %2 \(mul\): exact result must fit 63 bits, needs 80$"
+    ):
         one_operation("mul", (Format(40, 4), Format(40, 4)), Format(9, 5))
 
 
 @pytest.mark.parametrize("truncate", [False, True])
 @pytest.mark.parametrize("widths", [(32, 32), (40, 33), (36, 36)])
-def test_products_longer_than_the_arithmetic_are_exact(widths: tuple[int, int], truncate: bool) -> None:
+def test_products_longer_than_the_arithmetic_are_exact(
+    widths: tuple[int, int], truncate: bool
+) -> None:
     a, b = (Format(w, w - 3) for w in widths)
     result = Format(30, 25)
     fixed = one_operation("mul", (a, b), result, truncate=truncate)
@@ -125,7 +142,9 @@ def test_products_longer_than_the_arithmetic_are_exact(widths: tuple[int, int], 
     for name, f in (("a", a), ("b", b)):
         raw[name][:3] = f.minimum, f.maximum, -1
     drop = fixed.dropped_bits(2)
-    exact = [(int(x) * int(y) + fixed.half(2)) >> drop for x, y in zip(raw["a"], raw["b"], strict=True)]
+    exact = [
+        (int(x) * int(y) + fixed.half(2)) >> drop for x, y in zip(raw["a"], raw["b"], strict=True)
+    ]
     expected = [min(max(e, result.minimum), result.maximum) for e in exact]
     assert evaluate_fixed(fixed, raw).outputs["y"].tolist() == expected
     assert Machine(fixed).run(raw)[0]["y"].tolist() == expected

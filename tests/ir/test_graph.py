@@ -72,7 +72,9 @@ def test_simplification_keeps_values() -> None:
         builder = Builder("one")
         names = ["x", "y", "z"]
         values = {n: rng.normal(size=5) for n in names}
-        exprs: list[tuple[Expr | float, np.ndarray]] = [(Expr(builder, builder.input(n)), values[n]) for n in names]
+        exprs: list[tuple[Expr | float, np.ndarray]] = [
+            (Expr(builder, builder.input(n)), values[n]) for n in names
+        ]
         for _ in range(40):
             (a, va), (b, vb) = (exprs[int(draw.integers(len(exprs)))] for _ in range(2))
             match int(draw.integers(5)):
@@ -116,15 +118,30 @@ def test_ports_are_what_crosses() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda n: dataclasses.replace(n, op="div"), r"^node %2 \(div\): operation must be one of .*, not 'div'$"),
-        (lambda n: dataclasses.replace(n, args=(0,)), r"^node %2 \(add\): must have 2 arguments, not 1$"),
+        (
+            lambda n: dataclasses.replace(n, op="div"),
+            r"^node %2 \(div\): operation must be one of .*, not 'div'$",
+        ),
+        (
+            lambda n: dataclasses.replace(n, args=(0,)),
+            r"^node %2 \(add\): must have 2 arguments, not 1$",
+        ),
         (
             lambda n: dataclasses.replace(n, args=(0, 2)),
             r"^node %2 \(add\): arguments must be earlier nodes, not \(0, 2\)$",
         ),
-        (lambda n: Node("scale", (0,), 3, "one"), r"^node %2 \(scale\): attribute must be a float, not 3$"),
-        (lambda n: Node("shift", (0,), 0.5, "one"), r"^node %2 \(shift\): attribute must be an integer, not 0\.5$"),
-        (lambda n: Node("input", (), "x", "input"), r"^node %2 \(input\): attribute must be a unique name, not 'x'$"),
+        (
+            lambda n: Node("scale", (0,), 3, "one"),
+            r"^node %2 \(scale\): attribute must be a float, not 3$",
+        ),
+        (
+            lambda n: Node("shift", (0,), 0.5, "one"),
+            r"^node %2 \(shift\): attribute must be an integer, not 0\.5$",
+        ),
+        (
+            lambda n: Node("input", (), "x", "input"),
+            r"^node %2 \(input\): attribute must be a unique name, not 'x'$",
+        ),
         (lambda n: Node("const", (), 2.0, ""), r"^node %2 \(const\): must be unique, equals %1$"),
     ],
 )

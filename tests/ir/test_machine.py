@@ -14,7 +14,9 @@ from tests.conftest import design
 needs_compiler = pytest.mark.skipif(machine.library() is None, reason="no C compiler")
 
 
-def same(fixed: FixedGraph, operands: dict[str, np.ndarray], results: tuple[str, ...] | None = None) -> np.ndarray:
+def same(
+    fixed: FixedGraph, operands: dict[str, np.ndarray], results: tuple[str, ...] | None = None
+) -> np.ndarray:
     """Compare both models; the overflow flags."""
     model = Machine(fixed, results)
     got, flags = model.run(operands)
@@ -66,7 +68,9 @@ def test_every_operation_on_random_operands(saturate: bool, truncate: bool) -> N
     fixed = every_operation(saturate, frozenset(range(40)) if truncate else frozenset())
     rng = np.random.default_rng(0)
     formats = {name: fixed.formats[i] for name, i in fixed.graph.inputs.items()}
-    operands = {n: rng.integers(f.minimum, f.maximum + 1, 3 * BLOCK + 17) for n, f in formats.items()}
+    operands = {
+        n: rng.integers(f.minimum, f.maximum + 1, 3 * BLOCK + 17) for n, f in formats.items()
+    }
     flags = same(fixed, operands)
     assert flags.any()
     assert not same(fixed, operands, ("scaled", "passed", "sine")).all()

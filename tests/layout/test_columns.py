@@ -75,7 +75,9 @@ def test_corresponding_operations_read_corresponding_values(every: None) -> None
             assert sorted(column.args[k]) == sorted(graph.nodes[column.nodes[k]].args)
             if graph.nodes[node].op == "mul":
                 # the factor that all columns read is where the first one has it
-                common = [p for p, a in enumerate(column.args[k]) if graph.nodes[a].attr.startswith("m")]
+                common = [
+                    p for p, a in enumerate(column.args[k]) if graph.nodes[a].attr.startswith("m")
+                ]
                 assert column.args[k][common[0]] == group.columns[0].args[k][common[0]]
 
 
@@ -96,13 +98,21 @@ def test_small_savings_are_left_alone() -> None:
 
 @pytest.mark.parametrize("ii", [4, 6, 16])
 def test_columns_of_a_product_with_the_inverse_are_folded(ii: int) -> None:
-    d = design("iiwa14", functions=("difd",), ii=ii, columns="fold", rounding="truncate", overflow="flag")
-    plain = design("iiwa14", functions=("difd",), ii=ii, columns="apart", rounding="truncate", overflow="flag")
+    d = design(
+        "iiwa14", functions=("difd",), ii=ii, columns="fold", rounding="truncate", overflow="flag"
+    )
+    plain = design(
+        "iiwa14", functions=("difd",), ii=ii, columns="apart", rounding="truncate", overflow="flag"
+    )
     folds = d.plan.schedule.folds
     assert any(name.startswith("Mx_columns_x") for name in folds.units)
     assert plain.plan.schedule.folds.turns == {}
     sums = [
-        sum(x.plan.schedule.folds.template(i) == i for i, n in x.fixed.graph if n.op in ("add", "sub", "neg"))
+        sum(
+            x.plan.schedule.folds.template(i) == i
+            for i, n in x.fixed.graph
+            if n.op in ("add", "sub", "neg")
+        )
         for x in (d, plain)
     ]
     assert sums[0] < 0.9 * sums[1]
@@ -143,14 +153,26 @@ def test_a_column_that_needs_another_is_not_folded_with_it(every: None) -> None:
 def test_the_checker_sees_wrong_signs_and_orders() -> None:
     d = coarse()
     schedule, graph = d.plan.schedule, d.plan.schedule.fixed.graph
-    template, turns = next((t, ts) for t, ts in schedule.folds.turns.items() if graph.nodes[t].op == "sub")
+    template, turns = next(
+        (t, ts) for t, ts in schedule.folds.turns.items() if graph.nodes[t].op == "sub"
+    )
     for broken, message in (
-        (dataclasses.replace(turns[0], args=turns[0].args[::-1]), "turn 0 must have its arguments in their order"),
-        (dataclasses.replace(turns[0], negated=turns[0].negated[::-1]), "turn 0 must subtract what"),
+        (
+            dataclasses.replace(turns[0], args=turns[0].args[::-1]),
+            "turn 0 must have its arguments in their order",
+        ),
+        (
+            dataclasses.replace(turns[0], negated=turns[0].negated[::-1]),
+            "turn 0 must subtract what",
+        ),
     ):
-        folds = dataclasses.replace(schedule.folds, turns={**schedule.folds.turns, template: (broken, *turns[1:])})
+        folds = dataclasses.replace(
+            schedule.folds, turns={**schedule.folds.turns, template: (broken, *turns[1:])}
+        )
         with pytest.raises(ValueError, match=message):
-            check_plan(dataclasses.replace(d.plan, schedule=dataclasses.replace(schedule, folds=folds)))
+            check_plan(
+                dataclasses.replace(d.plan, schedule=dataclasses.replace(schedule, folds=folds))
+            )
 
 
 def test_every_portion_has_a_first_column_as_it_is(every: None) -> None:

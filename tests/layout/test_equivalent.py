@@ -15,7 +15,9 @@ from tests.golden.test_rnea import skew_robot
 
 def torques(robot: Robot, states: tuple[np.ndarray, ...]) -> np.ndarray:
     """τ by the plain text, shape (nv, n): equivalent bodies need not pass the golden model's checks."""
-    return np.array([np.broadcast_to(t, (len(states[0]),)) for t in rnea(robot, *(tuple(x.T) for x in states))])
+    return np.array(
+        [np.broadcast_to(t, (len(states[0]),)) for t in rnea(robot, *(tuple(x.T) for x in states))]
+    )
 
 
 def difference(robot: Robot, other: Robot) -> float:

@@ -9,12 +9,11 @@ import pytest
 
 from rbdgen import load_robot
 from rbdgen.compiler import Design
+from rbdgen.functions.registry import common
 from rbdgen.layout.folding import alike_branches, fold_branches
-from rbdgen.layout.functions import FUNCTIONS
 from rbdgen.layout.units import UTILIZATION
 from rbdgen.schedule.buffers import make_plan
 from rbdgen.schedule.check import check_plan
-from rbdgen.schedule.delays import operator_delays
 from rbdgen.schedule.scheduler import schedule
 from tests.conftest import design, shared_robot
 
@@ -30,7 +29,9 @@ def folded_share(d: Design) -> float:
 def test_legs_are_alike() -> None:
     robot = load_robot("hyq")
     (legs,) = alike_branches(robot)
-    assert [[robot.bodies[b].name[:2] for b in leg] for leg in legs] == [[p] * 3 for p in ("lf", "lh", "rf", "rh")]
+    assert [[robot.bodies[b].name[:2] for b in leg] for leg in legs] == [
+        [p] * 3 for p in ("lf", "lh", "rf", "rh")
+    ]
     assert alike_branches(load_robot("iiwa14")) == []
 
 
@@ -66,7 +67,10 @@ def test_a_turn_is_its_own_node_with_the_arguments_in_the_templates_order() -> N
 
 @pytest.mark.parametrize(
     ("robot", "options"),
-    [("hyq", {"functions": ("did",), "ii": 4}), ("iiwa14", {"functions": ("dfd",), "ii": 16, "columns": "fold"})],
+    [
+        ("hyq", {"functions": ("did",), "ii": 4, "overflow": "saturate"}),
+        ("iiwa14", {"functions": ("dfd",), "ii": 16, "columns": "fold", "overflow": "saturate"}),
+    ],
 )
 def test_what_has_no_time_for_the_sign_of_its_turn_is_not_folded(robot: str, options: dict) -> None:
     """At a high clock a sum alone fits behind the choice of its arguments, with signs that differ by turn it does not:
@@ -75,7 +79,7 @@ def test_what_has_no_time_for_the_sign_of_its_turn_is_not_folded(robot: str, opt
     def signed(clock: float) -> int:
         made = design(robot, device="ecp5", clock=clock, **options).plan.schedule
         folded = [i for i in made.folds.turns if made.folds.signed(i)]
-        delays = (operator_delays(made.fixed, made.device, i, made.folds) for i in folded)
+        delays = (made.operators.delays(i) for i in folded)
         assert all(d.fit(made.device, made.device.select) for d in delays)
         return len(folded)
 
@@ -84,9 +88,9 @@ def test_what_has_no_time_for_the_sign_of_its_turn_is_not_folded(robot: str, opt
 
 def test_every_multiplier_is_well_used() -> None:
     for ii in (4, 12, 30):
-        d = design("hyq", functions=tuple(FUNCTIONS), ii=ii)
+        d = design("hyq", functions=common(), ii=ii)
         assert d.plan.schedule.utilization >= UTILIZATION
-    assert design("hyq", functions=tuple(FUNCTIONS), ii=12, share=False).plan.schedule.utilization < 0.85
+    assert design("hyq", functions=common(), ii=12, share=False).plan.schedule.utilization < 0.85
 
 
 def test_units_share_what_is_left_over_only() -> None:
@@ -102,7 +106,9 @@ def test_the_checker_sees_a_turn_out_of_step() -> None:
     turn = next(iter(folds.turns.values()))[1]
     slots = list(plan.schedule.slots)
     slots[turn.node] = dataclasses.replace(slots[turn.node], start=slots[turn.node].start + 1)
-    broken = dataclasses.replace(plan, schedule=dataclasses.replace(plan.schedule, slots=tuple(slots)))
+    broken = dataclasses.replace(
+        plan, schedule=dataclasses.replace(plan.schedule, slots=tuple(slots))
+    )
     with pytest.raises(ValueError, match="turn 1 must be 1 cycles after the first"):
         check_plan(broken)
 

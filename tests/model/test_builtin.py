@@ -77,7 +77,9 @@ def leg(robot: Robot, name: str, q: tuple[float, float, float]) -> np.ndarray:
     state = np.zeros(12)
     state[first : first + 3] = q
     rows = []
-    for body, placed in list(zip(robot.bodies, world_placements(robot, state), strict=True))[first : first + 3]:
+    for body, placed in list(zip(robot.bodies, world_placements(robot, state), strict=True))[
+        first : first + 3
+    ]:
         com = np.array(body.inertia.first_moment) / body.inertia.mass
         rows.append(np.array(placed.rotation) @ com + np.array(placed.translation))
     return np.array(rows)

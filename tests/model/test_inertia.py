@@ -36,7 +36,10 @@ def test_what_can_exist_has_no_faults(possible: Inertia) -> None:
     [
         (inertia(0.0, 1.0, 1.0, 1.0), "moments without mass"),
         (inertia(1.0, -0.5, 1.0, 1.0), "principal moment -0.5 is negative"),
-        (inertia(1.0, 1.0, 2.0, 3.5), "principal moments 1, 2, 3.5 violate the triangle inequality"),
+        (
+            inertia(1.0, 1.0, 2.0, 3.5),
+            "principal moments 1, 2, 3.5 violate the triangle inequality",
+        ),
     ],
 )
 def test_what_cannot_exist_has_its_reason(impossible: Inertia, fault: str) -> None:

@@ -33,7 +33,7 @@ from rbdgen.model import (
     neutral,
 )
 from rbdgen.model.joints import Coordinates
-from rbdgen.model.robot import Body, Frame, Inertia
+from rbdgen.model.robot import Body, Inertia, MergedLink
 
 STATES = 20
 STEP = 1e-6
@@ -54,14 +54,18 @@ def examples(kind: type[Coordinates]) -> list[Coordinates]:
     fields = [f.name for f in dataclasses.fields(kind)]  # type: ignore[arg-type]
     found = []
     for axis in AXES:
-        values = {name: float(rng.uniform(0.1, 0.5)) if name == "pitch" else unit(rng) for name in fields}
+        values = {
+            name: float(rng.uniform(0.1, 0.5)) if name == "pitch" else unit(rng) for name in fields
+        }
         if fields:
             values[fields[0]] = axis
         found.append(kind(**values))
     return found if fields else found[:1]
 
 
-JOINTS = [pytest.param(j, id=f"{n}{k}") for n, t in JOINT_TYPES.items() for k, j in enumerate(examples(t))]
+JOINTS = [
+    pytest.param(j, id=f"{n}{k}") for n, t in JOINT_TYPES.items() for k, j in enumerate(examples(t))
+]
 every_joint = pytest.mark.parametrize("joint", JOINTS)
 
 
@@ -149,11 +153,14 @@ def test_the_subspace_is_the_placements_rate(joint: Coordinates) -> None:
         for k in range(joint.nv):
             step = np.zeros(joint.nv)
             step[k] = STEP
-            rate = (homogeneous(joint, joint.integrate(q, step)) - homogeneous(joint, joint.integrate(q, -step))) / (
-                2 * STEP
-            )
+            rate = (
+                homogeneous(joint, joint.integrate(q, step))
+                - homogeneous(joint, joint.integrate(q, -step))
+            ) / (2 * STEP)
             column = [*joint.linear_subspace[k], *joint.angular_subspace[k]]
-            assert np.allclose(twist(np.linalg.inv(homogeneous(joint, q)) @ rate), column, atol=1e-8)
+            assert np.allclose(
+                twist(np.linalg.inv(homogeneous(joint, q)) @ rate), column, atol=1e-8
+            )
 
 
 @every_joint
@@ -169,9 +176,14 @@ def test_integrating_there_and_back_returns(joint: Coordinates) -> None:
 def test_a_long_way_is_two_halves(joint: Coordinates) -> None:
     q, v = configurations(joint)
     for scale in (1.0, 1e-3, 1e-9, 0.0):
-        whole, halves = joint.integrate(q, scale * v), joint.integrate(joint.integrate(q, scale * v / 2), scale * v / 2)
+        whole, halves = (
+            joint.integrate(q, scale * v),
+            joint.integrate(joint.integrate(q, scale * v / 2), scale * v / 2),
+        )
         for a, b in zip(whole, halves, strict=True):
-            assert np.allclose(homogeneous(joint, a), homogeneous(joint, b), atol=1e-14 if scale < 0.1 else 1e-12)
+            assert np.allclose(
+                homogeneous(joint, a), homogeneous(joint, b), atol=1e-14 if scale < 0.1 else 1e-12
+            )
 
 
 @every_joint
@@ -186,7 +198,9 @@ def test_placements_and_steps_are_pinocchios(joint: Coordinates) -> None:
         assert np.allclose(data.oMi[1].homogeneous, homogeneous(joint, q), atol=1e-12)
         assert np.allclose(pin.integrate(model, q, v), joint.integrate(q, v), atol=1e-12)
         if isinstance(joint, Joint):
-            linear, angular = (v @ np.array(part) for part in (joint.linear_subspace, joint.angular_subspace))
+            linear, angular = (
+                v @ np.array(part) for part in (joint.linear_subspace, joint.angular_subspace)
+            )
             assert np.allclose(data.v[1].linear, linear, atol=1e-12)
             assert np.allclose(data.v[1].angular, angular, atol=1e-12)
 
@@ -201,9 +215,12 @@ def test_vectors_off_unit_length_are_faults(joint: Coordinates) -> None:
 
 @pytest.mark.parametrize("kind", [k for k in JOINT_TYPES.values() if dataclasses.fields(k)])
 def test_axes_must_be_of_unit_length(kind: type[Coordinates]) -> None:
-    values = {f.name: 0.1 if f.name == "pitch" else (0.0, 0.0, 2.0) for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    values = {
+        f.name: 0.1 if f.name == "pitch" else (0.0, 0.0, 2.0) for f in dataclasses.fields(kind)
+    }  # type: ignore[arg-type]
     with pytest.raises(
-        ConfigError, match=r"^\w+: axis must be a unit vector of 3, not \(0\.0, 0\.0, 2\.0\); divide it "
+        ConfigError,
+        match=r"^\w+: axis must be a unit vector of 3, not \(0\.0, 0\.0, 2\.0\); divide it ",
     ):
         kind(**values)
 
@@ -212,9 +229,11 @@ def compound_robot() -> Robot:
     """A revolute joint, a universal one, and another revolute one and a frame on it."""
     first, second = unit(np.random.default_rng(3)), unit(np.random.default_rng(4))
     body = Body("a", "ja", Revolute((0.0, 0.0, 1.0)), -1, Placement(), Inertia(1.0))
-    cardan = dataclasses.replace(body, name="b", joint_name="jb", joint=Universal(first, second), parent=0)
+    cardan = dataclasses.replace(
+        body, name="b", joint_name="jb", joint=Universal(first, second), parent=0
+    )
     last = dataclasses.replace(body, name="b_1", joint_name="jc", parent=1)
-    return Robot("r", "base", (body, cardan, last), (Frame("f", "jf", 1, Placement()),))
+    return Robot("r", "base", (body, cardan, last), (MergedLink("f", "jf", 1, Placement()),))
 
 
 def test_a_compound_joint_becomes_its_parts() -> None:

@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 from rbdgen import ConfigError, load_robot
-from rbdgen.model import declared_ranges, extreme_states, parse_urdf, random_states, range_notes, sanitize
+from rbdgen.model import (
+    declared_ranges,
+    extreme_states,
+    parse_urdf,
+    random_states,
+    range_notes,
+    sanitize,
+)
 from tests.model.test_urdf import joint, urdf
 
 
@@ -21,7 +28,9 @@ def test_limits_of_the_file_are_the_ranges() -> None:
     assert range_notes(load_robot("iiwa14")) == ()
 
 
-@pytest.mark.parametrize("limit", ["", '<limit lower="-100000" upper="100000" velocity="10000" effort="0"/>'])
+@pytest.mark.parametrize(
+    "limit", ["", '<limit lower="-100000" upper="100000" velocity="10000" effort="0"/>']
+)
 def test_missing_and_absurd_limits_get_stated_defaults(limit: str) -> None:
     robot = parse_urdf(urdf(joint(inside=limit)), "r.urdf")
     ranges = declared_ranges(robot)
@@ -41,13 +50,31 @@ def test_overrides_win() -> None:
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        ({"joint3": {}}, r"^joints\.joint3: 'pendulum2' has no such joint; did you mean 'joint\d'\?$"),
-        ({"joint1": {"speed": 1.0}}, r"^joints\.joint1\.speed: no such limit; limits are lower, .*$"),
-        ({"joint1": {"velocity": math.nan}}, r"^joints\.joint1\.velocity: must be a finite number, not nan$"),
-        ({"joint1": {"velocity": 10**400}}, r"^joints\.joint1\.velocity: must be a finite number, not 10+$"),
+        (
+            {"joint3": {}},
+            r"^joints\.joint3: 'pendulum2' has no such joint; did you mean 'joint\d'\?$",
+        ),
+        (
+            {"joint1": {"speed": 1.0}},
+            r"^joints\.joint1\.speed: no such limit; limits are lower, .*$",
+        ),
+        (
+            {"joint1": {"velocity": math.nan}},
+            r"^joints\.joint1\.velocity: must be a finite number, not nan$",
+        ),
+        (
+            {"joint1": {"velocity": 10**400}},
+            r"^joints\.joint1\.velocity: must be a finite number, not 10+$",
+        ),
         (["joint1"], r"^joints: must be a table of joints, not \['joint1'\]$"),
-        ({"joint1": {"velocity": -1.0}}, r"^joints\.joint1\.velocity: must be positive, not -1\.0$"),
-        ({"joint1": {"lower": 2.0, "upper": 1.0}}, r"^joints\.joint1: lower must be below upper, not 2 and 1$"),
+        (
+            {"joint1": {"velocity": -1.0}},
+            r"^joints\.joint1\.velocity: must be positive, not -1\.0$",
+        ),
+        (
+            {"joint1": {"lower": 2.0, "upper": 1.0}},
+            r"^joints\.joint1: lower must be below upper, not 2 and 1$",
+        ),
         ({"joint1": 3.0}, r"^joints\.joint1: must be a table of limits, not 3\.0$"),
     ],
 )
@@ -102,7 +129,17 @@ def test_a_mobile_base_has_stated_ranges() -> None:
 
 
 def test_names_become_unique_identifiers() -> None:
-    names = ["arm link", "arm-link", "Arm_Link", "7th", "", "λ", "x" * 100, "end;module evil(", "module"]
+    names = [
+        "arm link",
+        "arm-link",
+        "Arm_Link",
+        "7th",
+        "",
+        "λ",
+        "x" * 100,
+        "end;module evil(",
+        "module",
+    ]
     result = sanitize(names)
     assert set(result) == set(names)
     assert len({n.lower() for n in result.values()}) == len(names)

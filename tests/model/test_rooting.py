@@ -14,7 +14,9 @@ from rbdgen.model.rooting import longest_chain, rerooted, shortest_root
 from tests.conftest import SHARED_ROBOTS
 
 
-def both(robot: Robot, root: str, count: int = 5) -> tuple[Robot, np.ndarray, np.ndarray, list[int]]:
+def both(
+    robot: Robot, root: str, count: int = 5
+) -> tuple[Robot, np.ndarray, np.ndarray, list[int]]:
     """The rerooted robot; the same joint positions for either; where each joint's velocity is in the other's v."""
     other = rerooted(robot, root)
     q = random_states(robot, declared_ranges(robot), count, seed=3)[0]
@@ -77,7 +79,11 @@ def test_the_torso_shortens_a_humanoids_chains() -> None:
 @pytest.mark.parametrize(
     ("base", "root", "message"),
     [
-        ("floating", "lf_lowerlag", "root 'lf_lowerlag': no moving link of 'hyq'; did you mean 'lf_lowerleg'"),
+        (
+            "floating",
+            "lf_lowerlag",
+            "root 'lf_lowerlag': no moving link of 'hyq'; did you mean 'lf_lowerleg'",
+        ),
         ("fixed", "lf_hip", "is fixed at 'trunk'; give it a mobile --base first"),
         ("fixed", "lf_lowerleg", "is fixed at 'trunk'; give it a mobile --base first"),
     ],

@@ -11,8 +11,26 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from rbdgen import ConfigError, RbdgenError, RbdgenWarning, UnsupportedError, UrdfError, load_robot, load_urdf
-from rbdgen.model import Continuous, FreeFlyer, Joint, Planar, Prismatic, Revolute, Robot, builtin_path, parse_urdf
+from rbdgen import (
+    ConfigError,
+    RbdgenError,
+    RbdgenWarning,
+    UnsupportedError,
+    UrdfError,
+    load_robot,
+    load_urdf,
+)
+from rbdgen.model import (
+    Continuous,
+    FreeFlyer,
+    Joint,
+    Planar,
+    Prismatic,
+    Revolute,
+    Robot,
+    builtin_path,
+    parse_urdf,
+)
 from tests.conftest import BUILTIN, SHARED_ROBOTS, SUPPORTED, shared_robot
 
 LINK = (
@@ -27,7 +45,9 @@ def urdf(*parts: str, links: str = "ab") -> str:
     return '<robot name="r">' + "".join(LINK.format(n) for n in links) + "".join(parts) + "</robot>"
 
 
-def joint(name: str = "j", kind: str = "revolute", parent: str = "a", child: str = "b", inside: str = "") -> str:
+def joint(
+    name: str = "j", kind: str = "revolute", parent: str = "a", child: str = "b", inside: str = ""
+) -> str:
     return JOINT.format(name, kind, parent, child, inside)
 
 
@@ -60,7 +80,10 @@ AXIS = '<axis xyz="{}"/>'
         (urdf(joint(), links="aab"), r"link 'a': defined twice; rename one"),
         (urdf(joint(), joint(child="c"), links="abc"), r"joint 'j': defined twice; rename one"),
         (urdf(joint(child="bb")), r"joint 'j': child link 'bb' does not exist; did you mean 'b'\?"),
-        (urdf(joint(parent="base_link")), r"joint 'j': parent link 'base_link' does not exist; define it"),
+        (
+            urdf(joint(parent="base_link")),
+            r"joint 'j': parent link 'base_link' does not exist; define it",
+        ),
         (
             urdf('<joint name="j" type="revolute"><child link="b"/></joint>'),
             r"joint 'j': has no parent link; add <parent link=\.\.\./>",
@@ -70,27 +93,62 @@ AXIS = '<axis xyz="{}"/>'
             r"joint 'j': type must be one of fixed, revolute, continuous, prismatic, planar, floating, not 'ball'",
         ),
         (urdf(joint(inside=AXIS.format("0 0 0"))), r"joint 'j': axis must not be zero, is '0 0 0'"),
-        (urdf(joint(inside=AXIS.format("0 1"))), r"joint 'j': xyz must be 3 number\(s\), not '0 1'"),
-        (urdf(joint(inside=AXIS.format("0 x 1"))), r"joint 'j': xyz must be 3 number\(s\), not '0 x 1'"),
-        (urdf(joint(inside='<origin xyz="0 nan 0"/>')), r"joint 'j': xyz must be finite, not '0 nan 0'"),
+        (
+            urdf(joint(inside=AXIS.format("0 1"))),
+            r"joint 'j': xyz must be 3 number\(s\), not '0 1'",
+        ),
+        (
+            urdf(joint(inside=AXIS.format("0 x 1"))),
+            r"joint 'j': xyz must be 3 number\(s\), not '0 x 1'",
+        ),
+        (
+            urdf(joint(inside='<origin xyz="0 nan 0"/>')),
+            r"joint 'j': xyz must be finite, not '0 nan 0'",
+        ),
         (
             urdf(joint(inside='<limit lower="2" upper="1"/>')),
             r"joint 'j': limits are reversed: lower 2 is above upper 1",
         ),
-        (urdf(joint()).replace('value="1"', 'value="-2"'), r"link '\w': mass must not be negative, is -2"),
-        (urdf(joint()).replace('value="1"', 'value="NaN"'), r"link '\w': value must be finite, not 'NaN'"),
-        (urdf(joint()).replace('ixx="1"', 'ixx="inf"'), r"link '\w': ixx must be finite, not 'inf'"),
-        (urdf(joint()).replace('<mass value="1"/>', ""), r"link '\w': <inertial> has no <mass>; add it"),
+        (
+            urdf(joint()).replace('value="1"', 'value="-2"'),
+            r"link '\w': mass must not be negative, is -2",
+        ),
+        (
+            urdf(joint()).replace('value="1"', 'value="NaN"'),
+            r"link '\w': value must be finite, not 'NaN'",
+        ),
+        (
+            urdf(joint()).replace('ixx="1"', 'ixx="inf"'),
+            r"link '\w': ixx must be finite, not 'inf'",
+        ),
+        (
+            urdf(joint()).replace('<mass value="1"/>', ""),
+            r"link '\w': <inertial> has no <mass>; add it",
+        ),
         (
             urdf(joint()).replace('value="1"', 'value="1e308"'),
             r"link '\w': value must not be beyond 1e\+30, is '1e308'",
         ),
-        (urdf(joint(inside='<origin xyz="0 0 1_0"/>')), r"joint 'j': xyz must be 3 number\(s\), not '0 0 1_0'"),
-        (urdf(joint(inside='<origin rpy="0 0"/>')), r"joint 'j': rpy must be 3 number\(s\), not '0 0'"),
-        (urdf(joint(inside=AXIS.format("1e-320 0 0"))), r"joint 'j': axis must not be zero, is '1e-320 0 0'"),
+        (
+            urdf(joint(inside='<origin xyz="0 0 1_0"/>')),
+            r"joint 'j': xyz must be 3 number\(s\), not '0 0 1_0'",
+        ),
+        (
+            urdf(joint(inside='<origin rpy="0 0"/>')),
+            r"joint 'j': rpy must be 3 number\(s\), not '0 0'",
+        ),
+        (
+            urdf(joint(inside=AXIS.format("1e-320 0 0"))),
+            r"joint 'j': axis must not be zero, is '1e-320 0 0'",
+        ),
         (urdf(joint()).replace("ixx=", "Ixx="), r"link '\w': <inertia> has no ixx; add it"),
         (
-            urdf(joint(), joint("k", parent="c", child="d"), joint("l", parent="d", child="c"), links="abcd"),
+            urdf(
+                joint(),
+                joint("k", parent="c", child="d"),
+                joint("l", parent="d", child="c"),
+                links="abcd",
+            ),
             r"link 'c': is its own ancestor; loops are not supported, cut one joint",
         ),
         (urdf(joint(child="b&#10;c")), r"joint 'j': child link 'b\\nc' does not exist; .+"),
@@ -132,7 +190,8 @@ def test_what_is_not_supported_is_refused_by_name(text: str, message: str) -> No
 
 def test_an_unknown_base_is_refused() -> None:
     with pytest.raises(
-        ConfigError, match=r"pendulum2\.urdf: base must be one of fixed, floating, planar, not 'wheeled'$"
+        ConfigError,
+        match=r"pendulum2\.urdf: base must be one of fixed, floating, planar, not 'wheeled'$",
     ):
         load_robot("pendulum2", base="wheeled")
 
@@ -155,10 +214,13 @@ def test_one_floating_link_is_a_robot() -> None:
 
 def test_a_mobile_bases_name_must_be_free() -> None:
     with pytest.raises(
-        UrdfError, match=r"^r\.urdf: joint 'root_joint': a mobile base's joint has that name; rename it$"
+        UrdfError,
+        match=r"^r\.urdf: joint 'root_joint': a mobile base's joint has that name; rename it$",
     ):
         parse_urdf(urdf(joint("root_joint")), "r.urdf", base="planar")
-    links = urdf(joint(parent="universe"), links="b").replace("<link", LINK.format("universe") + "<link", 1)
+    links = urdf(joint(parent="universe"), links="b").replace(
+        "<link", LINK.format("universe") + "<link", 1
+    )
     assert parse_urdf(links, "r.urdf", base="planar").base_name == "universe_"
 
 
@@ -177,7 +239,9 @@ def test_missing_files_and_directories_are_named(tmp_path: Path) -> None:
 def test_paths_that_no_file_can_have_are_named(tmp_path: Path) -> None:
     with pytest.raises(UrdfError, match=r"cannot be read: .*null.*; give the path of a URDF$"):
         load_urdf(tmp_path / "a\0b.urdf")
-    with pytest.raises(UrdfError, match=r"^robot 'x+': neither a file nor built in; built-in robots: "):
+    with pytest.raises(
+        UrdfError, match=r"^robot 'x+': neither a file nor built in; built-in robots: "
+    ):
         load_robot("x" * 5000)
 
 
@@ -219,7 +283,8 @@ def test_bytes_that_are_not_text_are_refused(tmp_path: Path) -> None:
 
 def test_unknown_names_bring_the_nearest() -> None:
     with pytest.raises(
-        UrdfError, match=r"^robot 'iiwa15': neither a file nor built in; did you mean iiwa14\? built-in robots: "
+        UrdfError,
+        match=r"^robot 'iiwa15': neither a file nor built in; did you mean iiwa14\? built-in robots: ",
     ):
         load_robot("iiwa15")
 
@@ -233,18 +298,24 @@ def test_malformed_public_file_is_refused() -> None:
 
 
 def test_vendor_tags_and_geometry_are_tolerated() -> None:
-    extra = "<gazebo reference='a'><x/></gazebo><transmission name='t'/><material name='m'/><visual/>"
+    extra = (
+        "<gazebo reference='a'><x/></gazebo><transmission name='t'/><material name='m'/><visual/>"
+    )
     assert parse(urdf(joint(), extra)).joint_names == ("j",)
 
 
 def test_a_comment_or_namespace_is_tolerated() -> None:
-    text = urdf(joint()).replace("<robot", "<!-- hello --><robot xmlns:xacro='http://www.ros.org/wiki/xacro'")
+    text = urdf(joint()).replace(
+        "<robot", "<!-- hello --><robot xmlns:xacro='http://www.ros.org/wiki/xacro'"
+    )
     assert parse(text).nv == 1
 
 
 def test_axes_are_normalised_and_default_to_x() -> None:
     assert parse(urdf(joint())).bodies[0].joint == Revolute((1.0, 0.0, 0.0))
-    assert parse(urdf(joint(inside=AXIS.format("0 0 -2")))).bodies[0].joint == Revolute((0.0, 0.0, -1.0))
+    assert parse(urdf(joint(inside=AXIS.format("0 0 -2")))).bodies[0].joint == Revolute(
+        (0.0, 0.0, -1.0)
+    )
     skew = parse(urdf(joint(kind="prismatic", inside=AXIS.format("1 2 2")))).bodies[0].joint
     assert skew == Prismatic((1 / 3, 2 / 3, 2 / 3))
 
@@ -259,7 +330,9 @@ def test_fixed_joints_are_merged_and_their_links_kept() -> None:
     fixed = joint("f", "fixed", "b", "c", '<origin xyz="0 0 2"/>')
     robot = parse(urdf(joint(), fixed, links="abc"))
     assert robot.joint_names == ("j",)
-    assert [(f.name, f.body, f.placement.translation) for f in robot.frames] == [("c", 0, (0.0, 0.0, 2.0))]
+    assert [(f.name, f.body, f.placement.translation) for f in robot.frames] == [
+        ("c", 0, (0.0, 0.0, 2.0))
+    ]
     assert robot.bodies[0].inertia.mass == 2.0
     assert robot.bodies[0].inertia.first_moment == (0.0, 0.0, 2.0)
 
@@ -278,13 +351,27 @@ def test_topology_is_a_networkx_tree() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (urdf(joint()).replace('izz="1"', 'izz="5"'), r"b: principal moments 1, 1, 5 violate the triangle inequality"),
-        (urdf(joint()).replace('izz="1"', 'izz="-1"'), r"b: principal moment -1 is negative"),
-        (urdf(joint(inside='<dynamics damping="0.5"/>')), r"damping and friction are ignored, at joints: j"),
-        ('<robot name="r"><link name="a"/><link name="b"/>' + joint() + "</robot>", r"links without mass move: b"),
-        (re.sub("<inertia .*?/>", "", urdf(joint())), r"links with mass but no <inertia>: b; taken as point masses$"),
         (
-            urdf(joint(child="b&#10;c")).replace('name="b"', 'name="b&#10;c"').replace('izz="1"', 'izz="5"'),
+            urdf(joint()).replace('izz="1"', 'izz="5"'),
+            r"b: principal moments 1, 1, 5 violate the triangle inequality",
+        ),
+        (urdf(joint()).replace('izz="1"', 'izz="-1"'), r"b: principal moment -1 is negative"),
+        (
+            urdf(joint(inside='<dynamics damping="0.5"/>')),
+            r"damping and friction are ignored, at joints: j",
+        ),
+        (
+            '<robot name="r"><link name="a"/><link name="b"/>' + joint() + "</robot>",
+            r"links without mass move: b",
+        ),
+        (
+            re.sub("<inertia .*?/>", "", urdf(joint())),
+            r"links with mass but no <inertia>: b; taken as point masses$",
+        ),
+        (
+            urdf(joint(child="b&#10;c"))
+            .replace('name="b"', 'name="b&#10;c"')
+            .replace('izz="1"', 'izz="5"'),
             r"inertias that no body can have: 'b\\nc': principal moments [^\n]*$",
         ),
     ],
@@ -321,7 +408,9 @@ def test_bodies_are_pinocchios(name: str) -> None:
     for k, body in enumerate(robot.bodies, 1):
         assert body.parent == model.parents[k] - 1
         assert np.allclose(body.placement.rotation, model.jointPlacements[k].rotation, atol=1e-9)
-        assert np.allclose(body.placement.translation, model.jointPlacements[k].translation, atol=1e-12)
+        assert np.allclose(
+            body.placement.translation, model.jointPlacements[k].translation, atol=1e-12
+        )
         inertia = model.inertias[k]
         assert math.isclose(body.inertia.mass, inertia.mass, rel_tol=1e-12)
         assert np.allclose(body.inertia.first_moment, inertia.mass * inertia.lever, atol=1e-12)
@@ -335,5 +424,10 @@ def test_built_in_robots_are_possible_and_limited(name: str) -> None:
         robot = load_robot(name)
     assert robot.name == name
     for body in robot.bodies:
-        assert None not in (body.limits.lower, body.limits.upper, body.limits.velocity, body.limits.effort)
+        assert None not in (
+            body.limits.lower,
+            body.limits.upper,
+            body.limits.velocity,
+            body.limits.effort,
+        )
     assert re.search(r"(Published|Chosen here)", builtin_path(name).read_text())

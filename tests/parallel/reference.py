@@ -7,7 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 
-from rbdgen.model import Continuous, FreeFlyer, Helical, Prismatic, Revolute, Robot, Spherical, Translation
+from rbdgen.model import (
+    Continuous,
+    FreeFlyer,
+    Helical,
+    Prismatic,
+    Revolute,
+    Robot,
+    Spherical,
+    Translation,
+)
 from rbdgen.parallel import random_chain
 
 LENGTHS = (1, 2, 3, 4, 5, 7, 8, 12, 17, 33, 64, 100, 256)
@@ -18,7 +27,9 @@ def revolute_chain(links: int, seed: int = 4) -> Robot:
     """A random chain with revolute joints only, so that nq is ``links``."""
     robot = random_chain(links, seed)
     axis = (0.0, 0.6, 0.8)
-    return replace(robot, bodies=tuple(replace(body, joint=Revolute(axis)) for body in robot.bodies))
+    return replace(
+        robot, bodies=tuple(replace(body, joint=Revolute(axis)) for body in robot.bodies)
+    )
 
 
 def states(robot: Robot, count: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -59,11 +70,19 @@ class Reference:
         self.robot = robot
         self.model = pin.Model()
         for i, body in enumerate(robot.bodies):
-            placement = pin.SE3(np.array(body.placement.rotation), np.array(body.placement.translation))
-            joint = self.model.addJoint(body.parent + 1, _pinocchio_joint(body.joint), placement, body.joint_name)
+            placement = pin.SE3(
+                np.array(body.placement.rotation), np.array(body.placement.translation)
+            )
+            joint = self.model.addJoint(
+                body.parent + 1, _pinocchio_joint(body.joint), placement, body.joint_name
+            )
             mass, com = body.inertia.mass, np.array(body.inertia.first_moment) / body.inertia.mass
-            about_com = body.inertia.rotational - mass * (com @ com * np.eye(3) - np.outer(com, com))
-            self.model.appendBodyToJoint(joint, pin.Inertia(mass, com, about_com), pin.SE3.Identity())
+            about_com = body.inertia.rotational - mass * (
+                com @ com * np.eye(3) - np.outer(com, com)
+            )
+            self.model.appendBodyToJoint(
+                joint, pin.Inertia(mass, com, about_com), pin.SE3.Identity()
+            )
             assert joint == i + 1
         self.data = self.model.createData()
 
@@ -71,7 +90,11 @@ class Reference:
         parts = []
         for body, part in zip(self.robot.bodies, self.robot.q_slices, strict=True):
             own = q[..., part]
-            parts.append(np.arctan2(own[..., 1:], own[..., :1]) if isinstance(body.joint, Continuous) else own)
+            parts.append(
+                np.arctan2(own[..., 1:], own[..., :1])
+                if isinstance(body.joint, Continuous)
+                else own
+            )
         return np.concatenate(parts, axis=-1)
 
     def _forces(self, f_ext: np.ndarray) -> pin.StdVec_Force:
@@ -113,7 +136,9 @@ class Reference:
         joint = self._each(lambda m, d, x: pin.computeJointJacobian(m, d, x, last), self.q(q))
         return into_tip @ joint.reshape(len(q), 6, -1)  # for one joint it has no second axis
 
-    def tip_acceleration(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, tip: pin.SE3) -> np.ndarray:
+    def tip_acceleration(
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, tip: pin.SE3
+    ) -> np.ndarray:
         """Spatial, in the frame at ``tip`` in the last link, [linear, angular], without gravity."""
         last = self.model.njoints - 1
 

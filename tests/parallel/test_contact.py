@@ -34,7 +34,10 @@ def directions(constrained: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check(
-    robot: Robot, state: tuple[np.ndarray, np.ndarray, np.ndarray], contact: Contact, solution: ContactSolution
+    robot: Robot,
+    state: tuple[np.ndarray, np.ndarray, np.ndarray],
+    contact: Contact,
+    solution: ContactSolution,
 ) -> None:
     """Equation of motion and constraint, to 1e-9 of the largest term."""
     q, v, tau = state
@@ -43,11 +46,18 @@ def check(
     felt = np.einsum("bij,bi->bj", j, solution.contact_force)
     needed = reference.inverse_dynamics(q, v, solution.acceleration)
     bias = reference.inverse_dynamics(q, v, np.zeros_like(v))
-    terms = np.maximum(np.abs(felt).max(axis=-1), np.maximum(np.abs(tau).max(axis=-1), np.abs(bias).max(axis=-1)))
+    terms = np.maximum(
+        np.abs(felt).max(axis=-1), np.maximum(np.abs(tau).max(axis=-1), np.abs(bias).max(axis=-1))
+    )
     assert np.max(np.abs(needed - tau - felt).max(axis=-1) / terms) < 1e-9
     tip = reference.tip_acceleration(q, v, solution.acceleration, PINOCCHIO_TIP)
-    assert error(solution.tip_acceleration, tip) < 1e-9 or np.max(np.abs(solution.tip_acceleration - tip)) < 1e-9
-    open_tip = reference.tip_acceleration(q, v, reference.forward_dynamics(q, v, tau), PINOCCHIO_TIP)
+    assert (
+        error(solution.tip_acceleration, tip) < 1e-9
+        or np.max(np.abs(solution.tip_acceleration - tip)) < 1e-9
+    )
+    open_tip = reference.tip_acceleration(
+        q, v, reference.forward_dynamics(q, v, tau), PINOCCHIO_TIP
+    )
     wanted = 0.0 if contact.acceleration is None else contact.acceleration
     missed = np.einsum("...im,...i->...m", contact.constrained, tip) - wanted
     assert np.max(np.abs(missed).max(axis=-1) / np.abs(open_tip).max(axis=-1)) < 1e-9
@@ -81,7 +91,9 @@ def test_type_2(links: int, constrained: int) -> None:
     solution = contact_type_2(robot, *state, contact, slope, offset)
     check(robot, state, contact, solution)
     along = np.einsum("bkm,bm->bk", slope, solution.constraint_forces) + offset
-    assert error(solution.contact_force, solution.constraint_forces @ held.T + along @ loose.T) < 1e-12
+    assert (
+        error(solution.contact_force, solution.constraint_forces @ held.T + along @ loose.T) < 1e-12
+    )
 
 
 def test_type_2_without_slope_is_type_1() -> None:
@@ -135,7 +147,13 @@ def test_takes_any_leading_shape_and_external_forces() -> None:
     slope = np.broadcast_to(0.1 * np.ones((3, 3)), (2, 2, 3, 3))
     whole = contact_type_2(robot, q, v, tau, Contact(held, loose, TIP), slope, f_ext=f_ext)
     single = contact_type_2(
-        robot, q[1, 0], v[1, 0], tau[1, 0], Contact(held, loose, TIP), slope[1, 0], f_ext=f_ext[1, 0]
+        robot,
+        q[1, 0],
+        v[1, 0],
+        tau[1, 0],
+        Contact(held, loose, TIP),
+        slope[1, 0],
+        f_ext=f_ext[1, 0],
     )
     assert whole.acceleration.shape == (2, 2, 7)
     assert error(single.acceleration, whole.acceleration[1, 0]) < 1e-11
@@ -145,13 +163,19 @@ def test_takes_any_leading_shape_and_external_forces() -> None:
 def solve(robot: Robot, contact: Contact, **options: np.ndarray) -> ContactSolution:
     n = robot.nv
     function = contact_type_2 if "slope" in options else contact_type_1
-    return function(robot, np.zeros((2, robot.nq)), np.zeros((2, n)), np.zeros((2, n)), contact, **options)
+    return function(
+        robot, np.zeros((2, robot.nq)), np.zeros((2, n)), np.zeros((2, n)), contact, **options
+    )
 
 
 @pytest.mark.parametrize(
     ("contact", "options", "message"),
     [
-        (Contact(np.eye(5)), {}, r"^contact\.constrained: must have shape \(2, 6, columns\), not \(5, 5\)$"),
+        (
+            Contact(np.eye(5)),
+            {},
+            r"^contact\.constrained: must have shape \(2, 6, columns\), not \(5, 5\)$",
+        ),
         (
             Contact(np.full((6, 1), np.nan)),
             {},
@@ -213,8 +237,12 @@ def test_refuses_a_slope_that_jams() -> None:
     robot = revolute_chain(7)
     normal, along = np.eye(6)[:, :1], np.eye(6)[:, 1:2]
     answer = [
-        contact_type_1(robot, *np.zeros((3, 7)), Contact(np.zeros((6, 0)), both), np.ones(1)).tip_acceleration
-        - contact_type_1(robot, *np.zeros((3, 7)), Contact(np.zeros((6, 0)), both), np.zeros(1)).tip_acceleration
+        contact_type_1(
+            robot, *np.zeros((3, 7)), Contact(np.zeros((6, 0)), both), np.ones(1)
+        ).tip_acceleration
+        - contact_type_1(
+            robot, *np.zeros((3, 7)), Contact(np.zeros((6, 0)), both), np.zeros(1)
+        ).tip_acceleration
         for both in (normal, along)
     ]
     slope = np.array([[-answer[0][0] / answer[1][0]]])
@@ -228,10 +256,14 @@ def test_refuses_a_slope_that_jams() -> None:
 
 def test_refuses_trees_and_massless_links() -> None:
     hyq = load_robot("hyq")
-    with pytest.raises(UnsupportedError, match=r"^robot 'hyq': parallel algorithms take serial chains only, "):
+    with pytest.raises(
+        UnsupportedError, match=r"^robot 'hyq': parallel algorithms take serial chains only, "
+    ):
         solve(hyq, Contact(np.eye(6)))
     robot = revolute_chain(6)
     empty = replace(robot.bodies[2], inertia=type(robot.bodies[2].inertia)())
     robot = replace(robot, bodies=(*robot.bodies[:2], empty, *robot.bodies[3:]))
-    with pytest.raises(SingularityError, match=r"^link 'link2': has mass 0, so its inertia has no inverse; "):
+    with pytest.raises(
+        SingularityError, match=r"^link 'link2': has mass 0, so its inertia has no inverse; "
+    ):
         solve(robot, Contact(np.eye(6)[:, :1]))

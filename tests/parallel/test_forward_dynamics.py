@@ -10,7 +10,17 @@ import pytest
 
 from rbdgen import ConfigError, Robot, load_robot
 from rbdgen.errors import SingularityError, UnsupportedError
-from rbdgen.model import Body, Cylindrical, FreeFlyer, Helical, Inertia, Placement, Prismatic, Revolute, Spherical
+from rbdgen.model import (
+    Body,
+    Cylindrical,
+    FreeFlyer,
+    Helical,
+    Inertia,
+    Placement,
+    Prismatic,
+    Revolute,
+    Spherical,
+)
 from rbdgen.model.joints import Translation
 from rbdgen.parallel import (
     abia_forward_dynamics,
@@ -30,9 +40,17 @@ INVERSES = (jsiia_inverse, cfa_inverse)
 
 def mixed_chain() -> Robot:
     """A floating base and joints of one to three degrees of freedom, one of them not of unit length."""
-    joints = [FreeFlyer(), Revolute((0.0, 0.6, 0.8)), Spherical(), Helical((0.0, 0.0, 1.0), 0.2), Translation()]
+    joints = [
+        FreeFlyer(),
+        Revolute((0.0, 0.6, 0.8)),
+        Spherical(),
+        Helical((0.0, 0.0, 1.0), 0.2),
+        Translation(),
+    ]
     chain = random_chain(len(joints), seed=3)
-    bodies = tuple(replace(body, joint=joint) for body, joint in zip(chain.bodies, joints, strict=True))
+    bodies = tuple(
+        replace(body, joint=joint) for body, joint in zip(chain.bodies, joints, strict=True)
+    )
     return replace(chain, bodies=bodies)
 
 
@@ -80,7 +98,9 @@ def test_joints_of_several_degrees_of_freedom() -> None:
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_free_body_falls(algorithm: ForwardDynamics) -> None:
     robot = random_chain(1)
-    robot = replace(robot, bodies=(replace(robot.bodies[0], joint=FreeFlyer(), placement=Placement()),))
+    robot = replace(
+        robot, bodies=(replace(robot.bodies[0], joint=FreeFlyer(), placement=Placement()),)
+    )
     q = np.array([0.1, 0.2, 0.3, 0.0, 0.0, 0.0, 1.0])
     fall = algorithm(robot, q, np.zeros(6), np.zeros(6))
     assert np.allclose(fall, [0, 0, -9.81, 0, 0, 0], atol=1e-13)
@@ -94,7 +114,9 @@ def test_massless_links_carry_what_follows(algorithm: ForwardDynamics) -> None:
     whole = replace(chain, bodies=(first, replace(second, joint=Cylindrical(axis)), third, last))
     sliding = Body("between", "sliding", Prismatic(axis), 0, second.placement, Inertia())
     turning = replace(second, joint=Revolute(axis), parent=1, placement=Placement())
-    parts = replace(chain, bodies=(first, sliding, turning, replace(third, parent=2), replace(last, parent=3)))
+    parts = replace(
+        chain, bodies=(first, sliding, turning, replace(third, parent=2), replace(last, parent=3))
+    )
     q, v, tau = states(whole, 3, 9)
     assert error(algorithm(parts, q, v, tau), algorithm(whole, q, v, tau)) < 1e-12
 
@@ -121,7 +143,12 @@ def test_inverse_takes_any_leading_shape(inverse: Callable[..., np.ndarray]) -> 
     q = states(robot, 6, 2)[0].reshape(2, 3, -1)
     result = inverse(robot, q)
     assert result.shape == (2, 3, robot.nv, robot.nv)
-    assert error(result @ scan_mass_matrix(robot, q), np.broadcast_to(np.eye(robot.nv), result.shape), 2) < 1e-10
+    assert (
+        error(
+            result @ scan_mass_matrix(robot, q), np.broadcast_to(np.eye(robot.nv), result.shape), 2
+        )
+        < 1e-10
+    )
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -136,7 +163,9 @@ def test_inverse_takes_any_leading_shape(inverse: Callable[..., np.ndarray]) -> 
         ({"f_ext": np.zeros((3, 5))}, r"^f_ext: must have shape \(3, 6\), not \(3, 5\)$"),
     ],
 )
-def test_complains_about(algorithm: ForwardDynamics, change: dict[str, object], message: str) -> None:
+def test_complains_about(
+    algorithm: ForwardDynamics, change: dict[str, object], message: str
+) -> None:
     robot = revolute_chain(3)
     with pytest.raises(ConfigError, match=message):
         algorithm(robot, **{"q": np.zeros(3), "v": np.zeros(3), "tau": np.zeros(3), **change})
@@ -145,14 +174,20 @@ def test_complains_about(algorithm: ForwardDynamics, change: dict[str, object], 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_refuses_a_tree_by_name(algorithm: ForwardDynamics) -> None:
     robot = load_robot("hyq")
-    with pytest.raises(UnsupportedError, match=r"^robot '\w+': parallel algorithms take serial chains only, but link "):
+    with pytest.raises(
+        UnsupportedError,
+        match=r"^robot '\w+': parallel algorithms take serial chains only, but link ",
+    ):
         algorithm(robot, np.zeros(robot.nq), np.zeros(robot.nv), np.zeros(robot.nv))
 
 
 @pytest.mark.parametrize(
     ("inertia", "message"),
     [
-        (Inertia(), r"^link 'link1': has mass 0, so its inertia has no inverse; give it a full <inertial>, .*$"),
+        (
+            Inertia(),
+            r"^link 'link1': has mass 0, so its inertia has no inverse; give it a full <inertial>, .*$",
+        ),
         (
             Inertia.from_com(1.0, np.array([0.1, 0.2, 0.3]), np.diag([0.1, 0.1, 0.0])),
             r"^link 'link1': has a principal moment of \S+ kg·m², so its inertia has no inverse; .*$",
@@ -197,7 +232,10 @@ def test_refuses_a_point_mass_on_its_own_axis(algorithm: ForwardDynamics) -> Non
         point = Inertia.from_com(1.7, distance * axis, np.zeros((3, 3)))
         last = replace(robot.bodies[1], joint=Revolute(tuple(axis)), inertia=point)
         robot = replace(robot, bodies=(robot.bodies[0], last))
-        with pytest.raises(SingularityError, match=r"^(mass matrix: .* joint 'joint1' |link 'link1': has a principal)"):
+        with pytest.raises(
+            SingularityError,
+            match=r"^(mass matrix: .* joint 'joint1' |link 'link1': has a principal)",
+        ):
             algorithm(robot, np.zeros(2), np.zeros(2), np.zeros(2))
 
 

@@ -16,7 +16,9 @@ def system(rows: int, size: int = 3) -> BlockTridiagonal:
     lower = rng.normal(size=(rows, 2, size, size))
     below = rng.normal(size=(rows - 1, 2, size, size))
     own = lower @ np.swapaxes(lower, -1, -2) + np.eye(size)
-    own[1:] += below @ np.swapaxes(below, -1, -2)  # L Lᵀ of a block bi-diagonal L with unit blocks, plus own
+    own[1:] += below @ np.swapaxes(
+        below, -1, -2
+    )  # L Lᵀ of a block bi-diagonal L with unit blocks, plus own
     units = 10.0 ** rng.uniform(-1.5, 1.5, (rows, 1, size, 1))
     own = units * (own + np.eye(size)) * np.swapaxes(units, -1, -2)
     below = units[1:] * below * np.swapaxes(units[:-1], -1, -2)

@@ -146,5 +146,7 @@ def test_complains() -> None:
     with pytest.raises(ConfigError, match=r"^acceleration: must be finite, holds nan$"):
         space.inertia_times(np.full((4, 6), np.nan))
     hyq = load_robot("hyq")
-    with pytest.raises(UnsupportedError, match=r"^robot 'hyq': parallel algorithms take serial chains only, "):
+    with pytest.raises(
+        UnsupportedError, match=r"^robot 'hyq': parallel algorithms take serial chains only, "
+    ):
         operational_space(hyq, np.zeros(hyq.nq))

@@ -45,7 +45,11 @@ def test_inverse_dynamics_agrees_with_pinocchio(links: int) -> None:
     q, v, a = states(robot, 2, 52)
     f_ext = np.random.default_rng(53).normal(size=(2, links, 6))
     assert (
-        error(scan_inverse_dynamics(robot, q, v, a, f_ext), Reference(robot).inverse_dynamics(q, v, a, f_ext)) < 1e-12
+        error(
+            scan_inverse_dynamics(robot, q, v, a, f_ext),
+            Reference(robot).inverse_dynamics(q, v, a, f_ext),
+        )
+        < 1e-12
     )
 
 
@@ -74,7 +78,14 @@ def test_complains() -> None:
 def test_complains_about_cosine_and_sine_off_the_circle() -> None:
     robot = random_chain(30)
     q = states(robot, 1, 0)[0][0]
-    name, part = next((b.joint_name, s) for b, s in zip(robot.bodies, robot.q_slices, strict=True) if b.joint.nq == 2)
+    name, part = next(
+        (b.joint_name, s)
+        for b, s in zip(robot.bodies, robot.q_slices, strict=True)
+        if b.joint.nq == 2
+    )
     q[part] = (1.0, 0.1)
-    with pytest.raises(ConfigError, match=rf"^q: joint '{name}' must be \(cos, sin\) of unit length, is off by 0\.01$"):
+    with pytest.raises(
+        ConfigError,
+        match=rf"^q: joint '{name}' must be \(cos, sin\) of unit length, is off by 0\.01$",
+    ):
         scan_mass_matrix(robot, q)

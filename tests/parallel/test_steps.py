@@ -65,7 +65,9 @@ def test_a_scan_takes_logarithmically_many_levels(links: int) -> None:
 def test_the_functions_take_as_many_steps_as_they_say(links: int) -> None:
     chain = serial(random_chain(links), states(random_chain(links), 1, 0)[0])
     products = propagator(chain.transforms).products
-    assert [len(product) for product in products] == [step.operations for step in doubling("", links)]
+    assert [len(product) for product in products] == [
+        step.operations for step in doubling("", links)
+    ]
     factors = eliminate(constraint_matrix(chain))
     assert len(factors.earlier) == len(factors.later) == levels(links)
     assert strides(elimination_steps(links), "eliminate") == [2**k for k in range(levels(links))]
@@ -104,7 +106,9 @@ def test_levels_are_without_gaps_and_operations_positive(steps: Callable[[int], 
 
 def test_mass_matrix_carries_each_entry_once() -> None:
     for links in LENGTHS:
-        carried = [s.operations for s in scan_mass_matrix_steps(links) if s.name == "carry columns inward"]
+        carried = [
+            s.operations for s in scan_mass_matrix_steps(links) if s.name == "carry columns inward"
+        ]
         assert sum(carried) == links * (links - 1) // 2
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from rbdgen.functions.registry import common
 from rbdgen.ir.interpret import evaluate
-from rbdgen.layout.functions import FUNCTIONS
 from rbdgen.passes.constant_products import PRECISE, multiply_constants
 from rbdgen.trials import make_tasks, relative_errors, task_states
 from tests.conftest import design
 
 
 def test_values_are_the_same() -> None:
-    graph = design("pendulum2", functions=tuple(FUNCTIONS)).fixed.graph
+    graph = design("pendulum2", functions=common()).fixed.graph
     multiplied = multiply_constants(graph)
     rng = np.random.default_rng(1)
     operands = {name: rng.uniform(0.2, 1.0, 20) for name in graph.inputs}

@@ -38,9 +38,13 @@ def test_negations_go_where_they_cost_nothing(function: Callable, before: int, a
     better = absorb_negations(graph)
     verify(better)
     assert (graph.count("neg"), better.count("neg")) == (before, after)
-    assert sum(better.count(op) for op in ("add", "sub")) <= sum(graph.count(op) for op in ("add", "sub"))
+    assert sum(better.count(op) for op in ("add", "sub")) <= sum(
+        graph.count(op) for op in ("add", "sub")
+    )
     values = {
-        n: x for n, x in zip(NAMES, np.random.default_rng(1).normal(size=(4, 50)), strict=True) if n in graph.inputs
+        n: x
+        for n, x in zip(NAMES, np.random.default_rng(1).normal(size=(4, 50)), strict=True)
+        if n in graph.inputs
     }
     old, new = evaluate(graph, values), evaluate(better, values)
     for name, i in graph.outputs.items():

@@ -48,7 +48,14 @@ def test_what_has_no_reciprocal_raises_the_flag() -> None:
     fixed = reciprocal(18, 0.5)
     fmt = fixed.formats[fixed.graph.inputs["x"]]
     raw = np.array([-5, 0, 1, int(fmt.quantise(0.1)), int(fmt.quantise(0.6)), fmt.maximum])
-    assert evaluate_fixed(fixed, {"x": raw}).overflow.tolist() == [True, True, True, True, False, False]
+    assert evaluate_fixed(fixed, {"x": raw}).overflow.tolist() == [
+        True,
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_constants_need_no_hardware() -> None:
@@ -58,5 +65,8 @@ def test_constants_need_no_hardware() -> None:
 
 
 def test_words_beyond_the_tables_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"^word: reciprocals of 40 bits need a finer table than supported; use at"):
+    with pytest.raises(
+        ConfigError,
+        match=r"^word: reciprocals of 40 bits need a finer table than supported; use at",
+    ):
         reciprocal_method(40)

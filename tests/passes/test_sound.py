@@ -11,7 +11,7 @@ import pytest
 from rbdgen import Options, RbdgenWarning, compile_robot, load_robot
 from rbdgen.ir.builder import Builder, Expr
 from rbdgen.ir.interpret import evaluate
-from rbdgen.layout.network import build_network, operand_samples
+from rbdgen.layout.building import build_network, operand_samples
 from rbdgen.layout.words import TraceOptions
 from rbdgen.model.ranges import extreme_states
 from rbdgen.passes.ranges import find_ranges
@@ -38,7 +38,9 @@ def test_a_turned_pair_is_no_longer_than_before(method: SineMethod) -> None:
     b = Builder("one")
     q, x, y = (Expr(b, b.input(n)) for n in "qxy")
     s, c = q.sin(), q.cos()
-    graph = b.graph({"turned": (c * x - s * y).node, "sum": (c * x + c * y).node, "sine": (s * 2.0 + c).node})
+    graph = b.graph(
+        {"turned": (c * x - s * y).node, "sum": (c * x + c * y).node, "sine": (s * 2.0 + c).node}
+    )
     graph = expand_trigonometry(graph, method)
     bounds = sound_bounds(graph, {"q": 3.0, "x": 3.0, "y": 4.0})
     found = {name: bounds.largest[i] for name, i in graph.outputs.items()}
@@ -53,7 +55,9 @@ def test_a_turned_pair_is_no_longer_than_before(method: SineMethod) -> None:
 
 @pytest.mark.parametrize("error", [{}, {"all": 1e-4}])
 def test_a_sound_design_never_overflows_inside_its_ranges(error: dict[str, float]) -> None:
-    design = compile_robot(load_robot("pendulum2"), Options(functions=("id", "did"), sound=True, error=error))
+    design = compile_robot(
+        load_robot("pendulum2"), Options(functions=("id", "did"), sound=True, error=error)
+    )
     assert not unproven(design.fixed, design.network.declared)
     states = task_states(design, 4000, 1)
     q, v, a = extreme_states(design.robot, design.ranges, 4000, 2)
@@ -66,12 +70,16 @@ def test_a_sound_design_never_overflows_inside_its_ranges(error: dict[str, float
 def test_a_format_without_room_is_found() -> None:
     design = compile_robot(load_robot("pendulum2"), Options(sound=True))
     fixed = design.fixed
-    i = next(i for i, n in fixed.graph if (n.op == "mul" and not fixed.may_overflow(i)) or n.op == "add")
+    i = next(
+        i for i, n in fixed.graph if (n.op == "mul" and not fixed.may_overflow(i)) or n.op == "add"
+    )
     narrow = replace(fixed.formats[i], width=fixed.formats[i].width - 4)
     tight = replace(fixed, formats=(*fixed.formats[:i], narrow, *fixed.formats[i + 1 :]))
     assert i in unproven(tight, design.network.declared)
 
 
 def test_reciprocals_without_a_bound_are_warned_of() -> None:
-    with pytest.warns(RbdgenWarning, match=r"^sound: 1 reciprocals have no bound above zero; the \d+ signals"):
+    with pytest.warns(
+        RbdgenWarning, match=r"^sound: 1 reciprocals have no bound above zero; the \d+ signals"
+    ):
         compile_robot(load_robot("pendulum2"), Options(functions=("fd",), sound=True, word=27))

@@ -18,7 +18,9 @@ def setup(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     shutil.copy(ROOT / "setup.sh", folder)
     environment = {"PATH": str(folder)}
     command = ["/bin/sh", "setup.sh", *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.fixture
@@ -47,7 +49,10 @@ def test_setup_says_its_usage(arguments: tuple[str, ...], programs: Path) -> Non
 def test_setup_refuses_an_old_python(programs: Path) -> None:
     pretend(programs / "python3", 'case "$2" in *sys.exit*) exit 1 ;; *) echo 3.9.2 ;; esac')
     done = setup(programs, "demo")
-    assert (done.returncode, done.stderr) == (2, "setup.sh: Python 3.11 or newer is needed, and python3 is 3.9.2\n")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "setup.sh: Python 3.11 or newer is needed, and python3 is 3.9.2\n",
+    )
 
 
 def test_setup_names_what_it_cannot_install(programs: Path) -> None:
@@ -63,7 +68,9 @@ def test_make_alone_lists_the_targets() -> None:
     make = shutil.which("make")
     assert make is not None
     environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL")}
-    done = subprocess.run([make], cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [make], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
     for target in ("help", "test", "demo", "bench", "lint", "format", "clean"):
         assert f"make {target} " in done.stdout
 
@@ -72,5 +79,7 @@ def test_every_dependency_has_its_reason() -> None:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     project = tomllib.loads(text)["project"]
     groups = [project["dependencies"], *project["optional-dependencies"].values()]
-    for requirement in (entry for group in groups for entry in group if not entry.startswith("rbdgen[")):
+    for requirement in (
+        entry for group in groups for entry in group if not entry.startswith("rbdgen[")
+    ):
         assert f'"{requirement}", # ' in text, requirement

@@ -28,7 +28,9 @@ def visit(path: Path, scheme: str = "light", width: int = 1280) -> Iterator[Visi
     """Open a file; skips the test where there is no Chromium."""
     program = next((found for name in PROGRAMS if (found := shutil.which(name))), None)
     if program is None:
-        pytest.skip("no Chromium on this system; setup.sh installs Debian's chromium-headless-shell")
+        pytest.skip(
+            "no Chromium on this system; setup.sh installs Debian's chromium-headless-shell"
+        )
     playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as p:
         browser = p.chromium.launch(executable_path=program, args=["--no-sandbox"])

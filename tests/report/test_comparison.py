@@ -18,7 +18,10 @@ MACHINE = {"processor": "abacus", "cores": 2, "python": "3", "numpy": "2", "pin"
 TIMINGS = [
     ("iiwa14", Timing(NUMPY, "id", 1, 1, 900.0, "one call for the batch")),
     ("iiwa14", Timing(NUMPY, "id", 1, 1024, 2.0, "one call for the batch")),
-    ("iiwa14", Timing(PINOCCHIO, "id", 1, None, None, note="Pinocchio is not installed: pip install pin")),
+    (
+        "iiwa14",
+        Timing(PINOCCHIO, "id", 1, None, None, note="Pinocchio is not installed: pip install pin"),
+    ),
 ]
 
 

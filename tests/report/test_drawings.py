@@ -14,18 +14,20 @@ import pytest
 
 from rbdgen.cli.main import main
 from rbdgen.compiler import Design
-from rbdgen.layout.functions import FUNCTIONS
+from rbdgen.functions.registry import common
 from rbdgen.report.design import function_passes
 from rbdgen.report.drawings import layout_picture, timing_chart, timing_trace
-from rbdgen.report.drawings.structure import tree_places
-from rbdgen.report.drawings.svg import HUES, Canvas, fitting
+from rbdgen.report.drawings.cards import CARD
+from rbdgen.report.drawings.layout import WIDTH
+from rbdgen.report.drawings.structure import banded_places, tree_places
+from rbdgen.report.drawings.svg import FONT, HUES, Canvas, fitting
 from rbdgen.report.drawings.timing import task_time
 from rbdgen.schedule.buffers import UnitPlan
 from rbdgen.schedule.queues import queues
 from tests.conftest import design
 
 SVG = "{http://www.w3.org/2000/svg}"
-ALL = tuple(FUNCTIONS)
+ALL = common()
 DESIGNS = [("iiwa14", {}), ("pendulum2", {"functions": ALL, "ii": 3}), ("hyq", {"ii": 4})]
 
 every_design = pytest.mark.parametrize(("robot", "options"), DESIGNS)
@@ -44,7 +46,9 @@ def tips(svg: str) -> str:
 
 def merged(d: Design) -> Design:
     """The design with the forward submodules of links 2 and 3 on one unit."""
-    first, second = (next(u for u in d.plan.units if u.name == name) for name in ("Rf_link2", "Rf_link3"))
+    first, second = (
+        next(u for u in d.plan.units if u.name == name) for name in ("Rf_link2", "Rf_link3")
+    )
     both = UnitPlan("Rf_link2", first.nodes + second.nodes, first.inputs, first.outputs)
     units = tuple(both if u is first else u for u in d.plan.units if u is not second)
     multipliers = dict(d.plan.schedule.multipliers)
@@ -63,11 +67,58 @@ def test_pictures_stand_alone_and_fit(draw, robot: str, options: dict) -> None:
     assert "@media (prefers-color-scheme: dark)" in svg
     width, height = float(root.attrib["width"]), float(root.attrib["height"])
     for box in root.iter(f"{SVG}rect"):
-        assert 0 <= float(box.get("x", 0)) <= float(box.get("x", 0)) + float(box.attrib["width"]) <= width
-        assert 0 <= float(box.get("y", 0)) <= float(box.get("y", 0)) + float(box.attrib["height"]) <= height
-    known = {name for rule in re.findall(r"\.rbdgen [a-z]*\.([a-z0-9]+)", svg) for name in rule.split()}
-    used = {name for e in root.iter() if e.tag != f"{SVG}svg" for name in (e.get("class") or "").split()}
+        assert (
+            0
+            <= float(box.get("x", 0))
+            <= float(box.get("x", 0)) + float(box.attrib["width"])
+            <= width
+        )
+        assert (
+            0
+            <= float(box.get("y", 0))
+            <= float(box.get("y", 0)) + float(box.attrib["height"])
+            <= height
+        )
+    known = {
+        name for rule in re.findall(r"\.rbdgen [a-z]*\.([a-z0-9]+)", svg) for name in rule.split()
+    }
+    used = {
+        name for e in root.iter() if e.tag != f"{SVG}svg" for name in (e.get("class") or "").split()
+    }
     assert used <= known
+
+
+@every_design
+def test_a_layout_can_be_read_at_400_pixels(robot: str, options: dict) -> None:
+    """Its letters are then as high as those of a footnote, and chains go on below."""
+    root = ElementTree.fromstring(layout_picture(design(robot, **options)))
+    width = float(root.attrib["width"])
+    assert width <= WIDTH
+    assert FONT * 400 / width >= 7
+    cards = [box for box in root.iter(f"{SVG}rect") if float(box.get("width", 0)) == CARD]
+    places = {(box.get("x"), box.get("y")) for box in cards}
+    assert len(places) == len(cards) == len(design(robot, **options).robot.bodies)
+
+
+def test_a_chain_goes_on_below_and_says_what_it_follows() -> None:
+    seen = texts(layout_picture(design("iiwa14")))
+    assert [t for t in seen if t.startswith("after ")] == [
+        "after link3",
+        *(f"after link{k}" for k in (2, 4, 6)),
+    ]
+
+
+def test_bands_are_no_wider_than_they_may_be() -> None:
+    parents = [-1, 0, 1, 2, 0, 4, 5]
+    places = banded_places(parents, 2)
+    assert len({(p.column, p.row) for p in places}) == len(parents)
+    assert {p.column for p in places} == {0, 1}
+    assert [p.begins for p in places] == [False, False, True, False, False, True, False]
+    assert all(places[k].row > places[1].row for k in (2, 3, 5, 6))
+    side_by_side = banded_places([-1, 0, 0, 0], 1)
+    assert [p.row for p in side_by_side] == [0.0, 1.0, 2.0, 3.0]
+    leaves = banded_places([-1, -1, 0, 1, 2, 3], 2)
+    assert [(p.column, p.row) for p in leaves[-2:]] == [(0, 2.0), (1, 2.0)]
 
 
 @pytest.mark.parametrize("draw", [layout_picture, timing_chart, timing_trace])
@@ -91,7 +142,8 @@ def test_layout_says_what_the_plan_says(robot: str, options: dict) -> None:
         if q.kind in ("lane", "feedback") and q.name != "lane_error.queue":
             assert f"{q.name}: {q.depth} entries" in tip
     ii = d.options.ii
-    assert any(f"II {ii}: a task every {'cycle' if ii == 1 else f'{ii} cycles'} ·" in t for t in seen)
+    every = "cycle" if ii == 1 else f"{ii} cycles"
+    assert any(f"II {ii}: a task every {every} ·" in t for t in seen)
     assert f"{sum(d.plan.schedule.multipliers.values())} multipliers" in svg
 
 
@@ -115,7 +167,9 @@ def test_a_folded_unit_says_what_it_serves() -> None:
     assert served
     tip = tips(layout_picture(d))
     for name, branches in served.items():
-        assert re.search(rf"^{name}: \d+ multipliers .*; works in {branches} turns, executes \w+, ", tip, re.M)
+        assert re.search(
+            rf"^{name}: \d+ multipliers .*; works in {branches} turns, executes \w+, ", tip, re.M
+        )
 
 
 @pytest.mark.parametrize(("ii", "programs"), [(1, "two"), (3, "two"), (3, "one")])
@@ -129,7 +183,11 @@ def test_times_are_those_of_the_schedule(ii: int, programs: str) -> None:
         for s in task.spans:
             most = d.plan.schedule.multipliers.get(s.row, 0)
             assert all(s.first <= c <= s.last and 0 < n <= most for c, n in s.products)
-        expected = sum(d.fixed.graph.nodes[i].op == "mul" for nodes in function_passes(d, function) for i in nodes)
+        expected = sum(
+            d.fixed.graph.nodes[i].op == "mul"
+            for nodes in function_passes(d, function)
+            for i in nodes
+        )
         assert sum(n for s in task.spans for _, n in s.products) == expected
 
 
@@ -145,7 +203,12 @@ def test_trace_is_in_the_trace_event_format(ii: int) -> None:
     slices = defaultdict(list)
     for e in events:
         if e["ph"] == "M":
-            assert e["name"] in ("process_name", "process_sort_index", "thread_name", "thread_sort_index")
+            assert e["name"] in (
+                "process_name",
+                "process_sort_index",
+                "thread_name",
+                "thread_sort_index",
+            )
             continue
         assert e["ph"] == "X"
         assert e["dur"] > 0
@@ -158,8 +221,12 @@ def test_trace_is_in_the_trace_event_format(ii: int) -> None:
     for k, function in enumerate(ALL):
         mine = [e for e in events if e["pid"] == 2 * k + 1 and e["ph"] == "X"]
         last = max(e["ts"] + e["dur"] for e in mine)
-        assert last == pytest.approx((d.promised_latency(function) + d.tasks.task_beats(function)) * period)
-        starts = sorted(e["ts"] for e in events if e["pid"] == 2 * k + 2 and e["name"].startswith("task in"))
+        assert last == pytest.approx(
+            (d.promised_latency(function) + d.tasks.task_beats(function)) * period
+        )
+        starts = sorted(
+            e["ts"] for e in events if e["pid"] == 2 * k + 2 and e["name"].startswith("task in")
+        )
         assert len(starts) >= task_time(d, function).in_flight(ii)
         steps = [b - a for a, b in pairwise(starts)]
         assert steps == pytest.approx([ii * period] * len(steps))
@@ -192,7 +259,9 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int
 
 def test_layout_writes_pictures(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     files = tmp_path / "a/layout.svg", tmp_path / "timing.svg", tmp_path / "timing.json"
-    options = [part for pair in zip(("--svg", "--chart", "--trace"), files, strict=True) for part in pair]
+    options = [
+        part for pair in zip(("--svg", "--chart", "--trace"), files, strict=True) for part in pair
+    ]
     status, out, _ = run(capsys, "layout", "pendulum2", *options, "--json")
     assert status == 0
     assert json.loads(out)["files"] == [str(f) for f in files]
@@ -209,8 +278,14 @@ def test_layout_writes_pictures(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     [
         (["--svg", "layout.png"], r"--svg: must end in \.svg, not 'layout\.png'"),
         (["--trace", "timing.svg"], r"--trace: must end in \.json, not 'timing\.svg'"),
-        (["--svg", "a.svg", "--chart", "a.svg"], r"--svg and --chart: must be two files, not 'a\.svg' twice$"),
-        (["--chart", "file/a.svg"], r"file: cannot be written: .*; choose another directory with --chart$"),
+        (
+            ["--svg", "a.svg", "--chart", "a.svg"],
+            r"--svg and --chart: must be two files, not 'a\.svg' twice$",
+        ),
+        (
+            ["--chart", "file/a.svg"],
+            r"file: cannot be written: .*; choose another directory with --chart$",
+        ),
     ],
 )
 def test_bad_files_are_one_line(

@@ -41,7 +41,9 @@ def test_a_build_is_read(report: dict[str, Any], tmp_path: Path) -> None:
 
 
 def test_what_is_no_build_is_named(tmp_path: Path) -> None:
-    assert re.search(r"nowhere: no such directory; give one that 'rbdgen gen", complaint(tmp_path / "nowhere"))
+    assert re.search(
+        r"nowhere: no such directory; give one that 'rbdgen gen", complaint(tmp_path / "nowhere")
+    )
     assert re.search(r"not a build: holds no report\.json", complaint(tmp_path))
     write(tmp_path, "file", "")
     assert "no such directory" in complaint(tmp_path / "file")
@@ -50,13 +52,18 @@ def test_what_is_no_build_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        ("rbdgen.report/1", r"of an older version, 'rbdgen\.report/1', where this rbdgen reads 'rbdgen\.report/\d+'"),
+        (
+            "rbdgen.report/1",
+            r"of an older version, 'rbdgen\.report/1', where this rbdgen reads 'rbdgen\.report/\d+'",
+        ),
         ("rbdgen.report/999", r"of a newer version, 'rbdgen\.report/999'"),
         ("something/1", r"schema must be 'rbdgen\.report/\d+', not 'something/1'"),
         (None, r"schema must be 'rbdgen\.report/\d+', not None"),
     ],
 )
-def test_versions_are_named(schema: str | None, message: str, report: dict[str, Any], tmp_path: Path) -> None:
+def test_versions_are_named(
+    schema: str | None, message: str, report: dict[str, Any], tmp_path: Path
+) -> None:
     write(tmp_path, "report.json", report | {"schema": schema})
     assert re.search(message + ".*; write it anew with 'rbdgen generate'", complaint(tmp_path))
 
@@ -86,7 +93,9 @@ def test_what_is_no_report_is_named(text: str, message: str, tmp_path: Path) -> 
         ("ii", True, r"broken: ii must be int, not True"),
     ],
 )
-def test_broken_parts_are_named(key: str, value: object, message: str, report: dict[str, Any], tmp_path: Path) -> None:
+def test_broken_parts_are_named(
+    key: str, value: object, message: str, report: dict[str, Any], tmp_path: Path
+) -> None:
     write(tmp_path, "report.json", report | {key: value})
     assert re.search(message, complaint(tmp_path))
 
@@ -99,18 +108,32 @@ def test_every_missing_key_is_named(report: dict[str, Any], tmp_path: Path) -> N
 
 def test_a_simulation_of_another_design_is_left_out(report: dict[str, Any], tmp_path: Path) -> None:
     write(tmp_path, "report.json", report)
-    other = report | {"ii": 7, "simulator": "x", "seed": 0, "build_seconds": 0, "run_seconds": 0, "functions": {}}
+    other = report | {
+        "ii": 7,
+        "simulator": "x",
+        "seed": 0,
+        "build_seconds": 0,
+        "run_seconds": 0,
+        "functions": {},
+    }
     write(tmp_path, "simulation.json", other | {"simulated": {"command": "", "versions": {}}})
     build = read_build(tmp_path)
     assert build.simulation is None
-    assert "simulation.json is of another design than report.json, and left out; simulate again" in build.notes
+    assert (
+        "simulation.json is of another design than report.json, and left out; simulate again"
+        in build.notes
+    )
 
 
 def test_figures_of_place_and_route(report: dict[str, Any], tmp_path: Path) -> None:
     write(tmp_path, "report.json", report)
     routed = report | {"board": "b", "running_clock_mhz": 50, "timing_met": True, "clock_mhz": 61.5}
     routed["microseconds"] = {"id": {"interval": 0.0163, "latency": 0.0651}}
-    write(tmp_path, "build.json", routed | {"resources": {"multipliers": {"used": None, "available": 9}}})
+    write(
+        tmp_path,
+        "build.json",
+        routed | {"resources": {"multipliers": {"used": None, "available": 9}}},
+    )
     build = read_build(tmp_path)
     assert build.routed
     assert build.routed["clock_mhz"] == 61.5

@@ -20,7 +20,16 @@ PLOTS = ("Roofline",)
 def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small build with a simulation."""
     folder = tmp_path_factory.mktemp("build")
-    asked = ["--functions", ",".join(FUNCTIONS), "--ii", "4", "--tasks", "6", "--simulator", "amaranth"]
+    asked = [
+        "--functions",
+        ",".join(FUNCTIONS),
+        "--ii",
+        "4",
+        "--tasks",
+        "6",
+        "--simulator",
+        "amaranth",
+    ]
     assert main(["simulate", "pendulum2", *asked, "-o", str(folder), "--json"]) == 0
     assert main(["report", str(folder)]) == 0
     return folder
@@ -39,14 +48,23 @@ def test_page_opens_without_complaints(scheme: str, build: Path) -> None:
             box = seen.page.locator(f'svg[aria-label="{label}"]').bounding_box()
             assert box, label
             assert min(box["width"], box["height"]) > 30, label
-        loaded = "(images) => images.map(i => i.complete && i.naturalWidth > 100 && i.clientWidth > 100)"
+        loaded = (
+            "(images) => images.map(i => i.complete && i.naturalWidth > 100 && i.clientWidth > 100)"
+        )
         assert seen.page.locator("img").evaluate_all(loaded) == [True, True]
         for vector in ("tau", "da_dq", "da_dv"):
             assert seen.page.locator(f'svg[aria-label="Errors of {vector}"] path').count() >= 1
         # nothing is cut off or sticks out at the side
-        assert seen.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
+        assert (
+            seen.page.evaluate(
+                "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            )
+            == 0
+        )
         style = "(name) => getComputedStyle(document.body)[name]"
-        paper, ink = (brightness(seen.page.evaluate(style, name)) for name in ("backgroundColor", "color"))
+        paper, ink = (
+            brightness(seen.page.evaluate(style, name)) for name in ("backgroundColor", "color")
+        )
         assert (paper > 200 > ink) if scheme == "light" else (ink > 200 > paper)
         text = seen.page.evaluate("getComputedStyle(document.querySelector('.plot svg text')).fill")
         assert abs(brightness(text) - paper) > 100
@@ -58,12 +76,19 @@ def test_page_opens_without_complaints(scheme: str, build: Path) -> None:
 def test_page_prints_on_white(build: Path) -> None:
     with visit(build / "report.html", "dark") as seen:
         seen.page.emulate_media(media="print", color_scheme="dark")
-        assert brightness(seen.page.evaluate("getComputedStyle(document.body).backgroundColor")) > 200
+        assert (
+            brightness(seen.page.evaluate("getComputedStyle(document.body).backgroundColor")) > 200
+        )
         assert brightness(seen.page.evaluate("getComputedStyle(document.body).color")) < 60
         seen.page.set_viewport_size({"width": 700, "height": 1000})
         everything = "[...document.querySelectorAll('svg, img, table')]"
         wide = f"{everything}.filter(e => e.getBoundingClientRect().right > innerWidth + 1)"
-        assert seen.page.evaluate(f"{wide}.map(e => e.getAttribute('aria-label') || e.alt || e.innerText)") == []
+        assert (
+            seen.page.evaluate(
+                f"{wide}.map(e => e.getAttribute('aria-label') || e.alt || e.innerText)"
+            )
+            == []
+        )
         pdf = seen.page.pdf(prefer_css_page_size=True, print_background=True)
         assert pdf.startswith(b"%PDF")
         assert seen.complaints == []
@@ -78,9 +103,13 @@ def test_page_says_what_was_measured(build: Path) -> None:
     report = json.loads((build / "simulation.json").read_text())
     with visit(build / "report.html") as seen:
         for name in FUNCTIONS:
-            row = seen.page.locator(f'#functions ~ .scroll table tr:has(td:first-child code:text-is("{name}"))').first
+            row = seen.page.locator(
+                f'#functions ~ .scroll table tr:has(td:first-child code:text-is("{name}"))'
+            ).first
             cells = row.locator("td").all_inner_texts()
-            assert cells[2:4] == [str(report["functions"][name][k]) for k in ("ii_cycles", "latency_cycles")]
+            assert cells[2:4] == [
+                str(report["functions"][name][k]) for k in ("ii_cycles", "latency_cycles")
+            ]
             assert f"{report['functions'][name]['max_relative_error']:.1e}" in cells
         made = seen.page.locator("#produced ~ pre").first.inner_text()
         assert "--tasks 6 --seed 0 --simulator amaranth" in made

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from rbdgen.layout.functions import FUNCTIONS
-from rbdgen.report.published import KINDS, figures_for, general_figures, published_figures, robot_key
+from rbdgen.functions.registry import common
+from rbdgen.report.published import (
+    KINDS,
+    figures_for,
+    general_figures,
+    published_figures,
+    robot_key,
+)
 
 
 def test_every_figure_says_how_it_is_known_and_what_it_leaves_out() -> None:
@@ -14,8 +20,14 @@ def test_every_figure_says_how_it_is_known_and_what_it_leaves_out() -> None:
         assert f.source, f
         assert f.leaves_out, f
         assert f.how, f
-        assert set(f.functions) <= set(FUNCTIONS), f
-        known = (f.latency_cycles, f.interval_cycles, f.latency_us, f.resources or None, f.claim or None)
+        assert set(f.functions) <= set(common()), f
+        known = (
+            f.latency_cycles,
+            f.interval_cycles,
+            f.latency_us,
+            f.resources or None,
+            f.claim or None,
+        )
         assert any(k is not None for k in known), f
 
 
@@ -36,7 +48,9 @@ def test_all_works_are_there() -> None:
         (("pendulum2", "pendulum2"), 2, None),
     ],
 )
-def test_robots_are_matched_by_name_and_joints(names: tuple[str, ...], joints: int, key: str | None) -> None:
+def test_robots_are_matched_by_name_and_joints(
+    names: tuple[str, ...], joints: int, key: str | None
+) -> None:
     assert robot_key(names, joints) == key
 
 

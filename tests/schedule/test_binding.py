@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from rbdgen.schedule.binding import Place, Product, bind
-from rbdgen.schedule.device import DEVICES
+from rbdgen.devices.registry import DEVICES
+from rbdgen.schedule.binding import Binding, Product, bind
 
 DEVICE = DEVICES["ecp5"]
 
@@ -28,35 +28,37 @@ def phases(seed: int) -> dict[int, list[Product]]:
     return found
 
 
-def cost(rows: Mapping[int, Sequence[Product]], places: Mapping[int, Place]) -> tuple[int, int]:
+def cost(rows: Mapping[int, Sequence[Product]], bindings: Mapping[int, Binding]) -> tuple[int, int]:
     """Multiplier blocks, and inputs of all multiplexers."""
     widths: dict[int, list[int]] = defaultdict(lambda: [0, 0])
     inputs: dict[tuple[int, int], set[object]] = defaultdict(set)
     for row in rows.values():
         for p in row:
-            place = places[p.node]
+            bound = bindings[p.node]
             for side in (0, 1):
-                at = side ^ place.crossed
-                widths[place.number][at] = max(widths[place.number][at], p.widths[side])
-                inputs[place.number, at].add(p.read[side])
+                at = side ^ bound.crossed
+                widths[bound.number][at] = max(widths[bound.number][at], p.widths[side])
+                inputs[bound.number, at].add(p.read[side])
     return sum(DEVICE.blocks(*pair) for pair in widths.values()), sum(map(len, inputs.values()))
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_products_share_well(seed: int) -> None:
     rows = phases(seed)
-    places = bind(rows, DEVICE)
+    bindings = bind(rows, DEVICE)
     for row in rows.values():
-        numbers = [places[p.node].number for p in row]
+        numbers = [bindings[p.node].number for p in row]
         assert len(set(numbers)) == len(numbers)
-    assert max(place.number for place in places.values()) < max(map(len, rows.values()))
+    assert max(bound.number for bound in bindings.values()) < max(map(len, rows.values()))
     by_width = {
-        p.node: Place(k)
+        p.node: Binding(k)
         for row in rows.values()
-        for k, p in enumerate(sorted(row, key=lambda p: (DEVICE.blocks(*p.widths), p.widths), reverse=True))
+        for k, p in enumerate(
+            sorted(row, key=lambda p: (DEVICE.blocks(*p.widths), p.widths), reverse=True)
+        )
     }
-    as_they_come = {p.node: Place(k) for row in rows.values() for k, p in enumerate(row)}
-    blocks, inputs = cost(rows, places)
+    as_they_come = {p.node: Binding(k) for row in rows.values() for k, p in enumerate(row)}
+    blocks, inputs = cost(rows, bindings)
     assert blocks <= cost(rows, by_width)[0] <= cost(rows, as_they_come)[0]
     assert inputs < cost(rows, by_width)[1]
 
@@ -65,14 +67,14 @@ def test_products_share_well(seed: int) -> None:
 def test_more_multipliers_have_less_to_choose(seed: int) -> None:
     rows = phases(seed)
     fewest, some, many = (bind(rows, DEVICE, extra) for extra in (0, 3, 100))
-    assert len({place.number for place in some.values()}) <= max(map(len, rows.values())) + 3
-    assert max(place.number for place in many.values()) < len(many)
+    assert len({bound.number for bound in some.values()}) <= max(map(len, rows.values())) + 3
+    assert max(bound.number for bound in many.values()) < len(many)
     choices = []
-    for places in (fewest, some, many):
+    for bindings in (fewest, some, many):
         for row in rows.values():
-            assert len({places[p.node].number for p in row}) == len(row)
-        used = len({place.number for place in places.values()})
-        choices.append(cost(rows, places)[1] - 2 * used)
+            assert len({bindings[p.node].number for p in row}) == len(row)
+        used = len({bound.number for bound in bindings.values()})
+        choices.append(cost(rows, bindings)[1] - 2 * used)
     assert choices[0] > choices[1] > choices[2]
 
 
@@ -81,5 +83,5 @@ def test_the_same_factor_goes_to_the_same_multiplier() -> None:
         0: [Product(1, (18, 18), ("a", "b")), Product(2, (18, 18), ("c", "d"))],
         1: [Product(3, (18, 18), ("d", "c")), Product(4, (18, 18), ("b", "a"))],
     }
-    places = bind(rows, DEVICE)
-    assert cost(rows, places) == (2, 4)
+    bindings = bind(rows, DEVICE)
+    assert cost(rows, bindings) == (2, 4)

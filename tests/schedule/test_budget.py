@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from rbdgen import ConfigError, Options, RbdgenWarning, compile_robot, load_robot
-from rbdgen.layout.functions import FUNCTIONS
-from rbdgen.schedule.budget import Budget, Layout, fit_layout, lay_out
-from rbdgen.schedule.device import get_device
+from rbdgen.devices.registry import get_device
+from rbdgen.functions.registry import common
+from rbdgen.schedule.budget import Budget, fit_layout
+from rbdgen.schedule.layout import Layout, lay_out
 from tests.conftest import design, shared_robot
 
 DEVICE = get_device("generic125")
-ALL = tuple(FUNCTIONS)
+ALL = common()
 
 
 def fitted(budget: Budget, robot: str = "hyq", functions: tuple[str, ...] = ("id",)):
@@ -36,9 +37,14 @@ def test_the_promise_is_what_is_scheduled() -> None:
     assert d.plan.schedule.utilization > 0.9
     assert d.options.ii == d.plan.schedule.ii == 15
     assert d.why[0] == "936 products on 64 multipliers need an interval of at least 15 cycles"
-    assert any("an interval of 16 cycles would do: lf_hip, lh_hip, rf_hip, rh_hip" in line for line in d.why)
+    assert any(
+        "an interval of 16 cycles would do: lf_hip, lh_hip, rf_hip, rh_hip" in line
+        for line in d.why
+    )
     folded = compile_robot(load_robot("hyq"), Options(ALL), budget=Budget(multipliers=61))
-    assert "4 branches share one, in turns of 4 cycles: lf_hip, lh_hip, rf_hip, rh_hip" in folded.why
+    assert (
+        "4 branches share one, in turns of 4 cycles: lf_hip, lh_hip, rf_hip, rh_hip" in folded.why
+    )
 
 
 def test_a_rate_is_met_with_the_fewest_multipliers() -> None:
@@ -53,7 +59,9 @@ def test_blocks_are_counted_by_the_devices_shape() -> None:
     assert sum(lay_out(d.network, d.fixed, DEVICE, layout.ii).multipliers().values()) <= 30
 
 
-@pytest.mark.parametrize(("robot", "functions", "word"), [("hyq", ("did", "fd"), 22), ("iiwa14", ("fd",), 18)])
+@pytest.mark.parametrize(
+    ("robot", "functions", "word"), [("hyq", ("did", "fd"), 22), ("iiwa14", ("fd",), 18)]
+)
 def test_products_of_two_sizes_take_no_more_blocks_than_they_must(
     robot: str, functions: tuple[str, ...], word: int
 ) -> None:
@@ -61,13 +69,21 @@ def test_products_of_two_sizes_take_no_more_blocks_than_they_must(
     d = compile_robot(load_robot(robot), options, budget=Budget(blocks=130))
     schedule = d.plan.schedule
     assert schedule.blocks <= 130
-    assert schedule.blocks == Layout(schedule.fixed, schedule.folds, schedule.ii).blocks(schedule.device)
-    sizes = {schedule.device.blocks(*schedule.factor_widths(i)) for nodes in schedule.products.values() for i in nodes}
+    assert schedule.blocks == Layout(schedule.fixed, schedule.folds, schedule.ii).blocks(
+        schedule.device
+    )
+    sizes = {
+        schedule.device.blocks(*schedule.factor_widths(i))
+        for nodes in schedule.products.values()
+        for i in nodes
+    }
     assert len(sizes) > 1
 
 
 def test_units_join_further_where_a_board_would_be_too_small() -> None:
-    few = compile_robot(load_robot("iiwa14"), Options(("did",), ii=6), budget=Budget(resources={"multipliers": 128}))
+    few = compile_robot(
+        load_robot("iiwa14"), Options(("did",), ii=6), budget=Budget(resources={"multipliers": 128})
+    )
     enough = compile_robot(load_robot("iiwa14"), Options(("did",), ii=6))
     assert few.plan.schedule.blocks <= 128 < enough.plan.schedule.blocks
     assert few.plan.schedule.utilization > enough.plan.schedule.utilization
@@ -79,15 +95,15 @@ def test_units_stay_apart_as_far_as_there_are_multipliers() -> None:
     def units(**how: Any) -> Layout:
         return lay_out(d.network, d.fixed, DEVICE, 6, **how)
 
-    joined, apart = units(), units(apart=True)
+    joined, apart = units(), units(spread=True)
     assert set(apart.multipliers()) == set(units(share=False).multipliers())
     least, most = joined.blocks(DEVICE), apart.blocks(DEVICE)
     assert len(joined.multipliers()) < len(apart.multipliers())
     assert least < most
-    between = units(apart=True, blocks=(least + most) // 2)
+    between = units(spread=True, blocks=(least + most) // 2)
     assert between.blocks(DEVICE) <= (least + most) // 2
     assert len(joined.multipliers()) < len(between.multipliers()) < len(apart.multipliers())
-    assert units(apart=True, blocks=least).multipliers() == units(blocks=least).multipliers()
+    assert units(spread=True, blocks=least).multipliers() == units(blocks=least).multipliers()
 
 
 def test_the_next_interval_is_longer() -> None:
@@ -97,8 +113,14 @@ def test_the_next_interval_is_longer() -> None:
 
 
 def test_a_board_without_enough_logic_is_warned_of() -> None:
-    small = Budget(blocks=40, name="board small", resources={"multipliers": 40, "luts": 3000, "registers": 10**6})
-    message = r"^board small: by the model, about \d+ of 3000 luts would be used; use fewer functions"
+    small = Budget(
+        blocks=40,
+        name="board small",
+        resources={"multipliers": 40, "luts": 1000, "registers": 10**6},
+    )
+    message = (
+        r"^board small: by the model, about \d+ of 1000 luts would be used; use fewer functions"
+    )
     with pytest.warns(RbdgenWarning, match=message):
         compile_robot(load_robot("pendulum2"), Options(device="ecp5"), budget=small)
 
@@ -115,7 +137,10 @@ def test_utilization_of_a_humanoid(count: int) -> None:
         (Budget(multipliers=0), "multipliers: must be at least 1, not 0"),
         (Budget(rate=-1.0), r"rate: must be above 0 and at most 1\.25e\+08 tasks/s"),
         (Budget(rate=1e9), "rate: must be above 0"),
-        (Budget(multipliers=10, rate=50e6), "and 10 multipliers reach .* tasks/s; ask for fewer or give more"),
+        (
+            Budget(multipliers=10, rate=50e6),
+            "and 10 multipliers reach .* tasks/s; ask for fewer or give more",
+        ),
     ],
 )
 def test_what_cannot_be_had(budget: Budget, message: str) -> None:
@@ -127,7 +152,8 @@ def test_a_budget_below_the_smallest_design(monkeypatch: pytest.MonkeyPatch) -> 
     assert fitted(Budget(multipliers=1))[1].ii >= 164
     monkeypatch.setattr("rbdgen.schedule.budget.MAX_II", 16)
     message = (
-        "board tiny: 2 multiplier blocks are too few for 'hyq'; the smallest design has 1[0-9], at an interval of 16"
+        "board tiny: 2 multiplier blocks are too few for 'hyq'; "
+        "the smallest design has 1[0-9], at an interval of 16"
     )
     with pytest.raises(ConfigError, match=message):
         fitted(Budget(blocks=2, name="board tiny"))

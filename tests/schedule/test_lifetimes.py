@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from rbdgen.devices.registry import DEVICES, get_device
 from rbdgen.ir.builder import Builder
 from rbdgen.ir.fixed import FixedGraph, Format
 from rbdgen.schedule.buffers import make_plan
 from rbdgen.schedule.check import check_plan
-from rbdgen.schedule.device import DEVICES, get_device
+from rbdgen.schedule.schedule import Schedule
 from rbdgen.schedule.scheduler import schedule
-from rbdgen.schedule.times import Schedule
 from tests.conftest import design
 
 
@@ -23,12 +23,16 @@ def as_early_as_can_be(monkeypatch: pytest.MonkeyPatch, *args) -> Schedule:
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("ii", [1, 3, 8])
-def test_fewer_bits_wait_and_nothing_comes_later(ii: int, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fewer_bits_wait_and_nothing_comes_later(
+    ii: int, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     args = design("iiwa14").fixed, get_device(device), ii
     early, now = as_early_as_can_be(monkeypatch, *args), schedule(*args)
     plans = [make_plan(s) for s in (early, now)]
     check_plan(plans[1])
-    assert plans[1].register_bits + plans[1].fifo_bits < 0.98 * (plans[0].register_bits + plans[0].fifo_bits)
+    assert plans[1].register_bits + plans[1].fifo_bits < 0.98 * (
+        plans[0].register_bits + plans[0].fifo_bits
+    )
     assert now.exits == early.exits
     assert now.blocks == early.blocks
     assert now.multipliers == early.multipliers

@@ -16,7 +16,11 @@ class AdderPipeline(Component):
     def __init__(self, width: int = 72, stages: int = 3, interval: int = 1, depth: int = 8) -> None:
         self.width, self.stages, self.interval, self.depth = width, stages, interval, depth
         super().__init__(
-            {"i": In(stream.Signature(width)), "o": Out(stream.Signature(width)), "accepted": Out(16)},
+            {
+                "i": In(stream.Signature(width)),
+                "o": Out(stream.Signature(width)),
+                "accepted": Out(16),
+            },
         )
 
     def elaborate(self, platform: object) -> Module:
@@ -36,7 +40,11 @@ class AdderPipeline(Component):
             fifo.w_en.eq(full[-1]),
             fifo.w_data.eq(values[-1]),
         ]
-        m.d.sync += [full.eq(full << 1 | take), values[0].eq(self.i.payload + 1), reserved.eq(reserved + take - give)]
+        m.d.sync += [
+            full.eq(full << 1 | take),
+            values[0].eq(self.i.payload + 1),
+            reserved.eq(reserved + take - give),
+        ]
         m.d.sync += self.accepted.eq(self.accepted + take)
         m.d.sync += [after.eq(before + 1) for before, after in pairwise(values)]
         with m.If(take):

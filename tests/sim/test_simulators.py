@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from rbdgen.errors import ConfigError, ToolError
-from rbdgen_sim import DeadlockError, ProtocolError, Rtl, Stimulus, Trace, get_simulator
-from rbdgen_sim.interface import SIMULATORS
+from rbdgen_sim.interface import DeadlockError, ProtocolError, Rtl, Stimulus, Trace
+from rbdgen_sim.simulators import SIMULATORS, get_simulator
 from tests.sim.adder_pipeline import AdderPipeline
 
 WIDTH, STAGES, DEPTH = 72, 3, 8
@@ -66,7 +66,9 @@ def test_cycles_without_stalls_are_exact(name: str, workdir: Path) -> None:
 
 @every_simulator
 def test_interval_of_the_design_shows_in_the_trace(name: str, tmp_path: Path) -> None:
-    changed = rtl(name, 3) if name == "amaranth" else variant(tmp_path, ("INTERVAL = 1", "INTERVAL = 3"))
+    changed = (
+        rtl(name, 3) if name == "amaranth" else variant(tmp_path, ("INTERVAL = 1", "INTERVAL = 3"))
+    )
     trace = simulate(name, Stimulus(BEATS[:20], 20), tmp_path, changed)
     assert np.array_equal(trace.accepted, 3 * np.arange(20))
     assert np.array_equal(trace.taken, trace.accepted + STAGES + 1)
@@ -74,7 +76,9 @@ def test_interval_of_the_design_shows_in_the_trace(name: str, tmp_path: Path) ->
 
 @every_simulator
 def test_data_is_right_under_stalls_and_offers_wait(name: str, workdir: Path) -> None:
-    trace = simulate(name, Stimulus(BEATS, len(BEATS), input_stall=0.4, output_stall=0.6, seed=3), workdir)
+    trace = simulate(
+        name, Stimulus(BEATS, len(BEATS), input_stall=0.4, output_stall=0.6, seed=3), workdir
+    )
     assert trace.payloads == expected()
     assert np.all(trace.offered >= trace.accepted + STAGES + 1)
     assert np.all(trace.taken >= trace.offered)
@@ -85,7 +89,10 @@ def test_data_is_right_under_stalls_and_offers_wait(name: str, workdir: Path) ->
 def test_same_seed_gives_the_same_trace_on_every_simulator(workdir: Path) -> None:
     stimulus = Stimulus(BEATS, len(BEATS), input_stall=0.3, output_stall=0.3, seed=11)
     simulate("verilator", stimulus, workdir)
-    first, *others = (simulate(name, stimulus, workdir) for name in ("verilator", "verilator", "icarus", "amaranth"))
+    first, *others = (
+        simulate(name, stimulus, workdir)
+        for name in ("verilator", "verilator", "icarus", "amaranth")
+    )
     assert first.build_seconds == 0, "the build was not reused"
     for other in others:
         for field in ("accepted", "offered", "taken"):
@@ -95,7 +102,8 @@ def test_same_seed_gives_the_same_trace_on_every_simulator(workdir: Path) -> Non
 
 def test_another_seed_stalls_otherwise(workdir: Path) -> None:
     first, second = (
-        simulate("amaranth", Stimulus(BEATS, len(BEATS), input_stall=0.3, seed=seed), workdir) for seed in (1, 2)
+        simulate("amaranth", Stimulus(BEATS, len(BEATS), input_stall=0.3, seed=seed), workdir)
+        for seed in (1, 2)
     )
     assert not np.array_equal(first.accepted, second.accepted)
 
@@ -111,7 +119,9 @@ def test_stalls_are_as_frequent_as_asked(stall: float, workdir: Path) -> None:
 
 @every_simulator
 def test_deadlock_is_reported_in_one_line_with_the_counts(name: str, workdir: Path) -> None:
-    with pytest.raises(DeadlockError, match=rf"^{name}: no transfer for 50 .* 5 of 5 input .* 5 of 6 output") as error:
+    with pytest.raises(
+        DeadlockError, match=rf"^{name}: no transfer for 50 .* 5 of 5 input .* 5 of 6 output"
+    ) as error:
         simulate(name, Stimulus(BEATS[:5], 6, timeout_cycles=50), workdir)
     assert "\n" not in str(error.value)
 
@@ -140,20 +150,28 @@ def test_no_beats_at_all_is_a_run_of_no_cycles(name: str, workdir: Path) -> None
 def test_progress_ends_with_all_beats(name: str, workdir: Path) -> None:
     calls: list[tuple[int, int]] = []
     stimulus = Stimulus(BEATS, len(BEATS))
-    get_simulator(name).run(rtl(name), stimulus, workdir / name, progress=lambda *call: calls.append(call))
+    get_simulator(name).run(
+        rtl(name), stimulus, workdir / name, progress=lambda *call: calls.append(call)
+    )
     assert calls[-1] == (len(BEATS), len(BEATS))
     assert [done for done, _ in calls] == sorted(done for done, _ in calls)
 
 
 def test_a_design_that_takes_back_a_beat_is_named(tmp_path: Path) -> None:
     changed = variant(tmp_path, ("out_valid = level != 0", "out_valid = (level != 0) & ~full[0]"))
-    with pytest.raises(ProtocolError, match=r"out_valid of beat \d+ fell in cycle \d+, before out_ready"):
+    with pytest.raises(
+        ProtocolError, match=r"out_valid of beat \d+ fell in cycle \d+, before out_ready"
+    ):
         simulate("icarus", Stimulus(BEATS, len(BEATS), output_stall=0.5), tmp_path, changed)
 
 
 def test_a_payload_that_changes_while_offered_is_named(tmp_path: Path) -> None:
-    changed = variant(tmp_path, ("out_payload = fifo[head]", "out_payload = fifo[head] + out_ready"))
-    with pytest.raises(ProtocolError, match=r"out_payload of beat \d+ changed in cycle \d+, before out_ready"):
+    changed = variant(
+        tmp_path, ("out_payload = fifo[head]", "out_payload = fifo[head] + out_ready")
+    )
+    with pytest.raises(
+        ProtocolError, match=r"out_payload of beat \d+ changed in cycle \d+, before out_ready"
+    ):
         simulate("icarus", Stimulus(BEATS, len(BEATS), output_stall=0.5), tmp_path, changed)
 
 
@@ -162,7 +180,9 @@ def test_unknown_values_are_named(tmp_path: Path) -> None:
     with pytest.raises(ProtocolError, match=r"^icarus: out_valid is X in cycle 0$"):
         simulate("icarus", Stimulus(BEATS, len(BEATS)), tmp_path, changed)
     changed = variant(tmp_path, ("stage[0] <= in_payload + 1;", ""))
-    with pytest.raises(ProtocolError, match=r"^icarus: out_payload is X+ in cycle \d+, with out_valid high$"):
+    with pytest.raises(
+        ProtocolError, match=r"^icarus: out_payload is X+ in cycle \d+, with out_valid high$"
+    ):
         simulate("icarus", Stimulus(BEATS, len(BEATS)), tmp_path, changed)
 
 
@@ -170,7 +190,9 @@ def test_build_is_reused_until_the_source_changes(tmp_path: Path) -> None:
     stimulus = Stimulus(BEATS[:10], 10)
     first = simulate("icarus", stimulus, tmp_path, variant(tmp_path))
     again = simulate("icarus", stimulus, tmp_path, variant(tmp_path))
-    changed = simulate("icarus", stimulus, tmp_path, variant(tmp_path, ("in_payload + 1", "in_payload + 2")))
+    changed = simulate(
+        "icarus", stimulus, tmp_path, variant(tmp_path, ("in_payload + 1", "in_payload + 2"))
+    )
     assert first.build_seconds > 0
     assert again.build_seconds == 0
     assert changed.build_seconds > 0
@@ -180,12 +202,16 @@ def test_build_is_reused_until_the_source_changes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["icarus", "verilator"])
 def test_verilog_that_does_not_compile_names_log_and_line(name: str, tmp_path: Path) -> None:
     changed = variant(tmp_path, ("endmodule", "endmodul"))
-    with pytest.raises(ToolError, match=rf"^{name} cannot build \w+: .*variant\.v:\d+.*\(log: .*build\.log\)$"):
+    with pytest.raises(
+        ToolError, match=rf"^{name} cannot build \w+: .*variant\.v:\d+.*\(log: .*build\.log\)$"
+    ):
         simulate(name, Stimulus(BEATS, len(BEATS)), tmp_path, changed)
 
 
 def test_simulation_that_stops_by_itself_names_log(tmp_path: Path) -> None:
-    changed = variant(tmp_path, ("integer k;", "integer k; always @(posedge clk) if (tail == 5) $finish;"))
+    changed = variant(
+        tmp_path, ("integer k;", "integer k; always @(posedge clk) if (tail == 5) $finish;")
+    )
     with pytest.raises(ToolError, match=r"^icarus failed.*\(log: .*simulate\.log\)$"):
         simulate("icarus", Stimulus(BEATS, len(BEATS)), tmp_path, changed)
 
@@ -199,7 +225,9 @@ def test_simulation_that_stops_by_itself_names_log(tmp_path: Path) -> None:
         ("amaranth", ".vcd", b"$"),
     ],
 )
-def test_waves_are_written_where_asked(name: str, suffix: str, start: bytes, tmp_path: Path) -> None:
+def test_waves_are_written_where_asked(
+    name: str, suffix: str, start: bytes, tmp_path: Path
+) -> None:
     waves = tmp_path / f"waves{suffix}"
     get_simulator(name).run(rtl(name), Stimulus(BEATS, len(BEATS)), tmp_path / "work", waves)
     assert waves.read_bytes().startswith(start)
@@ -208,52 +236,78 @@ def test_waves_are_written_where_asked(name: str, suffix: str, start: bytes, tmp
 
 def test_waves_of_a_kind_that_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"waves\.ghw: icarus writes \.vcd or \.fst files$"):
-        get_simulator("icarus").run(rtl("icarus"), Stimulus([], 0), tmp_path, tmp_path / "waves.ghw")
+        get_simulator("icarus").run(
+            rtl("icarus"), Stimulus([], 0), tmp_path, tmp_path / "waves.ghw"
+        )
 
 
 @pytest.mark.parametrize("name", ["icarus", "verilator"])
-def test_missing_program_is_named_with_its_remedy(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_program_is_named_with_its_remedy(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     simulator = get_simulator(name)
     for act in (simulator.available, lambda: simulator.run(rtl(name), Stimulus([], 0), tmp_path)):
-        with pytest.raises(ToolError, match=r"^\S+( \(for verilator\))? is missing: .* apt-get install \S+$"):
+        with pytest.raises(
+            ToolError, match=r"^\S+( \(for verilator\))? is missing: .* apt-get install \S+$"
+        ):
             act()
 
 
 @every_simulator
-def test_missing_package_is_named_with_its_remedy(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_package_is_named_with_its_remedy(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     simulator = get_simulator(name)
     monkeypatch.setattr("importlib.util.find_spec", lambda module: None)
-    with pytest.raises(ToolError, match=r"^\w+ is missing: install it with: pip install 'rbdgen\[\w+\]'$"):
+    with pytest.raises(
+        ToolError, match=r"^\w+ is missing: install it with: pip install 'rbdgen\[\w+\]'$"
+    ):
         simulator.available()
 
 
 def test_unknown_simulator() -> None:
-    with pytest.raises(ConfigError, match=r"^simulator: must be one of verilator, icarus, amaranth, not 'questa'$"):
+    with pytest.raises(
+        ConfigError, match=r"^simulator: must be one of verilator, icarus, amaranth, not 'questa'$"
+    ):
         get_simulator("questa")
 
 
 def test_amaranth_needs_a_design(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"^adder_pipeline: the amaranth simulator needs Rtl\.design"):
-        get_simulator("amaranth").run(Rtl("adder_pipeline", (VERILOG,), 8, 8), Stimulus([], 0), tmp_path)
+    with pytest.raises(
+        ConfigError, match=r"^adder_pipeline: the amaranth simulator needs Rtl\.design"
+    ):
+        get_simulator("amaranth").run(
+            Rtl("adder_pipeline", (VERILOG,), 8, 8), Stimulus([], 0), tmp_path
+        )
 
 
 def test_verilator_needs_sources(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"^top: verilator needs Verilog sources$"):
         get_simulator("verilator").run(Rtl("top", (), 8, 8), Stimulus([], 0), tmp_path)
     with pytest.raises(ConfigError, match=r"absent\.v: no such Verilog source$"):
-        get_simulator("verilator").run(Rtl("top", (tmp_path / "absent.v",), 8, 8), Stimulus([], 0), tmp_path)
+        get_simulator("verilator").run(
+            Rtl("top", (tmp_path / "absent.v",), 8, 8), Stimulus([], 0), tmp_path
+        )
 
 
 def test_payload_must_fit_its_port(tmp_path: Path) -> None:
     for beat in (1 << WIDTH, -1):
-        with pytest.raises(ConfigError, match=rf"^input beat 1: must fit {WIDTH} unsigned bits, not {beat}$"):
+        with pytest.raises(
+            ConfigError, match=rf"^input beat 1: must fit {WIDTH} unsigned bits, not {beat}$"
+        ):
             get_simulator("amaranth").run(rtl("icarus"), Stimulus([0, beat], 2), tmp_path)
 
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("input_stall", 1.0), ("output_stall", -0.1), ("expected_beats", -1), ("timeout_cycles", 0), ("seed", -1)],
+    [
+        ("input_stall", 1.0),
+        ("output_stall", -0.1),
+        ("expected_beats", -1),
+        ("timeout_cycles", 0),
+        ("seed", -1),
+    ],
 )
 def test_stimulus_is_checked(field: str, value: float) -> None:
     with pytest.raises(ConfigError, match=rf"^{field}: must be .*, not {value}$"):

@@ -9,7 +9,7 @@ import re
 from amaranth.lib.wiring import In
 
 from rbdgen.compiler import Design
-from rbdgen.host.frames import IDENTITY_BYTES
+from rbdgen.protocol.frames import IDENTITY_BYTES
 from rbdgen_hw.emit import axi_verilog
 from rbdgen_hw.packaging.core import Core, Port
 from rbdgen_hw.packaging.fusesoc import fusesoc
@@ -28,7 +28,13 @@ def core_of(design: Design, version: str) -> Core:
     name = f"{design.name}_axi"
     numbers = re.match(r"\d+(\.\d+)*", version)
     summary = f"Rigid-body dynamics of {design.robot.name}: {', '.join(design.network.functions)}"
-    return Core(name, summary, numbers[0] if numbers else "0", (f"{design.name}.v", f"{name}.v"), tuple(ports))
+    return Core(
+        name,
+        summary,
+        numbers[0] if numbers else "0",
+        (f"{design.name}.v", f"{name}.v"),
+        tuple(ports),
+    )
 
 
 def ip_files(design: Design, verilog: str, version: str) -> dict[str, str]:

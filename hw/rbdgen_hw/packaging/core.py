@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-VENDOR, LIBRARY = "rbdgen", "accelerators"
+VENDOR = "rbdgen"
+LIBRARY = "accelerators"
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,11 @@ class Core:
 
     def bus(self, prefix: str) -> dict[str, Port]:
         """The ports of one bus, by their names without the bus's."""
-        return {p.name.removeprefix(f"{prefix}_"): p for p in self.ports if p.name.startswith(f"{prefix}_")}
+        return {
+            p.name.removeprefix(f"{prefix}_"): p
+            for p in self.ports
+            if p.name.startswith(f"{prefix}_")
+        }
 
 
 BUSES = {"s_axis": "slave", "m_axis": "master", "s_axi": "slave"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
-from rbdgen.host.registers import ADDRESS_BITS, Register
+from rbdgen.protocol.registers import ADDRESS_BITS, Register
 from rbdgen_hw.packaging.core import BUSES, LIBRARY, VENDOR, Core
 from rbdgen_hw.packaging.quoting import tcl_word, xml_text
 
@@ -21,7 +21,9 @@ REGISTER_MAP = "registers"
 
 
 def _tag(parent: ET.Element, tag: str, text: str | None = None, /, **attributes: str) -> ET.Element:
-    element = ET.SubElement(parent, f"{{{SPIRIT}}}{tag}", {f"{{{SPIRIT}}}{k}": v for k, v in attributes.items()})
+    element = ET.SubElement(
+        parent, f"{{{SPIRIT}}}{tag}", {f"{{{SPIRIT}}}{k}": v for k, v in attributes.items()}
+    )
     element.text = text
     return element
 
@@ -39,7 +41,11 @@ def _interface(parent: ET.Element, core: Core, name: str) -> None:
         _tag(side, "memoryMapRef", memoryMapRef=REGISTER_MAP)
     maps = _tag(interface, "portMaps")
     logical = {"aclk": "CLK", "aresetn": "RST"}
-    ports = {logical[name]: name} if name in logical else {k.upper(): p.name for k, p in core.bus(name).items()}
+    ports = (
+        {logical[name]: name}
+        if name in logical
+        else {k.upper(): p.name for k, p in core.bus(name).items()}
+    )
     for signal, port in ports.items():
         entry = _tag(maps, "portMap")
         _tag(_tag(entry, "logicalPort"), "name", signal)
@@ -60,7 +66,12 @@ def ipxact(core: Core) -> str:
     """Text of ``component.xml``."""
     ET.register_namespace("spirit", SPIRIT)
     root = ET.Element(f"{{{SPIRIT}}}component")
-    for tag, text in (("vendor", VENDOR), ("library", LIBRARY), ("name", core.name), ("version", core.version)):
+    for tag, text in (
+        ("vendor", VENDOR),
+        ("library", LIBRARY),
+        ("name", core.name),
+        ("version", core.version),
+    ):
         _tag(root, tag, text)
     interfaces = _tag(root, "busInterfaces")
     for name in DEFINITIONS:
@@ -68,11 +79,20 @@ def ipxact(core: Core) -> str:
     memory = _tag(_tag(root, "memoryMaps"), "memoryMap")
     _tag(memory, "name", REGISTER_MAP)
     block = _tag(memory, "addressBlock")
-    for tag, text in (("name", REGISTER_MAP), ("baseAddress", "0"), ("range", str(1 << ADDRESS_BITS)), ("width", "32")):
+    for tag, text in (
+        ("name", REGISTER_MAP),
+        ("baseAddress", "0"),
+        ("range", str(1 << ADDRESS_BITS)),
+        ("width", "32"),
+    ):
         _tag(block, tag, text)
     for register in Register:
         entry = _tag(block, "register")
-        for tag, text in (("name", register.name), ("addressOffset", hex(register)), ("size", "32")):
+        for tag, text in (
+            ("name", register.name),
+            ("addressOffset", hex(register)),
+            ("size", "32"),
+        ):
             _tag(entry, tag, text)
     model = _tag(root, "model")
     view = _tag(_tag(model, "views"), "view")

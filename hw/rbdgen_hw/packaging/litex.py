@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from rbdgen_hw.packaging.core import Core
+from rbdgen_hw.packaging.core import Core, Port
 from rbdgen_hw.packaging.quoting import python_literal
 
 
 def litex(core: Core) -> str:
     """Text of the wrapper's Python file."""
-    tasks, results = core.bus("s_axis")["tdata"].width, core.bus("m_axis")["tdata"].width
+    tasks = core.bus("s_axis")["tdata"].width
+    results = core.bus("m_axis")["tdata"].width
     address = core.bus("s_axi")["awaddr"].width
-    sources = "\n".join(f'        platform.add_source(os.path.join(here, "{name}"))' for name in core.files)
-    lite = "\n".join(
-        f"            {'o' if p.out else 'i'}_{p.name}=self.bus.{name.removesuffix(rest)}.{rest},"
-        for name, p in core.bus("s_axi").items()
-        for rest in (next(r for r in _FIELDS if name.endswith(r)),)
+    sources = "\n".join(
+        f'        platform.add_source(os.path.join(here, "{name}"))' for name in core.files
     )
+    lite = "\n".join(_lite_pin(name, port) for name, port in core.bus("s_axi").items())
     return (
         f"{python_literal(f'LiteX module of {core.name}: {core.summary}.')}\n\n"
         "import os\n\n"
@@ -47,6 +46,14 @@ def litex(core: Core) -> str:
         f"{lite}\n"
         "        )\n"
     )
+
+
+def _lite_pin(name: str, port: Port) -> str:
+    """The line that connects a port of the AXI4-Lite bus, called ``name`` in that."""
+    field = next(field for field in _FIELDS if name.endswith(field))
+    direction = "o" if port.out else "i"
+    channel = name.removesuffix(field)
+    return f"            {direction}_{port.name}=self.bus.{channel}.{field},"
 
 
 _FIELDS = ("addr", "prot", "valid", "ready", "data", "strb", "resp")

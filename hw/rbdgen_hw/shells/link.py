@@ -12,11 +12,11 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.compiler import Design
-from rbdgen.host.frames import PROTOCOL_VERSION
 from rbdgen.host.shell import capacity
+from rbdgen.protocol.frames import PROTOCOL_VERSION
 from rbdgen_hw.accelerator import Accelerator
 from rbdgen_hw.fifo import StreamRegister
-from rbdgen_hw.library import Library, Shape, place
+from rbdgen_hw.library import Library, SharedComponent, forward, instantiate
 from rbdgen_hw.shells.receiver import COUNTERS, Dispatcher, Receiver
 from rbdgen_hw.shells.sender import Sender
 
@@ -24,13 +24,17 @@ IN_FLIGHT_BITS = 16
 """Of the counter of tasks in the accelerator, which never holds that many."""
 
 
-def place_accelerator(m: Module, platform: object, design: Design) -> tuple[stream.Interface, stream.Interface]:
+def instantiate_accelerator(
+    m: Module, platform: object, design: Design
+) -> tuple[stream.Interface, stream.Interface]:
     """Put the accelerator of ``design`` into ``m``; its two streams, as seen from outside: tasks to it, results. Both
     pass registers: what is on either side of them can be far away."""
-    entry, leave = StreamRegister(design.tasks.task.beat_bits), StreamRegister(design.tasks.result.beat_bits)
-    place(m, platform, "entry", entry)
-    place(m, platform, "leave", leave)
-    tasks, results = entry.o, leave.i
+    entry = StreamRegister(design.tasks.task.beat_bits)
+    leave = StreamRegister(design.tasks.result.beat_bits)
+    instantiate(m, platform, "entry", entry)
+    instantiate(m, platform, "leave", leave)
+    tasks = entry.o
+    results = leave.i
     if isinstance(platform, Library):
         m.submodules.accelerator = Instance(
             design.name,
@@ -56,45 +60,53 @@ def place_accelerator(m: Module, platform: object, design: Design) -> tuple[stre
     return entry.i, leave.o
 
 
-class LinkShell(Shape):
+class LinkShell(SharedComponent):
     """Ports ``i`` and ``o``: streams of bytes; ``idle``: nothing received is unanswered."""
 
-    shape_name = "link"
+    module_name = "link"
 
     def __init__(self, design: Design, identity: bytes) -> None:
-        self.design, self.identity = design, identity
-        super().__init__({"i": In(stream.Signature(8)), "o": Out(stream.Signature(8)), "idle": Out(1)})
+        self.design = design
+        self.identity = identity
+        super().__init__(
+            {"i": In(stream.Signature(8)), "o": Out(stream.Signature(8)), "idle": Out(1)}
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         tasks = self.design.tasks
-        receiver, dispatcher, sender = Receiver(tasks), Dispatcher(tasks), Sender(tasks)
-        place(m, platform, "receiver", receiver)
-        place(m, platform, "dispatcher", dispatcher)
-        place(m, platform, "sender", sender)
-        to_core, from_core = place_accelerator(m, platform, self.design)
-        for source, sink in (
-            (self.i, receiver.i),
-            (receiver.o, dispatcher.i),
-            (dispatcher.beats, to_core),
-            (from_core, sender.beats),
-            (sender.o, self.o),
-        ):
-            m.d.comb += [sink.valid.eq(source.valid), sink.payload.eq(source.payload), source.ready.eq(sink.ready)]
+        receiver = Receiver(tasks)
+        dispatcher = Dispatcher(tasks)
+        sender = Sender(tasks)
+        instantiate(m, platform, "receiver", receiver)
+        instantiate(m, platform, "dispatcher", dispatcher)
+        instantiate(m, platform, "sender", sender)
+        to_core, from_core = instantiate_accelerator(m, platform, self.design)
+        forward(m, self.i, receiver.i)
+        forward(m, receiver.o, dispatcher.i)
+        forward(m, dispatcher.beats, to_core)
+        forward(m, from_core, sender.beats)
+        forward(m, sender.o, self.o)
         in_flight, drained, entered, left = Signal(IN_FLIGHT_BITS), Signal(), Signal(), Signal()
         enters = dispatcher.beats.valid & dispatcher.beats.ready & dispatcher.last
-        m.d.sync += [entered.eq(enters), left.eq(sender.left)]
+        m.d.sync += [
+            entered.eq(enters),
+            left.eq(sender.left),
+        ]
         with m.If(entered & ~left):
             m.d.sync += in_flight.eq(in_flight + 1)
         with m.Elif(~entered & left):
             m.d.sync += in_flight.eq(in_flight - 1)
+        identity = int.from_bytes(self.identity, "little")
+        counters = [getattr(receiver, name) for name in COUNTERS]
         status = Cat(
             dispatcher.nonce,
             Const(PROTOCOL_VERSION, 8),
-            Const(int.from_bytes(self.identity, "little"), 8 * len(self.identity)),
+            Const(identity, 8 * len(self.identity)),
             Const(capacity(tasks), 32),
-            *(getattr(receiver, name) for name in COUNTERS),
+            *counters,
         )
+        quiet = drained & ~self.i.valid & ~receiver.pending & ~dispatcher.busy & ~sender.busy
         m.d.comb += [
             sender.status.eq(status),
             sender.send.eq(dispatcher.ask & drained),
@@ -103,6 +115,6 @@ class LinkShell(Shape):
         m.d.sync += [
             # no task enters while it is asked
             drained.eq((in_flight == 0) & ~enters & ~entered),
-            self.idle.eq(drained & ~self.i.valid & ~receiver.pending & ~dispatcher.busy & ~sender.busy),
+            self.idle.eq(quiet),
         ]
         return m

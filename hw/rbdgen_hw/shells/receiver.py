@@ -12,11 +12,20 @@ from amaranth.lib.crc.catalog import CRC32_ISO_HDLC
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from rbdgen.host.frames import CRC_BYTES, ESCAPE, ESCAPE_BIT, FLAG, FRAME_BYTES, HEAD_BYTES, NONCE_BYTES, Kind
 from rbdgen.host.shell import buffer_bytes, error_bytes
-from rbdgen.host.tasks import FUNCTION_BITS, TaskFormat
+from rbdgen.protocol.frames import (
+    CRC_BYTES,
+    ESCAPE,
+    ESCAPE_BIT,
+    FLAG,
+    FRAME_BYTES,
+    HEAD_BYTES,
+    NONCE_BYTES,
+    Kind,
+)
+from rbdgen.protocol.tasks import FUNCTION_BITS, TaskFormat
 from rbdgen_hw.fifo import StreamRegister
-from rbdgen_hw.library import Shape, place
+from rbdgen_hw.library import SharedComponent, instantiate
 
 COUNTERS = ("accepted", "damaged", "overrun", "rejected")
 COUNTER_BITS = 32
@@ -24,156 +33,245 @@ COUNTER_BITS = 32
 
 def task_bytes(m: Module, tasks: TaskFormat, code: Value, name: str) -> Signal:
     """Length of a task with function ``code``: a new signal, driven in ``m``."""
-    lengths = {known: tasks.task.packet_bytes(words) for known, words in tasks.task_words.items()}
-    length = Signal(range(max(*lengths.values(), error_bytes(tasks)) + 1), name=name)
+    unknown = error_bytes(tasks)
+    lengths: dict[int, int] = {}
+    for known, words in tasks.task_words.items():
+        lengths[known] = tasks.task.packet_bytes(words)
+    longest = max(*lengths.values(), unknown)
+    length = Signal(range(longest + 1), name=name)
     with m.Switch(code):
         for known, value in lengths.items():
             with m.Case(known):
                 m.d.comb += length.eq(value)
         with m.Default():
-            m.d.comb += length.eq(error_bytes(tasks))
+            m.d.comb += length.eq(unknown)
     return length
 
 
-class Receiver(Shape):
+class Receiver(SharedComponent):
     """``i``: bytes of the link. ``o``: of every accepted frame its kind and its payload, byte by byte; a frame is
     offered when all of it has come, and ``pending`` until its last byte is taken. The counters are those of
-    :class:`rbdgen.host.frames.Status`. A byte goes a step per clock, from register to register, so that a link never is
-    what limits a device's clock."""
+    :class:`rbdgen.protocol.frames.Status`. A byte goes a step per clock, from register to register, so that a link
+    never is what limits a device's clock."""
 
-    shape_name = "receiver"
+    module_name = "receiver"
 
     def __init__(self, tasks: TaskFormat) -> None:
         self.tasks = tasks
+        counters = {name: Out(COUNTER_BITS) for name in COUNTERS}
         super().__init__(
             {
                 "i": In(stream.Signature(8)),
                 "o": Out(stream.Signature(8)),
                 "pending": Out(1),
-                **{name: Out(COUNTER_BITS) for name in COUNTERS},
+                **counters,
             }
         )
 
     def elaborate(self, platform: object) -> Module:
-        m = Module()
-        depth = buffer_bytes(self.tasks)
+        return ReceiverBuilder(self, platform).build()
+
+
+class ReceiverBuilder:
+    """Writes the module of a receiver, ``ports``."""
+
+    def __init__(self, ports: Receiver, platform: object) -> None:
+        self.ports = ports
+        self.platform = platform
+        self.m = m = Module()
+        self.depth = depth = buffer_bytes(ports.tasks)
         # what is read was written long before: synthesis need not care what comes of both at once
         attributes = {"ram_style": "block", "no_rw_check": 1}
         m.submodules.buffer = buffer = Memory(shape=8, depth=depth, init=[], attrs=attributes)
-        m.submodules.checksum = crc = CRC32_ISO_HDLC(8).create()
+        m.submodules.checksum = self.crc = CRC32_ISO_HDLC(8).create()
         write, read = buffer.write_port(), buffer.read_port()
-        head, next_head, tail, committed = (Signal(range(depth), name=n) for n in ("head", "next", "tail", "committed"))
-        after_head, after_tail = (Signal(range(depth), init=1, name=n) for n in ("after_head", "after_tail"))
-
+        self.write = write
+        self.read = read
+        # the ring: what is read, what was written, and the end of the last whole frame
+        self.head = Signal(range(depth))
+        self.next_head = Signal(range(depth), name="next")
+        self.tail = Signal(range(depth))
+        self.committed = Signal(range(depth))
+        self.after_head = Signal(range(depth), init=1)
+        self.after_tail = Signal(range(depth), init=1)
         # a frame of ``depth`` bytes is the longest that may be whole
-        count = Signal(range(depth + 2))
-        kind, length, first = Signal(8), Signal(16), Signal(8)
-        started, escaping, bad, full = Signal(), Signal(), Signal(), Signal()
-        closed, judged, whole, fits = Signal(), Signal(), Signal(), Signal()
-        plain, is_plain, is_flag = Signal(8), Signal(), Signal()
+        self.count = Signal(range(depth + 2))
+        self.kind, self.length = (Signal(bits) for bits in (8, 16))
+        self.first = Signal(8)
+        # the present frame: begun, amid an escape, spoilt, without room
+        self.started, self.escaping, self.bad, self.full = (Signal() for _ in range(4))
+        # behind its end: to be judged, judged, undamaged, of a length that its kind may have
+        self.closed, self.judged, self.whole, self.fits = (Signal() for _ in range(4))
+        # a byte without its escape, as it comes and a cycle later
+        self.plain, self.is_plain = (Signal(bits) for bits in (8, 1))
         byte, has_byte = Signal(8, reset_less=True), Signal()
+        self.byte = byte
+        self.has_byte = has_byte
+
+    def build(self) -> Module:
+        """The module."""
+        self._take_bytes()
+        self._keep_bytes()
+        self._close_frame()
+        self._count_verdict(self._judge())
+        self._offer()
+        return self.m
+
+    def _take_bytes(self) -> None:
+        """Bytes of the link become bytes of frames."""
+        m = self.m
+        incoming = self.ports.i
+        is_flag = Signal()
+        unescaped = incoming.payload ^ ESCAPE_BIT
+        plain = Mux(self.escaping, unescaped, incoming.payload)
         m.d.comb += [
-            self.i.ready.eq(~closed & ~judged),
-            is_flag.eq(self.i.payload == FLAG),
-            plain.eq(Mux(escaping, self.i.payload ^ ESCAPE_BIT, self.i.payload)),
-            crc.data.eq(byte),
-            crc.valid.eq(has_byte),
-            crc.start.eq(judged),
-            write.addr.eq(tail),
-            write.data.eq(byte),
+            incoming.ready.eq(~self.closed & ~self.judged),
+            is_flag.eq(incoming.payload == FLAG),
+            self.plain.eq(plain),
+            self.crc.data.eq(self.byte),
+            self.crc.valid.eq(self.has_byte),
+            self.crc.start.eq(self.judged),
+            self.write.addr.eq(self.tail),
+            self.write.data.eq(self.byte),
         ]
-        m.d.sync += [byte.eq(plain), has_byte.eq(is_plain)]
-        valid_escape = (plain == FLAG) | (plain == ESCAPE)
-        with m.If(self.i.valid & self.i.ready):
-            m.d.sync += started.eq(~is_flag)
+        m.d.sync += [
+            self.byte.eq(self.plain),
+            self.has_byte.eq(self.is_plain),
+        ]
+        valid_escape = (self.plain == FLAG) | (self.plain == ESCAPE)
+        is_escape = incoming.payload == ESCAPE
+        with m.If(incoming.valid & incoming.ready):
+            m.d.sync += self.started.eq(~is_flag)
             with m.If(is_flag):
-                m.d.sync += closed.eq(started)
-            with m.Elif(~escaping & (self.i.payload == ESCAPE)):
-                m.d.sync += escaping.eq(1)
+                m.d.sync += self.closed.eq(self.started)
+            with m.Elif(~self.escaping & is_escape):
+                m.d.sync += self.escaping.eq(1)
             with m.Else():
-                m.d.comb += is_plain.eq(1)
-                m.d.sync += escaping.eq(0)
-                with m.If(escaping & ~valid_escape):
-                    m.d.sync += bad.eq(1)
-        m.d.sync += after_tail.eq(tail + 1)
-        with m.If(has_byte):
-            with m.If(count != depth + 1):
+                m.d.comb += self.is_plain.eq(1)
+                m.d.sync += self.escaping.eq(0)
+                with m.If(self.escaping & ~valid_escape):
+                    m.d.sync += self.bad.eq(1)
+
+    def _keep_bytes(self) -> None:
+        """A frame's head goes to registers, what follows into the buffer; of the head only the kind does, too."""
+        m = self.m
+        count = self.count
+        m.d.sync += self.after_tail.eq(self.tail + 1)
+        with m.If(self.has_byte):
+            with m.If(count != self.depth + 1):
                 m.d.sync += count.eq(count + 1)
             with m.Switch(count):
                 with m.Case(0):
-                    m.d.sync += kind.eq(byte)
+                    m.d.sync += self.kind.eq(self.byte)
                 with m.Case(1):
-                    m.d.sync += length[:8].eq(byte)
+                    m.d.sync += self.length[:8].eq(self.byte)
                 with m.Case(2):
-                    m.d.sync += length[8:].eq(byte)
+                    m.d.sync += self.length[8:].eq(self.byte)
                 with m.Case(HEAD_BYTES):
-                    m.d.sync += first.eq(byte)
-            # of the head only the kind is kept
+                    m.d.sync += self.first.eq(self.byte)
             with m.If((count == 0) | (count >= HEAD_BYTES)):
-                with m.If(after_tail == head):
-                    m.d.sync += full.eq(1)
-                with m.Elif(~full):
-                    m.d.comb += write.en.eq(1)
-                    m.d.sync += [tail.eq(after_tail), after_tail.eq(after_tail + 1)]
+                with m.If(self.after_tail == self.head):
+                    m.d.sync += self.full.eq(1)
+                with m.Elif(~self.full):
+                    m.d.comb += self.write.en.eq(1)
+                    m.d.sync += [
+                        self.tail.eq(self.after_tail),
+                        self.after_tail.eq(self.after_tail + 1),
+                    ]
 
-        task_length = task_bytes(m, self.tasks, first[:FUNCTION_BITS], "task_length")
-        fits_task = (kind == Kind.TASK) & (length == task_length)
-        m.d.sync += judged.eq(0)
-        with m.If(closed):
+    def _close_frame(self) -> None:
+        """What is known of a frame that has ended."""
+        m = self.m
+        count = self.count
+        code = self.first[:FUNCTION_BITS]
+        task_length = task_bytes(m, self.ports.tasks, code, "task_length")
+        fits_task = (self.kind == Kind.TASK) & (self.length == task_length)
+        fits_hello = (self.kind == Kind.HELLO) & (self.length == NONCE_BYTES)
+        undamaged = ~self.bad & ~self.escaping & self.crc.match_detected
+        complete = count == self.length + FRAME_BYTES
+        short_enough = count != self.depth + 1
+        m.d.sync += self.judged.eq(0)
+        with m.If(self.closed):
             m.d.sync += [
-                closed.eq(0),
-                judged.eq(1),
-                whole.eq(
-                    ~bad & ~escaping & crc.match_detected & (count == length + FRAME_BYTES) & (count != depth + 1)
-                ),
-                fits.eq(fits_task | ((kind == Kind.HELLO) & (length == NONCE_BYTES))),
+                self.closed.eq(0),
+                self.judged.eq(1),
+                self.whole.eq(undamaged & complete & short_enough),
+                self.fits.eq(fits_task | fits_hello),
             ]
+
+    def _judge(self) -> Signal:
+        """Keep a frame, or drop it; the counter that this is for, as a bit."""
+        m = self.m
         verdict = Signal(len(COUNTERS))
-        with m.If(judged):
-            with m.If(~whole):
-                m.d.comb += verdict.eq(1 << COUNTERS.index("damaged"))
-            with m.Elif(~fits):
-                m.d.comb += verdict.eq(1 << COUNTERS.index("rejected"))
-            with m.Elif(full):
-                m.d.comb += verdict.eq(1 << COUNTERS.index("overrun"))
+        with m.If(self.judged):
+            with m.If(~self.whole):
+                m.d.comb += verdict.eq(_bit("damaged"))
+            with m.Elif(~self.fits):
+                m.d.comb += verdict.eq(_bit("rejected"))
+            with m.Elif(self.full):
+                m.d.comb += verdict.eq(_bit("overrun"))
             with m.Else():
-                m.d.comb += verdict.eq(1 << COUNTERS.index("accepted"))
-            end = Mux(verdict[COUNTERS.index("accepted")], tail - CRC_BYTES, committed)[: len(tail)]
-            m.d.sync += [committed.eq(end), tail.eq(end)]
-            m.d.sync += [x.eq(0) for x in (count, escaping, bad, full)]
+                m.d.comb += verdict.eq(_bit("accepted"))
+            accepted = verdict[COUNTERS.index("accepted")]
+            before_crc = self.tail - CRC_BYTES
+            end = Mux(accepted, before_crc, self.committed)[: len(self.tail)]
+            m.d.sync += [
+                self.committed.eq(end),
+                self.tail.eq(end),
+                self.count.eq(0),
+                self.escaping.eq(0),
+                self.bad.eq(0),
+                self.full.eq(0),
+            ]
+        return verdict
+
+    def _count_verdict(self, verdict: Signal) -> None:
+        m = self.m
         for k, name in enumerate(COUNTERS):
-            counter = getattr(self, name)
+            counter = getattr(self.ports, name)
             with m.If(verdict[k]):
                 m.d.sync += counter.eq(counter + 1)
 
-        # a register behind the memory, whose output is slow, and one from which whoever takes the bytes is seen
+    def _offer(self) -> None:
+        """Whole frames leave the buffer: by a register behind the memory, whose output is slow, and one from which
+        whoever takes the bytes is seen."""
+        m = self.m
         leave = StreamRegister(8)
-        place(m, platform, "leave", leave)
+        instantiate(m, self.platform, "leave", leave)
         offered, moves = Signal(), Signal()
+        next_head = Mux(offered & moves, self.after_head, self.head)
+        pending = self.closed | self.judged | offered | leave.i.valid | leave.o.valid
         m.d.comb += [
-            offered.eq(head != committed),
+            offered.eq(self.head != self.committed),
             moves.eq(~leave.i.valid | leave.i.ready),
-            self.pending.eq(closed | judged | offered | leave.i.valid | leave.o.valid),
-            next_head.eq(Mux(offered & moves, after_head, head)),
-            read.addr.eq(next_head),
-            read.en.eq(1),
-            self.o.valid.eq(leave.o.valid),
-            self.o.payload.eq(leave.o.payload),
-            leave.o.ready.eq(self.o.ready),
+            self.ports.pending.eq(pending),
+            self.next_head.eq(next_head),
+            self.read.addr.eq(self.next_head),
+            self.read.en.eq(1),
+            self.ports.o.valid.eq(leave.o.valid),
+            self.ports.o.payload.eq(leave.o.payload),
+            leave.o.ready.eq(self.ports.o.ready),
         ]
-        m.d.sync += head.eq(next_head)
+        m.d.sync += self.head.eq(self.next_head)
         with m.If(offered & moves):
-            m.d.sync += after_head.eq(after_head + 1)
+            m.d.sync += self.after_head.eq(self.after_head + 1)
         with m.If(moves):
-            m.d.sync += [leave.i.valid.eq(offered), leave.i.payload.eq(read.data)]
-        return m
+            m.d.sync += [
+                leave.i.valid.eq(offered),
+                leave.i.payload.eq(self.read.data),
+            ]
 
 
-class Dispatcher(Shape):
+def _bit(counter: str) -> int:
+    """A verdict: the bit of the counter of that name."""
+    return 1 << COUNTERS.index(counter)
+
+
+class Dispatcher(SharedComponent):
     """Takes frames as :class:`Receiver` offers them: tasks become beats on ``beats``; for a hello, whose number is on
     ``nonce``, ``ask`` is high until ``answered``, and nothing after it is looked at before. ``busy``: amid a frame."""
 
-    shape_name = "dispatcher"
+    module_name = "dispatcher"
 
     def __init__(self, tasks: TaskFormat) -> None:
         self.tasks = tasks
@@ -199,12 +297,21 @@ class Dispatcher(Shape):
         left, begun = Signal(len(length)), Signal()
         # whether a beat is whole, and nothing is left: registers, as all of the beat waits for them
         whole, over = Signal(), Signal()
-        m.d.comb += [self.beats.payload.eq(data[: packing.beat_bits]), self.last.eq(over)]
+        m.d.comb += [
+            self.beats.payload.eq(data[: packing.beat_bits]),
+            self.last.eq(over),
+        ]
         more = Mux(begun, left, length)
+        next_byte = Mux(over, 0, self.i.payload)
         with m.FSM() as fsm:
             with m.State("KIND"):
                 m.d.comb += self.i.ready.eq(1)
-                m.d.sync += [begun.eq(0), count.eq(0), whole.eq(0), over.eq(0)]
+                m.d.sync += [
+                    begun.eq(0),
+                    count.eq(0),
+                    whole.eq(0),
+                    over.eq(0),
+                ]
                 with m.If(self.i.valid):
                     with m.If(self.i.payload == Kind.HELLO):
                         m.next = "NONCE"
@@ -213,7 +320,10 @@ class Dispatcher(Shape):
             with m.State("NONCE"):
                 m.d.comb += self.i.ready.eq(1)
                 with m.If(self.i.valid):
-                    m.d.sync += [self.nonce.eq(Cat(self.nonce[8:], self.i.payload)), count.eq(count + 1)]
+                    m.d.sync += [
+                        self.nonce.eq(Cat(self.nonce[8:], self.i.payload)),
+                        count.eq(count + 1),
+                    ]
                     with m.If(count == NONCE_BYTES - 1):
                         m.next = "ASK"
             with m.State("ASK"):
@@ -225,18 +335,25 @@ class Dispatcher(Shape):
                 with m.If(whole):
                     m.d.comb += self.beats.valid.eq(1)
                     with m.If(self.beats.ready):
-                        m.d.sync += [count.eq(0), whole.eq(0)]
+                        m.d.sync += [
+                            count.eq(0),
+                            whole.eq(0),
+                        ]
                         with m.If(over):
                             m.next = "KIND"
                 with m.Else():
                     m.d.comb += self.i.ready.eq(~over)
                     with m.If(self.i.valid | over):
                         m.d.sync += [
-                            data.eq(Cat(data[8:], Mux(over, 0, self.i.payload))),
+                            data.eq(Cat(data[8:], next_byte)),
                             count.eq(count + 1),
                             whole.eq(count == size - 1),
                         ]
                     with m.If(self.i.valid & ~over):
-                        m.d.sync += [left.eq(more - 1), over.eq(more == 1), begun.eq(1)]
+                        m.d.sync += [
+                            left.eq(more - 1),
+                            over.eq(more == 1),
+                            begun.eq(1),
+                        ]
         m.d.comb += self.busy.eq(~fsm.ongoing("KIND"))
         return m

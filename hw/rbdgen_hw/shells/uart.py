@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from rbdgen.compiler import Design
 from rbdgen.errors import ConfigError
-from rbdgen_hw.library import Shape, place
+from rbdgen_hw.library import SharedComponent, forward, instantiate
 from rbdgen_hw.shells.link import LinkShell
 
 MINIMUM_CYCLES = 8
@@ -22,22 +22,28 @@ DATA_BITS = 8
 
 def bit_cycles(clock: float, baud: float) -> int:
     """Length of a bit in cycles, in units of 2^−FRACTION_BITS. ConfigError if the clock is too slow for it."""
-    if clock < MINIMUM_CYCLES * baud:
+    least = MINIMUM_CYCLES * baud
+    if clock < least:
         raise ConfigError(
-            f"baud: {baud:g} needs a clock of {MINIMUM_CYCLES * baud / 1e6:g} MHz, not {clock / 1e6:g} MHz; lower it"
+            f"baud: {baud:g} needs a clock of {least / 1e6:g} MHz, not {clock / 1e6:g} MHz; lower it"
         )
     return round(clock / baud * (1 << FRACTION_BITS))
 
 
-class UartReceiver(Shape):
+class UartReceiver(SharedComponent):
     """``rx``: the line. ``o``: bytes; one that is not taken before the next one is there is lost. A byte without its
     stop bit is dropped."""
 
-    shape_name = "uart_receiver"
+    module_name = "uart_receiver"
 
     def __init__(self, clock: float, baud: float) -> None:
         self.length = bit_cycles(clock, baud)
-        super().__init__({"rx": In(1, init=1), "o": Out(stream.Signature(8))})
+        super().__init__(
+            {
+                "rx": In(1, init=1),
+                "o": Out(stream.Signature(8)),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -50,11 +56,18 @@ class UartReceiver(Shape):
         with m.If(self.o.ready):
             m.d.sync += self.o.valid.eq(0)
         with m.If(~busy):
-            m.d.sync += [timer.eq(self.length // 2), bits.eq(0), busy.eq(~rx)]
+            m.d.sync += [
+                timer.eq(self.length // 2),
+                bits.eq(0),
+                busy.eq(~rx),
+            ]
         with m.Elif(~sample):
             m.d.sync += timer.eq(timer - step)
         with m.Else():
-            m.d.sync += [timer.eq(timer + self.length - step), bits.eq(bits + 1)]
+            m.d.sync += [
+                timer.eq(timer + self.length - step),
+                bits.eq(bits + 1),
+            ]
             with m.If(bits == 0):
                 m.d.sync += busy.eq(~rx)
             with m.Elif(bits <= DATA_BITS):
@@ -62,52 +75,83 @@ class UartReceiver(Shape):
             with m.Else():
                 m.d.sync += busy.eq(0)
                 with m.If(rx):
-                    m.d.sync += [self.o.payload.eq(data), self.o.valid.eq(1)]
+                    m.d.sync += [
+                        self.o.payload.eq(data),
+                        self.o.valid.eq(1),
+                    ]
         return m
 
 
-class UartTransmitter(Shape):
+class UartTransmitter(SharedComponent):
     """``i``: bytes. ``tx``: the line."""
 
-    shape_name = "uart_transmitter"
+    module_name = "uart_transmitter"
 
     def __init__(self, clock: float, baud: float) -> None:
         self.length = bit_cycles(clock, baud)
-        super().__init__({"i": In(stream.Signature(8)), "tx": Out(1, init=1)})
+        super().__init__(
+            {
+                "i": In(stream.Signature(8)),
+                "tx": Out(1, init=1),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         step = 1 << FRACTION_BITS
         timer, bits = Signal(range(2 * self.length)), Signal(range(DATA_BITS + 3))
-        data = Signal(DATA_BITS + 1, init=(1 << (DATA_BITS + 1)) - 1)
-        m.d.comb += [self.i.ready.eq(bits == 0), self.tx.eq(data[0])]
+        ones = (1 << (DATA_BITS + 1)) - 1
+        data = Signal(DATA_BITS + 1, init=ones)
+        m.d.comb += [
+            self.i.ready.eq(bits == 0),
+            self.tx.eq(data[0]),
+        ]
         with m.If(bits == 0), m.If(self.i.valid):
-            m.d.sync += [data.eq(Cat(Const(0, 1), self.i.payload)), bits.eq(DATA_BITS + 2), timer.eq(self.length)]
+            m.d.sync += [
+                data.eq(Cat(Const(0, 1), self.i.payload)),
+                bits.eq(DATA_BITS + 2),
+                timer.eq(self.length),
+            ]
         with m.Elif(timer >= 2 * step):
             m.d.sync += timer.eq(timer - step)
         with m.Else():
             # data runs out into ones, the stop bit
-            m.d.sync += [timer.eq(timer + self.length - step), data.eq(Cat(data[1:], Const(1, 1)))]
-            m.d.sync += bits.eq(bits - 1)
+            shifted = Cat(data[1:], Const(1, 1))
+            m.d.sync += [
+                timer.eq(timer + self.length - step),
+                data.eq(shifted),
+                bits.eq(bits - 1),
+            ]
         return m
 
 
-class UartShell(Shape):
+class UartShell(SharedComponent):
     """Ports ``rx`` and ``tx``; ``idle`` as of :class:`rbdgen_hw.shells.link.LinkShell`."""
 
-    shape_name = "uart"
+    module_name = "uart"
 
     def __init__(self, design: Design, identity: bytes, clock: float, baud: float) -> None:
-        self.receiver, self.transmitter = UartReceiver(clock, baud), UartTransmitter(clock, baud)
+        self.receiver = UartReceiver(clock, baud)
+        self.transmitter = UartTransmitter(clock, baud)
         self.link = LinkShell(design, identity)
-        super().__init__({"rx": In(1, init=1), "tx": Out(1), "idle": Out(1)})
+        super().__init__(
+            {
+                "rx": In(1, init=1),
+                "tx": Out(1),
+                "idle": Out(1),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        place(m, platform, "receiver", self.receiver)
-        place(m, platform, "transmitter", self.transmitter)
-        place(m, platform, "link", self.link)
-        for source, sink in ((self.receiver.o, self.link.i), (self.link.o, self.transmitter.i)):
-            m.d.comb += [sink.valid.eq(source.valid), sink.payload.eq(source.payload), source.ready.eq(sink.ready)]
-        m.d.comb += [self.receiver.rx.eq(self.rx), self.tx.eq(self.transmitter.tx), self.idle.eq(self.link.idle)]
+        instantiate(m, platform, "receiver", self.receiver)
+        instantiate(m, platform, "transmitter", self.transmitter)
+        instantiate(m, platform, "link", self.link)
+        forward(m, self.receiver.o, self.link.i)
+        forward(m, self.link.o, self.transmitter.i)
+        m.d.comb += [
+            self.receiver.rx.eq(self.rx),
+            self.tx.eq(self.transmitter.tx),
+            self.idle.eq(self.link.idle),
+        ]
         return m

@@ -7,19 +7,31 @@ product in which cycle. Stairs above show the tasks that follow each other at fu
 from __future__ import annotations
 
 from rbdgen.compiler import Design
-from rbdgen.report.drawings.structure import KINDS, drawn_units, submodule_kinds
-from rbdgen.report.drawings.svg import HUES, SMALL, Canvas, bars, fitting, text_width
-from rbdgen.report.drawings.timing import TaskTime, rows, steady_state, task_time
+from rbdgen.report.drawings.structure import drawn_units, hue, submodule_kinds
+from rbdgen.report.drawings.svg import SMALL, Canvas, bars, fitting, text_width
+from rbdgen.report.drawings.timing import Span, TaskTime, rows, steady_state, task_time
 
 _ROW = 14
+_BAR = _ROW - 2
+"""Heights of a row, and of a bar in it."""
 _LEFT, _TOP = 16, 178
 _STAIRS = 56
 """Height of the stairs above the rows."""
 _GAP = 28
+_LABELS = 220.0
+"""Most room for units' names."""
 _SPREAD = 1500
 """Width that the functions' cycles are spread over, as far as a cycle's width allows."""
 _CYCLE = 1.5, 14.0
 """Least and largest width of a cycle."""
+
+
+_STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 10**6)
+
+
+def _round_step(least: float) -> int:
+    """The first round number of at least that."""
+    return next(step for step in _STEPS if step >= least)
 
 
 def timing_chart(design: Design) -> str:
@@ -29,37 +41,48 @@ def timing_chart(design: Design) -> str:
 
 class _Chart:
     def __init__(self, design: Design) -> None:
-        self.design, self.canvas = design, Canvas()
+        self.design = design
+        self.canvas = Canvas()
         self.ii = design.options.ii
         self.names = rows(design)
         self.row = {name: k for k, name in enumerate(self.names)}
         self.units = {u.name: u for u in drawn_units(design)}
         self.kinds = submodule_kinds(design)
-        self.labels = min(220.0, max(text_width(n, SMALL) for n in self.names) + 12)
+        longest = max(text_width(name, SMALL) for name in self.names)
+        self.labels = min(_LABELS, longest + 12)
         self.tasks = [task_time(design, f) for f in design.network.functions]
-        cycles = sum(t.last - t.first + 1 for t in self.tasks)
-        self.scale = min(max(_SPREAD / cycles, _CYCLE[0]), _CYCLE[1])
+        cycles = sum(task.cycles for task in self.tasks)
+        narrowest, widest = _CYCLE
+        self.scale = min(max(_SPREAD / cycles, narrowest), widest)
 
     def draw(self) -> str:
-        design, canvas = self.design, self.canvas
+        design = self.design
+        canvas = self.canvas
         device = design.plan.schedule.device
+        every = "cycle" if self.ii == 1 else f"{self.ii} cycles"
         facts = (
-            f"II {self.ii}: a task every {'cycle' if self.ii == 1 else f'{self.ii} cycles'} · {device.name}, a cycle "
+            f"II {self.ii}: a task every {every} · {device.name}, a cycle "
             f"is {device.period:g} ns · cycles count from the one after a task's last beat was accepted · bars: from "
             "first to last operation, columns: multipliers that start a product"
         )
         canvas.text(_LEFT, 34, f"{design.robot.name}: timing", "head")
         canvas.text(_LEFT, 56, facts, "faint")
-        for name, k in self.row.items():
-            y = _TOP + k * _ROW
+        right = _LEFT + self.labels - 8
+        for name in self.names:
             unit = self.units.get(name)
             title = f"{name}: {unit.multipliers} multipliers" if unit else ""
-            canvas.text(_LEFT + self.labels - 8, y + 10, fitting(name, self.labels - 8, SMALL), "small end", title)
+            label = fitting(name, self.labels - 8, SMALL)
+            baseline = self.top(name) + 10
+            canvas.text(right, baseline, label, "small end", title)
         x = _LEFT + self.labels
         for task in self.tasks:
             x = self.panel(x, task) + _GAP
         self.steady(x)
         return canvas.document(f"{design.robot.name}: timing chart", facts)
+
+    def top(self, name: str) -> float:
+        """The upper end of a row."""
+        return _TOP + self.row[name] * _ROW
 
     @property
     def bottom(self) -> float:
@@ -67,76 +90,122 @@ class _Chart:
 
     def frame(self, x: float, width: float) -> None:
         """The background of a panel's rows."""
-        self.canvas.rect(x, _TOP - 2, width, self.bottom - _TOP + 4, "card")
-        lines = "".join(f"M{x:.2f} {_TOP + k * _ROW}h{width:.2f}" for k in range(5, len(self.names), 5))
+        height = self.bottom - _TOP + 4
+        self.canvas.rect(x, _TOP - 2, width, height, "card")
+        lines = ""
+        for k in range(5, len(self.names), 5):
+            y = _TOP + k * _ROW
+            lines += f"M{x:.2f} {y}h{width:.2f}"
         if lines:
             self.canvas.path(lines, "line")
 
     def panel(self, x: float, task: TaskTime) -> float:
         """One function's task; the right end of its panel."""
-        canvas, scale = self.canvas, self.scale
-        width = max((task.last - task.first + 1) * scale, 64.0)
+        canvas = self.canvas
+        scale = self.scale
+        width = max(task.cycles * scale, 64.0)
         canvas.text(x, 84, task.function, "strong")
-        canvas.text(x + text_width(task.function) + 12, 84, f"{task.last + 1} cycles", "small faint")
+        beside = x + text_width(task.function) + 12
+        canvas.text(beside, 84, f"{task.last + 1} cycles", "small faint")
         self.stairs(x, width, task)
         self.frame(x, width)
 
-        def at(cycle: float) -> float:
-            return x + (cycle - task.first) * scale
-
-        step = next(s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, 10**6) if s * scale >= 26)
-        for cycle in range(0, task.last + 2, step):
-            canvas.line([(at(cycle), _TOP - 6), (at(cycle), self.bottom + 2)], "line")
-            if at(cycle) + 8 < x + width or not cycle:
-                canvas.text(at(cycle), _TOP - 9, str(cycle), "small faint middle")
+        self.scale_of_cycles(x, width, task)
         for span in task.spans:
-            y = _TOP + self.row[span.row] * _ROW
-            unit = self.units.get(span.row)
-            kind = self.kinds.get(span.submodule, "")
-            hue = list(KINDS).index(kind) % HUES if kind in KINDS else 0
-            name = span.submodule if span.submodule != span.row else ""
-            title = f"{span.row}{f' for {name}' if name else ''}: cycles {span.first} to {span.last}"
-            busy = [(c, n) for c, n in span.products if unit and unit.multipliers]
-            if busy:
-                title += f", {sum(n for _, n in busy)} multiplications"
-            kind_class = f"pale{hue}" if unit else "idle"
-            canvas.rect(at(span.first), y + 1, (span.last - span.first + 1) * scale, _ROW - 2, kind_class, title)
-            if unit and busy:
-                cells = ((at(c), scale, (_ROW - 2) * n / unit.multipliers) for c, n in busy)
-                canvas.path(bars(cells, y + _ROW - 1), f"hue{hue}", title)
+            begin = x + (span.first - task.first) * scale
+            self.bar(begin, span)
+            self.columns(x, task, span)
         return x + width
+
+    def scale_of_cycles(self, x: float, width: float, task: TaskTime) -> None:
+        """Upright lines at round cycles, with their numbers."""
+        canvas = self.canvas
+        step = _round_step(26 / self.scale)
+        for cycle in range(0, task.last + 2, step):
+            place = x + (cycle - task.first) * self.scale
+            canvas.line([(place, _TOP - 6), (place, self.bottom + 2)], "line")
+            if place + 8 < x + width or cycle == 0:
+                canvas.text(place, _TOP - 9, str(cycle), "small faint middle")
+
+    def bar(self, x: float, span: Span) -> None:
+        """A span of a task: from its first to its last cycle."""
+        unit = self.units.get(span.row)
+        style = f"pale{hue(self.kinds.get(span.submodule, ''))}" if unit else "idle"
+        cycles = span.last - span.first + 1
+        width = cycles * self.scale
+        top = self.top(span.row) + 1
+        title = self.described(span)
+        self.canvas.rect(x, top, width, _BAR, style, title)
+
+    def columns(self, x: float, task: TaskTime, span: Span) -> None:
+        """How many of a unit's multipliers start a product in each cycle of a span."""
+        unit = self.units.get(span.row)
+        if unit is None or not unit.multipliers or not span.products:
+            return
+        cells = []
+        for cycle, count in span.products:
+            left = x + (cycle - task.first) * self.scale
+            height = _BAR * count / unit.multipliers
+            cells.append((left, self.scale, height))
+        style = f"hue{hue(self.kinds.get(span.submodule, ''))}"
+        base = self.top(span.row) + _ROW - 1
+        columns = bars(cells, base)
+        self.canvas.path(columns, style, self.described(span))
+
+    def described(self, span: Span) -> str:
+        """A span in words."""
+        unit = self.units.get(span.row)
+        own = span.submodule in ("", span.row)
+        name = span.row if own else f"{span.row} for {span.submodule}"
+        title = f"{name}: cycles {span.first} to {span.last}"
+        if unit is not None and unit.multipliers and span.products:
+            title += f", {sum(count for _, count in span.products)} multiplications"
+        return title
 
     def stairs(self, x: float, width: float, task: TaskTime) -> None:
         """The tasks that start during one of them, at full rate, each a line."""
-        steps = range(0, task.last - task.first + 1, self.design.interval(task.function))
+        interval = self.design.interval(task.function)
+        steps = range(0, task.cycles, interval)
         height = min(_STAIRS / max(len(steps), 1), 7.0)
+        thickness = max(height - 1, 0.6)
         top = _TOP - 26 - _STAIRS
         for k, cycle in enumerate(steps):
-            length = (task.last - task.first + 1 - cycle) * self.scale
+            length = (task.cycles - cycle) * self.scale
             left = x + cycle * self.scale
-            self.canvas.rect(left, top + k * height, length, max(height - 1, 0.6), "hue0" if not k else "pale0")
-        text = f"at full rate {len(steps)} {'task is' if len(steps) == 1 else 'tasks are'} in flight"
+            level = top + k * height
+            style = "pale0" if k else "hue0"
+            self.canvas.rect(left, level, length, thickness, style)
+        are = "task is" if len(steps) == 1 else "tasks are"
+        text = f"at full rate {len(steps)} {are} in flight"
         self.canvas.rect(x, top, width, _STAIRS, "cover", text)
 
     def steady(self, x: float) -> None:
         """Of every unit the share of its multipliers in use, by cycle of the interval."""
-        canvas, shares = self.canvas, steady_state(self.design)
+        canvas = self.canvas
+        shares = steady_state(self.design)
         cell = min(max(260 / self.ii, 1.0), 26.0)
         width = max(cell * self.ii, 26.0)
         canvas.text(x, 84, "steady state", "strong")
         canvas.text(x, 100, "multipliers in use, by", "small faint")
         canvas.text(x, 114, f"cycle of the interval ({self.ii})", "small faint")
         self.frame(x, width)
-        step = next(s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, 10**6) if s * cell >= 22)
+        step = _round_step(22 / cell)
         for phase in range(0, self.ii, step):
-            canvas.text(x + (phase + 0.5) * cell, _TOP - 9, str(phase), "small faint middle")
+            middle = x + (phase + 0.5) * cell
+            canvas.text(middle, _TOP - 9, str(phase), "small faint middle")
+        right = x + width + 8
         for name, busy in shares.items():
-            y = _TOP + (self.row[name] + 1) * _ROW - 1
-            kind = self.kinds.get(self.units[name].submodules[0], "")
-            hue = list(KINDS).index(kind) % HUES if kind in KINDS else 0
-            cells = ((x + p * cell, cell, (_ROW - 2) * share) for p, share in enumerate(busy) if share)
-            canvas.path(bars(cells, y), f"hue{hue}", f"{name}: {self.units[name].multipliers} multipliers")
-            canvas.text(x + width + 8, y - 2, f"{sum(busy) / self.ii:.0%}", "small faint")
+            unit = self.units[name]
+            base = self.top(name) + _ROW - 1
+            cells = []
+            for phase, share in enumerate(busy):
+                if share:
+                    left = x + phase * cell
+                    cells.append((left, cell, _BAR * share))
+            style = f"hue{hue(self.kinds.get(unit.submodules[0], ''))}"
+            canvas.path(bars(cells, base), style, f"{name}: {unit.multipliers} multipliers")
+            canvas.text(right, base - 2, f"{sum(busy) / self.ii:.0%}", "small faint")
         schedule = self.design.plan.schedule
         total = sum(schedule.multipliers.values())
-        canvas.text(x + width + 8, _TOP - 9, f"{schedule.utilization:.0%} of {total}", "small strong")
+        text = f"{schedule.utilization:.0%} of {total}"
+        canvas.text(right, _TOP - 9, text, "small strong")

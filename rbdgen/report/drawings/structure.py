@@ -1,16 +1,18 @@
 """What the pictures show of a design: its units with their submodules, the words between bodies, the bodies' places.
 
-Not here: shapes and colours.
+Not here: shapes.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rbdgen.compiler import Design
 from rbdgen.ir.graph import OUTPUT_OWNER
 from rbdgen.model.robot import Robot
+from rbdgen.report.drawings.svg import HUES
 
 KINDS = {
     "Sc": "sines and cosines",
@@ -24,6 +26,11 @@ KINDS = {
     "Mx": "products with the inverse",
 }
 """Kinds of submodules in the order in which they are drawn."""
+
+
+def hue(kind: str) -> int:
+    """The colour of a kind of submodule."""
+    return list(KINDS).index(kind) % HUES if kind in KINDS else 0
 
 
 @dataclass(frozen=True)
@@ -41,16 +48,25 @@ class DrawnUnit:
 
 def drawn_units(design: Design) -> tuple[DrawnUnit, ...]:
     """The units that compute, in the plan's order; those that only collect results are left out."""
-    graph, schedule = design.fixed.graph, design.plan.schedule
-    order = {s.name: k for k, s in enumerate(design.network.submodules)}
+    graph = design.fixed.graph
+    schedule = design.plan.schedule
+    order = {}
+    for k, submodule in enumerate(design.network.submodules):
+        order[submodule.name] = k
+
+    def place(owner: str) -> tuple[int, str]:
+        return order.get(owner, len(order)), owner
+
     found = []
     for unit in design.plan.units:
-        owners = {graph.nodes[i].owner for i in unit.nodes}
+        nodes = [graph.nodes[i] for i in unit.nodes]
+        owners = {node.owner for node in nodes}
         if not owners:
             continue
-        products = sum(graph.nodes[i].op == "mul" for i in unit.nodes)
-        submodules = tuple(sorted(owners, key=lambda o: (order.get(o, len(order)), o)))
-        multipliers, turns = schedule.multipliers.get(unit.name, 0), schedule.folds.units.get(unit.name, 1)
+        products = sum(node.op == "mul" for node in nodes)
+        submodules = tuple(sorted(owners, key=place))
+        multipliers = schedule.multipliers.get(unit.name, 0)
+        turns = schedule.folds.units.get(unit.name, 1)
         found.append(DrawnUnit(unit.name, submodules, multipliers, products, turns))
     return tuple(found)
 
@@ -67,38 +83,94 @@ def submodule_kinds(design: Design) -> dict[str, str]:
 
 def body_links(design: Design) -> Counter[tuple[int, int]]:
     """Words that pass from one body's submodules to another's, by bodies (source, target)."""
-    graph, bodies = design.fixed.graph, submodule_bodies(design)
+    graph = design.fixed.graph
+    bodies = submodule_bodies(design)
     words: set[tuple[int, int, int]] = set()
     for _, node in graph:
         target = bodies.get(node.owner)
-        for a in node.args:
-            source = bodies.get(graph.nodes[a].owner)
-            if graph.nodes[a].op != "const" and source is not None and target is not None and source != target:
-                words.add((source, target, a))
+        if target is None:
+            continue
+        for argument in node.args:
+            given = graph.nodes[argument]
+            source = bodies.get(given.owner)
+            if given.op != "const" and source is not None and source != target:
+                words.add((source, target, argument))
     return Counter((source, target) for source, target, _ in words)
 
 
 def exit_of(unit: str) -> str | None:
     """The exit whose results a unit collects; None for units that compute."""
-    return unit.removeprefix(f"{OUTPUT_OWNER}_") if unit.startswith(f"{OUTPUT_OWNER}_") else None
+    prefix = f"{OUTPUT_OWNER}_"
+    return unit.removeprefix(prefix) if unit.startswith(prefix) else None
 
 
 def tree_places(robot: Robot) -> list[tuple[int, float]]:
     """Column and row of every body: columns count joints from the base, each leaf has a row of its own, a body stands
     between its first and its last child."""
+    return forest_places([body.parent for body in robot.bodies])
+
+
+def forest_places(parents: Sequence[int]) -> list[tuple[int, float]]:
+    """The same for any nodes, each after its parent; a root's parent is −1."""
     columns: list[int] = []
     children: dict[int, list[int]] = defaultdict(list)
-    for k, body in enumerate(robot.bodies):
-        columns.append(0 if body.parent < 0 else columns[body.parent] + 1)
-        children[body.parent].append(k)
+    for node, parent in enumerate(parents):
+        columns.append(0 if parent < 0 else columns[parent] + 1)
+        children[parent].append(node)
     rows: dict[int, float] = {}
+    leaves = 0
     waiting = children[-1][::-1]
     while waiting:
-        k = waiting.pop()
-        waiting += children[k][::-1]
-        if not children[k]:
-            rows[k] = float(len(rows))
-    for k in range(len(robot.bodies) - 1, -1, -1):
-        if children[k]:
-            rows[k] = (rows[children[k][0]] + rows[children[k][-1]]) / 2
-    return [(columns[k], rows[k]) for k in range(len(robot.bodies))]
+        node = waiting.pop()
+        waiting += children[node][::-1]
+        if not children[node]:
+            rows[node] = float(leaves)
+            leaves += 1
+    for node in reversed(range(len(parents))):
+        if children[node]:
+            first = children[node][0]
+            last = children[node][-1]
+            rows[node] = (rows[first] + rows[last]) / 2
+    return [(columns[node], rows[node]) for node in range(len(parents))]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a node stands in a picture that is no wider than so many columns. ``begins``: its parent stands in the band
+    above it, so that no line leads to it."""
+
+    column: int
+    row: float
+    begins: bool
+
+
+def banded_places(parents: Sequence[int], most: int) -> list[Place]:
+    """Places in at most ``most`` columns: a forest is cut into bands of so many columns, which stand below each
+    other. Where a band has a single column, its nodes stand side by side."""
+    depths = [column for column, _ in forest_places(parents)]
+    places: dict[int, Place] = {}
+    top = 0.0
+    for first in range(0, max(depths) + 1, most):
+        columns = range(first, first + most)
+        band = [node for node, depth in enumerate(depths) if depth in columns]
+        inside = _in_band(band, parents, most)
+        for node, (column, row) in zip(band, inside, strict=True):
+            begins = depths[node] == first and first > 0
+            places[node] = Place(column, top + row, begins)
+        lowest = max(places[node].row for node in band)
+        top = lowest + 1
+    return [places[node] for node in range(len(parents))]
+
+
+def _in_band(band: Sequence[int], parents: Sequence[int], most: int) -> list[tuple[int, float]]:
+    """Columns and rows of the nodes of one band, which count from its upper left."""
+    number = {node: k for k, node in enumerate(band)}
+    own_parents = [number.get(parents[node], -1) for node in band]
+    places = forest_places(own_parents)
+    if any(column > 0 for column, _ in places):
+        return places
+    beside: list[tuple[int, float]] = []
+    for k in range(len(band)):
+        row, column = divmod(k, most)
+        beside.append((column, float(row)))
+    return beside

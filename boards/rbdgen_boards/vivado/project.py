@@ -1,0 +1,152 @@
+"""Vivado projects as Tcl: from Verilog to a bitstream, for each of the three systems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rbdgen_boards.board import Board
+from rbdgen_boards.flow import Streams
+from rbdgen_boards.top import TOP
+
+SCRIPT, PROGRAM = "build.tcl", "program.tcl"
+CONSTRAINTS = "board.xdc"
+BITSTREAM = "bitstream.bit"
+HANDOFF = "bitstream.hwh"
+"""What PYNQ reads beside the bitstream of a system with a processor."""
+TIMING, UTILISATION = "timing.rpt", "utilisation.rpt"
+
+
+def _pins() -> str:
+    return f"add_files -fileset constrs_1 {CONSTRAINTS}\nset_property top {TOP} [current_fileset]\n"
+
+
+def _automation(slave: str, master: str) -> str:
+    return (
+        f"apply_bd_automation -rule xilinx.com:bd_rule:axi4 -config {{ Master {master} Slave {slave} "
+        f"Clk_master Auto Clk_slave Auto Clk_xbar Auto intc_ip Auto }} [get_bd_intf_pins {slave.lstrip('/')}]\n"
+    )
+
+
+def _block_design(board: Board, streams: Streams, cells: str) -> str:
+    return (
+        f"create_bd_design system\ncreate_bd_cell -type module -reference {streams.module} accelerator\n"
+        f"{cells}assign_bd_address\nvalidate_bd_design\nsave_bd_design\n"
+        "make_wrapper -files [get_files system.bd] -top -import\nset_property top system_wrapper [current_fileset]\n"
+    )
+
+
+def _zynq(board: Board, streams: Streams, clock: float) -> str:
+    cells = (
+        "create_bd_cell -type ip -vlnv xilinx.com:ip:zynq_ultra_ps_e processor\n"
+        "apply_bd_automation -rule xilinx.com:bd_rule:zynq_ultra_ps_e -config { apply_board_preset 1 } "
+        "[get_bd_cells processor]\n"
+        "set_property -dict [list CONFIG.PSU__USE__M_AXI_GP0 {1} CONFIG.PSU__USE__M_AXI_GP1 {0} "
+        "CONFIG.PSU__USE__M_AXI_GP2 {0} CONFIG.PSU__USE__S_AXI_GP2 {1} "
+        f"CONFIG.PSU__CRL_APB__PL0_REF_CTRL__FREQMHZ {{{clock:g}}}] [get_bd_cells processor]\n"
+        "create_bd_cell -type ip -vlnv xilinx.com:ip:axi_dma dma\n"
+        "set_property -dict [list CONFIG.c_include_sg {0} CONFIG.c_sg_length_width {26} "
+        f"CONFIG.c_m_axis_mm2s_tdata_width {{{streams.task_bits}}} "
+        f"CONFIG.c_m_axi_mm2s_data_width {{{max(streams.task_bits, 32)}}} "
+        f"CONFIG.c_s_axis_s2mm_tdata_width {{{streams.result_bits}}} "
+        f"CONFIG.c_m_axi_s2mm_data_width {{{max(streams.result_bits, 32)}}}] [get_bd_cells dma]\n"
+        "connect_bd_intf_net [get_bd_intf_pins dma/M_AXIS_MM2S] [get_bd_intf_pins accelerator/s_axis]\n"
+        "connect_bd_intf_net [get_bd_intf_pins accelerator/m_axis] [get_bd_intf_pins dma/S_AXIS_S2MM]\n"
+    )
+    cells += _automation("/dma/S_AXI_LITE", "/processor/M_AXI_HPM0_FPD")
+    cells += _automation("/accelerator/s_axi", "/processor/M_AXI_HPM0_FPD")
+    cells += _automation("/processor/S_AXI_HP0_FPD", "/dma/M_AXI_MM2S")
+    cells += _automation("/processor/S_AXI_HP0_FPD", "/dma/M_AXI_S2MM").replace(
+        "[get_bd_intf_pins processor/S_AXI_HP0_FPD]", "[get_bd_intf_pins dma/M_AXI_S2MM]"
+    )
+    return _block_design(board, streams, cells)
+
+
+def _pcie(board: Board, streams: Streams, clock: float) -> str:
+    cells = (
+        "create_bd_cell -type ip -vlnv xilinx.com:ip:xdma pcie\n"
+        "apply_bd_automation -rule xilinx.com:bd_rule:xdma -config { accel {1} auto_level {IP Level} "
+        "axi_clk {Maximum Data Width} axi_intf {AXI Stream} lane_width {X8} link_speed {8.0 GT/s (PCIe Gen 3)} } "
+        "[get_bd_cells pcie]\n"
+        "set_property -dict [list CONFIG.axilite_master_en {true} CONFIG.xdma_axi_intf_mm {AXI_Stream}] "
+        "[get_bd_cells pcie]\n"
+    )
+    for name, bits, source, sink in (
+        ("narrow", streams.task_bits, "pcie/M_AXIS_H2C_0", "accelerator/s_axis"),
+        ("widen", streams.result_bits, "accelerator/m_axis", "pcie/S_AXIS_C2H_0"),
+    ):
+        size = "M_TDATA_NUM_BYTES" if name == "narrow" else "S_TDATA_NUM_BYTES"
+        cells += (
+            f"create_bd_cell -type ip -vlnv xilinx.com:ip:axis_dwidth_converter {name}\n"
+            f"set_property CONFIG.{size} {{{bits // 8}}} [get_bd_cells {name}]\n"
+            f"connect_bd_intf_net [get_bd_intf_pins {source}] [get_bd_intf_pins {name}/S_AXIS]\n"
+            f"connect_bd_intf_net [get_bd_intf_pins {name}/M_AXIS] [get_bd_intf_pins {sink}]\n"
+            f"connect_bd_net [get_bd_pins pcie/axi_aclk] [get_bd_pins {name}/aclk]\n"
+            f"connect_bd_net [get_bd_pins pcie/axi_aresetn] [get_bd_pins {name}/aresetn]\n"
+        )
+    cells += (
+        "connect_bd_net [get_bd_pins pcie/axi_aclk] [get_bd_pins accelerator/aclk]\n"
+        "connect_bd_net [get_bd_pins pcie/axi_aresetn] [get_bd_pins accelerator/aresetn]\n"
+    )
+    return _block_design(
+        board, streams, cells + _automation("/accelerator/s_axi", "/pcie/M_AXI_LITE")
+    )
+
+
+SYSTEMS = {"zynq": _zynq, "pcie": _pcie}
+"""What stands around an AXI shell."""
+
+
+def _preset(board: Board) -> str:
+    """Takes the settings that the vendor has for a board, where it has any."""
+    part = board.vendor.get("board_part")
+    if part is None:
+        return ""
+    return (
+        f"set known [lindex [lsort [get_board_parts -quiet {part}:*]] end]\n"
+        f'if {{$known eq ""}} {{ error "board files of {part} are missing: install them with xhub::install" }}\n'
+        "set_property board_part $known [current_project]\n"
+    )
+
+
+def project(board: Board, sources: Mapping[str, str], streams: Streams | None, clock: float) -> str:
+    """The Tcl that makes and builds the project from ``sources`` beside it, for ``clock`` in MHz; around a serial
+    shell, or one with ``streams``."""
+    system = _pins() if streams is None else SYSTEMS[board.vendor["system"]](board, streams, clock)
+    return (
+        f"# {board.summary}: vivado -mode batch -source {SCRIPT}\n"
+        f"create_project -force rbdgen project -part {board.part}\n"
+        f"{_preset(board)}add_files {{{' '.join(sources)}}}\nupdate_compile_order -fileset sources_1\n"
+        f"{system}"
+        "update_compile_order -fileset sources_1\n"
+        "set_property STEPS.PHYS_OPT_DESIGN.IS_ENABLED true [get_runs impl_1]\n"
+        "launch_runs impl_1 -to_step write_bitstream -jobs 4\nwait_on_run impl_1\n"
+        'if {[get_property PROGRESS [get_runs impl_1]] ne "100%"} { error "implementation failed" }\n'
+        f"open_run impl_1\nreport_timing_summary -file {TIMING}\nreport_utilization -file {UTILISATION}\n"
+        "set bits [glob project/rbdgen.runs/impl_1/*.bit]\n"
+        f"file copy -force [lindex $bits 0] {BITSTREAM}\n"
+        "set handoffs [glob -nocomplain project/rbdgen.gen/sources_1/bd/system/hw_handoff/*.hwh]\n"
+        f"if {{[llength $handoffs]}} {{ file copy -force [lindex $handoffs 0] {HANDOFF} }}\n"
+    )
+
+
+def program() -> str:
+    """The Tcl that loads the bitstream over JTAG."""
+    return (
+        "open_hw_manager\nconnect_hw_server\nopen_hw_target\n"
+        "set device [lindex [get_hw_devices] 0]\n"
+        f"set_property PROGRAM.FILE {BITSTREAM} $device\nprogram_hw_devices $device\n"
+    )
+
+
+def instructions(board: Board) -> str:
+    """What to do where Vivado is not on PATH."""
+    pynq = (
+        f"For PYNQ copy {BITSTREAM}, {HANDOFF} and manifest.json to the board, and open them with rbdgen.host.pynq.\n"
+        if board.vendor["system"] == "zynq"
+        else ""
+    )
+    return (
+        f"{board.summary}\n\nEverything is here but the bitstream, which Vivado makes:\n\n"
+        f"    vivado -mode batch -source {SCRIPT}\n    vivado -mode batch -source {PROGRAM}\n\n"
+        f"{TIMING} and {UTILISATION} then say what came out.\n{pynq}"
+    )

@@ -1,0 +1,296 @@
+# amaranth: UnusedElaboratable=no
+"""The operators of a unit: one for each node of most operations, and shared multipliers and tables.
+
+With an interval above one cycle, multipliers and tables take their operands through multiplexers that follow the phase.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from amaranth.hdl import Cat, ShapeLike, Signal, Value, signed
+
+from rbdgen.ir.fixed import Format
+from rbdgen.schedule.buffers import Plan, UnitPlan
+from rbdgen.schedule.delays import TABLES
+from rbdgen_hw.choice import choose
+from rbdgen_hw.delays import registered
+from rbdgen_hw.library import SharedComponent, instantiate
+from rbdgen_hw.logic import any_of
+from rbdgen_hw.operators import (
+    SIDES,
+    Multiplier,
+    Normalise,
+    ReciprocalTable,
+    Rescale,
+    Round,
+    Rounding,
+    Scale,
+    SineTable,
+    Sum,
+)
+from rbdgen_hw.unit_ports import FLAG_DELAY, ReportTime, overflow_port, overflow_reports
+from rbdgen_hw.unit_values import UnitValues, shifted
+
+TABLE_PORTS = {"table_sin": "sine", "table_cos": "cosine", "table_reciprocal": "reciprocal"}
+"""A table's port that answers an operation."""
+Manner = tuple[int, int, bool]
+"""How a product is rounded: bits that go, bits that stay, and whether it is truncated."""
+
+
+class UnitOperators(UnitValues):
+    """Writes the operators between a unit's values, and collects what overflows in them."""
+
+    def __init__(
+        self, plan: Plan, unit: UnitPlan, ports: SharedComponent, platform: object
+    ) -> None:
+        super().__init__(plan, unit, ports, platform)
+        self.shift_cycles = self.schedule.device.shift_cycles
+        self.reports = overflow_reports(plan, unit)
+        self.overflows: dict[ReportTime, list[Value]] = defaultdict(list)
+        """Whether something saturated in a cycle on the path to these exits."""
+        self.flags: dict[int, Signal] = {}
+        """Whether an operator saturated a cycle ago, by the identity of its port (the operator's may be gone)."""
+        self.executed = unit.nodes
+        """The nodes that have operators."""
+
+    def operators(self) -> None:
+        """Instances of all operators, shared ones once."""
+        products: dict[int, list[int]] = defaultdict(list)
+        lookups: dict[int, list[int]] = defaultdict(list)
+        for i in self.executed:
+            op = self.op(i)
+            if op == "mul":
+                products[self.schedule.binding[i]].append(i)
+            elif op in TABLES:
+                lookups[self.schedule.binding[i]].append(i)
+            else:
+                self.own_operator(i)
+        for number, nodes in sorted(products.items()):
+            self.multiplier(number, nodes)
+        for number, nodes in sorted(lookups.items()):
+            self.table(number, nodes)
+
+    def own_operator(self, i: int) -> None:
+        """What makes node ``i`` alone."""
+        m = self.m
+        positions = range(len(self.nodes[i].args))
+        args = [self.argument(i, k) for k in positions]
+        if self.op(i) == "shift":
+            (value,) = args
+            m.d.comb += self.wires[i].eq(value)
+        elif self.op(i) == "residual":
+            (angle,) = args
+            self.residual(i, angle)
+        else:
+            self.simple(i, self.operator(i), args)
+
+    def operator(self, i: int) -> SharedComponent:
+        """The operator of node ``i``."""
+        op, formats = self.operation(i)
+        if op == "normalise":
+            result = self.fixed.formats[i]
+            return Normalise(formats[0], result, self.shift_cycles)
+        if op == "rescale":
+            arg, scale = formats
+            rounding = self.rounding(i)
+            return Rescale(arg, scale, rounding, self.shift_cycles)
+        if op == "scale":
+            return self.constant(i, formats[0])
+        return self.sum(i, op, formats)
+
+    def operation(self, i: int) -> tuple[str, tuple[Format, ...]]:
+        """What an operator of node ``i`` does, and its arguments' formats."""
+        return self.op(i), self.formats(i)
+
+    def sum(self, i: int, op: str, formats: tuple[Format, ...]) -> Sum:
+        """The operator of a sum."""
+        rounding = self.rounding(i)
+        return Sum(op, formats, rounding)
+
+    def constant(self, i: int, arg: Format) -> Scale:
+        """The operator of a constant factor."""
+        schedule = self.schedule
+        stages = schedule.operators.scale_stages(i)
+        factor = self.fixed.constants[i]
+        rounding = self.rounding(i)
+        return Scale(arg, factor, rounding, stages)
+
+    def simple(self, i: int, operator: SharedComponent, args: Sequence[Value]) -> None:
+        """An operator of its own for node ``i``."""
+        m = self.m
+        name = f"op_{self.label(i)}"
+        instantiate(m, self.platform, name, operator)
+        for side, arg in zip(SIDES, args, strict=False):
+            port = getattr(operator, side)
+            m.d.comb += port.eq(arg)
+        wire = self.wires[i]
+        m.d.comb += wire.eq(operator.y)
+        self.overflow(i, operator)
+
+    def residual(self, i: int, angle: Value) -> None:
+        """The angle's bits below the table's, around the interval's middle: only the top one is inverted."""
+        m = self.m
+        (fmt,) = self.formats(i)
+        bits = fmt.frac - self.nodes[i].attr
+        low = Signal(bits, name=f"{self.label(i)}_low")
+        top = low[-1]
+        centred = Cat(low[:-1], ~top)
+        wire = self.wires[i]
+        m.d.comb += [
+            low.eq(angle),
+            wire.eq(centred.as_signed()),
+        ]
+
+    def select(
+        self, nodes: Sequence[int], values: Sequence[Value], shape: ShapeLike, name: str
+    ) -> Value:
+        """The value of the node that starts now: ``values`` belong to the phases in which ``nodes`` start."""
+        if len(nodes) == 1:
+            return values[0]
+        phases = [self.start_phases(i) for i in nodes]
+        cases = zip(phases, values, strict=True)
+        return choose(self.m, self.phases, cases, shape, name)
+
+    def start_phases(self, i: int) -> list[int]:
+        """The phases in which node ``i`` starts."""
+        phase = self.start(i) % self.ii
+        return [phase]
+
+    def multiplier(self, number: int, nodes: list[int]) -> None:
+        """One multiplier for the products ``nodes``, with factors at the upper ends of its inputs."""
+        m = self.m
+        widths = self.schedule.input_widths(nodes)
+        first = nodes[0]
+        owner = self.nodes[first].owner
+        last = owner in self.graph.last
+        cycles = self.schedule.device.product_cycles(last)
+        multiplier = Multiplier(*widths, cycles)
+        name = f"shared{number}" if len(nodes) > 1 else self.label(first)
+        instantiate(m, self.platform, f"multiplier_{name}", multiplier)
+        for side, width in enumerate(widths):
+            factors = self.factors(nodes, side, width)
+            letter = SIDES[side]
+            factor = self.select(nodes, factors, signed(width), f"{name}_{letter}")
+            port = getattr(multiplier, letter)
+            m.d.comb += port.eq(factor)
+        self.round_products(name, nodes, multiplier)
+
+    def factors(self, nodes: Sequence[int], side: int, width: int) -> list[Value]:
+        """The factors of products on one side of their multiplier, ``width`` bits each. What occurs more than once
+        stays one object, and so one input of the choice."""
+        values = []
+        for i in nodes:
+            position = self.schedule.factors(i)[side]
+            value = self.argument(i, position)
+            values.append(value)
+        moved: dict[int, Value] = {}
+        for value in values:
+            bits = width - len(value)
+            moved[id(value)] = shifted(value, bits)
+        return [moved[id(value)] for value in values]
+
+    def round_products(self, name: str, nodes: Sequence[int], multiplier: Multiplier) -> None:
+        """A rounding for each manner in which the products ``nodes`` of one multiplier round
+        (:meth:`rbdgen.schedule.schedule.Schedule.roundings`)."""
+        m = self.m
+        rounds: dict[Manner, Round] = {}
+        manners = self.schedule.roundings(nodes)
+        for i, manner in manners.items():
+            if manner not in rounds:
+                alike = [k for k in nodes if manners[k] == manner]
+                roundings = [self.rounding(k) for k in alike]
+                common = _common_round(multiplier, manner, roundings)
+                round_name = f"round_{name}_{len(rounds)}"
+                instantiate(m, self.platform, round_name, common)
+                m.d.comb += common.x.eq(multiplier.p)
+                rounds[manner] = common
+            rounded = rounds[manner]
+            wire = self.wires[i]
+            m.d.comb += wire.eq(rounded.y)
+            self.overflow(i, rounded)
+
+    def table(self, number: int, nodes: list[int]) -> None:
+        """One table for the angles of ``nodes``."""
+        m = self.m
+        first = nodes[0]
+        fmt = self.fixed.formats[first]
+        bits = self.nodes[first].attr
+        cycles = self.schedule.device.table_cycles
+        kind = ReciprocalTable if self.op(first) == "table_reciprocal" else SineTable
+        table = kind(bits, fmt, cycles)
+        instantiate(m, self.platform, f"table{number}", table)
+        width = len(table.place)
+        # sine and cosine of one angle are looked up at once
+        readers: dict[int, int] = {}
+        for i in reversed(nodes):
+            angle = self.nodes[i].args[0]
+            readers[angle] = i
+        addresses = []
+        for angle, i in readers.items():
+            address = Signal(width, name=f"{self.label(angle)}_place")
+            fmt = self.fixed.formats[angle]
+            below = fmt.frac - bits
+            argument = self.argument(i, 0)
+            m.d.comb += address.eq(argument >> below)
+            addresses.append(address)
+        first_nodes = list(readers.values())
+        chosen = self.select(first_nodes, addresses, width, f"table{number}_place")
+        m.d.comb += table.place.eq(chosen)
+        for i in nodes:
+            port = TABLE_PORTS[self.op(i)]
+            answer = getattr(table, port)
+            wire = self.wires[i]
+            m.d.comb += wire.eq(answer)
+
+    def overflow(self, i: int, operator: SharedComponent) -> None:
+        """Count an operator's overflow when it makes node ``i``."""
+        if not hasattr(operator, "overflow"):
+            return
+        if not self.fixed.may_overflow(i):
+            return
+        now = self.finish(i)
+        exits = self.plan.reaches[i]
+        overflows = self.overflows[now, exits]
+        flag: Value = operator.overflow
+        if self.reports[now, exits] == now + FLAG_DELAY:
+            # an operator is slow enough without all that its flag is collected with
+            name = f"overflowed_{self.label(i)}"
+            flag = self.flag_register(flag, name)
+            now = now + 1
+        phase = self.phases.at(now)
+        overflows.append(flag & phase)
+
+    def flag_register(self, flag: Value, name: str) -> Signal:
+        """The register of an operator's flag, which it has once."""
+        key = id(flag)
+        if key not in self.flags:
+            self.flags[key] = registered(self.m, flag, name, reset_less=True)
+        return self.flags[key]
+
+    def report_overflows(self) -> None:
+        """Drive the overflow ports: from registers, except for what happens in the last cycle itself."""
+        m = self.m
+        reported: dict[str, list[Value]] = defaultdict(list)
+        for (cycle, exits), report in self.reports.items():
+            flags = self.overflows[cycle, exits]
+            happened = any_of(flags)
+            port = overflow_port(report, exits)
+            if report > cycle:
+                happened = registered(m, happened, f"held_{port}", reset_less=True)
+            reported[port].append(happened)
+        for name, flags in reported.items():
+            port = getattr(self.ports, name)
+            any_now = any_of(flags)
+            m.d.comb += port.eq(any_now)
+
+
+def _common_round(multiplier: Multiplier, manner: Manner, alike: Sequence[Rounding]) -> Round:
+    """The rounding of products of one multiplier that round in the same ``manner``."""
+    drop, width, truncates = manner
+    # a wider shared product never changes a result, only whether the formats alone rule saturation out
+    saturates = any(rounding.saturates for rounding in alike)
+    wraps = alike[0].wraps
+    common = Rounding(drop, Format(width, 0), saturates, truncates, wraps)
+    return Round(len(multiplier.p), common)

@@ -1,0 +1,146 @@
+"""Arguments that several commands have: those of a design, made from the descriptions of the options."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from rbdgen.explore import AXES, RATES
+from rbdgen.options import DEMANDS, GROUPS, ROBOT, Options, Setting, settings
+from rbdgen.options.setting import INTEGER, SWITCH, WORDS, names
+
+ROBOT_HELP = "a built-in robot (see 'rbdgen robots') or the path of a URDF"
+OPTION_ARGUMENTS = tuple(name for name, s in settings(Options).items() if s.on_command_line)
+"""Arguments of the command line that are options of the compiler, by the same names."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaints are one line, and whose ``--help`` shows the few options that most people need: those
+    that are added by :meth:`add_argument`, while :meth:`add_more` adds what only ``--help-all`` shows."""
+
+    everything = False
+    """Whether help shows all options."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.hides = False
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: error: {message} (see '{self.prog} --help')\n")
+
+    def add_more(self, to: Any, *flags: str, **named: Any) -> None:
+        """An argument of this parser or its group ``to`` that only ``--help-all`` shows."""
+        if not self.hides:
+            self.hides = True
+            self.add_argument("--help-all", action="help", help="show all options, and exit")
+        if not self.everything:
+            named["help"] = argparse.SUPPRESS
+        to.add_argument(*flags, **named)
+
+
+def reader(name: str, setting: Setting) -> Callable[[str], Any]:
+    """What reads an option's value from text. ConfigError names the option."""
+    return lambda text: setting.check(name, setting.kind.read(name, text))
+
+
+def integer(name: str) -> Callable[[str], int]:
+    """What reads the whole number of an argument."""
+    return lambda text: INTEGER.read(name, text)
+
+
+def integers(name: str) -> Callable[[str], list[int]]:
+    """What reads whole numbers between commas."""
+    return lambda text: [INTEGER.read(name, part) for part in text.split(",")]
+
+
+def help_of(setting: Setting) -> str:
+    """A line of help: what an option is, what it may be, and what it is where nothing is said."""
+    known = setting.choices or setting.listed
+    choices = f": {', '.join(known())}" if known else ""
+    otherwise = f" ({setting.otherwise})" if setting.otherwise else ""
+    return f"{setting.summary}{choices}{otherwise}".replace("%", "%%")
+
+
+def add_setting(parser: Parser, to: Any, name: str, setting: Setting) -> None:
+    """The argument of an option."""
+    flag = f"--{(setting.flag or name).replace('_', '-')}"
+    named: dict[str, Any] = {"dest": name, "default": None, "help": help_of(setting)}
+    if setting.kind is SWITCH:
+        named["action"] = argparse.BooleanOptionalAction
+    else:
+        named["type"] = reader(name, setting)
+        named["metavar"] = setting.metavar
+    if setting.basic:
+        to.add_argument(flag, **named)
+    else:
+        parser.add_more(to, flag, **named)
+
+
+def add_design(parser: Parser, needs_board: bool = False) -> None:
+    """The robot, all options of a design, and what it is fitted to."""
+    parser.add_argument("robot", metavar="ROBOT", nargs="?", help=ROBOT_HELP)
+    groups = {name: parser.add_argument_group(title) for name, title in GROUPS.items()}
+    for name, setting in ROBOT.items():
+        add_setting(parser, groups[setting.group], name, setting)
+    described = settings(Options)
+    for name in OPTION_ARGUMENTS:
+        add_setting(parser, groups[described[name].group], name, described[name])
+    for name, setting in DEMANDS.items():
+        if name == "board" and needs_board:
+            groups[setting.group].add_argument(
+                "--board", metavar="B", required=True, help="the board; a wrong name lists them all"
+            )
+        else:
+            add_setting(parser, groups[setting.group], name, setting)
+    parser.add_argument(
+        "--config",
+        type=Path,
+        metavar="FILE",
+        help="options and joint ranges, as in generate's config.toml",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object instead of tables"
+    )
+
+
+def add_figures(parser: Parser) -> None:
+    """What is reported of a design beyond its promises."""
+    parser.add_more(
+        parser,
+        "--evidence",
+        type=integer("evidence"),
+        metavar="N",
+        help="measure errors at N fresh states, beside single precision (10000 with --error, else 0)",
+    )
+    parser.add_more(
+        parser,
+        "--families",
+        action="store_true",
+        help="count the multiplications of all algorithms, side by side",
+    )
+
+
+def add_lists(parser: Parser) -> None:
+    """Options of which several values may be given, separated by commas; every combination becomes a design."""
+    add_setting(parser, parser, "base", ROBOT["base"])
+    parser.set_defaults(base=ROBOT["base"].otherwise)
+    for axis in (*RATES, *AXES):
+        flag = f"--{axis.name.replace('_', '-')}"
+        kind = integers(axis.name) if axis.integers else names
+        parser.add_argument(
+            flag, type=kind, metavar="N,N" if axis.integers else "A,A", help=axis.summary
+        )
+
+
+def add_functions(parser: Parser, **more: Any) -> None:
+    """The functions, of a command that has a list of them only."""
+    setting = settings(Options)["functions"]
+    parser.add_argument(
+        "--functions",
+        type=lambda text: WORDS.read("functions", text),
+        metavar=setting.metavar,
+        help=help_of(setting),
+        **more,
+    )

@@ -1,0 +1,70 @@
+"""The compiler: all stages in order, from a robot and options to a design that can be built and simulated."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+from rbdgen.compiler.choices import Cost, Workshop, choose
+from rbdgen.compiler.design import Design
+from rbdgen.compiler.families import Family, compare_families
+from rbdgen.compiler.lowering import target_device
+from rbdgen.compiler.stages import at_clock, at_interval
+from rbdgen.errors import RbdgenWarning
+from rbdgen.model.ranges import declared_ranges
+from rbdgen.model.robot import Robot
+from rbdgen.options import Options
+from rbdgen.schedule.budget import Budget
+
+__all__ = [
+    "Budget",
+    "Design",
+    "Family",
+    "Options",
+    "at_clock",
+    "at_interval",
+    "compare_families",
+    "compile_robot",
+    "target_device",
+]
+
+
+def compile_robot(
+    robot: Robot,
+    options: Options,
+    progress: Callable[[str], None] = lambda stage: None,
+    budget: Budget | None = None,
+) -> Design:
+    """Run all stages; ``progress`` is told each stage's name. With a ``budget`` the interval is chosen for it, whatever
+    ``options`` say of that. How hardware is shared is chosen by modelled cost, as far as ``options`` leave it open
+    (:mod:`rbdgen.compiler.choices`). Errors are those of the stages."""
+    ranges = declared_ranges(robot, options.limits)
+    design = choose(Workshop(robot, ranges, budget, progress), options)
+    _warn(design, budget)
+    return design
+
+
+def _warn(design: Design, budget: Budget | None) -> None:
+    """Say what will not work as it was asked for."""
+    found = design.signal_ranges
+    if design.options.sound and found.unbounded:
+        warnings.warn(
+            f"sound: {len(found.unbounded)} reciprocals have no bound above zero; the {found.open} signals that depend "
+            "on them keep sampled ranges, and flag what does not fit",
+            RbdgenWarning,
+            stacklevel=3,
+        )
+    if budget is None:
+        return
+    cost = Cost.of(design)
+    for name, used in (("luts", cost.tables), ("registers", cost.registers)):
+        available = budget.resources.get(name, used)
+        if used > available:
+            smaller = "--programs one, " if len(design.network.programs.names) > 1 else ""
+            warnings.warn(
+                f"{budget.name}: by the model, about {used} of {available} {name} would be used; use {smaller}fewer "
+                "functions, a shorter word or a larger device",
+                RbdgenWarning,
+                stacklevel=3,
+            )
+            return

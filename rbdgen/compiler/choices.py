@@ -1,0 +1,255 @@
+"""How hardware is shared, chosen by modelled cost: one search over all that the options leave open.
+
+It starts from what is fastest (:data:`rbdgen.compiler.stages.PLAIN`), changes one choice at a time, and keeps what
+brings the design nearer to its goal. Costs are those of the resource model (:mod:`rbdgen.schedule.resources`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from rbdgen.compiler.design import Design
+from rbdgen.compiler.lowering import Lowered, Traced, lower, trace
+from rbdgen.compiler.stages import PLAIN, plainly, planned_design
+from rbdgen.errors import ConfigError
+from rbdgen.model.ranges import InputRanges
+from rbdgen.model.robot import Robot
+from rbdgen.options import GOALS, Options
+from rbdgen.schedule.budget import Budget
+from rbdgen.schedule.resources import estimate
+
+RANGE_SAMPLES = 32768
+"""States by which ranges are found."""
+CROWDED, FULL = 0.75, 0.9
+"""Shares of a device's look-up tables or registers: above the first, logic is spared; above the second, place and route
+hardly ever succeed, and tasks come at longer intervals instead, where that helps."""
+STEP = 0.05
+"""Two designs are as crowded where the shares differ by less."""
+LUTS_OF_BLOCK = 400
+"""What a multiplier block is worth in look-up tables where no device says how many of both there are."""
+LONGER = 1 / 8
+"""By how much of itself an interval grows from one try to the next."""
+
+
+@dataclass(frozen=True)
+class SharingChoice:
+    """An option that the search may set to ``other`` instead of the plain one: ``what`` that does."""
+
+    option: str
+    other: str
+    what: str
+
+
+CHOICES = (
+    SharingChoice("columns", "fold", "columns that are alike share hardware in turn"),
+    SharingChoice("constants", "multipliers", "constant factors take slots of multipliers"),
+    SharingChoice("programs", "one", "derivatives and all else are one program"),
+    SharingChoice(
+        "spread",
+        "twice",
+        "products are spread over more multipliers, with less to choose before each",
+    ),
+)
+"""What is tried, in this order."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a design costs: look-up ``tables``, registers and multiplier ``blocks``, all by the model; ``intervals``:
+    cycles from task to task, summed over the functions; ``latencies``: of lone tasks, summed likewise."""
+
+    tables: int
+    registers: int
+    blocks: int
+    intervals: int
+    latencies: int
+
+    @classmethod
+    def of(cls, design: Design) -> Cost:
+        """The cost of a design."""
+        used = estimate(design.plan, design.tasks).as_dict()
+        functions = design.network.functions
+        return cls(
+            used["luts"],
+            used["registers"],
+            used["multipliers"],
+            sum(design.interval(f) for f in functions),
+            sum(design.promised_latency(f) for f in functions),
+        )
+
+    def share(self, available: Mapping[str, int]) -> float:
+        """The larger share that it takes of what is available of tables and registers."""
+        used = {"luts": self.tables, "registers": self.registers}
+        return max(
+            (used[name] / available[name] for name in used if name in available), default=0.0
+        )
+
+    def area(self, available: Mapping[str, int]) -> float:
+        """Look-up tables and multiplier blocks in one figure, in tables."""
+        worth = float(LUTS_OF_BLOCK)
+        if available.get("luts") and available.get("multipliers"):
+            worth = available["luts"] / available["multipliers"]
+        return self.tables + worth * self.blocks
+
+    def key(self, goal: str, available: Mapping[str, int]) -> tuple[float, ...]:
+        """What is to be small for a goal, the more important first: how far a device is crowded comes before all."""
+        too_many = self.blocks > available.get("multipliers", math.inf)
+        crowded = math.ceil(max(0.0, self.share(available) - CROWDED) / STEP)
+        area = self.area(available)
+        by_goal = {
+            "throughput": (self.intervals, area, self.latencies),
+            "area": (area, self.intervals, self.latencies),
+            "latency": (self.latencies, area, self.intervals),
+        }
+        return (too_many, crowded, *by_goal[goal])
+
+
+class Workshop:
+    """Designs of one robot with different choices; what they have in common is computed once."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        ranges: InputRanges,
+        budget: Budget | None,
+        progress: Callable[[str], None],
+    ) -> None:
+        self.robot, self.ranges, self.budget, self.progress = robot, ranges, budget, progress
+        self._traced: dict[str, Traced] = {}
+        self._lowered: dict[tuple[object, ...], Lowered] = {}
+
+    @property
+    def available(self) -> Mapping[str, int]:
+        """What there is of tables, registers and multiplier blocks, as far as that is known."""
+        return self.budget.resources if self.budget else {}
+
+    @property
+    def lengthens(self) -> bool:
+        """Whether the interval may become longer than multipliers allow: it was not given, nor was a rate."""
+        budget = self.budget
+        return (
+            budget is not None and bool(self.available) and budget.chooses and budget.rate is None
+        )
+
+    def lowered(self, options: Options) -> Lowered:
+        """The fixed-point graph for these choices."""
+        interval = options.ii if options.columns == "fold" or options.error else 1
+        key = options.programs, options.constants, options.columns, interval
+        if key not in self._lowered:
+            if options.programs not in self._traced:
+                self.progress("trace")
+                traced = trace(self.robot, options, self.ranges, RANGE_SAMPLES)
+                self._traced[options.programs] = traced
+            self.progress("formats")
+            traced = self._traced[options.programs]
+            self._lowered[key] = lower(traced, options, self.ranges, self.progress)
+        return self._lowered[key]
+
+    def design(self, options: Options, roughly: bool, beyond: int = 0) -> Design:
+        """The design of these choices; ``roughly``: only to tell what it would cost."""
+        lowered = self.lowered(options)
+        return planned_design(
+            lowered, options, self.ranges, self.budget, self.progress, beyond, roughly
+        )
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A design that was tried, its cost, why it is as it is, and the interval beyond which it was laid out."""
+
+    design: Design
+    cost: Cost
+    why: tuple[str, ...] = ()
+    beyond: int = 0
+
+
+def choose(workshop: Workshop, options: Options) -> Design:
+    """The design that serves the goal best, by what ``options`` leave open."""
+    still_open = [c for c in CHOICES if getattr(options, c.option) == "auto"]
+    options = plainly(options)
+    available, lengthens = workshop.available, workshop.lengthens
+    searches = bool(still_open) and (options.goal is not None or bool(available))
+    if not searches and not lengthens:
+        return workshop.design(options, roughly=False)
+    best = _tried(workshop, options)
+    crowded = best.cost.share(available) > CROWDED
+    if still_open and (options.goal is not None or crowded):
+        best = _improved(workshop, best, still_open)
+    if lengthens:
+        best = _lengthened(workshop, best)
+    found = workshop.design(best.design.options, roughly=False, beyond=best.beyond)
+    return replace(found, why=(*found.why, *best.why))
+
+
+def _tried(workshop: Workshop, options: Options, beyond: int = 0) -> Candidate:
+    design = workshop.design(options, roughly=True, beyond=beyond)
+    return Candidate(design, Cost.of(design), beyond=beyond)
+
+
+def _improved(workshop: Workshop, best: Candidate, choices: list[SharingChoice]) -> Candidate:
+    """Each choice changed, and changed back, where that helps, until nothing does."""
+    in_vain, first = 0, best
+    for choice in itertools.cycle(choices):
+        better = _changed(workshop, best, choice)
+        if better is None:
+            in_vain += 1
+        else:
+            best, in_vain = better, 0
+        # the choice that was changed last need not be tried again
+        others = len(choices) - (0 if best is first else 1)
+        if in_vain >= others:
+            break
+    return best
+
+
+def _changed(workshop: Workshop, best: Candidate, choice: SharingChoice) -> Candidate | None:
+    """The design with one choice changed, where that is better."""
+    before = getattr(best.design.options, choice.option)
+    after = PLAIN[choice.option] if before == choice.other else choice.other
+    workshop.progress(f"try: {choice.option} {after}")
+    try:
+        tried = _tried(workshop, replace(best.design.options, **{choice.option: after}))
+    except ConfigError:
+        return None
+    goal = best.design.options.goal or next(iter(GOALS))
+    available = workshop.available
+    if tried.cost.key(goal, available) >= best.cost.key(goal, available):
+        return None
+    what = choice.what if after == choice.other else f"{choice.option} {after} after all"
+    note = f"{what}: {_gain(best.cost, tried.cost)}"
+    return replace(tried, why=(*best.why, note))
+
+
+def _gain(before: Cost, after: Cost) -> str:
+    """What a change brought, by the model."""
+    return (
+        f"{after.tables} look-up tables instead of {before.tables}, {after.blocks} multiplier blocks instead of "
+        f"{before.blocks}, by the model"
+    )
+
+
+def _lengthened(workshop: Workshop, best: Candidate) -> Candidate:
+    """Longer intervals, as far as a device is full and that helps."""
+    first = best
+    while best.cost.share(workshop.available) > FULL:
+        ii = best.design.options.ii
+        longer = ii + math.ceil(ii * LONGER)
+        workshop.progress(f"the device would be full: try an interval of {longer} cycles or more")
+        try:
+            tried = _tried(workshop, replace(best.design.options, ii=longer), longer - 1)
+        except ConfigError:
+            break
+        if tried.cost.share(workshop.available) >= best.cost.share(workshop.available):
+            break
+        best = tried
+    if best is first:
+        return best
+    ii, before = best.design.options.ii, first.design.options.ii
+    note = f"an interval of {ii} cycles instead of {before}: {_gain(first.cost, best.cost)}"
+    return replace(best, why=(*first.why, note))
+
+
+__all__ = ["CHOICES", "CROWDED", "FULL", "PLAIN", "Cost", "Workshop", "choose"]

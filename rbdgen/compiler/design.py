@@ -1,0 +1,137 @@
+"""A design: everything that is known of an accelerator before it is built."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rbdgen.functions import registry
+from rbdgen.ir.fixed import FixedGraph, Format
+from rbdgen.layout.execute import Answer, BitTrueModel, feedback
+from rbdgen.layout.network import AGAIN, FEEDBACK, Network
+from rbdgen.model.names import sanitize
+from rbdgen.model.ranges import InputRanges
+from rbdgen.model.robot import Robot
+from rbdgen.options import Options
+from rbdgen.passes.ranges import FoundRanges
+from rbdgen.protocol.tasks import TaskFormat
+from rbdgen.schedule.budget import Budget
+from rbdgen.schedule.buffers import Plan
+from rbdgen.schedule.queues import loop_cycles, send_cycles
+
+
+@dataclass(frozen=True)
+class Design:
+    """Everything that is known of an accelerator before it is built.
+
+    ``word``: the word length by which noise was told from signals, which is that of all formats unless they were found
+    for an error target; tables are as good as words of ``table_word`` bits need. ``why``: how the layout was chosen;
+    ``budget``: what for."""
+
+    robot: Robot
+    options: Options
+    ranges: InputRanges
+    network: Network
+    fixed: FixedGraph
+    plan: Plan
+    tasks: TaskFormat
+    word: int
+    table_word: int
+    signal_ranges: FoundRanges
+    why: tuple[str, ...] = ()
+    budget: Budget | None = None
+
+    @cached_property
+    def name(self) -> str:
+        """Name of the Verilog top: the robot and the functions."""
+        robot = sanitize([self.robot.name])[self.robot.name]
+        functions = (
+            "all"
+            if self.network.functions == registry.common()
+            else "_".join(self.network.functions)
+        )
+        extras = (
+            ("f_ext", "forces"),
+            ("base", "moving_base"),
+            ("inverse", "with_inverse"),
+            ("cal", "calibratable"),
+        )
+        return "_".join(
+            ["rbd", robot, functions, *(name for name, o in extras if getattr(self.options, o))]
+        )
+
+    @property
+    def precision(self) -> str:
+        """The word length or the smallest error target, in a name."""
+        options = self.options
+        return (
+            f"e{min(options.error.values()):g}".replace("e-", "m")
+            if options.error
+            else f"w{options.bits}"
+        )
+
+    def input_format(self, name: str) -> Format:
+        """Format of an operand of the graph."""
+        return self.fixed.formats[self.fixed.graph.inputs[name]]
+
+    def output_format(self, name: str) -> Format:
+        """Format of a result of the graph."""
+        return self.fixed.formats[self.fixed.graph.outputs[name]]
+
+    @cached_property
+    def feedback(self) -> dict[str, str | None]:
+        """For each operand of the second pass the result of the first that feeds it (None: it is always zero)."""
+        return feedback(self.network)
+
+    def promised_latency(self, function: str) -> int:
+        """Cycles from the last beat's acceptance to the last result beat's offer, of a lone task (of a roll-out: of one
+        step).
+
+        One cycle into the task register, the way to the results, and the way through the lane, less the cycle shared.
+        """
+        done = self.last_start(function) + self.leaving_cycle(function) + 1
+        return done + send_cycles(self.plan, self.tasks, function)
+
+    def leaving_cycle(self, function: str) -> int:
+        """Cycle of its last pass in which a task's results are taken."""
+        return self.plan.exits[self.network.exit(function).name]
+
+    def interval(self, function: str) -> int:
+        """Cycles from one task of ``function`` to the next, where nothing else runs."""
+        return self.options.ii * self.network.admissions(function)
+
+    def last_start(self, function: str) -> int:
+        """Cycle 0 of the program that makes the results of a lone task, counted from the cycle after the last beat's
+        acceptance: later where another program, or other evaluations of the same one, come first."""
+        ii, entry = self.options.ii, self.plan.schedule.entry_cycles
+
+        def cycles_around(exit_name: str) -> int:
+            """Cycles from one admission to the next, of what has left by this exit in between."""
+            return (
+                -(-(entry + self.plan.exits[exit_name] + loop_cycles(self.plan, exit_name)) // ii)
+                * ii
+            )
+
+        if len(self.network.passes(function)) > 1:
+            return entry + cycles_around(FEEDBACK)
+        if self.network.repeated and function == self.network.repeated.name:
+            return entry + (len(self.network.options.weights) - 1) * cycles_around(AGAIN)
+        return entry
+
+    @cached_property
+    def model(self) -> BitTrueModel:
+        """The bit-true model."""
+        return BitTrueModel(self.network, self.fixed)
+
+    def run(
+        self,
+        function: str,
+        raw: Sequence[np.ndarray],
+        parameters: Mapping[str, np.ndarray] | None = None,
+    ) -> Answer:
+        """The bit-true model on raw operands of one function, one (n,) array per operand word; see
+        :meth:`rbdgen.layout.execute.BitTrueModel.run`."""
+        return self.model.run(function, raw, parameters)

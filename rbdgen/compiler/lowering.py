@@ -1,0 +1,154 @@
+"""From a robot to a fixed-point graph: traced, simplified, with formats; refused where those are of no use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from rbdgen.devices.device import Device
+from rbdgen.devices.registry import get_device
+from rbdgen.errors import ConfigError
+from rbdgen.ir.fixed import FixedGraph
+from rbdgen.ir.interpret import walk
+from rbdgen.ir.machine import Machine
+from rbdgen.layout.building import build_network, operand_samples
+from rbdgen.layout.network import Network
+from rbdgen.layout.words import TraceOptions
+from rbdgen.model.ranges import InputRanges
+from rbdgen.model.robot import Robot
+from rbdgen.options import Options
+from rbdgen.passes.formats import MAX_WORD
+from rbdgen.passes.pipeline import Simplified
+from rbdgen.wordlength.request import FormatRequest
+from rbdgen.wordlength.search import find_formats
+from rbdgen.wordlength.targets import resolve_targets
+
+INVERSE_STATES = 2048
+"""States at which the inverse of M is tried in the chosen formats."""
+WEAK_SHARE, WEAK_ERROR = 0.01, 0.1
+"""An inverse that overflows at more than this share of states, or whose rms error is above this share of its rms, is of
+no use."""
+INVERTED = ("minv", "a")
+"""Results that are found with the inverse of M."""
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A network, and values of its operands by name at the states that ranges are found at."""
+
+    network: Network
+    samples: dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A fixed-point ``graph`` of ``network``, and the ``simplified`` graph that it was made of."""
+
+    network: Network
+    fixed: FixedGraph
+    simplified: Simplified
+
+
+def target_device(options: Options) -> Device:
+    """The device that a schedule is made for, at the clock that it is made for. ConfigError for one out of range."""
+    device = get_device(options.device)
+    return device if options.clock is None else device.at_clock(options.clock)
+
+
+def trace(robot: Robot, options: Options, ranges: InputRanges, count: int) -> Traced:
+    """The network of the functions, at ``count`` states."""
+    own = {f.name for f in fields(Options)}
+    names = [f.name for f in fields(TraceOptions) if f.name in own]
+    asked = TraceOptions(**{name: getattr(options, name) for name in names})
+    network, states = build_network(robot, asked, ranges, count, options.seed)
+    return Traced(network, operand_samples(network, states))
+
+
+def lower(
+    traced: Traced,
+    options: Options,
+    ranges: InputRanges,
+    progress: Callable[[str], None] = lambda stage: None,
+) -> Lowered:
+    """The fixed-point graph. ConfigError where M⁻¹ is needed and the word is too short for it, with the word that would
+    do."""
+    network, samples = traced.network, traced.samples
+    targets = resolve_targets(options.error, network) if options.error else {}
+    request = FormatRequest(
+        *(network, samples, targets, target_device(options), options.rounding),
+        saturate=options.overflow == "saturate",
+        sound=options.sound,
+        interval=options.ii,
+        fold=options.fold,
+        columns=options.columns == "fold",
+        multiply=options.constants == "multipliers",
+    )
+    if targets:
+        found = find_formats(request, ranges, options.seed, options.formats == "uniform", progress)
+        return Lowered(found.network, found.fixed, found.simplified)
+    simplified = request.simplified(options.bits)
+    fixed = request.fixed(simplified)
+    few = {name: x[:: max(1, len(x) // INVERSE_STATES)] for name, x in samples.items()}
+    reason = weak_inverse(network, fixed, few)
+    if reason:
+        remedy = _longer_word(request, few, options.bits)
+        raise ConfigError(
+            f"word: {options.bits} bits are too few for the inverse of M of {network.robot.name!r}: {reason}; {remedy}"
+        )
+    return Lowered(network.pruned(fixed.graph), fixed, simplified)
+
+
+def _longer_word(request: FormatRequest, samples: Mapping[str, np.ndarray], word: int) -> str:
+    """The first word beyond ``word`` that is long enough for the inverse of M, as advice."""
+    for longer in range(word + 1, MAX_WORD + 1):
+        fixed = request.fixed(request.simplified(longer))
+        if not weak_inverse(request.network, fixed, samples):
+            return f"{longer} bits would do"
+    return f"no word up to {MAX_WORD} bits does"
+
+
+def weak_inverse(
+    network: Network, fixed: FixedGraph, operands: Mapping[str, np.ndarray]
+) -> str | None:
+    """Why the inverse of M or what is solved with it is of no use in these formats; None where it is, or is not needed.
+
+    ``operands`` are values (n,) of the graph's operands.
+    """
+    graph = fixed.graph
+    by_vector: dict[str, list[str]] = {}
+    for vector in INVERTED:
+        words = network.results.get(vector, ())
+        by_vector[vector] = [w.name for w in words if w.name in graph.outputs]
+    names = [name for own in by_vector.values() for name in own]
+    if not names:
+        return None
+    raw = {n: fixed.formats[i].quantise(operands[n]) for n, i in graph.inputs.items()}
+    outputs, overflow = Machine(fixed, names).run(raw)
+    flagged = float(np.mean(overflow))
+    if flagged > WEAK_SHARE:
+        return f"{flagged:.1%} of the declared states overflow"
+    exact = _exact_outputs(fixed, raw, names)
+    good = ~overflow
+    for vector, own in by_vector.items():
+        errors = truths = 0.0
+        for name in own:
+            truth = np.broadcast_to(exact[name], good.shape)[good]
+            got = fixed.formats[graph.outputs[name]].real(outputs[name])[good]
+            errors += float(np.sum((got - truth) ** 2))
+            truths += float(np.sum(truth**2))
+        if errors > WEAK_ERROR**2 * truths:
+            return f"the rms error of {vector} is {np.sqrt(errors / truths):.0%} of its rms"
+    return None
+
+
+def _exact_outputs(
+    fixed: FixedGraph, raw: Mapping[str, np.ndarray], names: list[str]
+) -> dict[str, np.ndarray]:
+    """Results in float64, of operands as their formats hold them."""
+    graph = fixed.graph
+    operands = {n: fixed.formats[i].real(raw[n]) for n, i in graph.inputs.items()}
+    wanted = {graph.outputs[name] for name in names}
+    values = {i: value for i, value in enumerate(walk(graph, operands)) if i in wanted}
+    return {name: values[graph.outputs[name]] for name in names}

@@ -1,0 +1,121 @@
+"""The stages behind formats: layout, schedule, buffers, checks; and the same design at another clock or interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from rbdgen.compiler.design import Design
+from rbdgen.compiler.lowering import Lowered, target_device
+from rbdgen.compiler.words import function_format, parameter_words
+from rbdgen.ir.fixed import FixedGraph
+from rbdgen.layout.network import Network
+from rbdgen.model.ranges import InputRanges
+from rbdgen.options import Options
+from rbdgen.protocol.tasks import task_format
+from rbdgen.schedule.budget import Budget, fit_layout
+from rbdgen.schedule.buffers import make_plan
+from rbdgen.schedule.check import check_plan
+from rbdgen.schedule.layout import Layout, fold_notes, lay_out
+from rbdgen.schedule.scheduler import schedule
+
+PLAIN = {"columns": "apart", "constants": "logic", "spread": "fewest", "programs": "two"}
+"""How hardware is shared where nothing speaks for anything else."""
+
+
+def plainly(options: Options) -> Options:
+    """``options`` with what they leave open as in :data:`PLAIN`."""
+    still_open = {name: x for name, x in PLAIN.items() if getattr(options, name) == "auto"}
+    return replace(options, **still_open)
+
+
+def planned(
+    options: Options,
+    network: Network,
+    fixed: FixedGraph,
+    layout: Layout,
+    blocks: int | None = None,
+    roughly: bool = False,
+) -> dict[str, Any]:
+    """What of a design follows from its layout; ``blocks``: how many multiplier blocks there are (None: any number).
+    ``roughly``: only to tell what it would cost, with lifetimes as they come, and unproven."""
+    device = target_device(options)
+    spare = None if options.spread == "twice" else 0
+    if options.spread == "twice" and blocks is not None:
+        spare = blocks - layout.blocks(device)
+    times = schedule(
+        layout.fixed, device, layout.ii, network.programs, layout.folds, spare, shorten=not roughly
+    )
+    formats = [function_format(f, network, fixed) for f in network.functions]
+    beats = device.task_beats(layout.ii)
+    tasks = task_format(formats, beats, layout.ii, parameter_words(network, fixed))
+    plan = make_plan(times, {network.exit(f).name: tasks.sent(f) for f in network.functions})
+    if not roughly:
+        check_plan(plan)
+    return {"plan": plan, "tasks": tasks, "why": layout.why}
+
+
+def planned_design(
+    lowered: Lowered,
+    options: Options,
+    ranges: InputRanges,
+    budget: Budget | None,
+    progress: Callable[[str], None] = lambda stage: None,
+    beyond: int = 0,
+    roughly: bool = False,
+) -> Design:
+    """A design of a graph, at the interval of ``options`` or the shortest beyond ``beyond`` that the ``budget``
+    allows. ConfigError where there is none."""
+    network, fixed = lowered.network, lowered.fixed
+    device = target_device(options)
+    how = options.fold, options.share, options.columns == "fold"
+    spread = options.spread == "twice"
+    if budget is None or not budget.chooses:
+        blocks = budget.resources.get("multipliers") if budget else None
+        layout = lay_out(network, fixed, device, options.ii, *how, blocks, spread)
+        layout = replace(layout, why=tuple(fold_notes(network, layout)))
+        progress("schedule")
+        parts = planned(options, network, fixed, layout, blocks, roughly)
+    else:
+        most = budget.multipliers if budget.blocks is None else budget.blocks
+        parts: dict[str, Any] = {}
+        while not parts or parts["plan"].schedule.blocks > (budget.blocks or math.inf):
+            progress("choose the layout")
+            layout = fit_layout(network, fixed, device, budget, *how, beyond, spread)
+            options, beyond = replace(options, ii=layout.ii), layout.ii
+            progress("schedule")
+            parts = planned(options, network, fixed, layout, most, roughly)
+    simplified = lowered.simplified
+    return Design(
+        robot=network.robot,
+        options=options,
+        ranges=ranges,
+        network=network,
+        fixed=fixed,
+        word=simplified.word,
+        table_word=simplified.table_word,
+        signal_ranges=simplified.ranges,
+        budget=budget,
+        **parts,
+    )
+
+
+def at_clock(design: Design, clock: float) -> Design:
+    """The same design for another clock in MHz: the same units and folds, scheduled again. ConfigError where the
+    device's operators are too slow."""
+    options, schedule = replace(design.options, clock=clock), design.plan.schedule
+    layout = Layout(schedule.fixed, schedule.folds, options.ii, design.why)
+    parts = planned(options, design.network, design.fixed, layout, schedule.blocks)
+    return replace(design, options=options, **parts)
+
+
+def at_interval(design: Design, ii: int, blocks: int | None = None) -> Design:
+    """The same design with a task every ``ii`` cycles: laid out and scheduled again, nothing traced again. ``blocks``:
+    how many multiplier blocks there are (default: any number)."""
+    options = replace(design.options, ii=ii)
+    how = options.fold, options.share, options.columns == "fold", blocks, options.spread == "twice"
+    layout = lay_out(design.network, design.fixed, target_device(options), ii, *how)
+    parts = planned(options, design.network, design.fixed, layout, blocks)
+    return replace(design, options=options, **parts)

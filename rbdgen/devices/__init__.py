@@ -1,0 +1,1 @@
+"""Devices that designs are made for: one file for each family, listed by :mod:`rbdgen.devices.registry`."""

@@ -1,0 +1,30 @@
+"""Lattice ECP5. Resources: ECP5 and ECP5-5G family data sheet (FPGA-DS-02012)."""
+
+from __future__ import annotations
+
+from rbdgen.devices.device import Device
+from rbdgen.devices.fabric import LUT4, Resources
+
+ECP5 = Device(
+    "ecp5",
+    "Lattice ECP5-85, 100 MHz model",
+    period=10.0,
+    multiply=5.0,
+    multiply_cycles=2,
+    add=4.0,
+    level=2.8,
+    limit=2.2,
+    flag=1.3,
+    address=4.0,
+    table=8.5,
+    select=1.5,
+    routing=0.0,
+    shift=6.0,
+    shape=(18, 18),
+    flag_registers=1,
+    fabric=LUT4,
+    parts={
+        "LFE5U-85F-6BG381C": Resources(multipliers=156, luts=83640, registers=83640, memories=208)
+    },
+)
+FAMILY = (ECP5,)

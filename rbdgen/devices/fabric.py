@@ -1,0 +1,63 @@
+"""Logic and memories of a device: how much of them there is, and how much operators take, by a model."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Multiplier blocks, look-up tables, registers, and block memories: what there is, or what is used."""
+
+    multipliers: int
+    luts: int
+    registers: int
+    memories: int
+
+    def as_dict(self) -> dict[str, int]:
+        """By name, as reports have them."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """What operators take of a device: look-up tables with four inputs, if nothing else is said."""
+
+    multiplexer: float
+    """Per bit and further input of a multiplexer."""
+    sign: float
+    """Per bit of an argument whose sign is chosen."""
+    saturation: float
+    """Per bit of a result that can saturate."""
+    flag: float
+    """Per bit that only an overflow's flag looks at."""
+    shifter: float
+    """Per bit and level of a shifter."""
+    carry: float
+    """Of a sum, beyond its bits."""
+    fifo: float
+    """Per bit of a FIFO in distributed memory of up to ``fifo_depth`` entries."""
+    fifo_depth: int
+    """Entries that distributed memory has at the price of one."""
+    control: int
+    """Of streams, phases and results, whatever the robot."""
+    memory_width: int
+    """Bits that a block memory reads at once."""
+    memory_rows: int
+    """Rows of that width that a block memory has."""
+
+
+LUT4 = Fabric(
+    multiplexer=0.62,
+    sign=1.0,
+    saturation=1.9,
+    flag=0.5,
+    shifter=3.0,
+    carry=3.0,
+    fifo=2.6,
+    fifo_depth=16,
+    control=1200,
+    memory_width=36,
+    memory_rows=512,
+)
+"""Fitted to syntheses for ECP5. Devices that nothing was fitted for are modelled with it, too."""

@@ -1,0 +1,40 @@
+"""The list of all devices: every other file of this folder that has a ``FAMILY``, a tuple of devices, adds those."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+
+import rbdgen.devices
+from rbdgen.devices.device import Device
+from rbdgen.errors import ConfigError
+
+DEFAULT_DEVICE = "generic125"
+NOT_FAMILIES = ("device", "fabric", "registry")
+"""Files of this folder that describe no device."""
+
+
+def _find_devices() -> dict[str, Device]:
+    """All devices by name, by their files' names."""
+    found: dict[str, Device] = {}
+    names = sorted(module.name for module in pkgutil.iter_modules(rbdgen.devices.__path__))
+    for name in names:
+        if name in NOT_FAMILIES:
+            continue
+        family = importlib.import_module(f"rbdgen.devices.{name}").FAMILY
+        found |= {device.name: device for device in family}
+    return found
+
+
+DEVICES = _find_devices()
+"""Known devices by name."""
+
+
+def get_device(name: str) -> Device:
+    """The device of that name; ConfigError with the nearest names."""
+    if name not in DEVICES:
+        near = difflib.get_close_matches(name, DEVICES, 1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise ConfigError(f"device {name!r}: unknown; {hint}known devices: {', '.join(DEVICES)}")
+    return DEVICES[name]

@@ -1,0 +1,34 @@
+"""AMD UltraScale+. Resources: UltraScale Architecture and Product Data Sheet (DS890), Kria K26 Data Sheet (DS987)."""
+
+from __future__ import annotations
+
+from rbdgen.devices.device import Device
+from rbdgen.devices.fabric import LUT4, Resources
+
+XCUP = Device(
+    "xcup",
+    "AMD UltraScale+, 200 MHz model",
+    period=5.0,
+    multiply=2.8,
+    multiply_cycles=0,
+    add=0.7,
+    level=0.7,
+    limit=0.0,
+    flag=0.0,
+    address=0.7,
+    table=1.2,
+    select=0.5,
+    routing=0.0,
+    shift=2.2,
+    shape=(27, 18),
+    fabric=LUT4,
+    parts={
+        "xck26-sfvc784-2LV-c": Resources(
+            multipliers=1248, luts=117120, registers=234240, memories=144
+        ),
+        "xcvu9p-flga2104-2L-e": Resources(
+            multipliers=6840, luts=1182240, registers=2364480, memories=2160
+        ),
+    },
+)
+FAMILY = (XCUP,)

@@ -1,0 +1,210 @@
+"""What is known of a function that an accelerator computes: one record, which all stages read.
+
+A record says what a task brings and gets, what its hardware computes, how that is traced, and its results in float64.
+Nothing else in the project asks for a function's name: to add a function, add a file with its record to this folder
+(:mod:`rbdgen.functions.registry` finds it) or call :func:`rbdgen.functions.registry.register`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Protocol
+
+import numpy as np
+
+from rbdgen.functions.quantities import Quantity
+from rbdgen.functions.states import States
+from rbdgen.model.robot import Robot
+from rbdgen.spatial import Scalar, Vector
+
+Entries = Mapping[tuple[int, ...], Scalar]
+"""Traced entries of a vector or matrix by index; those that are missing are zero."""
+
+
+class Need(IntEnum):
+    """What functions share, in the order in which it is computed.
+
+    ``TORQUE`` and ``MASS`` can be had beside the derivatives as well; ``INVERSE`` and ``ACCELERATION`` in the program
+    of all that needs no derivatives; ``GRADIENT`` in that of the derivatives."""
+
+    TORQUE = 0
+    MASS = 1
+    INVERSE = 2
+    ACCELERATION = 3
+    GRADIENT = 4
+
+
+class Settings(Protocol):
+    """The options that functions ask for: those of :class:`rbdgen.layout.words.TraceOptions`."""
+
+    @property
+    def integrator(self) -> str: ...
+    @property
+    def time_step(self) -> float: ...
+
+
+class TracedProgram(Protocol):
+    """What a function is traced with: the operands of its program, and what it shares with other functions there."""
+
+    @property
+    def robot(self) -> Robot: ...
+    @property
+    def settings(self) -> Settings: ...
+    def enter(self, kind: str, body: int | None) -> AbstractContextManager[None]:
+        """Operations inside belong to the submodule of this kind and body."""
+        ...
+
+    def body(self, dof: int) -> int:
+        """The body that a degree of freedom moves."""
+        ...
+
+    def operand(self, quantity: str) -> Vector:
+        """An operand's entries; zeros where no function of this program brings it."""
+        ...
+
+    def torque(self) -> Vector:
+        """τ = ID(q, v, a): inverse dynamics of what the tasks bring."""
+        ...
+
+    def mass(self) -> Entries:
+        """The lower triangle of M."""
+        ...
+
+    def inverse(self) -> Entries:
+        """The lower triangle of M⁻¹."""
+        ...
+
+    def acceleration(self) -> Entries:
+        """M⁻¹ (τ - ID(q, v, 0)), by (degree of freedom,)."""
+        ...
+
+    def torque_derivatives(self) -> tuple[Entries, Entries]:
+        """∂τ/∂q and ∂τ/∂v."""
+        ...
+
+    def acceleration_derivatives(self) -> tuple[Entries, Entries]:
+        """-M⁻¹ ∂τ/∂q and -M⁻¹ ∂τ/∂v with the M⁻¹ that is an operand."""
+        ...
+
+
+class RepeatingProgram(TracedProgram, Protocol):
+    """What the next evaluation of a function that repeats is traced with."""
+
+    def result(self, quantity: str, entries: Entries) -> list[str]:
+        """Name results; the names, in order. They are the same where that was done before."""
+        ...
+
+    def passed(self, name: str) -> str:
+        """The result by which an operand is handed on as it is."""
+        ...
+
+    def operand_names(self, quantity: str) -> list[str]:
+        """The names of an operand's words, in order; none where there is no such operand."""
+        ...
+
+
+@dataclass(frozen=True)
+class Carried:
+    """The results that become one operand of the next evaluation: ``within`` a step, and ``behind`` its end."""
+
+    within: str
+    behind: str
+
+
+@dataclass(frozen=True)
+class Pinocchio:
+    """Pinocchio's function of the same meaning: its ``name``, its ``arguments`` behind model and data by our names, and
+    the name of its ``parallel`` form, if there is one."""
+
+    name: str
+    arguments: tuple[str, ...]
+    parallel: str | None = None
+
+
+@dataclass(frozen=True)
+class FirstPass:
+    """A pass before the one that makes the results: what it ``needs``, the ``operands`` that it takes, and what it
+    computes for the second pass: ``hands_over``, named as that pass's operands."""
+
+    needs: frozenset[Need]
+    operands: tuple[Quantity, ...]
+    hands_over: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """A function whose tasks go through the program again and again.
+
+    ``count``: the operand that says how many steps; ``weights``: c and b in seconds of each evaluation of a step;
+    ``carried``: traces what every operand of the next evaluation comes from; ``check`` refuses robots and settings;
+    ``precise``: further operands that need more bits than the word.
+    """
+
+    count: Quantity
+    weights: Callable[[Settings], tuple[tuple[float, float], ...]]
+    carried: Callable[[RepeatingProgram], Mapping[str, Carried]]
+    check: Callable[[Robot, Settings], None]
+    precise: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Extra:
+    """A result that a function returns as well where the ``option`` asks for it: ``group`` names its words,
+    ``quantity`` is what they are; ``source`` is the operand of the last pass that is returned."""
+
+    option: str
+    group: str
+    quantity: Quantity
+    source: str
+    reference: Callable[[Robot, States], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Function:
+    """One function of an accelerator.
+
+    ``code`` is what a task's header holds; codes never change their meaning. ``operands`` and ``results`` are in the
+    order of the words. ``needs``: what is computed for the last pass, the only one unless there is a ``first_pass``.
+    ``trace`` gives the results' entries by name. ``reference(robot, states, settings, method)`` are the same results in
+    float64; ``method`` is a family of algorithms, or None for the default one. ``golden`` is the public function of
+    :mod:`rbdgen.golden` and the host driver's method of that name. ``forced`` and ``based``: whether external forces
+    and the base's motion act on it, where an accelerator takes them. ``common``: one of those that ``all`` means.
+    ``precise``: results that need more bits than the word.
+    """
+
+    name: str
+    code: int
+    summary: str
+    operands: tuple[Quantity, ...]
+    results: tuple[Quantity, ...]
+    needs: frozenset[Need]
+    trace: Callable[[TracedProgram], Mapping[str, Entries]]
+    reference: Callable[[Robot, States, Settings | None, str | None], Sequence[np.ndarray]]
+    golden: Callable[..., Any] | None = None
+    pinocchio: Pinocchio | None = None
+    forced: bool = True
+    based: bool = True
+    common: bool = False
+    precise: tuple[str, ...] = ()
+    first_pass: FirstPass | None = None
+    repeat: Repeat | None = None
+    extra: Extra | None = None
+
+    @property
+    def all_needs(self) -> frozenset[Need]:
+        """What all passes need."""
+        return self.needs | (self.first_pass.needs if self.first_pass else frozenset())
+
+    @property
+    def takes_inverse(self) -> bool:
+        """Whether M⁻¹ is computed for it, or one of its operands."""
+        inverted = {Need.INVERSE, Need.ACCELERATION} & self.all_needs
+        return bool(inverted) or any(q.name == "minv" for q in self.operands)
+
+    @property
+    def method(self) -> str:
+        """The name by which it is called from Python."""
+        return self.golden.__name__ if self.golden else self.name

@@ -1,0 +1,105 @@
+"""All functions that an accelerator can compute, by name: the records of this folder's files, in the order of codes.
+
+Every module of this folder that has ``RECORDS`` adds to it; :func:`register` adds a function from elsewhere.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rbdgen import functions
+from rbdgen.errors import ConfigError
+from rbdgen.functions.record import Function
+from rbdgen.protocol.tasks import CALIBRATE
+
+CODES = range(CALIBRATE)
+"""Codes that a task's header can hold."""
+_known: dict[str, Function] = {}
+
+
+def register(function: Function) -> None:
+    """Add a function. ConfigError where its name or code is taken, or the code is none."""
+    for other in _known.values():
+        if function.name == other.name:
+            raise ConfigError(f"function {function.name!r}: the name is taken; choose another")
+        if function.code == other.code:
+            taken = {f.code for f in _known.values()}
+            free = ", ".join(str(code) for code in CODES if code not in taken)
+            raise ConfigError(
+                f"function {function.name!r}: code {function.code} is that of {other.name!r}; free codes are {free}"
+            )
+    if function.code not in CODES:
+        raise ConfigError(
+            f"function {function.name!r}: code must be {CODES[0]} to {CODES[-1]}, not {function.code}"
+        )
+    if function.name == "all" or not function.name.isidentifier():
+        raise ConfigError(f"function {function.name!r}: the name must be an identifier, not 'all'")
+    _known[function.name] = function
+    ordered = sorted(_known.values(), key=lambda f: f.code)
+    _known.clear()
+    _known.update({f.name: f for f in ordered})
+
+
+def unregister(name: str) -> None:
+    """Take out a function that was added."""
+    del _known[name]
+
+
+def known() -> dict[str, Function]:
+    """All functions by name, in the order of their codes."""
+    return dict(_known)
+
+
+def common() -> tuple[str, ...]:
+    """The functions that ``all`` means."""
+    return tuple(f.name for f in _known.values() if f.common)
+
+
+def function(name: str) -> Function:
+    """The function of this name; ConfigError where there is none."""
+    if name not in _known:
+        near = difflib.get_close_matches(name, _known, 1, cutoff=0.5)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise ConfigError(
+            f"function {name!r}: unknown; {hint}functions are: {', '.join(_known)}, or all"
+        )
+    return _known[name]
+
+
+def check_functions(names: Sequence[str]) -> tuple[str, ...]:
+    """The functions in the order of their codes, each once; ConfigError naming one that there is not."""
+    for name in names:
+        function(name)
+    if not names:
+        raise ConfigError(f"functions: none given; choose from {', '.join(_known)}, or all")
+    return tuple(name for name in _known if name in names)
+
+
+def check_together(functions: Sequence[Function]) -> None:
+    """ConfigError for functions that one accelerator cannot have together."""
+    for what, several in (
+        ("take two passes", [f.name for f in functions if f.first_pass]),
+        ("repeat", [f.name for f in functions if f.repeat]),
+    ):
+        if len(several) > 1:
+            raise ConfigError(
+                f"functions: {' and '.join(several)} {what}, which only one function of an accelerator can; build an "
+                "accelerator for each"
+            )
+
+
+def golden_functions() -> dict[str, Callable[..., Any]]:
+    """The public functions of :mod:`rbdgen.golden`, by name."""
+    return {f.golden.__name__: f.golden for f in _known.values() if f.golden}
+
+
+for _module in sorted(m.name for m in pkgutil.iter_modules(functions.__path__)):
+    if _module != "registry":
+        for _record in getattr(
+            importlib.import_module(f"{functions.__name__}.{_module}"), "RECORDS", ()
+        ):
+            register(_record)

@@ -1,0 +1,340 @@
+"""The driver: arrays of states in, arrays of results out, computed by an accelerator behind any transport.
+
+``Driver.open(manifest, transport)`` is the same for a board on a serial port, the RTL in a simulator and the model of
+both in this process. NumPy is all that it needs.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
+from rbdgen.host.beats import StreamLink
+from rbdgen.host.link import DEFAULT_ATTEMPTS, DEFAULT_PATIENCE, Link, Progress, connect
+from rbdgen.host.manifest import Manifest, read_manifest
+from rbdgen.host.transport import SerialTransport, Transport
+from rbdgen.protocol.packets import header, parameter_rows, read_results, task_rows
+from rbdgen.protocol.tasks import Flag
+
+DEFAULT_BAUD = 3_000_000
+"""Bits per second of the boards' shells."""
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """Tasks of one function: ``operands`` by vector, any equal leading shape."""
+
+    function: str
+    operands: Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Results of one :class:`Tasks`, with its leading shape: ``values`` by vector, ``flags``
+    (bits of :class:`rbdgen.protocol.tasks.Flag`), and which tasks were ``lost`` for good; their values are NaN."""
+
+    values: dict[str, np.ndarray]
+    flags: np.ndarray
+    lost: np.ndarray
+
+
+Results = np.ndarray | tuple[np.ndarray, ...]
+"""What a function returns: an array, or a tuple where it has several results."""
+
+
+class _NoSuchMethodError(ConfigError, AttributeError):
+    """A golden function that this accelerator does not compute."""
+
+    def __init__(self, name: str, methods: Mapping[str, str]) -> None:
+        known = ", ".join(f"{method} ({function})" for function, method in methods.items())
+        super().__init__(
+            f"{name}: this accelerator has no such function, only {known}; build one with --functions"
+        )
+
+
+def limit(manifest: Manifest) -> int:
+    """The longest payload that a device of this manifest sends: a result or an answer to a hello."""
+    sizes = [
+        manifest.tasks.result.packet_bytes(len(f.results))
+        for f in manifest.tasks.functions.values()
+    ]
+    return max(64, *sizes)
+
+
+class Driver:
+    """An accelerator, to be called from Python. Shapes are those of :mod:`rbdgen.golden`, vectors in Pinocchio's
+    conventions; ``base`` (..., 9),
+    of one with a moving base: angular velocity, angular acceleration, and acceleration less gravity, in its frame.
+
+    It has the methods of those golden functions that the accelerator computes, such as ``rnea``; they return arrays
+    (:meth:`call`). A task whose operands were outside the declared ranges,
+    or in which something saturated, is answered all the same: a warning says how many were, ``flags`` which ones.
+    LinkError where tasks were lost for good. :meth:`solve` returns everything and neither warns nor raises.
+    """
+
+    def __init__(
+        self,
+        manifest: Manifest,
+        link: Link | StreamLink,
+        progress: Progress = lambda done, total: None,
+    ) -> None:
+        self.manifest, self.link, self.progress = manifest, link, progress
+        self.flags = np.zeros(0, np.int64)
+        """Flags of the last call's tasks, with its leading shape."""
+
+    @classmethod
+    def open(
+        cls,
+        manifest: Manifest | Path | str,
+        transport: Transport,
+        attempts: int = DEFAULT_ATTEMPTS,
+        patience: int = DEFAULT_PATIENCE,
+        progress: Progress = lambda done, total: None,
+    ) -> Driver:
+        """The device behind ``transport``, once it has said that it is the manifest's.
+
+        ``attempts``: how often a task is sent before it counts as lost; ``patience``: hellos without an answer before
+        the device counts as silent; ``progress`` is told (tasks done, all).
+
+        ConfigError for a manifest that cannot be read, LinkError for a device that is silent or another one.
+        """
+        if not isinstance(manifest, Manifest):
+            manifest = read_manifest(Path(manifest))
+        link = connect(
+            transport, manifest.identity, limit(manifest), manifest.name, attempts, patience
+        )
+        return cls(manifest, link, progress)
+
+    @classmethod
+    def serial(cls, manifest: Manifest | Path | str, port: str, baud: int = DEFAULT_BAUD) -> Driver:
+        """The board on a serial port, such as ``/dev/ttyUSB0``. Errors as for :meth:`open`."""
+        return cls.open(manifest, SerialTransport(port, baud))
+
+    def close(self) -> None:
+        """Let go of the device."""
+        self.link.transport.close()
+
+    def __enter__(self) -> Driver:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """The method of a golden function's name, where this accelerator computes it."""
+        methods = {} if name.startswith("__") else self.manifest.methods
+        if name not in methods.values():
+            raise _NoSuchMethodError(name, methods)
+
+        def call(*arguments: ArrayLike | None, **operands: ArrayLike | None) -> Results:
+            return self.call(name, *arguments, **operands)
+
+        own = [function for function, method in methods.items() if method == name]
+        call.__name__ = name
+        call.__doc__ = "\n".join(self._help(function) for function in own)
+        return call
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self.manifest.methods.values()})
+
+    def _help(self, function: str) -> str:
+        """A function's operands and results with their shapes, in a line."""
+        known = self.manifest
+
+        def named(vectors: Sequence[str]) -> str:
+            return ", ".join(
+                f"{v} (..., {', '.join(map(str, known.shapes[v].size))})" for v in vectors
+            )
+
+        operands, results = known.operand_vectors[function], known.result_vectors[function]
+        return f"{known.summaries[function]}: of {named(operands)}, {named(results)}."
+
+    def call(
+        self, function: str, *arguments: ArrayLike | None, **operands: ArrayLike | None
+    ) -> Results:
+        """Results of a function, called by its own name (``id``) or its golden function's (``rnea``).
+
+        Operands are given in the order of the manifest's or by name, each with any equal leading shape; where several
+        functions of this accelerator have a golden function's name, the one is meant that takes what is given. A count,
+        such as that of steps, is a number or of the leading shape. Returns an array, or a tuple of several.
+        """
+        methods = self.manifest.methods
+        meant = [f for f, method in methods.items() if function in (f, method)]
+        if not meant:
+            raise _NoSuchMethodError(function, methods)
+        order = self.manifest.operand_vectors[meant[0]]
+        if len(arguments) > len(order):
+            raise ConfigError(
+                f"{function}: takes {len(order)} operands, {', '.join(order)}, not {len(arguments)}"
+            )
+        twice = [name for name, _ in zip(order, arguments, strict=False) if name in operands]
+        if twice:
+            raise ConfigError(f"{function}: {twice[0]} is given twice, by place and by name")
+        named = dict(zip(order, arguments, strict=False)) | operands
+        given = {name: np.asarray(x) for name, x in named.items() if x is not None}
+        fitting = [f for f in meant if set(self.manifest.operand_vectors[f]) == set(given)]
+        if not fitting and len(meant) > 1:
+            sets = (", ".join(self.manifest.operand_vectors[f]) for f in meant)
+            raise ConfigError(f"{function}: give {'; or '.join(sets)}")
+        results = self._call((fitting or meant)[0], given)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def calibrate(self, values: Mapping[str, float]) -> None:
+        """Load inertial parameters by name (see :func:`rbdgen.parameter_values`); they hold until the next reset.
+
+        ConfigError for a name that there is not and a value outside its declared range, LinkError where one was lost.
+        """
+        words = {w.name: k for k, w in enumerate(self.manifest.tasks.parameters)}
+        for name in values:
+            if name not in words:
+                known = ", ".join(words) or "none; build with --calibratable"
+                raise ConfigError(
+                    f"parameter {name!r}: this accelerator has no such; parameters are {known}"
+                )
+        numbers = [words[name] for name in values]
+        formats = [self.manifest.tasks.parameters[k].format for k in numbers]
+        raw = [int(f.quantise(x)) for f, x in zip(formats, values.values(), strict=True)]
+        rows = parameter_rows(
+            self.manifest.tasks, np.array(numbers, np.int64), np.array(raw, np.int64)
+        )
+        results = self.link.exchange([row.tobytes() for row in rows], self.progress)
+        for name, result in zip(values, results, strict=True):
+            if result is None:
+                times = f"lost {self.link.attempts} times"
+                raise LinkError(
+                    f"parameter {name!r}: {times}; check the cable, then load all again"
+                )
+            if header(result)[2]:
+                word = self.manifest.tasks.parameters[words[name]]
+                low, high = (float(word.format.real(np.array(c))) for c in word.codes)
+                raise ConfigError(
+                    f"parameter {name!r}: must be {low:.6g} to {high:.6g}, not {values[name]:.6g}"
+                )
+
+    def _call(self, function: str, given: dict[str, np.ndarray]) -> list[np.ndarray]:
+        for name, x in given.items():
+            shape = self.manifest.shapes.get(name)
+            if shape and shape.size == (1,):
+                given[name] = np.broadcast_to(x, given["q"].shape[:-1])[..., None]
+        (answers,) = self.solve([Tasks(function, given)])
+        self.flags = answers.flags
+        if answers.lost.any():
+            first = int(np.flatnonzero(answers.lost)[0])
+            raise LinkError(
+                f"device: {np.count_nonzero(answers.lost)} of {answers.lost.size} tasks of {function} were lost "
+                f"{self.link.attempts} times each, the first is number {first}; check the cable, or lower the baud rate"
+            )
+        if answers.flags.any():
+            warnings.warn(_flag_text(function, answers.flags), RbdgenWarning, stacklevel=4)
+        return list(answers.values.values())
+
+    def solve(self, requests: Sequence[Tasks], order: np.ndarray | None = None) -> list[Answers]:
+        """All tasks of all requests, many in flight at once.
+
+        ``order``: the request whose next task is to be sent, one entry per task of all (default: request by request).
+        ConfigError for a function that the accelerator does not have, an operand that is missing, too many or of a
+        wrong shape, and values that are not finite.
+        """
+        shapes, packets = [], []
+        for request in requests:
+            shape, raw = self._operands(request)
+            shapes.append(shape)
+            count = int(np.prod(shape, dtype=int))
+            rows = task_rows(self.manifest.tasks, request.function, np.zeros(count, int), raw)
+            packets.append([row.tobytes() for row in rows])
+        if order is None:
+            order = np.repeat(np.arange(len(requests)), [len(p) for p in packets])
+        if np.bincount(order, minlength=len(requests)).tolist() != [len(p) for p in packets]:
+            raise ConfigError("order: must name each request as many times as it has tasks")
+        queues = [iter(p) for p in packets]
+        results = self.link.exchange([next(queues[k]) for k in order], self.progress)
+        sorted_results: list[list[bytes | None]] = [[] for _ in requests]
+        for k, result in zip(order, results, strict=True):
+            sorted_results[k].append(result)
+        return [
+            self._answers(request.function, own, shape)
+            for request, own, shape in zip(requests, sorted_results, shapes, strict=True)
+        ]
+
+    def _operands(self, request: Tasks) -> tuple[tuple[int, ...], list[np.ndarray]]:
+        """The leading shape and raw operand words (n,) of a request."""
+        manifest, name = self.manifest, request.function
+        if name not in manifest.tasks.functions:
+            raise ConfigError(
+                f"function {name}: this accelerator has only {', '.join(manifest.tasks.functions)}; "
+                "build one with --functions"
+            )
+        vectors = manifest.operand_vectors[name]
+        for vector in request.operands:
+            if vector not in vectors:
+                raise ConfigError(
+                    f"{vector}: {name} of this accelerator takes none, but {', '.join(vectors)}"
+                )
+        arrays, batch = {}, None
+        for vector in vectors:
+            size = manifest.shapes[vector].size
+            if vector not in request.operands:
+                raise ConfigError(f"{vector}: missing; {name} needs {', '.join(vectors)}")
+            x = np.asarray(request.operands[vector], float)
+            wanted = f"(..., {', '.join(map(str, size))})"
+            if x.shape[max(x.ndim - len(size), 0) :] != size:
+                raise ConfigError(f"{vector}: must have shape {wanted}, not {x.shape}")
+            if batch is not None and x.shape[: x.ndim - len(size)] != batch:
+                raise ConfigError(
+                    f"{vector}: must have the leading shape {batch} of the others, not {x.shape}"
+                )
+            batch = x.shape[: x.ndim - len(size)]
+            arrays[vector] = x.reshape(-1, *size)
+        assert batch is not None
+        values = [arrays[e.vector][(slice(None), *e.index)] for e in manifest.operands[name]]
+        return batch, manifest.tasks.functions[name].quantise(values)
+
+    def _answers(
+        self, function: str, packets: list[bytes | None], shape: tuple[int, ...]
+    ) -> Answers:
+        manifest, f = self.manifest, self.manifest.tasks.functions[function]
+        length = manifest.tasks.result.packet_bytes(len(f.results))
+        lost = np.array([p is None or len(p) != length for p in packets], bool)
+        count = len(packets)
+        blank = bytes(length)
+        whole = b"".join(
+            blank if p is None or gone else p for p, gone in zip(packets, lost, strict=True)
+        )
+        rows = np.frombuffer(whole, np.uint8).reshape(count, length)
+        results = read_results(manifest.tasks, function, rows)
+        values = {
+            v: np.zeros((count, *manifest.shapes[v].size))
+            for v in manifest.result_vectors[function]
+        }
+        for entry, word, raw in zip(
+            manifest.results[function], f.results, results.values, strict=True
+        ):
+            target = values[entry.vector]
+            target[(slice(None), *entry.index)] = word.format.real(raw)
+            if manifest.shapes[entry.vector].symmetric:
+                target[(slice(None), *entry.index[::-1])] = word.format.real(raw)
+        for vector, x in values.items():
+            x[lost] = np.nan
+            values[vector] = x.reshape(*shape, *x.shape[1:])
+        return Answers(values, results.flags.reshape(shape), lost.reshape(shape))
+
+
+def _flag_text(function: str, flags: np.ndarray) -> str:
+    """What a user should know of flagged tasks, in one line."""
+    parts = [
+        f"{np.count_nonzero(flags & flag)} {text}"
+        for flag, text in (
+            (Flag.RANGE, "with operands outside the declared ranges"),
+            (Flag.OVERFLOW, "with values that saturated inside"),
+        )
+        if np.any(flags & flag)
+    ]
+    first = int(np.flatnonzero(flags)[0])
+    return f"{function}: of {flags.size} tasks {' and '.join(parts)}; the first is number {first}, see Driver.flags"

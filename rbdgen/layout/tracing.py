@@ -1,0 +1,555 @@
+"""Traces functions into one graph: what they share, program by program, and their results and exits."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from rbdgen.algo.composite import MassMatrix, composite_inertias, derivatives, mass_matrix
+from rbdgen.algo.factorisation import Factors, factorise, inverse, solve, symmetric_product
+from rbdgen.algo.mminvgen import mminvgen
+from rbdgen.algo.plucker import transforms
+from rbdgen.algo.rnea import (
+    Motion,
+    Wrench,
+    base_motion,
+    inward_sweep,
+    joint_placements,
+    outward_sweep,
+    wrenches,
+)
+from rbdgen.algo.rnea_derivatives import rnea_derivatives
+from rbdgen.errors import UnsupportedError
+from rbdgen.functions import registry
+from rbdgen.functions.quantities import BASE as BASE_MOTION
+from rbdgen.functions.quantities import F_EXT, MINV
+from rbdgen.functions.record import Carried, Entries, Function, Need
+from rbdgen.ir.builder import Builder, Expr
+from rbdgen.ir.programs import Exit
+from rbdgen.layout.calibration import Calibration
+from rbdgen.layout.equivalent import EquivalentRobot
+from rbdgen.layout.network import (
+    AGAIN,
+    BASE,
+    DYNAMICS,
+    FEEDBACK,
+    GRADIENT,
+    PREFIX,
+    Submodule,
+)
+from rbdgen.layout.samples import given_motion
+from rbdgen.layout.words import TraceOptions, Word, dof_names
+from rbdgen.model.names import sanitize
+from rbdgen.model.robot import Placement, Robot
+from rbdgen.spatial import Scalar, Vector, cross, matvec, sub, transpose, vsub
+
+Triangle = dict[tuple[int, int], Scalar]
+"""Entries of a lower triangle."""
+DYNAMICS_ONLY = {Need.INVERSE, Need.ACCELERATION}
+"""What is not computed beside the derivatives."""
+
+
+class Tracer:
+    """The graph under construction: names of operands, results and submodules, and the exits.
+
+    ``words`` are those of all operands that there may be.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        frames: EquivalentRobot,
+        calibration: Calibration | None,
+        options: TraceOptions,
+        words: dict[str, tuple[Word, ...]],
+    ) -> None:
+        self.robot = robot
+        self.frames = frames
+        self.options = options
+        self.words = words
+        self.builder = Builder()
+        self.cheap = frames.robot
+        self.parameters: tuple[str, ...] = ()
+        if calibration is not None:
+            self.parameters = tuple(p.word.name for p in calibration.parameters)
+            inputs = [self._input(name) for name in self.parameters]
+            self.cheap = calibration.applied(inputs)
+        self.operands: dict[str, str] = {}
+        self.outputs: dict[str, int] = {}
+        self.results: dict[str, tuple[Word, ...]] = {}
+        self.made_by: dict[str, str] = {}
+        self.exits: list[Exit] = []
+        self.leaves: dict[str, str] = {}
+        self.submodules: dict[str, Submodule] = {}
+        self.carried: dict[str, Carried] = {}
+        self.links = sanitize([b.name for b in robot.bodies])
+        joints = sanitize(list(robot.joint_names))
+        self.dofs = dof_names(robot, [joints[n] for n in robot.joint_names])
+
+    def enter(self, kind: str, body: int | None) -> AbstractContextManager[None]:
+        """Operations inside belong to the submodule of this kind and body."""
+        name = kind
+        if body is not None:
+            link = self.robot.bodies[body].name
+            name += f"_{self.links[link]}"
+        self.submodules.setdefault(name, Submodule(name, kind, body))
+        return self.builder.submodule(name)
+
+    def operand(self, program: str, vector: str) -> Vector:
+        """An operand's entries in a program."""
+        prefix = PREFIX[program]
+        names = [prefix + w.name for w in self.words[vector]]
+        self.operands |= dict.fromkeys(names, program)
+        return tuple(self._input(name) for name in names)
+
+    def _input(self, name: str) -> Expr:
+        node = self.builder.input(name)
+        return Expr(self.builder, node)
+
+    def _node(self, x: Scalar) -> int:
+        if isinstance(x, Expr):
+            return x.node
+        return self.builder.const(x)
+
+    def result(self, program: str, vector: str, entries: Entries) -> list[str]:
+        """Name a vector's or matrix's results, once; those that are zero for this robot are none. UnsupportedError
+        where another program makes it."""
+        if self.made_by.setdefault(vector, program) != program:
+            raise UnsupportedError(
+                f"functions: {vector!r} would be a result of both programs; give it two names, or use programs one"
+            )
+        if vector not in self.results:
+            named = []
+            for index, x in sorted(entries.items()):
+                if isinstance(x, Expr) or x != 0:
+                    dofs = [self.dofs[k] for k in index]
+                    name = "_".join([vector, *dofs])
+                    word = Word(name, vector, index)
+                    self.outputs[word.name] = self._node(x)
+                    named.append(word)
+            self.results[vector] = tuple(named)
+        return [w.name for w in self.results[vector]]
+
+    def leave(self, function: str, program: str, results: Iterable[str]) -> None:
+        """By an exit of its own, or that of a function with the same results."""
+        own = Exit(function, program, tuple(results))
+        for other in self.exits:
+            if replace(other, name=function) == own:
+                self.leaves[function] = other.name
+                return
+        self.leaves[function] = function
+        self.exits.append(own)
+
+    def return_by(self, name: str, program: str, results: Iterable[str], into: str) -> None:
+        """What goes back into a program."""
+        back = Exit(name, program, tuple(results), into)
+        self.exits.append(back)
+
+    def passed(self, name: str) -> str:
+        """The result by which an operand is handed on as it is."""
+        result = f"next_{name}"
+        self.outputs[result] = self.builder.input(name)
+        return result
+
+    def given_again(self, group: str, vector: str, given: Entries) -> list[str]:
+        """The results by which an operand is returned, under another name."""
+        words = []
+        for own, x in zip(self.words[vector], given.values(), strict=True):
+            name = own.name.replace(vector, group, 1)
+            words.append(replace(own, name=name))
+            self.outputs[name] = self._node(x)
+        self.results[group] = tuple(words)
+        return [w.name for w in words]
+
+    def trace(self) -> None:
+        """All functions, in the programs that the options and their needs ask for."""
+        records = self.options.records
+        gradient = [f for f in records if Need.GRADIENT in f.needs]
+        dynamics = [f for f in records if Need.GRADIENT not in f.needs]
+        first_pass = [f for f in gradient if f.first_pass]
+        beyond = any(DYNAMICS_ONLY & f.needs for f in dynamics)
+        if gradient and not first_pass and not beyond:
+            ordered = sorted_by_need(records)
+            _Gradient(self, GRADIENT, records).trace(ordered)
+            return
+        if self.options.programs == "one":
+            program = DYNAMICS
+            entering = list(records)
+        else:
+            program = GRADIENT
+            entering = [*dynamics, *map(_first_half, first_pass)]
+        _Dynamics(self, DYNAMICS, entering).trace(dynamics, first_pass, program)
+        if gradient:
+            _Gradient(self, program, gradient).trace(gradient)
+
+
+def sorted_by_need(records: Iterable[Function]) -> list[Function]:
+    """In the order in which what they need is computed, and of their codes."""
+    return sorted(records, key=lambda f: (max(f.needs), f.code))
+
+
+def _first_half(function: Function) -> Function:
+    """A function as its first pass's program sees it."""
+    assert function.first_pass is not None
+    return replace(function, operands=function.first_pass.operands, first_pass=None)
+
+
+class _Shared(ABC):
+    """What functions share in one program; a :class:`rbdgen.functions.record.TracedProgram`. ``functions`` are all
+    whose tasks it admits."""
+
+    def __init__(self, tracer: Tracer, program: str, functions: Iterable[Function]) -> None:
+        self.tracer = tracer
+        self.program = program
+        self.functions = tuple(functions)
+        self.robot = tracer.cheap
+        self.settings = tracer.options
+        self.enter = tracer.enter
+
+    def body(self, dof: int) -> int:
+        """The body that a degree of freedom moves."""
+        parts = self.robot.v_slices
+        return next(i for i, part in enumerate(parts) if dof < part.stop)
+
+    def is_brought_by_tasks(self, quantity: str) -> bool:
+        """Whether this is an operand that some functions have and others have not."""
+        brought: set[str] = set()
+        for f in registry.known().values():
+            brought.update(q.name for q in f.operands)
+        return quantity in brought
+
+    def brought(self) -> set[str]:
+        """The operands that tasks bring, in any pass through this program."""
+        names: set[str] = set()
+        for f in self.functions:
+            names.update(q.name for q in f.operands)
+            if f.forced:
+                names.add(F_EXT.name)
+            if f.based:
+                names.add(BASE_MOTION.name)
+            if f.first_pass:
+                names.update(f.first_pass.hands_over)
+        return names
+
+    def operand(self, quantity: str) -> Vector:
+        """An operand's entries; zeros where no task brings it."""
+        absent = quantity not in self.brought()
+        if absent and self.is_brought_by_tasks(quantity):
+            words = self.tracer.words[quantity]
+            return (0.0,) * len(words)
+        return self.tracer.operand(self.program, quantity)
+
+    def operand_names(self, quantity: str) -> list[str]:
+        """The names of an operand's words, in order; none where there is no such operand."""
+        prefix = PREFIX[self.program]
+        words = self.tracer.words.get(quantity, ())
+        return [prefix + w.name for w in words]
+
+    def result(self, quantity: str, entries: Entries) -> list[str]:
+        """Name results; the names, in order."""
+        return self.tracer.result(self.program, quantity, entries)
+
+    def passed(self, name: str) -> str:
+        """The result by which an operand is handed on as it is."""
+        return self.tracer.passed(name)
+
+    def finish(self, function: Function) -> None:
+        """Trace a function's results, and let them leave."""
+        names = []
+        for quantity, entries in function.trace(self).items():
+            names += self.result(quantity, entries)
+        group = self.tracer.options.extra_of(function.name)
+        if function.extra and group:
+            source = function.extra.source
+            given = self.given_matrix(source)
+            names += self.tracer.given_again(group, source, given)
+        self.tracer.leave(function.name, self.program, names)
+        if function.repeat:
+            carried = dict(function.repeat.carried(self))
+            self.tracer.carried |= carried
+            back: list[str] = []
+            for c in carried.values():
+                back += [c.within, c.behind]
+            each_once = dict.fromkeys(back)
+            self.tracer.return_by(AGAIN, self.program, each_once, self.program)
+
+    def given_matrix(self, quantity: str) -> dict[tuple[int, int], Scalar]:
+        """An operand that is a matrix, by its entries."""
+        words = self.tracer.words[quantity]
+        given = {}
+        for word, x in zip(words, self.operand(quantity), strict=True):
+            row, column = word.index
+            given[row, column] = x
+        return given
+
+    @cached_property
+    def joints(self) -> list[Any]:
+        """Where the joints place their bodies."""
+        q = self.operand("q")
+        return joint_placements(self.robot, q, self.enter)
+
+    @cached_property
+    def base(self) -> Motion:
+        """How the base moves."""
+        if not self._option_brought(BASE_MOTION.name):
+            return base_motion(self.robot.gravity)
+        operands = self.operand(BASE_MOTION.name)
+        with self.enter(BASE, None):
+            return given_motion(operands)
+
+    def forces(self) -> tuple[Wrench, ...] | None:
+        """External forces, as seen from the bodies' frames."""
+        if not self._option_brought(F_EXT.name):
+            return None
+        frames = self.tracer.frames.frames
+        given = wrenches(self.operand(F_EXT.name))
+        seen = []
+        for i, wrench in enumerate(given):
+            with self.enter("Rf", i):
+                seen.append(_seen_from(frames[i], wrench))
+        return tuple(seen)
+
+    def _option_brought(self, quantity: str) -> bool:
+        """Whether an operand that an option adds is there, and tasks bring it."""
+        if quantity not in self.tracer.words:
+            return False
+        return quantity in self.brought()
+
+    @cached_property
+    def inertias_and_mass(self) -> tuple[list[Any], MassMatrix]:
+        """Composite inertias and M."""
+        inertias = composite_inertias(self.robot, self.joints, self.enter)
+        mass = mass_matrix(self.robot, self.joints, inertias, self.enter)
+        return inertias, mass
+
+    def _missing(self, what: str) -> UnsupportedError:
+        return UnsupportedError(
+            f"functions: {what} is not computed in the program {self.program!r}; state it among the function's needs"
+        )
+
+    @abstractmethod
+    def torque(self) -> Vector:
+        """τ of what tasks bring."""
+
+    @abstractmethod
+    def mass(self) -> Entries:
+        """The lower triangle of M."""
+
+    def inverse(self) -> Entries:
+        """The lower triangle of M⁻¹."""
+        raise self._missing("the inverse of M")
+
+    def acceleration(self) -> Entries:
+        """Forward dynamics."""
+        raise self._missing("the acceleration")
+
+    def torque_derivatives(self) -> tuple[Entries, Entries]:
+        """∂τ/∂q and ∂τ/∂v."""
+        raise self._missing("a derivative")
+
+    def acceleration_derivatives(self) -> tuple[Entries, Entries]:
+        """-M⁻¹ ∂τ/∂q and -M⁻¹ ∂τ/∂v."""
+        raise self._missing("a derivative")
+
+
+class _Dynamics(_Shared):
+    """τ, M, M⁻¹ and a."""
+
+    def trace(self, functions: list[Function], first_passes: list[Function], second: str) -> None:
+        """The functions, and the first pass of those that go on through the program ``second``."""
+        self.needs: set[Need] = set()
+        for f in functions:
+            self.needs.update(f.needs)
+        for f in first_passes:
+            if f.first_pass:
+                self.needs.update(f.first_pass.needs)
+        pending = sorted_by_need(functions)
+        _ = self.joints
+        for need in sorted(self.needs):
+            self.provide(need)
+            while pending and max(pending[0].needs) <= need:
+                self.finish(pending.pop(0))
+        for f in first_passes:
+            self.hand_over(f, second)
+
+    def provide(self, need: Need) -> None:
+        """Compute what functions share."""
+        if need == Need.TORQUE:
+            self.torque()
+        elif need in (Need.MASS, Need.INVERSE):
+            _ = self.mass_and_inverse
+        elif need == Need.ACCELERATION:
+            self.acceleration()
+
+    def hand_over(self, function: Function, second: str) -> None:
+        """The end of a first pass: operands as they are, and what the second pass, through the program ``second``,
+        takes from this one."""
+        assert function.first_pass is not None
+        handed = {"a": self.acceleration, MINV.name: self.inverse}
+        names = []
+        for quantity in ("q", "v", F_EXT.name, BASE_MOTION.name):
+            for name in self.operand_names(quantity):
+                names.append(self.passed(name))
+        for quantity in function.first_pass.hands_over:
+            entries = handed[quantity]()
+            names += self.result(quantity, entries)
+        self.tracer.return_by(FEEDBACK, self.program, names, second)
+
+    @cached_property
+    def _torque(self) -> Vector:
+        v = self.operand("v")
+        a = self.operand("a")
+        base = self.base
+        given = self.forces()
+        _, forces = outward_sweep(self.robot, self.joints, v, a, given, self.enter, base)
+        tau, _ = inward_sweep(self.robot, self.joints, forces, self.enter)
+        return tau
+
+    def torque(self) -> Vector:
+        """τ of what tasks bring."""
+        return self._torque
+
+    @cached_property
+    def mass_and_inverse(self) -> tuple[Triangle, Triangle, Factors | None]:
+        """M, its inverse where one is needed, and its factors where accelerations are found by them."""
+        wanted = Need.INVERSE in self.needs
+        solved = Need.ACCELERATION in self.needs
+        if self.tracer.options.mass_matrix == "mminvgen":
+            placed = transforms(self.robot, self.joints, self.enter)
+            mass, inverted = mminvgen(
+                self.robot, placed, Need.MASS in self.needs, wanted or solved, self.enter
+            )
+            return mass, inverted, None
+        mass = self.inertias_and_mass[1].entries
+        if not wanted and not solved:
+            return mass, {}, None
+        factors = factorise(self.robot, mass, self.enter)
+        inverted: Triangle = {}
+        if wanted:
+            inverted = inverse(self.robot, factors, self.enter)
+        return mass, inverted, factors
+
+    def mass(self) -> Entries:
+        """The lower triangle of M."""
+        return self.mass_and_inverse[0]
+
+    def inverse(self) -> Entries:
+        """The lower triangle of M⁻¹."""
+        return self.mass_and_inverse[1]
+
+    @cached_property
+    def _acceleration(self) -> dict[tuple[int, ...], Scalar]:
+        _, inverted, factors = self.mass_and_inverse
+        if Need.INVERSE in self.needs:
+            self.result(MINV.name, inverted)
+        given = self.operand("tau")
+        rest: list[Scalar] = []
+        for t, c in zip(given, self.torque(), strict=True):
+            body = self.body(len(rest))
+            with self.enter("Rb", body):
+                rest.append(sub(t, c))
+        if factors is None:
+            columns = [dict(enumerate(rest))]
+            products = symmetric_product(self.robot, inverted, columns, self.enter)
+            solution = products[0]
+        else:
+            solved = solve(self.robot, factors, rest, self.enter)
+            solution = dict(enumerate(solved))
+        return {(i,): x for i, x in solution.items()}
+
+    def acceleration(self) -> Entries:
+        """Forward dynamics; a result even where no function returns it, for what comes after."""
+        self.result("a", self._acceleration)
+        return self._acceleration
+
+
+class _Gradient(_Shared):
+    """The derivatives; τ and M as well where there is nothing else.
+
+    In the program of all other functions this is the same text over the same operands, so that what both need is
+    there once.
+    """
+
+    def trace(self, functions: list[Function]) -> None:
+        """The functions, all of them after the derivatives that they share."""
+        self.torque_derivatives()
+        for f in functions:
+            self.finish(f)
+
+    @cached_property
+    def _swept(self) -> tuple[Vector, tuple[Any, Any], list[Motion], list[Wrench]]:
+        self.operand("q")
+        v = self.operand("v")
+        a = self.operand("a")
+        joints = self.joints
+        base = self.base
+        given = self.forces()
+        motions, forces = outward_sweep(self.robot, joints, v, a, given, self.enter, base)
+        tau, totals = inward_sweep(self.robot, joints, forces, self.enter)
+        if self.tracer.options.derivative == "columns":
+            placed = transforms(self.robot, joints, self.enter)
+            both = rnea_derivatives(self.robot, placed, v, motions, totals, self.enter)
+            return tau, both, motions, totals
+        inertias, mass = self.inertias_and_mass
+        found = derivatives(
+            self.robot, joints, v, base, motions, totals, inertias, mass, self.enter
+        )
+        return tau, (found.by_position, found.by_velocity), motions, totals
+
+    def torque(self) -> Vector:
+        """τ of what tasks bring."""
+        return self._swept[0]
+
+    def mass(self) -> Entries:
+        """The lower triangle of M."""
+        return self.inertias_and_mass[1].entries
+
+    def torque_derivatives(self) -> tuple[Entries, Entries]:
+        """∂τ/∂q and ∂τ/∂v."""
+        return self._swept[1]
+
+    @cached_property
+    def _acceleration_derivatives(self) -> tuple[Entries, Entries]:
+        given = self.given_matrix(MINV.name)
+        found = []
+        by_position, by_velocity = self.torque_derivatives()
+        for quantity, entries in (("da_dq", by_position), ("da_dv", by_velocity)):
+            columns = [_column(entries, j) for j in range(self.robot.nv)]
+            products = symmetric_product(self.robot, given, columns, self.enter)
+            negated = self._negated(products)
+            self.result(quantity, negated)
+            found.append(negated)
+        return found[0], found[1]
+
+    def _negated(self, columns: list[dict[int, Scalar]]) -> dict[tuple[int, ...], Scalar]:
+        negated: dict[tuple[int, ...], Scalar] = {}
+        for j, column in enumerate(columns):
+            for i, x in column.items():
+                with self.enter("Mx", self.body(i)):
+                    negated[i, j] = sub(0.0, x)
+        return negated
+
+    def acceleration_derivatives(self) -> tuple[Entries, Entries]:
+        """-M⁻¹ ∂τ/∂q and -M⁻¹ ∂τ/∂v."""
+        return self._acceleration_derivatives
+
+
+def _column(entries: Mapping[Any, Scalar], j: int) -> dict[int, Scalar]:
+    """A matrix's column by row, without what is missing."""
+    column = {}
+    for (i, k), x in entries.items():
+        if k == j:
+            column[i] = x
+    return column
+
+
+def _seen_from(frame: Placement, wrench: Wrench) -> Wrench:
+    """A wrench about the origin and in the coordinates of ``frame``, from one in those that ``frame`` is placed in."""
+    inward = transpose(frame.rotation)
+    lever = cross(frame.translation, wrench.force)
+    moment = vsub(wrench.moment, lever)
+    return Wrench(matvec(inward, moment), matvec(inward, wrench.force))

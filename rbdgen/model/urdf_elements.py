@@ -1,0 +1,249 @@
+"""The elements of a URDF: names, numbers, joints and inertias, with errors that say where in the file.
+
+Source of the format: the XML specification of URDF (ROS wiki, urdf/XML).
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from rbdgen.errors import UnsupportedError, UrdfError
+from rbdgen.model.joints import Axis, Continuous, FreeFlyer, Joint, Planar, Prismatic, Revolute
+from rbdgen.model.robot import Inertia, Limits, Placement
+from rbdgen.spatial import constant_matrix, constant_vector
+
+JOINT_TYPES: dict[str, Callable[[Axis], Joint]] = {
+    "revolute": Revolute,
+    "continuous": Continuous,
+    "prismatic": Prismatic,
+    "planar": lambda axis: Planar(),
+    "floating": lambda axis: FreeFlyer(),
+}
+"""Moving joint types of the format, each made from its axis (of a planar joint always z)."""
+
+LARGEST = 1e30
+"""Largest length, angle, mass or moment that is read, lest products overflow. Limits may be larger."""
+
+SHORTEST_AXIS = 1e-30
+"""An axis that is shorter counts as zero: its direction would have lost its digits."""
+
+_MOMENTS = {
+    "ixx": (0, 0),
+    "iyy": (1, 1),
+    "izz": (2, 2),
+    "ixy": (0, 1),
+    "ixz": (0, 2),
+    "iyz": (1, 2),
+}
+
+
+@dataclass(frozen=True)
+class JointElement:
+    """A joint as the file has it: its ``kind`` is the file's type, ``parent`` and ``child`` are links."""
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    placement: Placement
+    axis: tuple[float, float, float]
+    limits: Limits
+
+
+class UrdfElements:
+    """One file's ``links`` by name and its ``joints``; UrdfError for what contradicts itself, UnsupportedError for what
+    rbdgen does not do. ``damped``: joints with damping or friction; ``pointlike``: links, of those whose inertia was
+    read, with a mass but no moments."""
+
+    def __init__(self, source: str, root: Element) -> None:
+        self.source = source
+        self.damped: list[str] = []
+        self.pointlike: list[str] = []
+        self.links = dict(self._named(root, "link"))
+        self.joints = [self._joint(name, element) for name, element in self._named(root, "joint")]
+
+    def fault(self, where: str, what: str) -> UrdfError:
+        """An error at a place of the file."""
+        return UrdfError(f"{self.source}: {where}: {what}")
+
+    def _named(self, root: Element, tag: str) -> Iterable[tuple[str, Element]]:
+        seen: set[str] = set()
+        for element in root.findall(tag):
+            name = element.get("name")
+            if not name:
+                raise UrdfError(f"{self.source}: a <{tag}> has no name; give it one")
+            if name in seen:
+                raise self.fault(f"{tag} {name!r}", "defined twice; rename one")
+            seen.add(name)
+            yield name, element
+
+    def _numbers(
+        self,
+        where: str,
+        element: Element,
+        key: str,
+        count: int,
+        default: str,
+        largest: float = LARGEST,
+    ) -> list[float]:
+        text = element.get(key, default)
+        values = _floats(text)
+        if len(values) != count:
+            raise self.fault(where, f"{key} must be {count} number(s), not {text!r}")
+        if not all(map(math.isfinite, values)):
+            raise self.fault(where, f"{key} must be finite, not {text!r}")
+        if max(map(abs, values)) > largest:
+            raise self.fault(where, f"{key} must not be beyond {largest:g}, is {text!r}")
+        return values
+
+    def _number(self, where: str, element: Element, key: str, largest: float = LARGEST) -> float:
+        if element.get(key) is None:
+            raise self.fault(where, f"<{element.tag}> has no {key}; add it")
+        return self._numbers(where, element, key, 1, "", largest)[0]
+
+    def _placement(self, where: str, element: Element | None) -> Placement:
+        """An <origin>: roll, pitch and yaw about fixed axes, then the translation."""
+        if element is None:
+            return Placement()
+        roll, pitch, yaw = self._numbers(where, element, "rpy", 3, "0 0 0")
+        cr, sr = math.cos(roll), math.sin(roll)
+        cp, sp = math.cos(pitch), math.sin(pitch)
+        cy, sy = math.cos(yaw), math.sin(yaw)
+        rotation = (
+            (cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr),
+            (sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr),
+            (-sp, cp * sr, cp * cr),
+        )
+        translation = self._numbers(where, element, "xyz", 3, "0 0 0")
+        return Placement(constant_matrix(rotation), constant_vector(translation))
+
+    def _end(self, where: str, element: Element, tag: str) -> str:
+        end = element.find(tag)
+        link = None
+        if end is not None:
+            link = end.get("link")
+        if not link:
+            raise self.fault(where, f"has no {tag} link; add <{tag} link=.../>")
+        if link not in self.links:
+            near = difflib.get_close_matches(link, self.links, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else "; define it"
+            raise self.fault(where, f"{tag} link {link!r} does not exist{hint}")
+        return link
+
+    def _joint(self, name: str, element: Element) -> JointElement:
+        """One <joint>."""
+        where = f"joint {name!r}"
+        kind = self._kind(where, element)
+        axis = self._axis(where, element.find("axis"), kind)
+        if kind != "fixed" and self._is_damped(where, element.find("dynamics")):
+            self.damped.append(name)
+        parent = self._end(where, element, "parent")
+        child = self._end(where, element, "child")
+        placement = self._placement(where, element.find("origin"))
+        limits = self._limits(where, element.find("limit"), kind)
+        return JointElement(name, kind, parent, child, placement, axis, limits)
+
+    def _kind(self, where: str, element: Element) -> str:
+        """The type of a joint."""
+        kind = element.get("type")
+        known = ["fixed", *JOINT_TYPES]
+        if kind is None or kind not in known:
+            raise self.fault(where, f"type must be one of {', '.join(known)}, not {kind!r}")
+        if element.find("mimic") is not None and kind != "fixed":
+            raise UnsupportedError(
+                f"{self.source}: {where}: mimic joints are not supported; remove <mimic> or make it fixed"
+            )
+        return kind
+
+    def _axis(self, where: str, element: Element | None, kind: str) -> Axis:
+        """The axis of a joint, of unit length: x where the file has none."""
+        if element is None or kind == "fixed":
+            return 1.0, 0.0, 0.0
+        x, y, z = self._numbers(where, element, "xyz", 3, "1 0 0")
+        # files give axes with few digits; a unit vector to the last bit keeps coordinate axes exact
+        length = math.hypot(x, y, z)
+        if length < SHORTEST_AXIS:
+            raise self.fault(where, f"axis must not be zero, is {element.get('xyz')!r}")
+        if kind == "planar" and (x != 0.0 or y != 0.0):
+            raise UnsupportedError(
+                f"{self.source}: {where}: planar joints move in their x-y plane only; "
+                f"turn the origin so that the axis is 0 0 1, not {element.get('xyz')!r}"
+            )
+        return x / length, y / length, z / length
+
+    def _is_damped(self, where: str, element: Element | None) -> bool:
+        """Whether a joint has damping or friction."""
+        if element is None:
+            return False
+        damping = self._numbers(where, element, "damping", 1, "0")
+        friction = self._numbers(where, element, "friction", 1, "0")
+        return any(damping + friction)
+
+    def _limits(self, where: str, element: Element | None, kind: str) -> Limits:
+        if element is None or kind == "fixed":
+            return Limits()
+        given = {}
+        for key in ("lower", "upper", "velocity", "effort"):
+            if key in element.attrib:
+                given[key] = self._number(where, element, key, math.inf)
+        limits = Limits(**given)
+        if kind in ("continuous", "planar", "floating"):
+            return Limits(velocity=limits.velocity, effort=limits.effort)
+        if limits.lower is not None and limits.upper is not None and limits.lower > limits.upper:
+            raise self.fault(
+                where,
+                f"limits are reversed: lower {limits.lower:g} is above upper {limits.upper:g}",
+            )
+        return limits
+
+    def inertia(self, link: str) -> Inertia:
+        """The inertia of a link; none where the file gives none."""
+        where = f"link {link!r}"
+        element = self.links[link].find("inertial")
+        if element is None:
+            return Inertia()
+        mass_element = element.find("mass")
+        if mass_element is None:
+            raise self.fault(where, "<inertial> has no <mass>; add it")
+        mass = self._number(where, mass_element, "value")
+        if mass < 0:
+            raise self.fault(where, f"mass must not be negative, is {mass:g}")
+        moments = element.find("inertia")
+        if moments is None and mass > 0:
+            self.pointlike.append(link)
+        about_com = self._moments(where, moments)
+        origin = self._placement(where, element.find("origin"))
+        turn = np.array(origin.rotation)
+        return Inertia.from_com(mass, np.array(origin.translation), turn @ about_com @ turn.T)
+
+    def _moments(self, where: str, element: Element | None) -> np.ndarray:
+        """An <inertia> (3×3, kg·m²), zero where there is none."""
+        result = np.zeros((3, 3))
+        if element is None:
+            return result
+        for key, (i, j) in _MOMENTS.items():
+            if i == j and key not in element.attrib:
+                raise self.fault(where, f"<inertia> has no {key}; add it")
+            moment = self._numbers(where, element, key, 1, "0")[0]
+            result[i, j] = moment
+            result[j, i] = moment
+        return result
+
+
+def _floats(text: str) -> list[float]:
+    """The numbers in a text; none where one of its words is no number.
+
+    Python reads 1_0 and other scripts' digits as numbers, no other reader of URDF does.
+    """
+    if not text.isascii() or "_" in text:
+        return []
+    try:
+        return [float(word) for word in text.split()]
+    except ValueError:
+        return []

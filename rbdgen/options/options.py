@@ -1,0 +1,388 @@
+"""What to build: every option with its description, its checks, and what does not go together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+
+from rbdgen.devices.device import FASTEST, SLOWEST
+from rbdgen.devices.registry import DEFAULT_DEVICE, DEVICES
+from rbdgen.errors import ConfigError
+from rbdgen.functions import registry
+from rbdgen.functions.algorithms import DERIVATIVES, MASS_MATRICES, check_combination
+from rbdgen.functions.record import Function
+from rbdgen.functions.roll_out import COEFFICIENTS
+from rbdgen.model.urdf import BASES
+from rbdgen.options.setting import (
+    INTEGER,
+    LIMITS,
+    METADATA,
+    NUMBER,
+    SWITCH,
+    TARGETS,
+    WORD,
+    WORDS,
+    Setting,
+    setting,
+)
+from rbdgen.passes.formats import MAX_WORD, MIN_WORD
+from rbdgen.schedule.scheduler import MAX_II
+
+DEFAULT_WORD = 18
+"""Bits of a word where neither a word length nor an error is asked for."""
+GOALS = {
+    "throughput": "as many tasks a second as possible, and of what is as fast the smallest",
+    "area": "the smallest",
+    "latency": "the fastest answer to a lone task, and of what is as fast the smallest",
+}
+"""What the tool chooses by, where it chooses how hardware is shared; the first where nothing is said."""
+
+
+def _function_names() -> Iterator[str]:
+    yield from registry.known()
+    yield "all"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to build: what is computed, with what arithmetic, at what rate, how hardware is shared, on what device.
+
+    Every field has a description (:func:`rbdgen.options.setting.settings`) that the command line and the reference
+    show. ``functions`` are in the order of their codes, each once; ``all`` among them stands for the common ones.
+    ``limits`` override joints' declared ranges (see :func:`rbdgen.model.ranges.declared_ranges`). ConfigError for a
+    value that an option does not take, and for options that do not go together."""
+
+    functions: tuple[str, ...] = setting(
+        ("id",),
+        WORDS,
+        "what",
+        "what it computes, separated by commas",
+        otherwise=f"id; all is {', '.join(registry.common())}",
+        listed=_function_names,
+        metavar="F,F",
+        basic=True,
+    )
+    ii: int = setting(
+        1,
+        INTEGER,
+        "rate",
+        "initiation interval: cycles between tasks",
+        otherwise="1, or what a budget allows",
+        least=1,
+        most=MAX_II,
+        metavar="CYCLES",
+        basic=True,
+    )
+    word: int | None = setting(
+        None,
+        INTEGER,
+        "arithmetic",
+        "word length in bits",
+        otherwise=str(DEFAULT_WORD),
+        least=MIN_WORD,
+        most=MAX_WORD,
+        metavar="BITS",
+        basic=True,
+    )
+    device: str = setting(
+        DEFAULT_DEVICE,
+        WORD,
+        "target",
+        "device family that it is timed for",
+        otherwise=f"{DEFAULT_DEVICE}, or the board's",
+        choices=lambda: DEVICES,
+        metavar="D",
+    )
+    derivative: str = setting(
+        "composite",
+        WORD,
+        "what",
+        "algorithm of the derivatives of inverse dynamics",
+        otherwise="composite",
+        choices=lambda: DERIVATIVES,
+        metavar="A",
+    )
+    mass_matrix: str = setting(
+        "ldl",
+        WORD,
+        "what",
+        "algorithm of the mass matrix and its inverse",
+        otherwise="ldl",
+        choices=lambda: MASS_MATRICES,
+        metavar="A",
+    )
+    forces: bool = setting(
+        False,
+        SWITCH,
+        "what",
+        "external forces on all bodies are operands of a task",
+        otherwise="no",
+    )
+    moving_base: bool = setting(
+        False, SWITCH, "what", "the base's motion is an operand of a task", otherwise="no"
+    )
+    with_inverse: bool = setting(
+        False, SWITCH, "what", "dfd returns the inverse of M as well", otherwise="no"
+    )
+    calibratable: bool = setting(
+        False, SWITCH, "what", "inertial parameters are loaded over the stream", otherwise="no"
+    )
+    integrator: str = setting(
+        "euler",
+        WORD,
+        "what",
+        "how roll-outs are integrated",
+        otherwise="euler",
+        choices=lambda: COEFFICIENTS,
+        metavar="I",
+    )
+    time_step: float = setting(
+        1e-3,
+        NUMBER,
+        "what",
+        "seconds of a roll-out's step",
+        otherwise="0.001",
+        least=0,
+        most=1,
+        open=True,
+        metavar="S",
+    )
+    goal: str | None = setting(
+        None,
+        WORD,
+        "sharing",
+        "what it is chosen for",
+        otherwise="throughput, where a board has too little",
+        choices=lambda: GOALS,
+        flag="for",
+        metavar="GOAL",
+        basic=True,
+    )
+    fold: bool = setting(
+        True,
+        SWITCH,
+        "sharing",
+        "branches that are alike share hardware in turn, where their number divides the interval",
+        otherwise="yes",
+    )
+    share: bool = setting(True, SWITCH, "sharing", "submodules share multipliers", otherwise="yes")
+    error: Mapping[str, float] = setting(
+        {},
+        TARGETS,
+        "arithmetic",
+        "instead of a word: the largest error allowed, relative to the largest output; or NAME=E,NAME=E by function "
+        "(did), output (dtau_dq), or both (did.dtau_dq)",
+        otherwise="none",
+        metavar="E",
+        basic=True,
+    )
+    formats: str = setting(
+        "signal",
+        WORD,
+        "arithmetic",
+        "with an error: a format for each signal, or one word for all",
+        otherwise="signal",
+        choices=lambda: ("signal", "uniform"),
+        metavar="F",
+    )
+    sound: bool = setting(
+        False,
+        SWITCH,
+        "arithmetic",
+        "ranges of signals by bounds that hold, not by sampling",
+        otherwise="no",
+    )
+    rounding: str = setting(
+        "auto",
+        WORD,
+        "arithmetic",
+        "how bits are dropped; auto is by cost, signal by signal",
+        otherwise="auto",
+        choices=lambda: ("auto", "nearest", "truncate"),
+        metavar="R",
+    )
+    overflow: str = setting(
+        "flag",
+        WORD,
+        "arithmetic",
+        "a task in which something does not fit is flagged; saturate: and that value is the nearest that fits",
+        otherwise="flag",
+        choices=lambda: ("flag", "saturate"),
+        metavar="O",
+    )
+    constants: str = setting(
+        "auto",
+        WORD,
+        "sharing",
+        "constant factors as shifts and adds in logic, or in slots of multipliers",
+        otherwise="auto",
+        choices=lambda: ("auto", "logic", "multipliers"),
+        metavar="C",
+    )
+    columns: str = setting(
+        "auto",
+        WORD,
+        "sharing",
+        "parts of a submodule that are alike share hardware in turn, which costs latency, or are apart",
+        otherwise="auto",
+        choices=lambda: ("auto", "apart", "fold"),
+        metavar="C",
+    )
+    programs: str = setting(
+        "auto",
+        WORD,
+        "sharing",
+        "derivatives are a program of their own, beside which other tasks run, or parts of the only one, which is "
+        "smaller and which dfd passes twice",
+        otherwise="auto",
+        choices=lambda: ("auto", "two", "one"),
+        metavar="P",
+    )
+    spread: str = setting(
+        "auto",
+        WORD,
+        "sharing",
+        "as few multipliers as there can be, or about twice as many, for narrower choices before them",
+        otherwise="auto",
+        choices=lambda: ("auto", "fewest", "twice"),
+        metavar="S",
+    )
+    clock: float | None = setting(
+        None,
+        NUMBER,
+        "target",
+        "clock in MHz that the pipeline is made for",
+        otherwise="the device's",
+        least=SLOWEST,
+        most=FASTEST,
+        metavar="MHZ",
+    )
+    seed: int = setting(
+        1,
+        INTEGER,
+        "arithmetic",
+        "chooses the states that ranges are sampled at",
+        otherwise="1",
+        least=0,
+        on_command_line=False,
+    )
+    limits: Mapping[str, Mapping[str, float]] = field(
+        default_factory=dict,
+        metadata={METADATA: Setting(LIMITS, "what", "joints' ranges", on_command_line=False)},
+    )
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if value is not None or f.default is not None:
+                object.__setattr__(self, f.name, f.metadata[METADATA].check(f.name, value))
+        object.__setattr__(self, "functions", _resolved(self.functions))
+        registry.check_together(self.records)
+        check_combination(self.derivative, self.mass_matrix, self.calibratable, self.moving_base)
+        for check in (_check_precision, _check_extras, _check_integration):
+            check(self)
+
+    @property
+    def records(self) -> tuple[Function, ...]:
+        """The functions' records."""
+        return tuple(registry.function(name) for name in self.functions)
+
+    @property
+    def bits(self) -> int:
+        """The word length that is asked for, or that formats are first tried with."""
+        return self.word or DEFAULT_WORD
+
+    @property
+    def precision_text(self) -> str:
+        """The word length or the error that was asked for, in a few words."""
+        if self.error:
+            return f"formats for an error of {min(self.error.values()):g}"
+        return f"{self.bits}-bit words"
+
+
+ROBOT = {
+    "base": Setting(
+        WORD,
+        "what",
+        "how the root link is carried",
+        otherwise="fixed",
+        choices=lambda: BASES,
+        metavar="B",
+        basic=True,
+    ),
+    "root": Setting(
+        WORD,
+        "what",
+        "the link that a mobile base carries; the base's coordinates are that link's",
+        otherwise="the file's",
+        metavar="LINK",
+    ),
+}
+"""What of a robot is chosen as it is read."""
+DEMANDS = {
+    "multipliers": Setting(
+        INTEGER,
+        "rate",
+        "instead of an interval: as many tasks per second as so many multipliers allow",
+        least=1,
+        metavar="N",
+    ),
+    "rate": Setting(
+        NUMBER,
+        "rate",
+        "instead of an interval: so many tasks per second at the clock",
+        least=0,
+        open=True,
+        metavar="R",
+    ),
+    "board": Setting(
+        WORD,
+        "target",
+        "for what this board has; without an interval as fast as that allows",
+        metavar="B",
+        basic=True,
+    ),
+}
+"""What a design is fitted to, beside the options: settings of :class:`rbdgen.schedule.budget.Budget`, and a board."""
+
+
+def _resolved(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Functions in the order of their codes, each once."""
+    given: list[str] = []
+    for name in names:
+        given += registry.common() if name == "all" else (name,)
+    return registry.check_functions(given)
+
+
+def _check_precision(options: Options) -> None:
+    if options.word is not None and options.error:
+        raise ConfigError(
+            "word and error: give one of them; an error target finds its own word lengths"
+        )
+    if options.formats != "signal" and not options.error:
+        raise ConfigError(
+            f"formats and error: formats {options.formats} is a search for an error target; give error as well"
+        )
+
+
+def _check_extras(options: Options) -> None:
+    """ConfigError for a further result of a function that is not there."""
+    for f in registry.known().values():
+        if f.extra and getattr(options, f.extra.option) and f not in options.records:
+            raise ConfigError(
+                f"{f.extra.option} and functions: {f.extra.option} needs {f.name} among the functions, which are "
+                f"{', '.join(options.functions)}"
+            )
+
+
+def _check_integration(options: Options) -> None:
+    """ConfigError for an integrator or a time step where no function has a use for them."""
+    if any(f.repeat for f in options.records):
+        return
+    repeating = " or ".join(f.name for f in registry.known().values() if f.repeat)
+    for f in fields(options):
+        if f.name in ("integrator", "time_step") and getattr(options, f.name) != f.default:
+            raise ConfigError(
+                f"{f.name} and functions: {f.name} is for {repeating}, and functions are "
+                f"{', '.join(options.functions)}; add it, or leave {f.name} out"
+            )

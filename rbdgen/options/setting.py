@@ -1,0 +1,217 @@
+"""What is known of an option: its group, what it means, which values it takes. Checked here, wherever they come from.
+from.
+
+The command line, ``config.toml``, ``--help`` and the reference in the documentation are made from these descriptions.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rbdgen.errors import ConfigError
+
+GROUPS = {
+    "what": "what is computed",
+    "arithmetic": "with what arithmetic",
+    "rate": "at what rate, within what budget",
+    "sharing": "how hardware is shared; the tool chooses unless told",
+    "target": "on what target",
+}
+"""Groups of options, in the order in which they are shown."""
+METADATA = "setting"
+"""The key of a field's metadata under which its setting is."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One option.
+
+    ``summary`` is a line of help, ``otherwise`` what it is where nothing is said. ``choices``: the words that it may
+    be; ``listed``: names to show, of what is
+    checked elsewhere; ``least`` and ``most``: the range of a number, with ``open`` ends that are themselves outside.
+    ``basic``: one that most people need. ``flag``: its name on the command line, if it is another."""
+
+    kind: ValueKind
+    group: str
+    summary: str
+    otherwise: str = ""
+    choices: Callable[[], Iterable[str]] | None = None
+    listed: Callable[[], Iterable[str]] | None = None
+    least: float = -math.inf
+    most: float = math.inf
+    open: bool = False
+    basic: bool = False
+    flag: str | None = None
+    metavar: str | None = None
+    on_command_line: bool = True
+
+    def check(self, name: str, value: Any) -> Any:
+        """The value in its own type; ConfigError naming the option, the value and what it may be."""
+        value = self.kind.taken(name, value)
+        if self.choices is not None:
+            self._check_word(name, value)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            self._check_range(name, value)
+        return value
+
+    def _check_word(self, name: str, value: Any) -> None:
+        assert self.choices is not None
+        known = tuple(self.choices())
+        if value not in known:
+            near = nearest(str(value), known)
+            raise ConfigError(f"{name}: must be one of {', '.join(known)}, not {value!r}{near}")
+
+    def _check_range(self, name: str, value: float) -> None:
+        inside = self.least <= value <= self.most
+        if self.open:
+            inside = self.least < value < self.most
+        if inside:
+            return
+        if self.most == math.inf:
+            span = f"{'above' if self.open else 'at least'} {self.least:g}"
+        else:
+            span = f"{'between ' if self.open else ''}{self.least:g} {'and' if self.open else 'to'} {self.most:g}"
+        raise ConfigError(f"{name}: must be {span}{self.kind.unit(self)}, not {value:g}")
+
+
+@dataclass(frozen=True)
+class ValueKind:
+    """A type of values: its ``name``, how a value is ``taken`` from Python or TOML, and ``read`` from text."""
+
+    name: str
+    taken: Callable[[str, Any], Any]
+    read: Callable[[str, str], Any]
+
+    def unit(self, setting: Setting) -> str:
+        """The unit of a setting's range, for its complaint."""
+        units = {"BITS": " bits", "MHZ": " MHz", "S": " seconds", "CYCLES": " cycles"}
+        return units.get(setting.metavar or "", "")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A question after the nearest known name, where one is near."""
+    found = difflib.get_close_matches(name, list(known), 1, cutoff=0.5)
+    return f"; did you mean {found[0]!r}?" if found else ""
+
+
+def _a(what: str, name: str, value: Any) -> ConfigError:
+    return ConfigError(f"{name}: must be {what}, not {value!r}")
+
+
+def _integer(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise _a("a whole number", name, value)
+    return value
+
+
+def _read_integer(name: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise _a("a whole number", name, text) from None
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise _a("a number", name, value)
+    return float(value)
+
+
+def _read_number(name: str, text: str) -> float:
+    try:
+        return _number(name, float(text))
+    except ValueError:
+        raise _a("a number", name, text) from None
+
+
+def _switch(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise _a("true or false", name, value)
+    return value
+
+
+def _read_switch(name: str, text: str) -> bool:
+    if text not in ("true", "false"):
+        raise _a("true or false", name, text)
+    return text == "true"
+
+
+def _word(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise _a("a word", name, value)
+    return value
+
+
+def names(text: str) -> list[str]:
+    """The parts of a text between commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _words(name: str, value: Any) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, list | tuple):
+        raise _a("a list of names", name, value)
+    if not all(isinstance(part, str) for part in value):
+        raise _a("a list of names", name, value)
+    return tuple(value)
+
+
+def _targets(name: str, value: Any) -> dict[str, float]:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = {"all": float(value)}
+    if not isinstance(value, Mapping):
+        raise _a("a number, or numbers by function and output", name, value)
+    targets = {}
+    for target, number in value.items():
+        size = _number(f"{name} of {target}", number)
+        if not 0 < size < 1:
+            raise ConfigError(f"{name} of {target}: must be between 0 and 1, not {size:g}")
+        targets[str(target)] = size
+    return targets
+
+
+def _read_targets(name: str, text: str) -> dict[str, float]:
+    targets = {}
+    if not names(text):
+        raise _a("a number, or NAME=NUMBER,...", name, text)
+    for part in names(text):
+        target, separator, value = part.rpartition("=")
+        try:
+            targets[target.strip() if separator else "all"] = float(value)
+        except ValueError:
+            raise _a("a number, or NAME=NUMBER,...", name, text) from None
+    return targets
+
+
+def _limits(name: str, value: Any) -> Mapping[str, Mapping[str, float]]:
+    if not isinstance(value, Mapping) or not all(isinstance(v, Mapping) for v in value.values()):
+        raise _a("limits by joint", name, value)
+    return value
+
+
+INTEGER = ValueKind("integer", _integer, _read_integer)
+NUMBER = ValueKind("number", _number, _read_number)
+SWITCH = ValueKind("true or false", _switch, _read_switch)
+WORD = ValueKind("word", _word, lambda name, text: text)
+WORDS = ValueKind("list of words", _words, lambda name, text: tuple(names(text)))
+TARGETS = ValueKind("number, or numbers by name", _targets, _read_targets)
+LIMITS = ValueKind("table", _limits, lambda name, text: {})
+
+
+def setting(default: Any, kind: ValueKind, group: str, summary: str, **more: Any) -> Any:
+    """A field of a dataclass with its setting."""
+    metadata = {METADATA: Setting(kind, group, summary, **more)}
+    if isinstance(default, dict):
+        return dataclasses.field(default_factory=dict, metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def settings(owner: type) -> dict[str, Setting]:
+    """The settings of a dataclass's fields by name, in the order of the groups and in theirs."""
+    found = {f.name: f.metadata[METADATA] for f in dataclasses.fields(owner)}
+    order = list(GROUPS)
+    return dict(sorted(found.items(), key=lambda item: order.index(item[1].group)))

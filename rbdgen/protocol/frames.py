@@ -1,0 +1,145 @@
+"""Frames on a byte link (UART): the one home of their constants, for the host, its model of the shell, and the RTL.
+
+A frame is ``kind`` (1 byte), ``length`` of the payload (2 bytes), payload, and CRC-32 of all that (4 bytes), numbers
+lowest byte first. On the wire it stands between two flags; a flag or escape inside is sent as the escape and the byte
+with bit 5 inverted (the asynchronous framing of RFC 1662). A flag always ends what came before it and begins anew, so
+that after any garbage the next frame whose own bytes are whole is received. Whatever is not a whole frame is dropped
+and counted, never guessed at.
+
+The host sends tasks and hellos; the device answers tasks by results, and a hello, once all tasks before it are
+answered, by its :class:`Status`. So a hello's answer proves that a task sent before it and not answered is lost.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import zlib
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+FLAG = 0x7E
+ESCAPE = 0x7D
+ESCAPE_BIT = 0x20
+PROTOCOL_VERSION = 1
+LENGTH_BYTES = 2
+CRC_BYTES = 4
+HEAD_BYTES = 1 + LENGTH_BYTES
+"""Bytes before the payload: kind and length."""
+FRAME_BYTES = HEAD_BYTES + CRC_BYTES
+"""Bytes of a frame beside its payload, flags and escapes not counted."""
+IDENTITY_BYTES = 16
+"""Of the SHA-256 of the accelerator's Verilog, as in ``verilog_sha256`` of the manifest."""
+NONCE_BYTES = 4
+
+_FLAG, _ESCAPE = bytes([FLAG]), bytes([ESCAPE])
+_ESCAPED = {b: bytes([ESCAPE, b ^ ESCAPE_BIT]) for b in (ESCAPE, FLAG)}
+_BAD_ESCAPE = re.compile(
+    re.escape(_ESCAPE) + b"(?![" + re.escape(bytes(b ^ ESCAPE_BIT for b in _ESCAPED)) + b"])"
+)
+
+
+class Kind(IntEnum):
+    """What a frame holds: a task or its result; a hello or its answer."""
+
+    TASK = 1
+    HELLO = 2
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame's ``kind`` (any byte) and payload."""
+
+    kind: int
+    payload: bytes
+
+
+def frame_bytes(kind: int, payload: bytes) -> bytes:
+    """The frame on the wire, flags included."""
+    body = struct.pack("<BH", kind, len(payload)) + payload
+    body += struct.pack("<I", zlib.crc32(body))
+    # the escape itself first, so that those which the others bring are not escaped again
+    for byte, escaped in _ESCAPED.items():
+        body = body.replace(bytes([byte]), escaped)
+    return _FLAG + body + _FLAG
+
+
+def _parse(chunk: bytes) -> Frame | None:
+    """The frame between two flags, if it is whole."""
+    if _BAD_ESCAPE.search(chunk):
+        return None
+    for byte, escaped in reversed(_ESCAPED.items()):
+        chunk = chunk.replace(escaped, bytes([byte]))
+    if len(chunk) < FRAME_BYTES:
+        return None
+    kind, length = struct.unpack_from("<BH", chunk)
+    if (
+        length != len(chunk) - FRAME_BYTES
+        or zlib.crc32(chunk[:-CRC_BYTES]) != struct.unpack("<I", chunk[-CRC_BYTES:])[0]
+    ):
+        return None
+    return Frame(kind, chunk[HEAD_BYTES:-CRC_BYTES])
+
+
+@dataclass
+class Deframer:
+    """Finds frames in a stream of bytes; ``damaged`` counts what was not one. No frame's payload exceeds ``limit``."""
+
+    limit: int
+    damaged: int = 0
+    _rest: bytes = field(default=b"", repr=False)
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """The frames that ``data`` completes, in order."""
+        *chunks, rest = (self._rest + data).split(_FLAG)
+        # more than the longest frame, every byte escaped, is no frame: keep just enough to know that
+        self._rest = rest[: 2 * (self.limit + FRAME_BYTES) + 1]
+        frames = []
+        for chunk in filter(None, chunks):
+            frame = _parse(chunk)
+            if frame is None or len(frame.payload) > self.limit:
+                self.damaged += 1
+            else:
+                frames.append(frame)
+        return frames
+
+
+@dataclass(frozen=True)
+class Status:
+    """A device's answer to a hello.
+
+    ``nonce`` is the hello's; ``identity`` the first bytes of the SHA-256 of the accelerator's Verilog; ``capacity`` how
+    many bytes of frames (``FRAME_BYTES`` and payload each) it keeps for sure. Then what it received since its reset:
+    frames ``accepted``, frames ``damaged`` on the way, frames dropped for want of room (``overrun``), and frames that
+    were whole but no task or hello of this device (``rejected``). The counters start again at 2³².
+    """
+
+    nonce: int
+    version: int
+    identity: bytes
+    capacity: int
+    accepted: int
+    damaged: int
+    overrun: int
+    rejected: int
+
+    LAYOUT = f"<IB{IDENTITY_BYTES}s5I"
+    """Of the payload, for :mod:`struct`, in the order of the fields."""
+
+    def pack(self) -> bytes:
+        """The payload of the answer."""
+        counters = (self.accepted, self.damaged, self.overrun, self.rejected)
+        return struct.pack(
+            self.LAYOUT, self.nonce, self.version, self.identity, self.capacity, *counters
+        )
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Status | None:
+        """The status in an answer's payload; None if it has another length."""
+        if len(payload) != STATUS_BYTES:
+            return None
+        return cls(*struct.unpack(cls.LAYOUT, payload))
+
+
+STATUS_BYTES = struct.calcsize(Status.LAYOUT)
+"""Length of a hello's answer."""

@@ -1,0 +1,280 @@
+"""The stream protocol: how tasks and results are laid out in beats. The one home of header and word positions.
+
+A task is a header word and one word per operand of its function; a result is a header word and one word per result of
+the function. Words are packed into beats, lowest word in the lowest bits; unused words of a last beat are zero. A
+header holds the function code, the task's tag and, in results, the status flags. Values are signed, in their word's low
+bits. A task of a function that the accelerator does not have is one beat, and so is its result.
+
+A calibratable accelerator also takes tasks of code :data:`CALIBRATE`: two words, a parameter's number and its value.
+They wait until all tasks before them have left the pipelines, and are answered by a header.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntFlag
+from typing import Any
+
+import numpy as np
+
+from rbdgen.errors import ConfigError
+from rbdgen.ir.fixed import Format
+
+FUNCTION_BITS = 4
+TAG_BITS = 8
+FLAG_BITS = 4
+HEADER_BITS = FUNCTION_BITS + TAG_BITS + FLAG_BITS
+"""Header, from bit 0: function code, tag, flags."""
+
+CALIBRATE = (1 << FUNCTION_BITS) - 1
+"""Code of a task that loads a parameter."""
+
+
+def join_header(code: Any, tag: Any, flags: Any = 0) -> Any:
+    """A header word, or an array of them, from function codes, tags and flags."""
+    return code | tag << FUNCTION_BITS | flags << (FUNCTION_BITS + TAG_BITS)
+
+
+def split_header(word: Any) -> tuple[Any, Any, Any]:
+    """Function code, tag and flags of a header word, or of an array of them."""
+    code = word & ((1 << FUNCTION_BITS) - 1)
+    tag = word >> FUNCTION_BITS & ((1 << TAG_BITS) - 1)
+    flags = word >> (FUNCTION_BITS + TAG_BITS) & ((1 << FLAG_BITS) - 1)
+    return code, tag, flags
+
+
+class Flag(IntFlag):
+    """Status of a result."""
+
+    OVERFLOW = 1
+    """A value inside saturated: the result is not to be trusted."""
+    RANGE = 2
+    """An operand was outside its declared range; a parameter that was is not loaded."""
+    FUNCTION = 4
+    """The accelerator has no such function; there are no result words."""
+
+
+@dataclass(frozen=True)
+class OperandWord:
+    """One operand: its word's name, format, and the raw values of its declared limits, inclusive."""
+
+    name: str
+    format: Format
+    codes: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class ResultWord:
+    """One result: its word's name and format."""
+
+    name: str
+    format: Format
+
+
+@dataclass(frozen=True)
+class FunctionFormat:
+    """What tasks of one function hold, in the order of the words."""
+
+    name: str
+    code: int
+    operands: tuple[OperandWord, ...]
+    results: tuple[ResultWord, ...]
+
+    def quantise(self, values: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Raw operands from values of shape (n,), one array per operand; what does not fit becomes the format's end,
+        which is outside the declared range. ConfigError on NaN or infinity."""
+        for word, v in zip(self.operands, values, strict=True):
+            if not np.all(np.isfinite(v)):
+                raise ConfigError(
+                    f"operand {word.name}: must be finite, not {np.asarray(v)[~np.isfinite(v)][0]}"
+                )
+        return [w.format.quantise(v) for w, v in zip(self.operands, values, strict=True)]
+
+    def out_of_range(self, raw: Sequence[np.ndarray]) -> np.ndarray:
+        """Which tasks have an operand outside its declared range, shape (n,)."""
+        outside = [
+            (r < w.codes[0]) | (r > w.codes[1]) for r, w in zip(raw, self.operands, strict=True)
+        ]
+        return np.any(outside, axis=0)
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Words of ``word_bits``, ``words_per_beat`` of them in a beat."""
+
+    word_bits: int
+    words_per_beat: int
+
+    def beats(self, values: int) -> int:
+        """Beats of a packet with a header and ``values`` words."""
+        return -(-(1 + values) // self.words_per_beat)
+
+    def columns(self, widths: Sequence[int]) -> list[int]:
+        """At each place of a beat the bits of the widest of a packet's words of these ``widths``, without the header,
+        that stand there."""
+        all_widths, size = [HEADER_BITS, *widths], self.words_per_beat
+        return [max(all_widths[k::size]) for k in range(min(size, len(all_widths)))]
+
+    @property
+    def beat_bits(self) -> int:
+        """Width of the stream's payload."""
+        return self.word_bits * self.words_per_beat
+
+    @property
+    def beat_bytes(self) -> int:
+        """Bytes of a beat on a byte link, where every beat starts a new byte."""
+        return -(-self.beat_bits // 8)
+
+    def packet_bytes(self, values: int) -> int:
+        """Bytes of a packet of a header and ``values`` words on a byte link: the last beat ends with the last word."""
+        last = 1 + values - (self.beats(values) - 1) * self.words_per_beat
+        return (self.beats(values) - 1) * self.beat_bytes + -(-last * self.word_bits // 8)
+
+
+@dataclass(frozen=True)
+class Results:
+    """Unpacked results of one function: ``tag`` and ``flags`` (n,), and raw ``values``, one (n,) array per word."""
+
+    tag: np.ndarray
+    flags: np.ndarray
+    values: list[np.ndarray]
+
+
+@dataclass(frozen=True)
+class TaskFormat:
+    """Layout of one accelerator's streams: ``functions`` by name, the packing of tasks and of results, and the
+    ``parameters`` that can be loaded."""
+
+    functions: Mapping[str, FunctionFormat]
+    task: Packing
+    result: Packing
+    parameters: tuple[OperandWord, ...] = ()
+
+    @property
+    def task_words(self) -> dict[int, int]:
+        """Operand words of a task by its code, of tasks that load a parameter as well. All others have none."""
+        words = {f.code: len(f.operands) for f in self.functions.values()}
+        return words | ({CALIBRATE: 2} if self.parameters else {})
+
+    def task_beats(self, function: str) -> int:
+        """Beats of a task of ``function``."""
+        return self.task.beats(len(self.functions[function].operands))
+
+    def result_beats(self, function: str) -> int:
+        """Beats of a result of ``function``."""
+        return self.result.beats(len(self.functions[function].results))
+
+    def sent(self, function: str) -> list[list[str]]:
+        """The results of ``function`` by name, beat by beat; the first beat begins with the header."""
+        names = [word.name for word in self.functions[function].results]
+        size = self.result.words_per_beat
+        return [
+            names[max(k * size - 1, 0) : (k + 1) * size - 1]
+            for k in range(self.result.beats(len(names)))
+        ]
+
+    def pack(self, function: str, tag: np.ndarray, raw: Sequence[np.ndarray]) -> list[list[int]]:
+        """Beats of n tasks of one function, by task, from tags (n,) and raw operands."""
+        code = self.functions[function].code
+        header = join_header(code, _short_tag(tag))
+        return _pack([header, *raw], self.task)
+
+    def pack_calibration(
+        self, tag: np.ndarray, number: np.ndarray, raw: np.ndarray
+    ) -> list[list[int]]:
+        """Beats of n tasks that load parameters, by task, from tags, the parameters' numbers and raw values (n,)."""
+        header = join_header(CALIBRATE, _short_tag(tag))
+        return _pack([header, np.asarray(number), np.asarray(raw)], self.task)
+
+    def header(self, beat: int) -> tuple[int, int, int]:
+        """Function code, tag and flags of a packet from its first beat."""
+        return split_header(beat)
+
+    def packet_beats(self, code: int) -> int:
+        """Beats of a result with this function code."""
+        for function in self.functions.values():
+            if function.code == code:
+                return self.result_beats(function.name)
+        return 1
+
+    def split(self, beats: Sequence[int]) -> list[Sequence[int]]:
+        """The packets of a stream of results. ConfigError unless the last is whole."""
+        packets, start = [], 0
+        while start < len(beats):
+            count = self.packet_beats(self.header(beats[start])[0])
+            packets.append(beats[start : start + count])
+            start += count
+        if start > len(beats):
+            raise ConfigError(
+                f"beats: the last result must be whole, lacks {start - len(beats)} beats"
+            )
+        return packets
+
+    def unpack(self, function: str, packets: Sequence[Sequence[int]]) -> Results:
+        """Results of one function from its packets. ConfigError for a packet of another length."""
+        count = self.result_beats(function)
+        if any(len(p) != count for p in packets):
+            raise ConfigError(f"results of {function}: must have {count} beats each")
+        fmt = self.functions[function]
+        words = _unpack([b for p in packets for b in p], self.result, count)
+        values = []
+        for result, word in zip(fmt.results, words[1:], strict=False):
+            low = word & ((1 << result.format.width) - 1)
+            values.append(
+                np.where(low > result.format.maximum, low - (1 << result.format.width), low)
+            )
+        _, tag, flags = self.header(words[0])  # type: ignore[arg-type]
+        return Results(np.asarray(tag), np.asarray(flags), values)
+
+
+def task_format(
+    functions: Sequence[FunctionFormat],
+    task_beats: int,
+    result_beats: int,
+    parameters: Sequence[OperandWord] = (),
+) -> TaskFormat:
+    """The layout for these functions: the narrowest beats that carry any task and any result in so many of them."""
+    widths = [w.format.width for f in functions for w in (*f.operands, *f.results)]
+    widths += [p.format.width for p in parameters]
+    word_bits = max([HEADER_BITS, *widths])
+    operands = max(len(f.operands) for f in functions)
+    results = max(len(f.results) for f in functions)
+    task, result = (
+        Packing(word_bits, -(-(1 + n) // beats))
+        for n, beats in ((operands, task_beats), (results, result_beats))
+    )
+    return TaskFormat({f.name: f for f in functions}, task, result, tuple(parameters))
+
+
+def _short_tag(tag: np.ndarray) -> np.ndarray:
+    """Tags as headers have room for them."""
+    return np.asarray(tag) & ((1 << TAG_BITS) - 1)
+
+
+def _pack(words: Sequence[np.ndarray], layout: Packing) -> list[list[int]]:
+    mask = (1 << layout.word_bits) - 1
+    columns = [(np.asarray(w, np.int64) & mask).tolist() for w in words]
+    columns += [[0] * len(columns[0])] * (
+        layout.beats(len(words) - 1) * layout.words_per_beat - len(words)
+    )
+    packets = []
+    for task in zip(*columns, strict=True):
+        beats = []
+        for start in range(0, len(task), layout.words_per_beat):
+            beat = 0
+            for word in reversed(task[start : start + layout.words_per_beat]):
+                beat = beat << layout.word_bits | word
+            beats.append(beat)
+        packets.append(beats)
+    return packets
+
+
+def _unpack(beats: Sequence[int], layout: Packing, count: int) -> list[np.ndarray]:
+    mask = (1 << layout.word_bits) - 1
+    shifts = range(0, layout.beat_bits, layout.word_bits)
+    words: list[int] = []
+    for beat in beats:
+        words += [beat >> shift & mask for shift in shifts]
+    flat = np.array(words, np.int64).reshape(-1, count * layout.words_per_beat)
+    return [flat[:, k] for k in range(flat.shape[1])]

@@ -1,0 +1,160 @@
+"""A modulo schedule: when every operation runs, on which shared operator, and what follows from that."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from rbdgen.devices.device import Device
+from rbdgen.ir.fixed import FixedGraph
+from rbdgen.ir.folds import Folds
+from rbdgen.ir.programs import Programs, timeless_nodes
+from rbdgen.schedule.delays import Operators, Slot
+
+
+def chain_length(first: int, last: int, ii: int) -> int:
+    """Registers, moving every ``ii`` cycles, that keep a value from cycle ``first`` readable until cycle ``last``: 0
+    for the ii − 1 cycles before ``first``, too."""
+    return -(-(last - first) // ii)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A schedule of ``fixed`` for ``device`` at initiation interval ``ii``.
+
+    ``slots`` by node; ``binding`` gives the number of the shared operator within its unit for products and
+    tables (a table operator answers the sine and the cosine of one angle at once); ``multipliers`` and ``tables`` the
+    number of operators by unit; ``crossed`` the products whose wider factor goes to their multiplier's second input;
+    ``exits`` the cycle in which each exit's results are all there.
+    """
+
+    fixed: FixedGraph
+    programs: Programs
+    folds: Folds
+    device: Device
+    ii: int
+    slots: tuple[Slot, ...]
+    binding: dict[int, int]
+    multipliers: dict[str, int]
+    tables: dict[str, int]
+    exits: dict[str, int]
+    crossed: frozenset[int] = frozenset()
+
+    @property
+    def length(self) -> int:
+        """Cycles from operands to the last result of all."""
+        return 1 + max(self.exits.values())
+
+    @property
+    def entry_cycles(self) -> int:
+        """Cycles from a task's admission to cycle 0."""
+        return self.device.entry_cycles(self.ii)
+
+    def width(self, i: int) -> int:
+        """Bits of the value of node ``i``."""
+        return self.fixed.formats[i].width
+
+    def factors(self, i: int) -> tuple[int, int]:
+        """The arguments of a product by position, in the order of its multiplier's inputs."""
+        a, b = self.folds.factors(self.fixed, i)
+        return (b, a) if i in self.crossed else (a, b)
+
+    def factor_widths(self, i: int) -> tuple[int, int]:
+        """Widths of a product's arguments in bits, in the order of its multiplier's inputs."""
+        formats = self.folds.arguments(self.fixed, i)
+        first, second = self.factors(i)
+        return formats[first].width, formats[second].width
+
+    def multiplier(self, i: int) -> tuple[str, int]:
+        """Which multiplier makes the product ``i``: its unit, and its number there."""
+        unit = self.fixed.graph.nodes[i].owner
+        return unit, self.binding[i]
+
+    @cached_property
+    def products(self) -> dict[tuple[str, int], tuple[int, ...]]:
+        """The products of every multiplier; of folded ones the first turn's."""
+        found: dict[tuple[str, int], list[int]] = defaultdict(list)
+        for i, node in self.fixed.graph:
+            if node.op == "mul" and self.folds.template(i) == i:
+                found[self.multiplier(i)].append(i)
+        ordered = sorted(found.items())
+        return {multiplier: tuple(nodes) for multiplier, nodes in ordered}
+
+    def input_widths(self, nodes: Iterable[int]) -> tuple[int, int]:
+        """Bits of the inputs of a multiplier that makes the products ``nodes``."""
+        widths = [self.factor_widths(i) for i in nodes]
+        first = max(a for a, _ in widths)
+        second = max(b for _, b in widths)
+        return first, second
+
+    def roundings(self, nodes: Iterable[int]) -> dict[int, tuple[int, int, bool]]:
+        """How the results of a multiplier that makes the products ``nodes`` are rounded: bits dropped of its output,
+        bits left, and whether what is dropped is cut. Its factors stand at the upper ends of its inputs: zeros below
+        take nothing of a choice of factors, copies of the sign above would."""
+        nodes = list(nodes)
+        output_width = sum(self.input_widths(nodes))
+        found = {}
+        for i in nodes:
+            result = self.fixed.formats[i]
+            arguments = self.folds.arguments(self.fixed, i)
+            exact_frac, _, _ = self.fixed.exact(i, arguments)
+            drop = exact_frac - result.frac
+            moved = output_width - sum(self.factor_widths(i))
+            cut = i in self.fixed.truncated or not drop
+            found[i] = (drop + moved, result.width, cut)
+        return found
+
+    @cached_property
+    def blocks(self) -> int:
+        """Multiplier blocks of the device that all multipliers take, by the widths of their inputs."""
+        total = 0
+        for nodes in self.products.values():
+            total += self.device.blocks(*self.input_widths(nodes))
+        return total
+
+    def read(self, a: int, cycle: int) -> Hashable:
+        """What input of a multiplexer node ``a`` takes in ``cycle``: a register's, or the one of all constants."""
+        if self.fixed.graph.nodes[a].op == "const":
+            return "const"
+        if a in self.timeless:
+            return a, 0
+        return a, chain_length(self.stands(a), cycle, self.ii)
+
+    def stands(self, a: int) -> int:
+        """The last cycle in which the value of node ``a`` can be read without a register that keeps it: that in which
+        it is made. Operands stand in registers from cycle 0 on until the next task's may come."""
+        if self.fixed.graph.nodes[a].op == "input":
+            return self.ii - 1
+        return self.slots[a].finish
+
+    def kept_registers(self, a: int, own: int, firsts: Sequence[int]) -> int:
+        """Registers of the chain of node ``a`` that its own unit keeps for others: ``own`` is how many that unit reads,
+        ``firsts`` are the first that each other one reads. None are kept twice, and no register of a folded unit's,
+        which has another value a turn later."""
+        if a in self.folds.members:
+            return 0
+        least = self.device.connection_registers
+        if self.fixed.graph.nodes[a].op == "input":
+            least = 0
+        twice = 0
+        if len(firsts) > 1:
+            twice = sorted(firsts)[-2]
+        return max(own, twice, least)
+
+    @cached_property
+    def operators(self) -> Operators:
+        """How long operators take."""
+        return Operators(self.fixed, self.device, self.folds)
+
+    @cached_property
+    def timeless(self) -> frozenset[int]:
+        """Nodes that can be read at any time, without registers."""
+        return timeless_nodes(self.fixed.graph, self.programs)
+
+    @cached_property
+    def utilization(self) -> float:
+        """Share of the multipliers' slots that carry a product, at a task every ``ii`` cycles."""
+        slots = self.ii * sum(self.multipliers.values())
+        return self.fixed.graph.count("mul") / slots if slots else 1.0

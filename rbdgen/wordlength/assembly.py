@@ -1,0 +1,142 @@
+"""Assembly: the fixed-point graph of the word lengths that were chosen for a graph.
+
+Wherever a user sees fewer bits than a node has, a node of its own rounds them away.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from rbdgen.ir.fixed import Constant, FixedGraph, Format, verify_fixed
+from rbdgen.ir.graph import Graph, Node
+from rbdgen.passes.sound import unproven
+from rbdgen.wordlength.signals import Signals, WordLengthChoice
+
+Cut = tuple[int, int, str]
+"""Which node loses bits, how many it has behind the point then, and the submodule in which that is done."""
+
+
+def assemble(
+    signals: Signals,
+    choice: WordLengthChoice,
+    saturate: bool = True,
+    declared: Mapping[str, float] | None = None,
+) -> FixedGraph:
+    """The graph of ``signals`` with the formats of ``choice``; bits that single users drop are dropped by nodes of
+    their own.
+
+    With operands' ``declared`` magnitudes, signals that have a bound get room for it, rounding errors included;
+    ``signals`` has it from then on.
+    """
+    while True:
+        assembly = _Assembly(signals, choice)
+        fixed = assembly.fixed(saturate)
+        missing = unproven(fixed, declared) if declared is not None else {}
+        if not missing:
+            return fixed
+        origin = {new: old for old, new in enumerate(assembly.number)}
+        for i in missing:
+            while i not in origin:
+                i = fixed.graph.nodes[i].args[0]
+            signals.heads[origin[i]] += 1
+
+
+class _Assembly:
+    """Copies a graph and puts a ``round`` wherever a user sees fewer bits than a node has."""
+
+    def __init__(self, signals: Signals, choice: WordLengthChoice) -> None:
+        self.signals = signals
+        self.choice = choice
+        self.graph = signals.graph
+        self.heads = signals.room(choice)
+        self.nodes: list[Node] = []
+        self.formats: list[Format] = []
+        self.truncated: set[int] = set()
+        self.constants: dict[int, Constant] = {}
+        self.cuts: dict[Cut, int] = {}
+        self.number: list[int] = []
+
+    def fixed(self, saturate: bool) -> FixedGraph:
+        """The whole graph."""
+        choice = self.choice
+        for i, node in self.graph:
+            args = self._arguments(i, node)
+            new = Node(node.op, args, node.attr, node.owner)
+            fmt = self._format(i, args)
+            number = self._add(new, fmt, i in choice.truncated)
+            self.number.append(number)
+            if node.op == "scale":
+                self.constants[number] = choice.constants[i]
+        outputs = {}
+        for name, i in self.graph.outputs.items():
+            outputs[name] = self._result(name, i)
+        fixed = FixedGraph(
+            Graph(tuple(self.nodes), outputs),
+            tuple(self.formats),
+            self.constants,
+            frozenset(self.truncated),
+            saturate,
+        )
+        verify_fixed(fixed)
+        return fixed
+
+    def _add(self, node: Node, fmt: Format, truncated: bool) -> int:
+        number = len(self.nodes)
+        self.nodes.append(node)
+        self.formats.append(fmt)
+        if truncated:
+            self.truncated.add(number)
+        return number
+
+    def _arguments(self, i: int, node: Node) -> tuple[int, ...]:
+        """The new numbers of a node's arguments, as it sees them."""
+        if node.op != "mul":
+            return tuple(self.number[a] for a in node.args)
+        first = self.signals.sites.factors[i]
+        args = []
+        for site, a in enumerate(node.args, first):
+            args.append(self._cut(a, site, node.owner))
+        return tuple(args)
+
+    def _result(self, name: str, i: int) -> int:
+        """The new number of a result, as it leaves."""
+        site = self.signals.sites.results.get(name)
+        if site is None:
+            return self.number[i]
+        return self._cut(i, site, self.graph.nodes[i].owner)
+
+    def _format(self, i: int, args: tuple[int, ...]) -> Format:
+        """The format of node ``i``, with the new numbers of its arguments."""
+        node = self.graph.nodes[i]
+        if node.op == "shift":
+            source = self.formats[args[0]]
+            return Format(source.width, source.frac - node.attr)
+        if node.op == "residual":
+            source = self.formats[args[0]]
+            return Format(source.frac - node.attr, source.frac)
+        head, frac = self.heads[i], self.choice.fracs[i]
+        if node.op == "input":
+            # one code beyond the declared range must remain, to tell a clamped operand from one at its limit
+            magnitude = float(self.signals.magnitudes[i])
+            limit = math.floor(math.ldexp(magnitude, frac))
+            if limit + 1 >= (1 << (head + frac)) - 1:
+                head += 1
+        return Format(max(head + 1 + frac, 1), frac)
+
+    def _cut(self, i: int, site: int, owner: str) -> int:
+        """Node ``i`` as the place ``site`` sees it."""
+        frac = self.choice.views[site]
+        if frac >= self.choice.fracs[i]:
+            return self.number[i]
+        # the graph knows a rounding by its bits only: where two users differ in the way, the first decides
+        key = i, frac, owner
+        if key not in self.cuts:
+            number = self.number[i]
+            fmt = self.formats[number]
+            width = fmt.width - fmt.frac + frac
+            narrow = Format(max(width, 1), frac)
+            node = Node("round", (number,), frac, owner)
+            truncated = site in self.choice.truncated
+            self.cuts[key] = self._add(node, narrow, truncated)
+        return self.cuts[key]

@@ -1,0 +1,198 @@
+"""The bounds of a search: where errors of results are largest, how sites reach them, and how large they may be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from rbdgen.layout.execute import float_passes
+from rbdgen.passes.pipeline import Simplified
+from rbdgen.wordlength.experiment import Experiment, VectorErrors
+from rbdgen.wordlength.request import FormatRequest
+from rbdgen.wordlength.sensitivity import FactorDerivatives, Pairs, derivatives, one_result_each
+from rbdgen.wordlength.sites import ErrorBounds, Sites
+from rbdgen.wordlength.targets import Key
+
+AIM = 0.6
+"""Share of the target that the largest error is to take where word lengths are chosen."""
+SCOUTS = 512
+"""States among which the most sensitive are looked for."""
+SENSITIVE, ORDINARY = 20, 8
+"""States of each vector at which derivatives of all its entries are taken: the most sensitive, and others."""
+PAIRS = 96
+"""Pairs of an entry and a state that bound each vector's error; at least one for each entry."""
+FOUND = 12
+"""Pairs that each measurement adds for a vector that misses its target: those with the largest errors."""
+
+EntryAtState = tuple[str, int]
+"""A result's name and the number of a state."""
+Passes = Sequence[Mapping[int, np.ndarray]]
+"""Values by node of each pass of a task."""
+
+
+class BoundFinder:
+    """Collects the bounds of a search: derivatives at pairs of an entry and a state, the error that each may make, and
+    each pair's vector (``keys``)."""
+
+    def __init__(
+        self,
+        request: FormatRequest,
+        simplified: Simplified,
+        sites: Sites,
+        experiment: Experiment,
+    ) -> None:
+        self.graph = simplified.graph
+        self.network = request.network.pruned(self.graph)
+        self.sites = sites
+        self.experiment = experiment
+        self.targets = request.targets
+        self.usual = np.array([f.resolution for f in simplified.choice.formats])
+        self.rows: list[tuple[np.ndarray, np.ndarray]] = []
+        self.limits: list[float] = []
+        self.keys: list[Key] = []
+
+    def start(self) -> None:
+        """Bound every vector at its most sensitive entries and states."""
+        for function in self.network.functions:
+            operands = self.experiment.operands[function]
+            first = next(iter(operands.values()))
+            total = len(first)
+            scouts = np.arange(0, total, max(1, total // SCOUTS))
+            values = self._values(function, scouts)
+            for vector in self.network.options.result_vectors(function):
+                names = self._names(vector)
+                if not names:
+                    continue
+                states = self._sensitive_states(function, names, values, len(scouts))
+                pairs = self._sensitive_pairs(function, names, values, states)
+                self._add((function, vector), pairs, values)
+
+    def learn(self, errors: Mapping[Key, VectorErrors]) -> None:
+        """Bound the entries and states at which the largest errors were measured."""
+        for key, measured in errors.items():
+            if measured.worst <= AIM * self.targets[key]:
+                continue
+            function, vector = key
+            known = self._names(vector)
+            states: list[int] = []
+            pairs: list[EntryAtState] = []
+            for name, state in measured.where:
+                if name in known and len(pairs) < FOUND:
+                    pairs.append((name, len(states)))
+                    states.append(state)
+            if pairs:
+                self._add(key, pairs, self._values(function, np.array(states)))
+
+    def bounds(self, share: Mapping[Key, float]) -> ErrorBounds:
+        """The bounds, with a ``share`` of the target for each vector."""
+        shares = np.array([share[key] for key in self.keys])
+        limit = np.array(self.limits) * shares
+        limit = limit[:, None].astype(np.float32)
+        derivatives = np.concatenate([row for row, _ in self.rows])
+        squares = np.concatenate([row for _, row in self.rows])
+        return ErrorBounds(derivatives / limit, squares / limit**2)
+
+    def _names(self, vector: str) -> list[str]:
+        """The results of a vector that the graph has."""
+        return [word.name for word in self.network.results[vector]]
+
+    def _values(self, function: str, states: np.ndarray) -> Passes:
+        """All nodes' values at some of the experiment's states, by pass."""
+        operands = self.experiment.operands[function]
+        given = {name: x[states] for name, x in operands.items()}
+        return float_passes(self.network, self.graph, function, given)
+
+    def _add(self, key: Key, pairs: Sequence[EntryAtState], values: Passes) -> None:
+        """Bound the errors of one vector at ``pairs`` of an entry and a number of a state of ``values``."""
+        by_pass = self._derivatives(key[0], pairs, values)
+        matrix = np.sum(by_pass, axis=0)
+        # a site that several passes go through makes an error in each of them: the same one where the signal is the
+        # same, else one that has nothing to do with the other
+        apart = np.sum(by_pass**2, axis=0)
+        squares = np.where(self._same(values), matrix**2, apart)
+        for k, (name, _) in enumerate(pairs):
+            site = self.sites.results.get(name)
+            if site is not None:
+                matrix[k, site] = 1.0
+                squares[k, site] = 1.0
+        self.rows.append((matrix, squares))
+        limit = self.targets[key] * self.experiment.largest[key]
+        self.limits += [limit] * len(pairs)
+        self.keys += [key] * len(pairs)
+
+    def _derivatives(
+        self, function: str, pairs: Sequence[EntryAtState], values: Passes
+    ) -> np.ndarray:
+        """Derivatives with respect to every site, (passes, pairs, sites)."""
+        shape = len(values), len(pairs), self.sites.count
+        matrices = np.zeros(shape, np.float32)
+
+        def visit(number: int, i: int, here: np.ndarray, factors: FactorDerivatives) -> None:
+            matrices[number, :, i] = here
+            if factors:
+                first, second = factors
+                site = self.sites.factors[i]
+                matrices[number, :, site] += first
+                matrices[number, :, site + 1] += second
+
+        results = one_result_each(pairs)
+        derivatives(self.network, self.graph, function, values, results, visit)
+        return matrices
+
+    def _same(self, values: Passes) -> np.ndarray:
+        """By site, whether what is rounded there is the same in all passes."""
+        same = np.ones(self.sites.count, bool)
+        first, *others = values
+        common = set(first).intersection(*others)
+        for i in common:
+            same[i] = all(np.array_equal(other[i], first[i]) for other in others)
+        for i, site in self.sites.factors.items():
+            one, other = self.graph.nodes[i].args
+            same[site] = same[one]
+            same[site + 1] = same[other]
+        return same
+
+    def _spread(self, function: str, values: Passes, pairs: Pairs) -> np.ndarray:
+        """Variance (pairs,) of results where every node's error is its usual one."""
+        total = np.zeros(len(pairs.states))
+
+        def visit(number: int, i: int, here: np.ndarray, factors: FactorDerivatives) -> None:
+            error = here * self.usual[i]
+            np.add(total, error**2, out=total)
+
+        derivatives(self.network, self.graph, function, values, pairs, visit)
+        return total
+
+    def _sensitive_states(
+        self, function: str, names: list[str], values: Passes, count: int
+    ) -> list[int]:
+        """The states at which a vector's error is expected to be largest, then some others.
+
+        The sum over entries of their variances, by the trick of random signs (Hutchinson).
+        """
+        rng = np.random.default_rng(0)
+        signs = rng.choice([-1.0, 1.0], (len(names), count))
+        weights = dict(zip(names, signs, strict=True))
+        pairs = Pairs(weights, np.arange(count))
+        spread = self._spread(function, values, pairs)
+        order = np.argsort(-spread, kind="stable")
+        stride = max(1, count // ORDINARY)
+        chosen = np.concatenate([order[:SENSITIVE], order[SENSITIVE::stride]])
+        return chosen.tolist()
+
+    def _sensitive_pairs(
+        self, function: str, names: list[str], values: Passes, states: list[int]
+    ) -> list[EntryAtState]:
+        """The entries and states with the largest expected errors."""
+        grid = [(name, state) for name in names for state in states]
+        spread = self._spread(function, values, one_result_each(grid))
+        most = -(-PAIRS // len(names))
+        taken = dict.fromkeys(names, 0)
+        chosen = []
+        for k in np.argsort(-spread, kind="stable"):
+            name = grid[k][0]
+            if taken[name] < most:
+                taken[name] += 1
+                chosen.append(grid[k])
+        return chosen

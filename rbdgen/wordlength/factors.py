@@ -1,0 +1,102 @@
+"""What multipliers see of their factors: products built of the blocks that cost least, all products at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rbdgen.wordlength.costs import BLOCK_COST, DOWN, EVEN, rounding_cost
+from rbdgen.wordlength.multipliers import Multipliers, multiplier_shapes
+from rbdgen.wordlength.signals import Signals
+
+
+@dataclass(frozen=True)
+class FactorChoice:
+    """``views``: bits behind the point that multipliers see, by site; ``blocks`` of all products; and the number of the
+    way in which each is built."""
+
+    views: dict[int, int]
+    blocks: int
+    shapes: np.ndarray
+
+
+class ProductFactors:
+    """The n products of some signals, for one device. Arrays are by side and product, (2, n)."""
+
+    def __init__(self, signals: Signals, device: Multipliers, rounding: str) -> None:
+        self.signals = signals
+        self.rounding = rounding
+        self.shapes = multiplier_shapes(device)
+        factors = signals.sites.factors
+        first = np.array(list(factors.values()), int)
+        self.sites = np.stack([first, first + 1])
+        arguments = [signals.graph.nodes[i].args for i in factors]
+        self.sources = np.array(arguments, int).reshape(-1, 2).T
+        self.together = _together(signals)
+
+    def choose(
+        self, fracs: list[int], weights: np.ndarray, shapes: np.ndarray | None = None
+    ) -> FactorChoice:
+        """The cheapest shapes to build the products, or certain ``shapes``, for signals with ``fracs`` bits behind the
+        point, where a mean square error of 1 costs ``weights`` (sites,) bits."""
+        count = self.sites.shape[1]
+        frac = np.array(fracs)[self.sources]
+        head = self._heads()
+        best = np.full(count, np.inf)
+        taken = np.zeros(count, int)
+        blocks = np.zeros(count, int)
+        views = np.zeros((2, count), int)
+        for number, shape in enumerate(self.shapes):
+            widths = np.array([[shape.first], [shape.second]])
+            seen = np.minimum(frac, widths - 1 - head)
+            cost = np.full(count, BLOCK_COST * shape.blocks)
+            for side, width in enumerate((shape.first, shape.second)):
+                view = seen[side]
+                weight = weights[self.sites[side]]
+                square = np.ldexp(weight, -2 * view)
+                cut = self._cut_cost(square, rounding_cost(width))
+                cost += np.where(view < frac[side], cut, 0.0)
+            better = shapes == number
+            if shapes is None:
+                better = cost < best
+            best = np.where(better, cost, best)
+            blocks = np.where(better, shape.blocks, blocks)
+            taken = np.where(better, number, taken)
+            views = np.where(better, seen, views)
+        sites = self.sites.T.ravel().tolist()
+        by_product = views.T.ravel().tolist()
+        by_site = dict(zip(sites, by_product, strict=True))
+        return FactorChoice(by_site, int(np.sum(blocks)), taken)
+
+    def _heads(self) -> np.ndarray:
+        """Bits before the point; the most where factors go to one input in turn."""
+        heads = np.array(self.signals.heads)[self.sources]
+        flat = heads.ravel()
+        for places in self.together:
+            flat[places] = np.max(flat[places])
+        return flat.reshape(heads.shape)
+
+    def _cut_cost(self, square: np.ndarray, adder: float) -> np.ndarray:
+        """What a cut costs by its error and, where it rounds half up, its ``adder``; ``square``: what the square of the
+        last place costs."""
+        truncated = DOWN * square
+        rounded = EVEN * square + adder
+        if self.rounding == "auto":
+            return np.minimum(truncated, rounded)
+        return rounded if self.rounding == "nearest" else truncated
+
+
+def _together(signals: Signals) -> list[list[int]]:
+    """Places of factors, by side and product one behind the other, that go to one input of a multiplier in turn."""
+    number = {i: k for k, i in enumerate(signals.sites.factors)}
+    count = len(number)
+    together = []
+    for members in signals.ties.factors:
+        for side in (0, 1):
+            places = []
+            for i, swapped in members:
+                own_side = side ^ swapped
+                places.append(own_side * count + number[i])
+            together.append(places)
+    return together

@@ -1,0 +1,111 @@
+"""What formats are asked for, and the graphs that they are chosen on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from rbdgen.ir.fixed import FixedGraph
+from rbdgen.ir.graph import Graph
+from rbdgen.layout.columns import Group, column_groups
+from rbdgen.layout.folding import counterparts
+from rbdgen.layout.network import Network
+from rbdgen.passes.formats import MAX_WORD, MIN_WORD
+from rbdgen.passes.pipeline import Simplified, fix_formats, prove_formats, simplify, tied
+from rbdgen.wordlength.experiment import Experiment, VectorErrors
+from rbdgen.wordlength.multipliers import Multipliers
+from rbdgen.wordlength.targets import Key
+from rbdgen.wordlength.ties import Ties, make_ties
+
+NOISE_BITS, TABLE_BITS, FLOOR = 7, 3, 0.15
+"""Noise is what is noise in words this many bits longer than the target's logarithm; tables need this many bits less;
+and both together may take this share of a target, else words are longer."""
+
+
+@dataclass(frozen=True)
+class FormatRequest:
+    """What to search formats for: see :mod:`rbdgen.wordlength.search` and :func:`rbdgen.passes.pipeline.simplify`.
+    ``fold`` and ``columns``: whether branches and columns that are alike are to share hardware at this ``interval``
+    (1: not known yet). ``multiply``: constant factors are products."""
+
+    network: Network
+    samples: Mapping[str, np.ndarray]
+    targets: Mapping[Key, float]
+    device: Multipliers
+    rounding: str = "auto"
+    saturate: bool = True
+    sound: bool = False
+    interval: int = 1
+    fold: bool = False
+    columns: bool = False
+    multiply: bool = False
+
+    def fixed(self, simplified: Simplified) -> FixedGraph:
+        """The graph in words of one length."""
+        truncate = self.rounding == "truncate"
+        if not self.sound:
+            return fix_formats(simplified, truncate, self.saturate)
+        network = self.network
+        return prove_formats(simplified, network.declared, network.precise, truncate, self.saturate)
+
+    def simplified(self, word: int, table_word: int | None = None) -> Simplified:
+        """The graph without what is noise at a word length."""
+        network = self.network
+        simplified = simplify(
+            network.graph,
+            self.samples,
+            network.declared,
+            word,
+            network.vectors,
+            network.precise,
+            table_word,
+            self.sound,
+            self.multiply,
+        )
+        columns = self._column_groups(simplified.graph)
+        ties = make_ties(simplified.graph, (), columns, operands=not self.targets)
+        return tied(simplified, ties.formats, network.precise)
+
+    def ties(self, graph: Graph) -> Ties:
+        """What is to have equal formats."""
+        branches = []
+        if self.fold and self.interval > 1:
+            branches = counterparts(self.network, graph, self.interval)
+        return make_ties(graph, branches, self._column_groups(graph))
+
+    def _column_groups(self, graph: Graph) -> list[Group]:
+        """The columns that are to share hardware."""
+        return column_groups(graph, self.interval) if self.columns else []
+
+    def first_word(self) -> int:
+        """A word that is long enough for all targets, if a supported one is."""
+        smallest = min(self.targets.values())
+        word = math.ceil(-math.log2(smallest)) + NOISE_BITS
+        return min(max(word, MIN_WORD), MAX_WORD)
+
+    def simple_enough(self, experiment: Experiment) -> Simplified:
+        """The graph without what is noise beside the targets; what that costs stays below a share of each."""
+        word = self.first_word()
+        while True:
+            simplified = self.simplified(word, max(word - TABLE_BITS, MIN_WORD))
+            floor = experiment.floor(simplified.graph)
+            shares = [error / self.targets[key] for key, error in floor.items()]
+            excess = max(shares) / FLOOR
+            if excess <= 1 or word == MAX_WORD:
+                return simplified
+            word = min(word + math.ceil(math.log2(excess)), MAX_WORD)
+
+
+@dataclass(frozen=True)
+class FoundFormats:
+    """What a search found: ``fixed``, a graph of ``network``; what it is made of; the errors measured (by function and
+    vector); and the ``cost`` in bits."""
+
+    network: Network
+    fixed: FixedGraph
+    simplified: Simplified
+    errors: dict[Key, VectorErrors]
+    cost: float = math.nan

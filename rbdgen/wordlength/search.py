@@ -1,0 +1,200 @@
+"""Formats from an error target: predict, choose, measure with the bit-true model, correct, and measure again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import NoReturn
+
+import numpy as np
+
+from rbdgen.errors import ConfigError
+from rbdgen.ir.graph import Graph
+from rbdgen.layout.equivalent import equivalent
+from rbdgen.layout.execute import feedback, with_own_feedback
+from rbdgen.layout.network import FEEDBACK, Network
+from rbdgen.layout.samples import make_samples
+from rbdgen.model.ranges import InputRanges
+from rbdgen.wordlength.assembly import assemble
+from rbdgen.wordlength.error_bounds import AIM, BoundFinder
+from rbdgen.wordlength.experiment import Experiment, VectorErrors
+from rbdgen.wordlength.lengths import WordLengths
+from rbdgen.wordlength.prices import PriceSearch, error_ratios
+from rbdgen.wordlength.request import FormatRequest, FoundFormats
+from rbdgen.wordlength.signals import Signals, WordLengthChoice
+from rbdgen.wordlength.sites import ErrorBounds, describe_site, make_sites
+from rbdgen.wordlength.targets import Key
+from rbdgen.wordlength.uniform import uniform_formats
+from rbdgen.wordlength.verdict import FLAGGED, excess, worst_vector
+
+GOOD, LOW = 0.7, 0.58
+"""Share of the target that the largest error may take (as more states find larger errors than the share that is aimed
+at), and should not stay below."""
+ROUNDS = 8
+"""Corrections of the predicted error by the measured one."""
+LEAST_SHARE, MORE_SHARE = 0.7, 1.2
+"""Largest correction of a vector's share of its target downwards, and the one upwards."""
+FINER = 0.5
+"""Share of their last aims that errors are to have where more than a few tasks overflow."""
+STATES = 8192
+"""States of a measurement between corrections."""
+
+
+def find_formats(
+    request: FormatRequest,
+    ranges: InputRanges,
+    seed: int,
+    uniform: bool = False,
+    progress: Callable[[str], None] = lambda stage: None,
+) -> FoundFormats:
+    """The cheapest formats that keep the targets, of one word or per signal, measured at states of their own."""
+    network = request.network
+    calibration = network.calibration
+    cheap = calibration.frames.robot if calibration else equivalent(network.robot).robot
+    # the first half of them is uniform in the ranges
+    states = make_samples(
+        network.robot, cheap, ranges, network.options, calibration, 2 * STATES, seed + 1
+    )
+    measure = Experiment.of(network, states, STATES)
+    if uniform:
+        return uniform_formats(request, measure)
+    return search_formats(request, measure, progress)
+
+
+def search_formats(
+    request: FormatRequest,
+    measure: Experiment,
+    progress: Callable[[str], None] = lambda stage: None,
+) -> FoundFormats:
+    """The cheapest formats per signal that keep all targets in ``measure``.
+
+    ConfigError where no supported formats do, naming the best reachable and the signal that stops it.
+    """
+    network = with_own_feedback(request.network)
+    search = _Search(replace(request, network=network), replace(measure, network=network))
+    for number in range(1, ROUNDS + 1):
+        progress(f"word lengths, round {number}")
+        if search.round(last=number == ROUNDS):
+            break
+    assert search.best is not None
+    return search.best
+
+
+class _Search:
+    """The state of a search: ``share`` of its target that each vector's predicted error may take, and the ``best``
+    formats so far, with the ``closest`` that any came to the targets."""
+
+    def __init__(self, request: FormatRequest, measure: Experiment) -> None:
+        self.request = request
+        self.measure = measure
+        self.network = request.network
+        self.simplified = request.simple_enough(measure)
+        graph = self.simplified.graph
+        sites = make_sites(graph, _kept_results(self.network))
+        self.finder = BoundFinder(request, self.simplified, sites, measure)
+        self.finder.start()
+        ties = request.ties(graph)
+        fed = _computed_before(self.network, graph)
+        self.signals = Signals(graph, self.simplified.magnitudes, sites, ties, fed)
+        lengths = WordLengths(self.signals, request.device, request.rounding)
+        self.prices = PriceSearch(lengths)
+        self.share = dict.fromkeys(request.targets, AIM)
+        self.best: FoundFormats | None = None
+        self.closest = math.inf
+
+    def round(self, last: bool) -> bool:
+        """Choose formats, measure them and correct the shares; whether the search is at its end. ConfigError where this
+        round is the last, or no better than those before, and no formats were good enough."""
+        targets = self.request.targets
+        bounds = self.finder.bounds(self.share)
+        choice, predicted = self.prices.search(bounds)
+        if self.signals.make_room(choice):
+            choice, predicted = self.prices.search(bounds)
+        declared = self.network.declared if self.request.sound else None
+        fixed = assemble(self.signals, choice, self.request.saturate, declared)
+        errors, flagged = self.measure.measure(fixed)
+        reached = excess(errors, flagged, targets)
+        cheaper = self.best is None or choice.cost < self.best.cost
+        if reached <= GOOD and cheaper:
+            pruned = self.network.pruned(fixed.graph)
+            self.best = FoundFormats(pruned, fixed, self.simplified, errors, choice.cost)
+        if LOW <= reached <= GOOD:
+            return True
+        stuck = last or (predicted > 1 and reached > 0.9 * self.closest)
+        if stuck and self.best is None:
+            _refuse_overflow(flagged, targets)
+            self._refuse(choice, bounds, errors)
+        self.closest = min(self.closest, reached)
+        for key, measured in errors.items():
+            self.share[key] *= _correction(measured.worst / targets[key], reached)
+            if reached == math.inf:
+                # errors take signals out of their ranges: finer formats keep them in
+                self.share[key] *= FINER
+        self.finder.learn(errors)
+        return False
+
+    def _refuse(
+        self,
+        choice: WordLengthChoice,
+        bounds: ErrorBounds,
+        errors: Mapping[Key, VectorErrors],
+    ) -> NoReturn:
+        """Say which signal's format stops the search, and how far it got."""
+        targets = self.request.targets
+        key, reached = worst_vector(errors, targets)
+        ratios = error_ratios(choice, bounds)
+        pairs = [k for k, of in enumerate(self.finder.keys) if of == key]
+        pair = max(pairs, key=lambda k: ratios[k])
+        added = bounds.derivatives[pair] ** 2 * (choice.square + choice.mean**2)
+        most = int(np.argmax(added))
+        site = describe_site(self.signals.graph, self.signals.sites, most)
+        raise ConfigError(
+            f"error: {targets[key]:g} of {key[0]} ({key[1]}) is out of reach: the longest words reach {reached:.2g}, "
+            f"and {site} adds most; ask for {2 * reached:.1g} or more"
+        )
+
+
+def _kept_results(network: Network) -> frozenset[str]:
+    """The results that go on into a second pass, and leave as they are made."""
+    kept: list[str] = []
+    for leaving in network.programs.exits:
+        if leaving.name == FEEDBACK:
+            kept += leaving.results
+    return frozenset(kept)
+
+
+def _computed_before(network: Network, graph: Graph) -> dict[int, int]:
+    """The operands that an earlier pass computed, with the nodes of ``graph``, a simplified one of ``network``, that
+    they are there; not those only handed on."""
+    found: dict[int, int] = {}
+    for name, source in feedback(network.pruned(graph)).items():
+        if source is None:
+            continue
+        i = graph.outputs[source]
+        if graph.nodes[i].op != "input":
+            found[graph.inputs[name]] = i
+    return found
+
+
+def _correction(ratio: float, reached: float) -> float:
+    """The factor of a vector's share whose error is ``ratio`` of its target, where the largest ratio is ``reached``."""
+    if ratio > GOOD:
+        # what was not foreseen at all is bounded by what the finder learns
+        return max(math.sqrt(AIM / ratio), LEAST_SHARE)
+    if ratio < LOW and reached <= GOOD:
+        return MORE_SHARE
+    return 1.0
+
+
+def _refuse_overflow(flagged: Mapping[str, float], targets: Mapping[Key, float]) -> None:
+    """Say that results are flagged, if they are, with what might do."""
+    function = max(flagged, key=lambda f: flagged[f])
+    share = flagged[function]
+    if share > FLAGGED:
+        own = [target for (f, _), target in targets.items() if f == function]
+        target = min(own)
+        raise ConfigError(
+            f"error: with formats that are coarse enough for {target:g} of {function}, {share:.1%} of its tasks "
+            f"overflow; ask for {target / 4:.1g} or less"
+        )

@@ -1,0 +1,163 @@
+"""Analysis: how much an error made at one signal changes a result, at chosen states.
+
+The derivatives of results with respect to every node, and to every factor of every product, by one reverse sweep over
+the graph for many (result, state) pairs at once. What is piecewise constant (tables, a number's exponent) counts as
+constant: with the residual that goes with a table, the derivative is that of the function it stands for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from rbdgen.ir.graph import Graph, Node
+from rbdgen.ir.interpret import exponent
+from rbdgen.ir.programs import cone
+from rbdgen.layout.execute import pass_sources
+from rbdgen.layout.network import Network
+
+FactorDerivatives = tuple[np.ndarray, ...]
+"""Derivatives with respect to a product's two factors; none for other operations."""
+Visitor = Callable[[int, int, np.ndarray, FactorDerivatives], None]
+"""Told which of a task's passes it is, a node's number, the derivatives (p,) of the pairs' results with respect to it,
+and, for a product, those with respect to its two factors."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """p pairs: ``results`` maps names to weights (p,) with which they count in each pair; ``states`` (p,) are numbers
+    of states."""
+
+    results: Mapping[str, np.ndarray]
+    states: np.ndarray
+
+
+def one_result_each(results: Iterable[tuple[str, int]], scale: float = 1.0) -> Pairs:
+    """Pairs of one result name and one state's number each; derivatives are divided by ``scale``."""
+    items = list(results)
+    weights: dict[str, np.ndarray] = {}
+    for k, (name, _) in enumerate(items):
+        if name not in weights:
+            weights[name] = np.zeros(len(items))
+        weights[name][k] = 1.0 / scale
+    return Pairs(weights, np.array([s for _, s in items], int))
+
+
+def derivatives(
+    network: Network,
+    graph: Graph,
+    function: str,
+    passes: Sequence[Mapping[int, np.ndarray]],
+    pairs: Pairs,
+    visit: Visitor,
+) -> None:
+    """Visit every node that the pairs' results of ``function`` depend on, users first.
+
+    ``passes`` are float64 values (n,) by node of each pass of a task of the function; the sweep goes on from the
+    last to the first.
+    """
+    seeds: dict[int, np.ndarray] = {}
+    for name, weight in pairs.results.items():
+        _accumulate(seeds, graph.outputs[name], weight)
+    results: Iterable[str] = pairs.results
+    sources = pass_sources(network, graph, function)
+    for number in range(len(passes) - 1, -1, -1):
+        sweep = _ReverseSweep(graph, passes[number], pairs.states, partial(visit, number))
+        arrived = sweep.run(cone(graph, results), seeds)
+        if number > 0:
+            seeds, results = _passed_back(graph, sources[number - 1], arrived)
+
+
+def _passed_back(
+    graph: Graph, sources: Mapping[str, str | None], arrived: Mapping[int, np.ndarray]
+) -> tuple[dict[int, np.ndarray], set[str]]:
+    """An earlier pass's derivatives by node, from what ``arrived`` at the operands of the next, and its results."""
+    earlier: dict[int, np.ndarray] = {}
+    results: set[str] = set()
+    for name, source in sources.items():
+        if source is None:
+            continue
+        results.add(source)
+        operand = graph.inputs.get(name)
+        if operand is not None and operand in arrived:
+            _accumulate(earlier, graph.outputs[source], arrived[operand])
+    return earlier, results
+
+
+def _accumulate(pending: dict[int, np.ndarray], i: int, x: np.ndarray) -> None:
+    """Add ``x`` to what is known of node ``i`` (in place)."""
+    pending[i] = pending[i] + x if i in pending else x
+
+
+class _ReverseSweep:
+    """One sweep over a graph, users first, with float64 ``values`` (n,) by node, for pairs at some ``states``."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        values: Mapping[int, np.ndarray],
+        states: np.ndarray,
+        visit: Callable[[int, np.ndarray, FactorDerivatives], None],
+    ) -> None:
+        self.graph = graph
+        self.values = values
+        self.states = states
+        self.visit = visit
+
+    def run(self, nodes: tuple[int, ...], seeds: Mapping[int, np.ndarray]) -> dict[int, np.ndarray]:
+        """Visit ``nodes`` (ascending) from their end; the derivatives with respect to the operands."""
+        pending: dict[int, np.ndarray] = dict(seeds)
+        operands: dict[int, np.ndarray] = {}
+        for i in reversed(nodes):
+            if i not in pending:
+                continue
+            node = self.graph.nodes[i]
+            here = pending.pop(i)
+            factors: FactorDerivatives = ()
+            if node.op == "input":
+                operands[i] = here
+            elif node.op == "mul":
+                one, other = node.args
+                factors = here * self._at(other), here * self._at(one)
+                _accumulate(pending, one, factors[0])
+                _accumulate(pending, other, factors[1])
+            else:
+                for a, x in self._arguments(i, node, here):
+                    _accumulate(pending, a, x)
+            self.visit(i, here, factors)
+        return operands
+
+    def _at(self, i: int) -> np.ndarray:
+        """A node's values at the pairs' states."""
+        x = self.values[i]
+        return x[self.states] if np.ndim(x) else x
+
+    def _arguments(self, i: int, node: Node, here: np.ndarray) -> list[tuple[int, np.ndarray]]:
+        """The arguments of a node with the derivatives that it passes on to them."""
+        first = node.args[0] if node.args else -1
+        match node.op:
+            case "add" | "round":
+                return [(a, here) for a in node.args]
+            case "sub":
+                return [(first, here), (node.args[1], -here)]
+            case "neg":
+                return [(first, -here)]
+            case "scale":
+                return [(first, here * node.attr)]
+            case "shift":
+                return [(first, np.ldexp(here, node.attr))]
+            case "residual":
+                return [(first, here)]
+            case "normalise":
+                places = exponent(self._at(first))
+                return [(first, np.ldexp(here, -places))]
+            case "rescale":
+                places = exponent(self._at(node.args[1]))
+                return [(first, np.ldexp(here, -places))]
+            case "const" | "table_sin" | "table_cos" | "table_reciprocal":
+                return []
+            case _:
+                raise ValueError(f"node %{i} ({node.op}): no derivative")

@@ -1,0 +1,238 @@
+"""Signals that word lengths are chosen for: bits before the binary point, and limits of those behind it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rbdgen.ir.fixed import Constant
+from rbdgen.ir.graph import Graph
+from rbdgen.passes.formats import MARGIN, MAX_WORD, WIDE_MARGIN, integer_bits, quantise_constant
+from rbdgen.wordlength.sites import Sites
+from rbdgen.wordlength.ties import NO_TIES, Ties
+
+WIDEST = 40
+"""Bits of a signal; exact sums of such still fit 64-bit arithmetic."""
+SLACK = 3
+"""Bits that a constant's factor may get later, to tell numbers from errors."""
+RESIDUAL = 4
+"""Fewest bits of a residual."""
+NARROWEST = 3
+"""Bits that every signal keeps."""
+NOISE_DEVIATIONS = 8.0
+"""Standard deviations of its error that a signal's format leaves room for."""
+OUTWEIGHED = 1 / 16
+"""Share of its largest magnitude that the error of anything but a sum is taken to stay below."""
+EXACT = 10_000
+"""Bits behind the point of an exact result that has any number of them."""
+
+TABLES = ("table_sin", "table_cos", "table_reciprocal")
+ADDRESSED = (*TABLES, "residual")
+"""Operations that take the upper bits of their argument as an address, or leave them out."""
+COMPUTED = ("add", "sub", "mul", "scale", "rescale")
+"""Operations whose results have more room where no multiplier sees them."""
+
+
+@dataclass
+class WordLengthChoice:
+    """Word lengths: ``fracs`` by node, ``views`` (bits behind the point by site of factors and results), how each
+    product is built (``shapes``), the ``constants``, ``truncated`` sites, and ``cost`` with its ``blocks``; ``square``
+    and ``mean``: variance and mean of what each site adds."""
+
+    fracs: list[int]
+    views: dict[int, int]
+    shapes: np.ndarray = field(repr=False)
+    blocks: int
+    constants: dict[int, Constant] = field(default_factory=dict)
+    truncated: set[int] = field(default_factory=set)
+    cost: float = 0.0
+    square: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
+    mean: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
+
+
+class Signals:
+    """A graph's signals with their ``magnitudes`` by node and its ``sites``.
+
+    ``ties``: nodes that are to have one format. ``fed``: operands that are results of an earlier pass, errors included,
+    with the nodes of those. ``heads``: bits before the binary point by node, without the sign; they grow where errors
+    turn out to need room. ``limits``: fewest and most bits behind it. ``leaving``: the sites of the results that a node
+    is; ``kept``: the nodes of results that have no site.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        magnitudes: np.ndarray,
+        sites: Sites,
+        ties: Ties = NO_TIES,
+        fed: Mapping[int, int] | None = None,
+    ) -> None:
+        self.graph = graph
+        self.sites = sites
+        self.ties = ties
+        self.fed = fed or {}
+        self.magnitudes = magnitudes.copy()
+        for members in map(list, ties.formats):
+            self.magnitudes[members] = np.max(self.magnitudes[members])
+        self.heads = _first_heads(graph, self.magnitudes)
+        self.limits = [_fraction_limits(graph, i, head) for i, head in enumerate(self.heads)]
+        self.leaving: dict[int, list[int]] = {}
+        for name, site in sites.results.items():
+            self.leaving.setdefault(graph.outputs[name], []).append(site)
+        self.kept = {i for name, i in graph.outputs.items() if name not in sites.results}
+        self._constants: dict[tuple[int, int, int], Constant] = {}
+
+    def exact_fraction(self, i: int, choice: WordLengthChoice) -> int:
+        """Bits behind the point of node ``i`` before it is rounded."""
+        node = self.graph.nodes[i]
+        fracs = choice.fracs
+        match node.op:
+            case "add" | "sub":
+                one, other = node.args
+                return max(fracs[one], fracs[other])
+            case "neg" | "shift" | "residual":
+                return fracs[node.args[0]]
+            case "mul":
+                one, other = node.args
+                site = self.sites.factors[i]
+                seen = min(choice.views[site], fracs[one])
+                return seen + min(choice.views[site + 1], fracs[other])
+            case "scale":
+                return fracs[node.args[0]] + choice.constants[i].exponent
+            case "rescale":
+                moved, by = node.args
+                return fracs[moved] + self.heads[by] - 1
+            case _:
+                return EXACT
+
+    def constant(self, i: int, fracs: list[int]) -> Constant:
+        """The constant factor of node ``i``, as good as the bits of its result are."""
+        model = self.ties.models.get(i, i)
+        source = self.graph.nodes[i].args[0]
+        width = self.heads[source] + 1 + fracs[source]
+        bits = min(MAX_WORD, 63 - SLACK - max(width, 1))
+        key = model, fracs[i], bits
+        if key not in self._constants:
+            largest = float(self.magnitudes[source]) * MARGIN
+            tolerance = math.inf
+            if largest > 0:
+                tolerance = math.ldexp(0.25, -fracs[i]) / largest
+            factor = self.graph.nodes[model].attr
+            self._constants[key] = quantise_constant(factor, tolerance, bits)
+        return self._constants[key]
+
+    def room(self, choice: WordLengthChoice) -> list[int]:
+        """Bits before the binary point that leave room for errors too: what cancels leaves those of its arguments, and
+        a number of few bits ends well below its power of two. Errors are taken as independent."""
+        heads, deviations = self._room_for_errors(choice, {})
+        if self.fed:
+            given = {i: deviations[source] for i, source in self.fed.items()}
+            heads, _ = self._room_for_errors(choice, given)
+        for members in self.ties.formats:
+            largest = max(heads[i] for i in members)
+            for i in members:
+                heads[i] = largest
+        return heads
+
+    def make_room(self, choice: WordLengthChoice) -> bool:
+        """Take on the bits that :meth:`room` asks for; whether any are new."""
+        before = self.heads
+        self.heads = self.room(choice)
+        for i, (old, new) in enumerate(zip(before, self.heads, strict=True)):
+            low, high = self.limits[i]
+            self.limits[i] = low, high - (new - old)
+        return self.heads != before
+
+    def _room_for_errors(
+        self, choice: WordLengthChoice, given: Mapping[int, float]
+    ) -> tuple[list[int], list[float]]:
+        """Bits before the binary point and the errors' deviations by node, with those of operands ``given``."""
+        deviations: list[float] = []
+        heads = list(self.heads)
+        for i, node in self.graph:
+            largest = float(self.magnitudes[i])
+            last = math.ldexp(1.0, -choice.fracs[i])
+            arriving = self._arriving_errors(i, deviations)
+            error = math.hypot(*arriving, given.get(i, 0.0))
+            if node.op not in ("add", "sub", "input"):
+                # the factors' largest values need not meet: only differences are small beside their errors
+                error = min(error, largest * OUTWEIGHED)
+            deviations.append(math.hypot(error, last / 2))
+            if node.op in COMPUTED or node.op == "neg" or i in given:
+                needed = largest * MARGIN + NOISE_DEVIATIONS * deviations[i] + last
+                heads[i] = max(heads[i], integer_bits(needed))
+            elif node.op == "shift":
+                moved = heads[node.args[0]] + node.attr
+                heads[i] = max(heads[i], moved)
+        return heads, deviations
+
+    def _arriving_errors(self, i: int, deviations: list[float]) -> list[float]:
+        """Deviations of the arguments' errors as they show in the result of node ``i``."""
+        node = self.graph.nodes[i]
+        match node.op:
+            case "mul":
+                one, other = node.args
+                by_one = float(self.magnitudes[other]) * deviations[one]
+                by_other = float(self.magnitudes[one]) * deviations[other]
+                return [by_one, by_other]
+            case "scale" | "normalise" | "rescale" | "shift":
+                source = float(self.magnitudes[node.args[0]])
+                if not source:
+                    return [0.0]
+                largest = float(self.magnitudes[i])
+                return [deviations[node.args[0]] * largest / source]
+            case "table_sin" | "table_cos" | "table_reciprocal" | "residual":
+                return []
+            case _:
+                return [deviations[a] for a in node.args]
+
+
+def _first_heads(graph: Graph, magnitudes: np.ndarray) -> list[int]:
+    """Bits before the binary point by node, without the sign, as magnitudes alone need them."""
+    heads: list[int] = []
+    for i, node in graph:
+        match node.op:
+            case "shift":
+                head = heads[node.args[0]] + node.attr
+            case "normalise" | "table_sin" | "table_cos":
+                head = 1
+            case "table_reciprocal":
+                head = 0
+            case "residual":
+                head = -node.attr - 1
+            case _:
+                magnitude = float(magnitudes[i]) * _margin(graph, i)
+                head = max(integer_bits(magnitude), -4 * MAX_WORD)
+        heads.append(head)
+    return heads
+
+
+def _margin(graph: Graph, i: int) -> float:
+    """Headroom over the largest magnitude of node ``i``."""
+    op = graph.nodes[i].op
+    if op in ("const", "input"):
+        return 1.0
+    multiplied = any(graph.nodes[u].op == "mul" for u in graph.users[i])
+    return WIDE_MARGIN if op in COMPUTED and not multiplied else MARGIN
+
+
+def _fraction_limits(graph: Graph, i: int, head: int) -> tuple[int, int]:
+    """Fewest and most bits behind the binary point of node ``i``, with ``head`` bits before it."""
+    op = graph.nodes[i].op
+    users = graph.users[i]
+    uses = {graph.nodes[u].op for u in users}
+    limited = op == "input" or op in TABLES or uses & {"normalise", "rescale", "scale"}
+    widest = MAX_WORD if limited else WIDEST
+    # below a table's address stand some bits of its residual; an angle gets them from its scale's argument
+    addressing = list(users)
+    for u in users:
+        if graph.nodes[u].op == "scale":
+            addressing += graph.users[u]
+    least = NARROWEST - 1 - head
+    for u in addressing:
+        if graph.nodes[u].op in ADDRESSED:
+            least = max(least, graph.nodes[u].attr + RESIDUAL)
+    return least, widest - 1 - head

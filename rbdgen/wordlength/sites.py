@@ -1,0 +1,67 @@
+"""Sites: the places of a graph at which an error is made, and what their errors may amount to.
+
+Sites are the nodes' own roundings, what a product's two factors lose on their way into the multiplier, and what a
+result loses on its way out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rbdgen.ir.graph import Graph
+
+
+@dataclass(frozen=True)
+class ErrorBounds:
+    """What errors may amount to: ``derivatives`` (pairs, sites) of single results at single states, each pair's in
+    units of the largest error that it may have, and their ``squares``: more or less than the derivatives' where a site
+    makes several errors of a task that have nothing to do with each other."""
+
+    derivatives: np.ndarray
+    squares: np.ndarray
+
+
+@dataclass(frozen=True)
+class Sites:
+    """Numbers of the sites of a graph: of node i it is i, of the factors of the k-th product ``factors``[node] + side,
+    of a result that may be cut ``results``[name]."""
+
+    factors: dict[int, int]
+    results: dict[str, int]
+    count: int
+
+
+def make_sites(graph: Graph, kept: frozenset[str]) -> Sites:
+    """The sites of ``graph``; results named in ``kept`` leave as they are made."""
+    number = len(graph.nodes)
+    factors: dict[int, int] = {}
+    for i, node in graph:
+        if node.op == "mul":
+            factors[i] = number
+            number += 2
+    results: dict[str, int] = {}
+    for name, i in graph.outputs.items():
+        made = graph.nodes[i].op not in ("input", "const")
+        if made and name not in kept:
+            results[name] = number
+            number += 1
+    return Sites(factors, results, number)
+
+
+def describe_site(graph: Graph, sites: Sites, site: int) -> str:
+    """A site in words: the operation and its submodule, or the result."""
+    for i, first in sites.factors.items():
+        if site - first in (0, 1):
+            return f"a factor of a product in {graph.nodes[i].owner} (%{i})"
+    for name, number in sites.results.items():
+        if number == site:
+            return f"result {name}"
+    node = graph.nodes[site]
+    if node.op == "input":
+        return f"operand {node.attr}"
+    for name, i in graph.outputs.items():
+        if i == site:
+            return f"result {name}"
+    return f"a signal ({node.op}) of {node.owner} (%{site})"

@@ -1,0 +1,269 @@
+"""Options: each one's values, what does not go together, and that all ways of giving them say the same."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rbdgen import ConfigError, Options
+from rbdgen.cli.arguments import OPTION_ARGUMENTS
+from rbdgen.cli.main import main
+from rbdgen.cli.parser import make_parser
+from rbdgen.options import DEMANDS, GROUPS, settings
+from rbdgen.report.files import read_config
+
+WRONG: list[tuple[dict[str, Any], list[str], str]] = [
+    ({"functions": ("foo",)}, ["--functions", "foo"], "function 'foo': unknown"),
+    ({"functions": ()}, ["--functions", ","], "functions: none given; choose from id"),
+    ({"ii": 0}, ["--ii", "0"], "ii: must be 1 to 4096 cycles, not 0"),
+    ({"ii": 5000}, ["--ii", "5000"], "ii: must be 1 to 4096 cycles, not 5000"),
+    ({"word": 7}, ["--word", "7"], "word: must be 8 to 32 bits, not 7"),
+    ({"device": "ecp6"}, ["--device", "ecp6"], "device: must be one of .*; did you mean 'ecp5'?"),
+    ({"derivative": "x"}, ["--derivative", "x"], "derivative: must be one of composite, columns"),
+    ({"mass_matrix": "x"}, ["--mass-matrix", "x"], "mass_matrix: must be one of ldl, mminvgen"),
+    (
+        {"functions": ("roll",), "integrator": "foo"},
+        ["--functions", "roll", "--integrator", "foo"],
+        "integrator: must be one of euler, rk4, not 'foo'",
+    ),
+    (
+        {"functions": ("roll",), "time_step": 0.0},
+        ["--functions", "roll", "--time-step", "0"],
+        "time_step: must be between 0 and 1 seconds, not 0",
+    ),
+    ({"goal": "speed"}, ["--for", "speed"], "goal: must be one of throughput, area, latency"),
+    ({"formats": "x"}, ["--formats", "x"], "formats: must be one of signal, uniform, not 'x'"),
+    ({"rounding": "x"}, ["--rounding", "x"], "rounding: must be one of auto, nearest, truncate"),
+    ({"overflow": "x"}, ["--overflow", "x"], "overflow: must be one of flag, saturate, not 'x'"),
+    ({"constants": "x"}, ["--constants", "x"], "constants: must be one of auto, logic, multip"),
+    ({"columns": "x"}, ["--columns", "x"], "columns: must be one of auto, apart, fold, not 'x'"),
+    ({"programs": "x"}, ["--programs", "x"], "programs: must be one of auto, two, one, not 'x'"),
+    ({"spread": "x"}, ["--spread", "x"], "spread: must be one of auto, fewest, twice, not 'x'"),
+    ({"clock": -1.0}, ["--clock", "-1"], "clock: must be 1 to 1000 MHz, not -1"),
+    ({"error": {"all": 2.0}}, ["--error", "2"], "error of all: must be between 0 and 1, not 2"),
+    (
+        {"word": 18, "error": {"all": 1e-3}},
+        ["--word", "18", "--error", "1e-3"],
+        "word and error: give one of them",
+    ),
+    (
+        {"formats": "uniform"},
+        ["--formats", "uniform"],
+        "formats and error: formats uniform is a search for an error target; give error as well",
+    ),
+    (
+        {"with_inverse": True},
+        ["--with-inverse"],
+        "with_inverse and functions: with_inverse needs dfd among the functions, which are id",
+    ),
+    (
+        {"integrator": "rk4"},
+        ["--integrator", "rk4"],
+        "integrator and functions: integrator is for roll, and functions are id; add it, or leave",
+    ),
+    (
+        {"time_step": 0.01},
+        ["--time-step", "0.01"],
+        "time_step and functions: time_step is for roll, and functions are id",
+    ),
+    (
+        {"calibratable": True, "derivative": "columns"},
+        ["--calibratable", "--derivative", "columns"],
+        "calibratable and derivative: calibratable needs derivative composite, not columns",
+    ),
+    (
+        {"calibratable": True, "mass_matrix": "mminvgen"},
+        ["--calibratable", "--mass-matrix", "mminvgen"],
+        "calibratable and mass_matrix: calibratable needs mass_matrix ldl, not mminvgen",
+    ),
+    (
+        {"moving_base": True, "derivative": "columns"},
+        ["--moving-base", "--derivative", "columns"],
+        "moving_base and derivative: moving_base needs derivative composite, not columns",
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "arguments", "message"), WRONG)
+def test_what_is_wrong_is_said_alike_from_python_and_the_command_line(
+    given: dict[str, Any],
+    arguments: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(ConfigError, match=message) as raised:
+        Options(**given)
+    assert "\n" not in str(raised.value)
+    assert main(["layout", "pendulum2", *arguments]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert said == [f"rbdgen: error: {raised.value}"]
+
+
+@pytest.mark.parametrize("name", settings(Options))
+def test_a_value_of_another_type_is_an_error(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"^{name}: must be .*, not "):
+        Options(**{name: object()})
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"ii": True}, "ii: must be a whole number, not True"),
+        ({"ii": 2.0}, "ii: must be a whole number, not 2.0"),
+        ({"word": "18"}, "word: must be a whole number, not '18'"),
+        ({"fold": 1}, "fold: must be true or false, not 1"),
+        ({"functions": "id"}, "functions: must be a list of names, not 'id'"),
+        ({"clock": float("nan")}, "clock: must be a number, not nan"),
+        ({"error": {"id": "x"}}, "error of id: must be a number, not 'x'"),
+        ({"limits": {"j": 1}}, "limits: must be limits by joint"),
+    ],
+)
+def test_types_are_strict(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Options(**given)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--ii", "3", "--rate", "5"], "ii and rate: give one of them"),
+        (["--multipliers", "3", "--rate", "5"], "multipliers and rate: give one of them"),
+        (["--multipliers", "0"], "multipliers: must be at least 1, not 0"),
+        (["--rate", "-1"], "rate: must be above 0, not -1"),
+        (["--ii", "x"], "ii: must be a whole number, not 'x'"),
+        (["--clock", "fast"], "clock: must be a number, not 'fast'"),
+        (["--error", "id=x"], "error: must be a number, or NAME=NUMBER"),
+        (["--board", "nothing"], "board 'nothing'"),
+        (["--base", "flying"], "error: base: must be one of fixed, floating, planar, not 'flying'"),
+        (["--error", ""], "error: must be a number, or NAME=NUMBER,..., not ''"),
+        (
+            ["--board", "ulx3s_85f", "--device", "xcup"],
+            "device and board: ulx3s_85f has ecp5, not 'xcup'; leave --device out",
+        ),
+    ],
+)
+def test_wrong_arguments(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["layout", "pendulum2", *arguments]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1
+    assert message in said[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("overflw = 'flag'", "unknown key 'overflw'; did you mean 'overflow'?; known keys: "),
+        ("ii = 'two'", "ii: must be a whole number, not 'two'"),
+        ("ii = true", "ii: must be a whole number, not True"),
+        ("fold = 1", "fold: must be true or false, not 1"),
+        ("functions = 'id'", "functions: must be a list of names, not 'id'"),
+        ("base = 'flying'", "base: must be one of fixed, floating, planar, not 'flying'"),
+        ("functions = ['nope']", "function 'nope': unknown"),
+        ("joints = 3", "joints: must be limits by joint, not 3"),
+        ("error = 'x'", "error: must be a number, or numbers by function and output, not 'x'"),
+        ("goal = 'x'", "goal: must be one of throughput, area, latency, not 'x'"),
+    ],
+)
+def test_a_configuration_file_is_checked(
+    text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(f"{text}\n")
+    assert main(["layout", "pendulum2", "--config", str(path)]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1
+    assert message in said[0]
+
+
+def test_functions_are_in_the_order_of_their_codes() -> None:
+    assert Options(functions=("dfd", "id", "dfd")).functions == ("id", "dfd")
+    assert Options(functions=("nle", "all")).functions == (
+        *("id", "fd", "m", "minv", "did", "dfd", "difd"),
+        "nle",
+    )
+
+
+def test_an_error_alone_is_for_all() -> None:
+    assert Options(error=1e-3).error == {"all": 1e-3}  # type: ignore[arg-type]
+
+
+def commands() -> dict[str, argparse.ArgumentParser]:
+    """The commands' parsers, with all help."""
+    parser = make_parser(everything=True)
+    actions = parser._subparsers._group_actions  # type: ignore[union-attr]
+    return actions[0].choices  # type: ignore[return-value]
+
+
+def flags(parser: argparse.ArgumentParser) -> set[str]:
+    return {f for action in parser._actions for f in action.option_strings}
+
+
+def test_layout_and_build_take_the_same_options() -> None:
+    known = commands()
+    assert flags(known["layout"]) - flags(known["build"]) <= {
+        *("--svg", "--chart", "--trace", "--evidence", "--families")
+    }
+    for name in ("layout", "generate", "simulate", "build", "synth"):
+        for option, described in {**settings(Options), **DEMANDS}.items():
+            if described.on_command_line:
+                assert f"--{(described.flag or option).replace('_', '-')}" in flags(known[name])
+
+
+@pytest.mark.parametrize("command", ["layout", "generate", "simulate"])
+def test_help_shows_what_most_people_need(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    short = capsys.readouterr().out
+    shown = re.findall(r"^  (?:-\w, |-\w \w+, )?--[\w-]+", short, re.M)
+    assert 8 <= len(shown) <= 15, shown
+    assert "--help-all" in short
+    with pytest.raises(SystemExit):
+        main([command, "--help-all"])
+    whole = capsys.readouterr().out
+    for title in GROUPS.values():
+        assert title in whole
+    for option in OPTION_ARGUMENTS:
+        flag = settings(Options)[option].flag or option.replace("_", "-")
+        assert re.search(rf"--{flag}\b", whole)
+
+
+def test_written_options_are_read_again(tmp_path: Path) -> None:
+    arguments = ["--functions", "dfd,roll", "--with-inverse", "--integrator", "rk4", "--ii", "8"]
+    first = tmp_path / "first"
+    assert main(["generate", "pendulum2", *arguments, "-o", str(first)]) == 0
+    _, _, values = read_config(first / "config.toml")
+    options = Options(**values)
+    assert options.functions == ("dfd", "roll")
+    assert (options.with_inverse, options.integrator, options.ii) == (True, "rk4", 8)
+    assert "auto" not in (options.programs, options.columns, options.constants, options.spread)
+    second = tmp_path / "second"
+    assert main(["generate", "--config", str(first / "config.toml"), "-o", str(second)]) == 0
+    (name,) = (path.name for path in first.glob("*.v"))
+    assert (first / name).read_bytes() == (second / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "key"),
+    [
+        (["--board", "ulx3s_85f"], "board"),
+        (["--multipliers", "9"], "multipliers"),
+        (["--rate", "2e7"], "rate"),
+        (["--board", "ulx3s_85f", "--rate", "2e7"], "rate"),
+    ],
+)
+def test_what_was_fitted_to_a_demand_is_made_again(
+    arguments: list[str], key: str, tmp_path: Path
+) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert main(["generate", "pendulum2", *arguments, "-o", str(first)]) == 0
+    assert f"\n{key} = " in (first / "config.toml").read_text()
+    assert main(["generate", "--config", str(first / "config.toml"), "-o", str(second)]) == 0
+    (name,) = (path.name for path in first.glob("*.v"))
+    assert (first / name).read_bytes() == (second / name).read_bytes()
+    assert (first / "config.toml").read_bytes() == (second / "config.toml").read_bytes()

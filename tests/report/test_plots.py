@@ -1,0 +1,46 @@
+"""Plots name everything once, however many points there are."""
+
+from __future__ import annotations
+
+import pytest
+
+from rbdgen.report import plots
+
+ROW = {"task_us": 1.0, "max_relative_error": 1e-3, "pareto": True, "multiplier_blocks": 10}
+FUNCTION = {
+    "robot": "arm",
+    "function": "id",
+    "workers": None,
+    "batch": None,
+    "latency_us": 1.0,
+    "task_us": 0.5,
+    "implementation": "rbdgen, II 4",
+}
+
+
+def names(figure) -> list[str]:
+    """What the legend names."""
+    (legend,) = figure.legends
+    return [text.get_text() for text in legend.get_texts()]
+
+
+@pytest.mark.parametrize("series", [["all points"] * 3, ["word 12", "word 18", "word 12"]])
+def test_a_sweeps_legend_names_each_series_once(series: list[str]) -> None:
+    rows = [ROW | {"series": name, "multiplier_blocks": 10 + k} for k, name in enumerate(series)]
+    figure = plots.pareto_plot(rows)
+    assert names(figure) == list(dict.fromkeys(series))
+    assert all(len(ax.get_lines()) == 3 for ax in figure.axes)
+
+
+def test_a_comparisons_legend_names_each_implementation_once() -> None:
+    numpy = {"implementation": "NumPy", "workers": 2, "latency_us": None}
+    rows = [
+        FUNCTION,
+        FUNCTION | {"robot": "leg", "function": "m"},
+        FUNCTION | numpy | {"batch": 1024},
+        FUNCTION | numpy | {"batch": 1, "latency_us": 9.0, "task_us": 9.0},
+    ]
+    figure = plots.comparison_plot({"rows": rows})
+    assert names(figure) == ["rbdgen, II 4", "NumPy, 2 cores"]
+    marks = [len(ax.get_lines()) for ax in figure.axes]
+    assert marks == [2, 2, 1, 1]

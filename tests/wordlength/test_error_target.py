@@ -1,0 +1,174 @@
+"""Formats from an error target: targets by name, kept on fresh states without waste, refused where out of reach."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+from rbdgen import ConfigError, Design, Options, compile_robot, load_robot
+from rbdgen.functions.registry import common
+from rbdgen.ir import machine
+from rbdgen.layout.building import build_network
+from rbdgen.layout.words import TraceOptions
+from rbdgen.report.evidence import evidence
+from rbdgen.trials import dense_results, make_tasks, outside_states
+from rbdgen.wordlength import search
+from rbdgen.wordlength.targets import resolve_targets
+
+ALL = common()
+
+
+@lru_cache
+def built(
+    error: float, robot: str = "pendulum2", functions: tuple[str, ...] = ALL, **options
+) -> Design:
+    return compile_robot(
+        load_robot(robot), Options(functions=functions, error={"all": error}, **options)
+    )
+
+
+@pytest.fixture(scope="module")
+def network():
+    return build_network(load_robot("pendulum2"), TraceOptions(("id", "did")))[0]
+
+
+def test_the_more_specific_target_counts(network) -> None:
+    targets = resolve_targets({"all": 1e-3, "did": 1e-4, "did.dtau_dv": 1e-5}, network)
+    assert targets == {("id", "tau"): 1e-3, ("did", "dtau_dq"): 1e-4, ("did", "dtau_dv"): 1e-5}
+    assert resolve_targets({"tau": 1e-3, "did": 1e-4}, network)["id", "tau"] == 1e-3
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"dif": 1e-3},
+            r"^error: 'dif' is no function or output of this design; choose from all, id, did, tau, .*",
+        ),
+        ({"all": 0.0}, r"^error: all: must be a number above 0 and below 1, not 0\.0$"),
+        ({"all": float("nan")}, r"^error: all: must be a number above 0 and below 1, not nan$"),
+        ({"all": 1.5}, r"^error: all: must be a number above 0 and below 1, not 1\.5$"),
+        ({"all": "small"}, r"^error: all: must be a number above 0 and below 1, not 'small'$"),
+        ({"id": 1e-3}, r"^error: no target for did; add did=E, or one value for all$"),
+    ],
+)
+def test_targets_without_meaning_are_refused(given, message: str, network) -> None:
+    with pytest.raises(ConfigError, match=message):
+        resolve_targets(given, network)
+
+
+@pytest.mark.parametrize("error", [1e-3, 1e-5])
+def test_targets_are_kept_on_fresh_states_and_not_wasted(error: float) -> None:
+    found = evidence(built(error), 20_000)
+    for function, f in found["functions"].items():
+        worst = max(e["max_relative"] for e in f["outputs"].values())
+        assert error / 20 <= worst <= error, function
+        assert f["flagged"]["overflow"] <= 2
+
+
+def test_targets_by_function_are_kept_apart() -> None:
+    options = Options(functions=("id", "did"), error={"id": 1e-5, "did": 1e-3})
+    found = evidence(compile_robot(load_robot("pendulum2"), options), 5000)["functions"]
+    tau, by_q = found["id"]["outputs"]["tau"], found["did"]["outputs"]["dtau_dq"]
+    assert tau["max_relative"] <= 1e-5 < by_q["max_relative"] <= 1e-3
+
+
+def test_signals_of_their_own_take_fewer_blocks_than_one_word() -> None:
+    own, word = (built(1e-5, "ur5", ("id",), formats=f) for f in ("signal", "uniform"))
+    assert own.plan.schedule.blocks <= 0.8 * word.plan.schedule.blocks
+    assert {f.width for f in word.fixed.formats if f.width > word.word + 4} == set()
+
+
+def test_alike_branches_keep_formats_that_fold() -> None:
+    robot, functions = load_robot("hyq"), ("id",)
+    own = compile_robot(robot, Options(functions=functions, ii=4, error={"all": 1e-4}))
+    word = compile_robot(robot, Options(functions=functions, ii=4))
+    assert len(own.plan.schedule.folds.turns) >= len(word.plan.schedule.folds.turns) > 50
+    for turns in own.plan.schedule.folds.turns.values():
+        assert len({own.fixed.formats[t.node] for t in turns}) == 1
+
+
+def test_uniform_words_are_as_short_as_the_target_allows() -> None:
+    design = built(1e-4, functions=("id",), formats="uniform")
+    worst = {}
+    for word in (design.word, design.word - 1):
+        shorter = compile_robot(load_robot("pendulum2"), Options(functions=("id",), word=word))
+        worst[word] = evidence(shorter, 8000)["functions"]["id"]["outputs"]["tau"]["max_relative"]
+    assert worst[design.word] <= 1e-4 < 1.2 * worst[design.word - 1]
+
+
+def test_an_error_out_of_reach_names_what_stops_it() -> None:
+    with pytest.raises(
+        ConfigError, match=r"^error: 1e-11 of id \(tau\) is out of reach: .* adds most; ask for .*"
+    ):
+        built(1e-11, functions=("id",))
+    with pytest.raises(
+        ConfigError, match=r"^error: 1e-11 of id \(tau\) is out of reach of words up to 32 bits"
+    ):
+        built(1e-11, functions=("id",), formats="uniform")
+
+
+def test_formats_so_coarse_that_tasks_overflow_get_finer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small diagonal of the mass matrix comes out smaller still by its errors, and the reciprocal overflows."""
+    found = evidence(built(0.1, "ur5", ("minv",)), 20_000)["functions"]["minv"]
+    assert found["outputs"]["minv"]["max_relative"] <= 0.1
+    assert found["flagged"]["overflow"] <= 20
+    monkeypatch.setattr(search, "ROUNDS", 1)
+    with pytest.raises(
+        ConfigError,
+        match=r"^error: .* for 0\.5 of minv, \d+\.\d% .* overflow; ask for 0\.1 or less$",
+    ):
+        built(0.5, "ur5", ("minv",))
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("rounding", "up"), ("overflow", "wrap"), ("formats", "own")]
+)
+def test_choices_are_checked(option: str, value: str) -> None:
+    with pytest.raises(ConfigError, match=rf"^{option}: must be one of .*, not '{value}'$"):
+        compile_robot(load_robot("pendulum2"), Options(**{option: value}))  # type: ignore[arg-type]
+
+
+def test_the_search_finds_the_same_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = built(1e-3, functions=("id", "fd"))
+    monkeypatch.setenv("RBDGEN_CC", "")
+    machine.library.cache_clear()
+    try:
+        interpreted = built.__wrapped__(1e-3, functions=("id", "fd"))
+    finally:
+        machine.library.cache_clear()
+    assert interpreted.fixed.formats == compiled.fixed.formats
+    assert interpreted.fixed.graph == compiled.fixed.graph
+
+
+def test_outside_the_declared_ranges_nothing_is_silently_wrong() -> None:
+    design, error = built(1e-3), 1e-3
+    inside = evidence(design, 5000)["functions"]
+    for function in ALL:
+        tasks = make_tasks(design, function, outside_states(design, 4000, 5))
+        silent = tasks.flags == 0
+        assert 0 < np.count_nonzero(silent) < tasks.count
+        for vector, real in dense_results(design, function, tasks.expected).items():
+            e = inside[function]["outputs"][vector]
+            wrong = np.abs(real - tasks.reference[vector]) > error * e["max"] / e["max_relative"]
+            assert not np.any(wrong.reshape(tasks.count, -1).any(axis=1) & silent), (
+                function,
+                vector,
+            )
+
+
+def test_a_design_that_only_flags_flags_the_same_tasks() -> None:
+    saturating, flagging = (
+        built(1e-3, functions=("id",), overflow=o) for o in ("saturate", "flag")
+    )
+    states = outside_states(saturating, 3000, 1)
+    states.v[:] *= 4
+    a, b = (make_tasks(d, "id", states) for d in (saturating, flagging))
+    assert np.any(a.flags & 1)
+    assert np.array_equal(a.flags != 0, b.flags != 0)
+    clean = a.flags == 0
+    assert all(
+        np.array_equal(x[clean], y[clean]) for x, y in zip(a.expected, b.expected, strict=True)
+    )

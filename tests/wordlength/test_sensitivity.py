@@ -1,0 +1,80 @@
+"""Derivatives of results with respect to signals, against finite differences of the graph itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rbdgen import load_robot
+from rbdgen.functions.registry import common
+from rbdgen.ir.graph import Graph, Node
+from rbdgen.layout.building import build_network, operand_samples
+from rbdgen.layout.execute import float_passes, with_own_feedback
+from rbdgen.layout.words import TraceOptions
+from rbdgen.passes.pipeline import simplify
+from rbdgen.wordlength.sensitivity import derivatives, one_result_each
+
+STEP = 1e-6
+
+
+@pytest.fixture(scope="module", params=["two", "one"])
+def traced(request):
+    options = TraceOptions(common(), programs=request.param)
+    network, states = build_network(load_robot("pendulum2"), options, count=64)
+    network = with_own_feedback(network)
+    simplified = simplify(
+        network.graph, operand_samples(network, states), network.declared, 24, network.vectors
+    )
+    return network.pruned(simplified.graph), simplified.graph, states
+
+
+def moved(graph: Graph, node: int) -> Graph:
+    """The graph with an operand ``moved`` added to one node."""
+    shift = len(graph.nodes)
+    nodes = [Node("input", (), "moved", "input"), *graph.nodes]
+    nodes = [nodes[0]] + [
+        replace(n, args=tuple(a + 1 for a in n.args)) for n in graph.nodes[: node + 1]
+    ]
+    nodes.append(Node("add", (node + 1, 0), None, graph.nodes[node].owner))
+    number = (
+        {i: i + 1 for i in range(node)}
+        | {node: node + 2}
+        | {i: i + 2 for i in range(node + 1, shift)}
+    )
+    nodes += [replace(n, args=tuple(number[a] for a in n.args)) for n in graph.nodes[node + 1 :]]
+    return Graph(tuple(nodes), {name: number[i] for name, i in graph.outputs.items()})
+
+
+@pytest.mark.parametrize("function", ["id", "fd", "minv", "did", "dfd", "difd"])
+def test_derivatives_are_those_of_finite_differences(function: str, traced) -> None:
+    network, graph, states = traced
+    given = {w.name: states.vector(w.vector, w.index)[:8] for w in network.operand_words(function)}
+    passes = float_passes(network, graph, function, given)
+    name = network.exit(function).results[-1]
+    found: dict[int, np.ndarray] = {}
+
+    def visit(turn: int, i: int, here: np.ndarray, factors: tuple[np.ndarray, ...]) -> None:
+        # a change of a node changes it in every pass
+        found[i] = found[i] + here if i in found else here
+
+    derivatives(
+        network, graph, function, passes, one_result_each([(name, s) for s in range(8)]), visit
+    )
+    nodes = [i for i in found if graph.nodes[i].op in ("add", "sub", "mul", "rescale")]
+    assert len(nodes) >= 5
+    for i in nodes[:: max(1, len(nodes) // 12)]:
+        bent = moved(graph, i)
+        programs = replace(network.programs, parameters=("moved",))
+        ends = []
+        for sign in (1, -1):
+            offset = {"moved": np.full(8, sign * STEP)}
+            other = float_passes(
+                replace(network, programs=programs), bent, function, given | offset
+            )[-1]
+            ends.append(other[bent.outputs[name]])
+        assert np.allclose((ends[0] - ends[1]) / (2 * STEP), found[i], rtol=1e-4, atol=1e-5), (
+            i,
+            graph.nodes[i],
+        )
