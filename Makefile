@@ -3,7 +3,7 @@
 BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 
 .DEFAULT_GOAL := help
-.PHONY: bench-boards bench-choices bench-formats help test zoo demo docs bench bench-functions bench-layouts bench-golden bench-compare figures lint format clean
+.PHONY: bench-boards bench-choices bench-formats bench-logic help test zoo demo docs bench bench-functions bench-layouts bench-golden bench-compare figures lint format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ bench: ## Measure accelerators for inverse dynamics
 
 bench-choices: ## Measure what the tool chooses by itself; a quarter of an hour
 	$(BIN)python bench/choices.py
+
+bench-logic: ## Measure logic: by the model, by synthesis, in RTL simulation; two hours
+	$(BIN)python bench/logic.py
 
 bench-layouts: ## Measure layouts for budgets, folding and sharing; an hour
 	$(BIN)python bench/layouts.py

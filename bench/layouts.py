@@ -84,15 +84,15 @@ def budgets(targets: Targets, robots: Path, names: list[str]) -> None:
             begin = time.monotonic()
             layout = fit_layout(design.network, design.fixed, device, Budget(multipliers=budget))
             seconds = time.monotonic() - begin
-            used = sum(layout.multipliers().values())
-            share = design.fixed.graph.count("mul") / (used * layout.ii)
+            used = sum(layout.multipliers(device).values())
+            share = design.fixed.graph.products() / (used * layout.ii)
             folds = sorted(set(layout.folds.units.values()))
             rows.append(
                 [
                     *(
                         f"{name}, {base}",
                         budget,
-                        design.fixed.graph.count("mul"),
+                        design.fixed.graph.products(),
                         layout.ii,
                         used,
                         f"{share:.3f}",

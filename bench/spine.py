@@ -35,7 +35,7 @@ def multiplications(targets: Targets, robots: Path) -> None:
     rows = []
     for name, (variable, constant) in MULTIPLICATIONS.items():
         graph = compile_robot(load_urdf(robots / f"{name}.urdf"), Options()).fixed.graph
-        v, c = graph.count("mul"), graph.count("scale")
+        v, c = graph.products(), graph.count("scale")
         sv, sc = graph.count("mul", "Sc"), graph.count("scale", "Sc")
         rows.append(
             [

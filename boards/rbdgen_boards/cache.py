@@ -44,11 +44,11 @@ def key(request: Request, tools: Sequence[str]) -> str:
 
 def cached(name: str, directory: Path, files: Sequence[str]) -> Routed | None:
     """The result of that name, with its files put into ``directory``; None if there is none."""
-    place = cache_directory() / name
+    folder = cache_directory() / name
     try:
-        content = json.loads((place / RESULT).read_text(encoding="utf-8"))
+        content = json.loads((folder / RESULT).read_text(encoding="utf-8"))
         for file in files:
-            shutil.copy(place / file, directory / file)
+            shutil.copy(folder / file, directory / file)
     except (OSError, ValueError):
         return None
     content["critical_path"] = tuple(content["critical_path"])
@@ -58,14 +58,14 @@ def cached(name: str, directory: Path, files: Sequence[str]) -> Routed | None:
 
 def keep(name: str, directory: Path, files: Sequence[str], routed: Routed) -> None:
     """Put a result into the cache; a cache that cannot be written is no error."""
-    place = cache_directory()
+    folder = cache_directory()
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=".writing-", dir=place))
+        folder.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=".writing-", dir=folder))
         for file in files:
             shutil.copy(directory / file, staging / file)
         (staging / RESULT).write_text(json.dumps(asdict(routed)), encoding="utf-8")
-        shutil.rmtree(place / name, ignore_errors=True)
-        staging.rename(place / name)
+        shutil.rmtree(folder / name, ignore_errors=True)
+        staging.rename(folder / name)
     except OSError:
         return

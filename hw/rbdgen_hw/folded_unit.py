@@ -84,18 +84,15 @@ class FoldedUnit(UnitOperators):
         inside: Readings = defaultdict(list)
         outside: Readings = defaultdict(list)
         for i in self.executed:
-            start = self.start(i)
-            arguments = len(self.nodes[i].args)
-            for position in range(arguments):
+            for position, read in enumerate(self.schedule.read_cycles(i)):
                 own = self.folds.inside(self.graph, i, position)
-                for turn in self.turns[i]:
+                for k, turn in enumerate(self.turns[i]):
                     node = turn.args[position]
                     if own:
                         template = self.folds.template(node)
-                        inside[template].append(start)
+                        inside[template].append(read)
                     elif self._waits(node):
-                        read = self.start(turn.node)
-                        outside[node].append(read)
+                        outside[node].append(read + k * self.step)
         return inside, outside
 
     def _waits(self, node: int) -> bool:
@@ -125,9 +122,9 @@ class FoldedUnit(UnitOperators):
         cycles = range(cycle, last, self.step)
         return [now % self.ii for now in cycles]
 
-    def start_phases(self, i: int) -> list[int]:
+    def start_phases(self, i: int, later: int = 0) -> list[int]:
         start = self.start(i)
-        return self.turn_phases(start)
+        return self.turn_phases(start + later)
 
     def in_turn(self, cycle: int) -> Value:
         """High in the phases of ``cycle`` in all turns."""
@@ -180,16 +177,15 @@ class FoldedUnit(UnitOperators):
 
     def argument(self, i: int, position: int) -> Value:
         m = self.m
-        name = f"{self.label(i)}_{SIDES[position]}"
+        name = f"{self.label(i)}_{_side(position)}"
         if self.folds.inside(self.graph, i, position):
             first = self.turns[i][0]
             node = self.folds.template(first.args[position])
-            start = self.start(i)
-            value = self.passed(node, start, self.step)
+            value = self.passed(node, self.read_cycle(i, position), self.step)
         else:
             value = self._outside_argument(i, position, name)
         has_sign = position in self.folds.signed(i)
-        if self.op(i) in SUMS or not has_sign:
+        if self.op(i) != "scale" or not has_sign:
             return value
         width = len(value) + 1
         signed_value = Signal(signed(width), name=f"{name}_signed")
@@ -200,7 +196,7 @@ class FoldedUnit(UnitOperators):
 
     def _outside_argument(self, i: int, position: int, name: str) -> Value:
         """An argument that no turn makes itself, chosen by the turn."""
-        start = self.start(i)
+        start = self.read_cycle(i, position)
         fmt = self.formats(i)[position]
         values = []
         for k, turn in enumerate(self.turns[i]):
@@ -247,6 +243,11 @@ class FoldedUnit(UnitOperators):
     def overflow(self, i: int, operator: SharedComponent) -> None:
         for turn in self.turns[i]:
             super().overflow(turn.node, operator)
+
+
+def _side(position: int) -> str:
+    """The name of an argument."""
+    return SIDES[position] if position < len(SIDES) else f"term{position}"
 
 
 def _identity(value: Value) -> tuple[str, int]:

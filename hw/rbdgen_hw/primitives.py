@@ -13,20 +13,23 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rbdgen_hw.carry_chains import chains
+
 PRODUCT_MODULE = re.compile(r"^module (\w+_product_(\d+)x(\d+)_r(\d+))\(", re.M)
 """Name, widths and registers of a product's module in a design's Verilog."""
+ECP5_REGISTERS = {
+    1: ("REG_OUTPUT",),
+    2: ("REG_INPUTA", "REG_INPUTB", "REG_OUTPUT"),
+    3: ("REG_INPUTA", "REG_INPUTB", "REG_OUTPUT", "REG_PIPELINE"),
+}
+"""Which registers of Lattice's block make so many in a row."""
 GOWIN_REGISTERS = {2: ("AREG", "BREG", "PREG")}
 """Which registers of Gowin's block make so many in a row: its operands', and the product's."""
 
 
 def _mult18x18d(name: str, registers: int, a: str, b: str, p: str) -> str:
-    """Lattice ECP5's MULT18X18D: registers before it and behind it, with three also inside."""
-    clocks = [
-        "REG_INPUTA",
-        "REG_INPUTB",
-        "REG_OUTPUT",
-        *(["REG_PIPELINE"] if registers == 3 else []),
-    ]
+    """Lattice ECP5's MULT18X18D: a register behind it, with two also before it, with three also inside."""
+    clocks = ECP5_REGISTERS[registers]
     parameters = ",\n    ".join(
         f'.{r}_CLK("CLK0"), .{r}_CE("CE0"), .{r}_RST("RST0")' for r in clocks
     )
@@ -69,7 +72,9 @@ class Primitive:
     shape: tuple[int, int]
     output: int
     instance: Callable[[str, int, str, str, str], str]
-    registers: tuple[int, ...] = (2, 3)
+    registers: tuple[int, ...]
+    sums: Callable[[str], str] = lambda verilog: ""
+    """Modules for sums in a design's Verilog."""
 
     def _blocks(self, wide: int, narrow: int) -> int:
         """How many blocks a product takes whose operands of these widths go to the inputs of these names."""
@@ -134,14 +139,14 @@ def _parts(bits: int, width: int) -> list[tuple[int, int, bool]]:
 
 
 PRIMITIVES = {
-    "ecp5": Primitive((18, 18), 36, _mult18x18d),
+    "ecp5": Primitive((18, 18), 36, _mult18x18d, tuple(ECP5_REGISTERS), chains),
     "gowin": Primitive((27, 18), 48, _multalu27x18, tuple(GOWIN_REGISTERS)),
 }
 """By flow."""
 
 
 def overrides(verilog: str, flow: str) -> str:
-    """Modules with ``flow``'s primitive for the products in ``verilog``; empty if it has none."""
+    """Modules with ``flow``'s primitives for products and sums in ``verilog``; empty if it has none."""
     primitive = PRIMITIVES.get(flow)
     if primitive is None:
         return ""
@@ -149,4 +154,5 @@ def overrides(verilog: str, flow: str) -> str:
         primitive.module(name, int(a), int(b), int(n))
         for name, a, b, n in PRODUCT_MODULE.findall(verilog)
     )
-    return "".join(text for text in made if text is not None)
+    products = "".join(text for text in made if text is not None)
+    return products + primitive.sums(verilog)

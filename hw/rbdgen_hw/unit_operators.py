@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, ShapeLike, Signal, Value, signed
+from amaranth.hdl import Cat, ShapeLike, Signal, Value
 
 from rbdgen.ir.fixed import Format
 from rbdgen.schedule.buffers import Plan, UnitPlan
@@ -25,18 +25,16 @@ from rbdgen_hw.operators import (
     ReciprocalTable,
     Rescale,
     Round,
-    Rounding,
     Scale,
     SineTable,
     Sum,
 )
+from rbdgen_hw.shared_multiplier import SharedMultiplier
 from rbdgen_hw.unit_ports import FLAG_DELAY, ReportTime, overflow_port, overflow_reports
-from rbdgen_hw.unit_values import UnitValues, shifted
+from rbdgen_hw.unit_values import UnitValues
 
 TABLE_PORTS = {"table_sin": "sine", "table_cos": "cosine", "table_reciprocal": "reciprocal"}
 """A table's port that answers an operation."""
-Manner = tuple[int, int, bool]
-"""How a product is rounded: bits that go, bits that stay, and whether it is truncated."""
 
 
 class UnitOperators(UnitValues):
@@ -61,14 +59,17 @@ class UnitOperators(UnitValues):
         lookups: dict[int, list[int]] = defaultdict(list)
         for i in self.executed:
             op = self.op(i)
-            if op == "mul":
+            if self.nodes[i].products:
                 products[self.schedule.binding[i]].append(i)
             elif op in TABLES:
                 lookups[self.schedule.binding[i]].append(i)
             else:
                 self.own_operator(i)
         for number, nodes in sorted(products.items()):
-            self.multiplier(number, nodes)
+            if self.schedule.in_time(nodes[0]):
+                SharedMultiplier(self, number, nodes).build()
+            else:
+                self.multiplier(nodes)
         for number, nodes in sorted(lookups.items()):
             self.table(number, nodes)
 
@@ -153,63 +154,31 @@ class UnitOperators(UnitValues):
         cases = zip(phases, values, strict=True)
         return choose(self.m, self.phases, cases, shape, name)
 
-    def start_phases(self, i: int) -> list[int]:
-        """The phases in which node ``i`` starts."""
-        phase = self.start(i) % self.ii
+    def start_phases(self, i: int, later: int = 0) -> list[int]:
+        """The phases so many cycles after those in which node ``i`` starts."""
+        phase = (self.start(i) + later) % self.ii
         return [phase]
 
-    def multiplier(self, number: int, nodes: list[int]) -> None:
-        """One multiplier for the products ``nodes``, with factors at the upper ends of its inputs."""
+    def multiplier(self, nodes: Sequence[int]) -> None:
+        """One multiplier for one product."""
         m = self.m
+        (i,) = nodes
         widths = self.schedule.input_widths(nodes)
-        first = nodes[0]
-        owner = self.nodes[first].owner
-        last = owner in self.graph.last
+        last = self.nodes[i].owner in self.graph.last
         cycles = self.schedule.device.product_cycles(last)
         multiplier = Multiplier(*widths, cycles)
-        name = f"shared{number}" if len(nodes) > 1 else self.label(first)
+        name = self.label(i)
         instantiate(m, self.platform, f"multiplier_{name}", multiplier)
-        for side, width in enumerate(widths):
-            factors = self.factors(nodes, side, width)
-            letter = SIDES[side]
-            factor = self.select(nodes, factors, signed(width), f"{name}_{letter}")
-            port = getattr(multiplier, letter)
-            m.d.comb += port.eq(factor)
-        self.round_products(name, nodes, multiplier)
-
-    def factors(self, nodes: Sequence[int], side: int, width: int) -> list[Value]:
-        """The factors of products on one side of their multiplier, ``width`` bits each. What occurs more than once
-        stays one object, and so one input of the choice."""
-        values = []
-        for i in nodes:
-            position = self.schedule.factors(i)[side]
-            value = self.argument(i, position)
-            values.append(value)
-        moved: dict[int, Value] = {}
-        for value in values:
-            bits = width - len(value)
-            moved[id(value)] = shifted(value, bits)
-        return [moved[id(value)] for value in values]
-
-    def round_products(self, name: str, nodes: Sequence[int], multiplier: Multiplier) -> None:
-        """A rounding for each manner in which the products ``nodes`` of one multiplier round
-        (:meth:`rbdgen.schedule.schedule.Schedule.roundings`)."""
-        m = self.m
-        rounds: dict[Manner, Round] = {}
-        manners = self.schedule.roundings(nodes)
-        for i, manner in manners.items():
-            if manner not in rounds:
-                alike = [k for k in nodes if manners[k] == manner]
-                roundings = [self.rounding(k) for k in alike]
-                common = _common_round(multiplier, manner, roundings)
-                round_name = f"round_{name}_{len(rounds)}"
-                instantiate(m, self.platform, round_name, common)
-                m.d.comb += common.x.eq(multiplier.p)
-                rounds[manner] = common
-            rounded = rounds[manner]
-            wire = self.wires[i]
-            m.d.comb += wire.eq(rounded.y)
-            self.overflow(i, rounded)
+        for side, position in enumerate(self.schedule.factors(i)):
+            port = getattr(multiplier, SIDES[side])
+            m.d.comb += port.eq(self.argument(i, position))
+        rounding = self.rounding(i)
+        rounded = Round(len(multiplier.p), rounding)
+        instantiate(m, self.platform, f"round_{name}", rounded)
+        m.d.comb += rounded.x.eq(multiplier.p)
+        wire = self.wires[i]
+        m.d.comb += wire.eq(rounded.y)
+        self.overflow(i, rounded)
 
     def table(self, number: int, nodes: list[int]) -> None:
         """One table for the angles of ``nodes``."""
@@ -284,13 +253,3 @@ class UnitOperators(UnitValues):
             port = getattr(self.ports, name)
             any_now = any_of(flags)
             m.d.comb += port.eq(any_now)
-
-
-def _common_round(multiplier: Multiplier, manner: Manner, alike: Sequence[Rounding]) -> Round:
-    """The rounding of products of one multiplier that round in the same ``manner``."""
-    drop, width, truncates = manner
-    # a wider shared product never changes a result, only whether the formats alone rule saturation out
-    saturates = any(rounding.saturates for rounding in alike)
-    wraps = alike[0].wraps
-    common = Rounding(drop, Format(width, 0), saturates, truncates, wraps)
-    return Round(len(multiplier.p), common)

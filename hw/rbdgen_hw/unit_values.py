@@ -132,8 +132,11 @@ class UnitValues:
     def argument(self, i: int, position: int) -> Value:
         """An argument of node ``i`` as it stands when the node starts."""
         node = self.nodes[i].args[position]
-        start = self.start(i)
-        return self.read(node, start)
+        return self.read(node, self.read_cycle(i, position))
+
+    def read_cycle(self, i: int, position: int) -> int:
+        """The cycle in which node ``i`` reads an argument."""
+        return self.schedule.read_cycles(i)[position]
 
     def formats(self, i: int) -> tuple[Format, ...]:
         """Formats of the arguments of the operator of node ``i``."""

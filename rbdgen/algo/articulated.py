@@ -223,13 +223,13 @@ def with_projections(x: Vector, columns: list[Vector], values: Sequence[Scalar])
     without computing them."""
     result = list(x)
     for column, value in zip(columns, values, strict=True):
-        place = _one_hot(column)
-        if place is not None and is_constant(abs(column[place]), 1):
-            result[place] = mul(column[place], value)
+        entry = _one_hot(column)
+        if entry is not None and is_constant(abs(column[entry]), 1):
+            result[entry] = mul(column[entry], value)
     return tuple(result)
 
 
 def _one_hot(s: Vector) -> int | None:
     """Where the only entry that is not zero is; None for other columns."""
-    places = [k for k, x in enumerate(s) if not is_constant(x, 0)]
-    return places[0] if len(places) == 1 else None
+    found = [k for k, x in enumerate(s) if not is_constant(x, 0)]
+    return found[0] if len(found) == 1 else None

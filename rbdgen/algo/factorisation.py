@@ -171,9 +171,9 @@ def symmetric_product(
             for column, product in zip(columns, result, strict=True):
                 terms = []
                 for k, x in column.items():
-                    place = max(i, k), min(i, k)
-                    if place in inverse:
-                        term = mul(inverse[place], x)
+                    entry = max(i, k), min(i, k)
+                    if entry in inverse:
+                        term = mul(inverse[entry], x)
                         terms.append(term)
                 if terms:
                     product[i] = _balanced_sum(terms)

@@ -153,9 +153,9 @@ class _InverseSweep:
             change = matvec(joint.inverse, felt)
             for row, x in zip(link.dofs, change, strict=True):
                 if row <= dof:
-                    place = row, dof
-                    before = self.upper.get(place, 0.0)
-                    self.upper[place] = sub(before, x)
+                    entry = row, dof
+                    before = self.upper.get(entry, 0.0)
+                    self.upper[entry] = sub(before, x)
         if self.robot.children[i]:
             self.motions[i] = self._moved(link, carried)
 

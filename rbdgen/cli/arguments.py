@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
+from rbdgen.errors import ConfigError
 from rbdgen.explore import AXES, RATES
 from rbdgen.options import DEMANDS, GROUPS, ROBOT, Options, Setting, settings
 from rbdgen.options.setting import INTEGER, SWITCH, WORDS, names
@@ -45,9 +46,21 @@ def reader(name: str, setting: Setting) -> Callable[[str], Any]:
     return lambda text: setting.check(name, setting.kind.read(name, text))
 
 
-def integer(name: str) -> Callable[[str], int]:
-    """What reads the whole number of an argument."""
-    return lambda text: INTEGER.read(name, text)
+def integer(name: str, least: int = 0, why: str = "") -> Callable[[str], int]:
+    """What reads the whole number of an argument. ConfigError for one below ``least``; ``why`` that is so."""
+
+    def read(text: str) -> int:
+        value = INTEGER.read(name, text)
+        if value < least:
+            raise ConfigError(f"{name}: must be at least {least}{why}, not {value}")
+        return value
+
+    return read
+
+
+def simulated_tasks(text: str) -> int:
+    """The number of tasks of a simulation."""
+    return integer("tasks", 2, " to measure an interval")(text)
 
 
 def integers(name: str) -> Callable[[str], list[int]]:

@@ -65,9 +65,11 @@ def _budget(args: argparse.Namespace, options: dict[str, Any]) -> tuple[Budget |
         demands = any(value is not None for value in given.values())
         return (Budget(**given) if demands else None), None
     found = extension("rbdgen_boards.board", "hw").get_board(board)
-    if args.device not in (None, found.timing):
+    # a board that is given here replaces a file's device as well
+    device = args.device or (None if args.board else options.get("device"))
+    if device not in (None, found.timing):
         raise ConfigError(
-            f"device and board: {found.name} has {found.timing}, not {args.device!r}; leave --device out"
+            f"device and board: {found.name} has {found.timing}, not {device!r}; leave device out"
         )
     budget = Budget(
         **given,
@@ -83,7 +85,7 @@ def _asked_rate(
     args: argparse.Namespace, options: dict[str, Any], configured: dict[str, Any]
 ) -> tuple[dict[str, Any], bool]:
     """The demands of multipliers and rate, and whether they or an interval say how often a task comes. What the
-    arguments say replaces what a file does. ConfigError where two of them are given, or one is out of range."""
+    arguments say replaces what a file does. ConfigError where two of them are given."""
     given = {name: getattr(args, name) for name in ("multipliers", "rate")}
     asked = [name for name in ("ii", *given) if getattr(args, name) is not None]
     if not asked:
@@ -96,9 +98,6 @@ def _asked_rate(
         raise ConfigError(
             f"{' and '.join(asked)}: give one of them; each says how often a task comes"
         )
-    for name, value in given.items():
-        if value is not None:
-            DEMANDS[name].check(name, value)
     return given, bool(asked)
 
 

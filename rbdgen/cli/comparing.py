@@ -10,7 +10,6 @@ from typing import Any
 from rbdgen.cli.console import Reporter, print_result, reporter
 from rbdgen.cli.simulation import get_simulator, simulate_design
 from rbdgen.compiler import Options, compile_robot
-from rbdgen.errors import ConfigError
 from rbdgen.explore import NAMES, Choice, combinations
 from rbdgen.model import Robot, builtin_path, builtin_robots, load_robot
 from rbdgen.report import comparison, plots
@@ -50,8 +49,6 @@ def compare(args: argparse.Namespace) -> None:
     """``rbdgen compare``."""
     if args.plot:
         plots.check_plot_path(args.plot)
-    if args.tasks < 2:
-        raise ConfigError(f"tasks: must be at least 2 to measure an interval, not {args.tasks}")
     functions = Options(functions=args.functions).functions
     designs = _designs(args, functions)
     simulator = get_simulator(args.simulator)

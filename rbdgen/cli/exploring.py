@@ -28,13 +28,10 @@ def explore(args: argparse.Namespace) -> None:
     """``rbdgen explore``."""
     directory, plot = args.output, args.plot or args.output / "pareto.svg"
     plots.check_plot_path(plot)
-    if args.tasks < 1:
-        raise ConfigError(f"tasks: must be at least 1, not {args.tasks}")
-    jobs = cores() if args.jobs is None else args.jobs
-    if jobs < 1:
-        raise ConfigError(f"jobs: must be at least 1, not {jobs}")
+    jobs = args.jobs or cores()
     values = {name: getattr(args, name) for name in sweep.NAMES}
-    values["functions"] = [Options(functions=f).functions for f in args.functions or [("id",)]]
+    asked = args.functions or [Options().functions]
+    values["functions"] = [Options(functions=functions).functions for functions in asked]
     choices = sweep.combinations(Options(), values)
     task = sweep.Task(load_robot(args.robot, base=args.base), args.tasks, args.seed)
     points = sweep.make_points(task, choices)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 from rbdgen import __version__
@@ -15,9 +16,14 @@ from rbdgen.cli.arguments import (
     add_functions,
     add_lists,
     integer,
+    simulated_tasks,
 )
 from rbdgen.explore import ROOT
+from rbdgen.options import Options
 from rbdgen.options.setting import names
+
+Verb = Callable[[str, str, str], Parser]
+"""Adds a command: its name, what it does in a line, and examples."""
 
 
 def make_parser(everything: bool = False) -> Parser:
@@ -41,226 +47,266 @@ def make_parser(everything: bool = False) -> Parser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
 
-    robots = verb("robots", "List the built-in robots.", "  rbdgen robots\n  rbdgen robots --json")
-    robots.add_argument(
+    add_robots(verb)
+    add_layout(verb)
+    add_generate(verb)
+    add_simulate(verb)
+    add_compare(verb)
+    add_report(verb)
+    add_explore(verb)
+    add_build(verb)
+    add_synth(verb)
+    return parser
+
+
+def add_robots(verb: Verb) -> None:
+    """``rbdgen robots``."""
+    parser = verb("robots", "List the built-in robots.", "  rbdgen robots\n  rbdgen robots --json")
+    parser.add_argument(
         "--json", action="store_true", help="print one JSON object instead of a table"
     )
-    robots.set_defaults(run=commands.robots)
+    parser.set_defaults(run=commands.robots)
 
-    layout = verb(
+
+def add_layout(verb: Verb) -> None:
+    """``rbdgen layout``."""
+    parser = verb(
         "layout",
         "Show the pipeline that a robot would get: tree, submodules, multipliers, cycles.",
         "  rbdgen layout iiwa14\n  rbdgen layout my_arm.urdf --ii 4 --word 24\n"
         "  rbdgen layout iiwa14 --functions all --ii 12 --families\n"
         "  rbdgen layout hyq --ii 4 --svg layout.svg --chart timing.svg --trace timing.json",
     )
-    add_design(layout)
-    add_figures(layout)
-    layout.add_argument(
+    add_design(parser)
+    add_figures(parser)
+    parser.add_argument(
         "--svg", type=Path, metavar="FILE", help="draw the robot's tree and the pipeline"
     )
-    layout.add_argument(
+    parser.add_argument(
         "--chart",
         type=Path,
         metavar="FILE",
         help="draw a timing chart of tasks through units, as SVG",
     )
-    layout.add_argument(
+    parser.add_argument(
         "--trace",
         type=Path,
         metavar="FILE",
         help="write the same as a trace for Perfetto or chrome://tracing (JSON)",
     )
-    layout.set_defaults(run=commands.layout)
+    parser.set_defaults(run=commands.layout)
 
-    generate = verb(
+
+def add_generate(verb: Verb) -> None:
+    """``rbdgen generate``."""
+    parser = verb(
         "generate",
         "Write the accelerator: Verilog, manifest, report, resolved configuration.",
         "  rbdgen generate iiwa14\n  rbdgen generate my_arm.urdf --functions id,dfd --ii 4 -o build/arm\n"
         "  rbdgen generate --config build/arm/config.toml -o build/again",
     )
-    add_design(generate)
-    add_figures(generate)
-    generate.add_argument(
+    add_design(parser)
+    add_figures(parser)
+    parser.add_argument(
         "--ip",
         action="store_true",
         help="also the IP core with AXI ports: IP-XACT, FuseSoC, LiteX, Vivado's Tcl",
     )
-    generate.add_argument(
+    parser.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="where to write (build/NAME)"
     )
-    generate.set_defaults(run=commands.generate)
+    parser.set_defaults(run=commands.generate)
 
-    simulate = verb(
+
+def add_simulate(verb: Verb) -> None:
+    """``rbdgen simulate``."""
+    parser = verb(
         "simulate",
         "Simulate the accelerator's RTL, compare every bit, count cycles.",
         "  rbdgen simulate iiwa14 --tasks 10000\n"
         "  rbdgen simulate iiwa14 --functions all --ii 12 --tasks 1000\n"
         "  rbdgen simulate ur5 --ii 8 --simulator icarus --tasks 100 --waves",
     )
-    add_design(simulate)
-    simulate.add_argument(
+    add_design(parser)
+    parser.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="where to build (build/NAME)"
     )
-    simulate.add_argument(
+    parser.add_argument(
         "--tasks",
-        type=integer("tasks"),
+        type=simulated_tasks,
         default=1000,
         metavar="N",
         help="random tasks per run (1000)",
     )
-    simulate.add_more(
-        simulate,
+    parser.add_more(
+        parser,
         "--seed",
         type=integer("seed"),
         default=0,
         metavar="S",
         help="seed of the tasks and stalls (0)",
     )
-    simulate.add_argument(
+    parser.add_argument(
         "--simulator",
         default="verilator",
         metavar="NAME",
         help="verilator, icarus or amaranth (verilator)",
     )
-    simulate.add_argument(
+    parser.add_argument(
         "--waves", action="store_true", help="write the first run's waveform into DIR"
     )
-    simulate.set_defaults(run=commands.simulate)
+    parser.set_defaults(run=commands.simulate)
 
-    compare = verb(
+
+def add_compare(verb: Verb) -> None:
+    """``rbdgen compare``."""
+    parser = verb(
         "compare",
         "Compare accelerators with what others published and with what this machine does today.",
         "  rbdgen compare iiwa14 hyq my_arm.urdf\n  rbdgen compare iiwa14 --functions all --ii 4,12 --plot arm.svg\n"
         "  rbdgen compare iiwa14 hyq --functions did,dfd --multipliers 100\n"
         "  rbdgen compare iiwa14 --json",
     )
-    compare.add_argument("robots", metavar="ROBOT", nargs="+", help=ROBOT_HELP)
-    add_functions(compare, default=("id",))
-    add_lists(compare)
-    compare.add_argument(
+    parser.add_argument("robots", metavar="ROBOT", nargs="+", help=ROBOT_HELP)
+    add_functions(parser, default=Options().functions)
+    add_lists(parser)
+    parser.add_argument(
         "--tasks",
-        type=integer("tasks"),
+        type=simulated_tasks,
         default=200,
         metavar="N",
         help="random tasks per run (200)",
     )
-    compare.add_argument(
+    parser.add_argument(
         "--seed",
         type=integer("seed"),
         default=0,
         metavar="S",
         help="seed of the tasks and stalls (0)",
     )
-    compare.add_argument(
+    parser.add_argument(
         "--simulator",
         default="verilator",
         metavar="NAME",
         help="as of 'rbdgen simulate' (verilator)",
     )
-    compare.add_argument(
+    parser.add_argument(
         *("-o", "--output"),
         type=Path,
         metavar="DIR",
         default=Path("build/compare"),
         help="where to build (build/compare)",
     )
-    compare.add_argument("--plot", type=Path, metavar="FILE", help="draw it: .svg, .png or .pdf")
-    shape = compare.add_mutually_exclusive_group()
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw it: .svg, .png or .pdf")
+    shape = parser.add_mutually_exclusive_group()
     shape.add_argument(
         "--json", action="store_true", help="print one JSON object instead of tables"
     )
     shape.add_argument("--csv", action="store_true", help="print rows as CSV instead of tables")
-    compare.set_defaults(run=comparing.compare)
+    parser.set_defaults(run=comparing.compare)
 
-    report = verb(
+
+def add_report(verb: Verb) -> None:
+    """``rbdgen report``."""
+    parser = verb(
         "report",
         "Make a page of a build: one HTML file with pictures, figures, and how they came about.",
         "  rbdgen report build/arm\n  rbdgen report build/arm -o arm.html",
     )
-    report.add_argument(
+    parser.add_argument(
         "directory",
         type=Path,
         metavar="DIR",
         help="what 'rbdgen generate' or 'rbdgen simulate' wrote",
     )
-    report.add_argument(
+    parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="where to write (DIR/report.html)"
     )
-    report.add_argument(
+    parser.add_argument(
         "--json", action="store_true", help="print one JSON object instead of a line"
     )
-    report.set_defaults(run=reporting.report)
+    parser.set_defaults(run=reporting.report)
 
-    explore = verb(
+
+def add_explore(verb: Verb) -> None:
+    """``rbdgen explore``."""
+    parser = verb(
         "explore",
         "Sweep over design choices: what each costs, how exact it is, and which no other beats.",
         "  rbdgen explore iiwa14 --ii 1,2,4,8 --word 16,18,24\n"
         "  rbdgen explore my_arm.urdf --functions id --functions all --ii 12,24 --device ecp5,xcup -o build/sweep\n"
         "  rbdgen explore iiwa14 --ii 1,2,4,8 --dask tcp://scheduler:8786",
     )
-    explore.add_argument("robot", metavar="ROBOT", help=ROBOT_HELP)
-    add_functions(explore, action="append")
-    add_lists(explore)
-    explore.add_argument(f"--{ROOT.name}", type=names, metavar="LINK,LINK", help=ROOT.summary)
-    explore.add_argument(
+    parser.add_argument("robot", metavar="ROBOT", help=ROBOT_HELP)
+    add_functions(parser, action="append")
+    add_lists(parser)
+    parser.add_argument(f"--{ROOT.name}", type=names, metavar="LINK,LINK", help=ROOT.summary)
+    parser.add_argument(
         "--tasks",
-        type=integer("tasks"),
+        type=integer("tasks", 1),
         default=1000,
         metavar="N",
         help="states for the errors (1000)",
     )
-    explore.add_argument(
+    parser.add_argument(
         "--seed", type=integer("seed"), default=0, metavar="S", help="seed of these states (0)"
     )
-    explore.add_argument(
-        "--jobs", type=integer("jobs"), metavar="N", help="processes on this machine (one per core)"
+    parser.add_argument(
+        "--jobs",
+        type=integer("jobs", 1),
+        metavar="N",
+        help="processes on this machine (one per core)",
     )
-    explore.add_argument(
+    parser.add_argument(
         "--dask", metavar="ADDRESS", help="compute on the cluster of this Dask scheduler instead"
     )
-    explore.add_argument(
+    parser.add_argument(
         *("-o", "--output"),
         type=Path,
         metavar="DIR",
         default=Path("build/explore"),
         help="where points are kept, and taken from (build/explore)",
     )
-    explore.add_argument(
+    parser.add_argument(
         "--plot", type=Path, metavar="FILE", help="the plot: .svg, .png or .pdf (DIR/pareto.svg)"
     )
-    explore.add_argument(
+    parser.add_argument(
         "--json", action="store_true", help="print one JSON object instead of tables"
     )
-    explore.set_defaults(run=exploring.explore)
+    parser.set_defaults(run=exploring.explore)
 
-    board = verb(
+
+def add_build(verb: Verb) -> None:
+    """``rbdgen build``."""
+    parser = verb(
         "build",
         "Build a board's bitstream: synthesis, place and route, and what clock and resources came out.",
         "  rbdgen build iiwa14 --board ulx3s_85f\n"
         "  rbdgen build iiwa14 --board ulx3s_85f --functions did --clock 80 --load",
     )
-    add_design(board, needs_board=True)
-    board.add_argument(
+    add_design(parser, needs_board=True)
+    parser.add_argument(
         "--seed", type=integer("seed"), default=1, metavar="S", help="seed of place and route (1)"
     )
-    board.add_argument("--load", action="store_true", help="program the board afterwards")
-    board.add_argument(
+    parser.add_argument("--load", action="store_true", help="program the board afterwards")
+    parser.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="where to write (build/NAME)"
     )
-    board.set_defaults(run=build.build)
+    parser.set_defaults(run=build.build)
 
-    unit = verb(
+
+def add_synth(verb: Verb) -> None:
+    """``rbdgen synth``."""
+    parser = verb(
         "synth",
         "Synthesise one unit alone, to see what it costs on a device family.",
         "  rbdgen synth iiwa14 --unit Rf_3 --device ecp5\n  rbdgen synth iiwa14 --functions did --ii 8 --unit Db_link4",
     )
-    add_design(unit)
-    unit.add_argument(
+    add_design(parser)
+    parser.add_argument(
         "--unit",
         metavar="U",
         required=True,
         help="its name, or kind and joint number; a wrong one lists them all",
     )
-    unit.set_defaults(run=synth.synth)
-    return parser
+    parser.set_defaults(run=synth.synth)

@@ -19,8 +19,8 @@ def report(args: argparse.Namespace) -> None:
     build = read_build(args.directory)
     for note in build.notes:
         print(f"rbdgen: note: {note}", file=sys.stderr)
-    place = args.output or args.directory / PAGE
-    path = write_files({place.name: page_html(build)}, place.parent)[0]
+    page = args.output or args.directory / PAGE
+    path = write_files({page.name: page_html(build)}, page.parent)[0]
     content = {
         "schema": "rbdgen.page/1",
         "robot": build.report["robot"],

@@ -13,7 +13,7 @@ from rbdgen.compiler.stages import at_clock, at_interval
 from rbdgen.errors import RbdgenWarning
 from rbdgen.model.ranges import declared_ranges
 from rbdgen.model.robot import Robot
-from rbdgen.options import Options
+from rbdgen.options import DEMANDS, Options
 from rbdgen.schedule.budget import Budget
 
 __all__ = [
@@ -37,11 +37,22 @@ def compile_robot(
 ) -> Design:
     """Run all stages; ``progress`` is told each stage's name. With a ``budget`` the interval is chosen for it, whatever
     ``options`` say of that. How hardware is shared is chosen by modelled cost, as far as ``options`` leave it open
-    (:mod:`rbdgen.compiler.choices`). Errors are those of the stages."""
+    (:mod:`rbdgen.compiler.choices`). ConfigError for a budget's demand that is none; other errors are those of the
+    stages."""
+    if budget is not None:
+        _check_demands(budget)
     ranges = declared_ranges(robot, options.limits)
     design = choose(Workshop(robot, ranges, budget, progress), options)
     _warn(design, budget)
     return design
+
+
+def _check_demands(budget: Budget) -> None:
+    """ConfigError for a demand of another type, or out of range."""
+    for name, setting in DEMANDS.items():
+        value = getattr(budget, name)
+        if value is not None:
+            setting.check(name, value)
 
 
 def _warn(design: Design, budget: Budget | None) -> None:

@@ -1,6 +1,6 @@
 """How hardware is shared, chosen by modelled cost: one search over all that the options leave open.
 
-It starts from what is fastest (:data:`rbdgen.compiler.stages.PLAIN`), changes one choice at a time, and keeps what
+It starts from what is fastest (:func:`rbdgen.compiler.stages.plain`), changes one choice at a time, and keeps what
 brings the design nearer to its goal. Costs are those of the resource model (:mod:`rbdgen.schedule.resources`).
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from rbdgen.compiler.design import Design
 from rbdgen.compiler.lowering import Lowered, Traced, lower, trace
-from rbdgen.compiler.stages import PLAIN, plainly, planned_design
+from rbdgen.compiler.stages import plainly, planned_design
 from rbdgen.errors import ConfigError
 from rbdgen.model.ranges import InputRanges
 from rbdgen.model.robot import Robot
@@ -36,21 +36,48 @@ LONGER = 1 / 8
 
 @dataclass(frozen=True)
 class SharingChoice:
-    """An option that the search may set to ``other`` instead of the plain one: ``what`` that does."""
+    """An option that the search may set to either of two ``values``, and ``what`` each does."""
 
     option: str
-    other: str
-    what: str
+    values: tuple[str, str]
+    what: tuple[str, str]
+
+    def other(self, value: str) -> str:
+        """The value that is not this one."""
+        first, second = self.values
+        return second if value == first else first
+
+    def does(self, value: str) -> str:
+        """What a value does."""
+        return self.what[self.values.index(value)]
 
 
 CHOICES = (
-    SharingChoice("columns", "fold", "columns that are alike share hardware in turn"),
-    SharingChoice("constants", "multipliers", "constant factors take slots of multipliers"),
-    SharingChoice("programs", "one", "derivatives and all else are one program"),
+    SharingChoice(
+        "columns",
+        ("apart", "fold"),
+        ("columns have hardware of their own", "columns that are alike share hardware in turn"),
+    ),
+    SharingChoice(
+        "constants",
+        ("logic", "multipliers"),
+        ("constant factors are shifts and adds", "constant factors take slots of multipliers"),
+    ),
+    SharingChoice(
+        "programs",
+        ("two", "one"),
+        (
+            "derivatives are a program of their own",
+            "derivatives and all else are one program",
+        ),
+    ),
     SharingChoice(
         "spread",
-        "twice",
-        "products are spread over more multipliers, with less to choose before each",
+        ("fewest", "twice"),
+        (
+            "products are on as few multipliers as need be",
+            "products are spread over more multipliers, with less to choose before each",
+        ),
     ),
 )
 """What is tried, in this order."""
@@ -208,7 +235,7 @@ def _improved(workshop: Workshop, best: Candidate, choices: list[SharingChoice])
 def _changed(workshop: Workshop, best: Candidate, choice: SharingChoice) -> Candidate | None:
     """The design with one choice changed, where that is better."""
     before = getattr(best.design.options, choice.option)
-    after = PLAIN[choice.option] if before == choice.other else choice.other
+    after = choice.other(before)
     workshop.progress(f"try: {choice.option} {after}")
     try:
         tried = _tried(workshop, replace(best.design.options, **{choice.option: after}))
@@ -218,8 +245,7 @@ def _changed(workshop: Workshop, best: Candidate, choice: SharingChoice) -> Cand
     available = workshop.available
     if tried.cost.key(goal, available) >= best.cost.key(goal, available):
         return None
-    what = choice.what if after == choice.other else f"{choice.option} {after} after all"
-    note = f"{what}: {_gain(best.cost, tried.cost)}"
+    note = f"{choice.does(after)}: {_gain(best.cost, tried.cost)}"
     return replace(tried, why=(*best.why, note))
 
 
@@ -252,4 +278,4 @@ def _lengthened(workshop: Workshop, best: Candidate) -> Candidate:
     return replace(best, why=(*first.why, note))
 
 
-__all__ = ["CHOICES", "CROWDED", "FULL", "PLAIN", "Cost", "Workshop", "choose"]
+__all__ = ["CHOICES", "CROWDED", "FULL", "Cost", "Workshop", "choose"]

@@ -27,6 +27,7 @@ from rbdgen.schedule.queues import loop_cycles, send_cycles
 class Design:
     """Everything that is known of an accelerator before it is built.
 
+    ``whole``: the graph with all of its dots; ``fixed``: the same bits with dots as long as this layout has them.
     ``word``: the word length by which noise was told from signals, which is that of all formats unless they were found
     for an error target; tables are as good as words of ``table_word`` bits need. ``why``: how the layout was chosen;
     ``budget``: what for."""
@@ -35,6 +36,7 @@ class Design:
     options: Options
     ranges: InputRanges
     network: Network
+    whole: FixedGraph
     fixed: FixedGraph
     plan: Plan
     tasks: TaskFormat

@@ -10,7 +10,6 @@ from typing import Any
 from rbdgen.compiler.design import Design
 from rbdgen.compiler.lowering import Lowered, target_device
 from rbdgen.compiler.words import function_format, parameter_words
-from rbdgen.ir.fixed import FixedGraph
 from rbdgen.layout.network import Network
 from rbdgen.model.ranges import InputRanges
 from rbdgen.options import Options
@@ -19,22 +18,30 @@ from rbdgen.schedule.budget import Budget, fit_layout
 from rbdgen.schedule.buffers import make_plan
 from rbdgen.schedule.check import check_plan
 from rbdgen.schedule.layout import Layout, fold_notes, lay_out
+from rbdgen.schedule.schedule import Schedule
 from rbdgen.schedule.scheduler import schedule
 
-PLAIN = {"columns": "apart", "constants": "logic", "spread": "fewest", "programs": "two"}
-"""How hardware is shared where nothing speaks for anything else."""
+SHARED = ("columns", "constants", "spread", "programs")
+"""The options that say how hardware is shared."""
+
+
+def plain(options: Options) -> dict[str, str]:
+    """How hardware is shared where nothing speaks for anything else. Constant factors are products where multipliers
+    and their accumulators are shared: a slot of these costs less than adders."""
+    constants = "multipliers" if options.ii > 1 else "logic"
+    return {"columns": "apart", "constants": constants, "spread": "fewest", "programs": "two"}
 
 
 def plainly(options: Options) -> Options:
-    """``options`` with what they leave open as in :data:`PLAIN`."""
-    still_open = {name: x for name, x in PLAIN.items() if getattr(options, name) == "auto"}
+    """``options`` with what they leave open as in :func:`plain`."""
+    found = plain(options)
+    still_open = {name: x for name, x in found.items() if getattr(options, name) == "auto"}
     return replace(options, **still_open)
 
 
 def planned(
     options: Options,
     network: Network,
-    fixed: FixedGraph,
     layout: Layout,
     blocks: int | None = None,
     roughly: bool = False,
@@ -46,15 +53,23 @@ def planned(
     if options.spread == "twice" and blocks is not None:
         spare = blocks - layout.blocks(device)
     times = schedule(
-        layout.fixed, device, layout.ii, network.programs, layout.folds, spare, shorten=not roughly
+        layout.fixed,
+        device,
+        layout.ii,
+        network.programs,
+        layout.folds,
+        spare,
+        shorten=not roughly,
+        hurry=blocks is None,
     )
+    fixed = layout.source
     formats = [function_format(f, network, fixed) for f in network.functions]
     beats = device.task_beats(layout.ii)
     tasks = task_format(formats, beats, layout.ii, parameter_words(network, fixed))
     plan = make_plan(times, {network.exit(f).name: tasks.sent(f) for f in network.functions})
     if not roughly:
         check_plan(plan)
-    return {"plan": plan, "tasks": tasks, "why": layout.why}
+    return {"plan": plan, "tasks": tasks, "fixed": fixed, "why": layout.why}
 
 
 def planned_design(
@@ -77,23 +92,23 @@ def planned_design(
         layout = lay_out(network, fixed, device, options.ii, *how, blocks, spread)
         layout = replace(layout, why=tuple(fold_notes(network, layout)))
         progress("schedule")
-        parts = planned(options, network, fixed, layout, blocks, roughly)
+        parts = planned(options, network, layout, blocks, roughly)
     else:
         most = budget.multipliers if budget.blocks is None else budget.blocks
         parts: dict[str, Any] = {}
-        while not parts or parts["plan"].schedule.blocks > (budget.blocks or math.inf):
+        while not parts or _exceeds(parts["plan"].schedule, budget):
             progress("choose the layout")
             layout = fit_layout(network, fixed, device, budget, *how, beyond, spread)
             options, beyond = replace(options, ii=layout.ii), layout.ii
             progress("schedule")
-            parts = planned(options, network, fixed, layout, most, roughly)
+            parts = planned(options, network, layout, most, roughly)
     simplified = lowered.simplified
     return Design(
         robot=network.robot,
         options=options,
         ranges=ranges,
         network=network,
-        fixed=fixed,
+        whole=fixed,
         word=simplified.word,
         table_word=simplified.table_word,
         signal_ranges=simplified.ranges,
@@ -102,12 +117,20 @@ def planned_design(
     )
 
 
+def _exceeds(times: Schedule, budget: Budget) -> bool:
+    """Whether a schedule takes more multipliers than there are: runs of products may not fill them as well as the
+    layout counts on."""
+    if times.blocks > (budget.blocks or math.inf):
+        return True
+    return sum(times.multipliers.values()) > (budget.multipliers or math.inf)
+
+
 def at_clock(design: Design, clock: float) -> Design:
     """The same design for another clock in MHz: the same units and folds, scheduled again. ConfigError where the
     device's operators are too slow."""
     options, schedule = replace(design.options, clock=clock), design.plan.schedule
-    layout = Layout(schedule.fixed, schedule.folds, options.ii, design.why)
-    parts = planned(options, design.network, design.fixed, layout, schedule.blocks)
+    layout = Layout(schedule.fixed, schedule.folds, options.ii, design.fixed, design.why)
+    parts = planned(options, design.network, layout, schedule.blocks)
     return replace(design, options=options, **parts)
 
 
@@ -116,6 +139,6 @@ def at_interval(design: Design, ii: int, blocks: int | None = None) -> Design:
     how many multiplier blocks there are (default: any number)."""
     options = replace(design.options, ii=ii)
     how = options.fold, options.share, options.columns == "fold", blocks, options.spread == "twice"
-    layout = lay_out(design.network, design.fixed, target_device(options), ii, *how)
-    parts = planned(options, design.network, design.fixed, layout, blocks)
+    layout = lay_out(design.network, design.whole, target_device(options), ii, *how)
+    parts = planned(options, design.network, layout, blocks)
     return replace(design, options=options, **parts)

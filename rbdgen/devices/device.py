@@ -65,6 +65,8 @@ class Device:
     """Between a task's admission and the choice of its operands, at intervals of three cycles or more: 0 or 1."""
     connection_registers: int = 0
     """In the unit that makes a value, before another unit gets it, unless it is needed as it is made."""
+    factor: float = 0.0
+    """Of a multiplier with registers, what is before the first of them: nothing where its inputs have one."""
     factor_registers: int = 0
     """Before the multipliers of units that no other unit reads (:attr:`rbdgen.ir.graph.Graph.last`), if multipliers
     have registers: the connection to that unit and the one to where multipliers are take a cycle each. Elsewhere every
@@ -114,6 +116,14 @@ class Device:
             return 0
         whole = self.shift + max(self.limit, self.flag)
         return int(whole > SHIFTED * self.period)
+
+    @property
+    def aligning_cycles(self) -> int:
+        """Registers between a multiplier and its accumulator, behind what moves products to their places: one where a
+        period is too short for both."""
+        first = self.reach if self.multiply_cycles == 0 else 0.0
+        whole = first + self.multiply + self.select + self.add + max(self.limit, self.flag)
+        return int(whole > self.period)
 
     @property
     def table_output(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rbdgen.devices.device import Device
-from rbdgen.devices.fabric import LUT4, Resources
+from rbdgen.devices.fabric import LUT4_CHAINS, Resources
 
 ECP5 = Device(
     "ecp5",
@@ -22,7 +22,7 @@ ECP5 = Device(
     shift=6.0,
     shape=(18, 18),
     flag_registers=1,
-    fabric=LUT4,
+    fabric=LUT4_CHAINS,
     parts={
         "LFE5U-85F-6BG381C": Resources(multipliers=156, luts=83640, registers=83640, memories=208)
     },

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,9 @@ class Fabric:
     """Per bit and level of a shifter."""
     carry: float
     """Of a sum, beyond its bits."""
+    rounding: float
+    """Per bit of a sum that is rounded, for that: nothing where half of the last place goes into the sum's own carry
+    chain."""
     fifo: float
     """Per bit of a FIFO in distributed memory of up to ``fifo_depth`` entries."""
     fifo_depth: int
@@ -54,6 +57,7 @@ LUT4 = Fabric(
     flag=0.5,
     shifter=3.0,
     carry=3.0,
+    rounding=1.0,
     fifo=2.6,
     fifo_depth=16,
     control=1200,
@@ -61,3 +65,5 @@ LUT4 = Fabric(
     memory_rows=512,
 )
 """Fitted to syntheses for ECP5. Devices that nothing was fitted for are modelled with it, too."""
+LUT4_CHAINS = replace(LUT4, rounding=0.0)
+"""The same where look-up tables before a carry chain take in what rounding adds (:mod:`rbdgen_hw.carry_chains`)."""

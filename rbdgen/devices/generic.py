@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rbdgen.devices.device import Device
-from rbdgen.devices.fabric import LUT4
+from rbdgen.devices.fabric import LUT4_CHAINS
 
 CHAINED = Device(
     "generic125",
@@ -23,7 +23,7 @@ CHAINED = Device(
     routing=0.0,
     shift=2.4,
     shape=(18, 18),
-    fabric=LUT4,
+    fabric=LUT4_CHAINS,
 )
 REGISTERED = replace(
     CHAINED,

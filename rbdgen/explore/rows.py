@@ -80,13 +80,13 @@ def text(rows: Sequence[dict[str, Any]]) -> str:
     head += [name for _, name in FIGURES]
     lines, reasons = [], []
     for row in rows:
-        place = [_shown(row[name]) for name in varied]
+        position = [_shown(row[name]) for name in varied]
         if row["status"] == "ok":
             figures = [_shown(row[key]) for key, _ in FIGURES]
         else:
             figures = ["refused", *[""] * (len(FIGURES) - 1)]
             reasons.append(f"refused: {label(row, varied)}: {row['reason']}")
-        lines.append([*place, *figures, "front" if row["pareto"] else ""])
+        lines.append([*position, *figures, "front" if row["pareto"] else ""])
     note = "(cycles are promised by the schedule, errors are the bit-true model's; 'rbdgen simulate' measures a point)"
     parts = [table([*head, ""], lines), "\n".join(reasons), note]
     return "\n\n".join(filter(None, parts))

@@ -51,15 +51,15 @@ class Store:
         content = {
             "schema": SCHEMA,
             "key": point.key,
-            "place": point.choice.position,
+            "position": point.choice.position,
             "figures": figures,
         }
-        place = self.folder / f"{point.key}.json"
-        beside = place.with_suffix(f".{os.getpid()}.part")
+        path = self.folder / f"{point.key}.json"
+        beside = path.with_suffix(f".{os.getpid()}.part")
         try:
             beside.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-            beside.replace(place)
+            beside.replace(path)
         except OSError as error:
             raise ConfigError(
-                f"{place}: cannot be written: {error.strerror}; make room and start again"
+                f"{path}: cannot be written: {error.strerror}; make room and start again"
             ) from None

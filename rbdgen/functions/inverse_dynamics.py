@@ -76,7 +76,9 @@ def nonlinear_effects(
 
     Arguments and ConfigError as :func:`rnea`. Returns (..., nv). Source: Featherstone 2008, section 1.2.
     """
-    return rnea(robot, q, v, np.zeros_like(np.asarray(v, float)), f_ext, root=root)
+    q = configuration(robot, q)
+    still = np.zeros((*q.shape[:-1], robot.nv))
+    return rnea(robot, q, v, still, f_ext, root=root)
 
 
 def generalized_gravity(

@@ -8,6 +8,7 @@ last to x = x₀ = s. τ and external forces stay as they are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -38,7 +39,7 @@ from rbdgen.functions.record import (
 )
 from rbdgen.functions.states import States
 from rbdgen.model.robot import Robot
-from rbdgen.numeric.arguments import RootMotion
+from rbdgen.numeric.arguments import RootMotion, argument, configuration
 from rbdgen.spatial import Scalar, add, mul
 
 COEFFICIENTS = {
@@ -67,6 +68,11 @@ def check(robot: Robot, settings: Settings) -> None:
         raise UnsupportedError(
             f"time-step: must be between 0 and 1 second, not {settings.time_step:g}"
         )
+    check_joints(robot)
+
+
+def check_joints(robot: Robot) -> None:
+    """UnsupportedError for a joint whose coordinates are not its velocity's integral."""
     for body in robot.bodies:
         if body.joint.nq != body.joint.nv or "unit" in body.joint.kinds:
             raise UnsupportedError(
@@ -89,25 +95,41 @@ def roll_out(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The states (q, v) after ``steps`` steps of ``time_step`` seconds at constant ``tau``.
 
-    ``q`` and ``v`` (..., nv), ``steps`` (...) at least 1, ``integrator`` ``euler`` (semi-implicit) or ``rk4``; all else
-    as :func:`rbdgen.golden.forward_dynamics`. Returns two arrays (..., nv). ConfigError for an unknown integrator.
+    ``q`` and ``v`` (..., nv), ``steps`` (...) whole (an accelerator takes 1 or more), ``integrator`` ``euler``
+    (semi-implicit) or ``rk4``; all else as :func:`rbdgen.golden.forward_dynamics`. Returns two arrays (..., nv).
+    ConfigError for a wrong shape, a number of steps that is negative or not whole, a time step that is not positive,
+    and an unknown integrator; UnsupportedError for a joint whose coordinates are not its velocity's integral.
     """
+    check_joints(robot)
     if integrator not in COEFFICIENTS:
         raise ConfigError(
             f"integrator: must be one of {', '.join(COEFFICIENTS)}, not {integrator!r}"
         )
-    q, v = np.array(q, float), np.array(v, float)
-    counts = np.broadcast_to(steps, q.shape[:-1])[..., None]
+    if not 0 < time_step < math.inf:
+        raise ConfigError(f"time_step: must be above 0 seconds, not {time_step:g}")
+    q = configuration(robot, q)
+    batch = q.shape[:-1]
+    v, tau = (argument(name, x, (robot.nv,), batch) for name, x in (("v", v), ("tau", tau)))
+    counts = _checked_steps(steps, batch)[..., None]
 
     def acceleration(q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return forward_dynamics(robot, q, v, tau, f_ext, root=root)
 
     step = _euler_step if integrator == "euler" else _runge_kutta_step
-    for number in range(int(counts.max())):
+    for number in range(int(counts.max(initial=0))):
         moved, speed = step(acceleration, q, v, time_step)
         going = counts > number
         q, v = np.where(going, moved, q), np.where(going, speed, v)
     return q, v
+
+
+def _checked_steps(steps: np.ndarray | int, batch: tuple[int, ...]) -> np.ndarray:
+    """Numbers of steps (...), from one for all or one each."""
+    counts = argument("steps", steps, (), batch if np.ndim(steps) else None)
+    wrong = counts[(counts < 0) | (counts % 1 != 0)]
+    if wrong.size:
+        raise ConfigError(f"steps: must be a whole number of at least 0, not {wrong.flat[0]:g}")
+    return np.broadcast_to(counts, batch)
 
 
 Acceleration = Callable[[np.ndarray, np.ndarray], np.ndarray]

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
 from rbdgen.host.beats import StreamLink
-from rbdgen.host.link import DEFAULT_ATTEMPTS, DEFAULT_PATIENCE, Link, Progress, connect
+from rbdgen.host.link import DEFAULT_ATTEMPTS, DEFAULT_PATIENCE, ByteLink, Progress, connect
 from rbdgen.host.manifest import Manifest, read_manifest
 from rbdgen.host.transport import SerialTransport, Transport
 from rbdgen.protocol.packets import header, parameter_rows, read_results, task_rows
@@ -82,7 +82,7 @@ class Driver:
     def __init__(
         self,
         manifest: Manifest,
-        link: Link | StreamLink,
+        link: ByteLink | StreamLink,
         progress: Progress = lambda done, total: None,
     ) -> None:
         self.manifest, self.link, self.progress = manifest, link, progress
@@ -176,7 +176,7 @@ class Driver:
             )
         twice = [name for name, _ in zip(order, arguments, strict=False) if name in operands]
         if twice:
-            raise ConfigError(f"{function}: {twice[0]} is given twice, by place and by name")
+            raise ConfigError(f"{function}: {twice[0]} is given twice, by position and by name")
         named = dict(zip(order, arguments, strict=False)) | operands
         given = {name: np.asarray(x) for name, x in named.items() if x is not None}
         fitting = [f for f in meant if set(self.manifest.operand_vectors[f]) == set(given)]

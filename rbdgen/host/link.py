@@ -64,7 +64,7 @@ class _Flight:
 
 
 @dataclass
-class Link:
+class ByteLink:
     """A device behind ``transport``. ``limit``: the longest payload that it sends. Made by :func:`connect`."""
 
     transport: Transport
@@ -116,10 +116,10 @@ class Link:
 
 
 class _Exchange:
-    """One call of :meth:`Link.exchange`."""
+    """One call of :meth:`ByteLink.exchange`."""
 
     def __init__(
-        self, link: Link, packets: Sequence[bytes], capacity: int, progress: Progress
+        self, link: ByteLink, packets: Sequence[bytes], capacity: int, progress: Progress
     ) -> None:
         self.link, self.packets, self.progress = link, packets, progress
         self.results: list[bytes | None] = [None] * len(packets)
@@ -229,12 +229,12 @@ def connect(
     name: str,
     attempts: int = DEFAULT_ATTEMPTS,
     patience: int = DEFAULT_PATIENCE,
-) -> Link:
+) -> ByteLink:
     """A link to the device of this ``identity``: the accelerator called ``name``, which sends payloads up to ``limit``.
 
     LinkError if it is silent, or was built for another robot, another set of functions or by another version.
     """
-    link = Link(transport, limit, attempts, patience)
+    link = ByteLink(transport, limit, attempts, patience)
     status = link.hello()
     if status.version != PROTOCOL_VERSION:
         raise LinkError(

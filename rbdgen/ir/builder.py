@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rbdgen.ir.graph import INPUT_OWNER, Graph, Node
+from rbdgen.ir.terms import Terms
 
 Args = tuple[int, ...]
 """Numbers of nodes."""
@@ -303,6 +304,14 @@ class Builder:
         """``y`` times the power of two that normalises ``x``."""
         return self._node("rescale", (y, x))
 
+    def dot(self, args: Args, terms: Terms) -> int:
+        """The sum of products and addends; see :class:`rbdgen.ir.terms.Terms`."""
+        return self._node("dot", args, terms)
+
+    def copied(self, node: Node, args: Args) -> int:
+        """A node of another graph with other arguments, as it is: nothing is simplified."""
+        return self._node(node.op, args, node.attr, node.owner)
+
     def make(self, op: str, args: Args, attr: object) -> int:
         """Any operation by its name."""
         if op in OF_ARGUMENTS:
@@ -311,6 +320,8 @@ class Builder:
             return getattr(self, op)(args[0], attr)
         if op in ("input", "const"):
             return getattr(self, op)(attr)
+        if isinstance(attr, Terms):
+            return self.dot(args, attr)
         return self.table(op, args[0], attr)  # type: ignore[arg-type]
 
     def graph(self, outputs: dict[str, int]) -> Graph:

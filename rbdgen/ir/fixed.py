@@ -8,17 +8,22 @@ Either raises the task's overflow flag. ``shift`` only moves the binary point.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 import numpy as np
 
 from rbdgen.ir.graph import Graph, Node
+from rbdgen.ir.terms import Terms
 
 BITS = 63
 """Bits of an exact result: the models compute in 64-bit integers."""
-ROUNDED = ("add", "sub", "neg", "mul", "scale", "rescale", "round")
+BEYOND = 2
+"""Bits that an addend or the result of a dot may have before those of its products, where the accumulator has room."""
+ADDING_GUARD = 2
+"""Bits below the last place of any dot's result that an accumulator keeps where there is no common word."""
+ROUNDED = ("add", "sub", "neg", "mul", "dot", "scale", "rescale", "round")
 """Operations whose exact result is rounded and saturated to the node's format."""
 
 
@@ -45,6 +50,11 @@ class Format:
     def maximum(self) -> int:
         """Largest raw value."""
         return (1 << (self.width - 1)) - 1
+
+    @property
+    def head(self) -> int:
+        """Bits before the binary point, without the sign."""
+        return self.width - 1 - self.frac
 
     @property
     def resolution(self) -> float:
@@ -138,7 +148,8 @@ class FixedGraph:
 
     ``constants`` is by node number. Raw values of ``const`` nodes are ``Format.quantise`` of their attribute.
     ``truncated``: the nodes that drop bits without rounding. ``saturate``: whether what does not fit becomes the
-    nearest number that does; without, it wraps around.
+    nearest number that does; without, it wraps around. ``points``: the binary points at which dots add, where bits of
+    their terms below are dropped first.
     """
 
     graph: Graph
@@ -146,6 +157,7 @@ class FixedGraph:
     constants: dict[int, Constant]
     truncated: frozenset[int] = frozenset()
     saturate: bool = True
+    points: Mapping[int, int] = field(default_factory=dict)
 
     def exact(self, i: int, args: Sequence[Format] | None = None) -> tuple[int, int, int]:
         """Of node ``i``'s result before rounding: binary point, and bounds of its raw value there.
@@ -156,15 +168,10 @@ class FixedGraph:
         if args is None:
             args = [self.formats[a] for a in node.args]
         match node.op:
-            case "add" | "sub":
-                return _exact_sum(args[0], args[1], negative=node.op == "sub")
-            case "neg":
-                fmt = args[0]
-                return fmt.frac, -fmt.maximum, -fmt.minimum
+            case "add" | "sub" | "neg" | "mul" | "dot":
+                return exact_sum(node.terms, args, self.points.get(i))
             case "round":
                 fmt = args[0]
-            case "mul":
-                return _exact_product(args[0], args[1])
             case "scale":
                 fmt, factor = args[0], self.constants[i]
                 low = fmt.minimum * factor.mantissa
@@ -207,23 +214,84 @@ class FixedGraph:
         return lowest < fmt.minimum or highest > fmt.maximum
 
 
-def _exact_sum(one: Format, other: Format, negative: bool) -> tuple[int, int, int]:
-    """Binary point and bounds of a sum, or of a difference."""
-    frac = max(one.frac, other.frac)
-    lifted, also = frac - one.frac, frac - other.frac
-    low, high = one.minimum << lifted, one.maximum << lifted
-    least, most = other.minimum << also, other.maximum << also
-    if negative:
-        return frac, low - most, high - least
-    return frac, low + least, high + most
+def exact_sum(
+    terms: Terms, args: Sequence[Format], point: int | None = None
+) -> tuple[int, int, int]:
+    """Binary point of a sum, and bounds of its raw value there, for arguments of these formats. ``point``: where it is,
+    below which bits of the terms are dropped; else the sum is exact."""
+    parts = _exact_terms(terms, args)
+    frac = max(own for own, _, _ in parts) if point is None else point
+    least = sum(moved(low, frac - own) for own, low, _ in parts)
+    most = sum(moved(high, frac - own) for own, _, high in parts)
+    return frac, least, most
 
 
-def _exact_product(one: Format, other: Format) -> tuple[int, int, int]:
-    """Binary point and bounds of a product."""
-    corners = []
-    for x in (one.minimum, one.maximum):
-        corners += [x * other.minimum, x * other.maximum]
-    return one.frac + other.frac, min(corners), max(corners)
+def moved(raw: int, places: int) -> int:
+    """A raw value so many places to the left; to the right where that is negative."""
+    return raw << places if places >= 0 else raw >> -places
+
+
+def adding_head(node: Node, heads: Sequence[int], own: int) -> int:
+    """Bits before the binary point of the products of a dot, of which an accumulator keeps the upper ones: those of the
+    largest, or some fewer than an addend or the result has. ``heads`` are those of all nodes, ``own`` the result's."""
+    largest = [heads[one] + heads[other] for _, one, other in node.products]
+    largest += [heads[a] - BEYOND for _, a in node.addends]
+    return max(*largest, own - BEYOND)
+
+
+def adding_points(graph: Graph, formats: Sequence[Format], kept: int) -> dict[int, int]:
+    """The binary points at which dots add: the ``kept`` upper bits of products are above them (:func:`adding_head`),
+    and no more than exact arithmetic has room for. Bits below are dropped first."""
+    heads = [fmt.head for fmt in formats]
+    points = {}
+    for i, node in graph:
+        if node.op != "dot":
+            continue
+        exact, low, high = exact_sum(node.terms, [formats[a] for a in node.args])
+        beyond = max(-low, high).bit_length() - BITS
+        point = max(formats[i].frac, kept - adding_head(node, heads, heads[i]))
+        points[i] = min(point, exact - beyond)
+    return points
+
+
+def shared_points(
+    graph: Graph, formats: Sequence[Format], tied: Iterable[Sequence[int]] = ()
+) -> dict[int, int]:
+    """The binary points of dots whose results have no common word: as in :func:`adding_points`, with as many upper bits
+    for all as the finest result beside its products asks for, so that all can share accumulators.
+
+    Dots that are ``tied``, groups of nodes with one format, add at one point, whatever their factors.
+    """
+    heads = [fmt.head for fmt in formats]
+    needed = []
+    for i, node in graph:
+        if node.op == "dot":
+            needed.append(formats[i].frac + adding_head(node, heads, heads[i]))
+    if not needed:
+        return {}
+    points = adding_points(graph, formats, max(needed) + ADDING_GUARD)
+    for members in tied:
+        dropping = [i for i in members if i in points]
+        lowest = min((points[i] for i in dropping), default=0)
+        for i in dropping:
+            enough = max(lowest, formats[i].frac + ADDING_GUARD)
+            points[i] = min(points[i], enough)
+    return points
+
+
+def _exact_terms(terms: Terms, args: Sequence[Format]) -> list[tuple[int, int, int]]:
+    """The same of each term by itself, with its sign."""
+    parts = []
+    pairs = zip(args[: terms.factors : 2], args[1 : terms.factors : 2], strict=True)
+    for sign, (one, other) in zip(terms.products, pairs, strict=True):
+        corners = []
+        for x in (one.minimum, one.maximum):
+            corners += [sign * x * other.minimum, sign * x * other.maximum]
+        parts.append((one.frac + other.frac, min(corners), max(corners)))
+    for sign, fmt in zip(terms.addends, args[terms.factors :], strict=True):
+        ends = sign * fmt.minimum, sign * fmt.maximum
+        parts.append((fmt.frac, min(ends), max(ends)))
+    return parts
 
 
 ADDRESSED = ("table_sin", "table_cos", "table_reciprocal", "residual")

@@ -90,14 +90,18 @@ class Folds:
             joint.append(joint_format(formats))
         return tuple(joint)
 
-    def factors(self, fixed: FixedGraph, i: int) -> tuple[int, int]:
-        """The arguments of a product by position, the wider first."""
-        first, second = self.arguments(fixed, i)
-        return (1, 0) if second.width > first.width else (0, 1)
+    def factors(self, fixed: FixedGraph, i: int, product: int = 0) -> tuple[int, int]:
+        """The arguments of a node's product by position, the wider first."""
+        position = 2 * product
+        first, second = self.arguments(fixed, i)[position : position + 2]
+        if second.width > first.width:
+            return position + 1, position
+        return position, position + 1
 
-    def factor_widths(self, fixed: FixedGraph, i: int) -> tuple[int, int]:
-        """Widths of a product's arguments in bits, the wider first."""
-        first, second = self.arguments(fixed, i)
+    def factor_widths(self, fixed: FixedGraph, i: int, product: int = 0) -> tuple[int, int]:
+        """Widths of the arguments of a node's product in bits, the wider first."""
+        position = 2 * product
+        first, second = self.arguments(fixed, i)[position : position + 2]
         widths = first.width, second.width
         return max(widths), min(widths)
 

@@ -8,10 +8,12 @@ simplified while they are made (:mod:`rbdgen.ir.builder`), and numbers (:mod:`rb
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+
+from rbdgen.ir.terms import NO_TERMS, SUMS, Terms
 
 ARITY = {
     "input": 0,
@@ -20,6 +22,7 @@ ARITY = {
     "sub": 2,
     "neg": 1,
     "mul": 2,
+    "dot": None,
     "scale": 1,
     "shift": 1,
     "sin": 1,
@@ -33,9 +36,10 @@ ARITY = {
     "rescale": 2,
     "round": 1,
 }
-"""Operations and their number of arguments.
+"""Operations and their number of arguments (None: as the attribute says).
 
-``input``: attribute is its name. ``const``: its value. ``add sub neg mul``: as named. ``scale``: times the
+``input``: attribute is its name. ``const``: its value. ``add sub neg mul``: as named. ``dot``: a sum of products and
+addends, exact inside; attribute are its :class:`~rbdgen.ir.terms.Terms`. ``scale``: times the
 constant attribute. ``shift``: times 2^attribute. ``sin cos``: of radians. ``table_sin table_cos residual``: of an
 angle in quarter turns, attribute the number of address bits A per quarter; with m the middle of the angle's interval
 of width 2^−A, the tables give the sine and cosine of m and the residual is angle − m. ``reciprocal``: of a positive
@@ -61,6 +65,30 @@ class Node:
     args: tuple[int, ...]
     attr: Any
     owner: str
+
+    @cached_property
+    def terms(self) -> Terms:
+        """What a sum or a product adds up; nothing for other operations."""
+        return self.attr if self.op == "dot" else SUMS.get(self.op, NO_TERMS)
+
+    @cached_property
+    def products(self) -> tuple[tuple[int, int, int], ...]:
+        """The sign and the two factors of every product."""
+        found = []
+        for k, sign in enumerate(self.terms.products):
+            found.append((sign, self.args[2 * k], self.args[2 * k + 1]))
+        return tuple(found)
+
+    @cached_property
+    def addends(self) -> tuple[tuple[int, int], ...]:
+        """Every addend with its sign."""
+        own = self.args[self.terms.factors :]
+        return tuple(zip(self.terms.addends, own, strict=False))
+
+    @property
+    def factors(self) -> tuple[int, ...]:
+        """The arguments that are multiplied."""
+        return self.args[: self.terms.factors]
 
 
 @dataclass(frozen=True)
@@ -108,14 +136,17 @@ class Graph:
         read: set[str] = set()
         inner: set[str] = set()
         for node in self.nodes:
-            sources = [self.nodes[a] for a in node.args]
-            away = {source.owner for source in sources if source.op != "const"}
-            away.discard(node.owner)
-            read |= away
-            if node.op == "mul":
-                kind = found if away else inner
+            read |= self._sources(node, node.args)
+            for _, *factors in node.products:
+                kind = found if self._sources(node, factors) else inner
                 kind.add(node.owner)
         return frozenset(found - read - inner)
+
+    def _sources(self, node: Node, args: Iterable[int]) -> set[str]:
+        """The other submodules that make some of a node's arguments."""
+        makers = [self.nodes[a] for a in args]
+        owners = {maker.owner for maker in makers if maker.op != "const"}
+        return owners - {node.owner}
 
     def __iter__(self) -> Iterator[tuple[int, Node]]:
         return iter(enumerate(self.nodes))
@@ -126,14 +157,31 @@ class Graph:
 
     def multiplications(self, owner: str | None = None) -> dict[str, int]:
         """Number of products of two ``variable`` values, and of ``constant`` factors, of all or one owner."""
-        constant = 0
+        constant = variable = 0
         for node in self.nodes:
-            if node.op == "mul" and owner in (None, node.owner):
-                constant += any(self.nodes[a].op == "const" for a in node.args)
-        return {
-            "variable": self.count("mul", owner) - constant,
-            "constant": self.count("scale", owner) + constant,
-        }
+            if owner not in (None, node.owner):
+                continue
+            for _, *factors in node.products:
+                if any(self.nodes[a].op == "const" for a in factors):
+                    constant += 1
+                else:
+                    variable += 1
+        return {"variable": variable, "constant": self.count("scale", owner) + constant}
+
+    def additions(self, owner: str | None = None) -> int:
+        """Number of sums of two terms, differences and negations of all or one owner, those in dots among them."""
+        total = 0
+        for node in self.nodes:
+            if node.op == "mul" or owner not in (None, node.owner):
+                continue
+            terms = len(node.products) + len(node.addends)
+            total += max(terms - 1, 1) if terms else 0
+        return total
+
+    def products(self, owner: str | None = None) -> int:
+        """Number of products of all or one owner, those in dots among them."""
+        own = [node for node in self.nodes if owner in (None, node.owner)]
+        return sum(len(node.terms.products) for node in own)
 
 
 @dataclass(frozen=True)
@@ -193,8 +241,13 @@ def _shape_fault(i: int, node: Node) -> str | None:
     """What is wrong with the operation or the arguments of node ``i``."""
     if node.op not in ARITY:
         return f"operation must be one of {', '.join(ARITY)}, not {node.op!r}"
-    if len(node.args) != ARITY[node.op]:
-        return f"must have {ARITY[node.op]} arguments, not {len(node.args)}"
+    arity = ARITY[node.op]
+    if arity is None:
+        if not isinstance(node.attr, Terms):
+            return f"attribute must be terms, not {node.attr!r}"
+        arity = node.attr.arguments
+    if len(node.args) != arity:
+        return f"must have {arity} arguments, not {len(node.args)}"
     if any(not 0 <= a < i for a in node.args):
         return f"arguments must be earlier nodes, not {node.args}"
     return None

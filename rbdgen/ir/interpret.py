@@ -11,6 +11,7 @@ import numpy as np
 from rbdgen.ir.fixed import ADDRESSED, ROUNDED, FixedGraph, Format, reciprocal_table, sine_table
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.programs import cone
+from rbdgen.ir.terms import Terms
 
 Operands = Mapping[str, np.ndarray]
 """Values of operands by name."""
@@ -84,10 +85,26 @@ def _value(
             return x[0] - x[1]
         case "mul":
             return x[0] * x[1]
+        case "dot":
+            return _float_dot(node.terms, x)
         case "rescale":
             return np.ldexp(x[0], -exponent(x[1]))
         case _:
             return _value_of_one(node, x[0], dtype)
+
+
+def _float_dot(terms: Terms, x: list[np.ndarray]) -> np.ndarray:
+    """The sum of products and addends."""
+    parts = []
+    for k, sign in enumerate(terms.products):
+        product = x[2 * k] * x[2 * k + 1]
+        parts.append(product if sign > 0 else -product)
+    for sign, addend in zip(terms.addends, x[terms.factors :], strict=True):
+        parts.append(addend if sign > 0 else -addend)
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
 
 
 def _value_of_one(node: Node, x: np.ndarray, dtype: type[np.floating]) -> np.ndarray:
@@ -231,14 +248,8 @@ class _FixedInterpreter:
         first = self.values[node.args[0]]
         last = self.values[node.args[-1]]
         match node.op:
-            case "add":
-                one, other = self._aligned(node)
-                return one + other
-            case "sub":
-                one, other = self._aligned(node)
-                return one - other
-            case "neg":
-                return -first
+            case "add" | "sub" | "neg" | "dot":
+                return self._sum(i, node)
             case "round":
                 return first
             case "mul" if self.fixed.split(i):
@@ -254,15 +265,25 @@ class _FixedInterpreter:
             case _:
                 raise ValueError(f"node %{i} ({node.op}): no fixed-point meaning")
 
-    def _aligned(self, node: Node) -> list[np.ndarray]:
-        """The addends at one binary point."""
-        formats = [self.fixed.formats[a] for a in node.args]
-        frac = max(fmt.frac for fmt in formats)
-        aligned = []
-        for a, fmt in zip(node.args, formats, strict=True):
-            places = frac - fmt.frac
-            aligned.append(np.left_shift(self.values[a], places))
-        return aligned
+    def _sum(self, i: int, node: Node) -> np.ndarray:
+        """The sum of a node's terms, all at one binary point."""
+        formats = self.fixed.formats
+        parts = []
+        for sign, one, other in node.products:
+            product = self.values[one] * self.values[other]
+            parts.append((sign, product, formats[one].frac + formats[other].frac))
+        for sign, a in node.addends:
+            parts.append((sign, self.values[a], formats[a].frac))
+        frac = self.fixed.exact(i)[0]
+        total = np.zeros(self.shape, np.int64)
+        for sign, value, point in parts:
+            places = frac - point
+            aligned = value << places if places >= 0 else value >> -places
+            if sign > 0:
+                total += aligned
+            else:
+                total -= aligned
+        return total
 
     def _long_product(self, i: int, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """floor((a·b + half) / 2^drop) in two steps, of which the first takes the low bits of b."""

@@ -8,7 +8,8 @@
 #define BLOCK 128
 #define FIELDS 12
 
-enum { INPUT, CONSTANT, ADD, SUB, NEG, MUL, SCALE, COPY, SINE, RECIPROCAL, RESIDUAL, NORMALISE, RESCALE, OUTPUT, LONG_MUL };
+enum { INPUT, CONSTANT, ADD, SUB, NEG, MUL, SCALE, COPY, SINE, RECIPROCAL, RESIDUAL, NORMALISE, RESCALE, OUTPUT, LONG_MUL,
+       PLUS_PRODUCT, PLUS };
 enum { OP, DEST, A, B, P, Q, R, DROP, HALF, LIMITS, LOW, HIGH };
 enum { NO_LIMIT, SATURATE, WRAP };
 
@@ -78,6 +79,14 @@ static void block(const int64_t *code, int64_t length, const int64_t *tables, co
                 const int64_t part = a[k] * (b[k] & (((int64_t)1 << p) - 1)) + r;
                 y[k] = (a[k] * (b[k] >> p) + (part >> p)) >> q;
             }
+            break;
+        case PLUS_PRODUCT: /* p: places to the left (negative: to the right); q: the sign */
+            for (int k = 0; k < BLOCK; k++)
+                y[k] += q * (p < 0 ? a[k] * b[k] >> -p : left(a[k] * b[k], p));
+            break;
+        case PLUS:
+            for (int k = 0; k < BLOCK; k++)
+                y[k] += q * (p < 0 ? a[k] >> -p : left(a[k], p));
             break;
         case SCALE:
             for (int k = 0; k < BLOCK; k++)

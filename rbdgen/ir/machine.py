@@ -43,9 +43,11 @@ OPCODES = (
     "rescale",
     "output",
     "long mul",
+    "plus product",
+    "plus",
 )
 """In the order of the C file's enumeration; ``table_cos`` is ``table_sin`` a quarter ahead, a long product one that
-64-bit arithmetic takes apart."""
+64-bit arithmetic takes apart. A ``dot`` begins with a constant, to which each term is added."""
 FIELDS = 12
 """Numbers of one instruction: operation, destination, two sources, three parameters, then how its result is rounded."""
 NO_LIMIT, SATURATE, WRAP = range(3)
@@ -252,7 +254,10 @@ class _TapeWriter:
             # the destination is never a source's register: the machine may read sources after writing
             self.register[i] = self._free_register()
             arguments = [self.register[source] for source in needed]
-            self.code.append(self._instruction(i, node, arguments))
+            if node.op == "dot":
+                self.code += self._dot(i, node, arguments)
+            else:
+                self.code.append(self._instruction(i, node, arguments))
         for k in self.leaving.get(i, ()):
             output = [0] * FIELDS
             output[0] = OPCODES.index("output")
@@ -268,6 +273,27 @@ class _TapeWriter:
             return self.free.pop()
         self.registers += 1
         return self.registers - 1
+
+    def _dot(self, i: int, node: Node, arguments: list[int]) -> list[list[int]]:
+        """A dot's instructions: nothing, plus a term in each; the last one rounds."""
+        frac, _, _ = self.fixed.exact(i)
+        formats = [self.fixed.formats[a] for a in node.args]
+        destination = self.register[i]
+        exactly = [0, 0, NO_LIMIT, 0, 0]
+        nothing = [OPCODES.index("const"), destination, 0, 0, 0, 0, 0, *exactly]
+        code = [nothing]
+        factors = node.terms.factors
+        for k, sign in enumerate(node.terms.products):
+            one, other = arguments[2 * k : 2 * k + 2]
+            places = frac - formats[2 * k].frac - formats[2 * k + 1].frac
+            op = OPCODES.index("plus product")
+            code.append([op, destination, one, other, places, sign, 0, *exactly])
+        for k, sign in enumerate(node.terms.addends, factors):
+            places = frac - formats[k].frac
+            op = OPCODES.index("plus")
+            code.append([op, destination, arguments[k], 0, places, sign, 0, *exactly])
+        code[-1][-len(exactly) :] = self._rounding(i, node)
+        return code
 
     def _instruction(self, i: int, node: Node, arguments: list[int]) -> list[int]:
         """One node's instruction, with the registers of its arguments."""

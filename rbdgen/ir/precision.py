@@ -22,7 +22,7 @@ class Precision:
         found = set()
         for i in cone(graph, self.results & graph.outputs.keys()):
             node = graph.nodes[i]
-            own = node.owner in self.owners and node.op in ("add", "sub", "rescale")
+            own = node.owner in self.owners and node.op in ("add", "sub", "dot", "rescale")
             if own or (node.op == "input" and node.attr in self.operands):
                 found.add(i)
         return frozenset(found)

@@ -1,14 +1,14 @@
 """Units: which submodules share one piece of hardware, and with it its multipliers.
 
-A unit of n products needs ceil(n / interval) multipliers. What is lost is the rounding up, once per unit, so that
-small submodules had better share. Neighbours in the order of the bodies join until little is lost; larger units than
-that would only make for wider choices of operands.
+A unit needs as many multipliers as its runs of products fill: the products of a dot go to one multiplier, one after the
+other. What is lost is what runs leave free, so that small submodules had better share. Neighbours in the order of the
+bodies join until little is lost; larger units than that would only make for longer connections.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.folds import Folds, with_owners
@@ -18,31 +18,44 @@ UTILIZATION = 0.94
 """Share of the multipliers' slots that is to be used, if units that are large enough can reach it."""
 
 
-def _multipliers(products: int, interval: int) -> int:
-    """How many multipliers a unit of so many products needs."""
-    return -(-products // interval)
+def _multipliers(runs: Counter[int], interval: int) -> int:
+    """How many multipliers a unit needs for runs of so many products, by length: the longest first, each to the first
+    multiplier that has room for it."""
+    room: list[int] = []
+    for length in sorted(runs, reverse=True):
+        for _ in range(runs[length]):
+            number = next((k for k, left in enumerate(room) if left >= length), None)
+            if number is None:
+                number = len(room)
+                room.append(interval)
+            room[number] -= length
+    return len(room)
 
 
-def _partition(sizes: Sequence[int], interval: int, largest: int) -> list[int]:
-    """Where to cut a row of submodules with so many products each, so that the units need the fewest multipliers, and
-    of these the most units: the ends of the units. None has more than ``largest`` products unless it is one submodule.
-    """
+def _products(runs: Counter[int]) -> int:
+    """The products of some runs."""
+    return sum(length * count for length, count in runs.items())
+
+
+def _partition(rows: Sequence[Counter[int]], interval: int, largest: int) -> list[int]:
+    """Where to cut a row of submodules with such runs each, so that the units need the fewest multipliers, and of these
+    the most units: the ends of the units. None has more than ``largest`` products unless it is one submodule."""
     # of every beginning of the row: multipliers, −units, where the last unit begins
     best = [(0, 0, 0)]
-    for end in range(1, len(sizes) + 1):
-        total = 0
+    for end in range(1, len(rows) + 1):
+        together: Counter[int] = Counter()
         options = []
         for begin in reversed(range(end)):
-            total += sizes[begin]
+            together += rows[begin]
             several = end - begin > 1
-            if several and total > largest:
+            if several and _products(together) > largest:
                 break
             before, units, _ = best[begin]
-            cost = before + _multipliers(total, interval)
+            cost = before + _multipliers(together, interval)
             options.append((cost, units - 1, begin))
         best.append(min(options))
     ends = []
-    end = len(sizes)
+    end = len(rows)
     while end:
         ends.append(end)
         _, _, end = best[end]
@@ -51,20 +64,20 @@ def _partition(sizes: Sequence[int], interval: int, largest: int) -> list[int]:
 
 
 def _row(
-    names: Sequence[str], products: Counter[str], interval: int, utilization: float
+    names: Sequence[str], runs: Mapping[str, Counter[int]], interval: int, utilization: float
 ) -> list[list[str]]:
     """The units of a row of submodules, whose products share each multiplier of a unit over ``interval`` cycles."""
-    sizes = [products[n] for n in names]
-    total = sum(sizes)
-    least = _multipliers(total, interval)
+    rows = [runs[n] for n in names]
+    total = sum(map(_products, rows))
+    least = -(-total // interval)
     largest = interval if utilization >= UTILIZATION else 0
     while True:
         units = []
         needed = 0
         begin = 0
-        for end in _partition(sizes, interval, largest):
+        for end in _partition(rows, interval, largest):
             units.append(list(names[begin:end]))
-            needed += _multipliers(sum(sizes[begin:end]), interval)
+            needed += _multipliers(sum(rows[begin:end], Counter()), interval)
             begin = end
         well_used = needed * utilization * interval <= total
         if well_used or needed == least or len(units) == 1:
@@ -81,10 +94,10 @@ def share_units(
     branches. ``utilization``: see :data:`UTILIZATION`.
     """
     graph = fixed.graph
-    products: Counter[str] = Counter()
+    runs: dict[str, Counter[int]] = defaultdict(Counter)
     for i, node in graph:
-        if node.op == "mul" and folds.template(i) == i:
-            products[node.owner] += 1
+        if node.products and folds.template(i) == i:
+            runs[node.owner][len(node.products)] += 1
     names = [n for n in graph.owners if n != INPUT_OWNER]
     rows: dict[int, list[str]] = {}
     for name in names:
@@ -93,7 +106,7 @@ def share_units(
     renamed: dict[str, str] = {}
     folded: dict[str, int] = {}
     for branches, row in rows.items():
-        for unit in _row(row, products, ii // branches, utilization):
+        for unit in _row(row, runs, ii // branches, utilization):
             name = unit[0]
             if len(unit) > 1:
                 name += f"_and_{len(unit) - 1}_more"

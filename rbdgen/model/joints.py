@@ -243,9 +243,9 @@ class FreeFlyer(Joint):
 
     def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
         displacement = translation_exponential(dv[..., :3], dv[..., 3:])
-        place = q[..., :3] + quaternion_rotate(q[..., 3:], displacement)
+        position = q[..., :3] + quaternion_rotate(q[..., 3:], displacement)
         return np.concatenate(
-            [place, quaternion_product(q[..., 3:], quaternion_exponential(dv[..., 3:]))], axis=-1
+            [position, quaternion_product(q[..., 3:], quaternion_exponential(dv[..., 3:]))], axis=-1
         )
 
 

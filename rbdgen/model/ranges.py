@@ -171,7 +171,11 @@ def _checked(body: Body, overrides: Mapping[str, float]) -> dict[str, float]:
         allowed = MAGNITUDE_KEYS
     for key, value in overrides.items():
         if key not in allowed:
-            raise ConfigError(f"{where}.{key}: no such limit; limits are {', '.join(allowed)}")
+            near = difflib.get_close_matches(key, allowed, 1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise ConfigError(
+                f"{where}.{key}: no such limit; {hint}limits are {', '.join(allowed)}"
+            )
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not number or not _finite(value):
             raise ConfigError(f"{where}.{key}: must be a finite number, not {value!r}")

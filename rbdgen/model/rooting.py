@@ -1,4 +1,4 @@
-"""Another link as the root of a mobile robot: the same mechanism, with the joints on the way turned round.
+"""Another link as the root of a mobile robot: the same mechanism, with the joints between the roots turned round.
 
 The mobile base carries the new root, and the base's part of q, v, a and τ is the new root's. All joints keep their
 names, their coordinates and their signs: a joint that is turned round has the opposite axis.
@@ -33,22 +33,22 @@ def rerooted(robot: Robot, root: str) -> Robot:
     """``robot``, on a mobile base, with the link ``root`` carried by it.
 
     ConfigError for a link that there is not or that is fixed to another, and for a base that does not move;
-    UnsupportedError for a joint on the way that cannot be turned round.
+    UnsupportedError for a joint between the roots that cannot be turned round.
     """
     names = [body.name for body in robot.bodies]
     _check_root(robot, root, names)
     if names[0] == root:
         return robot
-    way = [names.index(root)]
-    while robot.bodies[way[-1]].parent >= 0:
-        way.append(robot.bodies[way[-1]].parent)
-    # the new frame of each body on the way, placed in its old one: that of the joint towards the new root
+    path = [names.index(root)]
+    while robot.bodies[path[-1]].parent >= 0:
+        path.append(robot.bodies[path[-1]].parent)
+    # the new frame of each body on the path, placed in its old one: that of the joint towards the new root
     moved: dict[int, Placement] = {}
-    for upper, lower in itertools.pairwise(way):
+    for upper, lower in itertools.pairwise(path):
         moved[lower] = robot.bodies[upper].placement
-    new_root = robot.bodies[way[0]]
-    carried = {way[0]: replace(robot.bodies[0], name=root, inertia=new_root.inertia)}
-    for upper, lower in itertools.pairwise(way):
+    new_root = robot.bodies[path[0]]
+    carried = {path[0]: replace(robot.bodies[0], name=root, inertia=new_root.inertia)}
+    for upper, lower in itertools.pairwise(path):
         carried[lower] = _turned_round(robot, root, upper, lower, moved)
     for i, body in enumerate(robot.bodies):
         if i not in carried:
@@ -56,7 +56,7 @@ def rerooted(robot: Robot, root: str) -> Robot:
             if body.parent in moved:
                 placement = _inverse(moved[body.parent]) @ placement
             carried[i] = replace(body, placement=placement)
-    return _sorted(robot, way[0], carried, moved)
+    return _sorted(robot, path[0], carried, moved)
 
 
 def _check_root(robot: Robot, root: str, names: list[str]) -> None:
@@ -152,7 +152,7 @@ def shortest_root(robot: Robot) -> str:
 
 
 def longest_chain(robot: Robot) -> int:
-    """Bodies on the longest way from the root."""
+    """Bodies on the longest path from the root."""
     depth: list[int] = []
     for body in robot.bodies:
         depth.append(1 if body.parent < 0 else depth[body.parent] + 1)

@@ -219,8 +219,10 @@ class UrdfElements:
             self.pointlike.append(link)
         about_com = self._moments(where, moments)
         origin = self._placement(where, element.find("origin"))
-        turn = np.array(origin.rotation)
-        return Inertia.from_com(mass, np.array(origin.translation), turn @ about_com @ turn.T)
+        rotation = np.array(origin.rotation)
+        return Inertia.from_com(
+            mass, np.array(origin.translation), rotation @ about_com @ rotation.T
+        )
 
     def _moments(self, where: str, element: Element | None) -> np.ndarray:
         """An <inertia> (3×3, kg·m²), zero where there is none."""

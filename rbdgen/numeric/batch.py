@@ -92,7 +92,7 @@ def _length(count: int, recorded: _TextRecording | None) -> int:
     """How many of ``count`` states to evaluate together: parts of equal length."""
     largest = CHUNK
     if recorded is not None:
-        in_cache = CACHE // max(1, recorded.tape.places)
+        in_cache = CACHE // max(1, recorded.tape.rows)
         largest = max(1, min(CHUNK, in_cache))
     parts = max(1, math.ceil(count / largest))
     return max(1, math.ceil(count / parts))

@@ -54,10 +54,10 @@ class Recorder:
         """The number of ``x``, which may be a constant."""
         if isinstance(x, Recorded):
             return x.number
-        place = self._constants.setdefault(x, len(self.constants))
-        if place == len(self.constants):
+        number = self._constants.setdefault(x, len(self.constants))
+        if number == len(self.constants):
             self.constants.append(float(x))
-        return self.record("constant", place).number
+        return self.record("constant", number).number
 
 
 class Recorded:
@@ -107,21 +107,21 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Tape:
-    """Operations on numbered places: first the operands', then the constants', then ``places`` others.
+    """Operations on numbered rows: first the operands', then the constants', then ``rows`` others.
 
-    ``steps`` are function, places of the arguments and place of the result; ``results`` the places of what the text
+    ``steps`` are function, rows of the arguments and row of the result; ``results`` the rows of what the text
     returned.
     """
 
     operands: int
     constants: tuple[np.ndarray, ...]
-    places: int
+    rows: int
     steps: tuple[tuple[np.ufunc, int, int, int], ...]
     results: tuple[int, ...]
 
     def memory(self, length: int) -> np.ndarray:
         """What :meth:`play` needs for operands of this length; may serve again and again."""
-        return np.empty((self.places, length))
+        return np.empty((self.rows, length))
 
     def play(self, operands: Sequence[np.ndarray], memory: np.ndarray) -> list[np.ndarray]:
         """The results for ``operands``, arrays of one length; they are operands, constants or rows of ``memory``."""
@@ -140,13 +140,13 @@ class Tape:
 def finished(recorder: Recorder, results: Sequence[int]) -> Tape:
     """The tape of what ``results`` (numbers of operations) need."""
     last = _last_uses(recorder.operations, results)
-    writer = _PlaceFinder(recorder, last)
+    writer = _RowFinder(recorder, last)
     for number in range(len(recorder.operations)):
         writer.write(number)
     constants = tuple(np.array(x) for x in (1.0, *recorder.constants))
     steps = tuple(writer.steps)
-    places = tuple(writer.where[number] for number in results)
-    return Tape(recorder.operands, constants, writer.places, steps, places)
+    result_rows = tuple(writer.where[number] for number in results)
+    return Tape(recorder.operands, constants, writer.rows, steps, result_rows)
 
 
 NEVER = -1
@@ -168,16 +168,16 @@ def _last_uses(operations: Sequence[Operation], results: Sequence[int]) -> list[
     return last
 
 
-class _PlaceFinder:
-    """Finds a place for the result of each operation that is needed, in their order."""
+class _RowFinder:
+    """Finds a row for the result of each operation that is needed, in their order."""
 
     def __init__(self, recorder: Recorder, last: Sequence[int]) -> None:
         self.recorder = recorder
         self.last = last
         # the constant 1 comes before the others
         self.first_constant = recorder.operands + 1
-        self.first_place = self.first_constant + len(recorder.constants)
-        self.places = 0
+        self.first_row = self.first_constant + len(recorder.constants)
+        self.rows = 0
         self.where = [-1] * len(recorder.operations)
         self.free: list[int] = []
         self.steps: list[tuple[np.ufunc, int, int, int]] = []
@@ -192,22 +192,22 @@ class _PlaceFinder:
         elif self.last[number] != NEVER:
             first = self.where[a]
             second = self.where[b] if b >= 0 else -1
-            # a result may take the place of an argument that it is the last to use
+            # a result may take the row of an argument that it is the last to use
             self._release(number, {a, b} - {-1})
-            place = self._free_place()
-            self.where[number] = place
+            row = self._free_row()
+            self.where[number] = row
             function = _BINARY.get(name) or _UNARY.get(name) or np.divide
-            self.steps.append((function, first, second, place))
+            self.steps.append((function, first, second, row))
 
     def _release(self, number: int, arguments: set[int]) -> None:
-        """The places of arguments that no later operation uses are free."""
+        """The rows of arguments that no later operation uses are free."""
         for x in arguments:
-            place = self.where[x]
-            if self.last[x] == number and place >= self.first_place:
-                self.free.append(place)
+            row = self.where[x]
+            if self.last[x] == number and row >= self.first_row:
+                self.free.append(row)
 
-    def _free_place(self) -> int:
+    def _free_row(self) -> int:
         if self.free:
             return self.free.pop()
-        self.places += 1
-        return self.first_place + self.places - 1
+        self.rows += 1
+        return self.first_row + self.rows - 1

@@ -27,6 +27,7 @@ from rbdgen.options.setting import (
 )
 from rbdgen.passes.formats import MAX_WORD, MIN_WORD
 from rbdgen.schedule.scheduler import MAX_II
+from rbdgen.wordlength.targets import Key, targets_by_key
 
 DEFAULT_WORD = 18
 """Bits of a word where neither a word length nor an error is asked for."""
@@ -279,7 +280,7 @@ class Options:
         object.__setattr__(self, "functions", _resolved(self.functions))
         registry.check_together(self.records)
         check_combination(self.derivative, self.mass_matrix, self.calibratable, self.moving_base)
-        for check in (_check_precision, _check_extras, _check_integration):
+        for check in (_check_precision, _check_extras, _check_integration, _check_targets):
             check(self)
 
     @property
@@ -365,13 +366,25 @@ def _check_precision(options: Options) -> None:
         )
 
 
+def _check_targets(options: Options) -> None:
+    """ConfigError for an error target of what the functions do not return, and for a function without one."""
+    if not options.error:
+        return
+    keys: list[Key] = []
+    for f in options.records:
+        keys += [(f.name, quantity.name) for quantity in f.results]
+        if f.extra and getattr(options, f.extra.option):
+            keys.append((f.name, f.extra.group))
+    targets_by_key(options.error, keys)
+
+
 def _check_extras(options: Options) -> None:
     """ConfigError for a further result of a function that is not there."""
     for f in registry.known().values():
         if f.extra and getattr(options, f.extra.option) and f not in options.records:
             raise ConfigError(
                 f"{f.extra.option} and functions: {f.extra.option} needs {f.name} among the functions, which are "
-                f"{', '.join(options.functions)}"
+                f"{', '.join(options.functions)}; add it, or leave {f.extra.option} out"
             )
 
 

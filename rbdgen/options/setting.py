@@ -1,5 +1,4 @@
 """What is known of an option: its group, what it means, which values it takes. Checked here, wherever they come from.
-from.
 
 The command line, ``config.toml``, ``--help`` and the reference in the documentation are made from these descriptions.
 """
@@ -32,9 +31,9 @@ class Setting:
     """One option.
 
     ``summary`` is a line of help, ``otherwise`` what it is where nothing is said. ``choices``: the words that it may
-    be; ``listed``: names to show, of what is
-    checked elsewhere; ``least`` and ``most``: the range of a number, with ``open`` ends that are themselves outside.
-    ``basic``: one that most people need. ``flag``: its name on the command line, if it is another."""
+    be; ``listed``: names to show, of what is checked elsewhere; ``least`` and ``most``: the range of a number, with
+    ``open`` ends that are themselves outside. ``basic``: one that most people need. ``flag``: its name on the command
+    line, if it is another."""
 
     kind: ValueKind
     group: str
@@ -52,6 +51,8 @@ class Setting:
 
     def check(self, name: str, value: Any) -> Any:
         """The value in its own type; ConfigError naming the option, the value and what it may be."""
+        if self.flag:
+            name = f"{name} (--{self.flag})"
         value = self.kind.taken(name, value)
         if self.choices is not None:
             self._check_word(name, value)
@@ -76,7 +77,8 @@ class Setting:
             span = f"{'above' if self.open else 'at least'} {self.least:g}"
         else:
             span = f"{'between ' if self.open else ''}{self.least:g} {'and' if self.open else 'to'} {self.most:g}"
-        raise ConfigError(f"{name}: must be {span}{self.kind.unit(self)}, not {value:g}")
+        given = value if isinstance(value, int) else f"{value:g}"
+        raise ConfigError(f"{name}: must be {span}{self.kind.unit(self)}, not {given}")
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rbdgen.errors import ConfigError
-from rbdgen.ir.fixed import Constant, Format
+from rbdgen.ir.fixed import Constant, Format, adding_head
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.precision import Precision
 
@@ -26,14 +26,16 @@ MARGIN = 1.25
 """Headroom over the largest sampled magnitude."""
 GUARD_BITS = 3
 """Bits kept below a user's binary point where an addend is trimmed to what the sum can show."""
+DOT_GUARD = 6
+"""Bits beyond the word that a dot keeps of its largest product."""
 WIDE_MARGIN = 2.5
 """The same where a signal is wider than the word anyway."""
 ACCUMULATOR_BITS = 4
 """Bits beyond the word for sums and products that only sums use: one for the margin, the others for precision."""
-COMPUTED = ("add", "sub", "mul", "scale")
+COMPUTED = ("add", "sub", "mul", "dot", "scale")
 """Sums and products: operations whose results have more bits where only certain others use them."""
-ACCUMULATING = ("add", "sub", "normalise", "rescale", "scale")
-"""Those others."""
+ACCUMULATING = ("add", "sub", "dot", "normalise", "rescale", "scale")
+"""Those others, of a dot as an addend."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,10 @@ class _Chooser:
             return head, frac
         if node.op == "scale":
             frac = self._scale_fraction(i, node, frac)
-        return head, min(frac, self._exact_fraction(i, node, frac))
+        frac = min(frac, self._exact_fraction(i, node, frac))
+        if node.op == "dot":
+            frac = min(frac, word + DOT_GUARD - adding_head(node, self.heads, head))
+        return head, frac
 
     def _magnitude(self, i: int, node: Node, wide: bool) -> float:
         """What node ``i`` must have room for; ``wide``: it is wider than the word anyway."""
@@ -150,11 +155,14 @@ class _Chooser:
         elif wide:
             margin = WIDE_MARGIN
         magnitude = float(self.magnitudes[i]) * margin
-        if node.op not in ("add", "sub"):
+        if node.op not in ("add", "sub", "dot"):
             return magnitude
         # what cancels leaves the arguments' rounding errors
-        coarsest = max(math.ldexp(1.0, -self.fracs[a]) for a in node.args)
-        return max(magnitude, 2 * coarsest)
+        errors = [math.ldexp(1.0, -self.fracs[a]) for _, a in node.addends]
+        for _, one, other in node.products:
+            errors.append(math.ldexp(float(self.magnitudes[other]), -self.fracs[one]))
+            errors.append(math.ldexp(float(self.magnitudes[one]), -self.fracs[other]))
+        return max(magnitude, 2 * max(errors))
 
     def _scale_fraction(self, i: int, node: Node, frac: int) -> int:
         """Bits behind the point that a product with a constant should have, and its constant, which it needs for it."""
@@ -172,12 +180,11 @@ class _Chooser:
         """Bits behind the point of the exact result of node ``i``; ``otherwise`` where it has any number."""
         args = [self.fracs[a] for a in node.args]
         match node.op:
-            case "add" | "sub":
-                return max(args)
-            case "neg":
-                return args[0]
-            case "mul":
-                return sum(args)
+            case "add" | "sub" | "neg" | "mul" | "dot":
+                points = [self.fracs[a] for _, a in node.addends]
+                for _, one, other in node.products:
+                    points.append(self.fracs[one] + self.fracs[other])
+                return max(points)
             case "scale":
                 return args[0] + self.constants[i].exponent
             case "rescale":
@@ -192,7 +199,7 @@ class _Chooser:
             users = graph.users[i]
             if graph.nodes[i].op not in COMPUTED or i in graph.results or not users:
                 continue
-            if all(graph.nodes[u].op in ("add", "sub", "neg") for u in users):
+            if all(_adds(graph, u, i, ("add", "sub", "neg", "dot")) for u in users):
                 shown = max(self.fracs[u] for u in users)
                 self.fracs[i] = min(self.fracs[i], shown + GUARD_BITS)
 
@@ -219,13 +226,20 @@ def _accumulates(graph: Graph, i: int, precise: Collection[int]) -> bool:
     if graph.nodes[i].op not in COMPUTED or i in graph.results:
         return False
     users = graph.users[i]
-    return bool(users) and all(graph.nodes[u].op in ACCUMULATING for u in users)
+    return bool(users) and all(_adds(graph, u, i, ACCUMULATING) for u in users)
+
+
+def _adds(graph: Graph, user: int, i: int, operations: Collection[str]) -> bool:
+    """Whether a user of node ``i`` is one of some operations, and does not multiply it."""
+    node = graph.nodes[user]
+    return node.op in operations and i not in node.factors
 
 
 def _longest(graph: Graph, i: int, word: int) -> int:
     """Width of an accumulating node: what its users do exactly must fit 64-bit arithmetic."""
     length = word + ACCUMULATOR_BITS
-    uses = {graph.nodes[u].op for u in graph.users[i]}
-    if uses & {"mul", "normalise", "rescale"}:
-        return min(length, MAX_WORD)
+    for u in graph.users[i]:
+        user = graph.nodes[u]
+        if i in user.factors or user.op in ("normalise", "rescale"):
+            return min(length, MAX_WORD)
     return length

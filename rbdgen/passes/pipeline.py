@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rbdgen.errors import ConfigError
-from rbdgen.ir.fixed import ROUNDED, FixedGraph, verify_fixed
+from rbdgen.ir.fixed import ROUNDED, FixedGraph, adding_points, verify_fixed
 from rbdgen.ir.graph import Graph, verify
 from rbdgen.ir.precision import Precision
 from rbdgen.passes.constant_motion import move_constants
 from rbdgen.passes.constant_products import multiply_constants
-from rbdgen.passes.formats import FormatChoice, check_word, choose_formats
+from rbdgen.passes.dots import fuse_dots
+from rbdgen.passes.formats import DOT_GUARD, FormatChoice, check_word, choose_formats
 from rbdgen.passes.negations import absorb_negations
 from rbdgen.passes.noise import drop_small_results, prune_noise
 from rbdgen.passes.ranges import FoundRanges, find_ranges
@@ -75,9 +76,10 @@ def simplify(
         graph = pruned
     if multiply:
         graph = _checked(multiply_constants(graph))
-        ranges = find_ranges(graph, samples, declared)
-        largest = ranges.sound if sound else ranges.sampled
-        choice = choose_formats(graph, largest, word, precise)
+    graph = _checked(fuse_dots(graph))
+    ranges = find_ranges(graph, samples, declared)
+    largest = ranges.sound if sound else ranges.sampled
+    choice = choose_formats(graph, largest, word, precise)
     return Simplified(graph, largest, choice, word, table_word, ranges)
 
 
@@ -101,7 +103,8 @@ def fix_formats(
     :class:`rbdgen.ir.fixed.FixedGraph`."""
     graph, choice = simplified.graph, simplified.choice
     truncated = frozenset(i for i, node in graph if truncate and node.op in ROUNDED)
-    fixed = FixedGraph(graph, choice.formats, choice.constants, truncated, saturate)
+    points = adding_points(graph, choice.formats, simplified.word + DOT_GUARD)
+    fixed = FixedGraph(graph, choice.formats, choice.constants, truncated, saturate, points)
     verify_fixed(fixed)
     return fixed
 

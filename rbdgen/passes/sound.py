@@ -16,6 +16,8 @@ from rbdgen.ir.graph import Graph, Node
 
 Span = tuple[float, float]
 """Lowest and highest value."""
+Turning = tuple[tuple[int, str], float]
+"""The angle and the table of a sine or cosine, and a bound of what it is multiplied with."""
 SINES = ("table_sin", "table_cos")
 """Operations that look up a sine or cosine."""
 SLACK = 1 + 2.0**-40
@@ -49,25 +51,25 @@ def _angles(graph: Graph) -> dict[int, tuple[int, str]]:
     """The nodes that hold an angle's sine or cosine: the angle's node, and which table it is from."""
     found: dict[int, tuple[int, str]] = {}
     for i, node in graph:
-        if node.op not in ("add", "sub"):
-            continue
-        one, other = node.args
-        for table, step in ((one, other), (other, one)):
+        for _, table in node.addends:
             looked_up = graph.nodes[table]
             if looked_up.op not in SINES:
                 continue
             angle = looked_up.args[0]
-            if _is_taylor_step(graph, step, angle):
+            if _is_taylor_step(graph, node, table, angle):
                 found[i] = angle, looked_up.op
     return found
 
 
-def _is_taylor_step(graph: Graph, i: int, angle: int) -> bool:
-    """Whether node ``i`` is a product with the residual of ``angle``."""
-    product = graph.nodes[i]
-    if product.op != "mul":
+def _is_taylor_step(graph: Graph, node: Node, table: int, angle: int) -> bool:
+    """Whether a sum adds a product with the residual of ``angle`` to what is looked up, and nothing else."""
+    others = [graph.nodes[a] for _, a in node.addends if a != table]
+    products = [factors for _, *factors in node.products]
+    for other in others:
+        products += [factors for _, *factors in other.products]
+    if len(products) != 1 or len(node.addends) + len(node.products) != 2:
         return False
-    return any(_is_step(graph, a, angle) for a in product.args)
+    return any(_is_step(graph, a, angle) for a in products[0])
 
 
 def _is_step(graph: Graph, i: int, angle: int) -> bool:
@@ -118,11 +120,11 @@ class _Intervals:
         """The span of the next node, whose result may be off by ``error``."""
         low, high = self._span(i, node)
         most = math.inf
-        if node.op in ("add", "sub"):
-            most = self._turned(node.args)
+        if node.op in ("add", "sub", "dot"):
+            most = self._turned(node)
         if i in self.angles:
             # a sine and its steps' rounding: never further off than the step itself
-            most = min(most, 1.0 + 2 * error + self._taylor(node.args))
+            most = min(most, 1.0 + 2 * error + self._taylor(node))
         low = max(low, -most)
         high = min(high, most)
         slack = 0.0
@@ -137,16 +139,11 @@ class _Intervals:
         first, last = self.spans[node.args[0]], self.spans[node.args[-1]]
         low, high = first
         match node.op:
-            case "add":
-                return low + last[0], high + last[1]
-            case "sub":
-                return low - last[1], high - last[0]
-            case "neg":
-                return -high, -low
+            case "add" | "sub" | "neg" | "mul" | "dot":
+                spans = self._term_spans(node)
+                return sum(low for low, _ in spans), sum(high for _, high in spans)
             case "round":
                 return first
-            case "mul":
-                return _product_span(first, last, node.args[0] == node.args[1])
             case "scale":
                 ends = low * node.attr, high * node.attr
                 return min(ends), max(ends)
@@ -183,24 +180,70 @@ class _Intervals:
             case _:
                 raise ValueError(f"node %{i} ({node.op}): no bound")
 
-    def _taylor(self, args: Sequence[int]) -> float:
+    def _taylor(self, node: Node) -> float:
         """Bound of what a table and a Taylor step are off the unit circle."""
-        nodes = [self.graph.nodes[a] for a in args]
+        nodes = [self.graph.nodes[a] for _, a in node.addends]
         bits = next(node.attr for node in nodes if node.op in SINES)
         return (math.pi / 4 * 2.0**-bits) ** 2
 
-    def _turned(self, args: Sequence[int]) -> float:
-        """The bound of a sum of two products with the sine and the cosine of one angle; infinite for other sums."""
-        one, other = (self._turning(a) for a in args)
-        bound = math.inf
-        for (angle, which), x in one:
-            for (same, what), y in other:
-                if angle == same and which != what:
-                    bound = min(bound, math.hypot(x, y) * (1 + 2.0**-12))
-        return bound
+    def _term_spans(self, node: Node) -> list[Span]:
+        """The spans of the terms of a sum: its products, then its addends."""
+        spans = []
+        for sign, one, other in node.products:
+            low, high = _product_span(self.spans[one], self.spans[other], one == other)
+            spans.append((low, high) if sign > 0 else (-high, -low))
+        for sign, a in node.addends:
+            low, high = self.spans[a]
+            spans.append((low, high) if sign > 0 else (-high, -low))
+        return spans
 
-    def _turning(self, a: int) -> list[tuple[tuple[int, str], float]]:
+    def _turned(self, node: Node) -> float:
+        """A bound of a sum in which products with the sine and the cosine of one angle go together in pairs; infinite
+        where none do."""
+        turning = [self._turning_product(one, other) for _, one, other in node.products]
+        turning += [self._turning(a) for _, a in node.addends]
+        left = dict(enumerate(turning))
+        total = 0.0
+        found = False
+        for k, span in enumerate(self._term_spans(node)):
+            if k not in left:
+                continue
+            own = left.pop(k)
+            together = {other: _hypotenuse(own, left[other]) for other in left}
+            partner = min(together, key=together.__getitem__, default=None)
+            if partner is None or math.isinf(together[partner]):
+                total += max(abs(span[0]), abs(span[1]))
+                continue
+            total += together[partner]
+            del left[partner]
+            found = True
+        return total if found else math.inf
+
+    def _turning(self, a: int) -> list[Turning]:
         """The sines and cosines that node ``a`` is a product with, and bounds of its other factor."""
+        a, factor = self._multiple(a)
+        node = self.graph.nodes[a]
+        found = []
+        if a in self.angles:
+            found.append((self.angles[a], factor))
+        if node.op == "mul":
+            for angle, largest in self._turning_product(*node.args):
+                found.append((angle, factor * largest))
+        return found
+
+    def _turning_product(self, one: int, other: int) -> list[Turning]:
+        """The same of a product."""
+        found = []
+        for sine, beside in ((one, other), (other, one)):
+            sine, factor = self._multiple(sine)
+            if sine in self.angles:
+                low, high = self.spans[beside]
+                largest = max(abs(low), abs(high))
+                found.append((self.angles[sine], factor * largest))
+        return found
+
+    def _multiple(self, a: int) -> tuple[int, float]:
+        """The node that node ``a`` is a multiple of, up to rounding, and the size of the factor."""
         factor = 1.0
         node = self.graph.nodes[a]
         while node.op in ("neg", "shift", "scale", "round"):
@@ -210,24 +253,17 @@ class _Intervals:
                 factor *= 2.0**node.attr
             a = node.args[0]
             node = self.graph.nodes[a]
-        found = []
-        if a in self.angles:
-            found.append((self.angles[a], factor))
-        if node.op == "mul":
-            one, other = node.args
-            for sine, beside in ((one, other), (other, one)):
-                sine = self._unrounded(sine)
-                if sine in self.angles:
-                    low, high = self.spans[beside]
-                    largest = max(abs(low), abs(high))
-                    found.append((self.angles[sine], factor * largest))
-        return found
+        return a, factor
 
-    def _unrounded(self, i: int) -> int:
-        """The node that node ``i`` is a rounding of, or itself."""
-        while self.graph.nodes[i].op == "round":
-            i = self.graph.nodes[i].args[0]
-        return i
+
+def _hypotenuse(one: Sequence[Turning], other: Sequence[Turning]) -> float:
+    """The bound of two products with the sine and the cosine of one angle; infinite for others."""
+    bound = math.inf
+    for (angle, which), x in one:
+        for (same, what), y in other:
+            if angle == same and which != what:
+                bound = min(bound, math.hypot(x, y) * (1 + 2.0**-12))
+    return bound
 
 
 def unproven(fixed: FixedGraph, declared: Mapping[str, float]) -> dict[int, float]:
@@ -235,7 +271,12 @@ def unproven(fixed: FixedGraph, declared: Mapping[str, float]) -> dict[int, floa
 
     Nodes without any bound are not among them: their overflow flags remain.
     """
-    bounds = sound_bounds(fixed.graph, declared, [f.resolution for f in fixed.formats])
+    errors = [fmt.resolution for fmt in fixed.formats]
+    for i, point in fixed.points.items():
+        node = fixed.graph.nodes[i]
+        terms = len(node.products) + len(node.addends)
+        errors[i] += terms * math.ldexp(1.0, -point)
+    bounds = sound_bounds(fixed.graph, declared, errors)
     found = {}
     for i, largest in enumerate(bounds.largest):
         if not math.isfinite(largest) or fixed.graph.nodes[i].op not in ROUNDED:

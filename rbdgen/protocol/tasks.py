@@ -111,8 +111,8 @@ class Packing:
         return -(-(1 + values) // self.words_per_beat)
 
     def columns(self, widths: Sequence[int]) -> list[int]:
-        """At each place of a beat the bits of the widest of a packet's words of these ``widths``, without the header,
-        that stand there."""
+        """At each position in a beat the bits of the widest of a packet's words of these ``widths``, without the
+        header, that stand there."""
         all_widths, size = [HEADER_BITS, *widths], self.words_per_beat
         return [max(all_widths[k::size]) for k in range(min(size, len(all_widths)))]
 

@@ -63,8 +63,8 @@ def function_promises(design: Design, function: str) -> dict[str, Any]:
                 unit = schedule.fixed.graph.nodes[i].owner
                 tables.add((unit, schedule.binding[i]))
                 lookups.add((number, unit, node.args[0]))
-            if node.op == "mul":
-                products += 1
+            if node.products:
+                products += len(node.products)
                 used.add(schedule.multiplier(i))
     constants = sum(graph.nodes[i].op == "scale" for i in set().union(*passes))
     interval = design.interval(function)
@@ -104,10 +104,10 @@ def submodule_table(design: Design) -> list[dict[str, Any]]:
                     f"{kind}_multiplications": n
                     for kind, n in graph.multiplications(sub.name).items()
                 },
-                "additions": sum(graph.count(op, sub.name) for op in ("add", "sub", "neg")),
+                "additions": graph.additions(sub.name),
                 "unit": "/".join(dict.fromkeys(schedule.fixed.graph.nodes[i].owner for i in nodes)),
                 "multipliers": len(
-                    {schedule.multiplier(i) for i in nodes if graph.nodes[i].op == "mul"}
+                    {schedule.multiplier(i) for i in nodes if graph.nodes[i].products}
                 ),
                 "first_cycle": min(schedule.slots[i].start for i in nodes),
                 "last_cycle": max(schedule.slots[i].finish for i in nodes),
@@ -123,7 +123,7 @@ def unit_table(design: Design) -> list[dict[str, Any]]:
     graph, folds = schedule.fixed.graph, schedule.folds
     for unit in design.plan.units:
         if unit.nodes:
-            products = sum(graph.nodes[i].op == "mul" for i in unit.nodes)
+            products = sum(len(graph.nodes[i].products) for i in unit.nodes)
             count = schedule.multipliers.get(unit.name, 0)
             rows.append(
                 {
@@ -159,7 +159,7 @@ def design_report(design: Design) -> dict[str, Any]:
         "multiplier_widths": multiplier_widths(design),
         "modelled_resources": estimate(plan, design.tasks).as_dict(),
         "multiplications": graph.multiplications(),
-        "additions": sum(graph.count(op) for op in ("add", "sub", "neg")),
+        "additions": graph.additions(),
         "sine": {
             "tables": sum(plan.schedule.tables.values()),
             "order": method.order,

@@ -34,8 +34,8 @@ def formats(design: Design) -> dict[str, Any]:
     for i, node in fixed.graph:
         if node.op != "const":
             widths.append(fixed.formats[i].width)
-        if node.op == "mul":
-            longer = max(fixed.formats[a].width for a in node.args)
+        for _, one, other in node.products:
+            longer = max(fixed.formats[one].width, fixed.formats[other].width)
             factors[longer] += 1
     extra = design.signal_ranges.extra_bits()
     return {

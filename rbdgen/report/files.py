@@ -21,7 +21,7 @@ from rbdgen.model.joints import FreeFlyer, Planar
 from rbdgen.model.robot import Robot
 from rbdgen.model.urdf import ROOT_JOINT
 from rbdgen.options import DEMANDS, ROBOT, settings
-from rbdgen.options.setting import LIMITS, WORD, nearest
+from rbdgen.options.setting import LIMITS, WORD, Setting, nearest
 from rbdgen.report.design import design_report, manifest
 from rbdgen.report.drawings import layout_picture, timing_chart
 from rbdgen.schedule.budget import Budget
@@ -35,10 +35,12 @@ LAYOUT_FILE, TIMING_FILE = "layout.svg", "timing.svg"
 
 OPTIONS = {name: s for name, s in settings(Options).items() if name != "limits"}
 """Options that a configuration file has by their own names; limits are under ``joints``."""
-DEMAND_KEYS = {name: setting.kind for name, setting in DEMANDS.items()}
-"""What a design is fitted to."""
-OTHER_KEYS = {"joints": LIMITS, "robot": WORD} | DEMAND_KEYS
-"""What else it may have."""
+OTHER_KEYS = {
+    "joints": Setting(LIMITS, "what", "joints' ranges"),
+    "robot": Setting(WORD, "what", "a built-in robot, or the path of a URDF"),
+    **DEMANDS,
+}
+"""What else it may have; ``DEMANDS`` are what a design is fitted to."""
 
 
 def config_text(design: Design, robot: str) -> str:
@@ -74,7 +76,7 @@ def _demands(budget: Budget | None) -> dict[str, Any]:
     """What a design was fitted to, as it was asked for."""
     if budget is None:
         return {}
-    demands = {name: getattr(budget, name) for name in DEMAND_KEYS}
+    demands = {name: getattr(budget, name) for name in DEMANDS}
     return {name: value for name, value in demands.items() if value is not None}
 
 
@@ -102,17 +104,15 @@ def read_config(path: Path) -> tuple[str | None, Base, dict[str, Any]]:
         raise ConfigError(f"{path}: no such file; give a config.toml that generate wrote") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path}: must be a TOML file: {error}") from None
-    kinds = {name: setting.kind for name, setting in (OPTIONS | ROBOT).items()} | OTHER_KEYS
+    known = OPTIONS | ROBOT | OTHER_KEYS
     values: dict[str, Any] = {}
     for key, value in content.items():
-        if key not in kinds:
+        if key not in known:
             raise ConfigError(
-                f"{path}: unknown key {key!r}{nearest(key, kinds)}; known keys: {', '.join(kinds)}"
+                f"{path}: unknown key {key!r}{nearest(key, known)}; known keys: {', '.join(known)}"
             )
         try:
-            values[key] = kinds[key].taken(key, value)
-            if key in ROBOT:
-                ROBOT[key].check(key, value)
+            values[key] = known[key].check(key, value)
         except ConfigError as error:
             raise ConfigError(f"{path}: {error}") from None
     robot = values.pop("robot", None)

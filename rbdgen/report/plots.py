@@ -133,8 +133,8 @@ def _legend(figure: Any, axes: Iterable[Any], title: str) -> None:
         found, labels = ax.get_legend_handles_labels()
         for handle, label in zip(found, labels, strict=True):
             handles.setdefault(label, handle)
-    place = {"loc": "outside lower left", "ncols": 2}
-    figure.legend(handles.values(), handles.keys(), title=title, **place)
+    where = {"loc": "outside lower left", "ncols": 2}
+    figure.legend(handles.values(), handles.keys(), title=title, **where)
 
 
 def _distinct(rows: Iterable[Mapping[str, Any]], key: str) -> list[Any]:
@@ -216,7 +216,7 @@ def roofline_plot(report: Mapping[str, Any]) -> Any:
         figure = figure_class(figsize=(8, 4.2), layout="constrained")
         ax = figure.subplots()
         for k, (name, function) in enumerate(functions.items()):
-            _roof(ax, k, name, function, bounds[name]["link_bound"], report["clock_mhz"], span)
+            _roof(ax, k, name, function, bounds[name]["stream_bound"], report["clock_mhz"], span)
         _logarithmic(ax.xaxis)
         _logarithmic(ax.yaxis)
         ax.set_xlabel("variable multipliers that the function uses")

@@ -1,9 +1,10 @@
-"""Which of a unit's multipliers makes which product, and which factor goes to which of its inputs.
+"""Which of a unit's multipliers makes which products, and which factor goes to which of its inputs.
 
-The schedule says when products are made; in one phase any of the unit's multipliers may take any of them. Wide products
-go to the same multipliers in all phases, so that few multipliers are wide. Beyond that, the choices before multipliers
-are to be narrow: products that have a factor in common had better go to the same one. Products change multipliers at
-random as long as that costs little, and ever less (threshold accepting, Dueck & Scheuer 1990).
+The schedule says when the products of a node are made: a run, one a cycle, on any of the unit's multipliers that is
+free for so long. Wide products go to the same multipliers, so that few are wide. Beyond that, the choices before
+multipliers and accumulators are to be narrow: products that have a factor in common had better go to the same one, and
+so had those that move by as many places. Runs change multipliers at random as long as that costs little, and ever less
+(threshold accepting, Dueck & Scheuer 1990).
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rbdgen.devices.device import Device
+from rbdgen.schedule.multipliers import UnitMultipliers
+from rbdgen.schedule.schedule import Schedule
 
 TRIES, MOST_TRIES = 100, 200_000
 """Exchanges that are tried for every product, and in a unit in all."""
@@ -21,184 +24,316 @@ TOLERANCE = 12.0
 """Bits of multiplexers by which an exchange may make things worse at first."""
 NEAR = 0.6
 """Share of exchanges with a multiplier that has a factor of the product already."""
+FLIPS = 0.25
+"""Share of tries that exchange the two factors of a product."""
+ACCUMULATED = 30
+"""Bits of an accumulator, about: what a choice among places costs."""
 
 
 @dataclass(frozen=True)
 class Product:
-    """A product to be bound: its ``node``, and of the wider factor and the other one the width and what is ``read``
-    there, the same for factors that take the same input of a multiplexer."""
+    """A product to be bound: of the wider factor and the other one the width and what is ``read`` there, the same for
+    factors that take the same input of a multiplexer; and by how many places it moves, up to a constant (``moves``;
+    None: that does not matter)."""
 
-    node: int
     widths: tuple[int, int]
     read: tuple[Hashable, Hashable]
+    moves: int | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """The products of a ``node``, which start in a ``phase`` one after the other, and what their sum starts from, if
+    that is read: that and its width."""
+
+    node: int
+    phase: int
+    products: tuple[Product, ...]
+    start: tuple[Hashable, int] | None = None
+
+    def blocks(self, device: Device) -> int:
+        """Blocks of a multiplier that makes any of the products."""
+        return max(device.blocks(*product.widths) for product in self.products)
 
 
 @dataclass(frozen=True)
 class Binding:
-    """What makes a product: the multiplier's ``number`` in its unit, and whether the wider factor goes to the second
-    input (``crossed``)."""
+    """What makes a run: the multiplier's ``number`` in its unit, and of each product whether the wider factor goes to
+    the second input (``crossed``)."""
 
     number: int
-    crossed: bool = False
+    crossed: tuple[bool, ...]
+
+
+def bind_products(schedule: Schedule, extra: Mapping[str, int]) -> Schedule:
+    """``schedule`` with the products of every unit that shares multipliers bound to these, of which there are up to
+    ``extra`` more by unit."""
+    binding, multipliers = dict(schedule.binding), dict(schedule.multipliers)
+    crossed: set[tuple[int, int]] = set()
+    for unit, runs in _shared_runs(schedule).items():
+        interval = schedule.folds.interval(unit, schedule.ii)
+        bindings = bind(runs, interval, schedule.device, schedule.binding, extra.get(unit, 0))
+        multipliers[unit] = 1 + max(bound.number for bound in bindings.values())
+        for i, bound in bindings.items():
+            binding[i] = bound.number
+            crossed.update((i, k) for k, other in enumerate(bound.crossed) if other)
+            for turn in schedule.folds.turns.get(i, ()):
+                binding[turn.node] = bound.number
+    return replace(schedule, binding=binding, crossed=frozenset(crossed), multipliers=multipliers)
+
+
+def _shared_runs(schedule: Schedule) -> dict[str, list[Run]]:
+    """The runs of units that share multipliers."""
+    fixed, folds = schedule.fixed, schedule.folds
+    units: dict[str, list[Run]] = defaultdict(list)
+    for i, node in fixed.graph:
+        if not schedule.in_time(i) or folds.template(i) != i:
+            continue
+        cycles = schedule.read_cycles(i)
+        formats = folds.arguments(fixed, i)
+        products = []
+        for k in range(len(node.products)):
+            wider, other = folds.factors(fixed, i, k)
+            read = (
+                schedule.read(node.args[wider], cycles[wider]),
+                schedule.read(node.args[other], cycles[other]),
+            )
+            moves = None
+            if i in fixed.points:
+                moves = fixed.points[i] + formats[wider].head + formats[other].head
+            products.append(Product(folds.factor_widths(fixed, i, k), read, moves))
+        start = None
+        if node.addends:
+            position = node.terms.factors
+            read = schedule.read(node.args[position], cycles[position])
+            start = read, formats[position].width
+        interval = folds.interval(node.owner, schedule.ii)
+        phase = schedule.slots[i].start % interval
+        units[node.owner].append(Run(i, phase, tuple(products), start))
+    return units
 
 
 def bind(
-    phases: Mapping[int, Sequence[Product]], device: Device, extra: int = 0
+    runs: Sequence[Run],
+    interval: int,
+    device: Device,
+    first: Mapping[int, int],
+    extra: int = 0,
 ) -> dict[int, Binding]:
-    """The bindings of a unit's products, which are given by phase, to as many multipliers as the fullest phase needs
-    and up to ``extra`` more."""
-    binder = _Binder(phases, device, extra)
+    """The bindings of a unit's runs by node, to the multipliers that ``first`` binds them to and ``extra`` more."""
+    binder = _Binder(runs, interval, device, first, extra)
     binder.exchange()
     used = sorted({bound.number for bound in binder.bindings.values()})
     renumbered = {old: new for new, old in enumerate(used)}
     bindings = {}
     for node, bound in binder.bindings.items():
-        number = renumbered[bound.number]
-        bindings[node] = Binding(number, bound.crossed)
+        bindings[node] = replace(bound, number=renumbered[bound.number])
     return bindings
 
 
-class _Binder:
-    """Products on multipliers, while they are exchanged."""
+class _Choices:
+    """What one multiplier chooses among: reads of its two inputs and of what its sums start from, and places."""
 
-    def __init__(self, phases: Mapping[int, Sequence[Product]], device: Device, extra: int) -> None:
-        rows = {}
-        for phase, products in phases.items():
-            rows[phase] = _by_size(products, device)
-        self.widths = _input_widths(list(rows.values()), device, extra)
-        """What widths the inputs of every multiplier may have."""
-        self.products: list[tuple[int, Product]] = []
-        """All products with their phases."""
-        self.rows: dict[int, list[Product | None]] = {}
-        """What every multiplier makes in a phase."""
-        self.bindings: dict[int, Binding] = {}
-        self.inputs: list[tuple[Counter[Hashable], Counter[Hashable]]] = [
-            (Counter(), Counter()) for _ in self.widths
-        ]
-        """By multiplier how often each of its two inputs reads what."""
-        self.read_width: dict[Hashable, int] = defaultdict(int)
-        self.readers: dict[Hashable, list[int]] = defaultdict(list)
-        """The products that read something."""
-        for phase, row in rows.items():
-            self.rows[phase] = [None] * len(self.widths)
-            for k, product in enumerate(row):
-                self.products.append((phase, product))
-                self._note(product)
-                self._put(phase, product, Binding(k))
+    def __init__(self, width: Mapping[Hashable, int]) -> None:
+        self.width = width
+        self.counts: tuple[Counter[Hashable], ...] = (Counter(), Counter(), Counter(), Counter())
+        self._cost: int | None = None
 
-    def _note(self, product: Product) -> None:
-        """Take down what a product reads."""
-        for read, width in zip(product.read, product.widths, strict=True):
-            self.read_width[read] = max(self.read_width[read], width)
-            self.readers[read].append(product.node)
+    def note(self, run: Run, crossed: Sequence[bool], times: int) -> None:
+        """Count a run in, or out with ``times`` −1."""
+        first, second, starts, places = self.counts
+        self._cost = None
+        for product, other in zip(run.products, crossed, strict=True):
+            one, two = (second, first) if other else (first, second)
+            _count(one, product.read[0], times)
+            _count(two, product.read[1], times)
+            if product.moves is not None:
+                _count(places, product.moves, times)
+        if run.start is not None:
+            _count(starts, run.start[0], times)
 
-    def _put(self, phase: int, product: Product, bound: Binding) -> None:
-        self.bindings[product.node] = bound
-        self.rows[phase][bound.number] = product
-        inputs = self.inputs[bound.number]
-        for factor in (0, 1):
-            counts = inputs[factor ^ bound.crossed]
-            counts[product.read[factor]] += 1
+    def cost(self) -> int:
+        """Bits that multiplexers choose: of each input, all but the widest are added to what one alone would take."""
+        if self._cost is None:
+            self._cost = self._counted()
+        return self._cost
 
-    def _take(self, phase: int, product: Product) -> None:
-        bound = self.bindings[product.node]
-        self.rows[phase][bound.number] = None
-        inputs = self.inputs[bound.number]
-        for factor in (0, 1):
-            counts = inputs[factor ^ bound.crossed]
-            read = product.read[factor]
-            counts[read] -= 1
-            if not counts[read]:
-                del counts[read]
-
-    def _cost(self, number: int) -> int:
-        """Bits that multiplexers choose before a multiplier: of each of its inputs, all but the widest are added to
-        what one alone would take."""
+    def _counted(self) -> int:
+        first, second, starts, places = self.counts
         total = 0
-        for counts in self.inputs[number]:
+        for counts in (first, second):
             if len(counts) > 1:
-                widths = [self.read_width[read] for read in counts]
+                widths = [self.width[read] for read in counts]
                 total += sum(widths) - max(widths)
-        return total
+        total += sum(self.width[read] for read in starts)
+        return total + ACCUMULATED * max(0, len(places) - 1)
 
-    def _fits(self, product: Product, bound: Binding) -> bool:
-        first, second = self.widths[bound.number]
-        a, b = product.widths
-        if bound.crossed:
-            a, b = b, a
-        return a <= first and b <= second
+
+def _count(counts: Counter[Hashable], key: Hashable, times: int) -> None:
+    counts[key] += times
+    if not counts[key]:
+        del counts[key]
+
+
+class _Binder:
+    """Runs on multipliers, while they are exchanged."""
+
+    def __init__(
+        self,
+        runs: Sequence[Run],
+        interval: int,
+        device: Device,
+        first: Mapping[int, int],
+        extra: int,
+    ) -> None:
+        self.runs = list(runs)
+        self.geometry = UnitMultipliers(interval, ())
+        count = 1 + max(first[run.node] for run in runs)
+        self.widths = _input_widths(runs, first, device, count, extra)
+        """What widths the inputs of every multiplier may have."""
+        self.phases = {run.node: self.geometry.phases(run.phase, len(run.products)) for run in runs}
+        self.on: list[set[int]] = [set() for _ in self.widths]
+        """The runs of every multiplier, by their numbers."""
+        width: dict[Hashable, int] = defaultdict(int)
+        self.readers: dict[Hashable, list[int]] = defaultdict(list)
+        """The runs that read something, by their numbers."""
+        for number, run in enumerate(self.runs):
+            for read, bits in _reads(run):
+                width[read] = max(width[read], bits)
+                self.readers[read].append(number)
+        self.choices = [_Choices(width) for _ in self.widths]
+        self.bindings: dict[int, Binding] = {}
+        for number, run in enumerate(self.runs):
+            there = first[run.node]
+            crossed = self._crossed(run, there, (False,) * len(run.products))
+            assert crossed is not None
+            self._put(number, Binding(there, crossed))
+
+    def _crossed(self, run: Run, number: int, wanted: Sequence[bool]) -> tuple[bool, ...] | None:
+        """How the factors of a run can go to a multiplier's inputs, as ``wanted`` if they can so."""
+        first, second = self.widths[number]
+        crossed = []
+        for product, cross in zip(run.products, wanted, strict=True):
+            wide, narrow = product.widths
+            for other in (cross, not cross):
+                a, b = (narrow, wide) if other else (wide, narrow)
+                if a <= first and b <= second:
+                    crossed.append(other)
+                    break
+            else:
+                return None
+        return tuple(crossed)
+
+    def _put(self, number: int, bound: Binding) -> None:
+        run = self.runs[number]
+        self.bindings[run.node] = bound
+        self.on[bound.number].add(number)
+        self.choices[bound.number].note(run, bound.crossed, 1)
+
+    def _take(self, number: int) -> None:
+        run = self.runs[number]
+        bound = self.bindings[run.node]
+        self.on[bound.number].remove(number)
+        self.choices[bound.number].note(run, bound.crossed, -1)
 
     def exchange(self) -> None:
-        """Exchange products of one phase, or their factors, as long as the tolerance lasts."""
-        tries = min(TRIES * len(self.products), MOST_TRIES)
+        """Exchange runs, or the factors of products, as long as the tolerance lasts."""
+        products = sum(len(run.products) for run in self.runs)
+        tries = min(TRIES * products, MOST_TRIES)
         draw = random.Random(1).random
         for n in range(tries):
-            chosen = int(draw() * len(self.products))
-            phase, product = self.products[chosen]
-            if draw() < NEAR:
-                others = self.readers[product.read[draw() < 0.5]]
-                other = others[int(draw() * len(others))]
-                number = self.bindings[other].number
-            else:
-                number = int(draw() * len(self.widths))
-            there = Binding(number, draw() < 0.5)
-            crossed = draw() < 0.5
             tolerance = TOLERANCE * (1 - n / tries)
-            self._try(phase, product, there, crossed, tolerance)
+            number = int(draw() * len(self.runs))
+            run = self.runs[number]
+            k = int(draw() * len(run.products))
+            if draw() < FLIPS:
+                self._flip(number, k, tolerance)
+                continue
+            if draw() < NEAR:
+                others = self.readers[run.products[k].read[draw() < 0.5]]
+                other = others[int(draw() * len(others))]
+                there = self.bindings[self.runs[other].node].number
+            else:
+                there = int(draw() * len(self.widths))
+            self._move(number, there, draw() < 0.5, tolerance)
 
-    def _try(
-        self, phase: int, product: Product, there: Binding, crossed: bool, tolerance: float
-    ) -> None:
-        """Bind ``product`` to ``there`` and what is there to its own multiplier, the factors of that ``crossed`` or
-        not, if that costs no more than ``tolerance``."""
-        here = self.bindings[product.node]
-        if here == there or not self._fits(product, there):
+    def _flip(self, number: int, k: int, tolerance: float) -> None:
+        """Exchange the factors of one product, if that costs no more than ``tolerance``."""
+        run = self.runs[number]
+        bound = self.bindings[run.node]
+        wanted = list(bound.crossed)
+        wanted[k] = not wanted[k]
+        crossed = self._crossed(run, bound.number, wanted)
+        if crossed is not None and crossed == tuple(wanted):
+            self._rebind({number: Binding(bound.number, crossed)}, tolerance)
+
+    def _move(self, number: int, there: int, cross: bool, tolerance: float) -> None:
+        """Bind a run to another multiplier and what is in its way there to its own, if that can be and costs no more
+        than ``tolerance``; its factors ``cross`` or not."""
+        run = self.runs[number]
+        here = self.bindings[run.node]
+        if here.number == there:
             return
-        moves = [(product, there)]
-        returns = [(product, here)]
-        other = self.rows[phase][there.number]
-        if other is not None and other is not product:
-            back = Binding(here.number, crossed)
-            if not self._fits(other, back):
+        phases = self.phases[run.node]
+        leaving = [n for n in self.on[there] if self.phases[self.runs[n].node] & phases]
+        arriving = 0
+        for n in leaving:
+            arriving |= self.phases[self.runs[n].node]
+        for n in self.on[here.number]:
+            if n != number and self.phases[self.runs[n].node] & arriving:
                 return
-            moves.append((other, back))
-            returns.append((other, self.bindings[other.node]))
-        touched = {here.number, there.number}
-        before = sum(map(self._cost, touched))
-        self._rebind(phase, moves)
-        if sum(map(self._cost, touched)) - before > tolerance:
-            self._rebind(phase, returns)
+        wanted = [other ^ cross for other in here.crossed]
+        crossed = self._crossed(run, there, wanted)
+        if crossed is None:
+            return
+        moves = {number: Binding(there, crossed)}
+        for n in leaving:
+            other = self.runs[n]
+            back = self._crossed(other, here.number, self.bindings[other.node].crossed)
+            if back is None:
+                return
+            moves[n] = Binding(here.number, back)
+        self._rebind(moves, tolerance)
 
-    def _rebind(self, phase: int, moves: Sequence[tuple[Product, Binding]]) -> None:
-        """Bind products of one phase to other multipliers, all at once."""
-        for product, _ in moves:
-            self._take(phase, product)
-        for product, bound in moves:
-            self._put(phase, product, bound)
+    def _rebind(self, moves: Mapping[int, Binding], tolerance: float) -> None:
+        """Bind runs elsewhere, all at once, if that costs no more than ``tolerance``."""
+        before = {n: self.bindings[self.runs[n].node] for n in moves}
+        touched = {bound.number for bound in (*moves.values(), *before.values())}
+        cost = sum(self.choices[number].cost() for number in touched)
+        self._exchange_all(moves)
+        if sum(self.choices[number].cost() for number in touched) - cost > tolerance:
+            self._exchange_all(before)
+
+    def _exchange_all(self, moves: Mapping[int, Binding]) -> None:
+        for n in moves:
+            self._take(n)
+        for n, bound in moves.items():
+            self._put(n, bound)
 
 
-def _by_size(products: Sequence[Product], device: Device) -> list[Product]:
-    """The products of a phase, those of the most multiplier blocks first."""
-
-    def size(product: Product) -> tuple[int, tuple[int, int]]:
-        return device.blocks(*product.widths), product.widths
-
-    return sorted(products, key=size, reverse=True)
+def _reads(run: Run) -> list[tuple[Hashable, int]]:
+    """What a run reads, with the widths."""
+    reads = []
+    for product in run.products:
+        reads += zip(product.read, product.widths, strict=True)
+    if run.start is not None:
+        reads.append(run.start)
+    return reads
 
 
 def _input_widths(
-    rows: Sequence[Sequence[Product]], device: Device, extra: int
+    runs: Sequence[Run], first: Mapping[int, int], device: Device, count: int, extra: int
 ) -> list[tuple[int, int]]:
-    """Widths of the inputs of all multipliers, if in every phase the first makes the largest product, and so on; the
-    ``extra`` ones are as the last."""
-    widths: list[tuple[int, int]] = []
-    for row in rows:
-        missing = len(row) - len(widths)
-        widths += [(0, 0)] * missing
-        for k, product in enumerate(row):
-            widths[k] = _wider(widths[k], product.widths)
+    """Widths of the inputs of all multipliers, as far as they take no more blocks; the ``extra`` ones are as the
+    smallest."""
+    widths = [(0, 0)] * count
+    for run in runs:
+        for product in run.products:
+            number = first[run.node]
+            widths[number] = _wider(widths[number], product.widths)
     rounded = _rounded(widths, device)
-    return rounded + rounded[-1:] * extra
+    smallest = min(rounded, key=lambda pair: (device.blocks(*pair), pair))
+    return rounded + [smallest] * extra
 
 
 def _wider(widths: tuple[int, int], others: tuple[int, int]) -> tuple[int, int]:

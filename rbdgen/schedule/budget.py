@@ -55,7 +55,7 @@ class Budget:
     def cost(self, layout: Layout, device: Device) -> int:
         """How many of what is counted a layout takes."""
         if self.blocks is None:
-            return sum(layout.multipliers().values())
+            return sum(layout.multipliers(device).values())
         return layout.blocks(device)
 
 
@@ -76,7 +76,7 @@ def fit_layout(
     def cost(layout: Layout) -> int:
         return budget.cost(layout, device)
 
-    limit, products = budget.limit, fixed.graph.count("mul")
+    limit, products = budget.limit, fixed.graph.products()
     longest = _longest_interval(budget, device)
     first = max(_shortest_interval(budget, products, longest), beyond + 1)
     smallest = (products, 1)

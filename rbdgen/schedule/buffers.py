@@ -110,11 +110,10 @@ def uses(schedule: Schedule, unit: UnitPlan) -> dict[int, list[int]]:
     graph = schedule.fixed.graph
     reads: dict[int, set[int]] = defaultdict(set)
     for i in unit.nodes:
-        start = schedule.slots[i].start
-        for a in graph.nodes[i].args:
+        for a, cycle in zip(graph.nodes[i].args, schedule.read_cycles(i), strict=True):
             if graph.nodes[a].op == "const" or a in schedule.timeless:
                 continue
-            reads[a].add(start)
+            reads[a].add(cycle)
     for tap in unit.outputs:
         if tap.node not in schedule.timeless:
             reads[tap.node].add(tap.cycle)

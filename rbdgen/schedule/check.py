@@ -41,8 +41,9 @@ def check_operators(plan: Plan) -> None:
     lookups: set[tuple[str, int, int]] = set()
     for i, node in schedule.fixed.graph:
         start = schedule.slots[i].start
-        if node.op == "mul":
-            busy[node.owner, "mul", schedule.binding[i], start % schedule.ii] += 1
+        for number in range(len(node.products)):
+            phase = (start + number) % schedule.ii
+            busy[node.owner, "multiplier", schedule.binding[i], phase] += 1
         if node.op in TABLES:
             lookup = (node.owner, node.args[0], start)
             if lookup not in lookups:

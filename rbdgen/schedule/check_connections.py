@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from rbdgen.ir.graph import INPUT_OWNER
 from rbdgen.schedule.buffers import Fifo, Plan, UnitPlan
+from rbdgen.schedule.check_operations import OperationCheck
 
 
 class ConnectionCheck:
@@ -16,6 +17,7 @@ class ConnectionCheck:
         schedule = plan.schedule
         self.plan, self.schedule, self.ii = plan, schedule, schedule.ii
         self.nodes, self.slots = schedule.fixed.graph.nodes, schedule.slots
+        self.operations = OperationCheck(plan)
         self.fifos: dict[tuple[str, int], Fifo] = {}
         """By the unit that reads and the value."""
         for fifo in plan.fifos:
@@ -84,8 +86,7 @@ class ConnectionCheck:
         there = self._there(unit)
         reads = [(tap.node, tap.cycle) for tap in unit.outputs]
         for i in unit.nodes:
-            start = self.slots[i].start
-            reads += [(a, start) for a in self.nodes[i].args]
+            reads += self.operations.reads(i)
         for node, cycle in reads:
             if self.nodes[node].op == "const" or node in unit.nodes:
                 continue

@@ -48,18 +48,49 @@ class OperationCheck:
         turns = self.schedule.folds.units.get(unit, 1)
         return self.schedule.ii // turns > 1
 
+    def accumulates(self, i: int) -> bool:
+        """Whether a shared multiplier makes the products of a node, one a cycle."""
+        return bool(self.nodes[i].products) and self.is_shared(i)
+
+    def lag(self, i: int) -> int:
+        """Cycles from a shared multiplier's factors to its accumulator."""
+        device = self.device
+        registers = device.multiply_cycles
+        if registers and self.nodes[i].owner in self.last_units:
+            registers += device.factor_registers
+        choice = 0.0 if device.multiply_cycles else max(device.select, device.routing)
+        slowest = choice + device.multiply + device.select + device.add
+        slowest += max(device.limit, device.flag)
+        return registers + (1 if slowest > device.period else 0)
+
+    def reads(self, i: int) -> list[tuple[int, int]]:
+        """The arguments of a node and the cycles in which it reads them: of products one after the other, and what is
+        added to them when the first is accumulated."""
+        node, start = self.nodes[i], self.slots[i].start
+        if not self.accumulates(i):
+            return [(a, start) for a in node.args]
+        found = []
+        for number, k in enumerate(self.schedule.orders[i]):
+            _, one, other = node.products[k]
+            found += [(one, start + number), (other, start + number)]
+        found += [(a, start + self.lag(i)) for _, a in node.addends]
+        return found
+
     def check(self, i: int) -> None:
         """ValueError where node ``i`` breaks a rule of its own."""
         timing = self._timing(i)
         self._check_latency(i, timing)
         self._check_period(i, timing)
         node = self.nodes[i]
-        for a in node.args:
-            self._check_folded_argument(i, a)
-            self._check_argument(i, a, timing)
-        if node.op == "mul":
+        if node.products:
             self._check_multiplier(i)
-            self._check_factors(i, timing)
+        if self.accumulates(i):
+            self._check_order(i)
+            self._check_registered(i, timing)
+        else:
+            for a in node.args:
+                self._check_folded_argument(i, a)
+                self._check_argument(i, a, timing)
         if node.op in TABLES:
             self._check_table(i)
 
@@ -126,23 +157,31 @@ class OperationCheck:
                 f"{_name(self.plan, i)}: multiplier {number} of {owner} does not exist"
             )
 
-    def _check_factors(self, i: int, timing: OperationTiming) -> None:
-        """A shared multiplier reads registers, and has time for the choice among them."""
-        if not self.is_shared(i):
-            return
-        registered = all(self._is_registered(i, a) for a in self.nodes[i].args)
+    def _check_order(self, i: int) -> None:
+        """The products of a node are made in some order, each of them once, and within an interval."""
+        products = len(self.nodes[i].products)
+        order = self.schedule.orders.get(i, ())
+        unit = self.nodes[i].owner
+        interval = self.schedule.ii // self.schedule.folds.units.get(unit, 1)
+        if sorted(order) != list(range(products)) or products > interval:
+            raise ValueError(
+                f"{_name(self.plan, i)}: must make each of {products} products once in {interval} cycles, not {order}"
+            )
+        if len(self.nodes[i].addends) > 1:
+            raise ValueError(f"{_name(self.plan, i)}: must start from one addend at most")
+
+    def _check_registered(self, i: int, timing: OperationTiming) -> None:
+        """A shared multiplier and its accumulator read registers, and have time for the choice among them."""
+        registered = True
+        for a, cycle in self.reads(i):
+            if not self._always_there(a) and self.slots[a].finish >= cycle:
+                registered = False
         begin = self._begin(i, timing)
         chosen = timing.latency > 0 or begin >= self.device.select - EPSILON
         if not registered or not chosen:
             raise ValueError(
                 f"{_name(self.plan, i)}: operands of a shared multiplier must come from registers"
             )
-
-    def _is_registered(self, i: int, a: int) -> bool:
-        """Whether an argument is read from a register."""
-        if self._always_there(a):
-            return True
-        return self.slots[a].finish < self.slots[i].start
 
     def _check_table(self, i: int) -> None:
         """A table access is bound to a table that its unit has."""
@@ -194,11 +233,14 @@ class OperationCheck:
             return OperationTiming(delay=device.add)
         if node.op == "scale":
             return self._scale_timing(i)
+        if self.accumulates(i):
+            return self._accumulator_timing(i)
         if node.op == "mul":
             latency = device.multiply_cycles
             if latency and node.owner in self.last_units:
                 latency += device.factor_registers
-            return OperationTiming(latency, delay=device.multiply)
+            first = device.factor if latency else 0.0
+            return OperationTiming(latency, first, device.multiply)
         if node.op in ("normalise", "rescale"):
             latency = device.shift_cycles
             part = device.shift / (latency + 1)
@@ -209,6 +251,22 @@ class OperationCheck:
                 device.table_cycles, device.address + choice, device.table_output
             )
         return OperationTiming()
+
+    def _accumulator_timing(self, i: int) -> OperationTiming:
+        """The last product is accumulated as many cycles later as there are others: in the cycle in which it is made,
+        or from a register."""
+        device = self.device
+        latency = len(self.nodes[i].products) - 1 + self.lag(i)
+        registers = device.multiply_cycles
+        if registers and self.nodes[i].owner in self.last_units:
+            registers += device.factor_registers
+        first = device.factor if registers else 0.0
+        if self.lag(i) > registers:
+            return OperationTiming(latency, first, device.add)
+        delay = device.multiply + device.select + device.add
+        if latency and not registers:
+            delay += max(device.select, device.routing)
+        return OperationTiming(latency, first, delay)
 
     def _scale_timing(self, i: int) -> OperationTiming:
         """A constant factor is a tree of sums, with registers between levels: the first share of the levels is the
@@ -233,7 +291,7 @@ class OperationCheck:
     def _with_sign(self, i: int, timing: OperationTiming) -> OperationTiming:
         """The same with what an argument's sign takes, where that differs by turn: it is inverted before a sum, or
         takes a level more before a constant factor."""
-        if i not in self.turn_of:
+        if i not in self.turn_of or self.accumulates(i):
             return timing
         template, _ = self.turn_of[i]
         turns = self.schedule.folds.turns[template]
@@ -253,9 +311,10 @@ def last_units(plan: Plan) -> set[str]:
         arguments = [nodes[a] for a in node.args]
         sources = {argument.owner for argument in arguments if argument.op != "const"}
         read |= sources - {node.owner}
-        if node.op == "mul":
+        for _, *factors in node.products:
             multiplying.add(node.owner)
-            if sources <= {node.owner}:
+            makers = {nodes[a].owner for a in factors if nodes[a].op != "const"}
+            if makers <= {node.owner}:
                 own_only.add(node.owner)
     return multiplying - own_only - read
 
@@ -326,6 +385,8 @@ def _check_turn_arguments(plan: Plan, template: int, k: int) -> None:
         raise ValueError(
             f"{_name(plan, template)}: turn {k} must have the arguments of %{turn.node}"
         )
+    if node.op == "dot":
+        _check_turn_terms(plan, template, k)
     if node.op in ("add", "sub"):
         signed = zip(turn.args, turn.negated, strict=True)
         subtracted = {a for a, negated in signed if negated}
@@ -334,6 +395,23 @@ def _check_turn_arguments(plan: Plan, template: int, k: int) -> None:
             raise ValueError(
                 f"{_name(plan, template)}: turn {k} must subtract what %{turn.node} does"
             )
+
+
+def _check_turn_terms(plan: Plan, template: int, k: int) -> None:
+    """A turn of a dot multiplies what its node does, with the same signs, and adds what that adds."""
+    turn = plan.schedule.folds.turns[template][k]
+    node = plan.schedule.fixed.graph.nodes[turn.node]
+    factors = 2 * len(node.products)
+    wanted = sorted((sign, *sorted(pair)) for sign, *pair in node.products)
+    found = []
+    for p in range(0, factors, 2):
+        sign = -1 if turn.negated[p] else 1
+        found.append((sign, *sorted(turn.args[p : p + 2])))
+    added = sorted(
+        (-1 if turn.negated[p] else 1, turn.args[p]) for p in range(factors, len(turn.args))
+    )
+    if sorted(found) != wanted or added != sorted(node.addends):
+        raise ValueError(f"{_name(plan, template)}: turn {k} must have the terms of %{turn.node}")
 
 
 def _name(plan: Plan, i: int) -> str:

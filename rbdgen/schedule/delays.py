@@ -14,6 +14,7 @@ from rbdgen.ir.folds import NO_FOLDS, SUMS, Folds
 
 TABLES = ("table_sin", "table_cos", "table_reciprocal")
 SHIFTS = ("normalise", "rescale")
+PRODUCTS = ("mul", "dot")
 TOLERANCE = 1e-9
 """How far a sum of delays may be beyond the period, ns: sums are rounded."""
 
@@ -62,6 +63,18 @@ class Operators:
     fixed: FixedGraph
     device: Device
     folds: Folds = NO_FOLDS
+    ii: int = 1
+
+    def in_time(self, i: int) -> bool:
+        """Whether the products of node ``i`` are made one after the other by one multiplier, with an accumulator behind
+        it: those of units that share multipliers."""
+        node = self.fixed.graph.nodes[i]
+        return bool(node.products) and self.folds.interval(node.owner, self.ii) > 1
+
+    def accumulating(self, i: int) -> int:
+        """Cycles from when a product of node ``i`` takes its factors to when it is accumulated."""
+        last = self.fixed.graph.nodes[i].owner in self.fixed.graph.last
+        return self.device.product_cycles(last) + self.device.aligning_cycles
 
     def delays(self, i: int) -> Delays:
         """The delays of the operator of node ``i``; of a folded one those of its hardest turn, signs included."""
@@ -99,7 +112,7 @@ class Operators:
     def sign_delay(self, i: int) -> float:
         """How long it takes to give an argument the sign of its turn: an exclusive or before a sum, whose carry does
         the rest, and a sum before a constant factor."""
-        if not self.folds.signed(i):
+        if not self.folds.signed(i) or self.in_time(i):
             return 0.0
         if self.fixed.graph.nodes[i].op in SUMS:
             return self.device.select
@@ -129,9 +142,12 @@ class Operators:
         device = self.device
         node = self.fixed.graph.nodes[i]
         limit, flag = self._overflow_delays(i)
-        if node.op == "mul" and device.multiply_cycles:
+        if self.in_time(i):
+            return self._run_delays(i, limit, flag)
+        if node.op in PRODUCTS and device.multiply_cycles:
             cycles = device.product_cycles(node.owner in self.fixed.graph.last)
-            return Delays(0.0, cycles, device.multiply + limit, flag)
+            sums = device.add if node.op == "dot" else 0.0
+            return Delays(device.factor, cycles, device.multiply + sums + limit, flag)
         if node.op == "scale":
             stages = self.scale_stages(i)
             first, last = self._tree(stages[0]), self._tree(stages[-1])
@@ -144,6 +160,21 @@ class Operators:
             half = device.shift / (device.shift_cycles + 1)
             return Delays(half, device.shift_cycles, half + limit, flag)
         whole = self._combinational(i) + limit
+        return Delays(whole, 0, whole, flag)
+
+    def _run_delays(self, i: int, limit: float, flag: float) -> Delays:
+        """The delays of products one after the other, and of their accumulator."""
+        device = self.device
+        cycles = len(self.fixed.graph.nodes[i].products) - 1 + self.accumulating(i)
+        if device.aligning_cycles:
+            before = device.factor if device.multiply_cycles else device.multiply + device.select
+            return Delays(before, cycles, device.add + limit, flag)
+        whole = device.multiply + device.select + device.add + limit
+        if device.multiply_cycles:
+            return Delays(device.factor, cycles, whole, flag)
+        if cycles:
+            # the last product's factors come through a multiplexer as well
+            return Delays(whole, cycles, device.reach + whole, flag)
         return Delays(whole, 0, whole, flag)
 
     def _overflow_delays(self, i: int) -> tuple[float, float]:
@@ -171,6 +202,8 @@ class Operators:
             return self.device.add
         if op == "mul":
             return self.device.multiply
+        if op == "dot":
+            return self.device.multiply + self.device.add
         if op in SHIFTS:
             return self.device.shift
         return 0.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rbdgen.devices.device import Device
 from rbdgen.ir.fixed import FixedGraph
@@ -19,7 +19,9 @@ from rbdgen.layout.network import Network
 from rbdgen.layout.units import UTILIZATION, share_units
 from rbdgen.model.robot import Robot
 from rbdgen.model.rooting import longest_chain, rerooted, shortest_root
+from rbdgen.passes.dots import shape_dots
 from rbdgen.schedule.delays import Operators
+from rbdgen.schedule.multipliers import Run, UnitMultipliers, product_runs
 
 DENSER = (UTILIZATION, 0.97, 1.0)
 """How well multipliers are to be used, as far as a budget needs it."""
@@ -30,38 +32,33 @@ wires; iiwa14 with all functions at 16 cycles takes 136 multipliers instead of 1
 
 @dataclass(frozen=True)
 class Layout:
-    """A graph with its units and folds for an initiation interval ``ii``; ``why`` it was chosen, in lines."""
+    """A graph with its units and folds for an initiation interval ``ii``; ``source``: the same graph by
+    submodules; ``why`` it was chosen, in lines."""
 
     fixed: FixedGraph
     folds: Folds
     ii: int
+    source: FixedGraph
     why: tuple[str, ...] = ()
 
-    def products(self) -> dict[str, list[int]]:
-        """The products that each unit has operators for: of folded ones the first turn's."""
-        found: dict[str, list[int]] = defaultdict(list)
-        for i, node in self.fixed.graph:
-            if node.op == "mul" and self.folds.template(i) == i:
-                found[node.owner].append(i)
+    def units(self, device: Device) -> dict[str, UnitMultipliers]:
+        """The multipliers of each unit on ``device``."""
+        runs: dict[str, list[Run]] = defaultdict(list)
+        for i, run in product_runs(self.fixed, self.folds, device).items():
+            runs[self.fixed.graph.nodes[i].owner].append(run)
+        found = {}
+        for unit, own in runs.items():
+            interval = self.folds.interval(unit, self.ii)
+            found[unit] = UnitMultipliers(interval, own)
         return found
 
-    def multipliers(self) -> dict[str, int]:
+    def multipliers(self, device: Device) -> dict[str, int]:
         """Multipliers by unit."""
-        needed = {}
-        for unit, products in self.products().items():
-            interval = self.folds.interval(unit, self.ii)
-            needed[unit] = -(-len(products) // interval)
-        return needed
+        return {unit: len(own.sizes) for unit, own in self.units(device).items()}
 
     def blocks(self, device: Device) -> int:
         """Multiplier blocks that these take on ``device``, if each makes products that are alike in width."""
-        total = 0
-        for unit, products in self.products().items():
-            widths = (self.folds.factor_widths(self.fixed, i) for i in products)
-            sizes = sorted((device.blocks(*pair) for pair in widths), reverse=True)
-            # one multiplier makes as many products as the interval has cycles, and is as large as the first of them
-            total += sum(sizes[:: self.folds.interval(unit, self.ii)])
-        return total
+        return sum(sum(own.sizes) for own in self.units(device).values())
 
 
 def lay_out(
@@ -87,10 +84,30 @@ def lay_out(
 def fold_units(
     network: Network, fixed: FixedGraph, device: Device, ii: int, fold: bool, columns: bool
 ) -> Layout:
-    """A unit for each submodule; alike branches folded (``fold``), and columns (``columns``)."""
+    """A unit for each submodule; alike branches folded (``fold``), and columns (``columns``). Dots are as long as the
+    interval of the unit that executes them."""
+    arrivals = _arrivals(fixed, device)
+    longest = dict.fromkeys(fixed.graph.owners, 0 if ii == 1 else ii)
+    while True:
+        shaped = shape_dots(fixed, longest.__getitem__, arrivals, device.add)
+        layout = _fold(network, shaped, device, ii, fold, columns)
+        shorter = {}
+        for owner, interval in _intervals(shaped, layout).items():
+            allowed = 0 if interval == 1 else interval
+            if allowed < longest[owner]:
+                shorter[owner] = allowed
+        if not shorter:
+            return layout
+        longest |= shorter
+
+
+def _fold(
+    network: Network, fixed: FixedGraph, device: Device, ii: int, fold: bool, columns: bool
+) -> Layout:
+    """Units for dots that are shaped already."""
 
     def fits(folds: Folds, node: int) -> bool:
-        delays = Operators(fixed, device, folds).delays(node)
+        delays = Operators(fixed, device, folds, ii).delays(node)
         return delays.fit(device, device.reach)
 
     graph, folds = fixed, NO_FOLDS
@@ -98,7 +115,30 @@ def fold_units(
         graph, folds = fold_branches(network, fixed, ii, fits)
     if columns and ii > 1:
         graph, folds = fold_columns(network, graph, folds, ii, fits)
-    return Layout(graph, folds, ii)
+    return Layout(graph, folds, ii, fixed)
+
+
+def _intervals(source: FixedGraph, layout: Layout) -> dict[str, int]:
+    """The shortest interval at which a submodule's dots are executed."""
+    found: dict[str, int] = {}
+    for i, node in source.graph:
+        if node.op != "dot":
+            continue
+        unit = layout.fixed.graph.nodes[i].owner
+        interval = layout.folds.interval(unit, layout.ii)
+        found[node.owner] = min(interval, found.get(node.owner, interval))
+    return found
+
+
+def _arrivals(fixed: FixedGraph, device: Device) -> list[float]:
+    """When each node's value is there at the earliest, ns, in a design that shares nothing."""
+    operators = Operators(fixed, device)
+    arrivals: list[float] = []
+    for i, node in fixed.graph:
+        before = max((arrivals[a] for a in node.args), default=0.0)
+        delays = operators.delays(i)
+        arrivals.append(before + delays.cycles * device.period + delays.after)
+    return arrivals
 
 
 def join_units(
@@ -111,7 +151,7 @@ def join_units(
     joined = layout
     for utilization in LOOSER if spread else DENSER:
         fixed, folds = share_units(layout.fixed, layout.folds, layout.ii, utilization)
-        joined = Layout(fixed, folds, layout.ii)
+        joined = replace(layout, fixed=fixed, folds=folds)
         if limit is None or cost(joined) <= limit:
             break
     return joined

@@ -6,8 +6,8 @@ registers are few if lifetimes are short is Huff's lifetime-sensitive modulo sch
 a finished schedule move at random between what they read and what reads them, as long as that costs few bits, and ever
 fewer (threshold accepting, Dueck & Scheuer 1990).
 
-No result comes later by that. A unit has as many and as wide multipliers as before, or as many more as it is given:
-then both products of a sum can be made at once. Folded operations and tables stay.
+No result comes later by that. A unit has as many and as wide multipliers as before, or as many more as it is given.
+Folded operations and tables stay.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import random
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 from types import MappingProxyType
 
 from rbdgen.schedule.delays import TABLES, Delays, Slot
+from rbdgen.schedule.multipliers import Run, UnitMultipliers, product_runs
 from rbdgen.schedule.schedule import Schedule, chain_length
 
 TRIES, MOST_TRIES = 150, 400_000
@@ -37,55 +37,21 @@ def shorten_lifetimes(
     more than in it a unit may have; they are as small as its smallest. The products have no multipliers yet."""
     work = _Lifetimes(schedule, extra)
     work.move()
-    return replace(schedule, slots=tuple(work.slots))
+    multipliers = dict(schedule.multipliers)
+    for unit, own in work.multipliers.items():
+        multipliers[unit] = len(own.sizes)
+    return replace(schedule, slots=tuple(work.slots), binding=work.binding, multipliers=multipliers)
 
 
 @dataclass(frozen=True)
 class _Argument:
     """What an operation waits for: node ``number``; the delay of its ``routing`` in the cycle in which it is made, ns;
-    and the ``cycles`` later that it is read at the earliest: 1 if only from a register."""
+    and how many ``cycles`` later the operation starts at the earliest: 1 if it reads registers only, fewer for what is
+    read later than at its start."""
 
     number: int
     routing: float
     cycles: int
-
-
-class _Multipliers:
-    """Which products a unit's multipliers make in every phase, by their numbers of blocks."""
-
-    def __init__(self, interval: int) -> None:
-        self.interval = interval
-        self.phases: dict[int, list[int]] = defaultdict(list)
-        """Blocks of the products that are made in a phase, most first."""
-        self.most: list[int] = []
-        """Blocks of each multiplier, most first."""
-
-    def add(self, start: int, blocks: int) -> None:
-        """A product that starts in cycle ``start``."""
-        row = self.phases[start % self.interval]
-        row.append(blocks)
-        row.sort(reverse=True)
-
-    def remove(self, start: int, blocks: int) -> None:
-        """Take a product out again."""
-        self.phases[start % self.interval].remove(blocks)
-
-    def settle(self, extra: int) -> None:
-        """There are as many multipliers as the products so far need, each as large as the largest of a phase there;
-        and ``extra`` ones as small as the smallest."""
-        for row in self.phases.values():
-            pairs = zip_longest(row, self.most, fillvalue=0)
-            self.most = [max(pair) for pair in pairs]
-        self.most += self.most[-1:] * extra
-
-    def free(self, start: int, blocks: int) -> bool:
-        """Whether a product of so many blocks can start in cycle ``start`` as well."""
-        row = [*self.phases[start % self.interval], blocks]
-        row.sort(reverse=True)
-        if len(row) > len(self.most):
-            return False
-        pairs = zip(row, self.most, strict=False)
-        return all(size <= most for size, most in pairs)
 
 
 class _Lifetimes:
@@ -108,15 +74,20 @@ class _Lifetimes:
         self.reach: dict[int, float] = {}
         """When what comes from registers is at an operator, ns."""
         self.args: dict[int, list[_Argument]] = {}
+        self.offsets: list[dict[int, tuple[int, int]]] = []
+        """How long after its start each operation reads an argument first and last."""
+        for i in everything:
+            self.offsets.append(self._read_offsets(i))
         for i in self.movable:
             self.args[i] = self._arguments(i)
             self.delays[i] = self.operators.delays(i)
             self.reach[i] = self.operators.reach(i, self.shared[i])
         self.readers = self._readers()
         """The operations that read a value, by unit."""
-        self.blocks = self._blocks()
-        """Multiplier blocks of every product."""
-        self.multipliers: dict[str, _Multipliers] = {}
+        self.runs = self._shared_runs()
+        """The products of operations that share multipliers, and their blocks."""
+        self.binding = dict(schedule.binding)
+        self.multipliers: dict[str, UnitMultipliers] = {}
         self._fill_multipliers(extra)
 
     def _leaves(self) -> dict[int, int]:
@@ -131,10 +102,16 @@ class _Lifetimes:
         return leaves
 
     def _is_shared(self, i: int) -> bool:
-        node = self.nodes[i]
-        if node.op != "mul":
-            return False
-        return self.folds.interval(node.owner, self.ii) > 1
+        return self.schedule.in_time(i)
+
+    def _read_offsets(self, i: int) -> dict[int, tuple[int, int]]:
+        start = self.slots[i].start
+        found: dict[int, tuple[int, int]] = {}
+        args = self.nodes[i].args
+        for a, cycle in zip(args, self.schedule.read_cycles(i), strict=True):
+            first, last = found.get(a, (cycle - start, cycle - start))
+            found[a] = min(first, cycle - start), max(last, cycle - start)
+        return found
 
     def _is_movable(self, i: int) -> bool:
         """Whether an operation has arguments and readers, and is not one of those that stay."""
@@ -153,7 +130,7 @@ class _Lifetimes:
             if op == "const" or a in self.schedule.timeless:
                 continue
             # all that is chosen comes from registers, and operands are in one
-            cycles = int(self.shared[i] and op != "input")
+            cycles = int(self.shared[i] and op != "input") - self.offsets[i][a][0]
             routing = self.operators.routing(i, a)
             found.append(_Argument(a, routing, cycles))
         return found
@@ -165,27 +142,29 @@ class _Lifetimes:
                 readers[a][node.owner].append(i)
         return readers
 
-    def _blocks(self) -> dict[int, int]:
-        blocks = {}
-        for i, node in self.graph:
-            if node.op == "mul":
-                widths = self.folds.factor_widths(self.fixed, i)
-                blocks[i] = self.device.blocks(*widths)
-        return blocks
+    def _shared_runs(self) -> dict[int, Run]:
+        runs = product_runs(self.fixed, self.folds, self.device)
+        return {i: run for i, run in runs.items() if self.shared[i]}
 
     def _fill_multipliers(self, extra: Mapping[str, int]) -> None:
-        """Give every unit the multipliers that its products need, and up to ``extra`` more."""
-        for i, blocks in self.blocks.items():
-            if self.folds.template(i) != i:
-                continue
-            unit = self.nodes[i].owner
-            if unit not in self.multipliers:
-                interval = self.folds.interval(unit, self.ii)
-                self.multipliers[unit] = _Multipliers(interval)
-            start = self.slots[i].start
-            self.multipliers[unit].add(start, blocks)
+        """Take the phases of all products on the multipliers of their units, which have up to ``extra`` more."""
+        runs: dict[str, list[Run]] = defaultdict(list)
+        for i, run in self.runs.items():
+            runs[self.nodes[i].owner].append(run)
+        for unit, own in runs.items():
+            interval = self.folds.interval(unit, self.ii)
+            multipliers = UnitMultipliers(interval, own)
+            while len(multipliers.sizes) < self.schedule.multipliers[unit]:
+                multipliers.grow(min(multipliers.sizes))
+            self.multipliers[unit] = multipliers
+        for i, run in self.runs.items():
+            multipliers = self.multipliers[self.nodes[i].owner]
+            number = self.binding[i]
+            multipliers.enlarge(number, run[1])
+            multipliers.take(number, self.slots[i].start, run)
         for unit, multipliers in self.multipliers.items():
-            multipliers.settle(extra.get(unit, 0))
+            for _ in range(extra.get(unit, 0)):
+                multipliers.grow(min(multipliers.sizes))
 
     def move(self) -> None:
         """Move operations as long as the tolerance lasts."""
@@ -215,7 +194,7 @@ class _Lifetimes:
     def _last_finish(self, i: int) -> int:
         """The last cycle in which operation ``i`` may be over."""
         users = self.graph.users[i]
-        uses = [self.slots[user].start for user in users]
+        uses = [self.slots[user].start + self.offsets[user][i][0] for user in users]
         if i in self.leaves:
             uses.append(self.leaves[i])
         return min(uses)
@@ -232,9 +211,16 @@ class _Lifetimes:
         if sum(map(self._bits, touched)) - before > tolerance:
             self._apply(old)
         elif self.shared[i]:
-            multipliers = self.multipliers[self.nodes[i].owner]
-            multipliers.remove(old[i].start, self.blocks[i])
-            multipliers.add(start, self.blocks[i])
+            self._rebind(i, old[i].start, start)
+
+    def _rebind(self, i: int, before: int, start: int) -> None:
+        """Take the phases of products that start elsewhere, where a multiplier is free."""
+        multipliers = self.multipliers[self.nodes[i].owner]
+        multipliers.release(self.binding[i], before, self.runs[i])
+        number = multipliers.find(start, self.runs[i], careful=False)
+        assert number is not None
+        multipliers.take(number, start, self.runs[i])
+        self.binding[i] = number
 
     def _apply(self, changes: Mapping[int, Slot]) -> None:
         for k, slot in changes.items():
@@ -257,7 +243,7 @@ class _Lifetimes:
                 continue
             changes[k] = slot
             for user in self.graph.users[k]:
-                if self.slots[user].start != slot.finish:
+                if self.slots[user].start + self.offsets[user][k][0] != slot.finish:
                     continue
                 # what has a choice before it, or is the same in several turns, reads registers
                 if user not in self.delays or self.shared[user]:
@@ -266,12 +252,14 @@ class _Lifetimes:
         return changes
 
     def _free(self, i: int, start: int) -> bool:
-        """Whether a multiplier of the unit is free for product ``i`` in the phase of ``start``."""
+        """Whether a multiplier of the unit is free for the products of node ``i`` from cycle ``start`` on."""
         multipliers = self.multipliers[self.nodes[i].owner]
-        moved = start - self.slots[i].start
-        if moved % multipliers.interval == 0:
-            return True
-        return multipliers.free(start, self.blocks[i])
+        before = self.slots[i].start
+        run = self.runs[i]
+        multipliers.release(self.binding[i], before, run)
+        free = multipliers.find(start, run, careful=False) is not None
+        multipliers.take(self.binding[i], before, run)
+        return free
 
     def _slot(self, i: int, start: int, changes: Mapping[int, Slot]) -> Slot | None:
         """The slot of operation ``i`` if it starts in ``start``; None where its delay does not fit."""
@@ -279,7 +267,7 @@ class _Lifetimes:
         for argument in self.args[i]:
             now = self.slots[argument.number]
             made = changes.get(argument.number, now)
-            if made.finish == start:
+            if made.finish == start and not self.shared[i]:
                 offset = max(offset, made.ready + argument.routing)
         delays = self.delays[i]
         if not delays.fit(self.device, offset):
@@ -296,12 +284,13 @@ class _Lifetimes:
         own = 0
         firsts, lasts = [], []
         for unit, users in self.readers[a].items():
-            starts = [self.slots[user].start for user in users]
-            last = chain_length(made, max(starts), ii)
+            first = min(self.slots[user].start + self.offsets[user][a][0] for user in users)
+            latest = max(self.slots[user].start + self.offsets[user][a][1] for user in users)
+            last = chain_length(made, latest, ii)
             if unit == node.owner:
                 own = last
             else:
-                firsts.append(chain_length(made, min(starts), ii))
+                firsts.append(chain_length(made, first, ii))
                 lasts.append(last)
         if a in self.leaves:
             length = chain_length(made, self.leaves[a], ii)

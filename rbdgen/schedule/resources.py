@@ -7,7 +7,7 @@ measurement, and another thing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -15,6 +15,7 @@ from rbdgen.devices.fabric import Resources
 from rbdgen.ir.fixed import ROUNDED
 from rbdgen.ir.graph import Node
 from rbdgen.protocol.tasks import TaskFormat
+from rbdgen.schedule.accumulators import Accumulator
 from rbdgen.schedule.buffers import Fifo, Plan
 from rbdgen.schedule.delays import SHIFTS, TABLES
 from rbdgen.schedule.queues import (
@@ -52,6 +53,11 @@ class _Model:
         self.graph = schedule.fixed.graph
         self.formats = schedule.fixed.formats
         self.fabric = schedule.device.fabric
+        self.accumulators = [
+            Accumulator(schedule, nodes)
+            for nodes in schedule.products.values()
+            if schedule.in_time(nodes[0])
+        ]
         self.templates = [i for i, _ in self.graph if self.folds.template(i) == i]
         """Nodes that have operators of their own, or share a multiplier."""
 
@@ -71,20 +77,86 @@ class _Model:
                 luts += self._fifo(store.rows, store.bits)
         registers = self.plan.register_bits + self._entry_registers()
         registers += sum(map(self._inside, self.templates))
+        registers += sum(map(self._accumulator_registers, self.accumulators))
         return Resources(self.schedule.blocks, round(luts), registers, memories)
 
     def _logic(self) -> float:
         """Look-up tables of operators and of the choices before them."""
         luts = float(self.fabric.control)
         for i in self.templates:
-            if self.graph.nodes[i].op != "mul":
+            if not self.graph.nodes[i].products:
                 luts += self._operator(i)
-            luts += self._turns(i)
-        for products in self.schedule.products.values():
-            luts += self._product_roundings(products)
-            for side in (0, 1):
-                luts += self._product_choice(products, side)
+            if not self.schedule.in_time(i):
+                luts += self._turns(i)
+        for nodes in self.schedule.products.values():
+            if not self.schedule.in_time(nodes[0]):
+                luts += self._product_roundings(nodes)
+        for accumulator in self.accumulators:
+            luts += self._accumulator(accumulator)
         return luts
+
+    def _accumulator(self, accumulator: Accumulator) -> float:
+        """Look-up tables of a shared multiplier's choices and of its accumulator."""
+        fabric = self.fabric
+        luts = accumulator.width + fabric.carry
+        luts += fabric.multiplexer * accumulator.width * (len(accumulator.drops) - 1)
+        for side in (0, 1):
+            luts += self._choice(self._factors(accumulator, side))
+        starts = self._starts(accumulator)
+        if starts:
+            luts += self._choice(starts) + max(starts.values())
+        if accumulator.starts_from_sum:
+            luts += accumulator.width + fabric.carry
+        beyond = {}
+        for i in accumulator.nodes:
+            if self.fixed.may_overflow(i):
+                tap = accumulator.tap(i), self._width(i)
+                beyond[tap] = max(1, accumulator.width - sum(tap))
+        per_bit = fabric.saturation if self.fixed.saturate else fabric.flag
+        return luts + per_bit * sum(beyond.values())
+
+    def _factors(self, accumulator: Accumulator, side: int) -> dict[Hashable, int]:
+        """What is chosen among before one of a multiplier's inputs, with the widths."""
+        found: dict[Hashable, int] = {}
+        for i in accumulator.nodes:
+            for k in range(len(self.graph.nodes[i].products)):
+                position = self.schedule.factors(i, k)[side]
+                found |= self._read(i, position)
+        return found
+
+    def _starts(self, accumulator: Accumulator) -> dict[Hashable, int]:
+        """The values that sums start from, with the widths."""
+        found: dict[Hashable, int] = {}
+        for i in accumulator.nodes:
+            position = accumulator.start(i).position
+            if position is not None:
+                found |= self._read(i, position)
+        return found
+
+    def _read(self, i: int, position: int) -> dict[Hashable, int]:
+        """What a node reads in a position, in all of its turns, with the widths."""
+        first = self.schedule.slots[i].start
+        offset = self.schedule.read_cycles(i)[position] - first
+        found: dict[Hashable, int] = {}
+        turns = self.folds.turns.get(i)
+        if turns is None or self.folds.inside(self.graph, i, position):
+            a = self.graph.nodes[i].args[position]
+            found[self.schedule.read(a, first + offset)] = self._width(a)
+            return found
+        for turn in turns:
+            a = turn.args[position]
+            start = self.schedule.slots[turn.node].start
+            found[self.schedule.read(a, start + offset)] = self._width(a)
+        return found
+
+    def _choice(self, widths: Mapping[Hashable, int]) -> float:
+        """Look-up tables of a multiplexer with inputs of these widths."""
+        return self.fabric.multiplexer * (sum(widths.values()) - max(widths.values()))
+
+    def _accumulator_registers(self, accumulator: Accumulator) -> int:
+        """Bits of an accumulator, of what is before it, and of what says when it does what."""
+        before = self.schedule.device.aligning_cycles
+        return accumulator.width * (1 + before)
 
     def _product_roundings(self, products: Sequence[int]) -> float:
         """Look-up tables behind a multiplier: products that are rounded alike share them."""
@@ -93,19 +165,6 @@ class _Model:
             before = largest.get(rounding, 0.0)
             largest[rounding] = max(before, self._operator(i))
         return sum(largest.values())
-
-    def _product_choice(self, products: Sequence[int], side: int) -> float:
-        """Look-up tables of the multiplexer before one of a multiplier's inputs."""
-        widths = {}
-        for i in products:
-            position = self.schedule.factors(i)[side]
-            a = self.graph.nodes[i].args[position]
-            start = self.schedule.slots[i].start
-            read = self.schedule.read(a, start)
-            widths[read] = self._width(a)
-        widest = max(widths.values())
-        chosen = sum(widths.values()) - widest
-        return self.fabric.multiplexer * chosen
 
     def _stores(self) -> Iterator[_Store]:
         """The lanes of results, and the FIFOs that lead back into the pipelines."""
@@ -183,7 +242,7 @@ class _Model:
         drop = frac - fmt.frac
         total = self._computation(i, node, exact)
         if drop > 0 and i not in self.fixed.truncated:
-            total += exact - drop + self.fabric.carry
+            total += self._rounding(node, exact - drop)
         if self.fixed.may_overflow(i):
             if self.fixed.saturate:
                 total += self.fabric.saturation * fmt.width
@@ -191,6 +250,11 @@ class _Model:
                 beyond = exact - drop - fmt.width
                 total += self.fabric.flag * max(beyond, 1)
         return total
+
+    def _rounding(self, node: Node, bits: int) -> float:
+        """Look-up tables that round an operation's result to so many bits."""
+        adder = bits + self.fabric.carry
+        return self.fabric.rounding * adder if node.op in ("add", "sub") else adder
 
     def _computation(self, i: int, node: Node, exact: int) -> float:
         """Look-up tables of an exact result of so many bits, before it is rounded."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from rbdgen.devices.device import Device
@@ -26,7 +26,9 @@ class Schedule:
 
     ``slots`` by node; ``binding`` gives the number of the shared operator within its unit for products and
     tables (a table operator answers the sine and the cosine of one angle at once); ``multipliers`` and ``tables`` the
-    number of operators by unit; ``crossed`` the products whose wider factor goes to their multiplier's second input;
+    number of operators by unit; ``crossed`` the products, as nodes and numbers within them, whose wider factor goes to
+    their multiplier's second input; ``orders`` in which order the products of a node are made that one multiplier makes
+    one after the other;
     ``exits`` the cycle in which each exit's results are all there.
     """
 
@@ -40,7 +42,8 @@ class Schedule:
     multipliers: dict[str, int]
     tables: dict[str, int]
     exits: dict[str, int]
-    crossed: frozenset[int] = frozenset()
+    crossed: frozenset[tuple[int, int]] = frozenset()
+    orders: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def length(self) -> int:
@@ -56,15 +59,31 @@ class Schedule:
         """Bits of the value of node ``i``."""
         return self.fixed.formats[i].width
 
-    def factors(self, i: int) -> tuple[int, int]:
-        """The arguments of a product by position, in the order of its multiplier's inputs."""
-        a, b = self.folds.factors(self.fixed, i)
-        return (b, a) if i in self.crossed else (a, b)
+    def in_time(self, i: int) -> bool:
+        """See :meth:`rbdgen.schedule.delays.Operators.in_time`."""
+        return self.operators.in_time(i)
 
-    def factor_widths(self, i: int) -> tuple[int, int]:
+    def read_cycles(self, i: int) -> tuple[int, ...]:
+        """The cycle in which each argument of node ``i`` is read: factors one product after the other, and what an
+        accumulator starts from when the first of them arrives there."""
+        start = self.slots[i].start
+        terms = self.fixed.graph.nodes[i].terms
+        if i not in self.orders:
+            return (start,) * len(self.fixed.graph.nodes[i].args)
+        cycles = [start + self.operators.accumulating(i)] * terms.arguments
+        for number, k in enumerate(self.orders[i]):
+            cycles[2 * k : 2 * k + 2] = [start + number] * 2
+        return tuple(cycles)
+
+    def factors(self, i: int, product: int = 0) -> tuple[int, int]:
+        """The arguments of a product by position, in the order of its multiplier's inputs."""
+        a, b = self.folds.factors(self.fixed, i, product)
+        return (b, a) if (i, product) in self.crossed else (a, b)
+
+    def factor_widths(self, i: int, product: int = 0) -> tuple[int, int]:
         """Widths of a product's arguments in bits, in the order of its multiplier's inputs."""
         formats = self.folds.arguments(self.fixed, i)
-        first, second = self.factors(i)
+        first, second = self.factors(i, product)
         return formats[first].width, formats[second].width
 
     def multiplier(self, i: int) -> tuple[str, int]:
@@ -74,17 +93,20 @@ class Schedule:
 
     @cached_property
     def products(self) -> dict[tuple[str, int], tuple[int, ...]]:
-        """The products of every multiplier; of folded ones the first turn's."""
+        """The nodes whose products each multiplier makes; of folded ones the first turn's."""
         found: dict[tuple[str, int], list[int]] = defaultdict(list)
         for i, node in self.fixed.graph:
-            if node.op == "mul" and self.folds.template(i) == i:
+            if node.products and self.folds.template(i) == i:
                 found[self.multiplier(i)].append(i)
         ordered = sorted(found.items())
         return {multiplier: tuple(nodes) for multiplier, nodes in ordered}
 
     def input_widths(self, nodes: Iterable[int]) -> tuple[int, int]:
-        """Bits of the inputs of a multiplier that makes the products ``nodes``."""
-        widths = [self.factor_widths(i) for i in nodes]
+        """Bits of the inputs of a multiplier that makes the products of ``nodes``."""
+        widths = []
+        for i in nodes:
+            for k in range(len(self.fixed.graph.nodes[i].products)):
+                widths.append(self.factor_widths(i, k))
         first = max(a for a, _ in widths)
         second = max(b for _, b in widths)
         return first, second
@@ -146,7 +168,7 @@ class Schedule:
     @cached_property
     def operators(self) -> Operators:
         """How long operators take."""
-        return Operators(self.fixed, self.device, self.folds)
+        return Operators(self.fixed, self.device, self.folds, self.ii)
 
     @cached_property
     def timeless(self) -> frozenset[int]:
@@ -157,4 +179,4 @@ class Schedule:
     def utilization(self) -> float:
         """Share of the multipliers' slots that carry a product, at a task every ``ii`` cycles."""
         slots = self.ii * sum(self.multipliers.values())
-        return self.fixed.graph.count("mul") / slots if slots else 1.0
+        return self.fixed.graph.products() / slots if slots else 1.0

@@ -2,37 +2,40 @@
 
 All submodules are scheduled together against one time axis, cycle 0 being the one in which a task's operands stand at
 its program's inputs; each program takes a new task every ``ii`` cycles at most, all in the same phase, so that programs
-can share operators. Each submodule is a unit with its own multipliers:
-ceil(n/ii) of them for n products. As no value is fed back, such a schedule always exists (Rau 1994, without the
-recurrences): an operation waits at most ii − 1 cycles for a free slot. A folded unit (:mod:`rbdgen.ir.folds`) executes
-alike branches or columns in turn, each a fraction of the interval after the one before; all turns follow from the
-first. Not here: registers and FIFOs (:mod:`rbdgen.schedule.buffers`), and the proof that a schedule is right
-(:mod:`rbdgen.schedule.check`).
+can share operators. Each submodule is a unit with its own multipliers, as many as its products fill. Those of a dot are
+made by one of them in successive cycles, with an accumulator behind it. As no value is fed back, such a schedule always
+exists (Rau 1994, without the recurrences): an operation waits at most ii − 1 cycles for free slots, else its unit gets
+another multiplier. A folded unit (:mod:`rbdgen.ir.folds`) executes alike branches or columns in turn, each a fraction
+of the interval after the one before; all turns follow from the first. Not here: registers and FIFOs
+(:mod:`rbdgen.schedule.buffers`), and the proof that a schedule is right (:mod:`rbdgen.schedule.check`).
 """
 
 from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from rbdgen.devices.device import Device
 from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import FixedGraph
-from rbdgen.ir.folds import NO_FOLDS, Folds
+from rbdgen.ir.folds import NO_FOLDS, Folds, Turn
 from rbdgen.ir.programs import Programs, single_program, timeless_nodes
-from rbdgen.schedule.binding import Product, bind
+from rbdgen.schedule.binding import bind_products
 from rbdgen.schedule.delays import TABLES, Delays, Operators, Slot
 from rbdgen.schedule.lifetimes import shorten_lifetimes
+from rbdgen.schedule.multipliers import Run, UnitMultipliers, product_runs
 from rbdgen.schedule.schedule import Schedule
 
 MAX_II = 4096
+USED = 0.94
+"""Share of its multipliers' phases that a unit uses at least where it has one more than it needs."""
+PATIENCE = 2
+"""Cycles in which products wait for a free multiplier before there is one more."""
 
 
-def _priorities(fixed: FixedGraph, device: Device) -> list[float]:
+def _priorities(operators: Operators) -> list[float]:
     """Longest delay from each node's start to a result, ns."""
-    graph, operators = fixed.graph, Operators(fixed, device)
+    graph, device = operators.fixed.graph, operators.device
     remaining = [0.0] * len(graph.nodes)
     for i in reversed(range(len(graph.nodes))):
         delays = operators.delays(i)
@@ -44,60 +47,28 @@ def _priorities(fixed: FixedGraph, device: Device) -> list[float]:
     return remaining
 
 
-class _UnitMultipliers:
-    """The slots of a unit's multipliers: ``interval`` of each, for products that take so many blocks (``costs``).
-
-    As few multipliers are large as the large products need: those of a size and beyond need ceil(n / interval). A
-    product takes a slot of a larger multiplier only as long as that leaves enough for the larger ones that are still to
-    come, so that each finds one whatever their order.
-    """
-
-    def __init__(self, costs: Sequence[int], interval: int) -> None:
-        self.sizes = sorted(set(costs))
-        self.count = 0
-        """Multipliers of all sizes."""
-        self.spare: dict[int, int] = {}
-        """Slots of multipliers of a size and beyond that smaller products may take."""
-        exactly: dict[int, int] = {}
-        for size in reversed(self.sizes):
-            products = len([cost for cost in costs if cost >= size])
-            needed = -(-products // interval)
-            self.spare[size] = needed * interval - products
-            exactly[size] = needed - self.count
-            self.count = needed
-        self.free = [dict(exactly) for _ in range(interval)]
-        """Multipliers of each size that are free in each phase."""
-
-    def take(self, cost: int, phase: int) -> int | None:
-        """Take a slot of the smallest multiplier that is free in ``phase`` for a product; returns how many products
-        were there before, None if there is no slot."""
-        free = self.free[phase]
-        possible = [size for size in self.sizes if size >= cost and free[size]]
-        if not possible:
-            return None
-        size = possible[0]
-        larger = [other for other in self.sizes if cost < other <= size]
-        if not all(self.spare[other] for other in larger):
-            return None
-        before = self.count - sum(free.values())
-        free[size] -= 1
-        for other in larger:
-            self.spare[other] -= 1
-        return before
-
-
 class _Scheduler:
     """The slots of all nodes, and the operators that are taken, while nodes are scheduled one after another."""
 
     def __init__(
-        self, fixed: FixedGraph, device: Device, ii: int, programs: Programs, folds: Folds
+        self,
+        fixed: FixedGraph,
+        device: Device,
+        ii: int,
+        programs: Programs,
+        folds: Folds,
+        hurry: bool,
     ) -> None:
         self.fixed, self.device, self.ii = fixed, device, ii
+        self.hurry = hurry
+        """Whether units may have more multipliers than they need, so that products need not wait for one."""
         self.programs, self.folds = programs, folds
         self.graph, self.nodes = fixed.graph, fixed.graph.nodes
-        self.operators = Operators(fixed, device, folds)
-        self.costs = self._product_costs()
-        """Multiplier blocks of every product."""
+        self.operators = Operators(fixed, device, folds, ii)
+        self.runs = product_runs(fixed, folds, device)
+        """The products of every node that has any."""
+        self.orders: dict[int, tuple[int, ...]] = {}
+        """In which order products of a node are made that one multiplier makes."""
         self.multipliers = self._multipliers()
         self.tables = self._tables()
         """Tables by unit."""
@@ -109,23 +80,14 @@ class _Scheduler:
         self.lookups: dict[tuple[str, int], tuple[int, int]] = {}
         """Cycle and table of every angle, by unit."""
 
-    def _product_costs(self) -> dict[int, int]:
-        """Multiplier blocks of the products that have operators: of folded ones the first turn's."""
-        costs = {}
-        for i, node in self.graph:
-            if node.op == "mul" and self.folds.template(i) == i:
-                widths = self.folds.factor_widths(self.fixed, i)
-                costs[i] = self.device.blocks(*widths)
-        return costs
-
-    def _multipliers(self) -> dict[str, _UnitMultipliers]:
+    def _multipliers(self) -> dict[str, UnitMultipliers]:
         """As few multipliers as each unit's products need."""
-        costs: dict[str, list[int]] = defaultdict(list)
-        for i, cost in self.costs.items():
-            costs[self.nodes[i].owner].append(cost)
+        runs: dict[str, list[Run]] = defaultdict(list)
+        for i, run in self.runs.items():
+            runs[self.nodes[i].owner].append(run)
         found = {}
-        for unit, own in costs.items():
-            found[unit] = _UnitMultipliers(own, self._interval(unit))
+        for unit, own in runs.items():
+            found[unit] = UnitMultipliers(self._interval(unit), own)
         return found
 
     def _tables(self) -> dict[str, int]:
@@ -186,7 +148,7 @@ class _Scheduler:
         """When arguments from registers are at node ``i``'s operator."""
         node = self.nodes[i]
         chosen = i in self.folds.turns
-        if node.op == "mul" or node.op in TABLES:
+        if node.products or node.op in TABLES:
             chosen = chosen or self._interval(node.owner) > 1
         return self.operators.reach(i, chosen)
 
@@ -195,7 +157,9 @@ class _Scheduler:
         node = self.nodes[i]
         delays = self.operators.delays(i)
         cycle, offset = self._earliest(i)
-        if node.op == "mul":
+        if self.operators.in_time(i):
+            slot = self._run_slot(i, delays)
+        elif node.products:
             slot = self._product_slot(i, cycle, offset, delays)
         elif node.op in TABLES:
             cycle = self._lookup(i, cycle, offset, delays)
@@ -218,40 +182,89 @@ class _Scheduler:
             later += step
             if i in self.binding:
                 self.binding[turn.node] = self.binding[i]
+            if i in self.orders:
+                self.orders[turn.node] = self._turn_order(i, turn)
+
+    def _turn_order(self, i: int, turn: Turn) -> tuple[int, ...]:
+        """The products of a turn's node in the order of the first turn's."""
+        left: dict[tuple[int, ...], list[int]] = defaultdict(list)
+        for k, (_, *factors) in enumerate(self.nodes[turn.node].products):
+            left[tuple(sorted(factors))].append(k)
+        order = []
+        for k in self.orders[i]:
+            factors = sorted(turn.args[2 * k : 2 * k + 2])
+            order.append(left[tuple(factors)].pop(0))
+        return tuple(order)
 
     def _product_slot(self, i: int, cycle: int, offset: float, delays: Delays) -> Slot:
-        """The slot of a product, from ``cycle`` on, and the multiplier that makes it."""
-        node = self.nodes[i]
-        interval = self._interval(node.owner)
-        if interval > 1:
-            if i not in self.folds.turns:
-                cycle = 0
-            cycle = self._registered(i, cycle)
-            offset = self._reach(i)
-        multipliers = self.multipliers[node.owner]
-        while True:
-            if delays.fit(self.device, offset):
-                number = multipliers.take(self.costs[i], cycle % interval)
-                if number is not None:
-                    self.binding[i] = number
-                    return delays.slot(cycle, offset)
+        """The slot of a product that has a multiplier of its own, from ``cycle`` on."""
+        if not delays.fit(self.device, offset):
             cycle += 1
             offset = self._reach(i)
+        multipliers = self.multipliers[self.nodes[i].owner]
+        number = multipliers.find(cycle, self.runs[i], careful=False)
+        if number is None:
+            number = multipliers.grow(self.runs[i][1])
+        self._take(i, cycle, number)
+        return delays.slot(cycle, offset)
 
-    def _registered(self, i: int, first: int) -> int:
-        """The first cycle from ``first`` on in which the factors of product ``i`` come from registers: a shared
+    def _run_slot(self, i: int, delays: Delays) -> Slot:
+        """The slot of the products of a node that one multiplier makes one after the other: as soon as factors are
+        there and a multiplier is free for so long. A unit gets one more multiplier where none ever is."""
+        first = self._run_start(i)
+        interval = self._interval(self.nodes[i].owner)
+        multipliers = self.multipliers[self.nodes[i].owner]
+        patience = interval
+        if self.hurry and multipliers.may_grow(USED):
+            patience = min(PATIENCE, interval)
+        for cycle in range(first, first + patience):
+            number = multipliers.find(cycle, self.runs[i])
+            if number is not None:
+                self._take(i, cycle, number)
+                return delays.slot(cycle, self._reach(i))
+        self._take(i, first, multipliers.grow(self.runs[i][1]))
+        return delays.slot(first, self._reach(i))
+
+    def _take(self, i: int, cycle: int, number: int) -> None:
+        """Bind the products of node ``i`` to a multiplier from ``cycle`` on."""
+        self.multipliers[self.nodes[i].owner].take(number, cycle, self.runs[i])
+        self.binding[i] = number
+
+    def _run_start(self, i: int) -> int:
+        """The first cycle in which node ``i`` can start, with the products that can be made first in front."""
+        terms = self.nodes[i].terms
+        ready = []
+        for k in range(len(terms.products)):
+            ready.append(max(self._registered(i, 2 * k), self._registered(i, 2 * k + 1)))
+        order = sorted(range(len(ready)), key=lambda k: (ready[k], k))
+        self.orders[i] = tuple(order)
+        first = 0
+        for number, k in enumerate(order):
+            first = max(first, ready[k] - number)
+        for position in range(terms.factors, terms.arguments):
+            # what the accumulator starts from is read when the first product arrives there
+            first = max(first, self._registered(i, position) - self.operators.accumulating(i))
+        return first
+
+    def _registered(self, i: int, position: int) -> int:
+        """The first cycle in which an argument of node ``i`` comes from a register, in all of its turns: a shared
         multiplier takes no others, so that no path runs from one product of it through another back into it."""
-        node = self.nodes[i]
-        cycle = first
-        for a in node.args:
-            source = self.nodes[a]
-            if source.op == "input" or a in self.timeless:
-                continue
-            # of a folded product, what comes from other units has been seen to, for all turns
-            if i in self.folds.turns and source.owner != node.owner:
-                continue
-            cycle = max(cycle, self._slot(a).finish + 1)
+        turns = self.folds.turns.get(i)
+        if turns is None:
+            return self._register_cycle(self.nodes[i].args[position])
+        if self.folds.inside(self.graph, i, position):
+            return self._register_cycle(self.folds.template(turns[0].args[position]))
+        step = self._interval(self.nodes[i].owner)
+        cycle = 0
+        for k, turn in enumerate(turns):
+            cycle = max(cycle, self._register_cycle(turn.args[position]) - k * step)
         return cycle
+
+    def _register_cycle(self, a: int) -> int:
+        """The first cycle in which the value of node ``a`` comes from a register."""
+        if self.nodes[a].op in ("input", "const") or a in self.timeless:
+            return 0
+        return self._slot(a).finish + 1
 
     def _lookup(self, i: int, cycle: int, offset: float, delays: Delays) -> int:
         """The cycle of a table access; sine and cosine of one angle are one access."""
@@ -297,7 +310,7 @@ class _Scheduler:
     def _needs(self) -> tuple[dict[int, set[int]], list[float]]:
         """For every node that has an operator what must be scheduled before it, and priorities: both those of all turns
         together."""
-        priority = _priorities(self.fixed, self.device)
+        priority = _priorities(self.operators)
         template = [self.folds.template(i) for i in range(len(self.nodes))]
         needs: dict[int, set[int]] = {}
         for i, node in self.graph:
@@ -311,7 +324,7 @@ class _Scheduler:
         """Multipliers by unit."""
         counts = {}
         for unit, multipliers in self.multipliers.items():
-            counts[unit] = multipliers.count
+            counts[unit] = len(multipliers.sizes)
         return counts
 
     def extra_multipliers(self, spare: int | None) -> dict[str, int]:
@@ -321,8 +334,8 @@ class _Scheduler:
         total = 0
         for unit, multipliers in self.multipliers.items():
             if self._interval(unit) > 1:
-                counts[unit] = multipliers.count
-                total += multipliers.count * multipliers.sizes[0]
+                counts[unit] = len(multipliers.sizes)
+                total += len(multipliers.sizes) * min(multipliers.sizes)
         blocks = total
         if spare is not None:
             blocks = max(0, min(spare, total))
@@ -355,20 +368,22 @@ def schedule(
     folds: Folds = NO_FOLDS,
     spare: int | None = 0,
     shorten: bool = True,
+    hurry: bool = False,
 ) -> Schedule:
     """The schedule; ConfigError where ``ii`` or the device's period is out of reach. ``programs``: default, one.
 
     The number of turns of every folded unit must divide ``ii``. ``spare``: how many blocks of the device multipliers
     may take beyond the fewest, so that less waits in registers and less is chosen before each (None: any number). Each
     unit gets up to as many multipliers more as it has. ``shorten``: operations are moved so that less waits in
-    registers.
+    registers. ``hurry``: a unit gets another multiplier where products would wait long for one, as long as it uses
+    :data:`USED` of them.
     """
     programs = programs or single_program(fixed.graph)
     check_interval(ii)
-    operators = Operators(fixed, device, folds)
+    operators = Operators(fixed, device, folds, ii)
     for i in range(len(fixed.graph.nodes)):
         _check_period(operators, ii, i)
-    work = _Scheduler(fixed, device, ii, programs, folds)
+    work = _Scheduler(fixed, device, ii, programs, folds, hurry)
     work.run()
     early = Schedule(
         fixed=fixed,
@@ -381,18 +396,19 @@ def schedule(
         multipliers=work.multiplier_counts(),
         tables=work.tables,
         exits=work.exits(),
+        orders=work.orders,
     )
     extra = work.extra_multipliers(spare)
     if shorten:
         early = shorten_lifetimes(early, extra)
-    return _bound(early, extra)
+    return bind_products(early, extra)
 
 
 def _check_period(operators: Operators, ii: int, i: int) -> None:
     """ConfigError where the operator of node ``i`` takes longer than the device's period."""
     device = operators.device
     op = operators.fixed.graph.nodes[i].op
-    shared = op in ("mul", *TABLES) or i in operators.folds.members
+    shared = operators.in_time(i) or op in TABLES or i in operators.folds.members
     delays = operators.delays(i)
     offset = operators.reach(i, chosen=ii > 1 and shared)
     if delays.fit(device, offset):
@@ -402,49 +418,3 @@ def _check_period(operators: Operators, ii: int, i: int) -> None:
         f"device {device.name}: a {op} takes {longest:g} ns, more than the period of {device.period:g} "
         "ns; use a slower clock or a shorter word"
     )
-
-
-def _bound(schedule: Schedule, extra: Mapping[str, int]) -> Schedule:
-    """``schedule`` with every product on one of its unit's multipliers (:mod:`rbdgen.schedule.binding`), of which there
-    are up to ``extra`` more by unit."""
-    binding, multipliers = dict(schedule.binding), dict(schedule.multipliers)
-    crossed: set[int] = set()
-    for unit, phases in _shared_products(schedule).items():
-        most = schedule.multipliers[unit] + extra.get(unit, 0)
-        fullest = max(map(len, phases.values()))
-        bindings = bind(phases, schedule.device, most - fullest)
-        numbers = [bound.number for bound in bindings.values()]
-        multipliers[unit] = 1 + max(numbers)
-        for i, bound in bindings.items():
-            turns = schedule.folds.turns.get(i, ())
-            nodes = [i, *(turn.node for turn in turns)]
-            binding |= dict.fromkeys(nodes, bound.number)
-            if bound.crossed:
-                crossed.update(nodes)
-    return replace(
-        schedule,
-        binding=binding,
-        crossed=frozenset(crossed),
-        multipliers=multipliers,
-    )
-
-
-def _shared_products(schedule: Schedule) -> dict[str, dict[int, list[Product]]]:
-    """The products of units that share multipliers, by unit and phase."""
-    fixed, folds = schedule.fixed, schedule.folds
-    units: dict[str, dict[int, list[Product]]] = defaultdict(lambda: defaultdict(list))
-    for i, node in fixed.graph:
-        if node.op != "mul" or folds.template(i) != i:
-            continue
-        interval = folds.interval(node.owner, schedule.ii)
-        if interval == 1:
-            continue
-        start = schedule.slots[i].start
-        wider, other = folds.factors(fixed, i)
-        read = (
-            schedule.read(node.args[wider], start),
-            schedule.read(node.args[other], start),
-        )
-        product = Product(i, folds.factor_widths(fixed, i), read)
-        units[node.owner][start % interval].append(product)
-    return units

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from rbdgen.ir.fixed import Constant, FixedGraph, Format, verify_fixed
+from rbdgen.ir.fixed import Constant, FixedGraph, Format, shared_points, verify_fixed
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.passes.sound import unproven
 from rbdgen.wordlength.signals import Signals, WordLengthChoice
@@ -71,12 +71,17 @@ class _Assembly:
         outputs = {}
         for name, i in self.graph.outputs.items():
             outputs[name] = self._result(name, i)
+        graph = Graph(tuple(self.nodes), outputs)
+        tied = []
+        for members in self.signals.ties.formats:
+            tied.append([self.number[i] for i in members])
         fixed = FixedGraph(
-            Graph(tuple(self.nodes), outputs),
+            graph,
             tuple(self.formats),
             self.constants,
             frozenset(self.truncated),
             saturate,
+            shared_points(graph, self.formats, tied),
         )
         verify_fixed(fixed)
         return fixed
@@ -91,12 +96,12 @@ class _Assembly:
 
     def _arguments(self, i: int, node: Node) -> tuple[int, ...]:
         """The new numbers of a node's arguments, as it sees them."""
-        if node.op != "mul":
-            return tuple(self.number[a] for a in node.args)
-        first = self.signals.sites.factors[i]
+        first = self.signals.sites.factors.get(i, 0)
         args = []
-        for site, a in enumerate(node.args, first):
+        for site, a in enumerate(node.factors, first):
             args.append(self._cut(a, site, node.owner))
+        for a in node.args[len(node.factors) :]:
+            args.append(self.number[a])
         return tuple(args)
 
     def _result(self, name: str, i: int) -> int:

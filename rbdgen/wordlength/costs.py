@@ -14,6 +14,7 @@ BIT_COST = {
     "input": 3.0,
     "add": 2.0,
     "sub": 2.0,
+    "dot": 2.0,
     "neg": 2.0,
     "scale": 3.0,
     "normalise": 8.0,

@@ -130,11 +130,9 @@ class BoundFinder:
 
         def visit(number: int, i: int, here: np.ndarray, factors: FactorDerivatives) -> None:
             matrices[number, :, i] = here
-            if factors:
-                first, second = factors
-                site = self.sites.factors[i]
-                matrices[number, :, site] += first
-                matrices[number, :, site + 1] += second
+            first = self.sites.factors.get(i, 0)
+            for site, factor in enumerate(factors, first):
+                matrices[number, :, site] += factor
 
         results = one_result_each(pairs)
         derivatives(self.network, self.graph, function, values, results, visit)
@@ -147,10 +145,9 @@ class BoundFinder:
         common = set(first).intersection(*others)
         for i in common:
             same[i] = all(np.array_equal(other[i], first[i]) for other in others)
-        for i, site in self.sites.factors.items():
-            one, other = self.graph.nodes[i].args
-            same[site] = same[one]
-            same[site + 1] = same[other]
+        for i, first_site in self.sites.factors.items():
+            for site, source in enumerate(self.graph.nodes[i].factors, first_site):
+                same[site] = same[source]
         return same
 
     def _spread(self, function: str, values: Passes, pairs: Pairs) -> np.ndarray:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rbdgen.wordlength.costs import BLOCK_COST, DOWN, EVEN, rounding_cost
-from rbdgen.wordlength.multipliers import Multipliers, multiplier_shapes
+from rbdgen.wordlength.multipliers import LONGEST_IN_SUM, Multipliers, multiplier_shapes
 from rbdgen.wordlength.signals import Signals
 
 
@@ -22,17 +22,27 @@ class FactorChoice:
 
 
 class ProductFactors:
-    """The n products of some signals, for one device. Arrays are by side and product, (2, n)."""
+    """The n products of some signals, those of one node one after the other, for one device. Arrays are by side and
+    product, (2, n)."""
 
     def __init__(self, signals: Signals, device: Multipliers, rounding: str) -> None:
         self.signals = signals
         self.rounding = rounding
-        self.shapes = multiplier_shapes(device)
-        factors = signals.sites.factors
-        first = np.array(list(factors.values()), int)
-        self.sites = np.stack([first, first + 1])
-        arguments = [signals.graph.nodes[i].args for i in factors]
-        self.sources = np.array(arguments, int).reshape(-1, 2).T
+        single = multiplier_shapes(device)
+        summed = multiplier_shapes(device, LONGEST_IN_SUM)
+        self.shapes = sorted({*single, *summed})
+        sites: list[int] = []
+        sources: list[int] = []
+        in_dot: list[bool] = []
+        for i, first in signals.sites.factors.items():
+            node = signals.graph.nodes[i]
+            sites += range(first, first + len(node.factors))
+            sources += node.factors
+            in_dot += [node.op == "dot"] * len(node.products)
+        self.sites = np.array(sites, int).reshape(-1, 2).T
+        self.sources = np.array(sources, int).reshape(-1, 2).T
+        of_shape = [(shape in single, shape in summed) for shape in self.shapes]
+        self.allowed = np.array(of_shape)[:, np.array(in_dot, int)]
         self.together = _together(signals)
 
     def choose(
@@ -59,7 +69,7 @@ class ProductFactors:
                 cost += np.where(view < frac[side], cut, 0.0)
             better = shapes == number
             if shapes is None:
-                better = cost < best
+                better = self.allowed[number] & (cost < best)
             best = np.where(better, cost, best)
             blocks = np.where(better, shape.blocks, blocks)
             taken = np.where(better, number, taken)
@@ -89,14 +99,17 @@ class ProductFactors:
 
 def _together(signals: Signals) -> list[list[int]]:
     """Places of factors, by side and product one behind the other, that go to one input of a multiplier in turn."""
-    number = {i: k for k, i in enumerate(signals.sites.factors)}
-    count = len(number)
+    number: dict[int, int] = {}
+    count = 0
+    for i in signals.sites.factors:
+        number[i] = count
+        count += len(signals.graph.nodes[i].products)
     together = []
     for members in signals.ties.factors:
         for side in (0, 1):
             places = []
-            for i, swapped in members:
-                own_side = side ^ swapped
-                places.append(own_side * count + number[i])
+            for tied in members:
+                own_side = side ^ tied.swapped
+                places.append(own_side * count + number[tied.node] + tied.product)
             together.append(places)
     return together

@@ -123,19 +123,25 @@ class WordLengths:
         seen = [choice.views[site] for site in leaving]
         for u in graph.users[i]:
             user = graph.nodes[u]
-            match user.op:
-                case "mul":
-                    first = self.signals.sites.factors[u]
-                    for site, source in enumerate(user.args, first):
-                        if source == i:
-                            seen.append(choice.views[site])
-                case "neg":
-                    seen.append(choice.fracs[u])
-                case "shift":
-                    seen.append(choice.fracs[u] + user.attr)
-                case _:
-                    seen.append(choice.fracs[i])
+            first = self.signals.sites.factors.get(u, 0)
+            for site, source in enumerate(user.factors, first):
+                if source == i:
+                    seen.append(choice.views[site])
+            others = user.args[len(user.factors) :]
+            if i in others:
+                seen.append(self._seen_whole(i, u, choice))
         return seen
+
+    def _seen_whole(self, i: int, user: int, choice: WordLengthChoice) -> int:
+        """Bits behind the point of node ``i`` that a user sees which does not multiply it."""
+        node = self.signals.graph.nodes[user]
+        match node.op:
+            case "neg":
+                return choice.fracs[user]
+            case "shift":
+                return choice.fracs[user] + node.attr
+            case _:
+                return choice.fracs[i]
 
 
 def _exact_constant(node: Node, frac: int, low: int) -> int:
@@ -156,7 +162,8 @@ def _tied_sites(signals: Signals) -> list[list[int]]:
     for members in signals.ties.factors:
         for side in (0, 1):
             group = []
-            for i, swapped in members:
-                group.append(signals.sites.factors[i] + (side ^ swapped))
+            for factor in members:
+                first = signals.sites.factors[factor.node] + 2 * factor.product
+                group.append(first + (side ^ factor.swapped))
             groups.append(group)
     return [group for group in groups if len(group) > 1]

@@ -85,7 +85,7 @@ class Roundings:
         nodes = self.signals.graph.nodes
         paid: set[tuple[int, int]] = set()
         for i, first in self.signals.sites.factors.items():
-            for site, source in enumerate(nodes[i].args, first):
+            for site, source in enumerate(nodes[i].factors, first):
                 cost = self._view(site, source)
                 cut = source, self.choice.views[site]
                 if cut not in paid:

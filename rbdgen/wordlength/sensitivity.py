@@ -20,10 +20,10 @@ from rbdgen.layout.execute import pass_sources
 from rbdgen.layout.network import Network
 
 FactorDerivatives = tuple[np.ndarray, ...]
-"""Derivatives with respect to a product's two factors; none for other operations."""
+"""Derivatives with respect to each factor of an operation's products; none for operations without."""
 Visitor = Callable[[int, int, np.ndarray, FactorDerivatives], None]
 """Told which of a task's passes it is, a node's number, the derivatives (p,) of the pairs' results with respect to it,
-and, for a product, those with respect to its two factors."""
+and those with respect to each of its factors."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,11 @@ def _accumulate(pending: dict[int, np.ndarray], i: int, x: np.ndarray) -> None:
     pending[i] = pending[i] + x if i in pending else x
 
 
+def _signed(x: np.ndarray, sign: int) -> np.ndarray:
+    """``x`` with a sign, 1 or −1."""
+    return x if sign > 0 else -x
+
+
 class _ReverseSweep:
     """One sweep over a graph, users first, with float64 ``values`` (n,) by node, for pairs at some ``states``."""
 
@@ -116,35 +121,37 @@ class _ReverseSweep:
                 continue
             node = self.graph.nodes[i]
             here = pending.pop(i)
-            factors: FactorDerivatives = ()
+            factors = self._factors(node, here)
             if node.op == "input":
                 operands[i] = here
-            elif node.op == "mul":
-                one, other = node.args
-                factors = here * self._at(other), here * self._at(one)
-                _accumulate(pending, one, factors[0])
-                _accumulate(pending, other, factors[1])
-            else:
-                for a, x in self._arguments(i, node, here):
-                    _accumulate(pending, a, x)
+            for a, x in zip(node.factors, factors, strict=True):
+                _accumulate(pending, a, x)
+            for a, x in self._others(i, node, here):
+                _accumulate(pending, a, x)
             self.visit(i, here, factors)
         return operands
+
+    def _factors(self, node: Node, here: np.ndarray) -> FactorDerivatives:
+        """What a node passes on to each of its factors."""
+        found: list[np.ndarray] = []
+        for sign, one, other in node.products:
+            own = _signed(here, sign)
+            found += [own * self._at(other), own * self._at(one)]
+        return tuple(found)
 
     def _at(self, i: int) -> np.ndarray:
         """A node's values at the pairs' states."""
         x = self.values[i]
         return x[self.states] if np.ndim(x) else x
 
-    def _arguments(self, i: int, node: Node, here: np.ndarray) -> list[tuple[int, np.ndarray]]:
-        """The arguments of a node with the derivatives that it passes on to them."""
+    def _others(self, i: int, node: Node, here: np.ndarray) -> list[tuple[int, np.ndarray]]:
+        """The arguments of a node that are no factors, with the derivatives that it passes on to them."""
         first = node.args[0] if node.args else -1
         match node.op:
-            case "add" | "round":
-                return [(a, here) for a in node.args]
-            case "sub":
-                return [(first, here), (node.args[1], -here)]
-            case "neg":
-                return [(first, -here)]
+            case "add" | "sub" | "neg" | "mul" | "dot":
+                return [(a, _signed(here, sign)) for sign, a in node.addends]
+            case "round":
+                return [(first, here)]
             case "scale":
                 return [(first, here * node.attr)]
             case "shift":
@@ -157,7 +164,7 @@ class _ReverseSweep:
             case "rescale":
                 places = exponent(self._at(node.args[1]))
                 return [(first, np.ldexp(here, -places))]
-            case "const" | "table_sin" | "table_cos" | "table_reciprocal":
+            case "input" | "const" | "table_sin" | "table_cos" | "table_reciprocal":
                 return []
             case _:
                 raise ValueError(f"node %{i} ({node.op}): no derivative")

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rbdgen.ir.fixed import Constant
-from rbdgen.ir.graph import Graph
+from rbdgen.ir.fixed import BITS, Constant
+from rbdgen.ir.graph import Graph, Node
 from rbdgen.passes.formats import MARGIN, MAX_WORD, WIDE_MARGIN, integer_bits, quantise_constant
 from rbdgen.wordlength.sites import Sites
 from rbdgen.wordlength.ties import NO_TIES, Ties
@@ -17,7 +17,7 @@ from rbdgen.wordlength.ties import NO_TIES, Ties
 WIDEST = 40
 """Bits of a signal; exact sums of such still fit 64-bit arithmetic."""
 SLACK = 3
-"""Bits that a constant's factor may get later, to tell numbers from errors."""
+"""Bits that a constant's factor, or a dot's terms, may get later, to tell numbers from errors."""
 RESIDUAL = 4
 """Fewest bits of a residual."""
 NARROWEST = 3
@@ -32,15 +32,15 @@ EXACT = 10_000
 TABLES = ("table_sin", "table_cos", "table_reciprocal")
 ADDRESSED = (*TABLES, "residual")
 """Operations that take the upper bits of their argument as an address, or leave them out."""
-COMPUTED = ("add", "sub", "mul", "scale", "rescale")
+COMPUTED = ("add", "sub", "mul", "dot", "scale", "rescale")
 """Operations whose results have more room where no multiplier sees them."""
 
 
 @dataclass
 class WordLengthChoice:
     """Word lengths: ``fracs`` by node, ``views`` (bits behind the point by site of factors and results), how each
-    product is built (``shapes``), the ``constants``, ``truncated`` sites, and ``cost`` with its ``blocks``; ``square``
-    and ``mean``: variance and mean of what each site adds."""
+    product of each node is built (``shapes``), the ``constants``, ``truncated`` sites, and ``cost`` with its
+    ``blocks``; ``square`` and ``mean``: variance and mean of what each site adds."""
 
     fracs: list[int]
     views: dict[int, int]
@@ -90,16 +90,13 @@ class Signals:
         node = self.graph.nodes[i]
         fracs = choice.fracs
         match node.op:
-            case "add" | "sub":
-                one, other = node.args
-                return max(fracs[one], fracs[other])
-            case "neg" | "shift" | "residual":
+            case "add" | "sub" | "neg" | "mul":
+                return max(self.term_fractions(i, choice))
+            case "dot":
+                exact = max(self.term_fractions(i, choice))
+                return min(exact, BITS - self._sum_head(node))
+            case "shift" | "residual":
                 return fracs[node.args[0]]
-            case "mul":
-                one, other = node.args
-                site = self.sites.factors[i]
-                seen = min(choice.views[site], fracs[one])
-                return seen + min(choice.views[site + 1], fracs[other])
             case "scale":
                 return fracs[node.args[0]] + choice.constants[i].exponent
             case "rescale":
@@ -107,6 +104,24 @@ class Signals:
                 return fracs[moved] + self.heads[by] - 1
             case _:
                 return EXACT
+
+    def term_fractions(self, i: int, choice: WordLengthChoice) -> list[int]:
+        """Bits behind the point of each term of a sum: of its products, as their factors are seen, then its addends."""
+        node = self.graph.nodes[i]
+        first = self.sites.factors.get(i, 0)
+        seen = []
+        for site, a in enumerate(node.factors, first):
+            seen.append(min(choice.views[site], choice.fracs[a]))
+        products = zip(seen[::2], seen[1::2], strict=True)
+        fractions = [one + other for one, other in products]
+        fractions += [choice.fracs[a] for _, a in node.addends]
+        return fractions
+
+    def _sum_head(self, node: Node) -> int:
+        """Bits before the binary point that hold any sum of a node's terms, even if those get more room later."""
+        heads = [self.heads[one] + self.heads[other] for _, one, other in node.products]
+        heads += [self.heads[a] for _, a in node.addends]
+        return max(heads) + len(heads).bit_length() + SLACK
 
     def constant(self, i: int, fracs: list[int]) -> Constant:
         """The constant factor of node ``i``, as good as the bits of its result are."""
@@ -157,7 +172,7 @@ class Signals:
             last = math.ldexp(1.0, -choice.fracs[i])
             arriving = self._arriving_errors(i, deviations)
             error = math.hypot(*arriving, given.get(i, 0.0))
-            if node.op not in ("add", "sub", "input"):
+            if node.op not in ("add", "sub", "dot", "input"):
                 # the factors' largest values need not meet: only differences are small beside their errors
                 error = min(error, largest * OUTWEIGHED)
             deviations.append(math.hypot(error, last / 2))
@@ -173,11 +188,12 @@ class Signals:
         """Deviations of the arguments' errors as they show in the result of node ``i``."""
         node = self.graph.nodes[i]
         match node.op:
-            case "mul":
-                one, other = node.args
-                by_one = float(self.magnitudes[other]) * deviations[one]
-                by_other = float(self.magnitudes[one]) * deviations[other]
-                return [by_one, by_other]
+            case "add" | "sub" | "neg" | "mul" | "dot":
+                errors = []
+                for _, one, other in node.products:
+                    errors.append(self._product_error(one, other, deviations))
+                errors += [deviations[a] for _, a in node.addends]
+                return errors
             case "scale" | "normalise" | "rescale" | "shift":
                 source = float(self.magnitudes[node.args[0]])
                 if not source:
@@ -188,6 +204,12 @@ class Signals:
                 return []
             case _:
                 return [deviations[a] for a in node.args]
+
+    def _product_error(self, one: int, other: int, deviations: list[float]) -> float:
+        """Deviation of the error that a product of two nodes has by theirs."""
+        largest_one, largest_other = float(self.magnitudes[one]), float(self.magnitudes[other])
+        error = math.hypot(largest_other * deviations[one], largest_one * deviations[other])
+        return min(error, largest_one * largest_other * OUTWEIGHED)
 
 
 def _first_heads(graph: Graph, magnitudes: np.ndarray) -> list[int]:
@@ -215,7 +237,7 @@ def _margin(graph: Graph, i: int) -> float:
     op = graph.nodes[i].op
     if op in ("const", "input"):
         return 1.0
-    multiplied = any(graph.nodes[u].op == "mul" for u in graph.users[i])
+    multiplied = any(i in graph.nodes[u].factors for u in graph.users[i])
     return WIDE_MARGIN if op in COMPUTED and not multiplied else MARGIN
 
 

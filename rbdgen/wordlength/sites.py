@@ -1,7 +1,7 @@
 """Sites: the places of a graph at which an error is made, and what their errors may amount to.
 
 Sites are the nodes' own roundings, what a product's two factors lose on their way into the multiplier, and what a
-result loses on its way out.
+result loses on its way out. A dot rounds once, and has two factors for each of its products.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class ErrorBounds:
 
 @dataclass(frozen=True)
 class Sites:
-    """Numbers of the sites of a graph: of node i it is i, of the factors of the k-th product ``factors``[node] + side,
-    of a result that may be cut ``results``[name]."""
+    """Numbers of the sites of a graph: of node i it is i, of its k-th factor (:attr:`rbdgen.ir.graph.Node.factors`)
+    ``factors``[i] + k, of a result that may be cut ``results``[name]."""
 
     factors: dict[int, int]
     results: dict[str, int]
@@ -38,9 +38,9 @@ def make_sites(graph: Graph, kept: frozenset[str]) -> Sites:
     number = len(graph.nodes)
     factors: dict[int, int] = {}
     for i, node in graph:
-        if node.op == "mul":
+        if node.factors:
             factors[i] = number
-            number += 2
+            number += len(node.factors)
     results: dict[str, int] = {}
     for name, i in graph.outputs.items():
         made = graph.nodes[i].op not in ("input", "const")
@@ -53,7 +53,7 @@ def make_sites(graph: Graph, kept: frozenset[str]) -> Sites:
 def describe_site(graph: Graph, sites: Sites, site: int) -> str:
     """A site in words: the operation and its submodule, or the result."""
     for i, first in sites.factors.items():
-        if site - first in (0, 1):
+        if 0 <= site - first < len(graph.nodes[i].factors):
             return f"a factor of a product in {graph.nodes[i].owner} (%{i})"
     for name, number in sites.results.items():
         if number == site:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rbdgen.errors import ConfigError
 from rbdgen.layout.network import Network
@@ -12,12 +12,17 @@ Key = tuple[str, str]
 
 
 def resolve_targets(given: Mapping[str, float], network: Network) -> dict[Key, float]:
-    """The target of every vector of every function, from targets by ``all``, function, vector or ``function.vector``;
-    the more specific counts. ConfigError for a name or value that makes no sense, or a function without a target."""
+    """The target of every vector of every function of a network, as of :func:`targets_by_key`."""
     keys: list[Key] = []
     for function in network.functions:
         for vector in network.options.result_vectors(function):
             keys.append((function, vector))
+    return targets_by_key(given, keys)
+
+
+def targets_by_key(given: Mapping[str, float], keys: Sequence[Key]) -> dict[Key, float]:
+    """The target of every key, from targets by ``all``, function, vector or ``function.vector``; the more specific
+    counts. ConfigError for a name or value that makes no sense, or a function without a target."""
     known = _known_names(keys)
     for name, value in given.items():
         if name not in known:
@@ -30,7 +35,7 @@ def resolve_targets(given: Mapping[str, float], network: Network) -> dict[Key, f
     return {key: _target(given, key) for key in keys}
 
 
-def _known_names(keys: list[Key]) -> list[str]:
+def _known_names(keys: Sequence[Key]) -> list[str]:
     """All names that a target may have."""
     functions = [function for function, _ in keys]
     vectors = [vector for _, vector in keys]

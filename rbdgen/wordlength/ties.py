@@ -9,12 +9,26 @@ import networkx as nx
 
 from rbdgen.ir.graph import Graph
 from rbdgen.layout.columns import Group
+from rbdgen.layout.folding import CONSTANT
 
 GIVEN = ("const", "table_sin", "table_cos", "table_reciprocal", "residual", "normalise", "shift")
 """Operations whose formats are not chosen for them alone."""
 
-FactorTie = tuple[tuple[int, bool], ...]
-"""Products, and of each whether its second factor corresponds to the others' first."""
+
+@dataclass(frozen=True)
+class TiedProduct:
+    """A product: its ``node``, the number of the ``product`` in that, and whether it is ``swapped``: its second
+    factor corresponds to the others' first."""
+
+    node: int
+    product: int
+    swapped: bool
+
+
+FactorTie = tuple[TiedProduct, ...]
+"""Products that are to have the same factors."""
+Factors = tuple[int, int]
+"""The two factors of a product, or what they are modelled on."""
 
 
 @dataclass(frozen=True)
@@ -45,14 +59,12 @@ def make_ties(
     factors: list[FactorTie] = []
     for members in branches:
         nx.add_star(links, members)
-        if graph.nodes[members[0]].op == "mul":
-            factors.append(_branch_factors(graph, members, models))
+        factors += _branch_factors(graph, members, models)
     for group in columns:
-        for k, template in enumerate(group.columns[0].nodes):
+        for k in range(len(group.columns[0].nodes)):
             alike = [column.nodes[k] for column in group.columns]
             nx.add_star(links, alike)
-            if graph.nodes[template].op == "mul":
-                factors.append(_column_factors(graph, group, k))
+            factors += _column_factors(graph, group, k)
             if operands:
                 _link_operands(graph, group, k, links)
     groups = nx.connected_components(links)
@@ -60,24 +72,71 @@ def make_ties(
     return Ties(tuple(formats), tuple(factors), models)
 
 
-def _branch_factors(graph: Graph, members: tuple[int, ...], models: dict[int, int]) -> FactorTie:
-    """Products of alike branches."""
+def _branch_factors(
+    graph: Graph, members: tuple[int, ...], models: dict[int, int]
+) -> list[FactorTie]:
+    """The ties of the products of one node in each alike branch; their terms may stand in any order."""
 
-    def modelled_on(i: int) -> list[int]:
-        return [models.get(a, a) for a in graph.nodes[i].args]
+    def modelled_on(a: int) -> int:
+        # constants are nobody's: each branch has its own in the same place
+        return CONSTANT if graph.nodes[a].op == "const" else models.get(a, a)
 
-    wanted = modelled_on(members[0])
-    return tuple((i, modelled_on(i) != wanted) for i in members)
+    own = []
+    for i in members:
+        factors = [modelled_on(a) for a in graph.nodes[i].factors]
+        own.append(_pairs(factors))
+    wanted = [own[0]] * len(members)
+    return _tied_products(members, own, wanted)
 
 
-def _column_factors(graph: Graph, group: Group, k: int) -> FactorTie:
-    """The ``k``-th products of columns."""
-    tie = []
+def _column_factors(graph: Graph, group: Group, k: int) -> list[FactorTie]:
+    """The ties of the products of the ``k``-th nodes of columns."""
+    members, own, wanted = [], [], []
     for column in group.columns:
-        i = column.nodes[k]
-        swapped = column.args[k] != graph.nodes[i].args
-        tie.append((i, swapped))
-    return tuple(tie)
+        node = graph.nodes[column.nodes[k]]
+        members.append(column.nodes[k])
+        own.append(_pairs(node.factors))
+        wanted.append(_pairs(column.args[k][: len(node.factors)]))
+    return _tied_products(members, own, wanted)
+
+
+def _pairs(factors: Sequence[int]) -> list[Factors]:
+    """Factors by product."""
+    return list(zip(factors[::2], factors[1::2], strict=True))
+
+
+def _tied_products(
+    members: Sequence[int], own: Sequence[list[Factors]], wanted: Sequence[list[Factors]]
+) -> list[FactorTie]:
+    """The ties of nodes' products: of each node its ``own``, and those ``wanted``, of which the same are to be tied.
+    Without those that a node does not have."""
+    by_node = []
+    for i, products, pairs in zip(members, own, wanted, strict=True):
+        by_node.append(_found_products(i, products, pairs))
+    ties = []
+    for tie in zip(*by_node, strict=True):
+        found = [product for product in tie if product is not None]
+        if len(found) == len(members):
+            ties.append(tuple(found))
+    return ties
+
+
+def _found_products(
+    i: int, own: Sequence[Factors], wanted: Sequence[Factors]
+) -> list[TiedProduct | None]:
+    """The products of node ``i`` with the factors ``wanted``, in either order; None for those that it has not."""
+    left = dict(enumerate(own))
+    found: list[TiedProduct | None] = []
+    for pair in wanted:
+        product = None
+        for k, factors in left.items():
+            if pair in (factors, factors[::-1]):
+                product = TiedProduct(i, k, factors != pair)
+                break
+        if product is not None:
+            del left[product.product]
+        found.append(product)
+    return found
 
 
 def _link_operands(graph: Graph, group: Group, k: int, links: nx.Graph) -> None:

@@ -24,8 +24,8 @@ class DmaModel:
         while start < len(data):
             length = shell.lengths.get(data[start] & 15, error_bytes(shell.tasks))
             beats = -(-length // packing.beat_bytes)
-            places = range(start, start + beats * width, width)
-            packet = b"".join(data[place : place + packing.beat_bytes] for place in places)
+            offsets = range(start, start + beats * width, width)
+            packet = b"".join(data[offset : offset + packing.beat_bytes] for offset in offsets)
             packet = packet[:length]
             shell.pending.setdefault(packet[0] & 15, []).append(packet)
             start += beats * width

@@ -33,18 +33,18 @@ class Noise:
     def damage(self, data: bytes) -> bytes:
         """``data`` as it comes out; counts the ``faults``."""
         result, start = bytearray(), 0
-        for place in np.flatnonzero(self.random.random(len(data)) < self.rate):
+        for offset in np.flatnonzero(self.random.random(len(data)) < self.rate):
             self.faults += 1
-            result += data[start:place]
-            start = int(place) + 1
+            result += data[start:offset]
+            start = int(offset) + 1
             extra = int(self.random.integers(256))
             match int(self.random.integers(3)):
                 case 0:
-                    result.append(data[place] ^ int(self.random.integers(1, 256)))
+                    result.append(data[offset] ^ int(self.random.integers(1, 256)))
                 case 1:
                     pass
                 case _:
-                    result += bytes([extra, data[place]])
+                    result += bytes([extra, data[offset]])
         return bytes(result + data[start:])
 
     def write(self, data: bytes) -> None:

@@ -54,7 +54,7 @@ def test_a_vendors_board_is_left_ready(
         ),
         (
             ["--board", "ulx3s_85f", "--device", "xc7"],
-            "device and board: ulx3s_85f has ecp5, not 'xc7'; leave --device out",
+            "device and board: ulx3s_85f has ecp5, not 'xc7'; leave device out",
         ),
         (["--board", "ulx3s_85f", "--clock", "0"], "clock: must be 1 to 1000 MHz, not 0"),
         (

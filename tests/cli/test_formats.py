@@ -72,7 +72,7 @@ def test_one_number_in_a_configuration_file_is_for_all(tmp_path: Path) -> None:
         (["--error", "fd=1e-3"], "error: 'fd' is no function or output of this design"),
         (["--error", "1e-12"], "is out of reach"),
         (["--rounding", "up"], "rounding: must be one of auto, nearest, truncate, not 'up'"),
-        (["--evidence", "-1"], "evidence: must be at least 1 state, not -1"),
+        (["--evidence", "-1"], "evidence: must be at least 0, not -1"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_a_line(

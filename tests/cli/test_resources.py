@@ -57,7 +57,7 @@ def test_constants_on_multipliers_are_counted_as_what_they_are(
     assert {f["binds"] for f in shared["roofline"]["functions"].values()} <= {
         "multipliers",
         "memory",
-        "link",
+        "streams",
     }
 
 

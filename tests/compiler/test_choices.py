@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from rbdgen import Budget, Options, compile_robot, load_robot
+from rbdgen import Budget, ConfigError, Options, compile_robot, load_robot
 from rbdgen.compiler import Design
 from rbdgen.compiler.choices import CHOICES, CROWDED, Cost, Workshop, choose
-from rbdgen.compiler.stages import PLAIN
+from rbdgen.compiler.stages import SHARED, plain
 from rbdgen.functions.registry import common
 from rbdgen.model.ranges import declared_ranges
 from rbdgen.options import GOALS
@@ -21,12 +21,12 @@ FUNCTIONS = ("fd", "dfd")
 
 
 def chosen(design: Design) -> dict[str, str]:
-    return {name: getattr(design.options, name) for name in PLAIN}
+    return {name: getattr(design.options, name) for name in SHARED}
 
 
 def test_nothing_is_searched_where_nothing_is_scarce() -> None:
     design = compile_robot(ROBOT, Options(functions=FUNCTIONS, ii=4))
-    assert chosen(design) == PLAIN
+    assert chosen(design) == plain(Options(ii=4))
     stages: list[str] = []
     compile_robot(ROBOT, Options(ii=4), stages.append)
     assert stages == ["trace", "formats", "schedule"]
@@ -43,7 +43,7 @@ def test_no_single_change_would_be_better(goal: str) -> None:
         return Cost.of(design).key(goal, {})
 
     for choice in CHOICES:
-        for other in (choice.other, PLAIN[choice.option]):
+        for other in choice.values:
             assert key(values | {choice.option: other}) >= key(values)
 
 
@@ -55,9 +55,9 @@ def test_goals_differ() -> None:
     assert area.area({}) < fast.area({})
     assert latency.latencies < fast.latencies
     assert fast.intervals <= area.intervals
-    plain = Cost.of(compile_robot(ROBOT, Options(functions=FUNCTIONS, ii=8)))
-    assert fast.intervals == plain.intervals
-    assert fast.area({}) < plain.area({})
+    usual = Cost.of(compile_robot(ROBOT, Options(functions=FUNCTIONS, ii=8)))
+    assert fast.intervals == usual.intervals
+    assert fast.area({}) <= usual.area({})
 
 
 def test_what_is_given_stays() -> None:
@@ -68,18 +68,33 @@ def test_what_is_given_stays() -> None:
 
 
 def test_a_crowded_device_is_spared_only_as_far_as_that_helps() -> None:
-    plain = Cost.of(compile_robot(ROBOT, Options(functions=FUNCTIONS, ii=8)))
-    enough = {"luts": plain.tables * 2, "registers": plain.registers * 2, "multipliers": 500}
+    options = Options(functions=FUNCTIONS, ii=8)
+    usual = Cost.of(compile_robot(ROBOT, options))
+    enough = {"luts": usual.tables * 2, "registers": usual.registers * 2, "multipliers": 500}
     budget = Budget(name="board much", resources=enough)
-    assert chosen(compile_robot(ROBOT, Options(functions=FUNCTIONS, ii=8), budget=budget)) == PLAIN
-    few = enough | {"luts": int(plain.tables * 1.1)}
+    assert chosen(compile_robot(ROBOT, options, budget=budget)) == plain(options)
+    few = enough | {"luts": int(usual.tables * 1.1)}
     budget = Budget(name="board little", resources=few)
     design = compile_robot(ROBOT, Options(functions=FUNCTIONS, ii=8), budget=budget)
     cost = Cost.of(design)
-    assert cost.tables < plain.tables
-    assert cost.share(few) < plain.share(few)
-    assert plain.share(few) > CROWDED
+    assert cost.tables < usual.tables
+    assert cost.share(few) < usual.share(few)
+    assert usual.share(few) > CROWDED
     assert any("look-up tables instead of" in line for line in design.why)
+
+
+@pytest.mark.parametrize(
+    ("budget", "message"),
+    [
+        (Budget(multipliers=0), "^multipliers: must be at least 1, not 0$"),
+        (Budget(multipliers="9"), "^multipliers: must be a whole number, not '9'$"),  # type: ignore[arg-type]
+        (Budget(rate=-1.0), "^rate: must be above 0, not -1$"),
+        (Budget(rate="fast"), "^rate: must be a number, not 'fast'$"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_demand_that_is_none(budget: Budget, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        compile_robot(ROBOT, Options(), budget=budget)
 
 
 def test_an_arm_with_all_functions_on_a_board() -> None:

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from rbdgen import ConfigError, Robot, golden, load_robot
-from rbdgen.errors import RbdgenError, SingularityError
+from rbdgen.errors import RbdgenError, SingularityError, UnsupportedError
+from rbdgen.functions import registry
+from rbdgen.functions.record import Function
 from rbdgen.golden import RootMotion
 from rbdgen.model import Continuous
 from rbdgen.model.robot import Inertia
@@ -57,22 +59,27 @@ def test_complains_about(change: dict[str, Any], message: str) -> None:
         rnea(**change)
 
 
-FUNCTIONS: dict[str, Callable[[Robot, np.ndarray], object]] = {
-    "rnea": lambda r, q: golden.rnea(r, q, np.zeros(r.nv), np.zeros(r.nv)),
-    "crba": golden.crba,
-    "minverse": golden.minverse,
-    "forward_dynamics": lambda r, q: golden.forward_dynamics(r, q, np.zeros(r.nv), np.zeros(r.nv)),
-    "rnea_derivatives": lambda r, q: golden.rnea_derivatives(r, q, np.zeros(r.nv), np.zeros(r.nv)),
-    "forward_dynamics_derivatives": lambda r, q: golden.forward_dynamics_derivatives(
-        r, q, np.zeros(r.nv), np.zeros(r.nv)
-    ),
-}
+Call = Callable[[Robot, np.ndarray], object]
+
+
+def called(f: Function) -> Call:
+    """A golden function at q, all else zero."""
+
+    def call(robot: Robot, q: np.ndarray) -> object:
+        others = [np.zeros(quantity.size(robot)) for quantity in f.operands[1:]]
+        assert f.golden is not None
+        return f.golden(robot, q, *others)
+
+    return call
+
+
+FUNCTIONS = {name: called(f) for name, f in registry.known().items() if f.golden and not f.repeat}
 every_function = pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
 
 
 @every_function
 def test_every_function_refuses_a_quaternion_off_unit_length(
-    function: Callable[[Robot, np.ndarray], object],
+    function: Call,
 ) -> None:
     robot = load_robot("hyq", "floating")
     q = golden.neutral(robot)
@@ -84,7 +91,7 @@ def test_every_function_refuses_a_quaternion_off_unit_length(
 
 @every_function
 def test_every_function_refuses_what_is_not_finite(
-    function: Callable[[Robot, np.ndarray], object],
+    function: Call,
 ) -> None:
     with pytest.raises(ConfigError, match=r"^q: must be finite, holds inf$"):
         function(load_robot("pendulum2"), np.array([0.0, math.inf]))
@@ -139,3 +146,40 @@ def test_derivatives_of_forward_dynamics_take_one_of_two(given: dict[str, np.nda
         golden.forward_dynamics_derivatives(
             load_robot("pendulum2"), np.zeros(2), np.zeros(2), **given
         )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"q": np.zeros(3)}, r"^q: must have shape \(\.\.\., 2\), not \(3,\)$"),
+        ({"v": "fast"}, r"^v: must be an array of numbers, not str$"),
+        ({"tau": np.zeros((4, 2))}, r"^tau: must have shape \(2\), not \(4, 2\)$"),
+        ({"steps": -1}, r"^steps: must be a whole number of at least 0, not -1$"),
+        ({"steps": 2.5}, r"^steps: must be a whole number of at least 0, not 2\.5$"),
+        ({"steps": [1, 2]}, r"^steps: must have shape \(\), not \(2,\)$"),
+        ({"steps": "many"}, r"^steps: must be an array of numbers, not str$"),
+        ({"time_step": -1.0}, r"^time_step: must be above 0 seconds, not -1$"),
+        ({"time_step": math.nan}, r"^time_step: must be above 0 seconds, not nan$"),
+        ({"integrator": "heun"}, r"^integrator: must be one of euler, rk4, not 'heun'$"),
+    ],
+)
+def test_roll_outs_complain_about(change: dict[str, Any], message: str) -> None:
+    arguments = {"q": np.zeros(2), "v": np.zeros(2), "tau": np.zeros(2), "steps": 3} | change
+    with pytest.raises(ConfigError, match=message):
+        golden.roll_out(load_robot("pendulum2"), **arguments)
+
+
+def test_roll_outs_take_numbers_of_steps_of_the_batchs_shape() -> None:
+    still = np.zeros((3, 2))
+    robot = load_robot("pendulum2")
+    each, _ = golden.roll_out(robot, still, still, still + 1, [1, 2, 3])
+    for row, steps in zip(each, (1, 2, 3), strict=True):
+        alone, _ = golden.roll_out(robot, still[0], still[0], still[0] + 1, steps)
+        np.testing.assert_array_equal(row, alone)
+
+
+def test_roll_outs_name_a_joint_that_they_cannot_take() -> None:
+    robot = load_robot("hyq", "floating")
+    still = np.zeros(robot.nv)
+    with pytest.raises(UnsupportedError, match="joint 'root_joint'"):
+        golden.roll_out(robot, golden.neutral(robot), still, still, 1)

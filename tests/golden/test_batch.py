@@ -69,7 +69,7 @@ def test_a_tape_holds_equal_operations_once_and_no_others() -> None:
     assert [function.__name__ for function, *_ in tape.steps] == [
         "add", "multiply", "sin", "multiply", "subtract", "divide", "add",
     ]  # fmt: skip
-    assert tape.places < 4
+    assert tape.rows < 4
     a, b = np.array([0.5, 2.0]), np.array([3.0, -1.0])
     result, same = tape.play([a, b], tape.memory(2))
     assert np.array_equal(result, 1.0 / ((a + b) * (a + b) - 2.0 * np.sin(a)) + 1.0)

@@ -20,7 +20,7 @@ WRONG: list[tuple[dict[str, Any], list[str], str]] = [
     ({"functions": ("foo",)}, ["--functions", "foo"], "function 'foo': unknown"),
     ({"functions": ()}, ["--functions", ","], "functions: none given; choose from id"),
     ({"ii": 0}, ["--ii", "0"], "ii: must be 1 to 4096 cycles, not 0"),
-    ({"ii": 5000}, ["--ii", "5000"], "ii: must be 1 to 4096 cycles, not 5000"),
+    ({"ii": 10**7}, ["--ii", "10000000"], "ii: must be 1 to 4096 cycles, not 10000000$"),
     ({"word": 7}, ["--word", "7"], "word: must be 8 to 32 bits, not 7"),
     ({"device": "ecp6"}, ["--device", "ecp6"], "device: must be one of .*; did you mean 'ecp5'?"),
     ({"derivative": "x"}, ["--derivative", "x"], "derivative: must be one of composite, columns"),
@@ -35,7 +35,11 @@ WRONG: list[tuple[dict[str, Any], list[str], str]] = [
         ["--functions", "roll", "--time-step", "0"],
         "time_step: must be between 0 and 1 seconds, not 0",
     ),
-    ({"goal": "speed"}, ["--for", "speed"], "goal: must be one of throughput, area, latency"),
+    (
+        {"goal": "speed"},
+        ["--for", "speed"],
+        r"^goal \(--for\): must be one of throughput, area, latency, not 'speed'",
+    ),
     ({"formats": "x"}, ["--formats", "x"], "formats: must be one of signal, uniform, not 'x'"),
     ({"rounding": "x"}, ["--rounding", "x"], "rounding: must be one of auto, nearest, truncate"),
     ({"overflow": "x"}, ["--overflow", "x"], "overflow: must be one of flag, saturate, not 'x'"),
@@ -51,6 +55,16 @@ WRONG: list[tuple[dict[str, Any], list[str], str]] = [
         "word and error: give one of them",
     ),
     (
+        {"error": {"did": 1e-3}},
+        ["--error", "did=1e-3"],
+        "error: 'did' is no function or output of this design; choose from all, id, tau, id.tau",
+    ),
+    (
+        {"functions": ("id", "m"), "error": {"tau": 1e-3}},
+        ["--functions", "id,m", "--error", "tau=1e-3"],
+        "error: no target for m; add m=E, or one value for all",
+    ),
+    (
         {"formats": "uniform"},
         ["--formats", "uniform"],
         "formats and error: formats uniform is a search for an error target; give error as well",
@@ -58,7 +72,8 @@ WRONG: list[tuple[dict[str, Any], list[str], str]] = [
     (
         {"with_inverse": True},
         ["--with-inverse"],
-        "with_inverse and functions: with_inverse needs dfd among the functions, which are id",
+        "with_inverse and functions: with_inverse needs dfd among the functions, which are id; add it, or "
+        "leave with_inverse out",
     ),
     (
         {"integrator": "rk4"},
@@ -105,7 +120,9 @@ def test_what_is_wrong_is_said_alike_from_python_and_the_command_line(
 
 @pytest.mark.parametrize("name", settings(Options))
 def test_a_value_of_another_type_is_an_error(name: str) -> None:
-    with pytest.raises(ConfigError, match=f"^{name}: must be .*, not "):
+    flag = settings(Options)[name].flag
+    said = f"{name} (--{flag})" if flag else name
+    with pytest.raises(ConfigError, match=f"^{re.escape(said)}: must be .*, not "):
         Options(**{name: object()})
 
 
@@ -140,9 +157,10 @@ def test_types_are_strict(given: dict[str, Any], message: str) -> None:
         (["--board", "nothing"], "board 'nothing'"),
         (["--base", "flying"], "error: base: must be one of fixed, floating, planar, not 'flying'"),
         (["--error", ""], "error: must be a number, or NAME=NUMBER,..., not ''"),
+        (["--evidence", "-1"], "evidence: must be at least 0, not -1"),
         (
             ["--board", "ulx3s_85f", "--device", "xcup"],
-            "device and board: ulx3s_85f has ecp5, not 'xcup'; leave --device out",
+            "device and board: ulx3s_85f has ecp5, not 'xcup'; leave device out",
         ),
     ],
 )
@@ -167,7 +185,22 @@ def test_wrong_arguments(
         ("functions = ['nope']", "function 'nope': unknown"),
         ("joints = 3", "joints: must be limits by joint, not 3"),
         ("error = 'x'", "error: must be a number, or numbers by function and output, not 'x'"),
-        ("goal = 'x'", "goal: must be one of throughput, area, latency, not 'x'"),
+        ("goal = 'x'", "goal (--for): must be one of throughput, area, latency, not 'x'"),
+        ("ii = 0", "config.toml: ii: must be 1 to 4096 cycles, not 0"),
+        (
+            "spread = 'thrice'",
+            "config.toml: spread: must be one of auto, fewest, twice, not 'thrice'",
+        ),
+        ("multipliers = 0", "config.toml: multipliers: must be at least 1, not 0"),
+        ("rate = 'fast'", "config.toml: rate: must be a number, not 'fast'"),
+        ("seed = -1", "config.toml: seed: must be at least 0, not -1"),
+        ("robot = 3", "config.toml: robot: must be a word, not 3"),
+        ("ii = 2\nrate = 5.0", "rate and ii: give one of them; each says how often a task comes"),
+        ("error = 0.1\nword = 18", "word and error: give one of them"),
+        (
+            "board = 'ulx3s_85f'\ndevice = 'xcup'",
+            "device and board: ulx3s_85f has ecp5, not 'xcup'; leave device out",
+        ),
     ],
 )
 def test_a_configuration_file_is_checked(
@@ -179,6 +212,34 @@ def test_a_configuration_file_is_checked(
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 1
     assert message in said[0]
+
+
+def test_a_board_that_is_given_replaces_a_files_board_and_device(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text("board = 'ulx3s_85f'\ndevice = 'ecp5'\n")
+    arguments = ["--config", str(path), "--board", "tang_mega_138k_pro", "-o", str(tmp_path)]
+    assert main(["generate", "pendulum2", *arguments]) == 0
+    assert read_config(path)[2]["device"] == "gw5a"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["simulate", "--tasks", "1"], "tasks: must be at least 2 to measure an interval, not 1"),
+        (["simulate", "--seed", "-1"], "seed: must be at least 0, not -1"),
+        (["build", "--board", "ulx3s_85f", "--seed", "-1"], "seed: must be at least 0, not -1"),
+        (["explore", "--tasks", "0"], "tasks: must be at least 1, not 0"),
+        (["explore", "--jobs", "0"], "jobs: must be at least 1, not 0"),
+        (["explore", "--seed", "-1"], "seed: must be at least 0, not -1"),
+        (["compare", "--seed", "-1"], "seed: must be at least 0, not -1"),
+    ],
+)
+def test_wrong_numbers_are_seen_before_anything_is_computed(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command, *rest = arguments
+    assert main([command, "pendulum2", *rest]) == 2
+    assert capsys.readouterr().err.splitlines() == [f"rbdgen: error: {message}"]
 
 
 def test_functions_are_in_the_order_of_their_codes() -> None:

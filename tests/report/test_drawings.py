@@ -19,8 +19,8 @@ from rbdgen.report.design import function_passes
 from rbdgen.report.drawings import layout_picture, timing_chart, timing_trace
 from rbdgen.report.drawings.cards import CARD
 from rbdgen.report.drawings.layout import WIDTH
-from rbdgen.report.drawings.structure import banded_places, tree_places
-from rbdgen.report.drawings.svg import FONT, HUES, Canvas, fitting
+from rbdgen.report.drawings.structure import banded_positions, forest_positions
+from rbdgen.report.drawings.svg import FONT, HUES, SMALL, Canvas, fitting
 from rbdgen.report.drawings.timing import task_time
 from rbdgen.schedule.buffers import UnitPlan
 from rbdgen.schedule.queues import queues
@@ -95,9 +95,10 @@ def test_a_layout_can_be_read_at_400_pixels(robot: str, options: dict) -> None:
     width = float(root.attrib["width"])
     assert width <= WIDTH
     assert FONT * 400 / width >= 7
+    assert SMALL * 400 / width >= 6.5
     cards = [box for box in root.iter(f"{SVG}rect") if float(box.get("width", 0)) == CARD]
-    places = {(box.get("x"), box.get("y")) for box in cards}
-    assert len(places) == len(cards) == len(design(robot, **options).robot.bodies)
+    positions = {(box.get("x"), box.get("y")) for box in cards}
+    assert len(positions) == len(cards) == len(design(robot, **options).robot.bodies)
 
 
 def test_a_chain_goes_on_below_and_says_what_it_follows() -> None:
@@ -110,14 +111,14 @@ def test_a_chain_goes_on_below_and_says_what_it_follows() -> None:
 
 def test_bands_are_no_wider_than_they_may_be() -> None:
     parents = [-1, 0, 1, 2, 0, 4, 5]
-    places = banded_places(parents, 2)
-    assert len({(p.column, p.row) for p in places}) == len(parents)
-    assert {p.column for p in places} == {0, 1}
-    assert [p.begins for p in places] == [False, False, True, False, False, True, False]
-    assert all(places[k].row > places[1].row for k in (2, 3, 5, 6))
-    side_by_side = banded_places([-1, 0, 0, 0], 1)
+    positions = banded_positions(parents, 2)
+    assert len({(p.column, p.row) for p in positions}) == len(parents)
+    assert {p.column for p in positions} == {0, 1}
+    assert [p.begins for p in positions] == [False, False, True, False, False, True, False]
+    assert all(positions[k].row > positions[1].row for k in (2, 3, 5, 6))
+    side_by_side = banded_positions([-1, 0, 0, 0], 1)
     assert [p.row for p in side_by_side] == [0.0, 1.0, 2.0, 3.0]
-    leaves = banded_places([-1, -1, 0, 1, 2, 3], 2)
+    leaves = banded_positions([-1, -1, 0, 1, 2, 3], 2)
     assert [(p.column, p.row) for p in leaves[-2:]] == [(0, 2.0), (1, 2.0)]
 
 
@@ -232,13 +233,13 @@ def test_trace_is_in_the_trace_event_format(ii: int) -> None:
         assert steps == pytest.approx([ii * period] * len(steps))
 
 
-def test_tree_places_leave_every_body_its_own() -> None:
+def test_trees_leave_every_body_its_own() -> None:
     robot = design("hyq", ii=4).robot
-    places = tree_places(robot)
-    assert len(set(places)) == len(robot.bodies)
-    for body, (column, row) in zip(robot.bodies, places, strict=True):
-        assert column == (0 if body.parent < 0 else places[body.parent][0] + 1)
-        assert 0 <= row <= max(r for _, r in places)
+    positions = forest_positions([body.parent for body in robot.bodies])
+    assert len(set(positions)) == len(robot.bodies)
+    for body, (column, row) in zip(robot.bodies, positions, strict=True):
+        assert column == (0 if body.parent < 0 else positions[body.parent][0] + 1)
+        assert 0 <= row <= max(r for _, r in positions)
 
 
 def test_text_is_escaped_and_shortened() -> None:

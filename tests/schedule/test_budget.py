@@ -11,6 +11,7 @@ from rbdgen.devices.registry import get_device
 from rbdgen.functions.registry import common
 from rbdgen.schedule.budget import Budget, fit_layout
 from rbdgen.schedule.layout import Layout, lay_out
+from rbdgen.schedule.multipliers import product_runs
 from tests.conftest import design, shared_robot
 
 DEVICE = get_device("generic125")
@@ -19,16 +20,16 @@ ALL = common()
 
 def fitted(budget: Budget, robot: str = "hyq", functions: tuple[str, ...] = ("id",)):
     d = design(robot, functions=functions, ii=4)
-    return d, fit_layout(d.network, d.fixed, DEVICE, budget)
+    return d, fit_layout(d.network, d.whole, DEVICE, budget)
 
 
 @pytest.mark.parametrize("count", [3, 20, 47, 100, 400])
 def test_the_smallest_interval_within_so_many_multipliers(count: int) -> None:
     d, layout = fitted(Budget(multipliers=count))
-    assert sum(layout.multipliers().values()) <= count
+    assert sum(layout.multipliers(DEVICE).values()) <= count
     if layout.ii > 1:
-        faster = lay_out(d.network, d.fixed, DEVICE, layout.ii - 1, blocks=count)
-        assert sum(faster.multipliers().values()) > count
+        faster = lay_out(d.network, d.whole, DEVICE, layout.ii - 1, blocks=count)
+        assert sum(faster.multipliers(DEVICE).values()) > count
 
 
 def test_the_promise_is_what_is_scheduled() -> None:
@@ -55,8 +56,8 @@ def test_a_rate_is_met_with_the_fewest_multipliers() -> None:
 def test_blocks_are_counted_by_the_devices_shape() -> None:
     d, layout = fitted(Budget(blocks=30))
     assert layout.blocks(DEVICE) <= 30
-    assert layout.blocks(DEVICE) >= sum(layout.multipliers().values())
-    assert sum(lay_out(d.network, d.fixed, DEVICE, layout.ii).multipliers().values()) <= 30
+    assert layout.blocks(DEVICE) >= sum(layout.multipliers(DEVICE).values())
+    assert sum(lay_out(d.network, d.whole, DEVICE, layout.ii).multipliers(DEVICE).values()) <= 30
 
 
 @pytest.mark.parametrize(
@@ -69,15 +70,11 @@ def test_products_of_two_sizes_take_no_more_blocks_than_they_must(
     d = compile_robot(load_robot(robot), options, budget=Budget(blocks=130))
     schedule = d.plan.schedule
     assert schedule.blocks <= 130
-    assert schedule.blocks == Layout(schedule.fixed, schedule.folds, schedule.ii).blocks(
+    assert schedule.blocks == Layout(schedule.fixed, schedule.folds, schedule.ii, d.fixed).blocks(
         schedule.device
     )
-    sizes = {
-        schedule.device.blocks(*schedule.factor_widths(i))
-        for nodes in schedule.products.values()
-        for i in nodes
-    }
-    assert len(sizes) > 1
+    runs = product_runs(schedule.fixed, schedule.folds, schedule.device)
+    assert len({blocks for _, blocks in runs.values()}) > 1
 
 
 def test_units_join_further_where_a_board_would_be_too_small() -> None:
@@ -93,22 +90,22 @@ def test_units_stay_apart_as_far_as_there_are_multipliers() -> None:
     d = design("iiwa14", functions=("id", "m"), ii=6)
 
     def units(**how: Any) -> Layout:
-        return lay_out(d.network, d.fixed, DEVICE, 6, **how)
+        return lay_out(d.network, d.whole, DEVICE, 6, **how)
 
     joined, apart = units(), units(spread=True)
-    assert set(apart.multipliers()) == set(units(share=False).multipliers())
+    assert set(apart.multipliers(DEVICE)) == set(units(share=False).multipliers(DEVICE))
     least, most = joined.blocks(DEVICE), apart.blocks(DEVICE)
-    assert len(joined.multipliers()) < len(apart.multipliers())
+    assert len(joined.multipliers(DEVICE)) < len(apart.multipliers(DEVICE))
     assert least < most
     between = units(spread=True, blocks=(least + most) // 2)
     assert between.blocks(DEVICE) <= (least + most) // 2
-    assert len(joined.multipliers()) < len(between.multipliers()) < len(apart.multipliers())
-    assert units(spread=True, blocks=least).multipliers() == units(blocks=least).multipliers()
+    assert len(joined.multipliers(DEVICE)) < len(between.multipliers(DEVICE)) < len(apart.multipliers(DEVICE))
+    assert units(spread=True, blocks=least).multipliers(DEVICE) == units(blocks=least).multipliers(DEVICE)
 
 
 def test_the_next_interval_is_longer() -> None:
     d, layout = fitted(Budget(multipliers=20))
-    again = fit_layout(d.network, d.fixed, DEVICE, Budget(multipliers=20), beyond=layout.ii)
+    again = fit_layout(d.network, d.whole, DEVICE, Budget(multipliers=20), beyond=layout.ii)
     assert layout.ii < again.ii
 
 

@@ -68,6 +68,17 @@ def test_targets_are_kept_on_fresh_states_and_not_wasted(error: float) -> None:
         assert f["flagged"]["overflow"] <= 2
 
 
+@pytest.mark.parametrize("function", ["id", pytest.param("did", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("error", [1e-3, 1e-5])
+def test_targets_are_kept_by_dots_of_an_arm(error: float, function: str) -> None:
+    design = built(error, "iiwa14", (function,))
+    assert design.fixed.graph.count("dot") > 20
+    found = evidence(design, 5000)["functions"][function]
+    worst = max(e["max_relative"] for e in found["outputs"].values())
+    assert error / 20 <= worst <= error
+    assert found["flagged"]["overflow"] == 0
+
+
 def test_targets_by_function_are_kept_apart() -> None:
     options = Options(functions=("id", "did"), error={"id": 1e-5, "did": 1e-3})
     found = evidence(compile_robot(load_robot("pendulum2"), options), 5000)["functions"]
@@ -87,7 +98,7 @@ def test_alike_branches_keep_formats_that_fold() -> None:
     word = compile_robot(robot, Options(functions=functions, ii=4))
     assert len(own.plan.schedule.folds.turns) >= len(word.plan.schedule.folds.turns) > 50
     for turns in own.plan.schedule.folds.turns.values():
-        assert len({own.fixed.formats[t.node] for t in turns}) == 1
+        assert len({own.plan.schedule.fixed.formats[t.node] for t in turns}) == 1
 
 
 def test_uniform_words_are_as_short_as_the_target_allows() -> None:

@@ -9,12 +9,15 @@ import pytest
 
 from rbdgen import load_robot
 from rbdgen.functions.registry import common
+from rbdgen.ir.builder import Builder
 from rbdgen.ir.graph import Graph, Node
+from rbdgen.ir.interpret import evaluate
+from rbdgen.ir.terms import Terms
 from rbdgen.layout.building import build_network, operand_samples
 from rbdgen.layout.execute import float_passes, with_own_feedback
 from rbdgen.layout.words import TraceOptions
 from rbdgen.passes.pipeline import simplify
-from rbdgen.wordlength.sensitivity import derivatives, one_result_each
+from rbdgen.wordlength.sensitivity import Pairs, derivatives, one_result_each
 
 STEP = 1e-6
 
@@ -62,8 +65,8 @@ def test_derivatives_are_those_of_finite_differences(function: str, traced) -> N
     derivatives(
         network, graph, function, passes, one_result_each([(name, s) for s in range(8)]), visit
     )
-    nodes = [i for i in found if graph.nodes[i].op in ("add", "sub", "mul", "rescale")]
-    assert len(nodes) >= 5
+    nodes = [i for i in found if graph.nodes[i].op in ("add", "sub", "mul", "dot", "rescale")]
+    assert len(nodes) >= 3
     for i in nodes[:: max(1, len(nodes) // 12)]:
         bent = moved(graph, i)
         programs = replace(network.programs, parameters=("moved",))
@@ -78,3 +81,31 @@ def test_derivatives_are_those_of_finite_differences(function: str, traced) -> N
             i,
             graph.nodes[i],
         )
+
+
+def test_a_dot_passes_on_to_every_factor_and_addend(traced) -> None:
+    """a·b − c·a + d − a, of which a is used three times."""
+    builder = Builder()
+    a, b, c, d = map(builder.input, "abcd")
+    dot = builder.dot((a, b, c, a, d, a), Terms((1, -1), (1, -1)))
+    graph = builder.graph({"out": dot})
+    rng = np.random.default_rng(0)
+    operands = {name: rng.uniform(-1, 1, 5) for name in "abcd"}
+    values = evaluate(graph, operands)
+    found: dict[int, np.ndarray] = {}
+    of_factors: list[np.ndarray] = []
+
+    def visit(turn: int, i: int, here: np.ndarray, factors: tuple[np.ndarray, ...]) -> None:
+        found[i] = here
+        of_factors.extend(factors)
+
+    pairs = Pairs({"out": np.ones(5)}, np.arange(5))
+    derivatives(traced[0], graph, "id", [dict(enumerate(values))], pairs, visit)
+    expected = [values[b], values[a], -values[a], -values[c]]
+    assert np.allclose(of_factors, expected)
+    for name, i in graph.inputs.items():
+        ends = []
+        for step in (STEP, -STEP):
+            moved_operands = operands | {name: operands[name] + step}
+            ends.append(evaluate(graph, moved_operands)[dot])
+        assert np.allclose((ends[0] - ends[1]) / (2 * STEP), found[i])

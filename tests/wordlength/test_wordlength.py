@@ -10,9 +10,11 @@ from rbdgen.ir.builder import Builder, Expr
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph
 from rbdgen.ir.interpret import evaluate, evaluate_fixed
+from rbdgen.passes.dots import expand_dots, fuse_dots
 from rbdgen.passes.ranges import magnitudes
 from rbdgen.wordlength.assembly import assemble
 from rbdgen.wordlength.lengths import WordLengths
+from rbdgen.wordlength.multipliers import LONGEST_IN_SUM
 from rbdgen.wordlength.prices import PriceSearch
 from rbdgen.wordlength.signals import Signals
 from rbdgen.wordlength.sites import ErrorBounds, make_sites
@@ -26,10 +28,11 @@ def polynomial() -> Graph:
 
 
 def searched(
-    limit: float, device: str = "ecp5", rounding: str = "auto"
+    limit: float, device: str = "ecp5", rounding: str = "auto", fused: bool = False
 ) -> tuple[FixedGraph, dict[str, np.ndarray]]:
-    """Formats for :func:`polynomial` with errors up to ``limit``, and operands in their ranges."""
-    graph = polynomial()
+    """Formats for :func:`polynomial`, its sums of products dots where ``fused``, with errors up to ``limit``, and
+    operands in their ranges."""
+    graph = fuse_dots(polynomial()) if fused else polynomial()
     rng = np.random.default_rng(0)
     operands = {n: rng.uniform(-1, 1, 4000) for n in "xyz"}
     sites = make_sites(graph, frozenset())
@@ -43,17 +46,17 @@ def searched(
     for i in range(len(graph.nodes) - 1, -1, -1):
         node, here = graph.nodes[i], adjoint.get(i, np.zeros(200))
         matrix[:, i] = here
-        parts = {
-            "add": lambda h, a: (h, h),
-            "sub": lambda h, a: (h, -h),
-            "neg": lambda h, a: (-h,),
-            "mul": lambda h, a: (h * values[a[1]][:200], h * values[a[0]][:200]),
-            "scale": lambda h, a, c=node.attr: (h * c,),
-        }.get(node.op, lambda h, a: ())(here, node.args)
-        for side, (a, x) in enumerate(zip(node.args, parts, strict=False)):
+        passed = []
+        for sign, one, other in node.products:
+            passed.append((one, sign * here * values[other][:200]))
+            passed.append((other, sign * here * values[one][:200]))
+        passed += [(a, sign * here) for sign, a in node.addends]
+        if node.op == "scale":
+            passed.append((node.args[0], here * node.attr))
+        for a, x in passed:
             adjoint[a] = adjoint.get(a, 0.0) + x
-            if node.op == "mul":
-                matrix[:, sites.factors[i] + side] += x
+        for k, (_, x) in enumerate(passed[: len(node.factors)]):
+            matrix[:, sites.factors[i] + k] += x
     matrix[:, sites.results["out"]] = 1.0
     bounds = ErrorBounds(matrix / np.float32(limit), (matrix / np.float32(limit)) ** 2)
     choice, predicted = search.search(bounds)
@@ -72,11 +75,35 @@ def worst_error(fixed: FixedGraph, operands: dict[str, np.ndarray]) -> float:
     return float(np.max(np.abs(got - exact)))
 
 
+@pytest.mark.parametrize("fused", [False, True])
 @pytest.mark.parametrize("rounding", ["auto", "nearest", "truncate"])
 @pytest.mark.parametrize("limit", [1e-2, 1e-3, 1e-4, 1e-5, 1e-6])
-def test_errors_stay_within_their_bound_and_near_it(limit: float, rounding: str) -> None:
-    error = worst_error(*searched(limit, rounding=rounding))
+def test_errors_stay_within_their_bound_and_near_it(
+    limit: float, rounding: str, fused: bool
+) -> None:
+    error = worst_error(*searched(limit, rounding=rounding, fused=fused))
     assert limit / 20 <= error <= limit * 1.1
+
+
+@pytest.mark.parametrize("limit", [1e-2, 1e-4, 1e-6, 1e-8])
+def test_searched_dots_are_sums_of_products_bit_for_bit(limit: float) -> None:
+    fixed, operands = searched(limit, fused=True)
+    dots = {i for i, node in fixed.graph if node.op == "dot"}
+    assert len(dots) == 2
+    apart = expand_dots(fixed, dots, [0.0] * len(fixed.graph.nodes), 1.0)
+    assert apart.graph.count("dot") == 0
+    raw = {n: fixed.formats[i].quantise(operands[n]) for n, i in fixed.graph.inputs.items()}
+    whole = evaluate_fixed(fixed, raw).outputs["out"]
+    assert np.array_equal(whole, evaluate_fixed(apart, raw).outputs["out"])
+
+
+def test_products_in_dots_fit_what_adds_them() -> None:
+    fixed, _ = searched(1e-8, "xcup", fused=True)
+    widths = []
+    for _, node in fixed.graph:
+        for _, one, other in node.products:
+            widths.append(fixed.formats[one].width + fixed.formats[other].width)
+    assert 54 < max(widths) <= LONGEST_IN_SUM
 
 
 def test_ways_of_rounding_are_those_asked_for() -> None:
@@ -91,12 +118,15 @@ def test_ways_of_rounding_are_those_asked_for() -> None:
     assert truncating.truncated.issuperset(dropping)
 
 
+@pytest.mark.parametrize("fused", [False, True])
 @pytest.mark.parametrize(("device", "shape"), [("ecp5", (18, 18)), ("xcup", (27, 18))])
-def test_factors_fill_blocks_and_no_more_than_needed(device: str, shape: tuple[int, int]) -> None:
-    fixed, _ = searched(3e-4, device)
+def test_factors_fill_blocks_and_no_more_than_needed(
+    device: str, shape: tuple[int, int], fused: bool
+) -> None:
+    fixed, _ = searched(3e-4, device, fused=fused)
     for i, node in fixed.graph:
-        if node.op == "mul":
-            widths = sorted((fixed.formats[a].width for a in node.args), reverse=True)
+        for _, *factors in node.products:
+            widths = sorted((fixed.formats[a].width for a in factors), reverse=True)
             assert widths[0] <= shape[0], (i, widths)
             assert widths[1] <= shape[1], (i, widths)
 

@@ -1,9 +1,9 @@
 """Delays that nextpnr's database of a device lacks: a copy of the database with them.
 
 The database is one file of little-endian words, as nextpnr's `himbaechel/chipdb.h` declares them: records, pointers
-that count bytes from their own place, and slices of records, a pointer and a number. Cells' delays are a list for each
+that count bytes from where they stand, and slices of records, a pointer and a number. Cells' delays are a list for each
 speed grade, sorted by the number of the cell's type, with pins sorted by theirs. Longer lists are written behind the
-file's end, and the grades' slices turned to them.
+file's end, and the grades' slices directed to them.
 """
 
 from __future__ import annotations
@@ -75,19 +75,19 @@ def _append_pins(words: _Database, cell: Clocked, pins: dict[int, _Pin]) -> int:
 
 def _append_cell(words: _Database, grade: int, entry: tuple[int, int, int]) -> None:
     """Write a speed grade's list of cells behind the end, with ``entry``: the number of the type of a cell, where its
-    pins are, and how many. ``grade`` is the place of the slice that is turned to the new list."""
+    pins are, and how many. ``grade`` is the offset of the slice that is directed to the new list."""
     cells = [entry]
-    for place in words.slices(grade, CELL):
-        kind = words.at(place)
+    for offset in words.slices(grade, CELL):
+        kind = words.at(offset)
         if kind != entry[0]:
-            first, count = words.bounds(place + 4)
+            first, count = words.bounds(offset + 4)
             cells.append((kind, first, count))
     cells.sort()
     start = words.end()
     for kind, first, count in cells:
         words.append(kind)
         words.slice(first, count)
-    words.turn(grade, start, len(cells))
+    words.direct(grade, start, len(cells))
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class _Pin:
 
 
 class _Database:
-    """A database's words by their place."""
+    """A database's words by their offset."""
 
     def __init__(self, data: bytearray) -> None:
         self.data = data
@@ -110,39 +110,39 @@ class _Database:
         self.known = self.at(names)
         self.names, self.count = self.bounds(names + 4)
 
-    def at(self, place: int) -> int:
-        return struct.unpack_from("<i", self.data, place)[0]
+    def at(self, offset: int) -> int:
+        return struct.unpack_from("<i", self.data, offset)[0]
 
-    def bounds(self, place: int) -> tuple[int, int]:
+    def bounds(self, offset: int) -> tuple[int, int]:
         """Where a slice's records begin, and how many there are."""
-        return place + self.at(place), self.at(place + 4)
+        return offset + self.at(offset), self.at(offset + 4)
 
-    def slices(self, place: int, size: int) -> Iterator[int]:
+    def slices(self, offset: int, size: int) -> Iterator[int]:
         """Where the records of a slice are."""
-        first, count = self.bounds(place)
+        first, count = self.bounds(offset)
         return iter(range(first, first + size * count, size))
 
     def name(self, number: int) -> str:
         """A name by its number; empty for those that nextpnr has in itself."""
         if not self.known <= number < self.known + self.count:
             return ""
-        place = self.names + 4 * (number - self.known)
-        place += self.at(place)
-        return self.data[place : self.data.index(0, place)].decode()
+        offset = self.names + 4 * (number - self.known)
+        offset += self.at(offset)
+        return self.data[offset : self.data.index(0, offset)].decode()
 
     def pins(self, bel: str) -> tuple[int, dict[int, _Pin]]:
         """The number of the type of a place for a cell, and its pins by number."""
         for tile in self.slices(self.root + TILE_TYPES, TILE_TYPE):
-            for place in self.slices(tile + 4, BEL):
-                if self.name(self.at(place)) == bel:
-                    return self.at(place + 4), self._pins(tile, place, bel)
+            for offset in self.slices(tile + 4, BEL):
+                if self.name(self.at(offset)) == bel:
+                    return self.at(offset + 4), self._pins(tile, offset, bel)
         raise ToolError(f"nextpnr: its database has no {bel}; use its version 0.11")
 
-    def _pins(self, tile: int, place: int, bel: str) -> dict[int, _Pin]:
+    def _pins(self, tile: int, offset: int, bel: str) -> dict[int, _Pin]:
         """The pins of the place of a tile of which ``bel`` is the name."""
         wires, _ = self.bounds(tile + 12)
         found = {}
-        for pin in self.slices(place + 24, PIN):
+        for pin in self.slices(offset + 24, PIN):
             wire = self.name(self.at(wires + WIRE * self.at(pin + 4)))
             found[self.at(pin)] = _Pin(wire.removeprefix(bel), self.at(pin + 8))
         return found
@@ -157,17 +157,17 @@ class _Database:
         """Append a slice of records elsewhere."""
         self.append(first - self.end() if count else 0, count)
 
-    def turn(self, place: int, first: int, count: int) -> None:
-        """Turn a slice to other records."""
-        struct.pack_into("<ii", self.data, place, first - place, count)
+    def direct(self, offset: int, first: int, count: int) -> None:
+        """Direct a slice to other records."""
+        struct.pack_into("<ii", self.data, offset, first - offset, count)
 
     def arc(self, clock: int, delay: int, behind: bool) -> int:
         """Append a register's delay in ps, before the clock or ``behind`` it, the same for all corners."""
-        place = self.end()
+        offset = self.end()
         setup, output = (0, delay) if behind else (delay, 0)
         hold = 0
         self.append(clock, 0)
         self.append(*[setup] * CORNERS)
         self.append(*[hold] * CORNERS)
         self.append(*[output] * CORNERS)
-        return place
+        return offset

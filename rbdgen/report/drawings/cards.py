@@ -57,8 +57,8 @@ class Cards:
                 self.numbers[unit.name] = len(self.numbers) + 1
         self.queues: dict[str, list[Queue]] = defaultdict(list)
         for queue in queues(design.plan, design.tasks):
-            place = queue.sink if queue.kind == "bypass" else queue.name
-            self.queues[place].append(queue)
+            sink = queue.sink if queue.kind == "bypass" else queue.name
+            self.queues[sink].append(queue)
 
     def grid(self) -> list[str]:
         """The kinds that bodies have, in the order of their cells, which is the same in all cards."""
@@ -86,8 +86,8 @@ class Cards:
         grid = self.grid()
         for submodule, owner in self.bodies.items():
             if owner == body and submodule in self.executing:
-                place = grid.index(self.kinds[submodule])
-                row, column = divmod(place, IN_A_ROW)
+                number = grid.index(self.kinds[submodule])
+                row, column = divmod(number, IN_A_ROW)
                 left = x + GAP + column * (width + GAP)
                 top = y + TITLE + row * (height + GAP)
                 self.cell(left, top, submodule)
@@ -146,7 +146,7 @@ class Cards:
             if unit.name in self.numbers:
                 numbers.append(str(self.numbers[unit.name]))
         if numbers:
-            room = CELL[0] - 38
+            room = CELL[0] - 44
             if multipliers:
                 room -= text_width(count)
             text = fitting(f"#{','.join(numbers)}", room, SMALL)
@@ -198,6 +198,6 @@ class Cards:
         right = number(x + 11)
         top = number(y - 8)
         bars = ""
-        for place in (4, 7.5, 11):
-            bars += f"M{number(x + place)} {top}v8"
+        for offset in (4, 7.5, 11):
+            bars += f"M{number(x + offset)} {top}v8"
         self.canvas.path(f"M{left} {top}H{right}M{left} {number(y)}H{right}{bars}", "queue")

@@ -122,10 +122,10 @@ class _Chart:
         canvas = self.canvas
         step = _round_step(26 / self.scale)
         for cycle in range(0, task.last + 2, step):
-            place = x + (cycle - task.first) * self.scale
-            canvas.line([(place, _TOP - 6), (place, self.bottom + 2)], "line")
-            if place + 8 < x + width or cycle == 0:
-                canvas.text(place, _TOP - 9, str(cycle), "small faint middle")
+            left = x + (cycle - task.first) * self.scale
+            canvas.line([(left, _TOP - 6), (left, self.bottom + 2)], "line")
+            if left + 8 < x + width or cycle == 0:
+                canvas.text(left, _TOP - 9, str(cycle), "small faint middle")
 
     def bar(self, x: float, span: Span) -> None:
         """A span of a task: from its first to its last cycle."""

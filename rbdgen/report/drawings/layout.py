@@ -13,11 +13,11 @@ from rbdgen.compiler import Design
 from rbdgen.report.drawings.cards import CARD, CELL, TITLE, Cards
 from rbdgen.report.drawings.structure import (
     KINDS,
-    Place,
-    banded_places,
-    body_links,
+    Position,
+    banded_positions,
     exit_of,
     hue,
+    words_between_bodies,
 )
 from rbdgen.report.drawings.svg import SMALL, Canvas, Point, fitting, text_width
 from rbdgen.schedule.queues import LOOPS, Queue
@@ -30,13 +30,13 @@ _INDENT = 36
 """From the left to the first column, with room for the line that leads there."""
 _CARDS, _CARD_STEP = 2, CARD + 60
 """Columns of cards, and from one to the next."""
-_CARD_GAP = 26
+_CARD_GAP = 30
 """From one row of cards to the next."""
 _NODES, _NODE_STEP = 4, 150
 """Columns of the tree, and from one to the next."""
 _NODE = 128, 34
 """Width and height of a body in the tree."""
-_NODE_ROW = 48
+_NODE_ROW = 54
 _STUB = 10
 """Length of a line that goes on in another band."""
 _COMMON = 288
@@ -98,11 +98,11 @@ class _Picture:
         for body in robot.bodies:
             parents.append(body.parent + 1)
             names.append(body.name)
-        places = banded_places(parents, _NODES)
-        corners = [self.node_corner(top, place) for place in places]
+        positions = banded_positions(parents, _NODES)
+        corners = [self.node_corner(top, position) for position in positions]
         for node, parent in enumerate(parents):
             if parent >= 0:
-                self.branch(corners[parent], corners[node], places[node], names[parent])
+                self.branch(corners[parent], corners[node], positions[node], names[parent])
         self.node(corners[0], names[0], "base", f"{names[0]}: the base", "card")
         for body, corner in zip(robot.bodies, corners[1:], strict=True):
             kind = type(body.joint).__name__.lower()
@@ -113,10 +113,10 @@ class _Picture:
         lowest = max(y for _, y in corners)
         return lowest + _NODE[1]
 
-    def node_corner(self, top: float, place: Place) -> Point:
+    def node_corner(self, top: float, position: Position) -> Point:
         """The upper left of a body in the tree."""
-        x = _LEFT + _INDENT / 2 + place.column * _NODE_STEP
-        y = top + place.row * _NODE_ROW
+        x = _LEFT + _INDENT / 2 + position.column * _NODE_STEP
+        y = top + position.row * _NODE_ROW
         return x, y
 
     def node(self, corner: Point, name: str, below: str, title: str, kind: str) -> None:
@@ -129,7 +129,7 @@ class _Picture:
         self.canvas.text(left, y + 15, short, "strong", title)
         self.canvas.text(left, y + 28, below, "small faint")
 
-    def branch(self, parent: Point, child: Point, place: Place, name: str) -> None:
+    def branch(self, parent: Point, child: Point, position: Position, name: str) -> None:
         """A line between two bodies of the tree, given by their corners; where the child is in another band, the
         beginning and the end of it, and the parent's name."""
         width, height = _NODE
@@ -137,9 +137,9 @@ class _Picture:
         start_y = parent[1] + height / 2
         end_x = child[0]
         end_y = child[1] + height / 2
-        if place.begins:
-            self.canvas.line([(start_x, start_y), (start_x + _STUB, start_y)], "link")
-            self.canvas.line([(end_x - _STUB, end_y), (end_x, end_y)], "link")
+        if position.begins:
+            self.canvas.line([(start_x, start_y), (start_x + _STUB, start_y)], "connection")
+            self.canvas.line([(end_x - _STUB, end_y), (end_x, end_y)], "connection")
             self.follows(end_x, child[1] - 4, name, width)
         else:
             self.elbow((start_x, start_y), (end_x, end_y), _STUB)
@@ -148,7 +148,7 @@ class _Picture:
         """A line from left to right with an upright piece so far before its end."""
         bend = end[0] - room
         corners = [start, (bend, start[1]), (bend, end[1]), end]
-        self.canvas.line(corners, "link", title)
+        self.canvas.line(corners, "connection", title)
 
     def follows(self, x: float, y: float, parent: str, width: float) -> None:
         """A note above a body whose parent is in another band."""
@@ -156,16 +156,16 @@ class _Picture:
         self.canvas.text(x, y, text, "small faint")
 
     def pipeline(self, top: float) -> float:
-        """Cards of all bodies and links between them; the lower end."""
+        """Cards of all bodies and lines between them; the lower end."""
         parents = [body.parent for body in self.design.robot.bodies]
-        places = banded_places(parents, _CARDS)
+        positions = banded_positions(parents, _CARDS)
         height = self.cards.height()
         corners = []
-        for place in places:
-            x = _LEFT + _INDENT + place.column * _CARD_STEP
-            y = top + place.row * (height + _CARD_GAP)
+        for position in positions:
+            x = _LEFT + _INDENT + position.column * _CARD_STEP
+            y = top + position.row * (height + _CARD_GAP)
             corners.append((x, y))
-        words = body_links(self.design)
+        words = words_between_bodies(self.design)
         roots = []
         for body, parent in enumerate(parents):
             x, y = corners[body]
@@ -173,9 +173,9 @@ class _Picture:
                 roots.append((x, y + height / 2))
                 continue
             between = corners[parent], corners[body]
-            begins = places[body].begins
-            self.link(*between, words.get((parent, body), 0), True, begins)
-            self.link(*between, words.get((body, parent), 0), False, begins)
+            begins = positions[body].begins
+            self.connect(*between, words.get((parent, body), 0), True, begins)
+            self.connect(*between, words.get((body, parent), 0), False, begins)
             if begins:
                 name = self.design.robot.bodies[parent].name
                 self.follows(x, y - 5, name, CARD)
@@ -190,13 +190,13 @@ class _Picture:
         canvas = self.canvas
         x = _LEFT + 8
         lowest = max(y for _, y in roots)
-        canvas.line([(x, top), (x, lowest)], "link")
+        canvas.line([(x, top), (x, lowest)], "connection")
         for end, y in roots:
-            canvas.line([(x, y), (end - 2, y)], "link")
+            canvas.line([(x, y), (end - 2, y)], "connection")
             canvas.arrow(end, y, 1)
             canvas.arrow(x, y, -1)
 
-    def link(self, parent: Point, child: Point, words: int, outward: bool, begins: bool) -> None:
+    def connect(self, parent: Point, child: Point, words: int, outward: bool, begins: bool) -> None:
         """A line between two cards, given by their corners, with its words per task, if there are any; where they are
         in two bands, the beginning and the end of it."""
         if not words:
@@ -210,8 +210,8 @@ class _Picture:
         if begins:
             after = start[0] + _STUB, start[1]
             before = end[0] - _INDENT + _STUB, end[1]
-            canvas.line([start, after], "link", title)
-            canvas.line([before, end], "link", title)
+            canvas.line([start, after], "connection", title)
+            canvas.line([before, end], "connection", title)
         else:
             self.elbow(start, end, 26 if outward else 36, title)
         if outward:
@@ -228,7 +228,7 @@ class _Picture:
         right = self.results(WIDTH - _LEFT - _COMMON, top)
         spine = _LEFT + 8
         if right > left:
-            self.canvas.line([(spine, left), (spine, right)], "link")
+            self.canvas.line([(spine, left), (spine, right)], "connection")
         return max(left, right)
 
     def entry(self, top: float) -> float:
@@ -264,7 +264,7 @@ class _Picture:
         height = TITLE + 4 + 17 * len(exits) + 22
         canvas.rect(x, y, _COMMON, height, "card", "", 8)
         canvas.text(x + 8, y + 17, "Results", "strong")
-        canvas.text(x + _COMMON - 8, y + 17, "places", "small faint end")
+        canvas.text(x + _COMMON - 8, y + 17, "depth", "small faint end")
         for k, leaving in enumerate(exits):
             self.exit(x, y + TITLE + 15 + 17 * k, leaving.name)
         text = f"beats of {design.tasks.result.beat_bits} bits"

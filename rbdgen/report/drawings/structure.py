@@ -1,4 +1,4 @@
-"""What the pictures show of a design: its units with their submodules, the words between bodies, the bodies' places.
+"""What the pictures show of a design: its units with their submodules, the words between bodies, the bodies' positions.
 
 Not here: shapes.
 """
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from rbdgen.compiler import Design
 from rbdgen.ir.graph import OUTPUT_OWNER
-from rbdgen.model.robot import Robot
 from rbdgen.report.drawings.svg import HUES
 
 KINDS = {
@@ -54,7 +53,7 @@ def drawn_units(design: Design) -> tuple[DrawnUnit, ...]:
     for k, submodule in enumerate(design.network.submodules):
         order[submodule.name] = k
 
-    def place(owner: str) -> tuple[int, str]:
+    def key(owner: str) -> tuple[int, str]:
         return order.get(owner, len(order)), owner
 
     found = []
@@ -63,8 +62,8 @@ def drawn_units(design: Design) -> tuple[DrawnUnit, ...]:
         owners = {node.owner for node in nodes}
         if not owners:
             continue
-        products = sum(node.op == "mul" for node in nodes)
-        submodules = tuple(sorted(owners, key=place))
+        products = sum(len(node.products) for node in nodes)
+        submodules = tuple(sorted(owners, key=key))
         multipliers = schedule.multipliers.get(unit.name, 0)
         turns = schedule.folds.units.get(unit.name, 1)
         found.append(DrawnUnit(unit.name, submodules, multipliers, products, turns))
@@ -81,7 +80,7 @@ def submodule_kinds(design: Design) -> dict[str, str]:
     return {s.name: s.kind for s in design.network.submodules}
 
 
-def body_links(design: Design) -> Counter[tuple[int, int]]:
+def words_between_bodies(design: Design) -> Counter[tuple[int, int]]:
     """Words that pass from one body's submodules to another's, by bodies (source, target)."""
     graph = design.fixed.graph
     bodies = submodule_bodies(design)
@@ -104,14 +103,9 @@ def exit_of(unit: str) -> str | None:
     return unit.removeprefix(prefix) if unit.startswith(prefix) else None
 
 
-def tree_places(robot: Robot) -> list[tuple[int, float]]:
-    """Column and row of every body: columns count joints from the base, each leaf has a row of its own, a body stands
-    between its first and its last child."""
-    return forest_places([body.parent for body in robot.bodies])
-
-
-def forest_places(parents: Sequence[int]) -> list[tuple[int, float]]:
-    """The same for any nodes, each after its parent; a root's parent is −1."""
+def forest_positions(parents: Sequence[int]) -> list[tuple[int, float]]:
+    """Column and row of every node of a forest, each after its parent; a root's parent is −1. Columns count from the
+    roots, each leaf has a row of its own, and a node stands between its first and its last child."""
     columns: list[int] = []
     children: dict[int, list[int]] = defaultdict(list)
     for node, parent in enumerate(parents):
@@ -135,7 +129,7 @@ def forest_places(parents: Sequence[int]) -> list[tuple[int, float]]:
 
 
 @dataclass(frozen=True)
-class Place:
+class Position:
     """Where a node stands in a picture that is no wider than so many columns. ``begins``: its parent stands in the band
     above it, so that no line leads to it."""
 
@@ -144,11 +138,11 @@ class Place:
     begins: bool
 
 
-def banded_places(parents: Sequence[int], most: int) -> list[Place]:
-    """Places in at most ``most`` columns: a forest is cut into bands of so many columns, which stand below each
+def banded_positions(parents: Sequence[int], most: int) -> list[Position]:
+    """Positions in at most ``most`` columns: a forest is cut into bands of so many columns, which stand below each
     other. Where a band has a single column, its nodes stand side by side."""
-    depths = [column for column, _ in forest_places(parents)]
-    places: dict[int, Place] = {}
+    depths = [column for column, _ in forest_positions(parents)]
+    positions: dict[int, Position] = {}
     top = 0.0
     for first in range(0, max(depths) + 1, most):
         columns = range(first, first + most)
@@ -156,19 +150,19 @@ def banded_places(parents: Sequence[int], most: int) -> list[Place]:
         inside = _in_band(band, parents, most)
         for node, (column, row) in zip(band, inside, strict=True):
             begins = depths[node] == first and first > 0
-            places[node] = Place(column, top + row, begins)
-        lowest = max(places[node].row for node in band)
+            positions[node] = Position(column, top + row, begins)
+        lowest = max(positions[node].row for node in band)
         top = lowest + 1
-    return [places[node] for node in range(len(parents))]
+    return [positions[node] for node in range(len(parents))]
 
 
 def _in_band(band: Sequence[int], parents: Sequence[int], most: int) -> list[tuple[int, float]]:
     """Columns and rows of the nodes of one band, which count from its upper left."""
     number = {node: k for k, node in enumerate(band)}
     own_parents = [number.get(parents[node], -1) for node in band]
-    places = forest_places(own_parents)
-    if any(column > 0 for column, _ in places):
-        return places
+    positions = forest_positions(own_parents)
+    if any(column > 0 for column, _ in positions):
+        return positions
     beside: list[tuple[int, float]] = []
     for k in range(len(band)):
         row, column = divmod(k, most)

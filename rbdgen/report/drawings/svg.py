@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-FONT, SMALL, HEAD = 12, 10, 18
+FONT, SMALL, HEAD = 12, 11, 18
 """Sizes of text."""
 LETTER = 0.6
 """Width of a letter in units of its size: what most letters of a sans-serif font stay below."""
 Point = tuple[float, float]
-"""A place: x to the right, y downward."""
+"""A point: x to the right, y downward."""
 HUES = 9
 """Colours that tell things apart: classes ``hue0``, ``hue1`` and so on; ``pale0`` and so on are fainter."""
 
@@ -75,7 +75,7 @@ def _style() -> str:
         ".rbdgen .guest { fill: none; stroke: var(--faint); stroke-dasharray: 3 3; }",
         ".rbdgen .idle { fill: var(--idle); }",
         ".rbdgen .line { fill: none; stroke: var(--line); }",
-        ".rbdgen .link { fill: none; stroke: var(--faint); stroke-width: 1.5; }",
+        ".rbdgen .connection { fill: none; stroke: var(--faint); stroke-width: 1.5; }",
         ".rbdgen .arrow { fill: var(--faint); }",
         ".rbdgen .cover { fill: none; pointer-events: all; }",
         ".rbdgen .queue { fill: none; stroke: var(--ink); }",
@@ -143,9 +143,11 @@ class Canvas:
     ) -> None:
         """A rectangle of class ``kind``, with a tooltip if it has a ``title``."""
         self._reach(x + width, y + height)
-        place = f'x="{number(x)}" y="{number(y)}" width="{number(width)}" height="{number(height)}"'
-        place += f' rx="{number(corner)}"' if corner else ""
-        self._add(f'<rect class="{kind}" {place}', title)
+        attributes = (
+            f'x="{number(x)}" y="{number(y)}" width="{number(width)}" height="{number(height)}"'
+        )
+        attributes += f' rx="{number(corner)}"' if corner else ""
+        self._add(f'<rect class="{kind}" {attributes}', title)
 
     def path(self, commands: str, kind: str, title: str = "") -> None:
         """A path, drawn inside what other shapes span."""
@@ -156,8 +158,8 @@ class Canvas:
         spots = list(points)
         for x, y in spots:
             self._reach(x, y)
-        places = [f"{number(x)} {number(y)}" for x, y in spots]
-        self.path("M" + " L".join(places), kind, title)
+        corners = [f"{number(x)} {number(y)}" for x, y in spots]
+        self.path("M" + " L".join(corners), kind, title)
 
     def arrow(self, x: float, y: float, towards: int) -> None:
         """The head of a horizontal arrow whose tip is at (x, y); ``towards``: 1 right, −1 left."""

@@ -99,8 +99,8 @@ def _unit_spans(design: Design, exit_name: str, offset: int) -> Iterable[Span]:
     for (unit, submodule), nodes in _nodes_before(design, exit_name).items():
         starts: Counter[int] = Counter()
         for i in nodes:
-            if graph.nodes[i].op == "mul":
-                starts[slots[i].start + offset] += 1
+            for later in range(len(graph.nodes[i].products)):
+                starts[slots[i].start + later + offset] += 1
         first = min(slots[i].start for i in nodes)
         last = max(slots[i].finish for i in nodes)
         products = tuple(sorted(starts.items()))
@@ -119,8 +119,8 @@ def _nodes_before(design: Design, exit_name: str) -> dict[tuple[str, str], list[
     nodes: dict[tuple[str, str], list[int]] = {}
     for i in cone(graph, results):
         if i in unit_of:
-            place = unit_of[i], graph.nodes[i].owner
-            nodes.setdefault(place, []).append(i)
+            key = unit_of[i], graph.nodes[i].owner
+            nodes.setdefault(key, []).append(i)
     return nodes
 
 
@@ -136,8 +136,8 @@ def steady_state(design: Design) -> dict[str, tuple[float, ...]]:
             continue
         busy = [0] * schedule.ii
         for i in unit.nodes:
-            if graph.nodes[i].op == "mul":
-                phase = schedule.slots[i].start % schedule.ii
+            for later in range(len(graph.nodes[i].products)):
+                phase = (schedule.slots[i].start + later) % schedule.ii
                 busy[phase] += 1
         shares[unit.name] = tuple(count / multipliers for count in busy)
     return shares

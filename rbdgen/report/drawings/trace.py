@@ -53,10 +53,10 @@ def _process(
     order = {row: k for k, row in enumerate(rows(design))}
     runs = _runs(task, tasks, ii)
 
-    def place(run: _Run) -> tuple[int, int, int, str]:
+    def key(run: _Run) -> tuple[int, int, int, str]:
         return run.first, run.task, order[run.span.row], run.span.submodule
 
-    runs.sort(key=place)
+    runs.sort(key=key)
     threads: dict[tuple[str, int], int] = {}
     slices = []
     for run, lane in zip(runs, _lanes(runs), strict=True):

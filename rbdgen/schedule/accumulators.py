@@ -1,0 +1,172 @@
+"""What stands behind a multiplier that several products share: how products move to one binary point, what the sums
+start from, and which bits of them are results.
+
+Factors stand at the upper ends of a multiplier's inputs, so that what its output is worth depends on the bits before
+their binary points only. A product moves to the point at which its dot adds (:attr:`rbdgen.ir.fixed.FixedGraph.points`)
+by a number of places that is the same for most. Half of the result's last place is in what a sum starts from, so that
+rounding is to leave bits out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from rbdgen.ir.fixed import Format, moved
+from rbdgen.ir.graph import Node
+from rbdgen.schedule.schedule import Schedule
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a sum starts from: ``constant``, and the argument in ``position``, if there is one, ``places`` to the left
+    (negative: to the right)."""
+
+    constant: int
+    position: int | None = None
+    places: int = 0
+
+
+@dataclass(frozen=True)
+class Accumulator:
+    """The accumulator behind the multiplier of some ``nodes`` (of folded ones the first turn's)."""
+
+    schedule: Schedule
+    nodes: tuple[int, ...]
+
+    @cached_property
+    def inputs(self) -> tuple[int, int]:
+        """Bits of the multiplier's inputs."""
+        return self.schedule.input_widths(self.nodes)
+
+    def _node(self, i: int) -> Node:
+        return self.schedule.fixed.graph.nodes[i]
+
+    def _formats(self, i: int) -> tuple[Format, ...]:
+        return self.schedule.folds.arguments(self.schedule.fixed, i)
+
+    def _output_point(self, i: int, k: int) -> int:
+        """The binary point of the multiplier's output when it makes product ``k`` of node ``i``."""
+        formats = self._formats(i)
+        heads = formats[2 * k].head + formats[2 * k + 1].head
+        return sum(self.inputs) - 2 - heads
+
+    @cached_property
+    def points(self) -> dict[int, int]:
+        """The binary points at which nodes add. A single product is rounded from as many bits as dots are, if it may
+        be."""
+        schedule = self.schedule
+        points = {i: p for i, p in schedule.fixed.points.items() if i in set(self.nodes)}
+        drops = []
+        for i in points:
+            for k in range(len(self._node(i).products)):
+                drops.append(self._output_point(i, k) - points[i])
+        least = min(drops, default=None)
+        single = [i for i in self.nodes if i not in points]
+        for i in single:
+            # all bits above half of the last place count, and none below
+            needed = schedule.fixed.formats[i].frac + 1
+            most = self._output_point(i, 0) - needed
+            drop = most if least is None else min(least, most)
+            points[i] = self._output_point(i, 0) - drop
+        return points
+
+    def drop(self, i: int, k: int) -> int:
+        """By how many places product ``k`` of node ``i`` moves to the right (negative: to the left)."""
+        return self._output_point(i, k) - self.points[i]
+
+    @cached_property
+    def drops(self) -> dict[int, list[tuple[int, int]]]:
+        """The products, as nodes and numbers within them, by how far they move."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        for i in self.nodes:
+            for k in range(len(self._node(i).products)):
+                found.setdefault(self.drop(i, k), []).append((i, k))
+        return dict(sorted(found.items()))
+
+    def start(self, i: int) -> Start:
+        """What the sum of node ``i`` starts from."""
+        fixed = self.schedule.fixed
+        node = self._node(i)
+        dropped = self.points[i] - fixed.formats[i].frac
+        half = 0 if i in fixed.truncated else (1 << dropped) >> 1
+        if not node.addends:
+            return Start(half)
+        position = node.terms.factors
+        places = self.points[i] - self._formats(i)[position].frac
+        return Start(half, position, places)
+
+    def signs(self, i: int, position: int) -> tuple[int, ...]:
+        """The sign of an argument, or of the product of which it is the first factor, in each turn of node ``i``."""
+        turns = self.schedule.folds.turns.get(i)
+        if turns is None:
+            return (self._node(i).terms.signs()[position],)
+        return tuple(-1 if turn.negated[position] else 1 for turn in turns)
+
+    def must_add(self, i: int) -> bool:
+        """Whether a sum's start is itself a sum: bits of the argument overlap with the constant, or it is negative."""
+        start = self.start(i)
+        if start.position is None:
+            return False
+        overlaps = bool(start.constant >> max(start.places, 0))
+        return overlaps or min(self.signs(i, start.position)) < 0
+
+    @cached_property
+    def starts_from_sum(self) -> bool:
+        """Whether what sums start from takes an adder."""
+        return any(map(self.must_add, self.nodes))
+
+    @cached_property
+    def starting(self) -> int:
+        """The bits of an accumulator that some sum starts with, as a mask."""
+        everything = (1 << self.width) - 1
+        if self.starts_from_sum:
+            return everything
+        mask = 0
+        for i in self.nodes:
+            start = self.start(i)
+            mask |= start.constant
+            if start.position is not None:
+                mask |= everything & -(1 << max(start.places, 0))
+        return mask
+
+    def tap(self, i: int) -> int:
+        """The bits of the accumulator below the result of node ``i``."""
+        return self.points[i] - self.schedule.fixed.formats[i].frac
+
+    @cached_property
+    def width(self) -> int:
+        """Bits of the accumulator, in which no sum wraps around, and none of its parts."""
+        return max(map(self._bits, self.nodes))
+
+    def _bits(self, i: int) -> int:
+        """Bits of the sums of node ``i`` and of what they are made of, in any order."""
+        point = self.points[i]
+        formats = self._formats(i)
+        start = self.start(i)
+        low, high = 0, start.constant
+        terms: list[tuple[int, int, list[int]]] = []
+        for k in range(len(self._node(i).products)):
+            places = point - formats[2 * k].frac - formats[2 * k + 1].frac
+            terms.append((2 * k, places, _corners(formats[2 * k : 2 * k + 2])))
+        if start.position is not None:
+            fmt = formats[start.position]
+            terms.append((start.position, start.places, [fmt.minimum, fmt.maximum]))
+        for position, places, corners in terms:
+            ends = [0]
+            for sign in self.signs(i, position):
+                ends += [sign * moved(corner, places) for corner in corners]
+            low += min(ends)
+            high += max(ends)
+        result = self.schedule.fixed.formats[i].width + self.tap(i)
+        return max((-low).bit_length(), high.bit_length(), result - 1) + 1
+
+
+def _corners(formats: Sequence[Format]) -> list[int]:
+    """Products of the largest and smallest numbers of two formats."""
+    one, other = formats
+    corners = []
+    for x in (one.minimum, one.maximum):
+        corners += [x * other.minimum, x * other.maximum]
+    return corners

@@ -1,0 +1,176 @@
+"""The multipliers of a unit, and which of their phases are taken.
+
+What a multiplier makes is a run: the products of one node, one a cycle, so that its accumulator holds one sum at a
+time. A run that reaches the end of the interval goes on at its beginning. Runs of a unit fill few multipliers only if
+those that come first leave gaps that the others fit into: the runs that are still to come are known, and where one is
+put is chosen so that they do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from rbdgen.devices.device import Device
+from rbdgen.ir.fixed import FixedGraph
+from rbdgen.ir.folds import Folds
+
+Run = tuple[int, int]
+"""The products of a node: how many they are, and the blocks of a multiplier that makes any of them."""
+Gap = tuple[int, int]
+"""Free phases one after the other: how many they are, and the blocks of their multiplier."""
+
+
+def product_runs(fixed: FixedGraph, folds: Folds, device: Device) -> dict[int, Run]:
+    """The runs of all nodes with products that have operators: of folded ones the first turn's."""
+    runs = {}
+    for i, node in fixed.graph:
+        if not node.products or folds.template(i) != i:
+            continue
+        blocks = 0
+        for k in range(len(node.products)):
+            widths = folds.factor_widths(fixed, i, k)
+            blocks = max(blocks, device.blocks(*widths))
+        runs[i] = len(node.products), blocks
+    return runs
+
+
+class UnitMultipliers:
+    """Multipliers with ``interval`` phases each, for some ``runs``: as many as these fill, the longest of the largest
+    first, each on the first multiplier that has room."""
+
+    def __init__(self, interval: int, runs: Iterable[Run]) -> None:
+        self.interval = interval
+        self.sizes: list[int] = []
+        """Blocks of every multiplier."""
+        self.waiting = Counter(runs)
+        """The runs that have no multiplier yet."""
+        self.products = sum(length * count for (length, _), count in self.waiting.items())
+        """Of all runs."""
+        room: list[int] = []
+        for length, blocks in sorted(self.waiting, key=lambda run: (-run[1], -run[0])):
+            for _ in range(self.waiting[length, blocks]):
+                number = next((k for k, left in enumerate(room) if left >= length), None)
+                if number is None:
+                    number = len(room)
+                    room.append(interval)
+                    self.sizes.append(blocks)
+                room[number] -= length
+        self.taken = [0] * len(self.sizes)
+        """The phases that are taken of every multiplier, as bits."""
+        self.gaps = Counter({(interval, size): n for size, n in Counter(self.sizes).items()})
+
+    def phases(self, start: int, length: int) -> int:
+        """The phases of a run that starts in cycle ``start``, as bits."""
+        ones = (1 << length) - 1
+        moved = ones << (start % self.interval)
+        return (moved | moved >> self.interval) & ((1 << self.interval) - 1)
+
+    def find(self, start: int, run: Run, careful: bool = True) -> int | None:
+        """The multiplier for a run that starts in cycle ``start``: of the smallest that are free the one with the least
+        left beside it. None where there is none. ``careful``: the runs that are still to come must have room."""
+        length, blocks = run
+        phases = self.phases(start, length)
+        best: dict[tuple[int, int, int], int] = {}
+        for number, size in enumerate(self.sizes):
+            if size < blocks or self.taken[number] & phases:
+                continue
+            before, behind = self._beside(number, start, length)
+            key = size, before, behind
+            best.setdefault(key, number)
+        for size, before, behind in sorted(best, key=_waste):
+            if not careful or self._leaves_room(run, size, before, behind):
+                return best[size, before, behind]
+        return None
+
+    def _beside(self, number: int, start: int, length: int) -> tuple[int, int]:
+        """Free phases before and behind a run on a multiplier; all of them behind where nothing is taken."""
+        taken = self.taken[number]
+        if not taken:
+            return 0, self.interval - length
+        before = self._free_from(taken, start - 1, -1)
+        return before, self._free_from(taken, start + length, 1)
+
+    def _free_from(self, taken: int, phase: int, step: int) -> int:
+        free = 0
+        while not taken >> (phase % self.interval) & 1:
+            free += 1
+            phase += step
+        return free
+
+    def _leaves_room(self, run: Run, size: int, before: int, behind: int) -> bool:
+        """Whether the runs that wait have room beside one between so many free phases: the largest and longest first,
+        each in the smallest gap."""
+        gaps = self.gaps.copy()
+        gaps[before + run[0] + behind, size] -= 1
+        for left in (before, behind):
+            gaps[left, size] += 1
+        waiting = self.waiting.copy()
+        waiting[run] -= 1
+        for length, blocks in sorted(waiting, key=lambda other: (-other[1], -other[0])):
+            count = waiting[length, blocks]
+            while count > 0:
+                fitting = [g for g in gaps if gaps[g] > 0 and g[0] >= length and g[1] >= blocks]
+                if not fitting:
+                    return False
+                gap = min(fitting, key=lambda g: (g[1], g[0]))
+                # as many as fill gaps of this size, or all that are left
+                each = min(count, gap[0] // length)
+                times = min(gaps[gap], count // each)
+                gaps[gap] -= times
+                gaps[gap[0] - each * length, gap[1]] += times
+                count -= each * times
+        return True
+
+    def take(self, number: int, start: int, run: Run) -> None:
+        """Take the phases of a run."""
+        self.waiting[run] -= 1
+        self._change(number, self.taken[number] | self.phases(start, run[0]))
+
+    def release(self, number: int, start: int, run: Run) -> None:
+        """Give the phases of a run back."""
+        self.waiting[run] += 1
+        self._change(number, self.taken[number] & ~self.phases(start, run[0]))
+
+    def _change(self, number: int, taken: int) -> None:
+        for gap in self._gaps(number):
+            self.gaps[gap] -= 1
+        self.taken[number] = taken
+        for gap in self._gaps(number):
+            self.gaps[gap] += 1
+
+    def _gaps(self, number: int) -> Iterator[Gap]:
+        """The gaps of a multiplier."""
+        taken, size = self.taken[number], self.sizes[number]
+        if not taken:
+            yield self.interval, size
+            return
+        for phase in range(self.interval):
+            begins = not taken >> phase & 1 and taken >> ((phase - 1) % self.interval) & 1
+            if begins:
+                yield self._free_from(taken, phase, 1), size
+
+    def enlarge(self, number: int, blocks: int) -> None:
+        """Let a multiplier be at least so large."""
+        for gap in self._gaps(number):
+            self.gaps[gap] -= 1
+        self.sizes[number] = max(self.sizes[number], blocks)
+        for gap in self._gaps(number):
+            self.gaps[gap] += 1
+
+    def may_grow(self, used: float) -> bool:
+        """Whether with one more multiplier the runs still use this share of all phases."""
+        return self.products >= used * self.interval * (len(self.sizes) + 1)
+
+    def grow(self, blocks: int) -> int:
+        """One more multiplier; its number."""
+        self.sizes.append(blocks)
+        self.taken.append(0)
+        self.gaps[self.interval, blocks] += 1
+        return len(self.sizes) - 1
+
+
+def _waste(found: tuple[int, int, int]) -> tuple[int, bool, int]:
+    """What speaks against a place: a large multiplier, gaps on both sides, and much left beside it."""
+    size, before, behind = found
+    return size, before > 0 and behind > 0, before + behind
