@@ -1,8 +1,8 @@
 """Sums of Lattice's ECP5 with all that goes with them in one carry chain, in place of what synthesis would infer.
 
 A bit of a carry chain has a look-up table with four inputs before it: room for a sign and for what an accumulator
-begins with, or for the bits of a third number that is a constant, as rounding adds. Synthesis makes logic of its own for
-these. As with multiplier blocks (:mod:`rbdgen_hw.primitives`), a design's Verilog has each sum as a module, and here are
+begins with, or for the bits of a third number that is a constant, as rounding adds. Synthesis makes logic of its own
+for these. As with multiplier blocks (:mod:`rbdgen_hw.primitives`), each sum is a module of its own, and here are
 modules of the same names and ports. CCU2C: ECP5 and ECP5-5G sysIO and slice documentation (FPGA-TN-02035), and Yosys's
 model of it.
 """
@@ -67,7 +67,7 @@ def _chain(bits: Sequence[Bit], carry: str = ZERO) -> str:
             pins.append(f".COUT(chain[{k // 2 + 1}])")
         low, high = every[k].table(), every[k + 1].table()
         text += (
-            f"  CCU2C #(.INIT0(16'h{low:04x}), .INIT1(16'h{high:04x}), .INJECT1_0(\"NO\"), .INJECT1_1(\"NO\"))\n"
+            f'  CCU2C #(.INIT0(16\'h{low:04x}), .INIT1(16\'h{high:04x}), .INJECT1_0("NO"), .INJECT1_1("NO"))\n'
             f"    bits{k // 2} ({', '.join(pins)});\n"
         )
     return text

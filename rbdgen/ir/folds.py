@@ -7,25 +7,45 @@ interval apart. Turns beyond the last counterpart are idle.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from rbdgen.ir.fixed import FixedGraph, Format
-from rbdgen.ir.graph import Graph
+from rbdgen.ir.graph import Graph, Node
 
 SUMS = ("add", "sub")
 """Operations that correspond to each other: their signs are chosen by the turn."""
+SIGNED = (*SUMS, "mul", "dot")
+"""Operations whose terms may stand in any order, with signs that are chosen by the turn."""
+Rate = Callable[[int, int], float | None]
+"""How well a second argument does for the first, by their node numbers; None where it does not."""
 
 
 @dataclass(frozen=True)
 class Turn:
     """One branch's or column's operation: its ``node``, its ``args`` in the order of the template's, and which of them
-    are ``negated`` (sums: as signs in the sum; constant factors: beside the template's)."""
+    are ``negated`` (sums: as signs in the sum, those of products at their first factors; constant factors: beside the
+    template's)."""
 
     node: int
     args: tuple[int, ...]
     negated: tuple[bool, ...]
+
+    @classmethod
+    def arranged(cls, number: int, node: Node, order: Sequence[int]) -> Turn:
+        """The turn of a node whose arguments stand in this ``order``."""
+        signs = [1] * len(node.args)
+        if node.op in SIGNED:
+            own = node.terms.signs()
+            factors = node.terms.factors
+            for position, k in enumerate(order):
+                if position >= factors:
+                    signs[position] = own[k]
+                elif position % 2 == 0:
+                    signs[position] = own[k - k % 2]
+        negated = tuple(sign < 0 for sign in signs)
+        return cls(number, tuple(node.args[k] for k in order), negated)
 
 
 @dataclass(frozen=True)
@@ -107,6 +127,72 @@ class Folds:
 
 
 NO_FOLDS = Folds()
+
+
+def arrangement(wanted: Sequence[int], node: Node, rate: Rate) -> tuple[int, ...] | None:
+    """The order of a node's arguments in which they do for the ``wanted`` ones, those of a node with as many products
+    and addends; None where there is none. Of several products or addends that do, each takes the best."""
+    if node.op not in SIGNED:
+        order = tuple(range(len(node.args)))
+        return order if _rating(wanted, node, order, rate) is not None else None
+    factors = node.terms.factors
+    pairs = [(k, k + 1) for k in range(0, factors, 2)]
+    single = [(k,) for k in range(factors, len(node.args))]
+    order: list[int] = []
+    for begin in range(0, factors, 2):
+        best = _best(wanted[begin : begin + 2], node, pairs, rate)
+        if best is None:
+            return None
+        pairs = [pair for pair in pairs if pair[0] not in best]
+        order += best
+    for position in range(factors, len(wanted)):
+        best = _best(wanted[position : position + 1], node, single, rate)
+        if best is None:
+            return None
+        single.remove(best)
+        order += best
+    return tuple(order)
+
+
+def _best(
+    wanted: Sequence[int], node: Node, terms: Sequence[tuple[int, ...]], rate: Rate
+) -> tuple[int, ...] | None:
+    """The arguments of the best of a node's ``terms`` for the wanted ones; factors in either order."""
+    best = None
+    most = -1.0
+    for term in terms:
+        for order in dict.fromkeys((term, term[::-1])):
+            rating = _rating(wanted, node, order, rate)
+            if rating is not None and rating > most:
+                best = order
+                most = rating
+    return best
+
+
+def _rating(wanted: Sequence[int], node: Node, order: Sequence[int], rate: Rate) -> float | None:
+    """How well a node's arguments in this order do for the wanted ones together; None where one does not."""
+    total = 0.0
+    for a, k in zip(wanted, order, strict=True):
+        own = rate(a, node.args[k])
+        if own is None:
+            return None
+        total += own
+    return total
+
+
+def alike_terms(node: Node, arguments: Sequence[object]) -> tuple[object, ...]:
+    """Equal for operations that may correspond to each other: what a node does, but for signs and constants, to
+    ``arguments``, which stand for its own."""
+    if node.op not in SIGNED:
+        return node.op, tuple(arguments)
+    op = "sum" if node.op in SUMS else node.op
+    factors = node.terms.factors
+    products = []
+    for k in range(0, factors, 2):
+        pair = sorted(arguments[k : k + 2], key=str)
+        products.append(tuple(pair))
+    addends = sorted(arguments[factors:], key=str)
+    return op, tuple(sorted(products, key=str)), tuple(addends)
 
 
 def joint_format(formats: Collection[Format]) -> Format:

@@ -16,13 +16,13 @@ import networkx as nx
 
 from rbdgen.devices.fabric import LUT4
 from rbdgen.ir.fixed import FixedGraph
-from rbdgen.ir.folds import NO_FOLDS, SUMS, Folds, Turn, with_owners
+from rbdgen.ir.folds import NO_FOLDS, Folds, Rate, Turn, alike_terms, arrangement, with_owners
 from rbdgen.ir.graph import Graph
 from rbdgen.ir.programs import timeless_nodes
 from rbdgen.layout.folding import Fits, Turns
 from rbdgen.layout.network import Network
 
-FOLDED = ("add", "sub", "neg", "mul", "scale")
+FOLDED = ("add", "sub", "neg", "mul", "dot", "scale")
 """Operations of columns; what else there is comes to them from outside."""
 SHARED = 4
 """A value that so many operations of its submodule read belongs to no column."""
@@ -36,10 +36,16 @@ MULTIPLEXER, SIGN = LUT4.multiplexer, LUT4.sign
 
 @dataclass(frozen=True)
 class Column:
-    """One column's ``nodes``, in the order of the first one's, with their ``args`` in the order of the first one's."""
+    """One column's ``nodes``, in the order of the first one's, with their arguments in the ``orders`` of the first
+    one's."""
 
     nodes: tuple[int, ...]
-    args: tuple[tuple[int, ...], ...]
+    orders: tuple[tuple[int, ...], ...]
+
+    def turn(self, graph: Graph, k: int) -> Turn:
+        """The column's turn of the k-th operation."""
+        i = self.nodes[k]
+        return Turn.arranged(i, graph.nodes[i], self.orders[k])
 
 
 @dataclass(frozen=True)
@@ -81,14 +87,11 @@ class _Columns:
         return sum(nodes[user].owner == owner for user in users)
 
     def _looks(self, i: int) -> tuple[Hashable, ...]:
-        """A node's operation and what its arguments look like, these in any order."""
+        """A node's operation and what its arguments look like, its terms in any order."""
         node = self.graph.nodes[i]
-        # a sum corresponds to a difference: signs come by turn as well
-        op = "sum" if node.op in SUMS else node.op
         factor = node.attr if node.op == "scale" else None
         below = [self.shape(a, node.owner) for a in node.args]
-        below.sort(key=str)
-        return (op, factor, *below)
+        return factor, *alike_terms(node, below)
 
     def within(self, a: int, owner: str) -> bool:
         """Whether an argument of a node of ``owner`` belongs to the node's column."""
@@ -150,13 +153,13 @@ class _Columns:
         if not len(found) == len(others) == len(members):
             return None
         nodes = tuple(found[i] for i in template.nodes)
-        args = tuple(pairing.args[i] for i in nodes)
-        return Column(nodes, args)
+        orders = tuple(pairing.orders[i] for i in nodes)
+        return Column(nodes, orders)
 
     def columns(self, portion: Sequence[Sequence[int]]) -> tuple[Column, ...]:
         """Columns from the nodes of each, in the order of the first one's; without those that do not correspond."""
-        args = tuple(self.graph.nodes[i].args for i in portion[0])
-        first = Column(tuple(portion[0]), args)
+        orders = tuple(tuple(range(len(self.graph.nodes[i].args))) for i in portion[0])
+        first = Column(tuple(portion[0]), orders)
         columns = [first]
         for members in portion[1:]:
             column = self.aligned(first, members)
@@ -169,16 +172,17 @@ class _Columns:
         first = group.columns[0]
         total = 0.0
         for k, i in enumerate(first.nodes):
-            if self.graph.nodes[i].op == "mul":
+            if self.graph.nodes[i].products:
                 continue  # the operands of products are chosen anyway
             total += len(group.columns) - 1
-            signs = {turn.negated for turn in _turns(self.graph, group, k)}
+            turns = _turns(self.graph, group, k)
+            signs = {turn.negated for turn in turns}
             if len(signs) > 1:
                 by_position = zip(*signs, strict=True)
                 total -= SIGN * sum(map(any, by_position))
-            for position, a in enumerate(first.args[k]):
+            for position, a in enumerate(turns[0].args):
                 if not self.within(a, group.owner):
-                    sources = {column.args[k][position] for column in group.columns}
+                    sources = {turn.args[position] for turn in turns}
                     total -= MULTIPLEXER * (len(sources) - 1)
         return total
 
@@ -186,14 +190,15 @@ class _Columns:
 class _Pairing:
     """Nodes of a template column with those of another column, ``found`` from its last operations backwards.
 
-    ``args`` are the arguments of the other column's nodes, in the order of the template's.
+    ``orders`` are those of the arguments of the other column's nodes that correspond to the template's.
     """
 
     def __init__(self, columns: _Columns, template: Column) -> None:
         self.columns = columns
-        self.wanted = dict(zip(template.nodes, template.args, strict=True))
+        nodes = columns.graph.nodes
+        self.wanted = {i: nodes[i].args for i in template.nodes}
         self.found: dict[int, int] = {}
-        self.args: dict[int, tuple[int, ...]] = {}
+        self.orders: dict[int, tuple[int, ...]] = {}
 
     def match(self, mine: int, theirs: int) -> bool:
         """Whether a node of the template, with all that is before it in its column, corresponds to one of the other."""
@@ -203,39 +208,28 @@ class _Pairing:
         if columns.shapes[mine] != columns.shapes[theirs]:
             return False
         self.found[mine] = theirs
-        owner = columns.graph.nodes[theirs].owner
+        node = columns.graph.nodes[theirs]
         wanted = self.wanted[mine]
-        args = self._arranged(wanted, theirs)
-        if args is None:
+        order = arrangement(wanted, node, self._rate(node.owner))
+        if order is None:
             return False
-        self.args[theirs] = args
-        pairs = zip(wanted, args, strict=True)
-        inside = [(a, b) for a, b in pairs if columns.within(a, owner)]
+        self.orders[theirs] = order
+        pairs = [(a, node.args[k]) for a, k in zip(wanted, order, strict=True)]
+        inside = [(a, b) for a, b in pairs if columns.within(a, node.owner)]
         return all(self.match(a, b) for a, b in inside)
 
-    def _arranged(self, wanted: tuple[int, ...], theirs: int) -> tuple[int, ...] | None:
-        """The arguments of a node in the order in which they correspond to the wanted ones; None where there is none.
-
-        What both read is best read by the same operation.
-        """
+    def _rate(self, owner: str) -> Rate:
+        """What arguments of the owner's nodes correspond to each other: those that look alike. What both read is best
+        read by the same operation."""
         columns = self.columns
-        node = columns.graph.nodes[theirs]
-        owner = node.owner
-        shapes = [columns.shape(a, owner) for a in wanted]
-        best = None
-        most = -1
-        for args in (node.args, node.args[::-1]):
-            if [columns.shape(a, owner) for a in args] != shapes:
-                continue
-            common = 0
-            for a, b in zip(wanted, args, strict=True):
-                mine = columns.given(a, owner)
-                both = mine & columns.given(b, owner)
-                common += len(both)
-            if common > most:
-                best = args
-                most = common
-        return best
+
+        def rate(mine: int, theirs: int) -> float | None:
+            if columns.shape(mine, owner) != columns.shape(theirs, owner):
+                return None
+            both = columns.given(mine, owner) & columns.given(theirs, owner)
+            return len(both)
+
+        return rate
 
 
 def _portions(count: int, ii: int) -> Iterator[tuple[int, int]]:
@@ -312,7 +306,7 @@ def fold_columns(
     def marks(i: int) -> Hashable:
         rounds = fixed.dropped_bits(i) > 0 and i not in fixed.truncated
         constant = fixed.constants.get(i)
-        return fixed.formats[i], rounds, constant
+        return fixed.formats[i], fixed.points.get(i), rounds, constant
 
     while True:
         worthwhile = column_groups(graph, ii, excluded, marks)
@@ -353,19 +347,7 @@ def _group_turns(graph: Graph, group: Group) -> Turns:
 
 def _turns(graph: Graph, group: Group, k: int) -> tuple[Turn, ...]:
     """The turns of the k-th node of the group's first column."""
-    turns = []
-    for column in group.columns:
-        node = column.nodes[k]
-        args = column.args[k]
-        own = graph.nodes[node]
-        signs = [False] * len(args)
-        if own.op == "sub":
-            minus = own.args[1]
-            # of a − a the second is subtracted
-            positions = [p for p, a in enumerate(args) if a == minus]
-            signs[positions[-1]] = True
-        turns.append(Turn(node, args, tuple(signs)))
-    return tuple(turns)
+    return tuple(column.turn(graph, k) for column in group.columns)
 
 
 def _needs(graph: Graph, folds: Folds) -> nx.DiGraph:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from rbdgen.functions.quantities import BASE, F_EXT, MINV
 from rbdgen.ir.fixed import FixedGraph
-from rbdgen.ir.folds import NO_FOLDS, SUMS, Folds, Turn, with_owners
+from rbdgen.ir.folds import NO_FOLDS, Folds, Turn, alike_terms, arrangement, with_owners
 from rbdgen.ir.graph import Graph
 from rbdgen.ir.programs import timeless_nodes
 from rbdgen.layout.network import PREFIX, Network
@@ -127,12 +128,12 @@ def _parameter_counterparts(network: Network, bodies: Mapping[int, int]) -> dict
 
 
 def _by_operation(graph: Graph) -> dict[object, list[int]]:
-    """Nodes other than constants by owner, operation and arguments, these in any order."""
+    """Nodes other than constants by owner, operation and arguments, their terms in any order."""
     nodes: dict[object, list[int]] = defaultdict(list)
     for i, node in graph:
         if node.op != "const":
-            args = sorted(_arguments(graph, i))
-            key = node.owner, _operation(graph, i), tuple(args)
+            args = _arguments(graph, i)
+            key = node.owner, _attribute(graph, i), alike_terms(node, args)
             nodes[key].append(i)
     return nodes
 
@@ -160,8 +161,7 @@ def _match(
         owner = node.owner
         if inside:
             owner = owners.get(node.owner)
-        args.sort()
-        key = owner, _operation(graph, i), tuple(args)
+        key = owner, _attribute(graph, i), alike_terms(node, args)
         alike = by_operation.get(key, ())
         candidates = [c for c in alike if c not in used]
         if not candidates:
@@ -188,14 +188,14 @@ def _arguments(graph: Graph, i: int) -> list[int]:
     return [_argument(graph, a) for a in graph.nodes[i].args]
 
 
-def _operation(graph: Graph, i: int) -> tuple[object, ...]:
+def _attribute(graph: Graph, i: int) -> object:
+    """A node's attribute as far as counterparts have it in common."""
     node = graph.nodes[i]
-    if node.op in SUMS:
-        return ("sum",)
+    if node.op == "dot":
+        return None
     if node.op == "scale":
-        size = abs(node.attr)
-        return ("scale", round(size, 9))
-    return node.op, node.attr
+        return round(abs(node.attr), 9)
+    return node.attr
 
 
 def _turn(fixed: FixedGraph, match: Mapping[int, int], template: int, node: int) -> Turn | None:
@@ -204,32 +204,33 @@ def _turn(fixed: FixedGraph, match: Mapping[int, int], template: int, node: int)
     formats = fixed.formats
     own = graph.nodes[template]
     other = graph.nodes[node]
-    wanted = [match.get(a, _argument(graph, a)) for a in own.args]
-    args = list(other.args)
-    signs = [False, other.op == "sub"][: len(args)]
-    if _arguments(graph, node) != wanted:
-        args.reverse()
-        signs.reverse()
-    if not _same_format(fixed, template, node):
+
+    def corresponds(mine: int, theirs: int) -> float | None:
+        wanted = match.get(mine, _argument(graph, mine))
+        alike = wanted == _argument(graph, theirs) and formats[mine] == formats[theirs]
+        return 0.0 if alike else None
+
+    if template == node:
+        order = tuple(range(len(own.args)))
+    else:
+        order = arrangement(own.args, other, corresponds)
+    if order is None or not _same_format(fixed, template, node):
         return None
-    mine = [formats[a] for a in own.args]
-    theirs = [formats[a] for a in args]
-    if mine != theirs:
+    turn = Turn.arranged(node, other, order)
+    if own.op != "scale":
+        return turn
+    factor = fixed.constants[template]
+    constant = fixed.constants[node]
+    if factor.exponent != constant.exponent:
         return None
-    if own.op == "scale":
-        factor = fixed.constants[template]
-        constant = fixed.constants[node]
-        if factor.exponent != constant.exponent:
-            return None
-        if abs(factor.mantissa) != abs(constant.mantissa):
-            return None
-        signs = [factor.mantissa != constant.mantissa]
-    return Turn(node, tuple(args), tuple(signs))
+    if abs(factor.mantissa) != abs(constant.mantissa):
+        return None
+    return replace(turn, negated=(factor.mantissa != constant.mantissa,))
 
 
 def _same_format(fixed: FixedGraph, a: int, b: int) -> bool:
-    """Whether two nodes have the same format, and both or neither are truncated to it."""
-    if fixed.formats[a] != fixed.formats[b]:
+    """Whether two nodes have the same format, add at the same binary point, and both or neither are truncated."""
+    if fixed.formats[a] != fixed.formats[b] or fixed.points.get(a) != fixed.points.get(b):
         return False
     return (a in fixed.truncated) == (b in fixed.truncated)
 

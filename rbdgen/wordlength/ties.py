@@ -96,7 +96,7 @@ def _column_factors(graph: Graph, group: Group, k: int) -> list[FactorTie]:
         node = graph.nodes[column.nodes[k]]
         members.append(column.nodes[k])
         own.append(_pairs(node.factors))
-        wanted.append(_pairs(column.args[k][: len(node.factors)]))
+        wanted.append(_pairs(column.turn(graph, k).args[: len(node.factors)]))
     return _tied_products(members, own, wanted)
 
 
@@ -141,7 +141,7 @@ def _found_products(
 
 def _link_operands(graph: Graph, group: Group, k: int, links: nx.Graph) -> None:
     """Link (in place) what the ``k``-th nodes of columns read."""
-    read = [column.args[k] for column in group.columns]
+    read = [column.turn(graph, k).args for column in group.columns]
     for args in zip(*read, strict=True):
         chosen = [a for a in dict.fromkeys(args) if graph.nodes[a].op not in GIVEN]
         nx.add_star(links, chosen)

@@ -72,13 +72,15 @@ def test_corresponding_operations_read_corresponding_values(every: None) -> None
     (group,) = column_groups(graph, 4)
     for k, node in enumerate(group.columns[0].nodes):
         for column in group.columns:
-            assert sorted(column.args[k]) == sorted(graph.nodes[column.nodes[k]].args)
+            assert sorted(column.turn(graph, k).args) == sorted(graph.nodes[column.nodes[k]].args)
             if graph.nodes[node].op == "mul":
                 # the factor that all columns read is where the first one has it
                 common = [
-                    p for p, a in enumerate(column.args[k]) if graph.nodes[a].attr.startswith("m")
+                    p
+                    for p, a in enumerate(column.turn(graph, k).args)
+                    if graph.nodes[a].attr.startswith("m")
                 ]
-                assert column.args[k][common[0]] == group.columns[0].args[k][common[0]]
+                assert column.turn(graph, k).args[common[0]] == group.columns[0].args[k][common[0]]
 
 
 def test_what_differs_in_structure_or_format_is_apart(every: None) -> None:

@@ -99,8 +99,14 @@ def test_units_stay_apart_as_far_as_there_are_multipliers() -> None:
     assert least < most
     between = units(spread=True, blocks=(least + most) // 2)
     assert between.blocks(DEVICE) <= (least + most) // 2
-    assert len(joined.multipliers(DEVICE)) < len(between.multipliers(DEVICE)) < len(apart.multipliers(DEVICE))
-    assert units(spread=True, blocks=least).multipliers(DEVICE) == units(blocks=least).multipliers(DEVICE)
+    assert (
+        len(joined.multipliers(DEVICE))
+        < len(between.multipliers(DEVICE))
+        < len(apart.multipliers(DEVICE))
+    )
+    assert units(spread=True, blocks=least).multipliers(DEVICE) == units(blocks=least).multipliers(
+        DEVICE
+    )
 
 
 def test_the_next_interval_is_longer() -> None:
