@@ -88,6 +88,11 @@ def begin_words(network: Network) -> list[tuple[str, str]]:
     return pairs
 
 
+def begin_operands(network: Network, function: str) -> list[tuple[str, str]]:
+    """For each operand of a function's first evaluation that a task does not bring, the operand that it is a copy of."""
+    return begin_words(network) if function == network.repeated_name else []
+
+
 def entry_operands(network: Network, function: str, given: GivenValues) -> Values:
     """The operands of the program that a task starts with, from the values (n,) of the function's own by word.
 
@@ -166,10 +171,8 @@ def pass_sources(
 
 def _begin_values(network: Network, function: str, given: GivenValues) -> Values:
     """Operands of the first evaluation of a step that are the state itself."""
-    if function != network.repeated_name:
-        return {}
     values: Values = {}
-    for name, state in begin_words(network):
+    for name, state in begin_operands(network, function):
         values[name] = given[state]
     return values
 

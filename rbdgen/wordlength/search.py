@@ -13,7 +13,7 @@ from rbdgen.errors import ConfigError
 from rbdgen.ir.graph import Graph
 from rbdgen.layout.equivalent import equivalent
 from rbdgen.layout.execute import feedback, with_own_feedback
-from rbdgen.layout.network import FEEDBACK, Network
+from rbdgen.layout.network import AGAIN, FEEDBACK, Network
 from rbdgen.layout.samples import make_samples
 from rbdgen.model.ranges import InputRanges
 from rbdgen.wordlength.assembly import assemble
@@ -156,12 +156,15 @@ class _Search:
 
 
 def _kept_results(network: Network) -> frozenset[str]:
-    """The results that go on into a second pass, and leave as they are made."""
-    kept: list[str] = []
+    """The results that only go on, into a second pass or the next evaluation of a step, and leave as they are made."""
+    onward: set[str] = set()
+    answers: set[str] = set()
     for leaving in network.programs.exits:
-        if leaving.name == FEEDBACK:
-            kept += leaving.results
-    return frozenset(kept)
+        if leaving.name in (FEEDBACK, AGAIN):
+            onward.update(leaving.results)
+        else:
+            answers.update(leaving.results)
+    return frozenset(onward - answers)
 
 
 def _computed_before(network: Network, graph: Graph) -> dict[int, int]:

@@ -16,7 +16,7 @@ import numpy as np
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.interpret import exponent
 from rbdgen.ir.programs import cone
-from rbdgen.layout.execute import pass_sources
+from rbdgen.layout.execute import begin_operands, pass_sources
 from rbdgen.layout.network import Network
 
 FactorDerivatives = tuple[np.ndarray, ...]
@@ -66,9 +66,19 @@ def derivatives(
     sources = pass_sources(network, graph, function)
     for number in range(len(passes) - 1, -1, -1):
         sweep = _ReverseSweep(graph, passes[number], pairs.states, partial(visit, number))
-        arrived = sweep.run(cone(graph, results), seeds)
+        copies = {} if number else _copies(network, graph, function)
+        arrived = sweep.run(cone(graph, results), seeds, copies)
         if number > 0:
             seeds, results = _passed_back(graph, sources[number - 1], arrived)
+
+
+def _copies(network: Network, graph: Graph, function: str) -> dict[int, int]:
+    """The operands of a task's first pass that are copies of others, and of which."""
+    found = {}
+    for name, origin in begin_operands(network, function):
+        if name in graph.inputs and origin in graph.inputs:
+            found[graph.inputs[name]] = graph.inputs[origin]
+    return found
 
 
 def _passed_back(
@@ -112,8 +122,11 @@ class _ReverseSweep:
         self.states = states
         self.visit = visit
 
-    def run(self, nodes: tuple[int, ...], seeds: Mapping[int, np.ndarray]) -> dict[int, np.ndarray]:
-        """Visit ``nodes`` (ascending) from their end; the derivatives with respect to the operands."""
+    def run(
+        self, nodes: tuple[int, ...], seeds: Mapping[int, np.ndarray], copies: Mapping[int, int]
+    ) -> dict[int, np.ndarray]:
+        """Visit ``nodes`` (ascending) from their end; the derivatives with respect to the operands, of which some are
+        ``copies`` of others."""
         pending: dict[int, np.ndarray] = dict(seeds)
         operands: dict[int, np.ndarray] = {}
         for i in reversed(nodes):
@@ -121,14 +134,20 @@ class _ReverseSweep:
                 continue
             node = self.graph.nodes[i]
             here = pending.pop(i)
-            factors = self._factors(node, here)
             if node.op == "input":
                 operands[i] = here
+                continue
+            factors = self._factors(node, here)
             for a, x in zip(node.factors, factors, strict=True):
                 _accumulate(pending, a, x)
             for a, x in self._others(i, node, here):
                 _accumulate(pending, a, x)
             self.visit(i, here, factors)
+        for copy, origin in copies.items():
+            if copy in operands:
+                _accumulate(operands, origin, operands[copy])
+        for i, here in operands.items():
+            self.visit(i, here, ())
         return operands
 
     def _factors(self, node: Node, here: np.ndarray) -> FactorDerivatives:

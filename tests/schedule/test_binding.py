@@ -1,4 +1,5 @@
-"""Products on shared multipliers: never two at once, no wider than need be, and with fewer inputs to choose from."""
+"""Runs of products on shared multipliers: never two at once, no wider than need be, and with fewer inputs to choose
+from."""
 
 from __future__ import annotations
 
@@ -9,79 +10,114 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from rbdgen.devices.registry import DEVICES
-from rbdgen.schedule.binding import Binding, Product, bind
+from rbdgen.schedule.binding import Binding, Product, Run, bind
+from rbdgen.schedule.multipliers import UnitMultipliers
 
 DEVICE = DEVICES["ecp5"]
+INTERVAL = 8
 
 
-def phases(seed: int) -> dict[int, list[Product]]:
-    """Random products: up to six in each of eight phases, of factors that occur several times."""
+def random_runs(
+    seed: int, widths: Sequence[int] = (12, 18, 18, 22)
+) -> tuple[list[Run], dict[int, int]]:
+    """Runs of one to four products, of factors that occur several times, and multipliers that are free for them."""
     rng = random.Random(seed)
-    width = {f"x{k}": rng.choice([12, 18, 18, 22]) for k in range(12)}
-    found: dict[int, list[Product]] = {}
-    for phase in range(8):
-        row = []
-        for k in range(rng.randint(3, 6)):
-            a, b = sorted(rng.sample(sorted(width), 2), key=lambda x: -width[x])
-            row.append(Product(100 * phase + k, (width[a], width[b]), (a, b)))
-        found[phase] = row
-    return found
+    width = {f"x{k}": rng.choice(widths) for k in range(12)}
+    unit = UnitMultipliers(INTERVAL, ())
+    runs: list[Run] = []
+    first: dict[int, int] = {}
+    for node in range(30):
+        products = []
+        for _ in range(rng.randint(1, 4)):
+            wide, narrow = sorted(rng.sample(sorted(width), 2), key=lambda x: -width[x])
+            moves = rng.choice([None, 3, 4])
+            products.append(Product((width[wide], width[narrow]), (wide, narrow), moves))
+        start = rng.choice([None, ("c", 18)])
+        run = Run(node, rng.randrange(INTERVAL), tuple(products), start)
+        shape = len(products), run.blocks(DEVICE)
+        number = unit.find(run.phase, shape, careful=False)
+        if number is None:
+            number = unit.grow(shape[1])
+        unit.take(number, run.phase, shape)
+        runs.append(run)
+        first[node] = number
+    return runs, first
 
 
-def cost(rows: Mapping[int, Sequence[Product]], bindings: Mapping[int, Binding]) -> tuple[int, int]:
-    """Multiplier blocks, and inputs of all multiplexers."""
+def blocks(runs: Sequence[Run], bindings: Mapping[int, Binding]) -> int:
+    """Blocks of multipliers whose inputs are as wide as what goes to them."""
     widths: dict[int, list[int]] = defaultdict(lambda: [0, 0])
-    inputs: dict[tuple[int, int], set[object]] = defaultdict(set)
-    for row in rows.values():
-        for p in row:
-            bound = bindings[p.node]
-            for side in (0, 1):
-                at = side ^ bound.crossed
-                widths[bound.number][at] = max(widths[bound.number][at], p.widths[side])
-                inputs[bound.number, at].add(p.read[side])
-    return sum(DEVICE.blocks(*pair) for pair in widths.values()), sum(map(len, inputs.values()))
+    for run in runs:
+        bound = bindings[run.node]
+        for product, crossed in zip(run.products, bound.crossed, strict=True):
+            for side, width in enumerate(product.widths):
+                at = side ^ crossed
+                widths[bound.number][at] = max(widths[bound.number][at], width)
+    return sum(DEVICE.blocks(*pair) for pair in widths.values())
+
+
+def inputs(runs: Sequence[Run], bindings: Mapping[int, Binding]) -> int:
+    """Inputs of multiplexers before multipliers beyond the first."""
+    read: dict[tuple[int, int], set[object]] = defaultdict(set)
+    for run in runs:
+        bound = bindings[run.node]
+        for product, crossed in zip(run.products, bound.crossed, strict=True):
+            for side, name in enumerate(product.read):
+                read[bound.number, side ^ crossed].add(name)
+    return sum(len(names) - 1 for names in read.values())
+
+
+def as_first(runs: Sequence[Run], first: Mapping[int, int]) -> dict[int, Binding]:
+    """The bindings from which exchanges begin, with wider factors on the first inputs."""
+    return {run.node: Binding(first[run.node], (False,) * len(run.products)) for run in runs}
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_products_share_well(seed: int) -> None:
-    rows = phases(seed)
-    bindings = bind(rows, DEVICE)
-    for row in rows.values():
-        numbers = [bindings[p.node].number for p in row]
-        assert len(set(numbers)) == len(numbers)
-    assert max(bound.number for bound in bindings.values()) < max(map(len, rows.values()))
-    by_width = {
-        p.node: Binding(k)
-        for row in rows.values()
-        for k, p in enumerate(
-            sorted(row, key=lambda p: (DEVICE.blocks(*p.widths), p.widths), reverse=True)
-        )
-    }
-    as_they_come = {p.node: Binding(k) for row in rows.values() for k, p in enumerate(row)}
-    blocks, inputs = cost(rows, bindings)
-    assert blocks <= cost(rows, by_width)[0] <= cost(rows, as_they_come)[0]
-    assert inputs < cost(rows, by_width)[1]
+@pytest.mark.parametrize("extra", [0, 3])
+def test_a_multiplier_makes_one_product_at_a_time(seed: int, extra: int) -> None:
+    runs, first = random_runs(seed)
+    bindings = bind(runs, INTERVAL, DEVICE, first, extra)
+    taken: dict[int, set[int]] = defaultdict(set)
+    for run in runs:
+        bound = bindings[run.node]
+        assert len(bound.crossed) == len(run.products)
+        for k in range(len(run.products)):
+            phase = (run.phase + k) % INTERVAL
+            assert phase not in taken[bound.number]
+            taken[bound.number].add(phase)
+    numbers = {bound.number for bound in bindings.values()}
+    assert numbers == set(range(len(numbers)))
+    assert len(numbers) <= len(set(first.values())) + extra
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_more_multipliers_have_less_to_choose(seed: int) -> None:
-    rows = phases(seed)
-    fewest, some, many = (bind(rows, DEVICE, extra) for extra in (0, 3, 100))
-    assert len({bound.number for bound in some.values()}) <= max(map(len, rows.values())) + 3
-    assert max(bound.number for bound in many.values()) < len(many)
-    choices = []
-    for bindings in (fewest, some, many):
-        for row in rows.values():
-            assert len({bindings[p.node].number for p in row}) == len(row)
-        used = len({bound.number for bound in bindings.values()})
-        choices.append(cost(rows, bindings)[1] - 2 * used)
-    assert choices[0] > choices[1] > choices[2]
+@pytest.mark.parametrize("seed", range(12))
+def test_exchanges_leave_less_to_choose_and_no_wider_multipliers(seed: int) -> None:
+    runs, first = random_runs(seed)
+    bindings = bind(runs, INTERVAL, DEVICE, first)
+    assert blocks(runs, bindings) <= blocks(runs, as_first(runs, first))
+    assert inputs(runs, bindings) < inputs(runs, as_first(runs, first))
+
+
+def test_more_multipliers_have_less_to_choose() -> None:
+    totals = []
+    for extra in (0, 3, 100):
+        total = 0
+        for seed in range(6):
+            runs, first = random_runs(seed, widths=(18,))
+            total += inputs(runs, bind(runs, INTERVAL, DEVICE, first, extra))
+        totals.append(total)
+    assert totals[0] > totals[1] > totals[2]
 
 
 def test_the_same_factor_goes_to_the_same_multiplier() -> None:
-    rows = {
-        0: [Product(1, (18, 18), ("a", "b")), Product(2, (18, 18), ("c", "d"))],
-        1: [Product(3, (18, 18), ("d", "c")), Product(4, (18, 18), ("b", "a"))],
-    }
-    bindings = bind(rows, DEVICE)
-    assert cost(rows, bindings) == (2, 4)
+    def single(node: int, phase: int, a: str, b: str) -> Run:
+        return Run(node, phase, (Product((18, 18), (a, b)),))
+
+    runs = [
+        single(1, 0, "a", "b"),
+        single(2, 0, "c", "d"),
+        single(3, 1, "d", "c"),
+        single(4, 1, "b", "a"),
+    ]
+    bindings = bind(runs, 2, DEVICE, {1: 0, 2: 1, 3: 0, 4: 1})
+    assert inputs(runs, bindings) == 0

@@ -79,6 +79,15 @@ def test_targets_are_kept_by_dots_of_an_arm(error: float, function: str) -> None
     assert found["flagged"]["overflow"] == 0
 
 
+@pytest.mark.parametrize("integrator", ["euler", "rk4"])
+def test_targets_are_kept_by_a_step_of_a_roll_out(integrator: str) -> None:
+    """Runge-Kutta's evaluations hand on results that no task gets, and its first begins with copies of the state."""
+    design = built(1e-3, "ur5", ("roll",), ii=8, integrator=integrator)
+    found = evidence(design, 5000)["functions"]["roll"]
+    for output in found["outputs"].values():
+        assert 1e-3 / 20 <= output["max_relative"] <= 1e-3
+
+
 def test_targets_by_function_are_kept_apart() -> None:
     options = Options(functions=("id", "did"), error={"id": 1e-5, "did": 1e-3})
     found = evidence(compile_robot(load_robot("pendulum2"), options), 5000)["functions"]

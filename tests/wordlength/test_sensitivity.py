@@ -109,3 +109,33 @@ def test_a_dot_passes_on_to_every_factor_and_addend(traced) -> None:
             moved_operands = operands | {name: operands[name] + step}
             ends.append(evaluate(graph, moved_operands)[dot])
         assert np.allclose((ends[0] - ends[1]) / (2 * STEP), found[i])
+
+
+def test_what_a_step_begins_with_is_the_state() -> None:
+    """An error of the state is one of Runge-Kutta's copies of it as well."""
+    options = TraceOptions(("roll",), integrator="rk4")
+    network, states = build_network(load_robot("pendulum2"), options, count=8)
+    simplified = simplify(
+        network.graph, operand_samples(network, states), network.declared, 24, network.vectors
+    )
+    graph = simplified.graph
+    network = network.pruned(graph)
+    given = {w.name: states.vector(w.vector, w.index) for w in network.operand_words("roll")}
+    passes = float_passes(network, graph, "roll", given)
+    name = network.exit("roll").results[-1]
+    found: dict[int, np.ndarray] = {}
+
+    def visit(turn: int, i: int, here: np.ndarray, factors: tuple[np.ndarray, ...]) -> None:
+        if turn == 0 and graph.nodes[i].op == "input":
+            found[i] = here
+
+    pairs = one_result_each([(name, s) for s in range(8)])
+    derivatives(network, graph, "roll", passes, pairs, visit)
+    states_of = [w.name for vector in ("q", "v") for w in network.operands[vector]]
+    for operand in states_of:
+        ends = []
+        for step in (STEP, -STEP):
+            there = given | {operand: given[operand] + step}
+            ends.append(float_passes(network, graph, "roll", there)[-1][graph.outputs[name]])
+        expected = (ends[0] - ends[1]) / (2 * STEP)
+        assert np.allclose(found[graph.inputs[operand]], expected, rtol=1e-4, atol=1e-6), operand
