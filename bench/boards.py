@@ -42,8 +42,8 @@ LEAN = ("--rounding", "truncate", "--overflow", "flag")
 """Formats that save look-up tables: no rounding, and what overflows is flagged instead of saturated."""
 COARSE = ("--overflow", "flag", "--constants", "multipliers", "--error")
 """Formats from an error target, and constant factors in slots of multipliers: what spares look-up tables most."""
-ONE = ("--columns", "fold", "--programs", "one")
-"""Columns that are alike share hardware in turn, whether or not the board is crowded, and all functions one program."""
+ONE = ("--programs", "one")
+"""All functions are one program, whether or not the board is crowded."""
 WIDE = ("--spread", "twice")
 """Products are spread over twice as many multipliers, as far as there are any."""
 ALL = ("--ii", "16", *COARSE, "3e-2", *ONE, *WIDE, "--seed", "4")

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""A folded unit: its operators serve several branches or columns in turn.
+"""A folded unit: its operators serve several branches in turn.
 
 It is the module of the first one's nodes, at a fraction of the initiation interval: registers advance once per turn,
 and what comes from outside is chosen by the turn.
@@ -21,7 +21,6 @@ from rbdgen_hw.library import SharedComponent
 from rbdgen_hw.operators import SIDES, Sum
 from rbdgen_hw.unit_operators import UnitOperators
 from rbdgen_hw.unit_ports import tap_name
-from rbdgen_hw.unit_values import shifted
 
 Readings = dict[int, list[int]]
 """The cycles in which each value is read."""
@@ -43,8 +42,6 @@ class FoldedUnit(UnitOperators):
         """Registers of values that the unit makes in one turn and uses in another."""
         self.choices: dict[Hashable, tuple[Value, Sequence[Value]]] = {}
         """What is chosen by the turn, with what it is chosen from, which keeps that's identities."""
-        self.longer: dict[tuple[int, int], tuple[Value, Value]] = {}
-        """Values with more bits behind the binary point, with what they are made of."""
         executed = [i for i in unit.nodes if i in self.turns]
         self.executed = tuple(executed)
 
@@ -137,10 +134,6 @@ class FoldedUnit(UnitOperators):
         nodes = [turn.node for turn in self.turns[i]]
         return any(map(self.fixed.may_overflow, nodes))
 
-    def truncates(self, i: int) -> bool:
-        nodes = {turn.node for turn in self.turns[i]}
-        return bool(nodes & self.fixed.truncated)
-
     def operation(self, i: int) -> tuple[str, tuple[Format, ...]]:
         op, formats = super().operation(i)
         signed_args = self.folds.signed(i)
@@ -202,10 +195,7 @@ class FoldedUnit(UnitOperators):
         for k, turn in enumerate(self.turns[i]):
             node = turn.args[position]
             value = self.outside(node, start + k * self.step)
-            given = self.fixed.formats[node]
-            bits = fmt.frac - given.frac
-            moved = self.moved(value, bits)
-            values.append(moved)
+            values.append(value)
         shape = signed(fmt.width)
         return self.by_turn(start, values, shape, name)
 
@@ -217,19 +207,10 @@ class FoldedUnit(UnitOperators):
         length = chain_length(finish, cycle, self.ii)
         return self.kept[node][length - 1]
 
-    def moved(self, value: Value, bits: int) -> Value:
-        """``value`` with so many bits more behind the binary point; the same object for the same value."""
-        if not bits or isinstance(value, Const):
-            return shifted(value, bits)
-        key = id(value), bits
-        if key not in self.longer:
-            self.longer[key] = shifted(value, bits), value
-        return self.longer[key][0]
-
     def by_turn(self, start: int, values: Sequence[Value], shape: ShapeLike, name: str) -> Value:
         """The value of the turn that begins in ``start``. Operations that read the same values at the same times have
         one choice in common."""
-        phases = self.turn_phases(start)[: len(values)]
+        phases = self.turn_phases(start)
         known = [_identity(value) for value in values]
         width = Shape.cast(shape).width
         key = tuple(phases), tuple(known), width

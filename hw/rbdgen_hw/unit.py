@@ -2,8 +2,8 @@
 """A unit: the hardware of one submodule, from the schedule and the plan of its taps.
 
 Values stand in register chains that advance once per initiation interval (:mod:`rbdgen_hw.unit_values`), between
-operators (:mod:`rbdgen_hw.unit_operators`). Nothing stalls inside. A unit that executes several branches or columns in
-turn is in :mod:`rbdgen_hw.folded_unit`.
+operators (:mod:`rbdgen_hw.unit_operators`). Nothing stalls inside. A unit that executes several branches in turn
+is in :mod:`rbdgen_hw.folded_unit`.
 """
 
 from __future__ import annotations

@@ -54,11 +54,6 @@ class SharingChoice:
 
 CHOICES = (
     SharingChoice(
-        "columns",
-        ("apart", "fold"),
-        ("columns have hardware of their own", "columns that are alike share hardware in turn"),
-    ),
-    SharingChoice(
         "constants",
         ("logic", "multipliers"),
         ("constant factors are shifts and adds", "constant factors take slots of multipliers"),
@@ -163,8 +158,8 @@ class Workshop:
 
     def lowered(self, options: Options) -> Lowered:
         """The fixed-point graph for these choices."""
-        interval = options.ii if options.columns == "fold" or options.error else 1
-        key = options.programs, options.constants, options.columns, interval
+        interval = options.ii if options.error else 1
+        key = options.programs, options.constants, interval
         if key not in self._lowered:
             if options.programs not in self._traced:
                 self.progress("trace")

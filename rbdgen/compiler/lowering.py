@@ -82,7 +82,6 @@ def lower(
         sound=options.sound,
         interval=options.ii,
         fold=options.fold,
-        columns=options.columns == "fold",
         multiply=options.constants == "multipliers",
     )
     if targets:

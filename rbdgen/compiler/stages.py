@@ -21,7 +21,7 @@ from rbdgen.schedule.layout import Layout, fold_notes, lay_out
 from rbdgen.schedule.schedule import Schedule
 from rbdgen.schedule.scheduler import schedule
 
-SHARED = ("columns", "constants", "spread", "programs")
+SHARED = ("constants", "spread", "programs")
 """The options that say how hardware is shared."""
 
 
@@ -29,7 +29,7 @@ def plain(options: Options) -> dict[str, str]:
     """How hardware is shared where nothing speaks for anything else. Constant factors are products where multipliers
     and their accumulators are shared: a slot of these costs less than adders."""
     constants = "multipliers" if options.ii > 1 else "logic"
-    return {"columns": "apart", "constants": constants, "spread": "fewest", "programs": "two"}
+    return {"constants": constants, "spread": "fewest", "programs": "two"}
 
 
 def plainly(options: Options) -> Options:
@@ -85,7 +85,7 @@ def planned_design(
     allows. ConfigError where there is none."""
     network, fixed = lowered.network, lowered.fixed
     device = target_device(options)
-    how = options.fold, options.share, options.columns == "fold"
+    how = options.fold, options.share
     spread = options.spread == "twice"
     if budget is None or not budget.chooses:
         blocks = budget.resources.get("multipliers") if budget else None
@@ -138,7 +138,7 @@ def at_interval(design: Design, ii: int, blocks: int | None = None) -> Design:
     """The same design with a task every ``ii`` cycles: laid out and scheduled again, nothing traced again. ``blocks``:
     how many multiplier blocks there are (default: any number)."""
     options = replace(design.options, ii=ii)
-    how = options.fold, options.share, options.columns == "fold", blocks, options.spread == "twice"
+    how = options.fold, options.share, blocks, options.spread == "twice"
     layout = lay_out(design.network, design.whole, target_device(options), ii, *how)
     parts = planned(options, design.network, layout, blocks)
     return replace(design, options=options, **parts)

@@ -1,13 +1,12 @@
 """Folds: operations that one piece of hardware executes in turn for branches that are alike.
 
-A folded unit has ``k`` turns within one initiation interval, for branches or for columns of a submodule: the operation
-of the first, the template, has a counterpart in each of the others, and its operator does all of them, a k-th of the
-interval apart. Turns beyond the last counterpart are idle.
+A folded unit has ``k`` turns within one initiation interval, one for each branch: the operation of the first, the
+template, has a counterpart in each of the others, and its operator does all of them, a k-th of the interval apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -18,14 +17,14 @@ SUMS = ("add", "sub")
 """Operations that correspond to each other: their signs are chosen by the turn."""
 SIGNED = (*SUMS, "mul", "dot")
 """Operations whose terms may stand in any order, with signs that are chosen by the turn."""
-Rate = Callable[[int, int], float | None]
-"""How well a second argument does for the first, by their node numbers; None where it does not."""
+Corresponds = Callable[[int, int], bool]
+"""Whether a second argument does for the first, by their node numbers."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """One branch's or column's operation: its ``node``, its ``args`` in the order of the template's, and which of them
-    are ``negated`` (sums: as signs in the sum, those of products at their first factors; constant factors: beside the
+    """One branch's operation: its ``node``, its ``args`` in the order of the template's, and which of them are
+    ``negated`` (sums: as signs in the sum, those of products at their first factors; constant factors: beside the
     template's)."""
 
     node: int
@@ -98,17 +97,9 @@ class Folds:
         return tuple(positions)
 
     def arguments(self, fixed: FixedGraph, i: int) -> tuple[Format, ...]:
-        """Formats of what the operator of node ``i`` takes: of a folded one's, formats that hold those of all turns."""
-        turns = self.turns.get(self.template(i), ())
-        if not turns:
-            own = fixed.graph.nodes[i].args
-            return tuple(fixed.formats[a] for a in own)
-        joint = []
-        for position in range(len(turns[0].args)):
-            arguments = [turn.args[position] for turn in turns]
-            formats = [fixed.formats[a] for a in arguments]
-            joint.append(joint_format(formats))
-        return tuple(joint)
+        """Formats of what the operator of node ``i`` takes: its template's, which are those of all turns."""
+        template = fixed.graph.nodes[self.template(i)]
+        return tuple(fixed.formats[a] for a in template.args)
 
     def factors(self, fixed: FixedGraph, i: int, product: int = 0) -> tuple[int, int]:
         """The arguments of a node's product by position, the wider first."""
@@ -129,55 +120,46 @@ class Folds:
 NO_FOLDS = Folds()
 
 
-def arrangement(wanted: Sequence[int], node: Node, rate: Rate) -> tuple[int, ...] | None:
+def arrangement(
+    wanted: Sequence[int], node: Node, corresponds: Corresponds
+) -> tuple[int, ...] | None:
     """The order of a node's arguments in which they do for the ``wanted`` ones, those of a node with as many products
-    and addends; None where there is none. Of several products or addends that do, each takes the best."""
+    and addends; None where there is none. Of several products or addends that do, each takes the first."""
     if node.op not in SIGNED:
-        order = tuple(range(len(node.args)))
-        return order if _rating(wanted, node, order, rate) is not None else None
+        same = tuple(range(len(node.args)))
+        return same if _does(wanted, node, same, corresponds) else None
     factors = node.terms.factors
-    pairs = [(k, k + 1) for k in range(0, factors, 2)]
-    single = [(k,) for k in range(factors, len(node.args))]
+    left: list[tuple[int, ...]] = [(k, k + 1) for k in range(0, factors, 2)]
+    left += [(k,) for k in range(factors, len(node.args))]
     order: list[int] = []
-    for begin in range(0, factors, 2):
-        best = _best(wanted[begin : begin + 2], node, pairs, rate)
-        if best is None:
+    for size in [len(term) for term in left]:
+        begin = len(order)
+        terms = [term for term in left if len(term) == size]
+        found = _first(wanted[begin : begin + size], node, terms, corresponds)
+        if found is None:
             return None
-        pairs = [pair for pair in pairs if pair[0] not in best]
-        order += best
-    for position in range(factors, len(wanted)):
-        best = _best(wanted[position : position + 1], node, single, rate)
-        if best is None:
-            return None
-        single.remove(best)
-        order += best
+        left = [term for term in left if term[0] not in found]
+        order += found
     return tuple(order)
 
 
-def _best(
-    wanted: Sequence[int], node: Node, terms: Sequence[tuple[int, ...]], rate: Rate
+def _first(
+    wanted: Sequence[int], node: Node, terms: Sequence[tuple[int, ...]], corresponds: Corresponds
 ) -> tuple[int, ...] | None:
-    """The arguments of the best of a node's ``terms`` for the wanted ones; factors in either order."""
-    best = None
-    most = -1.0
+    """The arguments of the first of a node's ``terms`` that do for the wanted ones; factors in either order."""
     for term in terms:
-        for order in dict.fromkeys((term, term[::-1])):
-            rating = _rating(wanted, node, order, rate)
-            if rating is not None and rating > most:
-                best = order
-                most = rating
-    return best
+        for order in (term, term[::-1]):
+            if _does(wanted, node, order, corresponds):
+                return order
+    return None
 
 
-def _rating(wanted: Sequence[int], node: Node, order: Sequence[int], rate: Rate) -> float | None:
-    """How well a node's arguments in this order do for the wanted ones together; None where one does not."""
-    total = 0.0
-    for a, k in zip(wanted, order, strict=True):
-        own = rate(a, node.args[k])
-        if own is None:
-            return None
-        total += own
-    return total
+def _does(
+    wanted: Sequence[int], node: Node, order: Sequence[int], corresponds: Corresponds
+) -> bool:
+    """Whether a node's arguments in this order do for the wanted ones."""
+    pairs = zip(wanted, order, strict=True)
+    return all(corresponds(a, node.args[k]) for a, k in pairs)
 
 
 def alike_terms(node: Node, arguments: Sequence[object]) -> tuple[object, ...]:
@@ -193,13 +175,6 @@ def alike_terms(node: Node, arguments: Sequence[object]) -> tuple[object, ...]:
         products.append(tuple(pair))
     addends = sorted(arguments[factors:], key=str)
     return op, tuple(sorted(products, key=str)), tuple(addends)
-
-
-def joint_format(formats: Collection[Format]) -> Format:
-    """The smallest format that holds every number of all of these."""
-    frac = max(fmt.frac for fmt in formats)
-    before_point = max(fmt.width - fmt.frac for fmt in formats)
-    return Format(before_point + frac, frac)
 
 
 def with_owners(fixed: FixedGraph, owners: Mapping[int, str]) -> FixedGraph:

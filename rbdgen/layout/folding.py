@@ -205,10 +205,9 @@ def _turn(fixed: FixedGraph, match: Mapping[int, int], template: int, node: int)
     own = graph.nodes[template]
     other = graph.nodes[node]
 
-    def corresponds(mine: int, theirs: int) -> float | None:
+    def corresponds(mine: int, theirs: int) -> bool:
         wanted = match.get(mine, _argument(graph, mine))
-        alike = wanted == _argument(graph, theirs) and formats[mine] == formats[theirs]
-        return 0.0 if alike else None
+        return wanted == _argument(graph, theirs) and formats[mine] == formats[theirs]
 
     if template == node:
         order = tuple(range(len(own.args)))

@@ -220,15 +220,6 @@ class Options:
         choices=lambda: ("auto", "logic", "multipliers"),
         metavar="C",
     )
-    columns: str = setting(
-        "auto",
-        WORD,
-        "sharing",
-        "parts of a submodule that are alike share hardware in turn, which costs latency, or are apart",
-        otherwise="auto",
-        choices=lambda: ("auto", "apart", "fold"),
-        metavar="C",
-    )
     programs: str = setting(
         "auto",
         WORD,

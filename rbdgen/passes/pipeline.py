@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -81,19 +81,6 @@ def simplify(
     largest = ranges.sound if sound else ranges.sampled
     choice = choose_formats(graph, largest, word, precise)
     return Simplified(graph, largest, choice, word, table_word, ranges)
-
-
-def tied(
-    simplified: Simplified, ties: Sequence[tuple[int, ...]], precise: Precision | None = None
-) -> Simplified:
-    """The same where the nodes of each group have room for the largest of them all, and so equal formats."""
-    if not ties:
-        return simplified
-    largest = simplified.magnitudes.copy()
-    for members in map(list, ties):
-        largest[members] = np.max(largest[members])
-    choice = choose_formats(simplified.graph, largest, simplified.word, precise)
-    return replace(simplified, magnitudes=largest, choice=choice)
 
 
 def fix_formats(

@@ -117,8 +117,7 @@ def submodule_table(design: Design) -> list[dict[str, Any]]:
 
 
 def unit_table(design: Design) -> list[dict[str, Any]]:
-    """One row per unit: its submodules, its turns for alike branches or columns, multipliers and how well they are
-    used."""
+    """One row per unit: its submodules, its turns for alike branches, multipliers and how well they are used."""
     schedule, rows = design.plan.schedule, []
     graph, folds = schedule.fixed.graph, schedule.folds
     for unit in design.plan.units:

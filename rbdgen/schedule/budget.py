@@ -66,7 +66,6 @@ def fit_layout(
     budget: Budget,
     fold: bool = True,
     share: bool = True,
-    columns: bool = False,
     beyond: int = 0,
     spread: bool = False,
 ) -> Layout:
@@ -81,7 +80,7 @@ def fit_layout(
     first = max(_shortest_interval(budget, products, longest), beyond + 1)
     smallest = (products, 1)
     for ii in _intervals(min(first, MAX_II)):
-        layout = fold_units(network, fixed, device, ii, fold, columns)
+        layout = fold_units(network, fixed, device, ii, fold)
         if share:
             layout = join_units(layout, cost, limit, spread)
         needed = cost(layout)

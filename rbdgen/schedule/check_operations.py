@@ -334,15 +334,15 @@ def check_turns(plan: Plan) -> None:
 
 
 def _check_turn_count(plan: Plan, template: int) -> None:
-    """A node has at most as many turns as its unit, whose number divides the interval, and is the first itself."""
+    """A node has as many turns as its unit, whose number divides the interval, and is the first itself."""
     schedule = plan.schedule
     turns = schedule.folds.turns[template]
     unit = schedule.fixed.graph.nodes[template].owner
     count = schedule.folds.units.get(unit, 0)
-    enough = 0 < len(turns) <= count and schedule.ii % count == 0
+    enough = len(turns) == count > 0 and schedule.ii % count == 0
     if not enough or turns[0].node != template:
         raise ValueError(
-            f"{_name(plan, template)}: must have no more turns than its unit, and that a divisor of {schedule.ii}"
+            f"{_name(plan, template)}: must have as many turns as its unit, and that a divisor of {schedule.ii}"
         )
 
 
@@ -361,7 +361,7 @@ def _check_turn_time(plan: Plan, template: int, k: int) -> None:
 
 
 def _check_turn_operation(plan: Plan, template: int, k: int) -> None:
-    """A turn has the unit, the format and the operator of the first."""
+    """A turn has the unit, the format, the rounding and the operator of the first."""
     schedule, fixed = plan.schedule, plan.schedule.fixed
     nodes = fixed.graph.nodes
     i = schedule.folds.turns[template][k].node
@@ -371,19 +371,29 @@ def _check_turn_operation(plan: Plan, template: int, k: int) -> None:
         raise ValueError(
             f"{_name(plan, template)}: turn {k} must have the format {fixed.formats[template]}"
         )
+    if (i in fixed.truncated) != (template in fixed.truncated):
+        raise ValueError(f"{_name(plan, template)}: turn {k} must drop bits as the first does")
     if schedule.binding.get(i) != schedule.binding.get(template):
         raise ValueError(f"{_name(plan, template)}: turn {k} must use the operator of the first")
 
 
 def _check_turn_arguments(plan: Plan, template: int, k: int) -> None:
-    """A turn has its node's arguments, in the order of the first turn's, and subtracts what the node does."""
+    """A turn has its node's arguments, in the order and the formats of the first turn's, and subtracts what the node
+    does."""
+    fixed = plan.schedule.fixed
     turn = plan.schedule.folds.turns[template][k]
-    node = plan.schedule.fixed.graph.nodes[turn.node]
+    node = fixed.graph.nodes[turn.node]
     if k == 0 and turn.args != node.args:
         raise ValueError(f"{_name(plan, template)}: turn 0 must have its arguments in their order")
     if sorted(turn.args) != sorted(node.args):
         raise ValueError(
             f"{_name(plan, template)}: turn {k} must have the arguments of %{turn.node}"
+        )
+    given = tuple(fixed.formats[a] for a in turn.args)
+    wanted = tuple(fixed.formats[a] for a in fixed.graph.nodes[template].args)
+    if given != wanted:
+        raise ValueError(
+            f"{_name(plan, template)}: turn {k} must have arguments in the formats of turn 0"
         )
     if node.op == "dot":
         _check_turn_terms(plan, template, k)

@@ -1,7 +1,7 @@
 """A layout: which units a design has at an initiation interval, what is folded in them, and what that takes.
 
-Alike branches are folded, and columns where that is asked for; submodules are joined into one unit where they share
-multipliers well. Nothing is scheduled for that.
+Alike branches are folded; submodules are joined into one unit where they share multipliers well. Nothing is scheduled
+for that.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from rbdgen.devices.device import Device
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.folds import NO_FOLDS, Folds
-from rbdgen.layout.columns import fold_columns
 from rbdgen.layout.folding import alike_branches, fold_branches
 from rbdgen.layout.network import Network
 from rbdgen.layout.units import UTILIZATION, share_units
@@ -68,29 +67,26 @@ def lay_out(
     ii: int,
     fold: bool = True,
     share: bool = True,
-    columns: bool = False,
     blocks: int | None = None,
     spread: bool = False,
 ) -> Layout:
-    """The units at one interval: alike branches folded, and ``columns``, submodules joined where they share
-    multipliers (``spread``: none); more of them, as far as otherwise more than ``blocks`` of the device's multiplier
-    blocks would be taken."""
-    folded = fold_units(network, fixed, device, ii, fold, columns)
+    """The units at one interval: alike branches folded (``fold``), submodules joined where they share multipliers
+    (``spread``: none); more of them, as far as otherwise more than ``blocks`` of the device's multiplier blocks would
+    be taken."""
+    folded = fold_units(network, fixed, device, ii, fold)
     if not share:
         return folded
     return join_units(folded, lambda layout: layout.blocks(device), blocks, spread)
 
 
-def fold_units(
-    network: Network, fixed: FixedGraph, device: Device, ii: int, fold: bool, columns: bool
-) -> Layout:
-    """A unit for each submodule; alike branches folded (``fold``), and columns (``columns``). Dots are as long as the
-    interval of the unit that executes them."""
+def fold_units(network: Network, fixed: FixedGraph, device: Device, ii: int, fold: bool) -> Layout:
+    """A unit for each submodule; alike branches folded (``fold``). Dots are as long as the interval of the unit that
+    executes them."""
     arrivals = _arrivals(fixed, device)
     longest = dict.fromkeys(fixed.graph.owners, 0 if ii == 1 else ii)
     while True:
         shaped = shape_dots(fixed, longest.__getitem__, arrivals, device.add)
-        layout = _fold(network, shaped, device, ii, fold, columns)
+        layout = _fold(network, shaped, device, ii, fold)
         shorter = {}
         for owner, interval in _intervals(shaped, layout).items():
             allowed = 0 if interval == 1 else interval
@@ -101,9 +97,7 @@ def fold_units(
         longest |= shorter
 
 
-def _fold(
-    network: Network, fixed: FixedGraph, device: Device, ii: int, fold: bool, columns: bool
-) -> Layout:
+def _fold(network: Network, fixed: FixedGraph, device: Device, ii: int, fold: bool) -> Layout:
     """Units for dots that are shaped already."""
 
     def fits(folds: Folds, node: int) -> bool:
@@ -113,8 +107,6 @@ def _fold(
     graph, folds = fixed, NO_FOLDS
     if fold and ii > 1:
         graph, folds = fold_branches(network, fixed, ii, fits)
-    if columns and ii > 1:
-        graph, folds = fold_columns(network, graph, folds, ii, fits)
     return Layout(graph, folds, ii, fixed)
 
 

@@ -5,8 +5,8 @@ its program's inputs; each program takes a new task every ``ii`` cycles at most,
 can share operators. Each submodule is a unit with its own multipliers, as many as its products fill. Those of a dot are
 made by one of them in successive cycles, with an accumulator behind it. As no value is fed back, such a schedule always
 exists (Rau 1994, without the recurrences): an operation waits at most ii − 1 cycles for free slots, else its unit gets
-another multiplier. A folded unit (:mod:`rbdgen.ir.folds`) executes alike branches or columns in turn, each a fraction
-of the interval after the one before; all turns follow from the first. Not here: registers and FIFOs
+another multiplier. A folded unit (:mod:`rbdgen.ir.folds`) executes alike branches in turn, each a fraction of the
+interval after the one before; all turns follow from the first. Not here: registers and FIFOs
 (:mod:`rbdgen.schedule.buffers`), and the proof that a schedule is right (:mod:`rbdgen.schedule.check`).
 """
 

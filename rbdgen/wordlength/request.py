@@ -10,11 +10,10 @@ import numpy as np
 
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph
-from rbdgen.layout.columns import Group, column_groups
 from rbdgen.layout.folding import counterparts
 from rbdgen.layout.network import Network
 from rbdgen.passes.formats import MAX_WORD, MIN_WORD
-from rbdgen.passes.pipeline import Simplified, fix_formats, prove_formats, simplify, tied
+from rbdgen.passes.pipeline import Simplified, fix_formats, prove_formats, simplify
 from rbdgen.wordlength.experiment import Experiment, VectorErrors
 from rbdgen.wordlength.multipliers import Multipliers
 from rbdgen.wordlength.targets import Key
@@ -28,8 +27,8 @@ and both together may take this share of a target, else words are longer."""
 @dataclass(frozen=True)
 class FormatRequest:
     """What to search formats for: see :mod:`rbdgen.wordlength.search` and :func:`rbdgen.passes.pipeline.simplify`.
-    ``fold`` and ``columns``: whether branches and columns that are alike are to share hardware at this ``interval``
-    (1: not known yet). ``multiply``: constant factors are products."""
+    ``fold``: whether branches that are alike are to share hardware at this ``interval`` (1: not known yet).
+    ``multiply``: constant factors are products."""
 
     network: Network
     samples: Mapping[str, np.ndarray]
@@ -40,7 +39,6 @@ class FormatRequest:
     sound: bool = False
     interval: int = 1
     fold: bool = False
-    columns: bool = False
     multiply: bool = False
 
     def fixed(self, simplified: Simplified) -> FixedGraph:
@@ -54,7 +52,7 @@ class FormatRequest:
     def simplified(self, word: int, table_word: int | None = None) -> Simplified:
         """The graph without what is noise at a word length."""
         network = self.network
-        simplified = simplify(
+        return simplify(
             network.graph,
             self.samples,
             network.declared,
@@ -65,20 +63,13 @@ class FormatRequest:
             self.sound,
             self.multiply,
         )
-        columns = self._column_groups(simplified.graph)
-        ties = make_ties(simplified.graph, (), columns, operands=not self.targets)
-        return tied(simplified, ties.formats, network.precise)
 
     def ties(self, graph: Graph) -> Ties:
         """What is to have equal formats."""
         branches = []
         if self.fold and self.interval > 1:
             branches = counterparts(self.network, graph, self.interval)
-        return make_ties(graph, branches, self._column_groups(graph))
-
-    def _column_groups(self, graph: Graph) -> list[Group]:
-        """The columns that are to share hardware."""
-        return column_groups(graph, self.interval) if self.columns else []
+        return make_ties(graph, branches)
 
     def first_word(self) -> int:
         """A word that is long enough for all targets, if a supported one is."""

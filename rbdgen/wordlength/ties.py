@@ -1,4 +1,4 @@
-"""What is to have equal formats because hardware does it in turn: counterparts in alike branches, and in columns."""
+"""What is to have equal formats because hardware does it in turn: counterparts in alike branches."""
 
 from __future__ import annotations
 
@@ -8,11 +8,7 @@ from dataclasses import dataclass, field
 import networkx as nx
 
 from rbdgen.ir.graph import Graph
-from rbdgen.layout.columns import Group
 from rbdgen.layout.folding import CONSTANT
-
-GIVEN = ("const", "table_sin", "table_cos", "table_reciprocal", "residual", "normalise", "shift")
-"""Operations whose formats are not chosen for them alone."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +41,8 @@ class Ties:
 NO_TIES = Ties()
 
 
-def make_ties(
-    graph: Graph,
-    branches: Sequence[tuple[int, ...]] = (),
-    columns: Sequence[Group] = (),
-    operands: bool = False,
-) -> Ties:
-    """The ties of nodes in alike ``branches`` and of ``columns``, with ``operands`` of what columns read as well."""
+def make_ties(graph: Graph, branches: Sequence[tuple[int, ...]]) -> Ties:
+    """The ties of nodes that are counterparts in alike ``branches``."""
     models: dict[int, int] = {}
     for members in branches:
         models |= dict.fromkeys(members, members[0])
@@ -59,60 +50,28 @@ def make_ties(
     factors: list[FactorTie] = []
     for members in branches:
         nx.add_star(links, members)
-        factors += _branch_factors(graph, members, models)
-    for group in columns:
-        for k in range(len(group.columns[0].nodes)):
-            alike = [column.nodes[k] for column in group.columns]
-            nx.add_star(links, alike)
-            factors += _column_factors(graph, group, k)
-            if operands:
-                _link_operands(graph, group, k, links)
+        factors += _factor_ties(graph, members, models)
     groups = nx.connected_components(links)
     formats = sorted(tuple(sorted(group)) for group in groups)
     return Ties(tuple(formats), tuple(factors), models)
 
 
-def _branch_factors(
-    graph: Graph, members: tuple[int, ...], models: dict[int, int]
-) -> list[FactorTie]:
-    """The ties of the products of one node in each alike branch; their terms may stand in any order."""
+def _factor_ties(graph: Graph, members: tuple[int, ...], models: dict[int, int]) -> list[FactorTie]:
+    """The ties of the products of one node in each alike branch; their terms may stand in any order. Without those
+    that some node does not have."""
 
     def modelled_on(a: int) -> int:
         # constants are nobody's: each branch has its own in the same place
         return CONSTANT if graph.nodes[a].op == "const" else models.get(a, a)
 
-    own = []
+    products = []
     for i in members:
         factors = [modelled_on(a) for a in graph.nodes[i].factors]
-        own.append(_pairs(factors))
-    wanted = [own[0]] * len(members)
-    return _tied_products(members, own, wanted)
-
-
-def _column_factors(graph: Graph, group: Group, k: int) -> list[FactorTie]:
-    """The ties of the products of the ``k``-th nodes of columns."""
-    members, own, wanted = [], [], []
-    for column in group.columns:
-        node = graph.nodes[column.nodes[k]]
-        members.append(column.nodes[k])
-        own.append(_pairs(node.factors))
-        wanted.append(_pairs(column.turn(graph, k).args[: len(node.factors)]))
-    return _tied_products(members, own, wanted)
-
-
-def _pairs(factors: Sequence[int]) -> list[Factors]:
-    """Factors by product."""
-    return list(zip(factors[::2], factors[1::2], strict=True))
-
-
-def _tied_products(
-    members: Sequence[int], own: Sequence[list[Factors]], wanted: Sequence[list[Factors]]
-) -> list[FactorTie]:
-    """The ties of nodes' products: of each node its ``own``, and those ``wanted``, of which the same are to be tied.
-    Without those that a node does not have."""
+        pairs = zip(factors[::2], factors[1::2], strict=True)
+        products.append(list(pairs))
     by_node = []
-    for i, products, pairs in zip(members, own, wanted, strict=True):
-        by_node.append(_found_products(i, products, pairs))
+    for i, own in zip(members, products, strict=True):
+        by_node.append(_found_products(i, own, products[0]))
     ties = []
     for tie in zip(*by_node, strict=True):
         found = [product for product in tie if product is not None]
@@ -137,11 +96,3 @@ def _found_products(
             del left[product.product]
         found.append(product)
     return found
-
-
-def _link_operands(graph: Graph, group: Group, k: int, links: nx.Graph) -> None:
-    """Link (in place) what the ``k``-th nodes of columns read."""
-    read = [column.turn(graph, k).args for column in group.columns]
-    for args in zip(*read, strict=True):
-        chosen = [a for a in dict.fromkeys(args) if graph.nodes[a].op not in GIVEN]
-        nx.add_star(links, chosen)

@@ -79,21 +79,3 @@ def test_a_board_without_enough_logic_moves_constants(capsys: pytest.CaptureFixt
     found = report(capsys, "iiwa14", "--functions", "did", "--board", "ulx3s_85f")
     assert any("constant factors take slots of multipliers" in line for line in found["layout"])
     assert found["multiplier_blocks"] <= 156
-
-
-def test_a_board_without_enough_logic_folds_columns(capsys: pytest.CaptureFixture[str]) -> None:
-    given = (
-        "iiwa14",
-        "--functions",
-        "difd",
-        "--board",
-        "ulx3s_85f",
-        "--rounding",
-        "truncate",
-        "--overflow",
-        "flag",
-    )
-    found, apart = report(capsys, *given), report(capsys, *given, "--columns", "apart")
-    assert any("columns that are alike share hardware in turn" in line for line in found["layout"])
-    assert found["modelled_resources"]["luts"] < apart["modelled_resources"]["luts"]
-    assert any(u["name"].startswith("Mx_columns_x") and u["turns"] > 1 for u in found["units"])

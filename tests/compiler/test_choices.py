@@ -108,7 +108,6 @@ def test_an_arm_with_all_functions_on_a_board() -> None:
     assert cost.blocks <= board.resources["multipliers"]
     assert design.options.ii <= 12
     assert chosen(design) == {
-        "columns": "fold",
         "constants": "multipliers",
         "programs": "one",
         "spread": "fewest",

@@ -10,6 +10,7 @@ import pytest
 from rbdgen import load_robot
 from rbdgen.compiler import Design
 from rbdgen.functions.registry import common
+from rbdgen.ir.fixed import Format
 from rbdgen.layout.folding import alike_branches, fold_branches
 from rbdgen.layout.units import UTILIZATION
 from rbdgen.schedule.buffers import make_plan
@@ -65,19 +66,13 @@ def test_a_turn_is_its_own_node_with_the_arguments_in_the_templates_order() -> N
                 assert turn.negated[turn.args.index(graph.nodes[turn.node].args[1])]
 
 
-@pytest.mark.parametrize(
-    ("robot", "options"),
-    [
-        ("hyq", {"functions": ("did",), "ii": 4, "overflow": "saturate"}),
-        ("iiwa14", {"functions": ("dfd",), "ii": 16, "columns": "fold", "overflow": "saturate"}),
-    ],
-)
-def test_what_has_no_time_for_the_sign_of_its_turn_is_not_folded(robot: str, options: dict) -> None:
+def test_what_has_no_time_for_the_sign_of_its_turn_is_not_folded() -> None:
     """At a high clock a sum alone fits behind the choice of its arguments, with signs that differ by turn it does not:
-    the design has one for each branch or column."""
+    the design has one for each branch."""
 
     def signed(clock: float) -> int:
-        made = design(robot, device="ecp5", clock=clock, **options).plan.schedule
+        d = design("hyq", functions=("did",), ii=4, overflow="saturate", device="ecp5", clock=clock)
+        made = d.plan.schedule
         folded = [i for i in made.folds.turns if made.folds.signed(i)]
         delays = (made.operators.delays(i) for i in folded)
         assert all(d.fit(made.device, made.device.select) for d in delays)
@@ -111,6 +106,60 @@ def test_the_checker_sees_a_turn_out_of_step() -> None:
     )
     with pytest.raises(ValueError, match="turn 1 must be 1 cycles after the first"):
         check_plan(broken)
+
+
+def test_the_checker_sees_fewer_turns_than_the_unit_has() -> None:
+    d = design("hyq", ii=4)
+    schedule = d.plan.schedule
+    folds = dataclasses.replace(schedule.folds, units=dict.fromkeys(schedule.folds.units, 2))
+    broken = dataclasses.replace(schedule, folds=folds)
+    with pytest.raises(ValueError, match="must have as many turns as its unit"):
+        check_plan(dataclasses.replace(d.plan, schedule=broken))
+
+
+def test_the_checker_sees_wrong_signs_and_orders() -> None:
+    d = design("hyq", ii=4)
+    schedule, graph = d.plan.schedule, d.plan.schedule.fixed.graph
+    template, turns = next(
+        (t, ts) for t, ts in schedule.folds.turns.items() if graph.nodes[t].op == "sub"
+    )
+    for broken, message in (
+        (
+            dataclasses.replace(turns[0], args=turns[0].args[::-1]),
+            "turn 0 must have its arguments in their order",
+        ),
+        (
+            dataclasses.replace(turns[0], negated=turns[0].negated[::-1]),
+            "turn 0 must subtract what",
+        ),
+    ):
+        folds = dataclasses.replace(
+            schedule.folds, turns={**schedule.folds.turns, template: (broken, *turns[1:])}
+        )
+        with pytest.raises(ValueError, match=message):
+            check_plan(
+                dataclasses.replace(d.plan, schedule=dataclasses.replace(schedule, folds=folds))
+            )
+
+
+def test_the_checker_sees_turns_of_other_formats_and_roundings() -> None:
+    d = design("hyq", ii=4)
+    schedule, fixed = d.plan.schedule, d.plan.schedule.fixed
+    turns = next(iter(schedule.folds.turns.values()))
+    argument = next(a for a in turns[1].args if a not in turns[0].args)
+    formats = list(fixed.formats)
+    formats[argument] = Format(formats[argument].width + 1, formats[argument].frac)
+    for broken, message in (
+        (dataclasses.replace(fixed, formats=tuple(formats)), "turn 1 must have arguments in the"),
+        (
+            dataclasses.replace(fixed, truncated=frozenset({turns[1].node})),
+            "turn 1 must drop bits as the first does",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            check_plan(
+                dataclasses.replace(d.plan, schedule=dataclasses.replace(schedule, fixed=broken))
+            )
 
 
 def test_folded_and_plain_schedules_compute_the_same() -> None:

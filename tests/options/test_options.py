@@ -44,7 +44,6 @@ WRONG: list[tuple[dict[str, Any], list[str], str]] = [
     ({"rounding": "x"}, ["--rounding", "x"], "rounding: must be one of auto, nearest, truncate"),
     ({"overflow": "x"}, ["--overflow", "x"], "overflow: must be one of flag, saturate, not 'x'"),
     ({"constants": "x"}, ["--constants", "x"], "constants: must be one of auto, logic, multip"),
-    ({"columns": "x"}, ["--columns", "x"], "columns: must be one of auto, apart, fold, not 'x'"),
     ({"programs": "x"}, ["--programs", "x"], "programs: must be one of auto, two, one, not 'x'"),
     ({"spread": "x"}, ["--spread", "x"], "spread: must be one of auto, fewest, twice, not 'x'"),
     ({"clock": -1.0}, ["--clock", "-1"], "clock: must be 1 to 1000 MHz, not -1"),
@@ -302,7 +301,7 @@ def test_written_options_are_read_again(tmp_path: Path) -> None:
     options = Options(**values)
     assert options.functions == ("dfd", "roll")
     assert (options.with_inverse, options.integrator, options.ii) == (True, "rk4", 8)
-    assert "auto" not in (options.programs, options.columns, options.constants, options.spread)
+    assert "auto" not in (options.programs, options.constants, options.spread)
     second = tmp_path / "second"
     assert main(["generate", "--config", str(first / "config.toml"), "-o", str(second)]) == 0
     (name,) = (path.name for path in first.glob("*.v"))
