@@ -109,6 +109,10 @@ class Cost:
             (used[name] / available[name] for name in used if name in available), default=0.0
         )
 
+    def exceeds(self, available: Mapping[str, int]) -> bool:
+        """Whether it takes more multiplier blocks than there are."""
+        return self.blocks > available.get("multipliers", math.inf)
+
     def area(self, available: Mapping[str, int]) -> float:
         """Look-up tables and multiplier blocks in one figure, in tables."""
         worth = float(LUTS_OF_BLOCK)
@@ -118,7 +122,6 @@ class Cost:
 
     def key(self, goal: str, available: Mapping[str, int]) -> tuple[float, ...]:
         """What is to be small for a goal, the more important first: how far a device is crowded comes before all."""
-        too_many = self.blocks > available.get("multipliers", math.inf)
         crowded = math.ceil(max(0.0, self.share(available) - CROWDED) / STEP)
         area = self.area(available)
         by_goal = {
@@ -126,7 +129,7 @@ class Cost:
             "area": (area, self.intervals, self.latencies),
             "latency": (self.latencies, area, self.intervals),
         }
-        return (too_many, crowded, *by_goal[goal])
+        return (self.exceeds(available), crowded, *by_goal[goal])
 
 
 class Workshop:
@@ -197,7 +200,7 @@ def choose(workshop: Workshop, options: Options) -> Design:
     if not searches and not lengthens:
         return workshop.design(options, roughly=False)
     best = _tried(workshop, options)
-    crowded = best.cost.share(available) > CROWDED
+    crowded = best.cost.share(available) > CROWDED or best.cost.exceeds(available)
     if still_open and (options.goal is not None or crowded):
         best = _improved(workshop, best, still_open)
     if lengthens:

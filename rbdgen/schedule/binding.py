@@ -65,14 +65,16 @@ class Binding:
     crossed: tuple[bool, ...]
 
 
-def bind_products(schedule: Schedule, extra: Mapping[str, int]) -> Schedule:
-    """``schedule`` with the products of every unit that shares multipliers bound to these, of which there are up to
-    ``extra`` more by unit."""
+def bind_products(schedule: Schedule, most: Mapping[str, int]) -> Schedule:
+    """``schedule`` with the products of every unit that shares multipliers bound to these, of which a unit may have
+    ``most``."""
     binding, multipliers = dict(schedule.binding), dict(schedule.multipliers)
     crossed: set[tuple[int, int]] = set()
     for unit, runs in _shared_runs(schedule).items():
         interval = schedule.folds.interval(unit, schedule.ii)
-        bindings = bind(runs, interval, schedule.device, schedule.binding, extra.get(unit, 0))
+        count = 1 + max(schedule.binding[run.node] for run in runs)
+        extra = max(0, most[unit] - count)
+        bindings = bind(runs, interval, schedule.device, schedule.binding, extra)
         multipliers[unit] = 1 + max(bound.number for bound in bindings.values())
         for i, bound in bindings.items():
             binding[i] = bound.number

@@ -399,9 +399,10 @@ def schedule(
         orders=work.orders,
     )
     extra = work.extra_multipliers(spare)
+    most = {unit: count + extra.get(unit, 0) for unit, count in early.multipliers.items()}
     if shorten:
         early = shorten_lifetimes(early, extra)
-    return bind_products(early, extra)
+    return bind_products(early, most)
 
 
 def _check_period(operators: Operators, ii: int, i: int) -> None:

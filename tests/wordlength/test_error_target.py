@@ -72,7 +72,7 @@ def test_targets_are_kept_on_fresh_states_and_not_wasted(error: float) -> None:
 @pytest.mark.parametrize("error", [1e-3, 1e-5])
 def test_targets_are_kept_by_dots_of_an_arm(error: float, function: str) -> None:
     design = built(error, "iiwa14", (function,))
-    assert design.fixed.graph.count("dot") > 20
+    assert design.whole.graph.count("dot") > 20
     found = evidence(design, 5000)["functions"][function]
     worst = max(e["max_relative"] for e in found["outputs"].values())
     assert error / 20 <= worst <= error
@@ -98,7 +98,7 @@ def test_targets_by_function_are_kept_apart() -> None:
 def test_signals_of_their_own_take_fewer_blocks_than_one_word() -> None:
     own, word = (built(1e-5, "ur5", ("id",), formats=f) for f in ("signal", "uniform"))
     assert own.plan.schedule.blocks <= 0.8 * word.plan.schedule.blocks
-    assert {f.width for f in word.fixed.formats if f.width > word.word + 4} == set()
+    assert {f.width for f in word.whole.formats if f.width > word.word + 4} == set()
 
 
 def test_alike_branches_keep_formats_that_fold() -> None:

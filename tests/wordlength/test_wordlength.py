@@ -10,7 +10,7 @@ from rbdgen.ir.builder import Builder, Expr
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph
 from rbdgen.ir.interpret import evaluate, evaluate_fixed
-from rbdgen.passes.dots import expand_dots, fuse_dots
+from rbdgen.passes.dots import fuse_dots, shape_dots
 from rbdgen.passes.ranges import magnitudes
 from rbdgen.wordlength.assembly import assemble
 from rbdgen.wordlength.lengths import WordLengths
@@ -90,7 +90,7 @@ def test_searched_dots_are_sums_of_products_bit_for_bit(limit: float) -> None:
     fixed, operands = searched(limit, fused=True)
     dots = {i for i, node in fixed.graph if node.op == "dot"}
     assert len(dots) == 2
-    apart = expand_dots(fixed, dots, [0.0] * len(fixed.graph.nodes), 1.0)
+    apart = shape_dots(fixed, lambda owner: 0, [0.0] * len(fixed.graph.nodes), 1.0)
     assert apart.graph.count("dot") == 0
     raw = {n: fixed.formats[i].quantise(operands[n]) for n, i in fixed.graph.inputs.items()}
     whole = evaluate_fixed(fixed, raw).outputs["out"]
