@@ -156,7 +156,18 @@ def test_dropping_bits_exhaustively(result: Format, way: tuple[bool, bool]) -> N
 
 
 @pytest.mark.parametrize(
-    "constant", [Constant(3, 2), Constant(77, 8), Constant(23, 0), Constant(5, -1)], ids=str
+    "constant",
+    [
+        Constant(1, 1),
+        Constant(3, 2),
+        Constant(7, 2),
+        Constant(77, 8),
+        Constant(23, 0),
+        Constant(5, -1),
+        Constant(83443, 20),
+        Constant(226073, 20),
+    ],
+    ids=str,
 )
 @pytest.mark.parametrize("width", [5, 9])
 def test_scale_exhaustively(constant: Constant, width: int) -> None:
@@ -189,10 +200,10 @@ def only_later(
     return got[cycles:] == expected
 
 
-@pytest.mark.parametrize("stages", [(1, 1, 1), (2, 1), (1, 2)], ids=str)
+@pytest.mark.parametrize("stages", [(1, 1, 1), (2, 1), (1, 2), (2, 2)], ids=str)
 def test_registers_inside_a_scale_only_delay(stages: tuple[int, ...]) -> None:
-    arg, constant = Format(7, 3), Constant(0b1010101 * 8 + 1, 8)
-    assert len(constant.digits) == 5
+    arg, constant = Format(7, 3), Constant(22021, 15)
+    assert constant.graph.depth == 3
     fixed = model("scale", (arg,), Format(7, 2), constant)
     dut = Scale(arg, constant, rounding(fixed), stages)
     assert only_later(Scale(arg, constant, rounding(fixed)), dut, len(stages) - 1, every(arg))
