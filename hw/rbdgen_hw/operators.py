@@ -282,13 +282,8 @@ class _Multiples:
     def add(self, addition: Addition, level: int, growth: int) -> None:
         """A further value, so many bits longer than the argument."""
         low = self._before(addition.low, level)
-        high = self._before(addition.high, level) << addition.shift
-        if addition.signs[0] < 0:
-            total = high - low
-        elif addition.signs[1] < 0:
-            total = low - high
-        else:
-            total = low + high
+        high = self._before(addition.high, level)
+        total = _added(addition, low, high)
         number = len(self.chains)
         value = Signal(signed(self.width + growth), name=f"sum{number}")
         self.m.d.comb += value.eq(total >> addition.drop)
@@ -318,6 +313,22 @@ class _Multiples:
             register = registered(self.m, chain[-1], name, reset_less=True)
             chain.append(register)
         return chain[clocks]
+
+
+def _added(addition: Addition, low: Value, high: Value) -> Value:
+    """The sum of two values, with the bits that it drops.
+
+    Of a sum that goes whole into another one, synthesis makes a sum of three, of twice the logic. Here none does.
+    """
+    shift = addition.shift
+    if addition.signs[0] < 0:
+        # both with a bit more below, for that
+        twice = Cat(1, high << shift).as_signed() - Cat(1, low).as_signed()
+        return twice >> 1
+    extended = Cat(low, low[-1].replicate(shift))
+    upper = low >> shift
+    total = upper + high if addition.signs[1] > 0 else upper - high
+    return Cat(extended[:shift], total).as_signed()
 
 
 class SineTable(SharedComponent):

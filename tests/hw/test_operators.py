@@ -158,7 +158,6 @@ def test_dropping_bits_exhaustively(result: Format, way: tuple[bool, bool]) -> N
 @pytest.mark.parametrize(
     "constant",
     [
-        Constant(1, 1),
         Constant(3, 2),
         Constant(7, 2),
         Constant(77, 8),
