@@ -11,16 +11,20 @@ for longer constants the best cut through the digits.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import product
 
 import numpy as np
 
+SIGNS = ((1, 1), (1, -1), (-1, 1))
+"""Of an addition's two arguments."""
 SEARCHED = (2, 3)
 """Levels of the constants that are searched for as a whole: those with up to eight digits. Others are parted first."""
 LONGEST = 28
 """Bits of these at most."""
+Chains = list[list[int]]
+"""Multiples of the argument, of which each can be made of two before it: networks without signs."""
 TRIED = 24
 """Networks with equally many additions whose widths are compared."""
 FREE_SIGNS = 8
@@ -43,9 +47,11 @@ class Addition:
 
     def of(self, values: Sequence[int]) -> int:
         """The value, by those of all numbers before it."""
-        low = self.signs[0] * values[self.low]
-        high = self.signs[1] * values[self.high]
-        return (low + (high << self.shift)) >> self.drop
+        low_sign, high_sign = self.signs
+        low = low_sign * values[self.low]
+        high = high_sign * values[self.high]
+        total = low + (high << self.shift)
+        return total >> self.drop
 
 
 @dataclass(frozen=True)
@@ -99,7 +105,8 @@ class AdderGraph:
             if own > level:
                 arguments = addition.low, addition.high
                 found.update(arguments)
-        return sorted(k for k in found if self.levels[k] <= level)
+        made = [k for k in found if self.levels[k] <= level]
+        return sorted(made)
 
 
 def signed_digits(value: int) -> tuple[tuple[int, int], ...]:
@@ -180,18 +187,21 @@ def _connected(chains: Iterable[Sequence[int]], depth: int) -> list[AdderGraph]:
 
 def _tree(mantissa: int) -> list[int]:
     """The partial sums of a balanced tree of the constant's signed digits, made odd and positive."""
-    terms = [sign << position for sign, position in signed_digits(mantissa)]
+    digits = signed_digits(mantissa)
+    terms = [sign << position for sign, position in digits]
     sums = []
     while len(terms) > 1:
         pairs = [terms[k : k + 2] for k in range(0, len(terms), 2)]
         terms = [sum(pair) for pair in pairs]
-        sums += [_odd(term) for term in terms]
+        odd = map(_odd, terms)
+        sums += odd
     return sums
 
 
 def _odd(value: int) -> int:
     """The odd part of a number, without its sign."""
-    return abs(value) // (value & -value)
+    lowest = value & -value
+    return abs(value) // lowest
 
 
 def _cut_chains(mantissa: int) -> Iterator[list[int]]:
@@ -202,17 +212,22 @@ def _cut_chains(mantissa: int) -> Iterator[list[int]]:
         chain = []
         for part in (digits[:cut], digits[cut:]):
             value = sum(sign << position for sign, position in part)
-            chain += _multiples(_odd(value))
+            odd = _odd(value)
+            chain += _multiples(odd)
         yield [*chain, mantissa]
 
 
 def _divided_chains(mantissa: int) -> Iterator[list[int]]:
     """The constant as the product of what one addition makes and of a constant with a network of its own."""
+    factors = []
     for shift in range(1, mantissa.bit_length()):
-        for factor in ((1 << shift) - 1, (1 << shift) + 1):
-            rest, left = divmod(mantissa, factor)
-            if factor > 1 and not left:
-                yield [*_multiples(rest), mantissa]
+        power = 1 << shift
+        factors += [power - 1, power + 1]
+    for factor in factors:
+        rest, left = divmod(mantissa, factor)
+        if factor > 1 and not left:
+            chain = _multiples(rest)
+            yield [*chain, mantissa]
 
 
 def _multiples(mantissa: int) -> list[int]:
@@ -231,7 +246,8 @@ def _network(values: Sequence[int]) -> AdderGraph:
             continue
         ways = []
         for addition in _additions(value, known):
-            way = AdderGraph((*graph.additions, addition))
+            additions = (*graph.additions, addition)
+            way = AdderGraph(additions)
             ways.append(way)
         graph = min(ways, key=_cost)
         known.append(value)
@@ -240,25 +256,30 @@ def _network(values: Sequence[int]) -> AdderGraph:
 
 def _additions(value: int, known: Sequence[int]) -> Iterator[Addition]:
     """All ways to make a value of two known ones by one addition."""
-    for low, one in enumerate(known):
-        for high, other in enumerate(known):
-            for signs in ((1, 1), (1, -1), (-1, 1)):
-                # value = ±one ± other · 2^shift
-                shift = _power(signs[1] * (value - signs[0] * one), other)
-                if shift is not None:
-                    yield Addition(low, high, shift, signs)
-                # value · 2^drop = ±one ± other
-                drop = _power(signs[0] * one + signs[1] * other, value)
-                if drop is not None:
-                    yield Addition(low, high, 0, signs, drop)
+    numbers = range(len(known))
+    for low, high, signs in product(numbers, numbers, SIGNS):
+        low_sign, high_sign = signs
+        one = low_sign * known[low]
+        other = high_sign * known[high]
+        # value = one + other · 2^shift
+        shift = _power(value - one, other)
+        if shift is not None:
+            yield Addition(low, high, shift, signs)
+        # value · 2^drop = one + other
+        drop = _power(one + other, value)
+        if drop is not None:
+            yield Addition(low, high, 0, signs, drop)
 
 
 def _power(value: int, unit: int) -> int | None:
     """Of which power of two ``value`` is the product with ``unit``; None if of none."""
     ratio, rest = divmod(value, unit)
-    if rest or ratio <= 0 or ratio & (ratio - 1):
+    if rest or ratio <= 0:
         return None
-    return ratio.bit_length() - 1
+    below = ratio - 1
+    if ratio & below:
+        return None
+    return below.bit_length()
 
 
 def _with_signs(graph: AdderGraph) -> AdderGraph:
@@ -268,7 +289,8 @@ def _with_signs(graph: AdderGraph) -> AdderGraph:
         return graph
     best = graph
     for chosen in product((1, -1), repeat=inner):
-        other = _negated(graph, (1, *chosen, 1))
+        signs = (1, *chosen, 1)
+        other = _negated(graph, signs)
         if other is not None and _cost(other) < _cost(best):
             best = other
     return best
@@ -278,13 +300,15 @@ def _negated(graph: AdderGraph, signs: Sequence[int]) -> AdderGraph | None:
     """The network with these signs for its values; None where an addition would subtract both of its arguments."""
     additions = []
     for sign, addition in zip(signs[1:], graph.additions, strict=True):
-        low = sign * signs[addition.low] * addition.signs[0]
-        high = sign * signs[addition.high] * addition.signs[1]
-        if low < 0 and high < 0:
+        low, high = addition.signs
+        low *= sign * signs[addition.low]
+        high *= sign * signs[addition.high]
+        if (low, high) not in SIGNS:
             return None
-        other = Addition(addition.low, addition.high, addition.shift, (low, high), addition.drop)
+        other = replace(addition, signs=(low, high))
         additions.append(other)
-    return AdderGraph(tuple(additions))
+    chosen = tuple(additions)
+    return AdderGraph(chosen)
 
 
 class _Table:
@@ -294,10 +318,11 @@ class _Table:
     """
 
     def __init__(self, groups: np.ndarray, *columns: np.ndarray) -> None:
-        self.groups = groups
-        self.keys, rows = np.unique(self.key(groups, columns[-1]), return_index=True)
+        keys = self.key(groups, columns[-1])
+        self.keys, rows = np.unique(keys, return_index=True)
         self.groups = groups[rows]
-        self.chains = np.stack(columns, axis=1)[rows]
+        chains = np.stack(columns, axis=1)
+        self.chains = chains[rows]
 
     @property
     def values(self) -> np.ndarray:
@@ -306,15 +331,18 @@ class _Table:
 
     def key(self, groups: np.ndarray, values: np.ndarray) -> np.ndarray:
         """By what values in groups are ordered."""
-        return (groups << (LONGEST + 1)) + values
+        upper = groups << (LONGEST + 1)
+        return upper + values
 
     def find(self, groups: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Which of some values in groups there are, and the chains of those."""
         wanted = self.key(groups, values)
+        last = len(self.keys) - 1
         places = np.searchsorted(self.keys, wanted)
-        places = np.minimum(places, len(self.keys) - 1)
+        places = np.minimum(places, last)
         hits = self.keys[places] == wanted
-        return hits, self.chains[places[hits]]
+        found = places[hits]
+        return hits, self.chains[found]
 
 
 @lru_cache(maxsize=LONGEST)
@@ -327,44 +355,51 @@ class _Search:
         self.shifts = np.arange(1, bits + 2, dtype=np.int64)
         argument = np.ones(1, np.int64)
         made = self._made(argument, argument)
-        self.ones = np.unique(made[made > 1])
+        longer = made[made > 1]
+        self.ones = np.unique(longer)
         """What one addition makes."""
         first, second = np.meshgrid(self.ones, self.ones, indexing="ij")
-        self.first, self.second = first.ravel(), second.ravel()
-        """All pairs of that."""
+        self.first = first.ravel()
+        """The first ones of all pairs of that."""
+        self.second = second.ravel()
+        """And the second ones."""
         self.twos = self._twos()
 
-    def two(self, mantissa: int) -> list[list[int]]:
+    def two(self, mantissa: int) -> Chains:
         """Chains of two additions on two levels."""
         rows = self.twos.values == mantissa
         return self.twos.chains[rows].tolist()
 
-    def three(self, mantissa: int) -> list[list[int]]:
+    def three(self, mantissa: int) -> Chains:
         """Chains of three additions."""
         chains = self._joined(mantissa, self._given, self._near)
         return chains + self._multiplied(mantissa, self.two)
 
-    def four(self, mantissa: int) -> list[list[int]]:
+    def four(self, mantissa: int) -> Chains:
         """Chains of four additions."""
         chains = self._joined(mantissa, self._near, self._near)
         chains += self._joined(mantissa, self._given, self._threes)
         return chains + self._multiplied(mantissa, self.three)
 
-    def five(self, mantissa: int) -> list[list[int]]:
+    def five(self, mantissa: int) -> Chains:
         """Chains of five additions whose first value has a part in both arguments of the last addition, or in one."""
-        apart = _Table(np.zeros_like(self.twos.groups), *self.twos.chains.T)
+        group = np.zeros_like(self.twos.groups)
+        apart = _Table(group, *self.twos.chains.T)
         chains = self._joined(mantissa, apart, apart)
-        return chains + self._joined(mantissa, self._near, self._threes)
+        chains += self._joined(mantissa, self._near, self._threes)
+        return chains
 
-    def paired(self, mantissa: int) -> list[list[int]]:
+    def paired(self, mantissa: int) -> Chains:
         """Chains of five additions whose first two values make both arguments of the last addition."""
         return self._joined(mantissa, self._pairs, self._pairs)
 
     def _twos(self) -> _Table:
         """Values that one addition makes, each the group of what a second one makes of it."""
         argument = np.ones_like(self.ones)
-        made = self._made(self.ones, argument), self._made(self.ones, self.ones)
-        rows, values = self._fresh(np.hstack(made))
+        with_argument = self._made(self.ones, argument)
+        with_itself = self._made(self.ones, self.ones)
+        made = np.hstack([with_argument, with_itself])
+        rows, values = self._fresh(made)
         first = self.ones[rows]
         return _Table(first, first, values)
 
@@ -373,42 +408,56 @@ class _Search:
         """The same, with the argument and the value itself."""
         first = np.append(self.ones, self.ones)
         argument = np.ones_like(self.ones)
-        return _Table(first, first, np.append(argument, self.ones))
+        second = np.append(argument, self.ones)
+        return _Table(first, first, second)
 
     @cached_property
     def _near(self) -> _Table:
         """The same, with what a second addition makes of it or beside it."""
         first = np.append(self.first, self.twos.groups)
-        return _Table(first, first, np.append(self.second, self.twos.values))
+        second = np.append(self.second, self.twos.values)
+        return _Table(first, first, second)
 
     @cached_property
     def _threes(self) -> _Table:
         """The same, with what a third addition makes of it and of what a second one makes beside it."""
-        rows, values = self._fresh(self._made(self.first, self.second))
-        first, second = self.first[rows], self.second[rows]
+        made = self._made(self.first, self.second)
+        rows, values = self._fresh(made)
+        first = self.first[rows]
+        second = self.second[rows]
         return _Table(first, first, second, values)
 
     @cached_property
     def _pairs(self) -> _Table:
         """Pairs of values that one addition makes, each the group of what a third one makes of them."""
         ordered = np.flatnonzero(self.first < self.second)
-        rows, values = self._fresh(self._made(self.first[ordered], self.second[ordered]))
+        made = self._made(self.first[ordered], self.second[ordered])
+        rows, values = self._fresh(made)
         pairs = ordered[rows]
-        return _Table(pairs, self.first[pairs], self.second[pairs], values)
+        first = self.first[pairs]
+        second = self.second[pairs]
+        return _Table(pairs, first, second, values)
 
     def _made(self, one: np.ndarray, other: np.ndarray, half: bool = False) -> np.ndarray:
         """All odd values that an addition makes of each pair of ``one`` and ``other``, a row for each; 0 in the place
         of those beyond the limit. What must be added to a value for a sum is made of the sum and the value likewise;
         ``half``: but not where the value is moved, and the sum is the longest."""
-        both = self.shifts[:0] if half else self.shifts
-        first = self.shifts[:2] if half else self.shifts
-        one, other = one[:, None], other[:, None]
+        moved = self.shifts
+        moved_other = self.shifts
+        if half:
+            moved = self.shifts[:2]
+            moved_other = self.shifts[:0]
+        one = one[:, None]
+        other = other[:, None]
         columns = []
         for term in (other, -other):
             total = one + term
             lowest = np.maximum(total & -total, 1)
-            columns += [total // lowest, (one << first) + term, one + (term << both)]
-        made = np.abs(np.hstack(columns))
+            columns.append(total // lowest)
+            columns.append((one << moved) + term)
+            columns.append(one + (term << moved_other))
+        made = np.hstack(columns)
+        made = np.abs(made)
         return np.where(made < self.limit, made, 0)
 
     def _fresh(self, made: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -418,19 +467,21 @@ class _Search:
         fresh = ~np.isin(values, self.ones)
         return rows[fresh], values[fresh]
 
-    def _joined(self, mantissa: int, one: _Table, other: _Table) -> list[list[int]]:
+    def _joined(self, mantissa: int, one: _Table, other: _Table) -> Chains:
         """The chains of two values in one group whose sum is the constant, each followed by that."""
         total = np.full_like(one.values, mantissa)
         made = self._made(total, one.values, half=one is other)
         rows, columns = np.nonzero(made)
-        hits, ends = other.find(one.groups[rows], made[rows, columns])
-        begins = one.chains[rows[hits]]
+        partners = made[rows, columns]
+        groups = one.groups[rows]
+        hits, ends = other.find(groups, partners)
+        rows = rows[hits]
+        begins = one.chains[rows]
         last = np.full((len(ends), 1), mantissa)
-        return np.hstack([begins, ends, last]).tolist()
+        chains = np.hstack([begins, ends, last])
+        return chains.tolist()
 
-    def _multiplied(
-        self, mantissa: int, chains: Callable[[int], list[list[int]]]
-    ) -> list[list[int]]:
+    def _multiplied(self, mantissa: int, chains: Callable[[int], Chains]) -> Chains:
         """Chains whose last value is the next to last one times what one addition makes of the argument."""
         found = []
         for factor in self.ones.tolist():

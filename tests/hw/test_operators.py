@@ -12,7 +12,7 @@ from amaranth.sim import Simulator
 from rbdgen.ir.builder import Builder
 from rbdgen.ir.fixed import Constant, FixedGraph, Format, verify_fixed
 from rbdgen.ir.interpret import evaluate_fixed
-from rbdgen_hw.library import SharedComponent
+from rbdgen_hw.library import SharedComponent, to_verilog
 from rbdgen_hw.operators import (
     Multiplier,
     Normalise,
@@ -24,6 +24,7 @@ from rbdgen_hw.operators import (
     SineTable,
     Sum,
 )
+from rbdgen_hw.yosys import run_yosys
 
 
 def respond(
@@ -174,6 +175,18 @@ def test_scale_exhaustively(constant: Constant, width: int) -> None:
     result = Format(width, min(2, 3 + constant.exponent))
     fixed = model("scale", (arg,), result, constant)
     check(Scale(arg, constant, rounding(fixed)), fixed, every(arg))
+
+
+@pytest.mark.parametrize("mantissa", [83443, 123137, 146801, 220201, 226073])
+def test_synthesis_leaves_the_sums_of_a_scale_apart(mantissa: int) -> None:
+    arg, constant = Format(18, 15), Constant(mantissa, 18)
+    fixed = model("scale", (arg,), Format(20, 15), constant)
+    text = to_verilog(Scale(arg, constant, rounding(fixed)), "top", "", {})
+    script = ["read_verilog top.v", "prep", "wreduce", "alumacc", "write_rtlil out.il"]
+    sums = run_yosys(script, {"top.v": text}, "out.il")
+    assert "cell $macc" not in sums
+    # one more rounds
+    assert sums.count("cell $alu ") == len(constant.graph.additions) + 1
 
 
 def only_later(
