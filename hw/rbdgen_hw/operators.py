@@ -7,13 +7,14 @@ formats allow the result to saturate. All are combinational unless said otherwis
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed, unsigned
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Member, Out
 
+from rbdgen.ir.constants import Addition
 from rbdgen.ir.fixed import Constant, Format, reciprocal_table, sine_table
 from rbdgen_hw.delays import registered
 from rbdgen_hw.library import SharedComponent
@@ -235,13 +236,13 @@ class Round(SharedComponent):
 
 
 class Scale(SharedComponent):
-    """y = a · constant, as shifts and adds of the constant's canonical signed digits in a balanced tree. ``stages``:
-    the tree's levels between registers; one stage is combinational."""
+    """y = a · constant, as the network of shifts and additions that the constant's ``graph`` is. ``stages``: the
+    network's levels between registers; one stage is combinational."""
 
     def __init__(
         self, arg: Format, constant: Constant, rounding: Rounding, stages: tuple[int, ...] = ()
     ) -> None:
-        self.constant = constant
+        self.graph = constant.graph
         self.rounding = rounding
         self.stages = stages
         self.clocked = len(stages) > 1
@@ -254,55 +255,80 @@ class Scale(SharedComponent):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        term = self._tree(m)
-        bits = len(self.a) + self.constant.mantissa.bit_length() + 1
-        exact = Signal(signed(bits))
-        signed_value = term.value if term.sign > 0 else -term.value
-        m.d.comb += exact.eq(signed_value << term.shift)
+        multiples = _Multiples(m, self.a, self.stages)
+        for k, addition in enumerate(self.graph.additions, start=1):
+            level = self.graph.levels[k]
+            growth = self.graph.growth(k)
+            multiples.add(addition, level, growth)
+        exact = multiples.result()
         overflow = getattr(self, "overflow", None)
         _finish(m, exact, self.rounding, self.y, overflow)
         return m
 
-    def _tree(self, m: Module) -> _Term:
-        """The sum of the digits' terms, pair by pair, with registers between levels."""
-        digits = sorted(self.constant.digits, key=lambda digit: digit[1])
-        terms = [_Term(sign, shift, self.a) for sign, shift in digits]
-        cuts = set(accumulate(self.stages[:-1]))
-        level = 0
-        while len(terms) > 1:
-            sums = []
-            for low, high in zip(terms[::2], terms[1::2], strict=False):
-                sums.append(_join(low, high))
-            rest = terms[len(sums) * 2 :]
-            terms = sums + rest
-            level += 1
-            if level in cuts:
-                terms = [replace(term, value=_register(m, term.value)) for term in terms]
-        return terms[0]
+
+class _Multiples:
+    """Multiples of ``argument``, each with the level of its addition, and registers between the ``stages`` of
+    levels."""
+
+    def __init__(self, m: Module, argument: Value, stages: Sequence[int]) -> None:
+        self.m = m
+        self.width = len(argument)
+        self.cuts = list(accumulate(stages[:-1]))
+        """Levels with registers behind them."""
+        self.chains: list[list[Value]] = [[argument]]
+        """Every value, as made and behind each of its registers."""
+        self.levels = [0]
+
+    def add(self, addition: Addition, level: int, growth: int) -> None:
+        """A further value, so many bits longer than the argument."""
+        low = self._before(addition.low, level)
+        high = self._before(addition.high, level)
+        total = _added(addition, low, high)
+        number = len(self.chains)
+        value = Signal(signed(self.width + growth), name=f"sum{number}")
+        self.m.d.comb += value.eq(total >> addition.drop)
+        self.chains.append([value])
+        self.levels.append(level)
+
+    def result(self) -> Value:
+        """The last value, behind the last registers."""
+        last = len(self.chains) - 1
+        made = self._stage(self.levels[last])
+        return self._later(last, len(self.cuts) - made)
+
+    def _before(self, k: int, level: int) -> Value:
+        """A value as an addition of this level takes it."""
+        made = self._stage(self.levels[k])
+        return self._later(k, self._stage(level) - made)
+
+    def _stage(self, level: int) -> int:
+        """The number of the stage that a level is in."""
+        return sum(cut < level for cut in self.cuts)
+
+    def _later(self, k: int, clocks: int) -> Value:
+        """A value so many clocks later."""
+        chain = self.chains[k]
+        while len(chain) <= clocks:
+            name = f"sum{k}_stage"
+            register = registered(self.m, chain[-1], name, reset_less=True)
+            chain.append(register)
+        return chain[clocks]
 
 
-@dataclass(frozen=True)
-class _Term:
-    """A term of a sum: ``sign`` · ``value`` · 2^``shift``."""
+def _added(addition: Addition, low: Value, high: Value) -> Value:
+    """The sum of two values, with the bits that it drops.
 
-    sign: int
-    shift: int
-    value: Value
-
-
-def _register(m: Module, value: Value) -> Signal:
-    """``value``, one clock later."""
-    return registered(m, value, "stage", reset_less=True)
-
-
-def _join(low: _Term, high: _Term) -> _Term:
-    """The sum of two terms, ``low`` having the lower shift.
-
-    The low term is never what is subtracted, so that its bits below the high one need no adder.
+    Of a sum that goes whole into another one, synthesis makes a sum of three, of twice the logic. Here none does.
     """
-    moved = high.value << (high.shift - low.shift)
-    joined = low.value + moved if high.sign == low.sign else low.value - moved
-    return replace(low, value=joined)
+    shift = addition.shift
+    if addition.signs[0] < 0:
+        # both with a bit more below, for that
+        twice = Cat(1, high << shift).as_signed() - Cat(1, low).as_signed()
+        return twice >> 1
+    extended = Cat(low, low[-1].replicate(shift))
+    upper = low >> shift
+    total = upper + high if addition.signs[1] > 0 else upper - high
+    return Cat(extended[:shift], total).as_signed()
 
 
 class SineTable(SharedComponent):
@@ -392,6 +418,11 @@ def _later(m: Module, value: Value, cycles: int) -> Value:
     for k in range(cycles):
         value = registered(m, value.as_unsigned(), f"later{k}", reset_less=True)
     return value
+
+
+def _register(m: Module, value: Value) -> Signal:
+    """``value``, one clock later."""
+    return registered(m, value, "stage", reset_less=True)
 
 
 def _aligned(m: Module, x: Value, width: int, value: Value, length: int, cycles: int) -> Value:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 
+from rbdgen.ir.constants import AdderGraph, adder_graph
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.terms import Terms
 
@@ -104,24 +105,10 @@ class Constant:
         """The factor."""
         return math.ldexp(float(self.mantissa), -self.exponent)
 
-    @cached_property
-    def digits(self) -> tuple[tuple[int, int], ...]:
-        """Canonical signed digits of the mantissa: (sign, position) with the fewest non-zero digits."""
-        return signed_digits(self.mantissa)
-
-
-def signed_digits(value: int) -> tuple[tuple[int, int], ...]:
-    """Canonical signed-digit form of a positive integer, lowest digit first (Reitwiesner 1960)."""
-    digits = []
-    position = 0
-    while value:
-        if value & 1:
-            digit = 2 - (value & 3)
-            digits.append((digit, position))
-            value -= digit
-        value >>= 1
-        position += 1
-    return tuple(digits)
+    @property
+    def graph(self) -> AdderGraph:
+        """The network of shifts and additions that makes the mantissa's multiple of its argument."""
+        return adder_graph(self.mantissa)
 
 
 @lru_cache(maxsize=64)

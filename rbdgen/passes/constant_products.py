@@ -1,7 +1,7 @@
 """Pass: constant factors become products with a constant, for multipliers that have slots to spare.
 
-A constant factor in logic costs an adder for every signed digit but one; on a multiplier that is shared anyway it costs
-a slot. Factors that make angles of radians, or belong to a table's residual, stay: they need more bits than a word has.
+A constant factor in logic costs several adders; on a multiplier that is shared anyway it costs a slot. Factors that
+make angles of radians, or belong to a table's residual, stay: they need more bits than a word has.
 """
 
 from __future__ import annotations

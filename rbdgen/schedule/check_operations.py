@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from rbdgen.ir.fixed import ROUNDED
+from rbdgen.ir.fixed import ROUNDED, Constant
 from rbdgen.schedule.buffers import Plan
 
 EPSILON = 1e-9
@@ -269,14 +269,11 @@ class OperationCheck:
         return OperationTiming(latency, first, delay)
 
     def _scale_timing(self, i: int) -> OperationTiming:
-        """A constant factor is a tree of sums, with registers between levels: the first share of the levels is the
+        """A constant factor is a network of sums, with registers between levels: the first share of the levels is the
         longest, the last the shortest."""
         slot = self.slots[i]
         latency = slot.finish - slot.start
-        terms = len(self.fixed.constants[i].digits)
-        levels = 0
-        while (1 << levels) < terms:
-            levels += 1
+        levels = _levels_of(self.fixed.constants[i])
         if levels == 0:
             return OperationTiming(latency)
         shortest = levels // (latency + 1)
@@ -301,6 +298,19 @@ class OperationCheck:
         sign = self.device.select if sum_of_two else self.device.level
         delay = timing.delay if timing.latency else timing.delay + sign
         return replace(timing, first=timing.first + sign, delay=delay)
+
+
+def _levels_of(constant: Constant) -> int:
+    """How many sums follow one another in the network of a constant factor. ValueError where that makes another one."""
+    multiples = [1]
+    levels = [0]
+    for addition in constant.graph.additions:
+        low, high = addition.low, addition.high
+        multiples.append(addition.of(multiples))
+        levels.append(1 + max(levels[low], levels[high]))
+    if multiples[-1] != constant.mantissa:
+        raise ValueError(f"a constant factor must be {constant.mantissa}, not {multiples[-1]}")
+    return levels[-1]
 
 
 def last_units(plan: Plan) -> set[str]:

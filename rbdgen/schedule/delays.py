@@ -119,13 +119,12 @@ class Operators:
         return self.device.level
 
     def scale_stages(self, i: int) -> tuple[int, ...]:
-        """Levels of the sum that a constant factor is, between registers: as few stages as fit the period, with room
+        """Levels of the sums that a constant factor is, between registers: as few stages as fit the period, with room
         for a choice of the argument, its routing and its sign, each with as many levels as another, give or take
         one."""
         device = self.device
         hardest = self._hardest_turn(i)
-        terms = len(self.fixed.constants[hardest].digits)
-        levels = max(terms - 1, 0).bit_length()
+        levels = self.fixed.constants[hardest].graph.depth
         limit = 0.0
         if self.fixed.may_overflow(hardest):
             limit = device.limit if self.fixed.saturate else device.flag

@@ -216,16 +216,15 @@ class _Model:
         return 0
 
     def _inside_scale(self, i: int) -> int:
-        """The same for a constant factor: every sum before a register spans its share of the constant's digits."""
-        constant = self.fixed.constants[i]
+        """The same for a constant factor: what is made before a register and used behind it."""
+        graph = self.fixed.constants[i].graph
         node = self.graph.nodes[i]
         argument = self._width(node.args[0])
-        span = abs(constant.mantissa).bit_length()
         stages = self.schedule.operators.scale_stages(i)
         total = 0
         for level in accumulate(stages[:-1]):
-            sums = -(-len(constant.digits) // (1 << level))
-            total += sums * (argument + span // sums)
+            for k in graph.crossing(level):
+                total += argument + graph.growth(k)
         return total
 
     def _operator(self, i: int) -> float:
@@ -262,8 +261,9 @@ class _Model:
             return exact + self.fabric.carry
         if node.op == "scale":
             argument = self._width(node.args[0])
-            sums = len(self.fixed.constants[i].digits) - 1
-            return sums * (argument + 2 + self.fabric.carry)
+            graph = self.fixed.constants[i].graph
+            adder = argument + self.fabric.carry
+            return len(graph.additions) * adder + sum(graph.adder_growths)
         if node.op in SHIFTS:
             argument = self._width(node.args[-1])
             levels = max(argument - 2, 1).bit_length()

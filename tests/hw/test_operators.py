@@ -12,7 +12,7 @@ from amaranth.sim import Simulator
 from rbdgen.ir.builder import Builder
 from rbdgen.ir.fixed import Constant, FixedGraph, Format, verify_fixed
 from rbdgen.ir.interpret import evaluate_fixed
-from rbdgen_hw.library import SharedComponent
+from rbdgen_hw.library import SharedComponent, to_verilog
 from rbdgen_hw.operators import (
     Multiplier,
     Normalise,
@@ -24,6 +24,7 @@ from rbdgen_hw.operators import (
     SineTable,
     Sum,
 )
+from rbdgen_hw.yosys import run_yosys
 
 
 def respond(
@@ -156,7 +157,17 @@ def test_dropping_bits_exhaustively(result: Format, way: tuple[bool, bool]) -> N
 
 
 @pytest.mark.parametrize(
-    "constant", [Constant(3, 2), Constant(77, 8), Constant(23, 0), Constant(5, -1)], ids=str
+    "constant",
+    [
+        Constant(3, 2),
+        Constant(7, 2),
+        Constant(77, 8),
+        Constant(23, 0),
+        Constant(5, -1),
+        Constant(83443, 20),
+        Constant(226073, 20),
+    ],
+    ids=str,
 )
 @pytest.mark.parametrize("width", [5, 9])
 def test_scale_exhaustively(constant: Constant, width: int) -> None:
@@ -164,6 +175,18 @@ def test_scale_exhaustively(constant: Constant, width: int) -> None:
     result = Format(width, min(2, 3 + constant.exponent))
     fixed = model("scale", (arg,), result, constant)
     check(Scale(arg, constant, rounding(fixed)), fixed, every(arg))
+
+
+@pytest.mark.parametrize("mantissa", [83443, 123137, 146801, 220201, 226073])
+def test_synthesis_leaves_the_sums_of_a_scale_apart(mantissa: int) -> None:
+    arg, constant = Format(18, 15), Constant(mantissa, 18)
+    fixed = model("scale", (arg,), Format(20, 15), constant)
+    text = to_verilog(Scale(arg, constant, rounding(fixed)), "top", "", {})
+    script = ["read_verilog top.v", "prep", "wreduce", "alumacc", "write_rtlil out.il"]
+    sums = run_yosys(script, {"top.v": text}, "out.il")
+    assert "cell $macc" not in sums
+    # one more rounds
+    assert sums.count("cell $alu ") == len(constant.graph.additions) + 1
 
 
 def only_later(
@@ -189,10 +212,10 @@ def only_later(
     return got[cycles:] == expected
 
 
-@pytest.mark.parametrize("stages", [(1, 1, 1), (2, 1), (1, 2)], ids=str)
+@pytest.mark.parametrize("stages", [(1, 1, 1), (2, 1), (1, 2), (2, 2)], ids=str)
 def test_registers_inside_a_scale_only_delay(stages: tuple[int, ...]) -> None:
-    arg, constant = Format(7, 3), Constant(0b1010101 * 8 + 1, 8)
-    assert len(constant.digits) == 5
+    arg, constant = Format(7, 3), Constant(22021, 15)
+    assert constant.graph.depth == 3
     fixed = model("scale", (arg,), Format(7, 2), constant)
     dut = Scale(arg, constant, rounding(fixed), stages)
     assert only_later(Scale(arg, constant, rounding(fixed)), dut, len(stages) - 1, every(arg))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import apytypes
@@ -10,17 +9,9 @@ import numpy as np
 import pytest
 
 from rbdgen.ir.builder import Builder
-from rbdgen.ir.fixed import Constant, FixedGraph, Format, signed_digits, sine_table, verify_fixed
+from rbdgen.ir.fixed import Constant, FixedGraph, Format, sine_table, verify_fixed
 from rbdgen.ir.interpret import evaluate_fixed
 from rbdgen.ir.machine import Machine
-
-
-@pytest.mark.parametrize("value", [1, 3, 7, 11, 255, 1023, 43691, 131071, 123457])
-def test_signed_digits_are_exact_and_sparse(value: int) -> None:
-    digits = signed_digits(value)
-    assert sum(sign << place for sign, place in digits) == value
-    places = [place for _, place in digits]
-    assert all(b - a >= 2 for a, b in itertools.pairwise(places))
 
 
 def test_quantise_rounds_half_up_and_saturates() -> None:
