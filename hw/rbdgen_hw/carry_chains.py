@@ -105,9 +105,9 @@ class Sum:
 
     @property
     def width(self) -> int:
-        """Bits of the exact sum and of half of the result's last place together."""
+        """Bits of the exact sum and of half of the result's last place together, and of the result at least."""
         longest = max(w + p for w, p in zip(self.widths, self.places, strict=True))
-        return max(longest, self.drop + 1) + 2
+        return max(max(longest, self.drop + 1) + 2, self.drop + self.kept)
 
     def _input(self, side: int, k: int) -> str:
         """The bit of an argument that stands at bit ``k`` of the sum."""

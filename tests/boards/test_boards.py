@@ -298,7 +298,8 @@ def test_a_deeper_pipeline_may_meet_the_clock(tmp_path, routing) -> None:
     assert aims == [125.0, 125.0]
     assert made.clock == 125.0
     assert made.design.options.clock == pytest.approx(125.0 * MARGIN * 1.25)
-    assert made.design.promised_latency("dfd") > d.promised_latency("dfd")
+    deeper, before = (sum(map(x.promised_latency, common())) for x in (made.design, d))
+    assert deeper > before
     assert made.verilog != design_verilog(d)
     (missed,) = made.report()["attempts"]
     assert (missed["aimed_mhz"], missed["reached_mhz"], missed["pipeline_mhz"]) == (
@@ -310,8 +311,10 @@ def test_a_deeper_pipeline_may_meet_the_clock(tmp_path, routing) -> None:
 
 def test_no_pipeline_is_deeper_than_its_operators(tmp_path) -> None:
     d = design("pendulum2", device="ecp5", overflow="saturate")
-    changed = build.deeper(d, 1.4)
-    assert changed is None or changed.plan.schedule.device.period >= 8.5
+    own, asked = d.plan.schedule.device.period, 1.4
+    changed = build.deeper(d, asked)
+    assert changed is not None
+    assert own / asked < changed.plan.schedule.device.period < own
     assert build.deeper(d, 1.0) is None
 
 

@@ -48,7 +48,7 @@ def test_what_cannot_be_is_one_line(
 def test_constants_on_multipliers_are_counted_as_what_they_are(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    logic = report(capsys, "iiwa14", "--ii", "4")
+    logic = report(capsys, "iiwa14", "--ii", "4", "--constants", "logic")
     shared = report(capsys, "iiwa14", "--ii", "4", "--constants", "multipliers")
     assert shared["multiplications"] == logic["multiplications"]
     assert shared["multipliers"]["constant"] < logic["multipliers"]["constant"]

@@ -53,3 +53,29 @@ module MULTALU27X18(
   always @(posedge CLK[0]) if (CE[0]) begin a1 <= A; b1 <= B; middle <= product; last <= sum; end
   assign DOUT = OREG_CLK == "BYPASS" ? sum : last;
 endmodule
+
+// Two bits of a carry chain. Each has a table of four inputs, of which the first two address its lowest four entries
+// as well: where the table is low, they say whether a carry begins.
+module CCU2C(
+    input CIN, A0, B0, C0, D0, A1, B1, C1, D1,
+    output S0, S1, COUT
+);
+  parameter INIT0 = 16'h0, INIT1 = 16'h0, INJECT1_0 = "YES", INJECT1_1 = "YES";
+  // chosen bit by bit: an unknown input does not matter where both entries are the same
+  wire [7:0] half0 = D0 ? INIT0[15:8] : INIT0[7:0];
+  wire [7:0] half1 = D1 ? INIT1[15:8] : INIT1[7:0];
+  wire [3:0] part0 = C0 ? half0[7:4] : half0[3:0];
+  wire [3:0] part1 = C1 ? half1[7:4] : half1[3:0];
+  wire [1:0] pair0 = B0 ? part0[3:2] : part0[1:0];
+  wire [1:0] pair1 = B1 ? part1[3:2] : part1[1:0];
+  wire low0 = A0 ? pair0[1] : pair0[0];
+  wire low1 = A1 ? pair1[1] : pair1[0];
+  wire [1:0] first0 = B0 ? INIT0[3:2] : INIT0[1:0];
+  wire [1:0] first1 = B1 ? INIT1[3:2] : INIT1[1:0];
+  wire begins0 = (INJECT1_0 == "NO") & (A0 ? first0[1] : first0[0]);
+  wire begins1 = (INJECT1_1 == "NO") & (A1 ? first1[1] : first1[0]);
+  wire between = low0 ? CIN : begins0;
+  assign S0 = low0 ^ ((INJECT1_0 == "NO") & CIN);
+  assign S1 = low1 ^ ((INJECT1_1 == "NO") & between);
+  assign COUT = low1 ? between : begins1;
+endmodule

@@ -12,6 +12,7 @@ import pytest
 
 from rbdgen.devices.registry import DEVICES
 from rbdgen.trials import make_tasks, task_states
+from rbdgen_hw.carry_chains import ACCUMULATOR, ROUNDED_SUM
 from rbdgen_hw.emit import design_verilog
 from rbdgen_hw.primitives import PRIMITIVES, PRODUCT_MODULE, overrides
 from rbdgen_sim.interface import Rtl
@@ -26,6 +27,7 @@ MODELS = Path(__file__).with_name("primitives.v")
     ("flow", "device", "function", "registers"),
     [
         ("ecp5", "ecp5", "id", {"2"}),
+        ("ecp5", "ecp5", "fd", {"2"}),
         ("gowin", "gw5a", "id", {"2"}),
         ("gowin", "gw5a", "fd", {"2", "3"}),
     ],
@@ -37,7 +39,14 @@ def test_an_accelerator_of_blocks_is_the_same(
     verilog = design_verilog(d)
     blocks = overrides(verilog, flow)
     replaced = re.findall(r"^module (\w+)\(", blocks, re.M)
-    assert set(replaced) == {name for name, *_ in PRODUCT_MODULE.findall(verilog)}
+    expected = {name for name, *_ in PRODUCT_MODULE.findall(verilog)}
+    if flow == "ecp5":
+        accumulators = {name for name, *_ in ACCUMULATOR.findall(verilog)}
+        rounded = {name for name, *_, drop, _, _ in ROUNDED_SUM.findall(verilog) if drop != "0"}
+        assert accumulators
+        assert rounded
+        expected |= accumulators | rounded
+    assert set(replaced) == expected
     assert {count for *_, count in PRODUCT_MODULE.findall(verilog)} == registers
     for name in replaced:
         verilog, count = re.subn(
@@ -55,7 +64,7 @@ def test_an_accelerator_of_blocks_is_the_same(
 
 @pytest.mark.parametrize("flow", PRIMITIVES)
 def test_other_registers_stay(flow: str) -> None:
-    for registers in (0, 1):
+    for registers in range(min(PRIMITIVES[flow].registers)):
         assert PRIMITIVES[flow].module("m", 18, 18, registers) is None
     # the third register in a row of Gowin's block is not to be had, see GOWIN_REGISTERS
     assert ("always" in (PRIMITIVES[flow].module("m", 18, 18, 3) or "")) == (flow == "gowin")
@@ -66,10 +75,12 @@ def test_other_registers_stay(flow: str) -> None:
 @pytest.mark.parametrize(
     "widths", [(18, 18), (7, 18), (24, 18), (19, 22), (27, 27), (30, 40), (54, 36)], ids=str
 )
-@pytest.mark.parametrize("registers", [2, 3, 5])
+@pytest.mark.parametrize("registers", [1, 2, 3, 5])
 def test_products_of_all_widths(
     flow: str, widths: tuple[int, int], registers: int, tmp_path: Path
 ) -> None:
+    if registers < min(PRIMITIVES[flow].registers):
+        pytest.skip("the block has more registers")
     a, b = widths
     text = PRIMITIVES[flow].module("dut", a, b, registers)
     device = {"ecp5": DEVICES["ecp5"], "gowin": DEVICES["gw5a"]}[flow]

@@ -185,7 +185,7 @@ def test_times_are_those_of_the_schedule(ii: int, programs: str) -> None:
             most = d.plan.schedule.multipliers.get(s.row, 0)
             assert all(s.first <= c <= s.last and 0 < n <= most for c, n in s.products)
         expected = sum(
-            d.fixed.graph.nodes[i].op == "mul"
+            len(d.fixed.graph.nodes[i].products)
             for nodes in function_passes(d, function)
             for i in nodes
         )
