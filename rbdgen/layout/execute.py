@@ -89,7 +89,7 @@ def begin_words(network: Network) -> list[tuple[str, str]]:
 
 
 def begin_operands(network: Network, function: str) -> list[tuple[str, str]]:
-    """For each operand of a function's first evaluation that a task does not bring, the operand that it is a copy of."""
+    """For each operand of a first evaluation that a task does not bring, the operand that it is a copy of."""
     return begin_words(network) if function == network.repeated_name else []
 
 
