@@ -87,9 +87,11 @@ def model(targets: Targets, robots: Path) -> None:
         share = design.plan.schedule.utilization
         row += [f"{share:.2f}", targets.at_least(share, UTILIZATION)]
         rows.append(row)
+        fits = ""
         if (device, ii) == ("ecp5", 12):
-            fits = used["registers"] <= REGISTERS and used["multipliers"] <= BLOCKS
-            row.append(targets.equal(fits, True))
+            few = used["registers"] <= REGISTERS and used["multipliers"] <= BLOCKS
+            fits = targets.equal(few, True)
+        row.append(fits)
         if device == "generic125" and ii in LATENCIES:
             latencies(targets, design)
     head = ["device", "II", "look-up tables", "asked", "", "registers", "blocks", "used", "", ""]

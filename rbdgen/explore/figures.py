@@ -18,6 +18,7 @@ def figures(task: Task, point: Point) -> dict[str, Any]:
     design = compile_robot(robot, choice.options, budget=choice.budget)
     report = design_report(design)
     states = trials.task_states(design, task.count, task.seed)
+    resources = report["modelled_resources"]
     functions = {}
     for name, promise in report["functions"].items():
         tasks = trials.make_tasks(design, name, states)
@@ -34,6 +35,8 @@ def figures(task: Task, point: Point) -> dict[str, Any]:
         "multipliers_variable": report["multipliers"]["variable"],
         "multipliers_constant": report["multipliers"]["constant"],
         "multiplier_blocks": report["multiplier_blocks"],
+        "luts": resources["luts"],
+        "registers": resources["registers"],
         "register_bits": report["register_bits"],
         "fifo_bits": report["fifo_bits"],
         "clock_mhz": report["clock_mhz"],

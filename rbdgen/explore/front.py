@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-MEASURES = ("multiplier_blocks", "task_us", "max_relative_error")
+MEASURES = ("multiplier_blocks", "luts", "task_us", "max_relative_error")
 """What should be small."""
 
 

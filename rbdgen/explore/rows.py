@@ -14,14 +14,15 @@ FIGURES = (
     ("multipliers_variable", "multipliers"),
     ("multipliers_constant", "constant"),
     ("multiplier_blocks", "blocks"),
-    ("register_bits", "register bits"),
-    ("fifo_bits", "FIFO bits"),
+    ("luts", "look-up tables"),
+    ("registers", "registers"),
     ("interval_cycles", "interval"),
     ("latency_cycles", "latency"),
     ("task_us", "µs per task"),
     ("max_relative_error", "largest error"),
 )
-"""Figures of a row and their heads; cycles are promised by the schedule, errors the bit-true model's."""
+"""Figures of a row and their heads; look-up tables and registers are modelled, cycles promised by the schedule, errors
+the bit-true model's."""
 
 
 def make_row(point: Point, figures: dict[str, Any]) -> dict[str, Any]:
@@ -87,6 +88,9 @@ def text(rows: Sequence[dict[str, Any]]) -> str:
             figures = ["refused", *[""] * (len(FIGURES) - 1)]
             reasons.append(f"refused: {label(row, varied)}: {row['reason']}")
         lines.append([*position, *figures, "front" if row["pareto"] else ""])
-    note = "(cycles are promised by the schedule, errors are the bit-true model's; 'rbdgen simulate' measures a point)"
+    note = (
+        "(look-up tables and registers are modelled, cycles promised by the schedule, errors the bit-true model's; "
+        "'rbdgen simulate' measures a point)"
+    )
     parts = [table([*head, ""], lines), "\n".join(reasons), note]
     return "\n\n".join(filter(None, parts))

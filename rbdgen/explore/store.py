@@ -11,7 +11,7 @@ from typing import Any
 from rbdgen.errors import ConfigError
 from rbdgen.explore.points import Point
 
-SCHEMA = "rbdgen.point/1"
+SCHEMA = "rbdgen.point/2"
 """Name and version of a point's file."""
 POINTS = "points"
 """The folder of the points' files."""

@@ -185,6 +185,7 @@ def _design(robot: str, report: dict[str, Any]) -> dict[str, Any]:
         "multipliers": report["multipliers"],
         "multiplier_widths": report["multiplier_widths"],
         "multiplier_blocks": report["multiplier_blocks"],
+        "modelled_resources": report["modelled_resources"],
         "simulator": report["simulator"],
         "mismatches": sum(f["mismatches"] for f in report["functions"].values()),
         "functions": report["functions"],
@@ -293,10 +294,12 @@ def _design_text(design: dict[str, Any]) -> str:
     """One of our designs in a line."""
     multipliers = design["multipliers"]
     widths = [f"{count} of {size} bits" for size, count in design["multiplier_widths"].items()]
+    modelled = design["modelled_resources"]
     return (
         f"{short_name(design['robot'])}: {design['design']}: {multipliers['variable']} variable multipliers "
         f"({', '.join(widths)}; {design['multiplier_blocks']} device "
-        f"blocks), {multipliers['constant']} constant as shifts and adds; {design['simulator']}, "
+        f"blocks), {multipliers['constant']} constant as shifts and adds; by the model {modelled['luts']} look-up "
+        f"tables and {modelled['registers']} registers; {design['simulator']}, "
         f"{design['mismatches']} mismatches"
     )
 

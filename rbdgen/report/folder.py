@@ -59,6 +59,7 @@ REPORT_SHAPE: dict[str, Any] = {
     "multipliers": {"variable": int, "constant": int},
     "multiplier_blocks": int,
     "multiplier_widths": {"*": int},
+    "modelled_resources": {"luts": int, "registers": int, "multipliers": int, "memories": int},
     "multiplications": {"variable": int, "constant": int},
     "additions": int,
     "sine": {"tables": int, "order": int, "address_bits": int, "truncation": _NUMBER},
