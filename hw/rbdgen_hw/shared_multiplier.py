@@ -43,6 +43,8 @@ class SharedMultiplier:
         """Cycles from factors to their product."""
         self.lag = self.cycles + self.device.aligning_cycles
         """Cycles from factors to the accumulator."""
+        self.early = unit.schedule.operators.starting_cycles if self._adds() else 0
+        """Cycles between what a sum starts from and the accumulator."""
         self.placed: dict[tuple[int, int, int], tuple[Value, Value]] = {}
         """Values at other places, with the values, which keeps their identities."""
 
@@ -60,13 +62,20 @@ class SharedMultiplier:
         accumulate = Accumulate(geometry.width, geometry.starting)
         instantiate(m, unit.platform, f"accumulate_{self.name}", accumulate)
         first, minus = self._controls()
+        start = self._start()
+        if self.early:
+            start = registered(m, start, f"{self.name}_started", reset_less=True)
         m.d.comb += [
             accumulate.x.eq(self._moved(multiplier.p)),
-            accumulate.start.eq(self._start()),
+            accumulate.start.eq(start),
             accumulate.first.eq(unit.phases.during(first)),
             accumulate.minus.eq(unit.phases.during(minus) if minus else 0),
         ]
         self._results(accumulate.y)
+
+    def _adds(self) -> bool:
+        """Whether a sum starts from an argument."""
+        return any(self.geometry.start(i).position is not None for i in self.nodes)
 
     def _choose(self, cases: Sequence[Case], width: int, name: str) -> Value:
         """The value of the current phase, in so many bits."""
@@ -133,7 +142,7 @@ class SharedMultiplier:
         width = self.geometry.width
         for i in self.nodes:
             start = self.geometry.start(i)
-            phases = self.unit.start_phases(i, self.lag)
+            phases = self.unit.start_phases(i, self.lag - self.early)
             constant = Const(start.constant, signed(width))
             constants.append((phases, constant))
             if start.position is None:

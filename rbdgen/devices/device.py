@@ -125,6 +125,15 @@ class Device:
         whole = first + self.multiply + self.select + self.add + max(self.limit, self.flag)
         return int(whole > self.period)
 
+    def starting_cycles(self, saturates: bool) -> int:
+        """Registers between a sum that an accumulator starts from and the accumulator, where the design ``saturates``
+        or not: one where a period is too short for both, and products have registers behind which it is in time."""
+        if not self.multiply_cycles + self.aligning_cycles:
+            return 0
+        overflow = self.limit if saturates else self.flag
+        whole = self.reach + self.add + self.level + overflow
+        return int(whole > self.period)
+
     @property
     def table_output(self) -> float:
         """Delay of a table behind its last clock, ns: behind a register only the sign is still to be applied."""

@@ -63,9 +63,17 @@ class OperationCheck:
         slowest += max(device.limit, device.flag)
         return registers + (1 if slowest > device.period else 0)
 
+    def early(self) -> int:
+        """Cycles between what a sum starts from and its accumulator."""
+        device = self.device
+        overflow = device.limit if self.fixed.saturate else device.flag
+        whole = max(device.select, device.routing) + device.add + device.level + overflow
+        behind = device.multiply_cycles or device.aligning_cycles
+        return 1 if behind and whole > device.period else 0
+
     def reads(self, i: int) -> list[tuple[int, int]]:
         """The arguments of a node and the cycles in which it reads them: of products one after the other, and what is
-        added to them when the first is accumulated."""
+        added to them when the first is accumulated, or a cycle before."""
         node, start = self.nodes[i], self.slots[i].start
         if not self.accumulates(i):
             return [(a, start) for a in node.args]
@@ -73,7 +81,7 @@ class OperationCheck:
         for number, k in enumerate(self.schedule.orders[i]):
             _, one, other = node.products[k]
             found += [(one, start + number), (other, start + number)]
-        found += [(a, start + self.lag(i)) for _, a in node.addends]
+        found += [(a, start + self.lag(i) - self.early()) for _, a in node.addends]
         return found
 
     def check(self, i: int) -> None:
@@ -261,11 +269,18 @@ class OperationCheck:
         if registers and self.nodes[i].owner in self.last_units:
             registers += device.factor_registers
         first = device.factor if registers else 0.0
-        if self.lag(i) > registers:
-            return OperationTiming(latency, first, device.add)
-        delay = device.multiply + device.select + device.add
-        if latency and not registers:
-            delay += max(device.select, device.routing)
+        choice = max(device.select, device.routing)
+        delay = device.add
+        if self.lag(i) == registers:
+            delay += device.multiply + device.select
+            if latency and not registers:
+                delay += choice
+        if self.nodes[i].addends:
+            # what the sum starts from is a sum of two
+            two = device.add if self.early() else device.add + device.level
+            first = max(first, two)
+            if len(self.nodes[i].products) == 1 and not self.early():
+                delay = max(delay, two + (choice if latency else 0.0))
         return OperationTiming(latency, first, delay)
 
     def _scale_timing(self, i: int) -> OperationTiming:

@@ -7,6 +7,7 @@ unit takes comes before the operator and is not part of its delays.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from rbdgen.devices.device import Device
 from rbdgen.ir.fixed import ROUNDED, FixedGraph
@@ -75,6 +76,15 @@ class Operators:
         """Cycles from when a product of node ``i`` takes its factors to when it is accumulated."""
         last = self.fixed.graph.nodes[i].owner in self.fixed.graph.last
         return self.device.product_cycles(last) + self.device.aligning_cycles
+
+    @cached_property
+    def starting_cycles(self) -> int:
+        """Cycles between what a sum starts from and its accumulator."""
+        return self.device.starting_cycles(self.fixed.saturate)
+
+    def starting(self, i: int) -> int:
+        """Cycles from when the first product of node ``i`` takes its factors to when what is added to it is read."""
+        return self.accumulating(i) - self.starting_cycles
 
     def delays(self, i: int) -> Delays:
         """The delays of the operator of node ``i``; of a folded one those of its hardest turn, signs included."""
@@ -164,17 +174,33 @@ class Operators:
     def _run_delays(self, i: int, limit: float, flag: float) -> Delays:
         """The delays of products one after the other, and of their accumulator."""
         device = self.device
-        cycles = len(self.fixed.graph.nodes[i].products) - 1 + self.accumulating(i)
-        if device.aligning_cycles:
-            before = device.factor if device.multiply_cycles else device.multiply + device.select
-            return Delays(before, cycles, device.add + limit, flag)
-        whole = device.multiply + device.select + device.add + limit
+        node = self.fixed.graph.nodes[i]
+        further = len(node.products) - 1
+        cycles = further + self.accumulating(i)
+        # what is added to a product may itself be a sum, with half of the result's last place
+        start, only = 0.0, 0.0
+        if node.addends:
+            start = device.add
+            if not self.starting_cycles:
+                start += device.level
+                only = start if not further else 0.0
+        if cycles == 0:
+            whole = max(device.multiply + device.select + device.add, only) + limit
+            return Delays(whole, 0, whole, flag)
+        last = device.add
+        if not device.aligning_cycles:
+            last += device.multiply + device.select
         if device.multiply_cycles:
-            return Delays(device.factor, cycles, whole, flag)
-        if cycles:
-            # the last product's factors come through a multiplexer as well
-            return Delays(whole, cycles, device.reach + whole, flag)
-        return Delays(whole, 0, whole, flag)
+            before = device.factor
+        else:
+            before = device.multiply + device.select
+            if not device.aligning_cycles:
+                before += device.add
+                # the last product's factors come through a multiplexer as well
+                last += device.reach
+        if only:
+            last = max(last, device.reach + only)
+        return Delays(max(before, start), cycles, last + limit, flag)
 
     def _overflow_delays(self, i: int) -> tuple[float, float]:
         """What an overflow adds to the operator of node ``i``: saturation, or the path to its flag's register."""

@@ -154,8 +154,10 @@ class _Model:
         return self.fabric.multiplexer * (sum(widths.values()) - max(widths.values()))
 
     def _accumulator_registers(self, accumulator: Accumulator) -> int:
-        """Bits of an accumulator, of what is before it, and of what says when it does what."""
+        """Bits of an accumulator, and of the registers before it."""
         before = self.schedule.device.aligning_cycles
+        if self._starts(accumulator):
+            before += self.schedule.operators.starting_cycles
         return accumulator.width * (1 + before)
 
     def _product_roundings(self, products: Sequence[int]) -> float:

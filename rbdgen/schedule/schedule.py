@@ -65,12 +65,12 @@ class Schedule:
 
     def read_cycles(self, i: int) -> tuple[int, ...]:
         """The cycle in which each argument of node ``i`` is read: factors one product after the other, and what an
-        accumulator starts from when the first of them arrives there."""
+        accumulator starts from when, or shortly before, the first of them arrives there."""
         start = self.slots[i].start
         terms = self.fixed.graph.nodes[i].terms
         if i not in self.orders:
             return (start,) * len(self.fixed.graph.nodes[i].args)
-        cycles = [start + self.operators.accumulating(i)] * terms.arguments
+        cycles = [start + self.operators.starting(i)] * terms.arguments
         for number, k in enumerate(self.orders[i]):
             cycles[2 * k : 2 * k + 2] = [start + number] * 2
         return tuple(cycles)

@@ -242,8 +242,8 @@ class _Scheduler:
         for number, k in enumerate(order):
             first = max(first, ready[k] - number)
         for position in range(terms.factors, terms.arguments):
-            # what the accumulator starts from is read when the first product arrives there
-            first = max(first, self._registered(i, position) - self.operators.accumulating(i))
+            # what the accumulator starts from is read when, or shortly before, the first product arrives there
+            first = max(first, self._registered(i, position) - self.operators.starting(i))
         return first
 
     def _registered(self, i: int, position: int) -> int:

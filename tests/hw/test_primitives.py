@@ -26,8 +26,8 @@ MODELS = Path(__file__).with_name("primitives.v")
 @pytest.mark.parametrize(
     ("flow", "device", "function", "registers"),
     [
-        ("ecp5", "ecp5", "id", {"2"}),
-        ("ecp5", "ecp5", "fd", {"2"}),
+        ("ecp5", "ecp5", "id", {"1"}),
+        ("ecp5", "ecp5", "fd", {"1"}),
         ("gowin", "gw5a", "id", {"2"}),
         ("gowin", "gw5a", "fd", {"2", "3"}),
     ],

@@ -34,7 +34,7 @@ def test_every_overflow_is_looked_at(made: Design) -> None:
         # once where it is declared, once at the operator, once where it is read
         assert [name for name in reported if names[name] < 3] == []
         seen += len(reported)
-    assert seen > 100
+    assert seen > 80
 
 
 @pytest.mark.parametrize(("device", "always"), [("gw5a", True), ("ecp5", False)])
