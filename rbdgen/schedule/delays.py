@@ -73,7 +73,8 @@ class Operators:
 
     def accumulating(self, i: int) -> int:
         """Cycles from when a product of node ``i`` takes its factors to when it is accumulated."""
-        last = self.fixed.graph.nodes[i].owner in self.fixed.graph.last
+        graph = self.fixed.graph
+        last = graph.nodes[i].owner in graph.last
         return self.device.product_cycles(last) + self.device.aligning_cycles
 
     def delays(self, i: int) -> Delays:
@@ -144,12 +145,15 @@ class Operators:
         if self.in_time(i):
             return self._run_delays(i, limit, flag)
         if node.op in PRODUCTS and device.multiply_cycles:
-            cycles = device.product_cycles(node.owner in self.fixed.graph.last)
+            last = node.owner in self.fixed.graph.last
+            cycles = device.product_cycles(last)
             sums = device.add if node.op == "dot" else 0.0
-            return Delays(device.factor, cycles, device.multiply + sums + limit, flag)
+            after = device.multiply + sums + limit
+            return Delays(device.factor, cycles, after, flag)
         if node.op == "scale":
             stages = self.scale_stages(i)
-            first, last = self._tree(stages[0]), self._tree(stages[-1])
+            first = self._tree(stages[0])
+            last = self._tree(stages[-1])
             if len(stages) == 1:
                 first += limit
             return Delays(first, len(stages) - 1, last + limit, flag)
@@ -164,9 +168,13 @@ class Operators:
     def _run_delays(self, i: int, limit: float, flag: float) -> Delays:
         """The delays of products one after the other, and of their accumulator."""
         device = self.device
-        cycles = len(self.fixed.graph.nodes[i].products) - 1 + self.accumulating(i)
+        node = self.fixed.graph.nodes[i]
+        further = len(node.products) - 1
+        cycles = further + self.accumulating(i)
         if device.aligning_cycles:
-            before = device.factor if device.multiply_cycles else device.multiply + device.select
+            before = device.multiply + device.select
+            if device.multiply_cycles:
+                before = device.factor
             return Delays(before, cycles, device.add + limit, flag)
         whole = device.multiply + device.select + device.add + limit
         if device.multiply_cycles:
