@@ -160,9 +160,12 @@ class FixedGraph:
             case "round":
                 fmt = args[0]
             case "scale":
-                fmt, factor = args[0], self.constants[i]
+                fmt = args[0]
+                factor = self.constants[i]
+                frac = fmt.frac + factor.exponent
                 low = fmt.minimum * factor.mantissa
-                return fmt.frac + factor.exponent, low, fmt.maximum * factor.mantissa
+                high = fmt.maximum * factor.mantissa
+                return frac, low, high
             case "rescale":
                 # the largest move is that of an x with only its top bit set
                 fmt, x = args
@@ -175,11 +178,14 @@ class FixedGraph:
 
     def dropped_bits(self, i: int) -> int:
         """Bits below the result's binary point that node ``i`` rounds away."""
-        return self.exact(i)[0] - self.formats[i].frac
+        frac, _, _ = self.exact(i)
+        return frac - self.formats[i].frac
 
     def half(self, i: int) -> int:
         """What is added before bits are dropped: half of the result's last place, or nothing."""
-        return 0 if i in self.truncated else (1 << self.dropped_bits(i)) >> 1
+        if i in self.truncated:
+            return 0
+        return (1 << self.dropped_bits(i)) >> 1
 
     def split(self, i: int) -> int:
         """Low bits of a product's second factor that 64-bit arithmetic must take apart, so that both parts of the
@@ -202,14 +208,21 @@ class FixedGraph:
 
 
 def exact_sum(
-    terms: Terms, args: Sequence[Format], point: int | None = None
+    terms: Terms,
+    args: Sequence[Format],
+    point: int | None = None,
 ) -> tuple[int, int, int]:
     """Binary point of a sum, and bounds of its raw value there, for arguments of these formats. ``point``: where it is,
     below which bits of the terms are dropped; else the sum is exact."""
     parts = _exact_terms(terms, args)
-    frac = max(own for own, _, _ in parts) if point is None else point
-    least = sum(moved(low, frac - own) for own, low, _ in parts)
-    most = sum(moved(high, frac - own) for own, _, high in parts)
+    frac = point
+    if frac is None:
+        frac = max(own for own, _, _ in parts)
+    least = most = 0
+    for own, low, high in parts:
+        places = frac - own
+        least += moved(low, places)
+        most += moved(high, places)
     return frac, least, most
 
 
@@ -234,7 +247,8 @@ def adding_points(graph: Graph, formats: Sequence[Format], kept: int) -> dict[in
     for i, node in graph:
         if node.op != "dot":
             continue
-        exact, low, high = exact_sum(node.terms, [formats[a] for a in node.args])
+        arguments = [formats[a] for a in node.args]
+        exact, low, high = exact_sum(node.terms, arguments)
         beyond = max(-low, high).bit_length() - BITS
         point = max(formats[i].frac, kept - adding_head(node, heads, heads[i]))
         points[i] = min(point, exact - beyond)
@@ -242,7 +256,9 @@ def adding_points(graph: Graph, formats: Sequence[Format], kept: int) -> dict[in
 
 
 def shared_points(
-    graph: Graph, formats: Sequence[Format], tied: Iterable[Sequence[int]] = ()
+    graph: Graph,
+    formats: Sequence[Format],
+    tied: Iterable[Sequence[int]] = (),
 ) -> dict[int, int]:
     """The binary points of dots whose results have no common word: as in :func:`adding_points`, with as many upper bits
     for all as the finest result beside its products asks for, so that all can share accumulators.
@@ -256,7 +272,8 @@ def shared_points(
             needed.append(formats[i].frac + adding_head(node, heads, heads[i]))
     if not needed:
         return {}
-    points = adding_points(graph, formats, max(needed) + ADDING_GUARD)
+    kept = max(needed) + ADDING_GUARD
+    points = adding_points(graph, formats, kept)
     for members in tied:
         dropping = [i for i in members if i in points]
         lowest = min((points[i] for i in dropping), default=0)
@@ -269,12 +286,14 @@ def shared_points(
 def _exact_terms(terms: Terms, args: Sequence[Format]) -> list[tuple[int, int, int]]:
     """The same of each term by itself, with its sign."""
     parts = []
-    pairs = zip(args[: terms.factors : 2], args[1 : terms.factors : 2], strict=True)
-    for sign, (one, other) in zip(terms.products, pairs, strict=True):
+    for k, sign in enumerate(terms.products):
+        one, other = args[2 * k : 2 * k + 2]
         corners = []
         for x in (one.minimum, one.maximum):
-            corners += [sign * x * other.minimum, sign * x * other.maximum]
-        parts.append((one.frac + other.frac, min(corners), max(corners)))
+            corners.append(sign * x * other.minimum)
+            corners.append(sign * x * other.maximum)
+        frac = one.frac + other.frac
+        parts.append((frac, min(corners), max(corners)))
     for sign, fmt in zip(terms.addends, args[terms.factors :], strict=True):
         ends = sign * fmt.minimum, sign * fmt.maximum
         parts.append((fmt.frac, min(ends), max(ends)))

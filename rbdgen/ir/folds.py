@@ -42,9 +42,11 @@ class Turn:
                 if position >= factors:
                     signs[position] = own[k]
                 elif position % 2 == 0:
-                    signs[position] = own[k - k % 2]
+                    first_factor = k - k % 2
+                    signs[position] = own[first_factor]
+        args = tuple(node.args[k] for k in order)
         negated = tuple(sign < 0 for sign in signs)
-        return cls(number, tuple(node.args[k] for k in order), negated)
+        return cls(number, args, negated)
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,8 @@ class Folds:
 
     def template(self, node: int) -> int:
         """The node whose operator executes ``node``."""
-        return self.members.get(node, (node, 0))[0]
+        template, _ = self.members.get(node, (node, 0))
+        return template
 
     def interval(self, unit: str, ii: int) -> int:
         """Cycles between two turns of a unit."""
@@ -79,7 +82,8 @@ class Folds:
         if makers[0] is None:
             return False
         source, _ = makers[0]
-        if graph.nodes[source].owner != graph.nodes[template].owner:
+        unit = graph.nodes[template].owner
+        if graph.nodes[source].owner != unit:
             return False
         in_turn = [(source, k) for k in range(len(makers))]
         return makers == in_turn
@@ -121,21 +125,26 @@ NO_FOLDS = Folds()
 
 
 def arrangement(
-    wanted: Sequence[int], node: Node, corresponds: Corresponds
+    wanted: Sequence[int],
+    node: Node,
+    corresponds: Corresponds,
 ) -> tuple[int, ...] | None:
     """The order of a node's arguments in which they do for the ``wanted`` ones, those of a node with as many products
     and addends; None where there is none. Of several products or addends that do, each takes the first."""
     if node.op not in SIGNED:
         same = tuple(range(len(node.args)))
-        return same if _does(wanted, node, same, corresponds) else None
+        if _does(wanted, node, same, corresponds):
+            return same
+        return None
     factors = node.terms.factors
     left: list[tuple[int, ...]] = [(k, k + 1) for k in range(0, factors, 2)]
     left += [(k,) for k in range(factors, len(node.args))]
     order: list[int] = []
     for size in [len(term) for term in left]:
         begin = len(order)
+        own = wanted[begin : begin + size]
         terms = [term for term in left if len(term) == size]
-        found = _first(wanted[begin : begin + size], node, terms, corresponds)
+        found = _first(own, node, terms, corresponds)
         if found is None:
             return None
         left = [term for term in left if term[0] not in found]
@@ -144,7 +153,10 @@ def arrangement(
 
 
 def _first(
-    wanted: Sequence[int], node: Node, terms: Sequence[tuple[int, ...]], corresponds: Corresponds
+    wanted: Sequence[int],
+    node: Node,
+    terms: Sequence[tuple[int, ...]],
+    corresponds: Corresponds,
 ) -> tuple[int, ...] | None:
     """The arguments of the first of a node's ``terms`` that do for the wanted ones; factors in either order."""
     for term in terms:
@@ -155,7 +167,10 @@ def _first(
 
 
 def _does(
-    wanted: Sequence[int], node: Node, order: Sequence[int], corresponds: Corresponds
+    wanted: Sequence[int],
+    node: Node,
+    order: Sequence[int],
+    corresponds: Corresponds,
 ) -> bool:
     """Whether a node's arguments in this order do for the wanted ones."""
     pairs = zip(wanted, order, strict=True)
@@ -173,8 +188,9 @@ def alike_terms(node: Node, arguments: Sequence[object]) -> tuple[object, ...]:
     for k in range(0, factors, 2):
         pair = sorted(arguments[k : k + 2], key=str)
         products.append(tuple(pair))
+    products.sort(key=str)
     addends = sorted(arguments[factors:], key=str)
-    return op, tuple(sorted(products, key=str)), tuple(addends)
+    return op, tuple(products), tuple(addends)
 
 
 def with_owners(fixed: FixedGraph, owners: Mapping[int, str]) -> FixedGraph:

@@ -14,13 +14,16 @@ def move_constants(graph: Graph) -> Graph:
     """One sweep of the pass over the whole graph."""
 
     def rule(builder: Builder, i: int, node: Node, args: tuple[int, ...]) -> int | None:
-        if node.op not in ("add", "sub") or not _lone_products(graph, node):
+        if node.op not in ("add", "sub"):
+            return None
+        if not _lone_products(graph, node):
             return None
         one, other = (builder.nodes[a] for a in args)
-        alike = one.op == other.op == "scale" and one.attr == other.attr
-        if not alike:
+        both_scale = one.op == other.op == "scale"
+        if not both_scale or one.attr != other.attr:
             return None
-        inner = builder.make(node.op, (one.args[0], other.args[0]), None)
+        terms = one.args[0], other.args[0]
+        inner = builder.make(node.op, terms, None)
         return builder.scale(inner, one.attr)
 
     return rebuild(graph, rule)

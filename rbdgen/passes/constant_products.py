@@ -26,7 +26,9 @@ def multiply_constants(graph: Graph) -> Graph:
 
 def _needs_precision(graph: Graph, i: int) -> bool:
     """Whether node ``i`` makes an angle in quarter turns, or belongs to a table's residual."""
-    source = graph.nodes[i].args[0]
-    if graph.nodes[source].op == "residual":
+    node = graph.nodes[i]
+    source = graph.nodes[node.args[0]]
+    if source.op == "residual":
         return True
-    return any(graph.nodes[u].op in PRECISE for u in graph.users[i])
+    users = [graph.nodes[user] for user in graph.users[i]]
+    return any(user.op in PRECISE for user in users)

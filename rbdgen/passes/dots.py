@@ -8,7 +8,7 @@ for none.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from rbdgen.ir.builder import Builder
@@ -17,8 +17,17 @@ from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.terms import SUMS, Terms
 
 SUMMING = ("add", "sub", "neg")
-"""Operations that are absorbed."""
-STEPS = {"mul": 1.0, "dot": 1.3, "scale": 0.7, "add": 0.3, "sub": 0.3, "neg": 0.3}
+"""Sums: what makes a dot of its terms."""
+ABSORBED = (*SUMMING, "mul", "shift")
+"""Operations that a sum absorbs."""
+STEPS = {
+    "mul": 1.0,
+    "dot": 1.3,
+    "scale": 0.7,
+    "add": 0.3,
+    "sub": 0.3,
+    "neg": 0.3,
+}
 """How long operations take, in products, to put terms in order; others with arguments take as long as a product."""
 
 
@@ -38,15 +47,22 @@ def fuse_dots(graph: Graph) -> Graph:
     new: list[int] = []
     arrivals: list[float] = []
     for i, node in graph:
-        terms = _terms(graph, i, absorbed) if node.op in SUMMING and i not in absorbed else []
+        terms: list[_Term] = []
+        if node.op in SUMMING and i not in absorbed:
+            terms = _terms(graph, i, absorbed)
         with builder.submodule(node.owner):
             if _is_dot(terms):
-                made = _dot(builder, sorted(terms, key=lambda t: _arrival(t, arrivals)), new)
+                ordered = sorted(terms, key=lambda term: _latest(term.args, arrivals))
+                made = _dot(builder, ordered, new)
             else:
-                made = builder.copied(node, tuple(new[a] for a in node.args))
+                args = tuple(new[a] for a in node.args)
+                made = builder.copied(node, args)
         new.append(made)
-        before = max((arrivals[a] for a in node.args), default=0.0)
-        arrivals.append(before + (STEPS.get(node.op, 1.0) if node.args else 0.0))
+        arrival = 0.0
+        if node.args:
+            step = STEPS.get(node.op, 1.0)
+            arrival = _latest(node.args, arrivals) + step
+        arrivals.append(arrival)
     outputs = {name: new[i] for name, i in graph.outputs.items()}
     return builder.graph(outputs)
 
@@ -59,9 +75,9 @@ def _is_dot(terms: Sequence[_Term]) -> bool:
     return len(terms) > 1 or products[0].sign < 0
 
 
-def _arrival(term: _Term, arrivals: Sequence[float]) -> float:
-    """When the last argument of a term is there."""
-    return max(arrivals[a] for a in term.args)
+def _latest(args: Iterable[int], arrivals: Sequence[float]) -> float:
+    """When the last of some arguments is there."""
+    return max(arrivals[a] for a in args)
 
 
 def _absorbed(graph: Graph) -> frozenset[int]:
@@ -69,14 +85,16 @@ def _absorbed(graph: Graph) -> frozenset[int]:
     found: set[int] = set()
     for i in reversed(range(len(graph.nodes))):
         node = graph.nodes[i]
-        if node.op not in (*SUMMING, "mul", "shift") or i in graph.results:
-            continue
         users = graph.users[i]
-        if len(users) != 1:
+        if node.op not in ABSORBED or i in graph.results or len(users) != 1:
             continue
-        user = graph.nodes[users[0]]
-        within = user.op in SUMMING or (user.op == "shift" and users[0] in found)
-        if within and user.owner == node.owner and user.args.count(i) == 1:
+        number = users[0]
+        user = graph.nodes[number]
+        within = user.op in SUMMING
+        if user.op == "shift":
+            within = number in found
+        once = user.args.count(i) == 1
+        if within and once and user.owner == node.owner:
             found.add(i)
     return frozenset(found)
 
@@ -93,7 +111,8 @@ def _terms(graph: Graph, root: int, absorbed: Collection[int]) -> list[_Term]:
             for own, a in reversed(node.addends):
                 waiting.append((sign * own, places, a))
         elif inside and node.op == "shift":
-            waiting.append((sign, places + node.attr, node.args[0]))
+            moved = places + node.attr
+            waiting.append((sign, moved, node.args[0]))
         elif inside and node.op == "mul":
             terms.append(_Term(sign, places, node.args))
         else:
@@ -103,16 +122,22 @@ def _terms(graph: Graph, root: int, absorbed: Collection[int]) -> list[_Term]:
 
 def _dot(builder: Builder, terms: Sequence[_Term], new: Sequence[int]) -> int:
     """A dot of terms whose nodes have ``new`` numbers."""
-    products, addends = [], []
+    factors: list[int] = []
+    product_signs: list[int] = []
+    addends: list[int] = []
+    addend_signs: list[int] = []
     for term in terms:
         args = [new[a] for a in term.args]
         if term.places:
             args[0] = builder.shift(args[0], term.places)
-        kind = products if len(args) == 2 else addends
-        kind.append((term.sign, args))
-    ordered = [*products, *addends]
-    signs = Terms(tuple(sign for sign, _ in products), tuple(sign for sign, _ in addends))
-    return builder.dot(tuple(a for _, args in ordered for a in args), signs)
+        if len(args) == 2:
+            factors += args
+            product_signs.append(term.sign)
+        else:
+            addends += args
+            addend_signs.append(term.sign)
+    signs = Terms(tuple(product_signs), tuple(addend_signs))
+    return builder.dot((*factors, *addends), signs)
 
 
 def shape_dots(
@@ -160,29 +185,38 @@ class _Copy:
 
     def fixed(self) -> FixedGraph:
         """The copy."""
-        outputs = {name: self.number[i] for name, i in self.source.graph.outputs.items()}
+        outputs = {}
+        for name, i in self.source.graph.outputs.items():
+            outputs[name] = self.number[i]
         return FixedGraph(
-            Graph(tuple(self.nodes), outputs),
-            tuple(self.formats),
-            self.constants,
-            frozenset(self.truncated),
-            self.source.saturate,
-            self.points,
+            graph=Graph(tuple(self.nodes), outputs),
+            formats=tuple(self.formats),
+            constants=self.constants,
+            truncated=frozenset(self.truncated),
+            saturate=self.source.saturate,
+            points=self.points,
         )
 
     def keep(self, i: int, node: Node) -> None:
         """A node as it is."""
+        source = self.source
         args = tuple(self.number[a] for a in node.args)
         copied = Node(node.op, args, node.attr, node.owner)
-        number = self._add(copied, self.source.formats[i], i in self.source.truncated)
-        if i in self.source.constants:
-            self.constants[number] = self.source.constants[i]
-        if i in self.source.points:
-            self.points[number] = self.source.points[i]
+        truncated = i in source.truncated
+        number = self._add(copied, source.formats[i], truncated)
+        if i in source.constants:
+            self.constants[number] = source.constants[i]
+        if i in source.points:
+            self.points[number] = source.points[i]
         self.number.append(number)
 
     def shape(
-        self, i: int, node: Node, longest: int, arrivals: Sequence[float], step: float
+        self,
+        i: int,
+        node: Node,
+        longest: int,
+        arrivals: Sequence[float],
+        step: float,
     ) -> None:
         """A dot as a tree of sums over shorter ones, or over products."""
         terms = node.terms
@@ -195,39 +229,56 @@ class _Copy:
             parts.append(_Part(arrivals[a], addend, sign))
         heapq.heapify(parts)
         while len(parts) > 2:
-            first, second = heapq.heappop(parts), heapq.heappop(parts)
+            first = heapq.heappop(parts)
+            second = heapq.heappop(parts)
             op, args, sign = _joined(first, second)
             total = self._exactly(op, args, node.owner)
-            heapq.heappush(parts, _Part(second.arrival + step, total, sign))
-        op, args = "neg", (parts[0].node,)
-        if len(parts) == 2:
-            op, args, sign = _joined(heapq.heappop(parts), heapq.heappop(parts))
-            if sign < 0:
-                total = self._exactly(op, args, node.owner)
-                op, args = "neg", (total,)
+            arrival = second.arrival + step
+            heapq.heappush(parts, _Part(arrival, total, sign))
+        op, args = self._last_sum(parts, node.owner)
         rounded = Node(op, args, None, node.owner)
-        number = self._add(rounded, self.source.formats[i], i in self.source.truncated)
+        truncated = i in self.source.truncated
+        number = self._add(rounded, self.source.formats[i], truncated)
         self.number.append(number)
 
+    def _last_sum(self, parts: list[_Part], owner: str) -> tuple[str, tuple[int, ...]]:
+        """The operation that makes a dot of its last two parts, or of the negative one that is left; its arguments."""
+        first = heapq.heappop(parts)
+        if not parts:
+            return "neg", (first.node,)
+        second = heapq.heappop(parts)
+        op, args, sign = _joined(first, second)
+        if sign > 0:
+            return op, args
+        total = self._exactly(op, args, owner)
+        return "neg", (total,)
+
     def _products(
-        self, i: int, node: Node, longest: int, arrivals: Sequence[float]
+        self,
+        i: int,
+        node: Node,
+        longest: int,
+        arrivals: Sequence[float],
     ) -> tuple[list[_Part], list[tuple[int, int]]]:
         """The products of a dot, several in one dot where they may be, and the addends that are left."""
         parts: list[_Part] = []
         addends = sorted(node.addends, key=lambda addend: arrivals[addend[1]])
         products = node.products
         count = max(longest, 1)
-        groups = [products[begin : begin + count] for begin in range(0, len(products), count)]
-        for group in groups:
-            arrival = max(arrivals[a] for _, *factors in group for a in factors)
-            if not longest:
+        for begin in range(0, len(products), count):
+            group = products[begin : begin + count]
+            arrival = _latest(_factors(group), arrivals)
+            if longest:
+                own = addends[:1]
+                addends = addends[1:]
+                partial = self._partial(i, group, own, node.owner)
+                part = _Part(arrival + len(group), partial, 1)
+            else:
                 ((sign, one, other),) = group
-                product = self._product(i, (self.number[one], self.number[other]), node.owner)
-                parts.append(_Part(arrival + 1.0, product, sign))
-                continue
-            own, addends = addends[:1], addends[1:]
-            part = self._partial(i, group, own, node.owner)
-            parts.append(_Part(arrival + len(group), part, 1))
+                args = self.number[one], self.number[other]
+                product = self._product(i, args, node.owner)
+                part = _Part(arrival + 1.0, product, sign)
+            parts.append(part)
         return parts, addends
 
     def _partial(
@@ -238,54 +289,81 @@ class _Copy:
         owner: str,
     ) -> int:
         """A dot of some terms of dot ``i``, exact at its binary point."""
-        args = [self.number[a] for _, *factors in products for a in factors]
+        args = [self.number[a] for a in _factors(products)]
         args += [self.number[a] for _, a in addends]
-        signs = Terms(tuple(p[0] for p in products), tuple(sign for sign, _ in addends))
+        signs = Terms(
+            products=tuple(sign for sign, _, _ in products),
+            addends=tuple(sign for sign, _ in addends),
+        )
+        formats = [self.formats[a] for a in args]
         point = self.source.points.get(i)
-        fmt = _exact_format(signs, [self.formats[a] for a in args], point)
-        number = self._add(Node("dot", tuple(args), signs, owner), fmt)
+        fmt = _exact_format(signs, formats, point)
+        dot = Node("dot", tuple(args), signs, owner)
+        number = self._add(dot, fmt)
         self.points[number] = fmt.frac
         return number
 
     def _product(self, i: int, args: tuple[int, ...], owner: str) -> int:
         """A product of dot ``i`` without what is below the dot's binary point."""
+        terms = SUMS["mul"]
         formats = [self.formats[a] for a in args]
-        exact, _, _ = exact_sum(SUMS["mul"], formats)
-        point = min(exact, self.source.points.get(i, exact))
-        fmt = _exact_format(SUMS["mul"], formats, point)
-        return self._add(Node("mul", args, None, owner), fmt, point < exact)
+        exact, _, _ = exact_sum(terms, formats)
+        adding = self.source.points.get(i, exact)
+        point = min(exact, adding)
+        fmt = _exact_format(terms, formats, point)
+        product = Node("mul", args, None, owner)
+        return self._add(product, fmt, truncated=point < exact)
 
     def _dropped(self, i: int, a: int, owner: str) -> int:
         """An addend of dot ``i`` without what is below the dot's binary point."""
         own = self.formats[a]
         point = self.source.points.get(i, own.frac)
-        if own.frac <= point:
+        dropped = own.frac - point
+        if dropped <= 0:
             return a
-        fmt = Format(max(1, own.width - (own.frac - point)), point)
-        return self._add(Node("round", (a,), point, owner), fmt, True)
+        width = max(1, own.width - dropped)
+        upper = Node("round", (a,), point, owner)
+        return self._add(upper, Format(width, point), truncated=True)
 
     def _exactly(self, op: str, args: tuple[int, ...], owner: str) -> int:
         """A sum that rounds nothing and cannot overflow."""
-        fmt = _exact_format(SUMS[op], [self.formats[a] for a in args])
-        return self._add(Node(op, args, None, owner), fmt)
+        formats = [self.formats[a] for a in args]
+        fmt = _exact_format(SUMS[op], formats)
+        total = Node(op, args, None, owner)
+        return self._add(total, fmt)
 
     def _add(self, node: Node, fmt: Format, truncated: bool = False) -> int:
         """The number of a node, which is made where there is none yet."""
         key = node, fmt, truncated
-        if key not in self.index:
-            self.index[key] = len(self.nodes)
-            if truncated:
-                self.truncated.add(len(self.nodes))
-            self.nodes.append(node)
-            self.formats.append(fmt)
-        return self.index[key]
+        if key in self.index:
+            return self.index[key]
+        number = len(self.nodes)
+        self.index[key] = number
+        self.nodes.append(node)
+        self.formats.append(fmt)
+        if truncated:
+            self.truncated.add(number)
+        return number
 
 
-def _exact_format(terms: Terms, args: Sequence[Format], point: int | None = None) -> Format:
+def _factors(products: Sequence[tuple[int, int, int]]) -> list[int]:
+    """The factors of products, those of one after those of another."""
+    found = []
+    for _, one, other in products:
+        found += [one, other]
+    return found
+
+
+def _exact_format(
+    terms: Terms,
+    args: Sequence[Format],
+    point: int | None = None,
+) -> Format:
     """The format of a sum at a binary point, by default the exact one's."""
     frac, low, high = exact_sum(terms, args, point)
-    width = max((-low - 1).bit_length(), high.bit_length()) + 1
-    return Format(width, frac)
+    below_zero = (-low - 1).bit_length()
+    above_zero = high.bit_length()
+    return Format(1 + max(below_zero, above_zero), frac)
 
 
 def _joined(one: _Part, other: _Part) -> tuple[str, tuple[int, int], int]:
@@ -293,5 +371,6 @@ def _joined(one: _Part, other: _Part) -> tuple[str, tuple[int, int], int]:
     if one.sign == other.sign:
         first, second = sorted((one.node, other.node))
         return "add", (first, second), one.sign
-    positive, negative = (one, other) if one.sign > 0 else (other, one)
-    return "sub", (positive.node, negative.node), 1
+    if one.sign > 0:
+        return "sub", (one.node, other.node), 1
+    return "sub", (other.node, one.node), 1

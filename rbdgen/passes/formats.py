@@ -36,6 +36,8 @@ COMPUTED = ("add", "sub", "mul", "dot", "scale")
 """Sums and products: operations whose results have more bits where only certain others use them."""
 ACCUMULATING = ("add", "sub", "dot", "normalise", "rescale", "scale")
 """Those others, of a dot as an addend."""
+SHOWING = ("add", "sub", "neg", "dot")
+"""Sums, which show an addend's bits down to their own binary point."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,10 @@ def quantise_constant(value: float, tolerance: float, bits: int) -> Constant:
 
 
 def choose_formats(
-    graph: Graph, magnitudes: np.ndarray, word: int, precise: Precision | None = None
+    graph: Graph,
+    magnitudes: np.ndarray,
+    word: int,
+    precise: Precision | None = None,
 ) -> FormatChoice:
     """Formats for a graph without ``sin``, ``cos`` and ``reciprocal``; see the module's text for the rules.
 
@@ -92,7 +97,11 @@ class _Chooser:
     those behind it."""
 
     def __init__(
-        self, graph: Graph, magnitudes: np.ndarray, word: int, precise: Collection[int]
+        self,
+        graph: Graph,
+        magnitudes: np.ndarray,
+        word: int,
+        precise: Collection[int],
     ) -> None:
         self.graph = graph
         self.magnitudes = magnitudes
@@ -112,7 +121,8 @@ class _Chooser:
         self._add_room()
         formats = []
         for head, frac in zip(self.heads, self.fracs, strict=True):
-            formats.append(Format(max(head + 1 + frac, 1), frac))
+            width = max(head + 1 + frac, 1)
+            formats.append(Format(width, frac))
         return FormatChoice(tuple(formats), self.constants)
 
     def _own(self, i: int, node: Node) -> tuple[int, int]:
@@ -132,19 +142,24 @@ class _Chooser:
                 return 1, word - 2  # one format, so that all angles can share a table
         wide = _accumulates(self.graph, i, self.precise)
         length = _longest(self.graph, i, word) if wide else word
-        head = max(integer_bits(self._magnitude(i, node, wide)), -4 * word)
+        magnitude = self._magnitude(i, node, wide)
+        head = max(integer_bits(magnitude), -4 * word)
         frac = length - 1 - head
         if node.op == "input":
             # one code beyond the declared range must remain, to tell a clamped operand from one at its limit
-            limit = math.floor(math.ldexp(float(self.magnitudes[i]), frac))
-            if limit + 1 >= (1 << (length - 1)) - 1:
+            declared = float(self.magnitudes[i])
+            limit = math.floor(math.ldexp(declared, frac))
+            largest = (1 << (length - 1)) - 1
+            if limit + 1 >= largest:
                 return head + 1, frac - 1
             return head, frac
         if node.op == "scale":
             frac = self._scale_fraction(i, node, frac)
-        frac = min(frac, self._exact_fraction(i, node, frac))
+        exact = self._exact_fraction(i, node, frac)
+        frac = min(frac, exact)
         if node.op == "dot":
-            frac = min(frac, word + DOT_GUARD - adding_head(node, self.heads, head))
+            adding = adding_head(node, self.heads, head)
+            frac = min(frac, word + DOT_GUARD - adding)
         return head, frac
 
     def _magnitude(self, i: int, node: Node, wide: bool) -> float:
@@ -159,19 +174,22 @@ class _Chooser:
             return magnitude
         # what cancels leaves the arguments' rounding errors
         errors = [math.ldexp(1.0, -self.fracs[a]) for _, a in node.addends]
-        for _, one, other in node.products:
-            errors.append(math.ldexp(float(self.magnitudes[other]), -self.fracs[one]))
-            errors.append(math.ldexp(float(self.magnitudes[one]), -self.fracs[other]))
+        for _, *factors in node.products:
+            for one, other in (factors, factors[::-1]):
+                times = float(self.magnitudes[other])
+                errors.append(math.ldexp(times, -self.fracs[one]))
         return max(magnitude, 2 * max(errors))
 
     def _scale_fraction(self, i: int, node: Node, frac: int) -> int:
         """Bits behind the point that a product with a constant should have, and its constant, which it needs for it."""
         source = node.args[0]
-        angle = any(self.graph.nodes[u].op == "residual" for u in self.graph.users[i])
-        if angle or self.graph.nodes[source].op == "residual":
+        beside = [source, *self.graph.users[i]]
+        if any(self.graph.nodes[k].op == "residual" for k in beside):
             frac = self.word
         largest = float(self.magnitudes[source]) * MARGIN
-        tolerance = math.ldexp(0.25, -frac) / largest if largest > 0 else math.inf
+        tolerance = math.inf
+        if largest > 0:
+            tolerance = math.ldexp(0.25, -frac) / largest
         bits = min(self.word, 63 - self.word - ACCUMULATOR_BITS)
         self.constants[i] = quantise_constant(node.attr, tolerance, bits)
         return frac
@@ -195,11 +213,12 @@ class _Chooser:
     def _trim(self) -> None:
         """Drop fractional bits of products and sums that none of their users can show."""
         graph = self.graph
-        for i in range(len(graph.nodes) - 1, -1, -1):
+        for i in reversed(range(len(graph.nodes))):
+            node = graph.nodes[i]
             users = graph.users[i]
-            if graph.nodes[i].op not in COMPUTED or i in graph.results or not users:
+            if node.op not in COMPUTED or i in graph.results or not users:
                 continue
-            if all(_adds(graph, u, i, ("add", "sub", "neg", "dot")) for u in users):
+            if all(_adds(graph, u, i, SHOWING) for u in users):
                 shown = max(self.fracs[u] for u in users)
                 self.fracs[i] = min(self.fracs[i], shown + GUARD_BITS)
 
@@ -208,7 +227,8 @@ class _Chooser:
         for i, node in self.graph:
             if node.op not in COMPUTED:
                 continue
-            head, frac = self.heads[i], self.fracs[i]
+            head = self.heads[i]
+            frac = self.fracs[i]
             ends = math.ldexp(1.0, head) - math.ldexp(0.5, -frac)
             if float(self.magnitudes[i]) * MARGIN < ends:
                 continue
@@ -226,7 +246,9 @@ def _accumulates(graph: Graph, i: int, precise: Collection[int]) -> bool:
     if graph.nodes[i].op not in COMPUTED or i in graph.results:
         return False
     users = graph.users[i]
-    return bool(users) and all(_adds(graph, u, i, ACCUMULATING) for u in users)
+    if not users:
+        return False
+    return all(_adds(graph, u, i, ACCUMULATING) for u in users)
 
 
 def _adds(graph: Graph, user: int, i: int, operations: Collection[str]) -> bool:

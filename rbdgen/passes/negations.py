@@ -18,7 +18,8 @@ def absorb_negations(graph: Graph) -> Graph:
     turned: dict[int, int] = {}
     for node in graph.nodes:
         if node.op == "neg":
-            turned |= _free_negation(graph, node.args[0]) or {}
+            free = _free_negation(graph, node.args[0])
+            turned |= free or {}
 
     def rule(builder: Builder, i: int, node: Node, args: tuple[int, ...]) -> int | None:
         if node.op == "neg" and node.args[0] in turned:

@@ -25,16 +25,20 @@ def prune_noise(graph: Graph, magnitudes: np.ndarray, choice: FormatChoice) -> G
     """One sweep; ``magnitudes`` and ``choice`` are for this graph."""
 
     def rule(builder: Builder, i: int, node: Node, args: tuple[int, ...]) -> int | None:
-        noise = FRACTION * choice.formats[i].resolution / MARGIN
+        formats = choice.formats
+        noise = FRACTION * formats[i].resolution / MARGIN
         if node.op in ("add", "sub"):
-            coarsest = max(choice.formats[a].resolution for a in node.args)
+            coarsest = max(formats[a].resolution for a in node.args)
             if magnitudes[i] < FRACTION * coarsest:
                 return builder.const(0.0)
+            first, second = args
             one, other = (magnitudes[a] for a in node.args)
             if other < noise:
-                return args[0]
+                return first
+            if one < noise and node.op == "add":
+                return second
             if one < noise:
-                return builder.neg(args[1]) if node.op == "sub" else args[1]
+                return builder.neg(second)
         if node.op == "scale":
             power = _nearest_power(node.attr)
             difference = abs(node.attr - math.ldexp(1.0, power))
@@ -52,19 +56,24 @@ def _nearest_power(factor: float) -> int:
 
 
 def drop_small_results(
-    graph: Graph, magnitudes: np.ndarray, word: int, vectors: Mapping[str, str]
+    graph: Graph,
+    magnitudes: np.ndarray,
+    word: int,
+    vectors: Mapping[str, str],
 ) -> Graph:
     """Leave out results that are always zero, or stay below a quarter of the last place of a ``word`` that holds the
     largest result of the same vector (``vectors``, by result name)."""
     largest: dict[str, float] = {}
     for name, vector in vectors.items():
         if name in graph.outputs:
-            magnitude = float(magnitudes[graph.outputs[name]])
-            largest[vector] = max(largest.get(vector, 0.0), magnitude)
+            i = graph.outputs[name]
+            before = largest.get(vector, 0.0)
+            largest[vector] = max(before, float(magnitudes[i]))
     kept: dict[str, int] = {}
     for name, i in graph.outputs.items():
         if name in vectors:
-            last_place = math.ldexp(largest[vectors[name]], 1 - word)
+            vector = vectors[name]
+            last_place = math.ldexp(largest[vector], 1 - word)
             if magnitudes[i] <= FRACTION * last_place:
                 continue
         kept[name] = i

@@ -16,13 +16,17 @@ CHUNK = 4096
 
 
 def magnitudes(
-    graph: Graph, samples: Mapping[str, np.ndarray], declared: Mapping[str, float]
+    graph: Graph,
+    samples: Mapping[str, np.ndarray],
+    declared: Mapping[str, float],
 ) -> np.ndarray:
     """max |x| of each node (float64, by node) over ``samples``; operands count with their ``declared`` magnitude."""
-    count = max((len(s) for s in samples.values()), default=0)
+    counts = [len(values) for values in samples.values()]
+    count = max(counts, default=0)
     result = np.zeros(len(graph.nodes))
     for begin in range(0, count, CHUNK):
-        part = {name: x[begin : begin + CHUNK] for name, x in samples.items()}
+        end = begin + CHUNK
+        part = {name: values[begin:end] for name, values in samples.items()}
         largest = [_largest(values) for values in walk(graph, part)]
         np.maximum(result, largest, out=result)
     for name, i in graph.inputs.items():
@@ -56,7 +60,9 @@ class FoundRanges:
 
 
 def find_ranges(
-    graph: Graph, samples: Mapping[str, np.ndarray], declared: Mapping[str, float]
+    graph: Graph,
+    samples: Mapping[str, np.ndarray],
+    declared: Mapping[str, float],
 ) -> FoundRanges:
     """Magnitudes by both ways."""
     sampled = magnitudes(graph, samples, declared)
@@ -64,4 +70,9 @@ def find_ranges(
     largest = np.array(bounds.largest)
     finite = np.isfinite(largest)
     sound = np.where(finite, largest, sampled)
-    return FoundRanges(sampled, sound, bounds.unbounded, int(np.sum(~finite)))
+    return FoundRanges(
+        sampled=sampled,
+        sound=sound,
+        unbounded=bounds.unbounded,
+        open=int(np.sum(~finite)),
+    )

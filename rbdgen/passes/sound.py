@@ -33,18 +33,20 @@ class SoundBounds:
 
 
 def sound_bounds(
-    graph: Graph, declared: Mapping[str, float], resolution: Sequence[float] | None = None
+    graph: Graph,
+    declared: Mapping[str, float],
+    resolution: Sequence[float] | None = None,
 ) -> SoundBounds:
     """Bounds for operands up to their ``declared`` magnitudes; with ``resolution`` (by node) of the numbers that
     fixed-point operations make of them, each of which may be off by one last place."""
     intervals = _Intervals(graph, declared)
     for i, node in graph:
-        error = resolution[i] if resolution else 0.0
-        if node.op == "residual":
-            error = 0.0
+        error = 0.0
+        if resolution and node.op != "residual":
+            error = resolution[i]
         intervals.add(i, node, error)
-    largest = [max(abs(low), abs(high)) for low, high in intervals.spans]
-    return SoundBounds(tuple(largest), tuple(intervals.unbounded))
+    largest = tuple(map(_magnitude, intervals.spans))
+    return SoundBounds(largest, tuple(intervals.unbounded))
 
 
 def _angles(graph: Graph) -> dict[int, tuple[int, str]]:
@@ -64,12 +66,14 @@ def _angles(graph: Graph) -> dict[int, tuple[int, str]]:
 def _is_taylor_step(graph: Graph, node: Node, table: int, angle: int) -> bool:
     """Whether a sum adds a product with the residual of ``angle`` to what is looked up, and nothing else."""
     others = [graph.nodes[a] for _, a in node.addends if a != table]
-    products = [factors for _, *factors in node.products]
+    products = list(node.products)
     for other in others:
-        products += [factors for _, *factors in other.products]
-    if len(products) != 1 or len(node.addends) + len(node.products) != 2:
+        products += other.products
+    terms = len(node.addends) + len(node.products)
+    if len(products) != 1 or terms != 2:
         return False
-    return any(_is_step(graph, a, angle) for a in products[0])
+    _, *factors = products[0]
+    return any(_is_step(graph, a, angle) for a in factors)
 
 
 def _is_step(graph: Graph, i: int, angle: int) -> bool:
@@ -78,6 +82,18 @@ def _is_step(graph: Graph, i: int, angle: int) -> bool:
     while node.op in ("scale", "round", "shift"):
         node = graph.nodes[node.args[0]]
     return node.op == "residual" and node.args[0] == angle
+
+
+def _magnitude(span: Span) -> float:
+    """The largest magnitude of a span."""
+    low, high = span
+    return max(abs(low), abs(high))
+
+
+def _signed(sign: int, span: Span) -> Span:
+    """A span, or that of the negative numbers."""
+    low, high = span
+    return span if sign > 0 else (-high, -low)
 
 
 def _product(x: float, y: float) -> float:
@@ -101,7 +117,8 @@ def _rescaled_span(span: Span, normalised: Span) -> Span:
     least = normalised[0]
     factor = math.inf
     if least > 0:
-        factor = math.ldexp(1.0, -math.floor(math.log2(least)))
+        exponent = math.floor(math.log2(least))
+        factor = math.ldexp(1.0, -exponent)
     moved = [_product(y, factor) for y in span]
     return min(0.0, *moved), max(0.0, *moved)
 
@@ -124,24 +141,26 @@ class _Intervals:
             most = self._turned(node)
         if i in self.angles:
             # a sine and its steps' rounding: never further off than the step itself
-            most = min(most, 1.0 + 2 * error + self._taylor(node))
+            circle = 1.0 + 2 * error + self._taylor(node)
+            most = min(most, circle)
         low = max(low, -most)
         high = min(high, most)
         slack = 0.0
         if math.isfinite(low) and math.isfinite(high):
-            slack = error + (SLACK - 1) * max(abs(low), abs(high))
+            slack = error + (SLACK - 1) * _magnitude((low, high))
         self.spans.append((low - slack, high + slack))
 
     def _span(self, i: int, node: Node) -> Span:
         """The span of an operation's exact result."""
         if not node.args:
             return self._given_span(i, node)
-        first, last = self.spans[node.args[0]], self.spans[node.args[-1]]
+        first = self.spans[node.args[0]]
+        last = self.spans[node.args[-1]]
         low, high = first
         match node.op:
             case "add" | "sub" | "neg" | "mul" | "dot":
-                spans = self._term_spans(node)
-                return sum(low for low, _ in spans), sum(high for _, high in spans)
+                lows, highs = zip(*self._term_spans(node), strict=True)
+                return sum(lows), sum(highs)
             case "round":
                 return first
             case "scale":
@@ -172,7 +191,8 @@ class _Intervals:
                 half = math.ldexp(0.5, -node.attr)
                 return -half, half
             case "normalise":
-                if self.spans[node.args[0]][0] <= 0:
+                lowest, _ = self.spans[node.args[0]]
+                if lowest <= 0:
                     self.unbounded.append(i)
                 return 1.0, 2.0
             case "table_reciprocal":
@@ -190,11 +210,11 @@ class _Intervals:
         """The spans of the terms of a sum: its products, then its addends."""
         spans = []
         for sign, one, other in node.products:
-            low, high = _product_span(self.spans[one], self.spans[other], one == other)
-            spans.append((low, high) if sign > 0 else (-high, -low))
+            square = one == other
+            span = _product_span(self.spans[one], self.spans[other], square)
+            spans.append(_signed(sign, span))
         for sign, a in node.addends:
-            low, high = self.spans[a]
-            spans.append((low, high) if sign > 0 else (-high, -low))
+            spans.append(_signed(sign, self.spans[a]))
         return spans
 
     def _turned(self, node: Node) -> float:
@@ -212,7 +232,7 @@ class _Intervals:
             together = {other: _hypotenuse(own, left[other]) for other in left}
             partner = min(together, key=together.__getitem__, default=None)
             if partner is None or math.isinf(together[partner]):
-                total += max(abs(span[0]), abs(span[1]))
+                total += _magnitude(span)
                 continue
             total += together[partner]
             del left[partner]
@@ -237,8 +257,7 @@ class _Intervals:
         for sine, beside in ((one, other), (other, one)):
             sine, factor = self._multiple(sine)
             if sine in self.angles:
-                low, high = self.spans[beside]
-                largest = max(abs(low), abs(high))
+                largest = _magnitude(self.spans[beside])
                 found.append((self.angles[sine], factor * largest))
         return found
 
@@ -262,7 +281,8 @@ def _hypotenuse(one: Sequence[Turning], other: Sequence[Turning]) -> float:
     for (angle, which), x in one:
         for (same, what), y in other:
             if angle == same and which != what:
-                bound = min(bound, math.hypot(x, y) * (1 + 2.0**-12))
+                both = math.hypot(x, y) * (1 + 2.0**-12)
+                bound = min(bound, both)
     return bound
 
 
@@ -279,9 +299,11 @@ def unproven(fixed: FixedGraph, declared: Mapping[str, float]) -> dict[int, floa
     bounds = sound_bounds(fixed.graph, declared, errors)
     found = {}
     for i, largest in enumerate(bounds.largest):
-        if not math.isfinite(largest) or fixed.graph.nodes[i].op not in ROUNDED:
+        node = fixed.graph.nodes[i]
+        if not math.isfinite(largest) or node.op not in ROUNDED:
             continue
         fmt = fixed.formats[i]
-        if largest > fmt.maximum * fmt.resolution and fixed.may_overflow(i):
+        most = fmt.maximum * fmt.resolution
+        if largest > most and fixed.may_overflow(i):
             found[i] = largest
     return found

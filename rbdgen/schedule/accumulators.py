@@ -9,7 +9,6 @@ rounding is to leave bits out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -49,7 +48,8 @@ class Accumulator:
     def _output_point(self, i: int, k: int) -> int:
         """The binary point of the multiplier's output when it makes product ``k`` of node ``i``."""
         formats = self._formats(i)
-        heads = formats[2 * k].head + formats[2 * k + 1].head
+        one, other = formats[2 * k : 2 * k + 2]
+        heads = one.head + other.head
         return sum(self.inputs) - 2 - heads
 
     @cached_property
@@ -57,19 +57,22 @@ class Accumulator:
         """The binary points at which nodes add. A single product is rounded from as many bits as dots are, if it may
         be."""
         schedule = self.schedule
-        points = {i: p for i, p in schedule.fixed.points.items() if i in set(self.nodes)}
+        points = {}
         drops = []
-        for i in points:
+        for i in self.nodes:
+            if i not in schedule.fixed.points:
+                continue
+            point = schedule.fixed.points[i]
+            points[i] = point
             for k in range(len(self._node(i).products)):
-                drops.append(self._output_point(i, k) - points[i])
-        least = min(drops, default=None)
+                drops.append(self._output_point(i, k) - point)
         single = [i for i in self.nodes if i not in points]
         for i in single:
             # all bits above half of the last place count, and none below
             needed = schedule.fixed.formats[i].frac + 1
-            most = self._output_point(i, 0) - needed
-            drop = most if least is None else min(least, most)
-            points[i] = self._output_point(i, 0) - drop
+            output = self._output_point(i, 0)
+            drop = min([output - needed, *drops])
+            points[i] = output - drop
         return points
 
     def drop(self, i: int, k: int) -> int:
@@ -82,26 +85,31 @@ class Accumulator:
         found: dict[int, list[tuple[int, int]]] = {}
         for i in self.nodes:
             for k in range(len(self._node(i).products)):
-                found.setdefault(self.drop(i, k), []).append((i, k))
-        return dict(sorted(found.items()))
+                alike = found.setdefault(self.drop(i, k), [])
+                alike.append((i, k))
+        ordered = sorted(found.items())
+        return dict(ordered)
 
     def start(self, i: int) -> Start:
         """What the sum of node ``i`` starts from."""
         fixed = self.schedule.fixed
         node = self._node(i)
-        dropped = self.points[i] - fixed.formats[i].frac
-        half = 0 if i in fixed.truncated else (1 << dropped) >> 1
+        half = 0
+        if i not in fixed.truncated:
+            half = (1 << self.tap(i)) >> 1
         if not node.addends:
             return Start(half)
         position = node.terms.factors
-        places = self.points[i] - self._formats(i)[position].frac
+        addend = self._formats(i)[position]
+        places = self.points[i] - addend.frac
         return Start(half, position, places)
 
     def signs(self, i: int, position: int) -> tuple[int, ...]:
         """The sign of an argument, or of the product of which it is the first factor, in each turn of node ``i``."""
         turns = self.schedule.folds.turns.get(i)
         if turns is None:
-            return (self._node(i).terms.signs()[position],)
+            signs = self._node(i).terms.signs()
+            return (signs[position],)
         return tuple(-1 if turn.negated[position] else 1 for turn in turns)
 
     def must_add(self, i: int) -> bool:
@@ -109,8 +117,10 @@ class Accumulator:
         start = self.start(i)
         if start.position is None:
             return False
-        overlaps = bool(start.constant >> max(start.places, 0))
-        return overlaps or min(self.signs(i, start.position)) < 0
+        below = max(start.places, 0)
+        overlaps = start.constant >> below != 0
+        negative = min(self.signs(i, start.position)) < 0
+        return overlaps or negative
 
     @cached_property
     def starts_from_sum(self) -> bool:
@@ -128,7 +138,8 @@ class Accumulator:
             start = self.start(i)
             mask |= start.constant
             if start.position is not None:
-                mask |= everything & -(1 << max(start.places, 0))
+                below = max(start.places, 0)
+                mask |= everything & -(1 << below)
         return mask
 
     def tap(self, i: int) -> int:
@@ -145,27 +156,30 @@ class Accumulator:
         point = self.points[i]
         formats = self._formats(i)
         start = self.start(i)
-        low, high = 0, start.constant
+        low = 0
+        high = start.constant
         terms: list[tuple[int, int, list[int]]] = []
-        for k in range(len(self._node(i).products)):
-            places = point - formats[2 * k].frac - formats[2 * k + 1].frac
-            terms.append((2 * k, places, _corners(formats[2 * k : 2 * k + 2])))
+        for position in range(0, self._node(i).terms.factors, 2):
+            one, other = formats[position : position + 2]
+            places = point - one.frac - other.frac
+            terms.append((position, places, _corners(one, other)))
         if start.position is not None:
             fmt = formats[start.position]
-            terms.append((start.position, start.places, [fmt.minimum, fmt.maximum]))
+            corners = [fmt.minimum, fmt.maximum]
+            terms.append((start.position, start.places, corners))
         for position, places, corners in terms:
             ends = [0]
             for sign in self.signs(i, position):
                 ends += [sign * moved(corner, places) for corner in corners]
             low += min(ends)
             high += max(ends)
+        sums = max((-low).bit_length(), high.bit_length()) + 1
         result = self.schedule.fixed.formats[i].width + self.tap(i)
-        return max((-low).bit_length(), high.bit_length(), result - 1) + 1
+        return max(sums, result)
 
 
-def _corners(formats: Sequence[Format]) -> list[int]:
+def _corners(one: Format, other: Format) -> list[int]:
     """Products of the largest and smallest numbers of two formats."""
-    one, other = formats
     corners = []
     for x in (one.minimum, one.maximum):
         corners += [x * other.minimum, x * other.maximum]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rbdgen.devices.device import Device
@@ -68,7 +68,8 @@ class Binding:
 def bind_products(schedule: Schedule, most: Mapping[str, int]) -> Schedule:
     """``schedule`` with the products of every unit that shares multipliers bound to these, of which a unit may have
     ``most``."""
-    binding, multipliers = dict(schedule.binding), dict(schedule.multipliers)
+    binding = dict(schedule.binding)
+    multipliers = dict(schedule.multipliers)
     crossed: set[tuple[int, int]] = set()
     for unit, runs in _shared_runs(schedule).items():
         interval = schedule.folds.interval(unit, schedule.ii)
@@ -78,41 +79,55 @@ def bind_products(schedule: Schedule, most: Mapping[str, int]) -> Schedule:
         multipliers[unit] = 1 + max(bound.number for bound in bindings.values())
         for i, bound in bindings.items():
             binding[i] = bound.number
-            crossed.update((i, k) for k, other in enumerate(bound.crossed) if other)
+            for k, other in enumerate(bound.crossed):
+                if other:
+                    crossed.add((i, k))
             for turn in schedule.folds.turns.get(i, ()):
                 binding[turn.node] = bound.number
-    return replace(schedule, binding=binding, crossed=frozenset(crossed), multipliers=multipliers)
+    return replace(
+        schedule,
+        binding=binding,
+        crossed=frozenset(crossed),
+        multipliers=multipliers,
+    )
 
 
 def _shared_runs(schedule: Schedule) -> dict[str, list[Run]]:
     """The runs of units that share multipliers."""
-    fixed, folds = schedule.fixed, schedule.folds
     units: dict[str, list[Run]] = defaultdict(list)
-    for i, node in fixed.graph:
-        if not schedule.in_time(i) or folds.template(i) != i:
-            continue
-        cycles = schedule.read_cycles(i)
-        formats = folds.arguments(fixed, i)
-        products = []
-        for k in range(len(node.products)):
-            wider, other = folds.factors(fixed, i, k)
-            read = (
-                schedule.read(node.args[wider], cycles[wider]),
-                schedule.read(node.args[other], cycles[other]),
-            )
-            moves = None
-            if i in fixed.points:
-                moves = fixed.points[i] + formats[wider].head + formats[other].head
-            products.append(Product(folds.factor_widths(fixed, i, k), read, moves))
-        start = None
-        if node.addends:
-            position = node.terms.factors
-            read = schedule.read(node.args[position], cycles[position])
-            start = read, formats[position].width
-        interval = folds.interval(node.owner, schedule.ii)
-        phase = schedule.slots[i].start % interval
-        units[node.owner].append(Run(i, phase, tuple(products), start))
+    for i, node in schedule.fixed.graph:
+        if schedule.in_time(i) and schedule.folds.template(i) == i:
+            units[node.owner].append(_run(schedule, i))
     return units
+
+
+def _run(schedule: Schedule, i: int) -> Run:
+    """The run of node ``i``."""
+    fixed = schedule.fixed
+    folds = schedule.folds
+    node = fixed.graph.nodes[i]
+    formats = folds.arguments(fixed, i)
+    reads = list(map(schedule.read, node.args, schedule.read_cycles(i)))
+    products = []
+    for k in range(len(node.products)):
+        wider, other = folds.factors(fixed, i, k)
+        moves = None
+        if i in fixed.points:
+            heads = formats[wider].head + formats[other].head
+            moves = fixed.points[i] + heads
+        product = Product(
+            widths=(formats[wider].width, formats[other].width),
+            read=(reads[wider], reads[other]),
+            moves=moves,
+        )
+        products.append(product)
+    start = None
+    if node.addends:
+        position = node.terms.factors
+        start = reads[position], formats[position].width
+    interval = folds.interval(node.owner, schedule.ii)
+    phase = schedule.slots[i].start % interval
+    return Run(i, phase, tuple(products), start)
 
 
 def bind(
@@ -125,11 +140,12 @@ def bind(
     """The bindings of a unit's runs by node, to the multipliers that ``first`` binds them to and ``extra`` more."""
     binder = _Binder(runs, interval, device, first, extra)
     binder.exchange()
-    used = sorted({bound.number for bound in binder.bindings.values()})
-    renumbered = {old: new for new, old in enumerate(used)}
+    used = {bound.number for bound in binder.bindings.values()}
+    renumbered = {old: new for new, old in enumerate(sorted(used))}
     bindings = {}
     for node, bound in binder.bindings.items():
-        bindings[node] = replace(bound, number=renumbered[bound.number])
+        number = renumbered[bound.number]
+        bindings[node] = replace(bound, number=number)
     return bindings
 
 
@@ -138,7 +154,13 @@ class _Choices:
 
     def __init__(self, width: Mapping[Hashable, int]) -> None:
         self.width = width
-        self.counts: tuple[Counter[Hashable], ...] = (Counter(), Counter(), Counter(), Counter())
+        self.counts: tuple[Counter[Hashable], ...] = (
+            Counter(),
+            Counter(),
+            Counter(),
+            Counter(),
+        )
+        """How often what is chosen: at the first input, at the second, where sums start, and among places."""
         self._cost: int | None = None
 
     def note(self, run: Run, crossed: Sequence[bool], times: int) -> None:
@@ -146,13 +168,16 @@ class _Choices:
         first, second, starts, places = self.counts
         self._cost = None
         for product, other in zip(run.products, crossed, strict=True):
-            one, two = (second, first) if other else (first, second)
-            _count(one, product.read[0], times)
-            _count(two, product.read[1], times)
+            one, two = product.read
+            if other:
+                one, two = two, one
+            _count(first, one, times)
+            _count(second, two, times)
             if product.moves is not None:
                 _count(places, product.moves, times)
         if run.start is not None:
-            _count(starts, run.start[0], times)
+            read, _ = run.start
+            _count(starts, read, times)
 
     def cost(self) -> int:
         """Bits that multiplexers choose: of each input, all but the widest are added to what one alone would take."""
@@ -168,10 +193,12 @@ class _Choices:
                 widths = [self.width[read] for read in counts]
                 total += sum(widths) - max(widths)
         total += sum(self.width[read] for read in starts)
-        return total + ACCUMULATED * max(0, len(places) - 1)
+        more_places = max(0, len(places) - 1)
+        return total + ACCUMULATED * more_places
 
 
 def _count(counts: Counter[Hashable], key: Hashable, times: int) -> None:
+    """Count what is chosen in or out; nothing that is not chosen stays."""
     counts[key] += times
     if not counts[key]:
         del counts[key]
@@ -193,7 +220,11 @@ class _Binder:
         count = 1 + max(first[run.node] for run in runs)
         self.widths = _input_widths(runs, first, device, count, extra)
         """What widths the inputs of every multiplier may have."""
-        self.phases = {run.node: self.geometry.phases(run.phase, len(run.products)) for run in runs}
+        self.phases: list[int] = []
+        """The phases of every run, as bits, by its number."""
+        for run in self.runs:
+            phases = self.geometry.phases(run.phase, len(run.products))
+            self.phases.append(phases)
         self.on: list[set[int]] = [set() for _ in self.widths]
         """The runs of every multiplier, by their numbers."""
         width: dict[Hashable, int] = defaultdict(int)
@@ -207,11 +238,17 @@ class _Binder:
         self.bindings: dict[int, Binding] = {}
         for number, run in enumerate(self.runs):
             there = first[run.node]
-            crossed = self._crossed(run, there, (False,) * len(run.products))
+            straight = [False] * len(run.products)
+            crossed = self._crossed(run, there, straight)
             assert crossed is not None
             self._put(number, Binding(there, crossed))
 
-    def _crossed(self, run: Run, number: int, wanted: Sequence[bool]) -> tuple[bool, ...] | None:
+    def _crossed(
+        self,
+        run: Run,
+        number: int,
+        wanted: Sequence[bool],
+    ) -> tuple[bool, ...] | None:
         """How the factors of a run can go to a multiplier's inputs, as ``wanted`` if they can so."""
         first, second = self.widths[number]
         crossed = []
@@ -225,6 +262,11 @@ class _Binder:
             else:
                 return None
         return tuple(crossed)
+
+    def _bound(self, number: int) -> Binding:
+        """What makes a run."""
+        run = self.runs[number]
+        return self.bindings[run.node]
 
     def _put(self, number: int, bound: Binding) -> None:
         run = self.runs[number]
@@ -252,12 +294,15 @@ class _Binder:
                 self._flip(number, k, tolerance)
                 continue
             if draw() < NEAR:
-                others = self.readers[run.products[k].read[draw() < 0.5]]
-                other = others[int(draw() * len(others))]
-                there = self.bindings[self.runs[other].node].number
+                factor = draw() < 0.5
+                read = run.products[k].read[factor]
+                readers = self.readers[read]
+                reader = readers[int(draw() * len(readers))]
+                there = self._bound(reader).number
             else:
                 there = int(draw() * len(self.widths))
-            self._move(number, there, draw() < 0.5, tolerance)
+            cross = draw() < 0.5
+            self._move(number, there, cross, tolerance)
 
     def _flip(self, number: int, k: int, tolerance: float) -> None:
         """Exchange the factors of one product, if that costs no more than ``tolerance``."""
@@ -267,7 +312,8 @@ class _Binder:
         wanted[k] = not wanted[k]
         crossed = self._crossed(run, bound.number, wanted)
         if crossed is not None and crossed == tuple(wanted):
-            self._rebind({number: Binding(bound.number, crossed)}, tolerance)
+            flipped = Binding(bound.number, crossed)
+            self._rebind({number: flipped}, tolerance)
 
     def _move(self, number: int, there: int, cross: bool, tolerance: float) -> None:
         """Bind a run to another multiplier and what is in its way there to its own, if that can be and costs no more
@@ -276,13 +322,13 @@ class _Binder:
         here = self.bindings[run.node]
         if here.number == there:
             return
-        phases = self.phases[run.node]
-        leaving = [n for n in self.on[there] if self.phases[self.runs[n].node] & phases]
+        phases = self.phases[number]
+        leaving = [n for n in self.on[there] if self.phases[n] & phases]
         arriving = 0
         for n in leaving:
-            arriving |= self.phases[self.runs[n].node]
+            arriving |= self.phases[n]
         for n in self.on[here.number]:
-            if n != number and self.phases[self.runs[n].node] & arriving:
+            if n != number and self.phases[n] & arriving:
                 return
         wanted = [other ^ cross for other in here.crossed]
         crossed = self._crossed(run, there, wanted)
@@ -290,8 +336,8 @@ class _Binder:
             return
         moves = {number: Binding(there, crossed)}
         for n in leaving:
-            other = self.runs[n]
-            back = self._crossed(other, here.number, self.bindings[other.node].crossed)
+            wanted = self._bound(n).crossed
+            back = self._crossed(self.runs[n], here.number, wanted)
             if back is None:
                 return
             moves[n] = Binding(here.number, back)
@@ -299,14 +345,20 @@ class _Binder:
 
     def _rebind(self, moves: Mapping[int, Binding], tolerance: float) -> None:
         """Bind runs elsewhere, all at once, if that costs no more than ``tolerance``."""
-        before = {n: self.bindings[self.runs[n].node] for n in moves}
-        touched = {bound.number for bound in (*moves.values(), *before.values())}
-        cost = sum(self.choices[number].cost() for number in touched)
+        before = {n: self._bound(n) for n in moves}
+        bindings = (*moves.values(), *before.values())
+        touched = {bound.number for bound in bindings}
+        cost = self._cost(touched)
         self._exchange_all(moves)
-        if sum(self.choices[number].cost() for number in touched) - cost > tolerance:
+        if self._cost(touched) - cost > tolerance:
             self._exchange_all(before)
 
+    def _cost(self, multipliers: Iterable[int]) -> int:
+        """Bits that the multiplexers before some multipliers choose."""
+        return sum(self.choices[number].cost() for number in multipliers)
+
     def _exchange_all(self, moves: Mapping[int, Binding]) -> None:
+        """Take all runs away before any is put elsewhere."""
         for n in moves:
             self._take(n)
         for n, bound in moves.items():
@@ -324,14 +376,18 @@ def _reads(run: Run) -> list[tuple[Hashable, int]]:
 
 
 def _input_widths(
-    runs: Sequence[Run], first: Mapping[int, int], device: Device, count: int, extra: int
+    runs: Sequence[Run],
+    first: Mapping[int, int],
+    device: Device,
+    count: int,
+    extra: int,
 ) -> list[tuple[int, int]]:
     """Widths of the inputs of all multipliers, as far as they take no more blocks; the ``extra`` ones are as the
     smallest."""
     widths = [(0, 0)] * count
     for run in runs:
+        number = first[run.node]
         for product in run.products:
-            number = first[run.node]
             widths[number] = _wider(widths[number], product.widths)
     rounded = _rounded(widths, device)
     smallest = min(rounded, key=lambda pair: (device.blocks(*pair), pair))
@@ -348,16 +404,16 @@ def _wider(widths: tuple[int, int], others: tuple[int, int]) -> tuple[int, int]:
 def _rounded(widths: Sequence[tuple[int, int]], device: Device) -> list[tuple[int, int]]:
     """Widths that take as many blocks, for multipliers of as many blocks the same as far as that goes."""
     common: dict[int, tuple[int, int]] = {}
-    for first, second in widths:
-        blocks = device.blocks(first, second)
+    for pair in widths:
+        blocks = device.blocks(*pair)
         before = common.get(blocks, (0, 0))
-        wider = _wider(before, (first, second))
+        wider = _wider(before, pair)
         if device.blocks(*wider) != blocks:
             wider = before
         common[blocks] = wider
     rounded = []
-    for first, second in widths:
-        other = common[device.blocks(first, second)]
-        holds = first <= other[0] and second <= other[1]
-        rounded.append(other if holds else (first, second))
+    for pair in widths:
+        wider = common[device.blocks(*pair)]
+        holds = _wider(wider, pair) == wider
+        rounded.append(wider if holds else pair)
     return rounded

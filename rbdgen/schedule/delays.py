@@ -74,7 +74,8 @@ class Operators:
 
     def accumulating(self, i: int) -> int:
         """Cycles from when a product of node ``i`` takes its factors to when it is accumulated."""
-        last = self.fixed.graph.nodes[i].owner in self.fixed.graph.last
+        graph = self.fixed.graph
+        last = graph.nodes[i].owner in graph.last
         return self.device.product_cycles(last) + self.device.aligning_cycles
 
     @cached_property
@@ -154,12 +155,15 @@ class Operators:
         if self.in_time(i):
             return self._run_delays(i, limit, flag)
         if node.op in PRODUCTS and device.multiply_cycles:
-            cycles = device.product_cycles(node.owner in self.fixed.graph.last)
+            last = node.owner in self.fixed.graph.last
+            cycles = device.product_cycles(last)
             sums = device.add if node.op == "dot" else 0.0
-            return Delays(device.factor, cycles, device.multiply + sums + limit, flag)
+            after = device.multiply + sums + limit
+            return Delays(device.factor, cycles, after, flag)
         if node.op == "scale":
             stages = self.scale_stages(i)
-            first, last = self._tree(stages[0]), self._tree(stages[-1])
+            first = self._tree(stages[0])
+            last = self._tree(stages[-1])
             if len(stages) == 1:
                 first += limit
             return Delays(first, len(stages) - 1, last + limit, flag)

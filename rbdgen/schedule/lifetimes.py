@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -40,7 +40,12 @@ def shorten_lifetimes(
     multipliers = dict(schedule.multipliers)
     for unit, own in work.multipliers.items():
         multipliers[unit] = len(own.sizes)
-    return replace(schedule, slots=tuple(work.slots), binding=work.binding, multipliers=multipliers)
+    return replace(
+        schedule,
+        slots=tuple(work.slots),
+        binding=work.binding,
+        multipliers=multipliers,
+    )
 
 
 @dataclass(frozen=True)
@@ -58,11 +63,14 @@ class _Lifetimes:
     """The slots of a schedule while they move."""
 
     def __init__(self, schedule: Schedule, extra: Mapping[str, int]) -> None:
-        self.schedule, self.ii = schedule, schedule.ii
-        self.fixed, self.folds = schedule.fixed, schedule.folds
+        self.schedule = schedule
+        self.ii = schedule.ii
+        self.fixed = schedule.fixed
+        self.folds = schedule.folds
         self.graph = schedule.fixed.graph
         self.nodes = self.graph.nodes
-        self.device, self.operators = schedule.device, schedule.operators
+        self.device = schedule.device
+        self.operators = schedule.operators
         self.slots = list(schedule.slots)
         self.leaves = self._leaves()
         """The last cycle in which a result may be made."""
@@ -77,7 +85,8 @@ class _Lifetimes:
         self.offsets: list[dict[int, tuple[int, int]]] = []
         """How long after its start each operation reads an argument first and last."""
         for i in everything:
-            self.offsets.append(self._read_offsets(i))
+            offsets = self._read_offsets(i)
+            self.offsets.append(offsets)
         for i in self.movable:
             self.args[i] = self._arguments(i)
             self.delays[i] = self.operators.delays(i)
@@ -94,23 +103,28 @@ class _Lifetimes:
         """The cycle by which each result must be made: results that registers of a flag follow leave later."""
         leaves: dict[int, int] = {}
         for e in self.schedule.programs.exits:
-            complete = self.schedule.exits[e.name] - self.device.flag_registers
+            exit_cycle = self.schedule.exits[e.name]
+            complete = exit_cycle - self.device.flag_registers
             for name in e.results:
                 i = self.graph.outputs[name]
                 cycle = max(complete, self.slots[i].finish)
-                leaves[i] = min(leaves.get(i, cycle), cycle)
+                before = leaves.get(i, cycle)
+                leaves[i] = min(before, cycle)
         return leaves
 
     def _is_shared(self, i: int) -> bool:
         return self.schedule.in_time(i)
 
     def _read_offsets(self, i: int) -> dict[int, tuple[int, int]]:
+        """How long after its start an operation reads each argument first and last."""
         start = self.slots[i].start
         found: dict[int, tuple[int, int]] = {}
         args = self.nodes[i].args
-        for a, cycle in zip(args, self.schedule.read_cycles(i), strict=True):
-            first, last = found.get(a, (cycle - start, cycle - start))
-            found[a] = min(first, cycle - start), max(last, cycle - start)
+        cycles = self.schedule.read_cycles(i)
+        for a, cycle in zip(args, cycles, strict=True):
+            offset = cycle - start
+            first, last = found.get(a, (offset, offset))
+            found[a] = min(first, offset), max(last, offset)
         return found
 
     def _is_movable(self, i: int) -> bool:
@@ -130,13 +144,17 @@ class _Lifetimes:
             if op == "const" or a in self.schedule.timeless:
                 continue
             # all that is chosen comes from registers, and operands are in one
-            cycles = int(self.shared[i] and op != "input") - self.offsets[i][a][0]
+            later = int(self.shared[i] and op != "input")
+            first, _ = self.offsets[i][a]
             routing = self.operators.routing(i, a)
-            found.append(_Argument(a, routing, cycles))
+            found.append(_Argument(a, routing, later - first))
         return found
 
     def _readers(self) -> dict[int, dict[str, list[int]]]:
-        readers: dict[int, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+        """The operations that read each value, by unit."""
+        readers: dict[int, dict[str, list[int]]] = {}
+        for a in range(len(self.nodes)):
+            readers[a] = defaultdict(list)
         for i, node in self.graph:
             for a in dict.fromkeys(node.args):
                 readers[a][node.owner].append(i)
@@ -153,32 +171,40 @@ class _Lifetimes:
             runs[self.nodes[i].owner].append(run)
         for unit, own in runs.items():
             interval = self.folds.interval(unit, self.ii)
+            count = self.schedule.multipliers[unit]
             multipliers = UnitMultipliers(interval, own)
-            while len(multipliers.sizes) < self.schedule.multipliers[unit]:
-                multipliers.grow(min(multipliers.sizes))
+            while len(multipliers.sizes) < count:
+                smallest = min(multipliers.sizes)
+                multipliers.grow(smallest)
             self.multipliers[unit] = multipliers
         for i, run in self.runs.items():
-            multipliers = self.multipliers[self.nodes[i].owner]
+            _, blocks = run
             number = self.binding[i]
-            multipliers.enlarge(number, run[1])
+            multipliers = self.multipliers[self.nodes[i].owner]
+            multipliers.enlarge(number, blocks)
             multipliers.take(number, self.slots[i].start, run)
         for unit, multipliers in self.multipliers.items():
+            smallest = min(multipliers.sizes)
             for _ in range(extra.get(unit, 0)):
-                multipliers.grow(min(multipliers.sizes))
+                multipliers.grow(smallest)
 
     def move(self) -> None:
         """Move operations as long as the tolerance lasts."""
-        tries = min(TRIES * len(self.movable), MOST_TRIES)
+        count = len(self.movable)
+        tries = min(TRIES * count, MOST_TRIES)
         draw = random.Random(1).random
         for n in range(tries):
-            i = self.movable[int(draw() * len(self.movable))]
+            drawn = int(draw() * count)
+            i = self.movable[drawn]
             slot = self.slots[i]
+            duration = slot.finish - slot.start
             first = self._first_start(i)
-            last = self._last_finish(i) - (slot.finish - slot.start)
+            last = self._last_finish(i) - duration
             if draw() < LAST:
                 start = last
             else:
-                start = first + int(draw() * (last + 1 - first))
+                choices = last + 1 - first
+                start = first + int(draw() * choices)
             if start != slot.start and first <= start:
                 tolerance = TOLERANCE * (1 - n / tries)
                 self._try(i, start, tolerance)
@@ -193,8 +219,10 @@ class _Lifetimes:
 
     def _last_finish(self, i: int) -> int:
         """The last cycle in which operation ``i`` may be over."""
-        users = self.graph.users[i]
-        uses = [self.slots[user].start + self.offsets[user][i][0] for user in users]
+        uses = []
+        for user in self.graph.users[i]:
+            offset, _ = self.offsets[user][i]
+            uses.append(self.slots[user].start + offset)
         if i in self.leaves:
             uses.append(self.leaves[i])
         return min(uses)
@@ -204,22 +232,25 @@ class _Lifetimes:
         changes = self._changes(i, start)
         if changes is None:
             return
-        touched = [i, *(argument.number for argument in self.args[i])]
+        arguments = [argument.number for argument in self.args[i]]
+        touched = [i, *arguments]
         before = sum(map(self._bits, touched))
         old = {k: self.slots[k] for k in changes}
         self._apply(changes)
-        if sum(map(self._bits, touched)) - before > tolerance:
+        after = sum(map(self._bits, touched))
+        if after - before > tolerance:
             self._apply(old)
         elif self.shared[i]:
             self._rebind(i, old[i].start, start)
 
     def _rebind(self, i: int, before: int, start: int) -> None:
         """Take the phases of products that start elsewhere, where a multiplier is free."""
+        run = self.runs[i]
         multipliers = self.multipliers[self.nodes[i].owner]
-        multipliers.release(self.binding[i], before, self.runs[i])
-        number = multipliers.find(start, self.runs[i], careful=False)
+        multipliers.release(self.binding[i], before, run)
+        number = multipliers.find(start, run, careful=False)
         assert number is not None
-        multipliers.take(number, start, self.runs[i])
+        multipliers.take(number, start, run)
         self.binding[i] = number
 
     def _apply(self, changes: Mapping[int, Slot]) -> None:
@@ -236,14 +267,16 @@ class _Lifetimes:
         while todo:
             k = todo.pop(0)
             now = self.slots[k]
-            slot = self._slot(k, now.start if k != i else start, changes)
+            begin = start if k == i else now.start
+            slot = self._slot(k, begin, changes)
             if slot is None:
                 return None
             if slot == now or slot == changes.get(k):
                 continue
             changes[k] = slot
             for user in self.graph.users[k]:
-                if self.slots[user].start + self.offsets[user][k][0] != slot.finish:
+                offset, _ = self.offsets[user][k]
+                if self.slots[user].start + offset != slot.finish:
                     continue
                 # what has a choice before it, or is the same in several turns, reads registers
                 if user not in self.delays or self.shared[user]:
@@ -254,12 +287,13 @@ class _Lifetimes:
     def _free(self, i: int, start: int) -> bool:
         """Whether a multiplier of the unit is free for the products of node ``i`` from cycle ``start`` on."""
         multipliers = self.multipliers[self.nodes[i].owner]
+        bound = self.binding[i]
         before = self.slots[i].start
         run = self.runs[i]
-        multipliers.release(self.binding[i], before, run)
-        free = multipliers.find(start, run, careful=False) is not None
-        multipliers.take(self.binding[i], before, run)
-        return free
+        multipliers.release(bound, before, run)
+        number = multipliers.find(start, run, careful=False)
+        multipliers.take(bound, before, run)
+        return number is not None
 
     def _slot(self, i: int, start: int, changes: Mapping[int, Slot]) -> Slot | None:
         """The slot of operation ``i`` if it starts in ``start``; None where its delay does not fit."""
@@ -268,7 +302,8 @@ class _Lifetimes:
             now = self.slots[argument.number]
             made = changes.get(argument.number, now)
             if made.finish == start and not self.shared[i]:
-                offset = max(offset, made.ready + argument.routing)
+                arrives = made.ready + argument.routing
+                offset = max(offset, arrives)
         delays = self.delays[i]
         if not delays.fit(self.device, offset):
             return None
@@ -277,20 +312,22 @@ class _Lifetimes:
     def _bits(self, a: int) -> int:
         """Bits of the registers in which a value waits, in the unit that makes it and in those that read it
         (:mod:`rbdgen.schedule.buffers`)."""
-        node, ii = self.nodes[a], self.ii
+        ii = self.ii
+        node = self.nodes[a]
         made = self.slots[a].finish
         if node.op == "input":
             made = self.schedule.stands(a)
         own = 0
-        firsts, lasts = [], []
+        firsts = []
+        lasts = []
         for unit, users in self.readers[a].items():
-            first = min(self.slots[user].start + self.offsets[user][a][0] for user in users)
-            latest = max(self.slots[user].start + self.offsets[user][a][1] for user in users)
+            earliest, latest = self._reads(a, users)
             last = chain_length(made, latest, ii)
             if unit == node.owner:
                 own = last
             else:
-                firsts.append(chain_length(made, first, ii))
+                first = chain_length(made, earliest, ii)
+                firsts.append(first)
                 lasts.append(last)
         if a in self.leaves:
             length = chain_length(made, self.leaves[a], ii)
@@ -301,3 +338,14 @@ class _Lifetimes:
         longest = max([own, *before])
         total = longest + sum(lasts) - sum(before)
         return total * self.fixed.formats[a].width
+
+    def _reads(self, a: int, users: Iterable[int]) -> tuple[int, int]:
+        """The first and the last cycle in which some operations read a value."""
+        firsts = []
+        lasts = []
+        for user in users:
+            start = self.slots[user].start
+            first, last = self.offsets[user][a]
+            firsts.append(start + first)
+            lasts.append(start + last)
+        return min(firsts), max(lasts)

@@ -45,12 +45,16 @@ class UnitMultipliers:
         """Blocks of every multiplier."""
         self.waiting = Counter(runs)
         """The runs that have no multiplier yet."""
-        self.products = sum(length * count for (length, _), count in self.waiting.items())
+        self.products = 0
         """Of all runs."""
         room: list[int] = []
-        for length, blocks in sorted(self.waiting, key=lambda run: (-run[1], -run[0])):
-            for _ in range(self.waiting[length, blocks]):
-                number = next((k for k, left in enumerate(room) if left >= length), None)
+        for run in sorted(self.waiting, key=_largest_first):
+            length, blocks = run
+            count = self.waiting[run]
+            self.products += length * count
+            for _ in range(count):
+                fitting = (k for k, left in enumerate(room) if left >= length)
+                number = next(fitting, None)
                 if number is None:
                     number = len(room)
                     room.append(interval)
@@ -58,13 +62,16 @@ class UnitMultipliers:
                 room[number] -= length
         self.taken = [0] * len(self.sizes)
         """The phases that are taken of every multiplier, as bits."""
-        self.gaps = Counter({(interval, size): n for size, n in Counter(self.sizes).items()})
+        self.gaps: Counter[Gap] = Counter((interval, size) for size in self.sizes)
 
     def phases(self, start: int, length: int) -> int:
         """The phases of a run that starts in cycle ``start``, as bits."""
+        interval = self.interval
         ones = (1 << length) - 1
-        moved = ones << (start % self.interval)
-        return (moved | moved >> self.interval) & ((1 << self.interval) - 1)
+        moved = ones << (start % interval)
+        wrapped = moved >> interval
+        everything = (1 << interval) - 1
+        return (moved | wrapped) & everything
 
     def find(self, start: int, run: Run, careful: bool = True) -> int | None:
         """The multiplier for a run that starts in cycle ``start``: of the smallest that are free the one with the least
@@ -89,9 +96,11 @@ class UnitMultipliers:
         if not taken:
             return 0, self.interval - length
         before = self._free_from(taken, start - 1, -1)
-        return before, self._free_from(taken, start + length, 1)
+        behind = self._free_from(taken, start + length, 1)
+        return before, behind
 
     def _free_from(self, taken: int, phase: int, step: int) -> int:
+        """Free phases from this one on, where not all are."""
         free = 0
         while not taken >> (phase % self.interval) & 1:
             free += 1
@@ -101,38 +110,45 @@ class UnitMultipliers:
     def _leaves_room(self, run: Run, size: int, before: int, behind: int) -> bool:
         """Whether the runs that wait have room beside one between so many free phases: the largest and longest first,
         each in the smallest gap."""
+        own_length, _ = run
         gaps = self.gaps.copy()
-        gaps[before + run[0] + behind, size] -= 1
-        for left in (before, behind):
-            gaps[left, size] += 1
+        gaps[before + own_length + behind, size] -= 1
+        gaps[before, size] += 1
+        gaps[behind, size] += 1
         waiting = self.waiting.copy()
         waiting[run] -= 1
-        for length, blocks in sorted(waiting, key=lambda other: (-other[1], -other[0])):
-            count = waiting[length, blocks]
+        for other in sorted(waiting, key=_largest_first):
+            length, _ = other
+            count = waiting[other]
             while count > 0:
-                fitting = [g for g in gaps if gaps[g] > 0 and g[0] >= length and g[1] >= blocks]
-                if not fitting:
+                gap = _smallest_gap(gaps, other)
+                if gap is None:
                     return False
-                gap = min(fitting, key=lambda g: (g[1], g[0]))
+                free, gap_size = gap
                 # as many as fill gaps of this size, or all that are left
-                each = min(count, gap[0] // length)
+                each = min(count, free // length)
                 times = min(gaps[gap], count // each)
                 gaps[gap] -= times
-                gaps[gap[0] - each * length, gap[1]] += times
+                gaps[free - each * length, gap_size] += times
                 count -= each * times
         return True
 
     def take(self, number: int, start: int, run: Run) -> None:
         """Take the phases of a run."""
+        length, _ = run
         self.waiting[run] -= 1
-        self._change(number, self.taken[number] | self.phases(start, run[0]))
+        taken = self.taken[number] | self.phases(start, length)
+        self._change(number, taken)
 
     def release(self, number: int, start: int, run: Run) -> None:
         """Give the phases of a run back."""
+        length, _ = run
         self.waiting[run] += 1
-        self._change(number, self.taken[number] & ~self.phases(start, run[0]))
+        taken = self.taken[number] & ~self.phases(start, length)
+        self._change(number, taken)
 
     def _change(self, number: int, taken: int) -> None:
+        """Let these phases of a multiplier be taken."""
         for gap in self._gaps(number):
             self.gaps[gap] -= 1
         self.taken[number] = taken
@@ -141,13 +157,18 @@ class UnitMultipliers:
 
     def _gaps(self, number: int) -> Iterator[Gap]:
         """The gaps of a multiplier."""
-        taken, size = self.taken[number], self.sizes[number]
+        interval = self.interval
+        taken = self.taken[number]
+        size = self.sizes[number]
         if not taken:
-            yield self.interval, size
+            yield interval, size
             return
-        for phase in range(self.interval):
-            begins = not taken >> phase & 1 and taken >> ((phase - 1) % self.interval) & 1
-            if begins:
+        for phase in range(interval):
+            if taken >> phase & 1:
+                continue
+            # a gap begins behind what is taken
+            before = (phase - 1) % interval
+            if taken >> before & 1:
                 yield self._free_from(taken, phase, 1), size
 
     def enlarge(self, number: int, blocks: int) -> None:
@@ -160,7 +181,8 @@ class UnitMultipliers:
 
     def may_grow(self, used: float) -> bool:
         """Whether with one more multiplier the runs still use this share of all phases."""
-        return self.products >= used * self.interval * (len(self.sizes) + 1)
+        multipliers = len(self.sizes) + 1
+        return self.products >= used * self.interval * multipliers
 
     def grow(self, blocks: int) -> int:
         """One more multiplier; its number."""
@@ -170,7 +192,27 @@ class UnitMultipliers:
         return len(self.sizes) - 1
 
 
+def _largest_first(run: Run) -> tuple[int, int]:
+    """The order of runs in which they look for room: the longest of the largest come first."""
+    length, blocks = run
+    return -blocks, -length
+
+
+def _smallest_gap(gaps: Counter[Gap], run: Run) -> Gap | None:
+    """The shortest gap of the smallest multipliers that a run fits into; None where there is none."""
+    length, blocks = run
+    best = None
+    for gap, count in gaps.items():
+        free, size = gap
+        if count <= 0 or free < length or size < blocks:
+            continue
+        if best is None or (size, free) < (best[1], best[0]):
+            best = gap
+    return best
+
+
 def _waste(found: tuple[int, int, int]) -> tuple[int, bool, int]:
     """What speaks against a place: a large multiplier, gaps on both sides, and much left beside it."""
     size, before, behind = found
-    return size, before > 0 and behind > 0, before + behind
+    both_sides = before > 0 and behind > 0
+    return size, both_sides, before + behind

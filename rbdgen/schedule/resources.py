@@ -6,7 +6,6 @@ measurement, and another thing.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -48,16 +47,18 @@ class _Model:
 
     def __init__(self, plan: Plan, tasks: TaskFormat) -> None:
         schedule = plan.schedule
-        self.plan, self.tasks, self.schedule = plan, tasks, schedule
-        self.fixed, self.folds = schedule.fixed, schedule.folds
+        self.plan = plan
+        self.tasks = tasks
+        self.schedule = schedule
+        self.fixed = schedule.fixed
+        self.folds = schedule.folds
         self.graph = schedule.fixed.graph
         self.formats = schedule.fixed.formats
         self.fabric = schedule.device.fabric
-        self.accumulators = [
-            Accumulator(schedule, nodes)
-            for nodes in schedule.products.values()
-            if schedule.in_time(nodes[0])
-        ]
+        self.accumulators: list[Accumulator] = []
+        for nodes in schedule.products.values():
+            if schedule.in_time(nodes[0]):
+                self.accumulators.append(Accumulator(schedule, nodes))
         self.templates = [i for i, _ in self.graph if self.folds.template(i) == i]
         """Nodes that have operators of their own, or share a multiplier."""
 
@@ -78,13 +79,15 @@ class _Model:
         registers = self.plan.register_bits + self._entry_registers()
         registers += sum(map(self._inside, self.templates))
         registers += sum(map(self._accumulator_registers, self.accumulators))
-        return Resources(self.schedule.blocks, round(luts), registers, memories)
+        blocks = self.schedule.blocks
+        return Resources(blocks, round(luts), registers, memories)
 
     def _logic(self) -> float:
         """Look-up tables of operators and of the choices before them."""
         luts = float(self.fabric.control)
         for i in self.templates:
-            if not self.graph.nodes[i].products:
+            node = self.graph.nodes[i]
+            if not node.products:
                 luts += self._operator(i)
             if not self.schedule.in_time(i):
                 luts += self._turns(i)
@@ -98,20 +101,24 @@ class _Model:
     def _accumulator(self, accumulator: Accumulator) -> float:
         """Look-up tables of a shared multiplier's choices and of its accumulator."""
         fabric = self.fabric
-        luts = accumulator.width + fabric.carry
-        luts += fabric.multiplexer * accumulator.width * (len(accumulator.drops) - 1)
+        adder = accumulator.width + fabric.carry
+        more_places = len(accumulator.drops) - 1
+        luts = adder
+        luts += fabric.multiplexer * accumulator.width * more_places
         for side in (0, 1):
-            luts += self._choice(self._factors(accumulator, side))
+            factors = self._factors(accumulator, side)
+            luts += self._choice(factors)
         starts = self._starts(accumulator)
         if starts:
             luts += self._choice(starts) + max(starts.values())
         if accumulator.starts_from_sum:
-            luts += accumulator.width + fabric.carry
+            luts += adder
         beyond = {}
         for i in accumulator.nodes:
             if self.fixed.may_overflow(i):
-                tap = accumulator.tap(i), self._width(i)
-                beyond[tap] = max(1, accumulator.width - sum(tap))
+                tap = accumulator.tap(i)
+                width = self._width(i)
+                beyond[tap, width] = max(1, accumulator.width - tap - width)
         per_bit = fabric.saturation if self.fixed.saturate else fabric.flag
         return luts + per_bit * sum(beyond.values())
 
@@ -119,9 +126,10 @@ class _Model:
         """What is chosen among before one of a multiplier's inputs, with the widths."""
         found: dict[Hashable, int] = {}
         for i in accumulator.nodes:
-            for k in range(len(self.graph.nodes[i].products)):
-                position = self.schedule.factors(i, k)[side]
-                found |= self._read(i, position)
+            node = self.graph.nodes[i]
+            for k in range(len(node.products)):
+                positions = self.schedule.factors(i, k)
+                found |= self._read(i, positions[side])
         return found
 
     def _starts(self, accumulator: Accumulator) -> dict[Hashable, int]:
@@ -135,23 +143,25 @@ class _Model:
 
     def _read(self, i: int, position: int) -> dict[Hashable, int]:
         """What a node reads in a position, in all of its turns, with the widths."""
-        first = self.schedule.slots[i].start
-        offset = self.schedule.read_cycles(i)[position] - first
-        found: dict[Hashable, int] = {}
+        cycle = self.schedule.read_cycles(i)[position]
         turns = self.folds.turns.get(i)
         if turns is None or self.folds.inside(self.graph, i, position):
             a = self.graph.nodes[i].args[position]
-            found[self.schedule.read(a, first + offset)] = self._width(a)
-            return found
+            read = self.schedule.read(a, cycle)
+            return {read: self._width(a)}
+        found: dict[Hashable, int] = {}
+        offset = cycle - self.schedule.slots[i].start
         for turn in turns:
             a = turn.args[position]
             start = self.schedule.slots[turn.node].start
-            found[self.schedule.read(a, start + offset)] = self._width(a)
+            read = self.schedule.read(a, start + offset)
+            found[read] = self._width(a)
         return found
 
     def _choice(self, widths: Mapping[Hashable, int]) -> float:
         """Look-up tables of a multiplexer with inputs of these widths."""
-        return self.fabric.multiplexer * (sum(widths.values()) - max(widths.values()))
+        bits = widths.values()
+        return self.fabric.multiplexer * (sum(bits) - max(bits))
 
     def _accumulator_registers(self, accumulator: Accumulator) -> int:
         """Bits of an accumulator, and of the registers before it."""
@@ -170,15 +180,19 @@ class _Model:
 
     def _stores(self) -> Iterator[_Store]:
         """The lanes of results, and the FIFOs that lead back into the pipelines."""
-        plan, tasks = self.plan, self.tasks
+        plan = self.plan
+        tasks = self.tasks
         for name in lane_names(plan, tasks):
             bits, rows = lane_memory(plan, tasks, name)
             yield _Store(bits, rows, in_block_memory(tasks, name))
         for e in self.schedule.programs.exits:
-            if e.name in LOOPS:
-                bits = loop_bits(plan, e.name)
-                rows = exit_depth(plan, tasks, e.name)
-                yield _Store(bits, rows, loop_in_block_memory(plan, e.name))
+            if e.name not in LOOPS:
+                continue
+            yield _Store(
+                bits=loop_bits(plan, e.name),
+                rows=exit_depth(plan, tasks, e.name),
+                in_block_memory=loop_in_block_memory(plan, e.name),
+            )
 
     def _block_memories(self, store: _Store) -> int:
         """Block memories side by side, and one after another."""
@@ -198,12 +212,15 @@ class _Model:
 
     def _entry_registers(self) -> int:
         """Bits of the task register and the stream's, and of the operands that enter."""
-        tasks, inputs = self.tasks, self.graph.inputs
+        tasks = self.tasks
         beats = max(tasks.task_beats(name) for name in tasks.functions)
-        total = beats * tasks.task.beat_bits + 2 * tasks.result.beat_bits
+        task_bits = beats * tasks.task.beat_bits
+        result_bits = 2 * tasks.result.beat_bits
+        total = task_bits + result_bits
         if self.schedule.entry_cycles:
             for name in self.schedule.programs.operands:
-                total += self._width(inputs[name])
+                operand = self.graph.inputs[name]
+                total += self._width(operand)
         return total
 
     def _inside(self, i: int) -> int:
@@ -241,21 +258,23 @@ class _Model:
         frac, low, high = self.fixed.exact(i, arguments)
         exact = max(low.bit_length(), high.bit_length()) + 1
         drop = frac - fmt.frac
+        rounded = exact - drop
         total = self._computation(i, node, exact)
         if drop > 0 and i not in self.fixed.truncated:
-            total += self._rounding(node, exact - drop)
-        if self.fixed.may_overflow(i):
-            if self.fixed.saturate:
-                total += self.fabric.saturation * fmt.width
-            else:
-                beyond = exact - drop - fmt.width
-                total += self.fabric.flag * max(beyond, 1)
-        return total
+            total += self._rounding(node, rounded)
+        if not self.fixed.may_overflow(i):
+            return total
+        if self.fixed.saturate:
+            return total + self.fabric.saturation * fmt.width
+        beyond = max(rounded - fmt.width, 1)
+        return total + self.fabric.flag * beyond
 
     def _rounding(self, node: Node, bits: int) -> float:
         """Look-up tables that round an operation's result to so many bits."""
         adder = bits + self.fabric.carry
-        return self.fabric.rounding * adder if node.op in ("add", "sub") else adder
+        if node.op in ("add", "sub"):
+            return self.fabric.rounding * adder
+        return adder
 
     def _computation(self, i: int, node: Node, exact: int) -> float:
         """Look-up tables of an exact result of so many bits, before it is rounded."""
@@ -265,7 +284,8 @@ class _Model:
             argument = self._width(node.args[0])
             graph = self.fixed.constants[i].graph
             adder = argument + self.fabric.carry
-            return len(graph.additions) * adder + sum(graph.adder_growths)
+            adders = len(graph.additions) * adder
+            return adders + sum(graph.adder_growths)
         if node.op in SHIFTS:
             argument = self._width(node.args[-1])
             levels = max(argument - 2, 1).bit_length()
@@ -282,8 +302,9 @@ class _Model:
         for position, a in enumerate(turns[0].args):
             width = self._width(a)
             if not self.folds.inside(self.graph, i, position):
-                inputs = Counter(turn.args[position] for turn in turns)
-                total += self.fabric.multiplexer * width * (len(inputs) - 1)
+                inputs = {turn.args[position] for turn in turns}
+                further = len(inputs) - 1
+                total += self.fabric.multiplexer * width * further
             if position in self.folds.signed(i):
                 total += self.fabric.sign * width
         return total

@@ -67,18 +67,23 @@ class Schedule:
         """The cycle in which each argument of node ``i`` is read: factors one product after the other, and what an
         accumulator starts from when, or shortly before, the first of them arrives there."""
         start = self.slots[i].start
-        terms = self.fixed.graph.nodes[i].terms
+        arguments = len(self.fixed.graph.nodes[i].args)
         if i not in self.orders:
-            return (start,) * len(self.fixed.graph.nodes[i].args)
-        cycles = [start + self.operators.starting(i)] * terms.arguments
+            return (start,) * arguments
+        arrives = start + self.operators.starting(i)
+        cycles = [arrives] * arguments
         for number, k in enumerate(self.orders[i]):
-            cycles[2 * k : 2 * k + 2] = [start + number] * 2
+            first = 2 * k
+            cycles[first] = start + number
+            cycles[first + 1] = start + number
         return tuple(cycles)
 
     def factors(self, i: int, product: int = 0) -> tuple[int, int]:
         """The arguments of a product by position, in the order of its multiplier's inputs."""
-        a, b = self.folds.factors(self.fixed, i, product)
-        return (b, a) if (i, product) in self.crossed else (a, b)
+        wider, other = self.folds.factors(self.fixed, i, product)
+        if (i, product) in self.crossed:
+            return other, wider
+        return wider, other
 
     def factor_widths(self, i: int, product: int = 0) -> tuple[int, int]:
         """Widths of a product's arguments in bits, in the order of its multiplier's inputs."""
@@ -97,19 +102,22 @@ class Schedule:
         found: dict[tuple[str, int], list[int]] = defaultdict(list)
         for i, node in self.fixed.graph:
             if node.products and self.folds.template(i) == i:
-                found[self.multiplier(i)].append(i)
+                multiplier = self.multiplier(i)
+                found[multiplier].append(i)
         ordered = sorted(found.items())
         return {multiplier: tuple(nodes) for multiplier, nodes in ordered}
 
     def input_widths(self, nodes: Iterable[int]) -> tuple[int, int]:
         """Bits of the inputs of a multiplier that makes the products of ``nodes``."""
-        widths = []
+        firsts = []
+        seconds = []
         for i in nodes:
-            for k in range(len(self.fixed.graph.nodes[i].products)):
-                widths.append(self.factor_widths(i, k))
-        first = max(a for a, _ in widths)
-        second = max(b for _, b in widths)
-        return first, second
+            node = self.fixed.graph.nodes[i]
+            for k in range(len(node.products)):
+                first, second = self.factor_widths(i, k)
+                firsts.append(first)
+                seconds.append(second)
+        return max(firsts), max(seconds)
 
     def roundings(self, nodes: Iterable[int]) -> dict[int, tuple[int, int, bool]]:
         """How the results of a multiplier that makes the products ``nodes`` are rounded: bits dropped of its output,
@@ -133,21 +141,25 @@ class Schedule:
         """Multiplier blocks of the device that all multipliers take, by the widths of their inputs."""
         total = 0
         for nodes in self.products.values():
-            total += self.device.blocks(*self.input_widths(nodes))
+            widths = self.input_widths(nodes)
+            total += self.device.blocks(*widths)
         return total
 
     def read(self, a: int, cycle: int) -> Hashable:
         """What input of a multiplexer node ``a`` takes in ``cycle``: a register's, or the one of all constants."""
-        if self.fixed.graph.nodes[a].op == "const":
+        node = self.fixed.graph.nodes[a]
+        if node.op == "const":
             return "const"
         if a in self.timeless:
             return a, 0
-        return a, chain_length(self.stands(a), cycle, self.ii)
+        registers = chain_length(self.stands(a), cycle, self.ii)
+        return a, registers
 
     def stands(self, a: int) -> int:
         """The last cycle in which the value of node ``a`` can be read without a register that keeps it: that in which
         it is made. Operands stand in registers from cycle 0 on until the next task's may come."""
-        if self.fixed.graph.nodes[a].op == "input":
+        node = self.fixed.graph.nodes[a]
+        if node.op == "input":
             return self.ii - 1
         return self.slots[a].finish
 
@@ -157,8 +169,9 @@ class Schedule:
         which has another value a turn later."""
         if a in self.folds.members:
             return 0
+        node = self.fixed.graph.nodes[a]
         least = self.device.connection_registers
-        if self.fixed.graph.nodes[a].op == "input":
+        if node.op == "input":
             least = 0
         twice = 0
         if len(firsts) > 1:
@@ -179,4 +192,6 @@ class Schedule:
     def utilization(self) -> float:
         """Share of the multipliers' slots that carry a product, at a task every ``ii`` cycles."""
         slots = self.ii * sum(self.multipliers.values())
-        return self.fixed.graph.products() / slots if slots else 1.0
+        if not slots:
+            return 1.0
+        return self.fixed.graph.products() / slots

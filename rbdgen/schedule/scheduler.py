@@ -35,15 +35,14 @@ PATIENCE = 2
 
 def _priorities(operators: Operators) -> list[float]:
     """Longest delay from each node's start to a result, ns."""
-    graph, device = operators.fixed.graph, operators.device
+    graph = operators.fixed.graph
+    device = operators.device
     remaining = [0.0] * len(graph.nodes)
     for i in reversed(range(len(graph.nodes))):
         delays = operators.delays(i)
         own = delays.after + device.period * delays.cycles
-        behind = 0.0
-        for user in graph.users[i]:
-            behind = max(behind, remaining[user])
-        remaining[i] = own + behind
+        behind = [remaining[user] for user in graph.users[i]]
+        remaining[i] = own + max(behind, default=0.0)
     return remaining
 
 
@@ -59,11 +58,15 @@ class _Scheduler:
         folds: Folds,
         hurry: bool,
     ) -> None:
-        self.fixed, self.device, self.ii = fixed, device, ii
+        self.fixed = fixed
+        self.device = device
+        self.ii = ii
         self.hurry = hurry
         """Whether units may have more multipliers than they need, so that products need not wait for one."""
-        self.programs, self.folds = programs, folds
-        self.graph, self.nodes = fixed.graph, fixed.graph.nodes
+        self.programs = programs
+        self.folds = folds
+        self.graph = fixed.graph
+        self.nodes = fixed.graph.nodes
         self.operators = Operators(fixed, device, folds, ii)
         self.runs = product_runs(fixed, folds, device)
         """The products of every node that has any."""
@@ -87,7 +90,8 @@ class _Scheduler:
             runs[self.nodes[i].owner].append(run)
         found = {}
         for unit, own in runs.items():
-            found[unit] = UnitMultipliers(self._interval(unit), own)
+            interval = self._interval(unit)
+            found[unit] = UnitMultipliers(interval, own)
         return found
 
     def _tables(self) -> dict[str, int]:
@@ -126,10 +130,11 @@ class _Scheduler:
 
     def _earliest_folded(self, i: int) -> tuple[int, float]:
         """The same for the first turn of a folded node, early enough for none of its turns."""
-        step = self._interval(self.nodes[i].owner)
+        node = self.nodes[i]
+        step = self._interval(node.owner)
         registered = self._reach(i)
         times = [(0, 0.0)]
-        for position in range(len(self.nodes[i].args)):
+        for position in range(len(node.args)):
             inside = self.folds.inside(self.graph, i, position)
             for k, turn in enumerate(self.folds.turns[i]):
                 a = turn.args[position]
@@ -140,8 +145,9 @@ class _Scheduler:
                     times.append((0, registered))
                 else:
                     # what comes from outside comes from registers, so that no path runs through a turn into another
-                    cycle = self._slot(a).finish + 1 - k * step
-                    times.append((max(cycle, 0), registered))
+                    there = self._slot(a).finish + 1
+                    cycle = max(there - k * step, 0)
+                    times.append((cycle, registered))
         return max(times)
 
     def _reach(self, i: int) -> float:
@@ -177,8 +183,11 @@ class _Scheduler:
         step = self._interval(self.nodes[i].owner)
         later = 0
         for turn in self.folds.turns[i]:
-            start, finish = first.start + later, first.finish + later
-            self.slots[turn.node] = Slot(start, finish, first.ready)
+            self.slots[turn.node] = Slot(
+                start=first.start + later,
+                finish=first.finish + later,
+                ready=first.ready,
+            )
             later += step
             if i in self.binding:
                 self.binding[turn.node] = self.binding[i]
@@ -188,12 +197,14 @@ class _Scheduler:
     def _turn_order(self, i: int, turn: Turn) -> tuple[int, ...]:
         """The products of a turn's node in the order of the first turn's."""
         left: dict[tuple[int, ...], list[int]] = defaultdict(list)
-        for k, (_, *factors) in enumerate(self.nodes[turn.node].products):
-            left[tuple(sorted(factors))].append(k)
+        for number, (_, *factors) in enumerate(self.nodes[turn.node].products):
+            pair = tuple(sorted(factors))
+            left[pair].append(number)
         order = []
         for k in self.orders[i]:
-            factors = sorted(turn.args[2 * k : 2 * k + 2])
-            order.append(left[tuple(factors)].pop(0))
+            factors = turn.args[2 * k : 2 * k + 2]
+            pair = tuple(sorted(factors))
+            order.append(left[pair].pop(0))
         return tuple(order)
 
     def _product_slot(self, i: int, cycle: int, offset: float, delays: Delays) -> Slot:
@@ -201,10 +212,12 @@ class _Scheduler:
         if not delays.fit(self.device, offset):
             cycle += 1
             offset = self._reach(i)
+        run = self.runs[i]
         multipliers = self.multipliers[self.nodes[i].owner]
-        number = multipliers.find(cycle, self.runs[i], careful=False)
+        number = multipliers.find(cycle, run, careful=False)
         if number is None:
-            number = multipliers.grow(self.runs[i][1])
+            _, blocks = run
+            number = multipliers.grow(blocks)
         self._take(i, cycle, number)
         return delays.slot(cycle, offset)
 
@@ -212,38 +225,46 @@ class _Scheduler:
         """The slot of the products of a node that one multiplier makes one after the other: as soon as factors are
         there and a multiplier is free for so long. A unit gets one more multiplier where none ever is."""
         first = self._run_start(i)
-        interval = self._interval(self.nodes[i].owner)
-        multipliers = self.multipliers[self.nodes[i].owner]
-        patience = interval
+        reach = self._reach(i)
+        run = self.runs[i]
+        unit = self.nodes[i].owner
+        multipliers = self.multipliers[unit]
+        patience = self._interval(unit)
         if self.hurry and multipliers.may_grow(USED):
-            patience = min(PATIENCE, interval)
+            patience = min(PATIENCE, patience)
         for cycle in range(first, first + patience):
-            number = multipliers.find(cycle, self.runs[i])
+            number = multipliers.find(cycle, run)
             if number is not None:
                 self._take(i, cycle, number)
-                return delays.slot(cycle, self._reach(i))
-        self._take(i, first, multipliers.grow(self.runs[i][1]))
-        return delays.slot(first, self._reach(i))
+                return delays.slot(cycle, reach)
+        _, blocks = run
+        number = multipliers.grow(blocks)
+        self._take(i, first, number)
+        return delays.slot(first, reach)
 
     def _take(self, i: int, cycle: int, number: int) -> None:
         """Bind the products of node ``i`` to a multiplier from ``cycle`` on."""
-        self.multipliers[self.nodes[i].owner].take(number, cycle, self.runs[i])
+        multipliers = self.multipliers[self.nodes[i].owner]
+        multipliers.take(number, cycle, self.runs[i])
         self.binding[i] = number
 
     def _run_start(self, i: int) -> int:
         """The first cycle in which node ``i`` can start, with the products that can be made first in front."""
         terms = self.nodes[i].terms
         ready = []
-        for k in range(len(terms.products)):
-            ready.append(max(self._registered(i, 2 * k), self._registered(i, 2 * k + 1)))
-        order = sorted(range(len(ready)), key=lambda k: (ready[k], k))
+        for position in range(0, terms.factors, 2):
+            one = self._registered(i, position)
+            other = self._registered(i, position + 1)
+            ready.append(max(one, other))
+        order = sorted(range(len(ready)), key=ready.__getitem__)
         self.orders[i] = tuple(order)
         first = 0
         for number, k in enumerate(order):
             first = max(first, ready[k] - number)
         for position in range(terms.factors, terms.arguments):
             # what the accumulator starts from is read when, or shortly before, the first product arrives there
-            first = max(first, self._registered(i, position) - self.operators.starting(i))
+            there = self._registered(i, position)
+            first = max(first, there - self.operators.starting(i))
         return first
 
     def _registered(self, i: int, position: int) -> int:
@@ -253,11 +274,13 @@ class _Scheduler:
         if turns is None:
             return self._register_cycle(self.nodes[i].args[position])
         if self.folds.inside(self.graph, i, position):
-            return self._register_cycle(self.folds.template(turns[0].args[position]))
+            maker = self.folds.template(turns[0].args[position])
+            return self._register_cycle(maker)
         step = self._interval(self.nodes[i].owner)
         cycle = 0
         for k, turn in enumerate(turns):
-            cycle = max(cycle, self._register_cycle(turn.args[position]) - k * step)
+            there = self._register_cycle(turn.args[position])
+            cycle = max(cycle, there - k * step)
         return cycle
 
     def _register_cycle(self, a: int) -> int:
@@ -334,8 +357,10 @@ class _Scheduler:
         total = 0
         for unit, multipliers in self.multipliers.items():
             if self._interval(unit) > 1:
-                counts[unit] = len(multipliers.sizes)
-                total += len(multipliers.sizes) * min(multipliers.sizes)
+                count = len(multipliers.sizes)
+                smallest = min(multipliers.sizes)
+                counts[unit] = count
+                total += count * smallest
         blocks = total
         if spare is not None:
             blocks = max(0, min(spare, total))
@@ -399,7 +424,9 @@ def schedule(
         orders=work.orders,
     )
     extra = work.extra_multipliers(spare)
-    most = {unit: count + extra.get(unit, 0) for unit, count in early.multipliers.items()}
+    most = {}
+    for unit, count in early.multipliers.items():
+        most[unit] = count + extra.get(unit, 0)
     if shorten:
         early = shorten_lifetimes(early, extra)
     return bind_products(early, most)
@@ -409,12 +436,14 @@ def _check_period(operators: Operators, ii: int, i: int) -> None:
     """ConfigError where the operator of node ``i`` takes longer than the device's period."""
     device = operators.device
     op = operators.fixed.graph.nodes[i].op
-    shared = operators.in_time(i) or op in TABLES or i in operators.folds.members
+    folded = i in operators.folds.members
+    shared = operators.in_time(i) or op in TABLES or folded
     delays = operators.delays(i)
     offset = operators.reach(i, chosen=ii > 1 and shared)
     if delays.fit(device, offset):
         return
-    longest = max(delays.before + offset, delays.after) + delays.flag
+    first = delays.before + offset
+    longest = max(first, delays.after) + delays.flag
     raise ConfigError(
         f"device {device.name}: a {op} takes {longest:g} ns, more than the period of {device.period:g} "
         "ns; use a slower clock or a shorter word"

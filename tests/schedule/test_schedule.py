@@ -269,8 +269,8 @@ def test_spread_products_take_what_multipliers_there_are() -> None:
     assert least < apart.schedule.blocks
     assert 1.5 * apart.schedule.blocks < twice.schedule.blocks <= 2 * apart.schedule.blocks
     given = Budget(resources={"multipliers": least + 7, "luts": 1, "registers": 1})
+    pinned = dataclasses.replace(options, spread="twice")
     with pytest.warns(RbdgenWarning, match=r"about \d+ of 1 luts would be used"):
-        pinned = dataclasses.replace(options, spread="twice")
         limited = compile_robot(robot, pinned, budget=given)
     assert least < limited.plan.schedule.blocks <= least + 7
 
