@@ -19,6 +19,8 @@ def _line(graph: Graph, i: int, node: Node, fixed: FixedGraph | None) -> str:
         words.append(f"{constant.mantissa}*2^{-constant.exponent}")
     elif node.attr is not None:
         words.append(str(node.attr))
+    if fixed and i in fixed.points:
+        words.append(f"at {fixed.points[i]}")
     line = f"  %{i} = {' '.join(words)}"
     if fixed is None:
         return line
@@ -30,7 +32,8 @@ def _ports(nodes: tuple[int, ...]) -> str:
 
 
 def to_text(source: Graph | FixedGraph) -> str:
-    """The graph as text: a block per submodule, ``in`` and ``out`` ports, a line per node; results at the end."""
+    """The graph as text: a block per submodule, ``in`` and ``out`` ports, a line per node; results at the end. Of a dot
+    the signs of its products and addends, and the binary point ``at`` which it adds."""
     if isinstance(source, FixedGraph):
         fixed, graph = source, source.graph
     else:

@@ -14,6 +14,7 @@ from rbdgen.ir.fixed import Constant, FixedGraph, Format, verify_fixed
 from rbdgen.ir.interpret import evaluate_fixed
 from rbdgen_hw.library import SharedComponent, to_verilog
 from rbdgen_hw.operators import (
+    Accumulate,
     Multiplier,
     Normalise,
     ReciprocalTable,
@@ -349,3 +350,38 @@ def test_registered_product_is_late_by_its_registers() -> None:
     simulator.add_testbench(bench)
     simulator.run()
     assert seen == [0, 0, 0, 2, 6, 12]
+
+
+@pytest.mark.parametrize("starting", [0b1111, 0b0110])
+def test_accumulation_exhaustively(starting: int) -> None:
+    """From every sum so far, every term with either sign, and every start."""
+    dut = Accumulate(4, starting)
+    wrong: list[tuple[int, ...]] = []
+
+    def wrapped(value: int) -> int:
+        return (value + 8) % 16 - 8
+
+    async def bench(ctx) -> None:
+        for before, x, minus in itertools.product(range(-8, 8), range(-8, 8), (0, 1)):
+            for first, start in ((1, before), (0, before), (0, -1), (1, x)):
+                # the sum so far, from a start of nothing and a term
+                ctx.set(dut.first, 1)
+                ctx.set(dut.minus, 0)
+                ctx.set(dut.start, 0)
+                ctx.set(dut.x, before)
+                await ctx.tick()
+                ctx.set(dut.first, first)
+                ctx.set(dut.minus, minus)
+                ctx.set(dut.start, start)
+                ctx.set(dut.x, x)
+                await ctx.delay(1e-9)
+                masked = wrapped((start & 15) & starting)
+                expected = wrapped((masked if first else before) + (-x if minus else x))
+                if ctx.get(dut.y) != expected:
+                    wrong.append((before, x, minus, first, start))
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert wrong == []

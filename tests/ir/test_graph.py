@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from rbdgen.ir.builder import Builder, Expr, rebuild
+from rbdgen.ir.fixed import FixedGraph, Format
 from rbdgen.ir.graph import Graph, Node, ports, verify
 from rbdgen.ir.interpret import evaluate
+from rbdgen.ir.terms import Terms
 from rbdgen.ir.text import to_text
 
 
@@ -31,6 +33,15 @@ def test_text_form_shows_submodules_and_ports() -> None:
         "submodule two in(%0 %3) out(%4) {\n  %4 = sub %3 %0\n}\n"
         "result z = %4\n"
     )
+
+
+def test_text_form_shows_the_terms_of_dots() -> None:
+    builder = Builder("one")
+    x, y = builder.input("x"), builder.input("y")
+    graph = builder.graph({"z": builder.dot((x, y, y, y, x), Terms((1, -1), (-1,)))})
+    assert "  %2 = dot %0 %1 %1 %1 %0 +-|-\n" in to_text(graph)
+    fixed = FixedGraph(graph, (Format(8, 4), Format(8, 4), Format(12, 5)), {}, points={2: 6})
+    assert "  %2 = dot %0 %1 %1 %1 %0 +-|- at 6 : s12.5\n" in to_text(fixed)
 
 
 def test_equal_nodes_of_one_submodule_are_one() -> None:

@@ -9,6 +9,7 @@ from rbdgen.ir import machine
 from rbdgen.ir.builder import Builder
 from rbdgen.ir.fixed import Constant, FixedGraph, Format, verify_fixed
 from rbdgen.ir.machine import BLOCK, Machine
+from rbdgen.ir.terms import Terms
 from tests.conftest import design
 
 needs_compiler = pytest.mark.skipif(machine.library() is None, reason="no C compiler")
@@ -54,9 +55,13 @@ def every_operation(saturate: bool, truncated: frozenset[int]) -> FixedGraph:
     outputs["rescaled"] = made(b.rescale(r, x), Format(11, 7))
     c = made(b.const(0.71875), Format(8, 6))
     outputs["offset"] = made(b.add(x, c), Format(12, 8))
+    # of its terms two lose bits before they are added, and one gets more
+    outputs["dropping"] = d = made(b.dot((x, y, x, t, y), Terms((1, -1), (-1,))), Format(12, 6))
+    outputs["exact"] = made(b.dot((t, t, c, x, x, t), Terms((-1, 1), (1, -1))), Format(15, 9))
     graph = b.graph(outputs)
     formats = tuple(fmt for _, fmt in sorted(nodes))
-    fixed = FixedGraph(graph, formats, {outputs["scaled"]: Constant(11, 4)}, truncated, saturate)
+    constants = {outputs["scaled"]: Constant(11, 4)}
+    fixed = FixedGraph(graph, formats, constants, truncated, saturate, {d: 9})
     verify_fixed(fixed)
     return fixed
 
