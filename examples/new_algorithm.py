@@ -26,6 +26,7 @@ from rbdgen.layout.equivalent import equivalent
 from rbdgen.model import Robot
 from rbdgen.passes.pipeline import lower
 from rbdgen.report.tables import table
+from rbdgen.schedule.layout import shaped_for
 from rbdgen.schedule.scheduler import schedule
 from rbdgen.spatial import (
     ZERO3,
@@ -140,7 +141,8 @@ def row(name: str, robot: Robot, text: Text, word: int, ii: int) -> list[Any]:
     }
     declared = {name: float(np.max(np.abs(x))) for name, x in values.items()}
     fixed = lower(traced(cheap, text), values, declared, word)
-    plan = schedule(fixed, get_device("generic125"), ii)
+    device = get_device("generic125")
+    plan = schedule(shaped_for(fixed, device, ii), device, ii)
     raw = {n: fixed.formats[i].quantise(values[n]) for n, i in fixed.graph.inputs.items()}
     answer = evaluate_fixed(fixed, raw, list(fixed.graph.outputs))
     exact = golden.rnea(robot, q, v, a)
@@ -155,7 +157,7 @@ def row(name: str, robot: Robot, text: Text, word: int, ii: int) -> list[Any]:
     multipliers = sum(plan.multipliers.values())
     return [
         name,
-        fixed.graph.count("mul"),
+        sum(len(node.products) for _, node in fixed.graph),
         fixed.graph.count("scale"),
         multipliers,
         plan.length,

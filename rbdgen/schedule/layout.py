@@ -83,18 +83,29 @@ def fold_units(network: Network, fixed: FixedGraph, device: Device, ii: int, fol
     """A unit for each submodule; alike branches folded (``fold``). Dots are as long as the interval of the unit that
     executes them."""
     arrivals = _arrivals(fixed, device)
-    longest = dict.fromkeys(fixed.graph.owners, 0 if ii == 1 else ii)
+    longest = dict.fromkeys(fixed.graph.owners, _longest(ii))
     while True:
         shaped = shape_dots(fixed, longest.__getitem__, arrivals, device.add)
         layout = _fold(network, shaped, device, ii, fold)
         shorter = {}
         for owner, interval in _intervals(shaped, layout).items():
-            allowed = 0 if interval == 1 else interval
+            allowed = _longest(interval)
             if allowed < longest[owner]:
                 shorter[owner] = allowed
         if not shorter:
             return layout
         longest |= shorter
+
+
+def shaped_for(fixed: FixedGraph, device: Device, ii: int) -> FixedGraph:
+    """The same bits with dots as long as an interval of ``ii`` cycles allows, for a unit of each submodule."""
+    arrivals = _arrivals(fixed, device)
+    return shape_dots(fixed, lambda owner: _longest(ii), arrivals, device.add)
+
+
+def _longest(interval: int) -> int:
+    """Products of a dot that one multiplier makes within an interval; none where there is one for each."""
+    return 0 if interval == 1 else interval
 
 
 def _fold(network: Network, fixed: FixedGraph, device: Device, ii: int, fold: bool) -> Layout:
