@@ -88,11 +88,13 @@ class SharedMultiplier:
                 yield i, k, later
 
     def _factors(self, side: int, width: int) -> Iterator[Case]:
-        """The factors on one side, at the upper end of an input of ``width`` bits."""
+        """The factors on one side, at or below the upper end of an input of ``width`` bits."""
         for i, k, later in self._products():
             position = self.unit.schedule.factors(i, k)[side]
             value = self.unit.argument(i, position)
-            yield self.unit.start_phases(i, later), self._place(value, width - len(value))
+            bits = self.unit.formats(i)[position].width
+            places = width - bits - self.geometry.lifts(i, k)[side]
+            yield self.unit.start_phases(i, later), self._place(value, places)
 
     def _place(self, value: Value, places: int, below: int = 0) -> Value:
         """A value so many places to the left, with the bits of ``below`` in them (negative: to the right); the same

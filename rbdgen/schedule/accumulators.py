@@ -2,9 +2,10 @@
 start from, and which bits of them are results.
 
 Factors stand at the upper ends of a multiplier's inputs, so that what its output is worth depends on the bits before
-their binary points only. A product moves to the point at which its dot adds (:attr:`rbdgen.ir.fixed.FixedGraph.points`)
-by a number of places that is the same for most. Half of the result's last place is in what a sum starts from, so that
-rounding is to leave bits out.
+their binary points only; where inputs have bits to spare, they stand lower, as far as products come out at one place by
+that. A product moves to the point at which its dot adds (:attr:`rbdgen.ir.fixed.FixedGraph.points`) by a number of
+places that is the same for most. Half of the result's last place is in what a sum starts from, so that rounding is to
+leave bits out.
 """
 
 from __future__ import annotations
@@ -36,8 +37,29 @@ class Accumulator:
 
     @cached_property
     def inputs(self) -> tuple[int, int]:
-        """Bits of the multiplier's inputs."""
-        return self.schedule.input_widths(self.nodes)
+        """Bits of the multiplier's inputs: as many as factors have, and of the first, where its blocks have more, as
+        many more as bring products to one place."""
+        first, second = self.schedule.input_widths(self.nodes)
+        missing = 0
+        for i, k in self.products:
+            one, other = self._factor_widths(i, k)
+            spare = first - one + second - other
+            missing = max(missing, self._excess(i, k) - spare)
+        blocks = self.schedule.device.blocks
+        own = blocks(first, second)
+        while missing > 0 and blocks(first + 1, second) == own:
+            first += 1
+            missing -= 1
+        return first, second
+
+    @cached_property
+    def products(self) -> tuple[tuple[int, int], ...]:
+        """All products, as nodes and numbers within them."""
+        found = []
+        for i in self.nodes:
+            for k in range(len(self._node(i).products)):
+                found.append((i, k))
+        return tuple(found)
 
     def _node(self, i: int) -> Node:
         return self.schedule.fixed.graph.nodes[i]
@@ -45,48 +67,72 @@ class Accumulator:
     def _formats(self, i: int) -> tuple[Format, ...]:
         return self.schedule.folds.arguments(self.schedule.fixed, i)
 
-    def _output_point(self, i: int, k: int) -> int:
-        """The binary point of the multiplier's output when it makes product ``k`` of node ``i``."""
+    def _factor_widths(self, i: int, k: int) -> tuple[int, int]:
+        """Bits of a product's factors, by the multiplier's inputs."""
+        first, second = self.schedule.factors(i, k)
+        formats = self._formats(i)
+        return formats[first].width, formats[second].width
+
+    def _heads(self, i: int, k: int) -> int:
+        """Bits before the binary points of a product's factors, without signs."""
         formats = self._formats(i)
         one, other = formats[2 * k : 2 * k + 2]
-        heads = one.head + other.head
-        return sum(self.inputs) - 2 - heads
+        return one.head + other.head
+
+    @cached_property
+    def _kept(self) -> int | None:
+        """The most upper bits of any product that a dot adds; None where there is no dot."""
+        points = self.schedule.fixed.points
+        kept = [self._heads(i, k) + points[i] for i, k in self.products if i in points]
+        return max(kept, default=None)
 
     @cached_property
     def points(self) -> dict[int, int]:
         """The binary points at which nodes add. A single product is rounded from as many bits as dots are, if it may
         be."""
-        schedule = self.schedule
+        fixed = self.schedule.fixed
         points = {}
-        drops = []
         for i in self.nodes:
-            if i not in schedule.fixed.points:
+            if i in fixed.points:
+                points[i] = fixed.points[i]
                 continue
-            point = schedule.fixed.points[i]
-            points[i] = point
-            for k in range(len(self._node(i).products)):
-                drops.append(self._output_point(i, k) - point)
-        single = [i for i in self.nodes if i not in points]
-        for i in single:
             # all bits above half of the last place count, and none below
-            needed = schedule.fixed.formats[i].frac + 1
-            output = self._output_point(i, 0)
-            drop = min([output - needed, *drops])
-            points[i] = output - drop
+            points[i] = fixed.formats[i].frac + 1
+            if self._kept is not None:
+                points[i] = max(points[i], self._kept - self._heads(i, 0))
         return points
+
+    def _excess(self, i: int, k: int) -> int:
+        """How many bits fewer product ``k`` of node ``i`` has above the point at which it is added than another one."""
+        if self._kept is None:
+            return 0
+        own = self._heads(i, k) + self.points[i]
+        return max(0, self._kept - own)
+
+    def lifts(self, i: int, k: int) -> tuple[int, int]:
+        """By how many places the factors of product ``k`` of node ``i`` stand below the upper ends of the multiplier's
+        inputs, so that the product comes out where others do: as far as that loses none of their bits."""
+        excess = self._excess(i, k)
+        found = []
+        for width, bits in zip(self.inputs, self._factor_widths(i, k), strict=True):
+            lift = min(excess, width - bits)
+            found.append(lift)
+            excess -= lift
+        first, second = found
+        return first, second
 
     def drop(self, i: int, k: int) -> int:
         """By how many places product ``k`` of node ``i`` moves to the right (negative: to the left)."""
-        return self._output_point(i, k) - self.points[i]
+        output = sum(self.inputs) - 2 - self._heads(i, k) - sum(self.lifts(i, k))
+        return output - self.points[i]
 
     @cached_property
     def drops(self) -> dict[int, list[tuple[int, int]]]:
         """The products, as nodes and numbers within them, by how far they move."""
         found: dict[int, list[tuple[int, int]]] = {}
-        for i in self.nodes:
-            for k in range(len(self._node(i).products)):
-                alike = found.setdefault(self.drop(i, k), [])
-                alike.append((i, k))
+        for i, k in self.products:
+            alike = found.setdefault(self.drop(i, k), [])
+            alike.append((i, k))
         ordered = sorted(found.items())
         return dict(ordered)
 

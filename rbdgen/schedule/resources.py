@@ -129,7 +129,10 @@ class _Model:
             node = self.graph.nodes[i]
             for k in range(len(node.products)):
                 positions = self.schedule.factors(i, k)
-                found |= self._read(i, positions[side])
+                lift = accumulator.lifts(i, k)[side]
+                for read, width in self._read(i, positions[side]).items():
+                    key = read if read == "const" else (read, lift)
+                    found[key] = max(found.get(key, 0), width + lift)
         return found
 
     def _starts(self, accumulator: Accumulator) -> dict[Hashable, int]:
