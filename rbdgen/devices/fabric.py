@@ -38,6 +38,8 @@ class Fabric:
     rounding: float
     """Per bit of a sum that is rounded, for that: nothing where half of the last place goes into the sum's own carry
     chain."""
+    accumulator: float
+    """Per bit of an accumulator: its sum, the sign of what is added, and whether it starts."""
     fifo: float
     """Per bit of a FIFO in distributed memory of up to ``fifo_depth`` entries."""
     fifo_depth: int
@@ -58,6 +60,7 @@ LUT4 = Fabric(
     shifter=3.0,
     carry=3.0,
     rounding=1.0,
+    accumulator=3.0,
     fifo=2.6,
     fifo_depth=16,
     control=1200,
@@ -65,5 +68,20 @@ LUT4 = Fabric(
     memory_rows=512,
 )
 """Fitted to syntheses for ECP5. Devices that nothing was fitted for are modelled with it, too."""
-LUT4_CHAINS = replace(LUT4, rounding=0.0)
-"""The same where look-up tables before a carry chain take in what rounding adds (:mod:`rbdgen_hw.carry_chains`)."""
+LUT4_CHAINS = replace(LUT4, rounding=0.0, accumulator=1.0)
+"""The same where look-up tables before a carry chain take in what rounding adds, signs and starts
+(:mod:`rbdgen_hw.carry_chains`)."""
+LUT6 = replace(
+    LUT4,
+    multiplexer=0.75,
+    flag=0.3,
+    shifter=2.0,
+    carry=0.0,
+    rounding=0.1,
+    accumulator=2.0,
+    fifo=1.2,
+    fifo_depth=32,
+    control=700,
+)
+"""Look-up tables with six inputs, set by syntheses of pendulum2 and ur5 for UltraScale+ by Yosys
+(``bench/logic.py``)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rbdgen.devices.device import Device
-from rbdgen.devices.fabric import LUT4, Resources
+from rbdgen.devices.fabric import LUT6, Resources
 
 XC7 = Device(
     "xc7",
@@ -21,7 +21,7 @@ XC7 = Device(
     routing=0.0,
     shift=3.5,
     shape=(25, 18),
-    fabric=LUT4,
+    fabric=LUT6,
     parts={
         "xc7a100tcsg324-1": Resources(multipliers=240, luts=63400, registers=126800, memories=135)
     },

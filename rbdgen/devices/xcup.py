@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rbdgen.devices.device import Device
-from rbdgen.devices.fabric import LUT4, Resources
+from rbdgen.devices.fabric import LUT6, Resources
 
 XCUP = Device(
     "xcup",
@@ -21,7 +21,7 @@ XCUP = Device(
     routing=0.0,
     shift=2.2,
     shape=(27, 18),
-    fabric=LUT4,
+    fabric=LUT6,
     parts={
         "xck26-sfvc784-2LV-c": Resources(
             multipliers=1248, luts=117120, registers=234240, memories=144

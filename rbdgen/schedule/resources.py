@@ -103,7 +103,7 @@ class _Model:
         fabric = self.fabric
         adder = accumulator.width + fabric.carry
         more_places = len(accumulator.drops) - 1
-        luts = adder
+        luts = fabric.accumulator * accumulator.width + fabric.carry
         luts += fabric.multiplexer * accumulator.width * more_places
         for side in (0, 1):
             factors = self._factors(accumulator, side)
