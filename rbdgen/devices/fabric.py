@@ -53,12 +53,12 @@ class Fabric:
 
 
 LUT4 = Fabric(
-    multiplexer=0.62,
+    multiplexer=0.75,
     sign=1.0,
     saturation=1.9,
     flag=0.5,
     shifter=3.0,
-    carry=3.0,
+    carry=0.5,
     rounding=1.0,
     accumulator=3.0,
     fifo=2.6,
@@ -67,13 +67,13 @@ LUT4 = Fabric(
     memory_width=36,
     memory_rows=512,
 )
-"""Fitted to syntheses for ECP5. Devices that nothing was fitted for are modelled with it, too."""
+"""Fitted to syntheses of eight designs for ECP5 (``bench/logic.py``). Devices that nothing was fitted for are modelled
+with it, too."""
 LUT4_CHAINS = replace(LUT4, rounding=0.0, accumulator=1.0)
 """The same where look-up tables before a carry chain take in what rounding adds, signs and starts
 (:mod:`rbdgen_hw.carry_chains`)."""
 LUT6 = replace(
     LUT4,
-    multiplexer=0.75,
     flag=0.3,
     shifter=2.0,
     carry=0.0,
