@@ -1,4 +1,5 @@
-"""Multipliers of a device instantiated with their own registers, in place of products that synthesis would infer.
+"""Multipliers of a device instantiated with their own registers, and sums in carry chains, in place of what synthesis
+would infer.
 
 A design's Verilog has each product as a module of its own, which any tool understands and every simulator runs
 (:class:`rbdgen_hw.operators.Multiplier`). For a device with a primitive here, :func:`overrides` gives modules of the

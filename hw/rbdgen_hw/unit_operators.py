@@ -69,7 +69,8 @@ class UnitOperators(UnitValues):
             if self.schedule.in_time(nodes[0]):
                 SharedMultiplier(self, number, nodes).build()
             else:
-                self.multiplier(nodes)
+                # in space each multiplier makes one product
+                self.multiplier(*nodes)
         for number, nodes in sorted(lookups.items()):
             self.table(number, nodes)
 
@@ -159,11 +160,10 @@ class UnitOperators(UnitValues):
         phase = (self.start(i) + later) % self.ii
         return [phase]
 
-    def multiplier(self, nodes: Sequence[int]) -> None:
-        """One multiplier for one product."""
+    def multiplier(self, i: int) -> None:
+        """One multiplier for the product ``i``."""
         m = self.m
-        (i,) = nodes
-        widths = self.schedule.input_widths(nodes)
+        widths = self.schedule.input_widths([i])
         last = self.nodes[i].owner in self.graph.last
         cycles = self.schedule.device.product_cycles(last)
         multiplier = Multiplier(*widths, cycles)

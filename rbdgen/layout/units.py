@@ -8,7 +8,7 @@ bodies join until little is lost; larger units than that would only make for lon
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.folds import Folds, with_owners
@@ -18,18 +18,26 @@ UTILIZATION = 0.94
 """Share of the multipliers' slots that is to be used, if units that are large enough can reach it."""
 
 
-def _multipliers(runs: Counter[int], interval: int) -> int:
-    """How many multipliers a unit needs for runs of so many products, by length: the longest first, each to the first
-    multiplier that has room for it."""
+def first_fit(lengths: Iterable[int], interval: int) -> list[int]:
+    """The numbers of multipliers for runs of so many products: for one after the other the first that has room for it
+    in its ``interval``."""
     room: list[int] = []
-    for length in sorted(runs, reverse=True):
-        for _ in range(runs[length]):
-            number = next((k for k, left in enumerate(room) if left >= length), None)
-            if number is None:
-                number = len(room)
-                room.append(interval)
-            room[number] -= length
-    return len(room)
+    numbers = []
+    for length in lengths:
+        fitting = (k for k, left in enumerate(room) if left >= length)
+        number = next(fitting, None)
+        if number is None:
+            number = len(room)
+            room.append(interval)
+        room[number] -= length
+        numbers.append(number)
+    return numbers
+
+
+def _multipliers(runs: Counter[int], interval: int) -> int:
+    """How many multipliers a unit needs for runs of so many products, by length, the longest first."""
+    longest_first = sorted(runs.elements(), reverse=True)
+    return len(set(first_fit(longest_first, interval)))
 
 
 def _products(runs: Counter[int]) -> int:

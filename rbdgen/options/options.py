@@ -271,7 +271,14 @@ class Options:
         object.__setattr__(self, "functions", _resolved(self.functions))
         registry.check_together(self.records)
         check_combination(self.derivative, self.mass_matrix, self.calibratable, self.moving_base)
-        for check in (_check_precision, _check_extras, _check_integration, _check_targets):
+        checks = (
+            _check_precision,
+            _check_operands,
+            _check_extras,
+            _check_integration,
+            _check_targets,
+        )
+        for check in checks:
             check(self)
 
     @property
@@ -367,6 +374,20 @@ def _check_targets(options: Options) -> None:
         if f.extra and getattr(options, f.extra.option):
             keys.append((f.name, f.extra.group))
     targets_by_key(options.error, keys)
+
+
+def _check_operands(options: Options) -> None:
+    """ConfigError for operands that no function takes."""
+    taken = {
+        "forces": any(f.forced for f in options.records),
+        "moving_base": any(f.based for f in options.records),
+    }
+    for name, is_taken in taken.items():
+        if getattr(options, name) and not is_taken:
+            raise ConfigError(
+                f"{name} and functions: {name} acts on none of {', '.join(options.functions)}; add a function such as "
+                f"id, or leave {name} out"
+            )
 
 
 def _check_extras(options: Options) -> None:

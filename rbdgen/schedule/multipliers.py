@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from rbdgen.devices.device import Device
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.folds import Folds
+from rbdgen.layout.units import first_fit
 
 Run = tuple[int, int]
 """The products of a node: how many they are, and the blocks of a multiplier that makes any of them."""
@@ -45,21 +46,14 @@ class UnitMultipliers:
         """Blocks of every multiplier."""
         self.waiting = Counter(runs)
         """The runs that have no multiplier yet."""
-        self.products = 0
+        largest_first = sorted(self.waiting.elements(), key=_largest_first)
+        lengths = [length for length, _ in largest_first]
+        self.products = sum(lengths)
         """Of all runs."""
-        room: list[int] = []
-        for run in sorted(self.waiting, key=_largest_first):
-            length, blocks = run
-            count = self.waiting[run]
-            self.products += length * count
-            for _ in range(count):
-                fitting = (k for k, left in enumerate(room) if left >= length)
-                number = next(fitting, None)
-                if number is None:
-                    number = len(room)
-                    room.append(interval)
-                    self.sizes.append(blocks)
-                room[number] -= length
+        for (_, blocks), number in zip(largest_first, first_fit(lengths, interval), strict=True):
+            # the first run on a multiplier is the largest
+            if number == len(self.sizes):
+                self.sizes.append(blocks)
         self.taken = [0] * len(self.sizes)
         """The phases that are taken of every multiplier, as bits."""
         self.gaps: Counter[Gap] = Counter((interval, size) for size in self.sizes)

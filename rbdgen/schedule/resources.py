@@ -6,7 +6,7 @@ measurement, and another thing.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -86,14 +86,8 @@ class _Model:
         """Look-up tables of operators and of the choices before them."""
         luts = float(self.fabric.control)
         for i in self.templates:
-            node = self.graph.nodes[i]
-            if not node.products:
-                luts += self._operator(i)
             if not self.schedule.in_time(i):
-                luts += self._turns(i)
-        for nodes in self.schedule.products.values():
-            if not self.schedule.in_time(nodes[0]):
-                luts += self._product_roundings(nodes)
+                luts += self._operator(i) + self._turns(i)
         for accumulator in self.accumulators:
             luts += self._accumulator(accumulator)
         return luts
@@ -172,14 +166,6 @@ class _Model:
         if self._starts(accumulator):
             before += self.schedule.operators.starting_cycles
         return accumulator.width * (1 + before)
-
-    def _product_roundings(self, products: Sequence[int]) -> float:
-        """Look-up tables behind a multiplier: products that are rounded alike share them."""
-        largest: dict[tuple[int, int, bool], float] = {}
-        for i, rounding in self.schedule.roundings(products).items():
-            before = largest.get(rounding, 0.0)
-            largest[rounding] = max(before, self._operator(i))
-        return sum(largest.values())
 
     def _stores(self) -> Iterator[_Store]:
         """The lanes of results, and the FIFOs that lead back into the pipelines."""

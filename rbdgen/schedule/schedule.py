@@ -119,23 +119,6 @@ class Schedule:
                 seconds.append(second)
         return max(firsts), max(seconds)
 
-    def roundings(self, nodes: Iterable[int]) -> dict[int, tuple[int, int, bool]]:
-        """How the results of a multiplier that makes the products ``nodes`` are rounded: bits dropped of its output,
-        bits left, and whether what is dropped is cut. Its factors stand at the upper ends of its inputs: zeros below
-        take nothing of a choice of factors, copies of the sign above would."""
-        nodes = list(nodes)
-        output_width = sum(self.input_widths(nodes))
-        found = {}
-        for i in nodes:
-            result = self.fixed.formats[i]
-            arguments = self.folds.arguments(self.fixed, i)
-            exact_frac, _, _ = self.fixed.exact(i, arguments)
-            drop = exact_frac - result.frac
-            moved = output_width - sum(self.factor_widths(i))
-            cut = i in self.fixed.truncated or not drop
-            found[i] = (drop + moved, result.width, cut)
-        return found
-
     @cached_property
     def blocks(self) -> int:
         """Multiplier blocks of the device that all multipliers take, by the widths of their inputs."""

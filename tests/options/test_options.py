@@ -75,6 +75,16 @@ WRONG: list[tuple[dict[str, Any], list[str], str]] = [
         "leave with_inverse out",
     ),
     (
+        {"functions": ("m",), "forces": True},
+        ["--functions", "m", "--forces"],
+        "forces and functions: forces acts on none of m; add a function such as id, or leave forces out",
+    ),
+    (
+        {"functions": ("m", "minv"), "moving_base": True},
+        ["--functions", "m,minv", "--moving-base"],
+        "moving_base and functions: moving_base acts on none of m, minv; add a function such as id",
+    ),
+    (
         {"integrator": "rk4"},
         ["--integrator", "rk4"],
         "integrator and functions: integrator is for roll, and functions are id; add it, or leave",
