@@ -1,7 +1,7 @@
 """How hardware is shared, chosen by modelled cost: one search over all that the options leave open.
 
-It starts from what a design has otherwise (:func:`rbdgen.compiler.stages.plain`), changes one choice at a time, keeps what
-brings it nearer to its goal. Costs are those of the resource model (:mod:`rbdgen.schedule.resources`).
+It starts from what a design has otherwise (:func:`rbdgen.compiler.stages.plain`), changes one choice at a time, and
+keeps what brings it nearer to its goal. Costs are those of the resource model (:mod:`rbdgen.schedule.resources`).
 """
 
 from __future__ import annotations
