@@ -177,6 +177,11 @@ def test_pinocchio_has_the_same_functions() -> None:
 @pytest.mark.parametrize("functions", [("nle", "g"), ("g",), ("id", "nle", "g", "did")])
 def test_effects_without_acceleration(functions: tuple[str, ...], options: dict) -> None:
     """They are what inverse dynamics is where the operands that they lack are zero."""
+    if functions == ("g",) and "forces" in options:
+        with pytest.raises(ConfigError, match=r"^forces and functions: forces acts on none of g;"):
+            Options(functions=functions, ii=2, **options)
+        # beside a function that takes them
+        functions = ("nle", *functions)
     d = compile_robot(load_robot("ur5"), Options(functions=functions, ii=2, **options))
     states = task_states(d, 200, seed=4)
     for name in ("nle", "g"):
