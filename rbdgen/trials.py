@@ -10,12 +10,14 @@ import numpy as np
 from rbdgen import golden
 from rbdgen.compiler import Design
 from rbdgen.functions import registry
-from rbdgen.functions.quantities import MINV
+from rbdgen.functions.quantities import MINV, TAU
 from rbdgen.functions.states import States
 from rbdgen.layout.samples import random_base, random_forces
+from rbdgen.layout.torques import with_torques
 from rbdgen.model.ranges import random_states
 from rbdgen.model.robot import Robot
 from rbdgen.protocol.tasks import Flag
+from rbdgen.wordlength.experiment import scales
 
 Results = dict[str, np.ndarray]
 """A function's results by vector, shapes (n, nv) or (n, nv, nv)."""
@@ -55,11 +57,11 @@ def task_states(design: Design, count: int, seed: int, robot: Robot | None = Non
     base = random_base(options, count, seed)
     steps = np.ones((count, 1), int)
     states = States(q, v, a, f_ext, np.zeros_like(v), None, base, steps=steps)
-    return _complete(design, robot, states)
+    return _complete(design, robot, states, seed)
 
 
-def _complete(design: Design, robot: Robot, s: States) -> States:
-    """States with the torques that cause their accelerations, and M⁻¹ where that is an operand."""
+def _complete(design: Design, robot: Robot, s: States, seed: int) -> States:
+    """States with torques, half of them or all those that cause their accelerations, and M⁻¹ where that is an operand."""
     taken: set[str] = set()
     for f in design.network.options.records:
         taken.update(q.name for q in f.operands)
@@ -67,7 +69,10 @@ def _complete(design: Design, robot: Robot, s: States) -> States:
     if MINV.name in taken:
         minv = golden.minverse(robot, s.q)
     tau = golden.rnea(robot, s.q, s.v, s.a, s.f_ext, root=s.root)
-    return replace(s, tau=tau, minv=minv)
+    found = replace(s, tau=tau, minv=minv)
+    if TAU.name not in taken:
+        return found
+    return with_torques(found, design.network.torque_limits, design.options.ranges, seed)
 
 
 def reference(design: Design, function: str, s: States, robot: Robot | None = None) -> Results:
@@ -164,17 +169,31 @@ def by_vector(design: Design, function: str, values: Sequence[np.ndarray]) -> Re
 
 def output_errors(design: Design, tasks: TaskSet, values: Sequence[np.ndarray]) -> Errors:
     """Errors of raw results against float64, by vector and by entry: ``max`` and ``rms``, shapes (nv,) or (nv, nv),
-    relative to the largest magnitude of that vector or matrix among all tasks."""
+    relative to :func:`error_scales`."""
     errors = {}
     results = dense_results(design, tasks.function, values)
     for vector, real in results.items():
         truth = tasks.reference[vector]
-        scale = np.max(np.abs(truth))
-        error = np.abs(real - truth) / scale
+        error = np.abs(real - truth) / error_scales(tasks, truth)
         square = np.mean(error**2, axis=0)
         largest = np.max(error, axis=0)
         errors[vector] = {"max": largest, "rms": np.sqrt(square)}
     return errors
+
+
+def free_torques(tasks: TaskSet) -> np.ndarray | None:
+    """Which tasks have any torques inside their limits (n,), not those of a motion; None where there are no such
+    kinds."""
+    return tasks.states.free if registry.function(tasks.function).takes_torques else None
+
+
+def error_scales(tasks: TaskSet, truth: np.ndarray) -> np.ndarray:
+    """What errors of a vector or matrix are relative to, by task (n, 1, …): its largest magnitude among all tasks, or,
+    where torques are operands, among those with torques of motions or with free ones."""
+    free = free_torques(tasks)
+    entries = tuple(range(1, truth.ndim))
+    found = scales(np.max(np.abs(truth), axis=entries), free)
+    return found.reshape(-1, *[1] * len(entries))
 
 
 def relative_errors(
@@ -224,7 +243,7 @@ def outside_states(design: Design, count: int, seed: int) -> States:
         above = upper + distance
         below = lower - distance
         x[rows, column] = np.where(up, above, below)
-    return _complete(design, design.robot, replace(s, **parts))
+    return _complete(design, design.robot, replace(s, **parts), seed)
 
 
 def _excess(rng: np.random.Generator, count: int) -> np.ndarray:

@@ -118,15 +118,20 @@ def add_design(parser: Parser, needs_board: bool = False) -> None:
     )
 
 
-def add_figures(parser: Parser) -> None:
-    """What is reported of a design beyond its promises."""
+def add_evidence(parser: Parser) -> None:
+    """At how many states errors are measured."""
     parser.add_more(
         parser,
         "--evidence",
         type=integer("evidence"),
         metavar="N",
-        help="measure errors at N fresh states, beside single precision (10000 with --error, else 0)",
+        help="measure errors at N fresh states, beside single precision (2000; 0: not at all)",
     )
+
+
+def add_figures(parser: Parser) -> None:
+    """What is reported of a design beyond its promises."""
+    add_evidence(parser)
     parser.add_more(
         parser,
         "--families",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +14,18 @@ from rbdgen.cli.console import Reporter, extension, print_result, reporter
 from rbdgen.cli.drawing import check_pictures, write_pictures
 from rbdgen.cli.simulation import get_simulator, simulate_design
 from rbdgen.compiler import Design, compare_families, compile_robot
-from rbdgen.errors import ConfigError
+from rbdgen.errors import ConfigError, RbdgenWarning
 from rbdgen.model import builtin_robots, load_robot, range_notes
 from rbdgen.model.rooting import rerooted
 from rbdgen.options import DEMANDS
 from rbdgen.report import tables
 from rbdgen.report.design import design_report, families_table
-from rbdgen.report.evidence import evidence
+from rbdgen.report.evidence import evidence, warnings_of
 from rbdgen.report.files import Base, read_config, with_overrides, write_design, write_files
 from rbdgen.schedule.budget import Budget
 
-EVIDENCE_STATES = 10_000
-"""Fresh states at which errors are measured where an error target was asked for."""
+EVIDENCE_STATES = 2000
+"""Fresh states at which errors are measured."""
 
 
 def compile_design(args: argparse.Namespace, progress: Reporter) -> tuple[Design, str]:
@@ -119,15 +120,14 @@ def _families(args: argparse.Namespace, design: Design, progress: Reporter) -> d
 
 
 def _evidence(args: argparse.Namespace, design: Design, progress: Reporter) -> dict[str, Any]:
-    """The report's errors at fresh states, where they or an error target were asked for."""
-    count = (
-        args.evidence
-        if args.evidence is not None
-        else EVIDENCE_STATES
-        if design.options.error
-        else 0
-    )
-    return {"evidence": evidence(design, count, progress=progress.stage)} if count else {}
+    """The report's errors at fresh states, with a warning where they are large; nothing where none were wanted."""
+    count = EVIDENCE_STATES if args.evidence is None else args.evidence
+    if not count:
+        return {}
+    found = evidence(design, count, progress=progress.stage)
+    for line in warnings_of(design, found):
+        warnings.warn(line, RbdgenWarning, stacklevel=2)
+    return {"evidence": found}
 
 
 def layout(args: argparse.Namespace) -> None:
@@ -191,6 +191,7 @@ def simulate(args: argparse.Namespace) -> None:
     simulator = get_simulator(args.simulator)
     with reporter() as progress:
         design, robot = compile_design(args, progress)
+        more = _evidence(args, design, progress)
         run = simulate_design(
             design,
             robot,
@@ -200,10 +201,11 @@ def simulate(args: argparse.Namespace) -> None:
             args.seed,
             args.waves,
             progress,
+            more,
         )
-    print_result(
-        args,
-        run.report,
-        tables.simulation(run.report) + "\n" + "\n".join(f"wrote {f}" for f in run.files),
-    )
+    text = [tables.simulation(run.report)]
+    if more:
+        text.append(tables.evidence(more))
+    text.append("\n".join(f"wrote {f}" for f in run.files))
+    print_result(args, run.report | more, "\n\n".join(text))
     run.require_equality()

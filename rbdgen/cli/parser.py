@@ -12,6 +12,7 @@ from rbdgen.cli.arguments import (
     ROBOT_HELP,
     Parser,
     add_design,
+    add_evidence,
     add_figures,
     add_functions,
     add_lists,
@@ -128,6 +129,7 @@ def add_simulate(verb: Verb) -> None:
         "  rbdgen simulate ur5 --ii 8 --simulator icarus --tasks 100 --waves",
     )
     add_design(parser)
+    add_evidence(parser)
     parser.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="where to build (build/NAME)"
     )

@@ -61,16 +61,18 @@ def simulate_design(
     seed: int,
     waves: bool,
     progress: Reporter,
+    more: dict[str, Any] | None = None,
 ) -> Simulated:
     """Write the files of a design of ``robot`` (as the user named it) into ``directory`` and simulate ``tasks`` of each
-    function; ``waves``: with the first run's waveform."""
+    function; ``waves``: with the first run's waveform. ``more`` is added to the report of promises."""
     cosim, interface = (
         extension("rbdgen_sim.cosim", "sim"),
         extension("rbdgen_sim.interface", "sim"),
     )
     emit, marks = extension("rbdgen_hw.emit", "hw"), extension("rbdgen_hw.marks", "hw")
     progress.stage("write Verilog")
-    files = write_design(design, emit.design_verilog(design), directory, robot, __version__, {})
+    verilog = emit.design_verilog(design)
+    files = write_design(design, verilog, directory, robot, __version__, more or {})
     workdir = directory / f"simulation_{simulator.name}"
     name = marks.marked_name(design)
     bench = write_files({f"{name}.v": marks.marked_verilog(design)}, workdir)

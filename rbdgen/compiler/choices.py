@@ -161,7 +161,7 @@ class Workshop:
 
     def lowered(self, options: Options) -> Lowered:
         """The fixed-point graph for these choices."""
-        interval = options.ii if options.error else 1
+        interval = options.ii if options.targets else 1
         key = options.programs, options.constants, interval
         if key not in self._lowered:
             if options.programs not in self._traced:

@@ -70,9 +70,9 @@ class Design:
         """The word length or the smallest error target, in a name."""
         options = self.options
         return (
-            f"e{min(options.error.values()):g}".replace("e-", "m")
-            if options.error
-            else f"w{options.bits}"
+            f"e{min(options.targets.values()):g}".replace("e-", "m")
+            if options.targets
+            else f"w{options.word}"
         )
 
     def input_format(self, name: str) -> Format:

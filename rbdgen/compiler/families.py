@@ -36,7 +36,7 @@ def compare_families(
     Ranges are found at fewer states than for a design to be built.
     """
     options = plainly(options)
-    if options.error:
+    if options.word is None:
         options = replace(options, error={}, formats="signal", word=FAMILY_WORD)
     needs = frozenset[Need]().union(*(f.all_needs for f in options.records))
     gradient = Need.GRADIENT in needs

@@ -75,7 +75,7 @@ def lower(
     """The fixed-point graph. ConfigError where M⁻¹ is needed and the word is too short for it, with the word that would
     do."""
     network, samples = traced.network, traced.samples
-    targets = resolve_targets(options.error, network) if options.error else {}
+    targets = resolve_targets(options.targets, network) if options.targets else {}
     request = FormatRequest(
         *(network, samples, targets, target_device(options), options.rounding),
         saturate=options.overflow == "saturate",
@@ -84,17 +84,18 @@ def lower(
         fold=options.fold,
         multiply=options.constants == "multipliers",
     )
-    if targets:
+    word = options.word
+    if word is None:
         found = find_formats(request, ranges, options.seed, options.formats == "uniform", progress)
         return Lowered(found.network, found.fixed, found.simplified)
-    simplified = request.simplified(options.bits)
+    simplified = request.simplified(word)
     fixed = request.fixed(simplified)
     few = {name: x[:: max(1, len(x) // INVERSE_STATES)] for name, x in samples.items()}
     reason = weak_inverse(network, fixed, few)
     if reason:
-        remedy = _longer_word(request, few, options.bits)
+        remedy = _longer_word(request, few, word)
         raise ConfigError(
-            f"word: {options.bits} bits are too few for the inverse of M of {network.robot.name!r}: {reason}; {remedy}"
+            f"word: {word} bits are too few for the inverse of M of {network.robot.name!r}: {reason}; {remedy}"
         )
     return Lowered(network.pruned(fixed.graph), fixed, simplified)
 

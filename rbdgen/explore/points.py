@@ -79,7 +79,7 @@ class Choice:
         }
         values[ROOT.name] = self.root
         values["functions"] = list(self.options.functions)
-        values["word"] = self.options.bits
+        values["word"] = self.options.word
         values["multipliers"] = self.budget and self.budget.multipliers
         values["ii"] = None if self.budget else self.options.ii
         return {name: values[name] for name in NAMES}

@@ -205,6 +205,11 @@ class Function:
         return bool(inverted) or any(q.name == "minv" for q in self.operands)
 
     @property
+    def takes_torques(self) -> bool:
+        """Whether torques are among its operands."""
+        return any(q.name == "tau" for q in self.operands)
+
+    @property
     def method(self) -> str:
         """The name by which it is called from Python."""
         return self.golden.__name__ if self.golden else self.name

@@ -12,9 +12,9 @@ from rbdgen.numeric.arguments import RootMotion
 
 @dataclass(frozen=True)
 class States:
-    """n states: ``q`` (n, nq), ``v`` and ``a`` (n, nv), ``f_ext`` (n, bodies, 6) or None, ``tau`` (n, nv) that goes
-    with them, ``minv`` (n, nv, nv) or None, ``base`` (n, 9) or None, ``parameters`` (n, k) or None; of functions that
-    repeat, the number of ``steps`` (n, 1) and the ``weights`` c and b (n, 2) of an evaluation, or None."""
+    """n states: ``q`` (n, nq), ``v`` and ``a`` (n, nv), ``f_ext`` (n, bodies, 6) or None, ``tau`` (n, nv), ``minv`` (n, nv, nv) or None, ``base`` (n, 9) or None, ``parameters`` (n, k) or None; of functions that
+    repeat, the number of ``steps`` (n, 1) and the ``weights`` c and b (n, 2) of an evaluation, or None. ``free`` (n,):
+    which torques are any within their limits, while others are those of the motion; None where all are the motion's."""
 
     q: np.ndarray
     v: np.ndarray
@@ -26,6 +26,7 @@ class States:
     parameters: np.ndarray | None = None
     steps: np.ndarray | None = None
     weights: np.ndarray | None = None
+    free: np.ndarray | None = None
 
     def vector(self, quantity: str, index: tuple[int, ...]) -> np.ndarray:
         """One entry's values (n,). Where a step of a roll-out began, and its sum, are about where it is now."""
@@ -34,7 +35,7 @@ class States:
         values = getattr(self, stands_for.get(quantity, quantity))
         return values[(slice(None), *index)]
 
-    def part(self, chosen: slice) -> States:
+    def part(self, chosen: slice | np.ndarray) -> States:
         """Some of the states."""
         given = {f.name: getattr(self, f.name) for f in fields(self)}
         return replace(self, **{name: x[chosen] for name, x in given.items() if x is not None})

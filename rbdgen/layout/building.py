@@ -15,8 +15,10 @@ from rbdgen.ir.graph import Graph
 from rbdgen.ir.programs import Programs
 from rbdgen.layout.calibration import make_calibration
 from rbdgen.layout.equivalent import equivalent
-from rbdgen.layout.network import DYNAMICS, PREFIX, PROGRAMS, Network
+from rbdgen.layout.execute import float_passes
+from rbdgen.layout.network import PREFIX, PROGRAMS, Network
 from rbdgen.layout.samples import make_samples
+from rbdgen.layout.torques import torque_limits, with_torques
 from rbdgen.layout.tracing import Tracer
 from rbdgen.layout.words import TraceOptions, Word, operand_words
 from rbdgen.model.names import sanitize
@@ -46,6 +48,8 @@ def build_network(
         calibration = make_calibration(robot, links, seed)
     frames = calibration.frames if calibration else equivalent(robot)
     states = make_samples(robot, frames.robot, ranges, options, calibration, count, seed)
+    torques = torque_limits(options.ranges, ranges.tau_max, states.tau)
+    states = with_torques(states, torques, options.ranges, seed, straining=count // 2)
     joints = sanitize(list(robot.joint_names))
     words = operand_words(
         robot,
@@ -53,7 +57,7 @@ def build_network(
         options,
         [joints[n] for n in robot.joint_names],
         [links[b.name] for b in robot.bodies],
-        states.tau,
+        torques,
         states.minv,
     )
     tracer = Tracer(robot, frames, calibration, options, words)
@@ -118,23 +122,42 @@ def check_options(robot: Robot, options: TraceOptions) -> None:
 def operand_samples(network: Network, states: States) -> dict[str, np.ndarray]:
     """Values of the graph's operands and parameters for range analysis.
 
-    The states come twice where forward dynamics is computed: as inverse dynamics sees them, and with zero
-    acceleration and the torque that would have caused it.
+    All states come once with all operands together, as functions of motions see them; and again for each pass of every
+    function that computes accelerations, with what the pass before makes of them.
     """
-    twice = any(Need.ACCELERATION in f.all_needs for f in network.options.records)
+    together = _together(network, states)
+    blocks = [together]
+    graph = network.graph
+    for f in network.options.records:
+        if Need.ACCELERATION not in f.all_needs:
+            continue
+        words = network.operand_words(f.name)
+        given = {w.name: states.vector(w.vector, w.index) for w in words}
+        given |= {p.word.name: together[p.word.name] for p in network.parameters}
+        for values in float_passes(network, graph, f.name, given):
+            block = {}
+            for name, usual in together.items():
+                taken = values.get(graph.inputs[name], 0.0)
+                block[name] = np.broadcast_to(taken, usual.shape)
+            if not any(_same(block, known) for known in blocks):
+                blocks.append(block)
+    return {name: np.concatenate([block[name] for block in blocks]) for name in together}
+
+
+def _same(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
+    """Whether two blocks of operands are equal."""
+    return all(np.array_equal(x, other[name]) for name, x in one.items())
+
+
+def _together(network: Network, states: States) -> dict[str, np.ndarray]:
+    """Values of all operands and parameters at once."""
     words: dict[str, Word] = {}
     for vector in network.operands.values():
         words |= {w.name: w for w in vector}
     values = {}
     for name, program in network.programs.operands.items():
-        plain = name.removeprefix(PREFIX[program])
-        word = words[plain]
-        once = states.vector(word.vector, word.index)
-        again = once
-        if program == DYNAMICS and word.vector == "a":
-            again = np.zeros_like(once)
-        values[name] = np.concatenate([once, again]) if twice else once
+        word = words[name.removeprefix(PREFIX[program])]
+        values[name] = states.vector(word.vector, word.index)
     for p in network.parameters:
-        once = states.vector(p.word.vector, p.word.index)
-        values[p.word.name] = np.concatenate([once, once]) if twice else once
+        values[p.word.name] = states.vector(p.word.vector, p.word.index)
     return values

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from rbdgen.functions.quantities import TAU
 from rbdgen.functions.record import Carried, Function
 from rbdgen.ir.graph import Graph
 from rbdgen.ir.precision import Precision
@@ -157,6 +158,11 @@ class Network:
         for p in self.parameters:
             declared[p.word.name] = p.word.magnitude
         return declared
+
+    @property
+    def torque_limits(self) -> tuple[float, ...]:
+        """The largest declared torque of each degree of freedom; none where no function takes torques."""
+        return tuple(word.magnitude for word in self.operands.get(TAU.name, ()))
 
     @property
     def vectors(self) -> dict[str, str]:

@@ -11,11 +11,10 @@ from rbdgen.errors import UnsupportedError
 from rbdgen.functions import registry
 from rbdgen.functions.quantities import BASE, BEGIN, F_EXT, SUM, WEIGHTS, Quantity
 from rbdgen.functions.record import Function
+from rbdgen.layout.torques import BOTH, HEADROOM
 from rbdgen.model.ranges import InputRanges
 from rbdgen.model.robot import Robot
 
-HEADROOM = 1.1
-"""Over the largest sampled τ and M⁻¹, for the declared range of operands that follow from others."""
 ZERO_TOLERANCE = 1e-12
 """An entry of M⁻¹ that stays below this share of the largest is zero for the robot's structure, and no operand."""
 BASE_ANGULAR_VELOCITY, BASE_ANGULAR_ACCELERATION, BASE_ACCELERATION = 10.0, 20.0, 30.0
@@ -45,7 +44,8 @@ class TraceOptions:
     forces as operands, up to ``force_limit`` (N) and ``moment_limit`` (N·m) per component; ``moving_base``: with the
     base's motion as operands; ``with_inverse``: ``dfd`` returns M⁻¹ as well; ``calibratable``: with the inertial
     parameters as operands that are loaded once; ``integrator`` and ``time_step`` (s) of roll-outs; ``programs``:
-    whether the derivatives are a program of their own (``two``) or parts of the only one.
+    whether the derivatives are a program of their own (``two``) or parts of the only one; ``ranges``: where states of
+    functions that take torques come from (:data:`rbdgen.layout.torques.RANGES`).
     """
 
     functions: tuple[str, ...] = ("id",)
@@ -58,6 +58,7 @@ class TraceOptions:
     integrator: str = "euler"
     time_step: float = 1e-3
     programs: str = "two"
+    ranges: str = BOTH
     force_limit: float = 100.0
     moment_limit: float = 20.0
 
@@ -163,14 +164,13 @@ def operand_words(
     options: TraceOptions,
     joints: Sequence[str],
     links: Sequence[str],
-    tau: np.ndarray,
+    torques: Sequence[float],
     minv: np.ndarray | None,
 ) -> dict[str, tuple[Word, ...]]:
-    """The words of every operand. ``joints`` and ``links`` are identifiers; ``tau`` (n, nv) and ``minv`` (n, nv, nv)
-    are samples of what follows from the other operands. UnsupportedError for an operand that no states are known of."""
+    """The words of every operand. ``joints`` and ``links`` are identifiers; ``torques`` (nv) are the largest,
+    ``minv`` (n, nv, nv) samples of what follows from the other operands. UnsupportedError for an operand that no states are known of."""
     dofs = dof_names(robot, joints)
     words = {"q": _position_words(robot, ranges, joints)}
-    torques = HEADROOM * np.max(np.abs(tau), axis=0)
     words["v"] = _symmetric(dofs, "v", ranges.v_max)
     words["a"] = _symmetric(dofs, "a", ranges.a_max)
     words["tau"] = _symmetric(dofs, "tau", torques)

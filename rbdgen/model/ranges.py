@@ -10,6 +10,7 @@ import difflib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +26,6 @@ VELOCITY = 10.0
 """rad/s or m/s, where the limit is missing, not positive or above 100."""
 ACCELERATION = 20.0
 """rad/s² or m/s²: URDF has no such limit; robots' controllers stay below this."""
-EFFORT = 100.0
-"""N·m or N, where the limit is missing, not positive or above 10⁵."""
-
 WIDEST_ANGLE = 4 * math.pi
 """rad: limits beyond two turns are absurd; one turn is not, and files round 2π up."""
 WIDEST_OFFSET = 100.0
@@ -42,7 +40,8 @@ LIMIT_KEYS = ("lower", "upper", *MAGNITUDE_KEYS)
 
 @dataclass(frozen=True)
 class InputRanges:
-    """Declared ranges: ``q_lower``, ``q_upper`` (nq), and the magnitudes ``v_max``, ``a_max``, ``tau_max`` (nv).
+    """Declared ranges: ``q_lower``, ``q_upper`` (nq), and the magnitudes ``v_max``, ``a_max``, ``tau_max`` (nv). An
+    effort is None where nothing declares one: then it is what motions inside the other ranges take.
 
     Components of unit vectors (cosine and sine, quaternions) are within ±1. A joint's velocity, acceleration and effort
     are the same for all its degrees of freedom, and limits of its position for all coordinates that are not of a unit
@@ -53,7 +52,7 @@ class InputRanges:
     q_upper: tuple[float, ...]
     v_max: tuple[float, ...]
     a_max: tuple[float, ...]
-    tau_max: tuple[float, ...]
+    tau_max: tuple[float | None, ...]
 
 
 _DEFAULTS: dict[Kind, tuple[float, float, str]] = {
@@ -69,7 +68,7 @@ class _Resolved:
     ``notes`` on what was missing or absurd."""
 
     positions: list[tuple[float, float]]
-    limits: dict[str, float]
+    limits: dict[str, float | None]
     notes: list[str]
 
 
@@ -85,15 +84,15 @@ def _resolved(body: Body) -> _Resolved:
             position = -default, default
             notes.append(f"position ±{default:.4g} {unit}")
         by_kind[kind] = position
-    result = {"acceleration": ACCELERATION}
-    for key, value, default, largest in (
-        ("velocity", limits.velocity, VELOCITY, FASTEST),
-        ("effort", limits.effort, EFFORT, STRONGEST),
-    ):
-        if value is None or not 0 < value <= largest:
-            value = default
-            notes.append(f"{key} {default:g}")
-        result[key] = value
+    velocity = limits.velocity
+    if velocity is None or not 0 < velocity <= FASTEST:
+        velocity = VELOCITY
+        notes.append(f"velocity {VELOCITY:g}")
+    effort = limits.effort
+    if effort is None or not 0 < effort <= STRONGEST:
+        effort = None
+        notes.append("effort as motions take it")
+    result = {"velocity": velocity, "acceleration": ACCELERATION, "effort": effort}
     positions = [by_kind[kind] for kind in body.joint.kinds]
     return _Resolved(positions, result, notes)
 
@@ -141,7 +140,8 @@ def declared_ranges(
             if near:
                 hint = f"; did you mean {near[0]!r}?"
             raise ConfigError(f"joints.{joint}: {robot.name!r} has no such joint{hint}")
-    q_lower, q_upper, v_max, a_max, tau_max = [], [], [], [], []
+    q_lower, q_upper = [], []
+    magnitudes: dict[str, list[Any]] = {key: [] for key in MAGNITUDE_KEYS}
     for body in robot.bodies:
         resolved = _resolved(body)
         given = _checked(body, overrides.get(body.joint_name, {}))
@@ -155,10 +155,9 @@ def declared_ranges(
             q_lower.append(low)
             q_upper.append(high)
         limits = resolved.limits | given
-        v_max += [limits["velocity"]] * body.joint.nv
-        a_max += [limits["acceleration"]] * body.joint.nv
-        tau_max += [limits["effort"]] * body.joint.nv
-    return InputRanges(tuple(q_lower), tuple(q_upper), tuple(v_max), tuple(a_max), tuple(tau_max))
+        for key, values in magnitudes.items():
+            values += [limits[key]] * body.joint.nv
+    return InputRanges(tuple(q_lower), tuple(q_upper), *map(tuple, magnitudes.values()))
 
 
 def _checked(body: Body, overrides: Mapping[str, float]) -> dict[str, float]:
@@ -219,13 +218,14 @@ def extreme_states(
                 ends = rng.choice([ranges.q_lower[k], ranges.q_upper[k]], count)
                 strained = rng.random(count) < 0.5
                 q[:, k] = np.where(strained, ends, q[:, k])
-    v = _strained(rng, count, robot.nv) * ranges.v_max
-    a = _strained(rng, count, robot.nv) * ranges.a_max
+    v = near_limits(rng, count, robot.nv) * ranges.v_max
+    a = near_limits(rng, count, robot.nv) * ranges.a_max
     return q, v, a
 
 
-def _strained(rng: np.random.Generator, count: int, size: int) -> np.ndarray:
-    """Numbers in ±1 (count, size), half of the rows in a corner or at rest, the others near their limits."""
+def near_limits(rng: np.random.Generator, count: int, size: int) -> np.ndarray:
+    """Numbers in ±1 (count, size), half of the rows in a corner or at rest, the others nearer their limits than chance
+    would have them."""
     uniform = rng.uniform(-1, 1, (count, size))
     strained = np.sign(uniform) * np.abs(uniform) ** 0.3
     corner = rng.choice([-1.0, 0.0, 1.0], (count, size))

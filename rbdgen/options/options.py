@@ -12,6 +12,7 @@ from rbdgen.functions import registry
 from rbdgen.functions.algorithms import DERIVATIVES, MASS_MATRICES, check_combination
 from rbdgen.functions.record import Function
 from rbdgen.functions.roll_out import COEFFICIENTS
+from rbdgen.layout.torques import BOTH, RANGES
 from rbdgen.model.urdf import BASES
 from rbdgen.options.setting import (
     INTEGER,
@@ -29,8 +30,8 @@ from rbdgen.passes.formats import MAX_WORD, MIN_WORD
 from rbdgen.schedule.scheduler import MAX_II
 from rbdgen.wordlength.targets import Key, targets_by_key
 
-DEFAULT_WORD = 18
-"""Bits of a word where neither a word length nor an error is asked for."""
+DEFAULT_ERROR = 1e-3
+"""The largest error, relative to the largest output, where neither a word length nor an error is asked for."""
 GOALS = {
     "throughput": "as many tasks a second as possible, and of what is as fast the smallest",
     "area": "the smallest",
@@ -78,8 +79,8 @@ class Options:
         None,
         INTEGER,
         "arithmetic",
-        "word length in bits",
-        otherwise=str(DEFAULT_WORD),
+        "instead of an error: words of one length, in bits",
+        otherwise="none",
         least=MIN_WORD,
         most=MAX_WORD,
         metavar="BITS",
@@ -171,9 +172,9 @@ class Options:
         {},
         TARGETS,
         "arithmetic",
-        "instead of a word: the largest error allowed, relative to the largest output; or NAME=E,NAME=E by function "
-        "(did), output (dtau_dq), or both (did.dtau_dq)",
-        otherwise="none",
+        "the largest error allowed, relative to the largest output; or NAME=E,NAME=E by function (did), output "
+        "(dtau_dq), or both (did.dtau_dq)",
+        otherwise=f"{DEFAULT_ERROR:g}",
         metavar="E",
         basic=True,
     )
@@ -185,6 +186,16 @@ class Options:
         otherwise="signal",
         choices=lambda: ("signal", "uniform"),
         metavar="F",
+    )
+    ranges: str = setting(
+        BOTH,
+        WORD,
+        "arithmetic",
+        "states that ranges of functions with torques are found at: motions, torques up to the declared effort, or "
+        "half of them by each way",
+        otherwise="both",
+        choices=lambda: RANGES,
+        metavar="R",
     )
     sound: bool = setting(
         False,
@@ -287,16 +298,18 @@ class Options:
         return tuple(registry.function(name) for name in self.functions)
 
     @property
-    def bits(self) -> int:
-        """The word length that is asked for, or that formats are first tried with."""
-        return self.word or DEFAULT_WORD
+    def targets(self) -> Mapping[str, float]:
+        """The errors allowed, by name; none where there is a word length instead."""
+        if self.word is not None:
+            return {}
+        return self.error or {"all": DEFAULT_ERROR}
 
     @property
     def precision_text(self) -> str:
         """The word length or the error that was asked for, in a few words."""
-        if self.error:
-            return f"formats for an error of {min(self.error.values()):g}"
-        return f"{self.bits}-bit words"
+        if self.word is not None:
+            return f"{self.word}-bit words"
+        return f"formats for an error of {min(self.targets.values()):g}"
 
 
 ROBOT = {
@@ -358,9 +371,9 @@ def _check_precision(options: Options) -> None:
         raise ConfigError(
             "word and error: give one of them; an error target finds its own word lengths"
         )
-    if options.formats != "signal" and not options.error:
+    if options.formats != "signal" and options.word is not None:
         raise ConfigError(
-            f"formats and error: formats {options.formats} is a search for an error target; give error as well"
+            f"formats and word: formats {options.formats} is a search for an error target; give error instead of word"
         )
 
 

@@ -9,7 +9,7 @@ in single precision leaves cosines of 4e-8 where zeros belong.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
@@ -55,28 +55,43 @@ def _nearest_power(factor: float) -> int:
     return exponent - 1 if mantissa < 0.75 else exponent
 
 
-def drop_small_results(
+def zero_small_results(
     graph: Graph,
     magnitudes: np.ndarray,
     word: int,
     vectors: Mapping[str, str],
 ) -> Graph:
-    """Leave out results that are always zero, or stay below a quarter of the last place of a ``word`` that holds the
-    largest result of the same vector (``vectors``, by result name)."""
+    """Results that stay below a quarter of the last place of a ``word`` that holds the largest result of the same
+    vector (``vectors``, by result name) become zero."""
     largest: dict[str, float] = {}
     for name, vector in vectors.items():
         if name in graph.outputs:
             i = graph.outputs[name]
             before = largest.get(vector, 0.0)
             largest[vector] = max(before, float(magnitudes[i]))
+    small: dict[str, int] = {}
+    for name, vector in vectors.items():
+        last_place = math.ldexp(largest.get(vector, 0.0), 1 - word)
+        i = graph.outputs.get(name, -1)
+        if i >= 0 and magnitudes[i] <= FRACTION * last_place and not is_zero(graph.nodes[i]):
+            small[name] = len(graph.nodes)
+    if not small:
+        return graph
+    zero = Node("const", (), 0.0, graph.nodes[0].owner)
+    return rebuild(Graph((*graph.nodes, zero), graph.outputs | small))
+
+
+def is_zero(node: Node) -> bool:
+    """Whether a node is the constant zero."""
+    return node.op == "const" and node.attr == 0.0
+
+
+def drop_zero_results(graph: Graph, droppable: Collection[str]) -> Graph:
+    """The graph without those ``droppable`` results that are zero for its structure."""
     kept: dict[str, int] = {}
     for name, i in graph.outputs.items():
-        if name in vectors:
-            vector = vectors[name]
-            last_place = math.ldexp(largest[vector], 1 - word)
-            if magnitudes[i] <= FRACTION * last_place:
-                continue
-        kept[name] = i
+        if not is_zero(graph.nodes[i]) or name not in droppable:
+            kept[name] = i
     if len(kept) == len(graph.outputs):
         return graph
     return rebuild(Graph(graph.nodes, kept))

@@ -16,12 +16,14 @@ from rbdgen.passes.constant_products import multiply_constants
 from rbdgen.passes.dots import fuse_dots
 from rbdgen.passes.formats import DOT_GUARD, FormatChoice, check_word, choose_formats
 from rbdgen.passes.negations import absorb_negations
-from rbdgen.passes.noise import drop_small_results, prune_noise
+from rbdgen.passes.noise import drop_zero_results, prune_noise, zero_small_results
 from rbdgen.passes.ranges import FoundRanges, find_ranges
 from rbdgen.passes.reciprocal import expand_reciprocals, reciprocal_method
 from rbdgen.passes.sound import unproven
 from rbdgen.passes.trigonometry import expand_trigonometry, sine_method
 
+FEWER = 8
+"""Of so many states one says what is noise."""
 PROOFS = 8
 """Attempts to give every signal room for its bound."""
 
@@ -52,8 +54,8 @@ def simplify(
 ) -> Simplified:
     """All passes over the graph: ``samples`` are operand values by name, ``declared`` the operands' largest magnitudes.
 
-    ``vectors`` maps results to the vector or matrix they belong to: a result that is noise beside its vector's largest
-    is left out. ``precise``: see :func:`rbdgen.passes.formats.choose_formats`. Sines and reciprocals are as good as
+    ``vectors`` maps results to the vector or matrix they belong to: one that is zero for the graph's structure is left
+    out, and one that is noise beside its vector's largest becomes zero. ``precise``: see :func:`rbdgen.passes.formats.choose_formats`. Sines and reciprocals are as good as
     words of ``table_word`` bits (default: ``word``) need. ``sound``: magnitudes are bounds, where there are any, not
     samples. ``multiply``: constant factors are products. The graph is verified after every pass. ConfigError for an
     unsupported word length.
@@ -62,15 +64,17 @@ def simplify(
     check_word(word)
     check_word(table_word)
     graph = _checked(absorb_negations(move_constants(graph)))
+    graph = _checked(drop_zero_results(graph, vectors or {}))
     graph = _checked(expand_trigonometry(graph, sine_method(table_word)))
     graph = _checked(expand_reciprocals(graph, reciprocal_method(table_word)))
+    some = {name: values[::FEWER] for name, values in samples.items()}
     while True:
-        ranges = find_ranges(graph, samples, declared)
+        ranges = find_ranges(graph, some, declared)
         largest = ranges.sound if sound else ranges.sampled
         choice = choose_formats(graph, largest, word, precise)
         pruned = _checked(move_constants(prune_noise(graph, largest, choice)))
         if pruned == graph:
-            pruned = _checked(drop_small_results(graph, largest, word, vectors or {}))
+            pruned = _checked(zero_small_results(graph, largest, word, vectors or {}))
         if pruned == graph:
             break
         graph = pruned

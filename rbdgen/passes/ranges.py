@@ -66,7 +66,9 @@ def find_ranges(
 ) -> FoundRanges:
     """Magnitudes by both ways."""
     sampled = magnitudes(graph, samples, declared)
-    bounds = sound_bounds(graph, declared)
+    # what one pass hands to the next may be beyond what tasks may bring
+    reached = {name: max(declared[name], float(sampled[i])) for name, i in graph.inputs.items()}
+    bounds = sound_bounds(graph, reached)
     largest = np.array(bounds.largest)
     finite = np.isfinite(largest)
     sound = np.where(finite, largest, sampled)

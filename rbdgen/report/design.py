@@ -149,6 +149,7 @@ def design_report(design: Design) -> dict[str, Any]:
         "joints": len(design.robot.bodies),
         "name": design.name,
         "word": design.word,
+        "precision": options.precision_text,
         "formats": formats(design),
         "ii": options.ii,
         "device": options.device,

@@ -17,9 +17,21 @@ from rbdgen.functions import registry
 from rbdgen.functions.states import States
 from rbdgen.layout.execute import float_passes
 from rbdgen.protocol.tasks import Flag
-from rbdgen.trials import TaskSet, by_vector, dense_results, make_tasks, result_vectors, task_states
+from rbdgen.layout.torques import MOTION, TORQUE
+from rbdgen.trials import (
+    TaskSet,
+    by_vector,
+    dense_results,
+    free_torques,
+    make_tasks,
+    result_vectors,
+    task_states,
+)
 from rbdgen.wordlength.targets import resolve_targets
+from rbdgen.wordlength.verdict import FLAGGED
 
+NOTICED = 1e-3
+"""An error relative to the largest output that is worth a warning, unless a larger one was asked for."""
 SEED = 7919
 """Seed of the fresh states, added to the design's own: ranges and word lengths were found at others."""
 CHUNK = 10_000
@@ -39,8 +51,8 @@ def formats(design: Design) -> dict[str, Any]:
             factors[longer] += 1
     extra = design.signal_ranges.extra_bits()
     return {
-        "error": dict(options.error) or None,
-        "search": options.formats if options.error else "word",
+        "error": dict(options.targets) or None,
+        "search": options.formats if options.targets else "word",
         "ranges": "sound" if options.sound else "sampled",
         "sound_beside_sampled_bits": {
             "mean": round(float(np.mean(extra)), 2),
@@ -63,7 +75,7 @@ def formats(design: Design) -> dict[str, Any]:
 
 
 class _Errors:
-    """Collects the errors of one vector over chunks of states."""
+    """Collects the errors of one vector over chunks of states of one kind."""
 
     def __init__(self) -> None:
         self.largest = 0.0
@@ -76,7 +88,7 @@ class _Errors:
         """``error`` and ``truth`` (n, …) of ``states``; those that are not ``good`` (n,) don't count."""
         largest = float(np.max(np.abs(truth)))
         self.largest = max(self.largest, largest)
-        counted = good.reshape(-1, *[1] * (error.ndim - 1))
+        counted = _beside(good, error)
         size = np.abs(error) * counted
         number, *entry = np.unravel_index(int(np.argmax(size)), size.shape)
         worst = float(size[number, *entry])
@@ -95,6 +107,49 @@ class _Errors:
         scale = self.largest or 1.0
         rms = (self.square / max(self.count, 1)) ** 0.5
         return {"max": self.worst, "max_relative": self.worst / scale, "rms_relative": rms / scale}
+
+
+def _beside(x: np.ndarray, entries: np.ndarray) -> np.ndarray:
+    """Values (n,) as an array that goes with others of shape (n, …)."""
+    return x.reshape(-1, *[1] * (entries.ndim - 1))
+
+
+class _Kinds:
+    """Collects the errors of one vector by kinds of states: those of motions, and those of free torques."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[str, _Errors] = {}
+
+    def add(
+        self,
+        error: np.ndarray,
+        truth: np.ndarray,
+        good: np.ndarray,
+        states: States,
+        free: np.ndarray | None,
+    ) -> None:
+        """As :meth:`_Errors.add`; ``free`` (n,): the states with free torques, or None where there are no kinds."""
+        kinds = {MOTION: np.ones(len(good), bool)}
+        if free is not None:
+            kinds = {MOTION: ~free, TORQUE: free}
+        for name, chosen in kinds.items():
+            if chosen.any():
+                kind = self.kinds.setdefault(name, _Errors())
+                kind.add(error[chosen], truth[chosen], good[chosen], states.part(chosen))
+
+    def row(self) -> dict[str, Any]:
+        """The figures of the kind with the largest relative error, and of each where there are two."""
+        rows = {name: kind.row() for name, kind in self.kinds.items()}
+        name = max(rows, key=lambda k: rows[k]["max_relative"])
+        row: dict[str, Any] = dict(rows[name])
+        if len(rows) > 1:
+            row["by_states"] = rows
+        return row
+
+    def worst_at(self) -> dict[str, Any]:
+        """State and entry of the error of :meth:`row`."""
+        worst = max(self.kinds.values(), key=lambda kind: kind.row()["max_relative"])
+        return worst.worst_at
 
 
 def single_precision(design: Design, tasks: TaskSet) -> dict[str, np.ndarray]:
@@ -131,7 +186,8 @@ def evidence(
     if count < 1:
         raise ConfigError(f"evidence: must be at least 1 state, not {count}")
     seed = design.options.seed + SEED if seed is None else seed
-    targets = resolve_targets(design.options.error, design.network) if design.options.error else {}
+    asked = design.options.targets
+    targets = resolve_targets(asked, design.network) if asked else {}
     functions: dict[str, Any] = {}
     for function in design.network.functions:
         progress(f"evidence of {function}")
@@ -145,7 +201,7 @@ def evidence(
             vectors[vector] = errors.row() | {
                 "target": targets.get((function, group)),
                 "single_precision": found.single[vector].row(),
-                "worst": errors.worst_at,
+                "worst": errors.worst_at(),
             }
         functions[function] = {"tasks": count, "flagged": found.flagged, "outputs": vectors}
     return {"states": count, "seed": seed, "functions": functions}
@@ -157,12 +213,12 @@ class _Found:
     def __init__(self, design: Design, function: str) -> None:
         self.design = design
         self.function = function
-        self.fixed: dict[str, _Errors] = {}
-        self.single: dict[str, _Errors] = {}
+        self.fixed: dict[str, _Kinds] = {}
+        self.single: dict[str, _Kinds] = {}
         self.flagged = {"overflow": 0, "range": 0}
         for vector in result_vectors(design, function):
-            self.fixed[vector] = _Errors()
-            self.single[vector] = _Errors()
+            self.fixed[vector] = _Kinds()
+            self.single[vector] = _Kinds()
 
     def add(self, tasks: TaskSet) -> None:
         """Tasks with the model's answers."""
@@ -171,9 +227,38 @@ class _Found:
         good = tasks.flags == 0
         fixed = dense_results(self.design, self.function, tasks.expected)
         single = single_precision(self.design, tasks)
+        free = free_torques(tasks)
         for vector, truth in tasks.reference.items():
-            self.fixed[vector].add(fixed[vector] - truth, truth, good, tasks.states)
-            self.single[vector].add(single[vector] - truth, truth, good, tasks.states)
+            self.fixed[vector].add(fixed[vector] - truth, truth, good, tasks.states, free)
+            self.single[vector].add(single[vector] - truth, truth, good, tasks.states, free)
+
+
+def warnings_of(design: Design, found: dict[str, Any]) -> list[str]:
+    """A line for each function whose largest error in ``found`` (:func:`evidence`) is above :data:`NOTICED` and above
+    what was asked for, and for each of whose tasks more than :data:`FLAGGED` overflow."""
+    lines = []
+    for function, f in found["functions"].items():
+        overflowing = f["flagged"]["overflow"] / f["tasks"]
+        if overflowing > FLAGGED:
+            lines.append(
+                f"{function}: {overflowing:.1%} of its tasks inside their ranges overflow; use a longer --word, or "
+                "--error in its place"
+            )
+        outputs = f["outputs"]
+        vector = max(outputs, key=lambda name: outputs[name]["max_relative"])
+        reached = outputs[vector]["max_relative"]
+        if reached > max(NOTICED, outputs[vector]["target"] or 0.0):
+            lines.append(
+                f"{function}: the largest error of {vector} is {reached:.2g} of its largest value, at "
+                f"{_place(design, outputs[vector]['worst']['entry'])}; use --error {NOTICED:g}"
+            )
+    return lines
+
+
+def _place(design: Design, entry: list[int]) -> str:
+    """The joints that an entry belongs to."""
+    names = dof_names(design.robot, design.robot.joint_names)
+    return ", ".join(names[k] if k < len(names) else str(k) for k in entry)
 
 
 def _group(design: Design, function: str, vector: str) -> str:

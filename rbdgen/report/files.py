@@ -53,8 +53,10 @@ def config_text(design: Design, robot: str) -> str:
         limits = {
             "velocity": ranges.v_max[v.start],
             "acceleration": ranges.a_max[v.start],
-            "effort": ranges.tau_max[v.start],
         }
+        effort = ranges.tau_max[v.start]
+        if effort is not None:
+            limits["effort"] = effort
         if body.joint.nq == 1:
             limits = {"lower": ranges.q_lower[q.start], "upper": ranges.q_upper[q.start]} | limits
         joints[body.joint_name] = limits
@@ -62,10 +64,11 @@ def config_text(design: Design, robot: str) -> str:
     if content["base"] != "fixed":
         content["root"] = design.robot.bodies[0].name
     for name in OPTIONS:
-        value = options.bits if name == "word" else getattr(options, name)
+        value = options.targets if name == "error" else getattr(options, name)
         if value is not None:
             content[name] = list(value) if isinstance(value, tuple) else value
-    del content["word" if options.error else "error"]
+    if options.word is not None:
+        del content["error"]
     content |= _demands(design.budget)
     if "multipliers" in content or "rate" in content:
         del content["ii"]

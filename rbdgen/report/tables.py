@@ -58,7 +58,7 @@ def summary(report: dict[str, Any]) -> str:
     bypasses = [fifo for fifo in report["fifos"] if fifo["kind"] == "bypass"]
     return "\n".join(
         [
-            f"{report['name']}: {report['joints']} joints, {report['word']}-bit words, "
+            f"{report['name']}: {report['joints']} joints, {report['precision']}, "
             f"{report['device']} at {report['clock_mhz']:g} MHz",
             f"multipliers: {m['variable']} ({report['multiplier_blocks']} device blocks) for {n['variable']} "
             f"multiplications; of {n['constant']} constant factors {m['constant']} are shifts and adds; "

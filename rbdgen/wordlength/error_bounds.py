@@ -64,9 +64,11 @@ class BoundFinder:
                 names = self._names(vector)
                 if not names:
                     continue
-                states = self._sensitive_states(function, names, values, len(scouts))
-                pairs = self._sensitive_pairs(function, names, values, states)
-                self._add((function, vector), pairs, values)
+                key = function, vector
+                scales = self.experiment.scales[key][scouts]
+                states = self._sensitive_states(function, names, values, scales)
+                pairs = self._sensitive_pairs(function, names, values, states, scales)
+                self._add(key, pairs, values, scales)
 
     def learn(self, errors: Mapping[Key, VectorErrors]) -> None:
         """Bound the entries and states at which the largest errors were measured."""
@@ -82,7 +84,9 @@ class BoundFinder:
                     pairs.append((name, len(states)))
                     states.append(state)
             if pairs:
-                self._add(key, pairs, self._values(function, np.array(states)))
+                there = np.array(states)
+                values = self._values(function, there)
+                self._add(key, pairs, values, self.experiment.scales[key][there])
 
     def bounds(self, share: Mapping[Key, float]) -> ErrorBounds:
         """The bounds, with a ``share`` of the target for each vector."""
@@ -103,8 +107,11 @@ class BoundFinder:
         given = {name: x[states] for name, x in operands.items()}
         return float_passes(self.network, self.graph, function, given)
 
-    def _add(self, key: Key, pairs: Sequence[EntryAtState], values: Passes) -> None:
-        """Bound the errors of one vector at ``pairs`` of an entry and a number of a state of ``values``."""
+    def _add(
+        self, key: Key, pairs: Sequence[EntryAtState], values: Passes, scales: np.ndarray
+    ) -> None:
+        """Bound the errors of one vector at ``pairs`` of an entry and a number of a state of ``values``, relative to
+        that state's ``scales``."""
         by_pass = self._derivatives(key[0], pairs, values)
         matrix = np.sum(by_pass, axis=0)
         # a site that several passes go through makes an error in each of them: the same one where the signal is the
@@ -117,8 +124,7 @@ class BoundFinder:
                 matrix[k, site] = 1.0
                 squares[k, site] = 1.0
         self.rows.append((matrix, squares))
-        limit = self.targets[key] * self.experiment.largest[key]
-        self.limits += [limit] * len(pairs)
+        self.limits += [self.targets[key] * float(scales[state]) for _, state in pairs]
         self.keys += [key] * len(pairs)
 
     def _derivatives(
@@ -162,28 +168,35 @@ class BoundFinder:
         return total
 
     def _sensitive_states(
-        self, function: str, names: list[str], values: Passes, count: int
+        self, function: str, names: list[str], values: Passes, scales: np.ndarray
     ) -> list[int]:
-        """The states at which a vector's error is expected to be largest, then some others.
+        """The states at which a vector's error is expected to be largest beside their ``scales``, then some others.
 
         The sum over entries of their variances, by the trick of random signs (Hutchinson).
         """
+        count = len(scales)
         rng = np.random.default_rng(0)
         signs = rng.choice([-1.0, 1.0], (len(names), count))
         weights = dict(zip(names, signs, strict=True))
         pairs = Pairs(weights, np.arange(count))
-        spread = self._spread(function, values, pairs)
+        spread = self._spread(function, values, pairs) / scales**2
         order = np.argsort(-spread, kind="stable")
         stride = max(1, count // ORDINARY)
         chosen = np.concatenate([order[:SENSITIVE], order[SENSITIVE::stride]])
         return chosen.tolist()
 
     def _sensitive_pairs(
-        self, function: str, names: list[str], values: Passes, states: list[int]
+        self,
+        function: str,
+        names: list[str],
+        values: Passes,
+        states: list[int],
+        scales: np.ndarray,
     ) -> list[EntryAtState]:
-        """The entries and states with the largest expected errors."""
+        """The entries and states with the largest expected errors beside the states' ``scales``."""
         grid = [(name, state) for name in names for state in states]
-        spread = self._spread(function, values, one_result_each(grid))
+        own = np.array([scales[state] for _, state in grid])
+        spread = self._spread(function, values, one_result_each(grid)) / own**2
         most = -(-PAIRS // len(names))
         taken = dict.fromkeys(names, 0)
         chosen = []

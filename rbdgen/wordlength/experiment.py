@@ -1,16 +1,17 @@
 """The errors that formats make: states, exact results, and what the bit-true model answers beside them.
 
 Errors are relative: of a vector or matrix, the largest error of any entry at any state over the largest magnitude of
-any entry at any state. The reference is the traced graph in float64, before any pass.
+any entry at any state of the same kind: states of motions, and states of free torques, whose accelerations are larger.
+The reference is the traced graph in float64, before any pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from rbdgen.functions import registry
 from rbdgen.functions.states import States
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph
@@ -43,13 +44,15 @@ class Experiment:
     """States and exact results of every function, and what is measured against them.
 
     ``operands`` and ``truth`` are by function: values of operands by word and of parameters, and results by name, (n,)
-    each; ``largest`` the largest magnitude of each vector. All states are inside the declared ranges.
+    each; ``scales`` (n,) of each vector: its largest magnitude among the states of the same kind; ``free`` (n,) by
+    function: the states with free torques, of functions that take them. All states are inside the declared ranges.
     """
 
     network: Network
     operands: dict[str, dict[str, np.ndarray]]
     truth: dict[str, dict[str, np.ndarray]]
-    largest: dict[Key, float] = field(default_factory=dict)
+    scales: dict[Key, np.ndarray] = field(default_factory=dict)
+    free: dict[str, np.ndarray] = field(default_factory=dict)
 
     @classmethod
     def of(cls, network: Network, states: States, count: int) -> Experiment:
@@ -65,6 +68,8 @@ class Experiment:
                 values = states.vector(word.vector, word.index)
                 operands[word.name] = values[:count][inside]
             experiment.operands[function] = operands
+            if states.free is not None and registry.function(function).takes_torques:
+                experiment.free[function] = states.free[:count][inside]
             experiment._find_truth(function, int(np.sum(inside)))
         return experiment
 
@@ -80,7 +85,8 @@ class Experiment:
             for name in self.names(vector):
                 value = values[graph.outputs[name]]
                 own[name] = np.broadcast_to(value, count)
-            self.largest[function, vector] = _largest(own.values())
+            magnitudes = np.max(np.abs(list(own.values())), axis=0) if own else np.zeros(count)
+            self.scales[function, vector] = scales(magnitudes, self.free.get(function))
             truth |= own
         self.truth[function] = truth
 
@@ -97,15 +103,15 @@ class Experiment:
             values = passes[-1]
             truth = self.truth[function]
             for vector in self.network.options.result_vectors(function):
-                differences = []
+                key = function, vector
+                relative = [0.0]
                 for name in self.names(vector):
                     got = 0.0
                     if name in graph.outputs:
                         got = values[graph.outputs[name]]
-                    differences.append(truth[name] - got)
-                key = function, vector
-                scale = self.largest[key] or 1.0
-                errors[key] = _largest(differences) / scale
+                    difference = np.abs(truth[name] - got)
+                    relative.append(float(np.max(difference / self.scales[key])))
+                errors[key] = max(relative)
         return errors
 
     def measure(self, fixed: FixedGraph) -> tuple[dict[Key, VectorErrors], dict[str, float]]:
@@ -148,22 +154,22 @@ class Experiment:
         square = 0.0
         found: list[tuple[float, str, int]] = []
         names = self.names(vector)
+        scale = self.scales[key]
         for name in names:
             error = self.truth[function][name]
             if name in answers.results:
                 node = fixed.graph.outputs[name]
                 got = fixed.formats[node].real(answers.results[name])
                 error = error - got
-            error = np.where(answers.overflow, 0.0, np.abs(error))
+            error = np.where(answers.overflow, 0.0, np.abs(error) / scale)
             state = int(np.argmax(error))
             largest = float(error[state])
             found.append((largest, name, state))
             square += float(np.mean(error**2))
         found.sort(key=lambda entry: -entry[0])
-        scale = self.largest[key] or 1.0
-        worst = found[0][0] / scale if found else 0.0
+        worst = found[0][0] if found else 0.0
         mean_square = square / max(len(names), 1)
-        rms = mean_square**0.5 / scale
+        rms = mean_square**0.5
         where = tuple((name, state) for _, name, state in found)
         return VectorErrors(worst, rms, where)
 
@@ -187,7 +193,12 @@ def _inside(network: Network, states: States, count: int) -> np.ndarray:
     return np.all(checks, axis=0)
 
 
-def _largest(values: Iterable[np.ndarray]) -> float:
-    """The largest magnitude in any of the arrays; 0 where there is none."""
-    largest = [float(np.max(np.abs(x))) for x in values]
-    return max(largest, default=0.0)
+def scales(magnitudes: np.ndarray, free: np.ndarray | None) -> np.ndarray:
+    """What errors at n states are relative to (n,): the largest of all ``magnitudes`` (n,), or of those of the same
+    kind where some torques are ``free`` (n,)."""
+    found = np.zeros(len(magnitudes))
+    every = np.ones(len(magnitudes), bool)
+    for kind in (every,) if free is None else (free, ~free):
+        largest = np.max(magnitudes, where=kind, initial=0.0)
+        found[kind] = largest or 1.0
+    return found

@@ -23,11 +23,12 @@ COARSE_STEPS, FINE_STEPS, LAST_STEP = (2.0**6, 2.0**2), (2.0,), 1.4
 """Steps in which the scale is sought: at first, once prices are known, and where nothing else kept the bounds."""
 LONGEST_WAY = 40
 """Steps up or down, each."""
-SWEEPS, LEAST_PRICE = 40, 1e-7
-"""Changes of prices, and the least price relative to the highest, from which it can rise again."""
+FIRST_SWEEPS, SWEEPS, LEAST_PRICE = 24, 6, 1e-7
+"""Changes of prices in the first search and in later ones, which begin with good ones, and the least price relative to
+the highest, from which it can rise again."""
 CLOSE = 1.02
 """The largest error that prices are changed at is this much below its bound, for the sake of those that are met."""
-FAN = tuple(2.0 ** (-k / 4) for k in range(-2, 20))
+FAN = tuple(2.0 ** (-k / 2) for k in range(-1, 8))
 """What the best prices are multiplied by at last, with multipliers as they are: a block more may have bought more than
 was needed."""
 
@@ -72,7 +73,8 @@ class PriceSearch:
         scale = self.scale
         for step in COARSE_STEPS if first else FINE_STEPS:
             scale = self._just_kept(bounds, prices, scale, step)
-        best = self._best_of_sweeps(bounds, prices, scale, SWEEPS if first else SWEEPS // 2)
+        sweeps = FIRST_SWEEPS if first else SWEEPS
+        best = self._best_of_sweeps(bounds, prices, scale, sweeps)
         if best is None:
             scale = self._just_kept(bounds, prices, scale, LAST_STEP)
             self.prices, self.scale = prices, scale

@@ -15,6 +15,7 @@ from rbdgen.layout.equivalent import equivalent
 from rbdgen.layout.execute import feedback, with_own_feedback
 from rbdgen.layout.network import AGAIN, FEEDBACK, Network
 from rbdgen.layout.samples import make_samples
+from rbdgen.layout.torques import with_torques
 from rbdgen.model.ranges import InputRanges
 from rbdgen.wordlength.assembly import assemble
 from rbdgen.wordlength.error_bounds import AIM, BoundFinder
@@ -33,6 +34,8 @@ GOOD, LOW = 0.7, 0.58
 at), and should not stay below."""
 ROUNDS = 8
 """Corrections of the predicted error by the measured one."""
+WORTHWHILE = 0.98
+"""What a further correction makes of the cost at most, if another is to follow."""
 LEAST_SHARE, MORE_SHARE = 0.7, 1.2
 """Largest correction of a vector's share of its target downwards, and the one upwards."""
 FINER = 0.5
@@ -56,6 +59,7 @@ def find_formats(
     states = make_samples(
         network.robot, cheap, ranges, network.options, calibration, 2 * STATES, seed + 1
     )
+    states = with_torques(states, network.torque_limits, network.options.ranges, seed + 1)
     measure = Experiment.of(network, states, STATES)
     if uniform:
         return uniform_formats(request, measure)
@@ -115,11 +119,11 @@ class _Search:
         fixed = assemble(self.signals, choice, self.request.saturate, declared)
         errors, flagged = self.measure.measure(fixed)
         reached = excess(errors, flagged, targets)
-        cheaper = self.best is None or choice.cost < self.best.cost
-        if reached <= GOOD and cheaper:
+        before = self.best.cost if self.best else math.inf
+        if reached <= GOOD and choice.cost < before:
             pruned = self.network.pruned(fixed.graph)
             self.best = FoundFormats(pruned, fixed, self.simplified, errors, choice.cost)
-        if LOW <= reached <= GOOD:
+        if LOW <= reached <= GOOD or choice.cost > WORTHWHILE * before:
             return True
         stuck = last or (predicted > 1 and reached > 0.9 * self.closest)
         if stuck and self.best is None:

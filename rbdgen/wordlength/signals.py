@@ -173,8 +173,10 @@ class Signals:
             arriving = self._arriving_errors(i, deviations)
             error = math.hypot(*arriving, given.get(i, 0.0))
             if node.op not in ("add", "sub", "dot", "input"):
-                # the factors' largest values need not meet: only differences are small beside their errors
-                error = min(error, largest * OUTWEIGHED)
+                # the factors' largest values need not meet: only differences, and what is made of them, are small
+                # beside their errors
+                if all(deviations[a] <= self.magnitudes[a] for a in node.args):
+                    error = min(error, largest * OUTWEIGHED)
             deviations.append(math.hypot(error, last / 2))
             if node.op in COMPUTED or node.op == "neg" or i in given:
                 needed = largest * MARGIN + NOISE_DEVIATIONS * deviations[i] + last
@@ -206,10 +208,14 @@ class Signals:
                 return [deviations[a] for a in node.args]
 
     def _product_error(self, one: int, other: int, deviations: list[float]) -> float:
-        """Deviation of the error that a product of two nodes has by theirs."""
+        """Deviation of the error that a product of two nodes has by theirs: well below the product of their largest
+        values, unless one is smaller than its error."""
         largest_one, largest_other = float(self.magnitudes[one]), float(self.magnitudes[other])
-        error = math.hypot(largest_other * deviations[one], largest_one * deviations[other])
-        return min(error, largest_one * largest_other * OUTWEIGHED)
+        first, second = deviations[one], deviations[other]
+        error = math.hypot(largest_other * first, largest_one * second, first * second)
+        if first <= largest_one and second <= largest_other:
+            error = min(error, largest_one * largest_other * OUTWEIGHED)
+        return error
 
 
 def _first_heads(graph: Graph, magnitudes: np.ndarray) -> list[int]:
