@@ -61,7 +61,7 @@ def task_states(design: Design, count: int, seed: int, robot: Robot | None = Non
 
 
 def _complete(design: Design, robot: Robot, s: States, seed: int) -> States:
-    """States with torques, half of them or all those that cause their accelerations, and M⁻¹ where that is an operand."""
+    """States with torques (:mod:`rbdgen.layout.torques`), and M⁻¹ where that is an operand."""
     taken: set[str] = set()
     for f in design.network.options.records:
         taken.update(q.name for q in f.operands)

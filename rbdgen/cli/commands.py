@@ -20,7 +20,7 @@ from rbdgen.model.rooting import rerooted
 from rbdgen.options import DEMANDS
 from rbdgen.report import tables
 from rbdgen.report.design import design_report, families_table
-from rbdgen.report.evidence import evidence, warnings_of
+from rbdgen.report.evidence import acceleration_note, evidence, warnings_of
 from rbdgen.report.files import Base, read_config, with_overrides, write_design, write_files
 from rbdgen.schedule.budget import Budget
 
@@ -53,7 +53,11 @@ def compile_design(args: argparse.Namespace, progress: Reporter) -> tuple[Design
     for note in range_notes(model):
         if not any(joint in note for joint in resolved.limits):
             print(f"rbdgen: note: {note}", file=sys.stderr)
-    return compile_robot(model, resolved, progress.stage, budget), robot
+    design = compile_robot(model, resolved, progress.stage, budget)
+    note = acceleration_note(design)
+    if note:
+        print(f"rbdgen: note: {note}", file=sys.stderr)
+    return design, robot
 
 
 def _budget(args: argparse.Namespace, options: dict[str, Any]) -> tuple[Budget | None, str | None]:

@@ -21,10 +21,14 @@ from rbdgen.model.robot import Robot
 from rbdgen.options import Options
 from rbdgen.passes.formats import MAX_WORD
 from rbdgen.passes.pipeline import Simplified
+from rbdgen.wordlength.experiment import Experiment
 from rbdgen.wordlength.request import FormatRequest
-from rbdgen.wordlength.search import find_formats
+from rbdgen.wordlength.search import experiment, find_formats
 from rbdgen.wordlength.targets import resolve_targets
+from rbdgen.wordlength.wishes import in_words
 
+WISH_STATES = 1024
+"""States at which it is found which signals need more bits than a word."""
 INVERSE_STATES = 2048
 """States at which the inverse of M is tried in the chosen formats."""
 WEAK_SHARE, WEAK_ERROR = 0.01, 0.1
@@ -88,22 +92,25 @@ def lower(
     if word is None:
         found = find_formats(request, ranges, options.seed, options.formats == "uniform", progress)
         return Lowered(found.network, found.fixed, found.simplified)
-    simplified = request.simplified(word)
+    measure = experiment(request, ranges, options.seed, WISH_STATES)
+    simplified = in_words(request, measure, word)
     fixed = request.fixed(simplified)
     few = {name: x[:: max(1, len(x) // INVERSE_STATES)] for name, x in samples.items()}
     reason = weak_inverse(network, fixed, few)
     if reason:
-        remedy = _longer_word(request, few, word)
+        remedy = _longer_word(request, measure, few, word)
         raise ConfigError(
             f"word: {word} bits are too few for the inverse of M of {network.robot.name!r}: {reason}; {remedy}"
         )
     return Lowered(network.pruned(fixed.graph), fixed, simplified)
 
 
-def _longer_word(request: FormatRequest, samples: Mapping[str, np.ndarray], word: int) -> str:
+def _longer_word(
+    request: FormatRequest, measure: Experiment, samples: Mapping[str, np.ndarray], word: int
+) -> str:
     """The first word beyond ``word`` that is long enough for the inverse of M, as advice."""
     for longer in range(word + 1, MAX_WORD + 1):
-        fixed = request.fixed(request.simplified(longer))
+        fixed = request.fixed(in_words(request, measure, longer))
         if not weak_inverse(request.network, fixed, samples):
             return f"{longer} bits would do"
     return f"no word up to {MAX_WORD} bits does"

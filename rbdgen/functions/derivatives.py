@@ -162,7 +162,6 @@ RECORDS = (
         golden=forward_dynamics_derivatives,
         pinocchio=Pinocchio("computeABADerivatives", ("q", "v", "tau")),
         common=True,
-        precise=(A.name,),
         first_pass=FirstPass(
             needs=frozenset({Need.TORQUE, Need.INVERSE, Need.ACCELERATION}),
             operands=(Q, V, TAU),

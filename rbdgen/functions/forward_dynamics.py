@@ -111,6 +111,5 @@ RECORDS = (
         golden=forward_dynamics,
         pinocchio=Pinocchio("aba", ("q", "v", "tau"), "abaInParallel"),
         common=True,
-        precise=(A.name,),
     ),
 )

@@ -139,15 +139,13 @@ class Repeat:
     """A function whose tasks go through the program again and again.
 
     ``count``: the operand that says how many steps; ``weights``: c and b in seconds of each evaluation of a step;
-    ``carried``: traces what every operand of the next evaluation comes from; ``check`` refuses robots and settings;
-    ``precise``: further operands that need more bits than the word.
+    ``carried``: traces what every operand of the next evaluation comes from; ``check`` refuses robots and settings.
     """
 
     count: Quantity
     weights: Callable[[Settings], tuple[tuple[float, float], ...]]
     carried: Callable[[RepeatingProgram], Mapping[str, Carried]]
     check: Callable[[Robot, Settings], None]
-    precise: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -172,7 +170,6 @@ class Function:
     float64; ``method`` is a family of algorithms, or None for the default one. ``golden`` is the public function of
     :mod:`rbdgen.golden` and the host driver's method of that name. ``forced`` and ``based``: whether external forces
     and the base's motion act on it, where an accelerator takes them. ``common``: one of those that ``all`` means.
-    ``precise``: results that need more bits than the word.
     """
 
     name: str
@@ -188,7 +185,6 @@ class Function:
     forced: bool = True
     based: bool = True
     common: bool = False
-    precise: tuple[str, ...] = ()
     first_pass: FirstPass | None = None
     repeat: Repeat | None = None
     extra: Extra | None = None

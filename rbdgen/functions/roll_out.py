@@ -23,7 +23,6 @@ from rbdgen.functions.quantities import (
     TAU,
     V_END,
     WEIGHTS,
-    A,
     Q,
     V,
 )
@@ -247,13 +246,11 @@ RECORDS = (
         trace=_traced,
         reference=_reference,
         golden=roll_out,
-        precise=(A.name, Q_END.name, V_END.name, Q_MIDDLE, V_MIDDLE),
         repeat=Repeat(
             count=STEPS,
             weights=weights,
             carried=_carried,
             check=check,
-            precise=("v", "q" + BEGIN, "v" + BEGIN, "q" + SUM, "v" + SUM),
         ),
     ),
 )

@@ -12,9 +12,10 @@ from rbdgen.numeric.arguments import RootMotion
 
 @dataclass(frozen=True)
 class States:
-    """n states: ``q`` (n, nq), ``v`` and ``a`` (n, nv), ``f_ext`` (n, bodies, 6) or None, ``tau`` (n, nv), ``minv`` (n, nv, nv) or None, ``base`` (n, 9) or None, ``parameters`` (n, k) or None; of functions that
-    repeat, the number of ``steps`` (n, 1) and the ``weights`` c and b (n, 2) of an evaluation, or None. ``free`` (n,):
-    which torques are any within their limits, while others are those of the motion; None where all are the motion's."""
+    """n states: ``q`` (n, nq), ``v`` and ``a`` (n, nv), ``f_ext`` (n, bodies, 6) or None, ``tau`` (n, nv), ``minv``
+    (n, nv, nv) or None, ``base`` (n, 9) or None, ``parameters`` (n, k) or None; of functions that repeat, the number of
+    ``steps`` (n, 1) and the ``weights`` c and b (n, 2) of an evaluation, or None. ``free`` (n,): which torques are any
+    within their limits, while others are those of the motion; None where all are the motion's."""
 
     q: np.ndarray
     v: np.ndarray

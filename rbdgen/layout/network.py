@@ -20,7 +20,6 @@ from dataclasses import dataclass, field, replace
 from rbdgen.functions.quantities import TAU
 from rbdgen.functions.record import Carried, Function
 from rbdgen.ir.graph import Graph
-from rbdgen.ir.precision import Precision
 from rbdgen.ir.programs import Exit, Programs
 from rbdgen.layout.calibration import Calibration, Parameter
 from rbdgen.layout.words import TraceOptions, Word
@@ -38,10 +37,6 @@ FEEDBACK = "feedback"
 """The exit by which a task goes from its first pass to the second."""
 AGAIN = "again"
 """The exit by which a task of a function that repeats goes into its next evaluation."""
-PRECISE_OPERANDS = ("q", "tau")
-"""Operands that need more bits than the word wherever results do."""
-PRECISE_KINDS = ("Mb", "Mf", "Mi", "In")
-"""Submodules whose sums do."""
 
 
 @dataclass(frozen=True)
@@ -169,21 +164,6 @@ class Network:
         """The vector or matrix of each result of the graph."""
         return {w.name: w.vector for part in self.results.values() for w in part}
 
-    @property
-    def precise(self) -> Precision:
-        """What needs more bits than the word: where M is nearly singular, small differences of torques and of M's
-        entries decide on large accelerations; and what a roll-out adds to a state in one step is small."""
-        operands: list[str] = list(PRECISE_OPERANDS)
-        results: list[str] = []
-        for f in self.options.records:
-            results += f.precise
-            if f.repeat:
-                operands += f.repeat.precise
-        owners = [s.name for s in self.submodules if s.kind in PRECISE_KINDS]
-        return Precision(
-            _names(self.results, results), _names(self.operands, operands), frozenset(owners)
-        )
-
     def pruned(self, graph: Graph) -> Network:
         """The network without the results that ``graph`` no longer has."""
         results = {}
@@ -195,11 +175,3 @@ class Network:
             exits.append(replace(e, results=left))
         programs = replace(self.programs, exits=tuple(exits))
         return replace(self, results=results, programs=programs)
-
-
-def _names(words: Mapping[str, tuple[Word, ...]], vectors: list[str]) -> frozenset[str]:
-    """The names of the words of these vectors, of those that there are."""
-    names: set[str] = set()
-    for vector in vectors:
-        names.update(w.name for w in words.get(vector, ()))
-    return frozenset(names)

@@ -168,7 +168,7 @@ def operand_words(
     minv: np.ndarray | None,
 ) -> dict[str, tuple[Word, ...]]:
     """The words of every operand. ``joints`` and ``links`` are identifiers; ``torques`` (nv) are the largest,
-    ``minv`` (n, nv, nv) samples of what follows from the other operands. UnsupportedError for an operand that no states are known of."""
+    ``minv`` (n, nv, nv) are samples. UnsupportedError for an operand that no states are known of."""
     dofs = dof_names(robot, joints)
     words = {"q": _position_words(robot, ranges, joints)}
     words["v"] = _symmetric(dofs, "v", ranges.v_max)

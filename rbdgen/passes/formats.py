@@ -18,7 +18,6 @@ import numpy as np
 from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import Constant, Format, adding_head
 from rbdgen.ir.graph import Graph, Node
-from rbdgen.ir.precision import Precision
 
 MIN_WORD, MAX_WORD = 8, 32
 """Supported word lengths, bits: below, nothing useful is left; above, exact products outgrow 64-bit arithmetic."""
@@ -81,15 +80,14 @@ def choose_formats(
     graph: Graph,
     magnitudes: np.ndarray,
     word: int,
-    precise: Precision | None = None,
+    precise: Collection[int] = (),
 ) -> FormatChoice:
     """Formats for a graph without ``sin``, ``cos`` and ``reciprocal``; see the module's text for the rules.
 
-    What ``precise`` names keeps an accumulator's bits even where products use it.
+    The ``precise`` nodes keep an accumulator's bits even where products use them.
     """
     check_word(word)
-    precise_nodes = (precise or Precision()).nodes(graph)
-    return _Chooser(graph, magnitudes, word, precise_nodes).choice()
+    return _Chooser(graph, magnitudes, word, precise).choice()
 
 
 class _Chooser:

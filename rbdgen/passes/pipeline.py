@@ -10,7 +10,6 @@ import numpy as np
 from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import ROUNDED, FixedGraph, adding_points, verify_fixed
 from rbdgen.ir.graph import Graph, verify
-from rbdgen.ir.precision import Precision
 from rbdgen.passes.constant_motion import move_constants
 from rbdgen.passes.constant_products import multiply_constants
 from rbdgen.passes.dots import fuse_dots
@@ -31,7 +30,8 @@ PROOFS = 8
 @dataclass(frozen=True)
 class Simplified:
     """A graph without what is noise in words of ``word`` bits, with every node's largest magnitude and the formats
-    of that word. ``table_word``: see :func:`simplify`. ``ranges``: the magnitudes by both ways to find them."""
+    of that word, in which the ``precise`` nodes have more bits. ``table_word``: see :func:`simplify`. ``ranges``: the
+    magnitudes by both ways to find them."""
 
     graph: Graph
     magnitudes: np.ndarray
@@ -39,6 +39,7 @@ class Simplified:
     word: int
     table_word: int
     ranges: FoundRanges
+    precise: frozenset[int] = frozenset()
 
 
 def simplify(
@@ -47,7 +48,6 @@ def simplify(
     declared: Mapping[str, float],
     word: int,
     vectors: Mapping[str, str] | None = None,
-    precise: Precision | None = None,
     table_word: int | None = None,
     sound: bool = False,
     multiply: bool = False,
@@ -55,7 +55,7 @@ def simplify(
     """All passes over the graph: ``samples`` are operand values by name, ``declared`` the operands' largest magnitudes.
 
     ``vectors`` maps results to the vector or matrix they belong to: one that is zero for the graph's structure is left
-    out, and one that is noise beside its vector's largest becomes zero. ``precise``: see :func:`rbdgen.passes.formats.choose_formats`. Sines and reciprocals are as good as
+    out, and one that is noise beside its vector's largest becomes zero. Sines and reciprocals are as good as
     words of ``table_word`` bits (default: ``word``) need. ``sound``: magnitudes are bounds, where there are any, not
     samples. ``multiply``: constant factors are products. The graph is verified after every pass. ConfigError for an
     unsupported word length.
@@ -71,7 +71,8 @@ def simplify(
     while True:
         ranges = find_ranges(graph, some, declared)
         largest = ranges.sound if sound else ranges.sampled
-        choice = choose_formats(graph, largest, word, precise)
+        # with as many bits as any signal may get, so that nothing is noise that shows in one
+        choice = choose_formats(graph, largest, word, range(len(graph.nodes)))
         pruned = _checked(move_constants(prune_noise(graph, largest, choice)))
         if pruned == graph:
             pruned = _checked(zero_small_results(graph, largest, word, vectors or {}))
@@ -83,7 +84,7 @@ def simplify(
     graph = _checked(fuse_dots(graph))
     ranges = find_ranges(graph, samples, declared)
     largest = ranges.sound if sound else ranges.sampled
-    choice = choose_formats(graph, largest, word, precise)
+    choice = choose_formats(graph, largest, word)
     return Simplified(graph, largest, choice, word, table_word, ranges)
 
 
@@ -103,7 +104,6 @@ def fix_formats(
 def prove_formats(
     simplified: Simplified,
     declared: Mapping[str, float],
-    precise: Precision | None = None,
     truncate: bool = False,
     saturate: bool = True,
 ) -> FixedGraph:
@@ -117,7 +117,7 @@ def prove_formats(
         largest = simplified.magnitudes.copy()
         for i, bound in missing.items():
             largest[i] = 2.0 * max(bound, largest[i])
-        choice = choose_formats(simplified.graph, largest, simplified.word, precise)
+        choice = choose_formats(simplified.graph, largest, simplified.word, simplified.precise)
         simplified = replace(simplified, magnitudes=largest, choice=choice)
     raise ConfigError(
         f"sound: {len(missing)} signals have no format of {simplified.word} bits that holds all their values; "
@@ -131,10 +131,9 @@ def lower(
     declared: Mapping[str, float],
     word: int,
     vectors: Mapping[str, str] | None = None,
-    precise: Precision | None = None,
 ) -> FixedGraph:
     """All passes, and formats of one word length, rounded half up and saturated: see :func:`simplify`."""
-    return fix_formats(simplify(graph, samples, declared, word, vectors, precise))
+    return fix_formats(simplify(graph, samples, declared, word, vectors))
 
 
 def _checked(graph: Graph) -> Graph:

@@ -274,4 +274,5 @@ def manifest(design: Design, verilog_sha256: str, version: str) -> dict[str, Any
         "task_words_per_beat": tasks.task.words_per_beat,
         "result_words_per_beat": tasks.result.words_per_beat,
         "ii_cycles": design.options.ii,
+        "ranges": design.options.ranges,
     }

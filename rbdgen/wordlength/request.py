@@ -47,7 +47,7 @@ class FormatRequest:
         if not self.sound:
             return fix_formats(simplified, truncate, self.saturate)
         network = self.network
-        return prove_formats(simplified, network.declared, network.precise, truncate, self.saturate)
+        return prove_formats(simplified, network.declared, truncate, self.saturate)
 
     def simplified(self, word: int, table_word: int | None = None) -> Simplified:
         """The graph without what is noise at a word length."""
@@ -58,7 +58,6 @@ class FormatRequest:
             network.declared,
             word,
             network.vectors,
-            network.precise,
             table_word,
             self.sound,
             self.multiply,

@@ -52,18 +52,23 @@ def find_formats(
     progress: Callable[[str], None] = lambda stage: None,
 ) -> FoundFormats:
     """The cheapest formats that keep the targets, of one word or per signal, measured at states of their own."""
+    measure = experiment(request, ranges, seed, STATES)
+    if uniform:
+        return uniform_formats(request, measure)
+    return search_formats(request, measure, progress)
+
+
+def experiment(request: FormatRequest, ranges: InputRanges, seed: int, count: int) -> Experiment:
+    """An experiment at ``count`` states that ranges were not found at."""
     network = request.network
     calibration = network.calibration
     cheap = calibration.frames.robot if calibration else equivalent(network.robot).robot
     # the first half of them is uniform in the ranges
     states = make_samples(
-        network.robot, cheap, ranges, network.options, calibration, 2 * STATES, seed + 1
+        network.robot, cheap, ranges, network.options, calibration, 2 * count, seed + 1
     )
     states = with_torques(states, network.torque_limits, network.options.ranges, seed + 1)
-    measure = Experiment.of(network, states, STATES)
-    if uniform:
-        return uniform_formats(request, measure)
-    return search_formats(request, measure, progress)
+    return Experiment.of(network, states, count)
 
 
 def search_formats(

@@ -172,11 +172,11 @@ class Signals:
             last = math.ldexp(1.0, -choice.fracs[i])
             arriving = self._arriving_errors(i, deviations)
             error = math.hypot(*arriving, given.get(i, 0.0))
-            if node.op not in ("add", "sub", "dot", "input"):
+            small = all(deviations[a] <= self.magnitudes[a] for a in node.args)
+            if small and node.op not in ("add", "sub", "dot", "input"):
                 # the factors' largest values need not meet: only differences, and what is made of them, are small
                 # beside their errors
-                if all(deviations[a] <= self.magnitudes[a] for a in node.args):
-                    error = min(error, largest * OUTWEIGHED)
+                error = min(error, largest * OUTWEIGHED)
             deviations.append(math.hypot(error, last / 2))
             if node.op in COMPUTED or node.op == "neg" or i in given:
                 needed = largest * MARGIN + NOISE_DEVIATIONS * deviations[i] + last

@@ -9,6 +9,7 @@ from rbdgen.passes.formats import MAX_WORD, MIN_WORD
 from rbdgen.wordlength.experiment import Experiment
 from rbdgen.wordlength.request import FormatRequest, FoundFormats
 from rbdgen.wordlength.verdict import excess, worst_vector
+from rbdgen.wordlength.wishes import in_words
 
 UNIFORM_AIM = 0.9
 """Share of the target that the largest error may take with words of one length."""
@@ -31,7 +32,7 @@ class _Words:
 
     def _try(self, word: int) -> None:
         request = self.request
-        simplified = request.simplified(word)
+        simplified = in_words(request, self.measure, word)
         fixed = request.fixed(simplified)
         errors, flagged = self.measure.measure(fixed)
         network = request.network.pruned(fixed.graph)

@@ -1,0 +1,49 @@
+"""Where a graph in words of one length needs more bits than the word: signals whose own rounding shows in a result.
+
+A word that is long enough for most signals is too short for a few: where M is nearly singular small differences of
+torques decide on large accelerations, and what a step of a roll-out adds to a state is small. Which signals these are
+follows from the derivatives of the results at sampled states (:mod:`rbdgen.wordlength.sensitivity`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from rbdgen.passes.formats import choose_formats
+from rbdgen.passes.pipeline import Simplified
+from rbdgen.wordlength.error_bounds import BoundFinder
+from rbdgen.wordlength.experiment import Experiment
+from rbdgen.wordlength.request import FormatRequest
+from rbdgen.wordlength.sites import make_sites
+
+SHOWN = 256.0
+"""Of an error of so many last places of a vector's largest value in words of the given length, one rounding may make up
+a share."""
+SHARE = 0.125
+"""That share, as a standard deviation."""
+
+
+def in_words(request: FormatRequest, measure: Experiment, word: int) -> Simplified:
+    """The graph in formats of one word, with more bits where sensitivities at states of ``measure`` ask for them."""
+    simplified = request.simplified(word)
+    allowed = SHOWN * 2.0 ** (1 - word)
+    network = request.network
+    keys = [(f, v) for f in network.functions for v in network.options.result_vectors(f)]
+    bounded = replace(request, targets=dict.fromkeys(keys, allowed))
+    sites = make_sites(simplified.graph, frozenset())
+    finder = BoundFinder(bounded, simplified, sites, measure)
+    finder.start()
+    precise = _precise_nodes(finder)
+    choice = choose_formats(simplified.graph, simplified.magnitudes, word, precise)
+    return replace(simplified, choice=choice, precise=precise)
+
+
+def _precise_nodes(finder: BoundFinder) -> frozenset[int]:
+    """The nodes whose roundings to their usual resolutions take more than their share of what any bound allows."""
+    usual = finder.usual
+    bounds = finder.bounds(dict.fromkeys(finder.targets, 1.0))
+    variances = bounds.squares[:, : len(usual)] * (usual**2 / 12.0)
+    most = np.max(variances, axis=0, initial=0.0)
+    return frozenset(np.flatnonzero(most > SHARE**2).tolist())
