@@ -78,7 +78,7 @@ def model(targets: Targets, robots: Path) -> None:
         *(("generic125", ii) for ii in (1, 2, 4, 12)),
         *(("ecp5", ii) for ii in (4, 12, 24)),
     ):
-        design = compile_robot(robot, Options(functions=ALL, ii=ii, device=device))
+        design = compile_robot(robot, Options(functions=ALL, ii=ii, device=device, word=18))
         used = counted(design)
         most = LUTS.get((device, ii))
         row: list[Any] = [device, ii, used["luts"]]
@@ -96,7 +96,7 @@ def model(targets: Targets, robots: Path) -> None:
             latencies(targets, design)
     head = ["device", "II", "look-up tables", "asked", "", "registers", "blocks", "used", "", ""]
     section(f"All seven functions of {robot.name}, 18 bits, by the model", head, rows, keys=2)
-    design = compile_robot(robot, Options(functions=("id",), device="ecp5"))
+    design = compile_robot(robot, Options(functions=("id",), device="ecp5", word=18))
     cycles = design.promised_latency("id")
     row = [
         "ecp5",
@@ -135,7 +135,7 @@ def others(robots: Path) -> None:
             continue
         robot = load_urdf(path, base=base)
         budget = Budget(multipliers=BUDGET)
-        design = compile_robot(robot, Options(functions=ALL), budget=budget)
+        design = compile_robot(robot, Options(functions=ALL, word=18), budget=budget)
         used = counted(design)
         figures = [used[key] for key in ("luts", "registers", "multipliers")]
         rows.append([name, base, design.options.ii, *figures])

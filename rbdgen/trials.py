@@ -10,7 +10,7 @@ import numpy as np
 from rbdgen import golden
 from rbdgen.compiler import Design
 from rbdgen.functions import registry
-from rbdgen.functions.quantities import MINV, TAU
+from rbdgen.functions.quantities import MINV
 from rbdgen.functions.states import States
 from rbdgen.layout.samples import random_base, random_forces
 from rbdgen.layout.torques import with_torques
@@ -70,8 +70,6 @@ def _complete(design: Design, robot: Robot, s: States, seed: int) -> States:
         minv = golden.minverse(robot, s.q)
     tau = golden.rnea(robot, s.q, s.v, s.a, s.f_ext, root=s.root)
     found = replace(s, tau=tau, minv=minv)
-    if TAU.name not in taken:
-        return found
     return with_torques(found, design.network.torque_limits, design.options.ranges, seed)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,4 +43,10 @@ def shared_robot(name: str) -> Robot:
 @lru_cache
 def design(robot: str, base: str = "fixed", **options: object) -> Design:
     """The design of a built-in robot."""
-    return compile_robot(load_robot(robot, base), Options(**options))  # type: ignore[arg-type]
+    return compile_robot(load_robot(robot, base), in_words(**options))
+
+
+def in_words(**given: Any) -> Options:
+    """Options as ``given``, with words of 18 bits where no other arithmetic is asked for."""
+    usual = {} if given.keys() & {"error", "formats"} else {"word": 18}
+    return Options(**usual | given)

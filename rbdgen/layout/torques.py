@@ -47,8 +47,8 @@ def with_torques(
     straining: int = 0,
 ) -> States:
     """``states`` with torques inside ``limits`` (nv). Those of motions stay as they are but for what is beyond; others
-    are uniform in the box, and of the last ``straining`` states near its ends."""
-    if ranges == MOTION:
+    are uniform in the box, and of the last ``straining`` states near its ends. No limits: no function takes torques."""
+    if ranges == MOTION or not limits:
         return states
     most = np.array(limits)
     count = len(states.q)

@@ -283,8 +283,8 @@ def acceleration_note(design: Design) -> str | None:
     joint = _place(design, [k])
     effort = design.network.torque_limits[k]
     return (
-        f"torques up to {effort:.4g} accelerate {joint} to {reached[k]:.3g}, and {declared[k]:g} is declared: that takes "
-        f"{np.log2(times):.1f} bits of every acceleration; a smaller effort of {joint} under [joints] in a config bounds "
+        f"torques up to {effort:.4g} accelerate {joint} to {reached[k]:.3g}, {declared[k]:g} is declared: that takes "
+        f"{np.log2(times):.1f} bits of every acceleration; a smaller effort under [joints] in a config bounds "
         f"it, or --ranges motion with an acceleration of as much as you need (here {reached[k]:.2g})"
     )
 

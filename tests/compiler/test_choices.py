@@ -25,16 +25,16 @@ def chosen(design: Design) -> dict[str, str]:
 
 
 def test_nothing_is_searched_where_nothing_is_scarce() -> None:
-    design = compile_robot(ROBOT, Options(functions=FUNCTIONS, ii=4))
-    assert chosen(design) == plain(Options(ii=4))
+    design = compile_robot(ROBOT, Options(functions=FUNCTIONS, ii=4, word=18))
+    assert chosen(design) == plain(Options(ii=4, word=18))
     stages: list[str] = []
-    compile_robot(ROBOT, Options(ii=4), stages.append)
+    compile_robot(ROBOT, Options(ii=4, word=18), stages.append)
     assert stages == ["trace", "formats", "schedule"]
 
 
 @pytest.mark.parametrize("goal", GOALS)
 def test_no_single_change_would_be_better(goal: str) -> None:
-    options = Options(functions=FUNCTIONS, ii=8, goal=goal)
+    options = Options(functions=FUNCTIONS, ii=8, goal=goal, word=18)
     workshop = Workshop(ROBOT, declared_ranges(ROBOT, {}), None, lambda stage: None)
     values = chosen(choose(workshop, options))
 
@@ -49,33 +49,35 @@ def test_no_single_change_would_be_better(goal: str) -> None:
 
 def test_goals_differ() -> None:
     area, latency, fast = (
-        Cost.of(compile_robot(ROBOT, Options(functions=FUNCTIONS, ii=8, goal=goal)))
+        Cost.of(compile_robot(ROBOT, Options(functions=FUNCTIONS, ii=8, goal=goal, word=18)))
         for goal in ("area", "latency", "throughput")
     )
     assert area.area({}) < fast.area({})
     assert latency.latencies < fast.latencies
     assert fast.intervals <= area.intervals
-    usual = Cost.of(compile_robot(ROBOT, Options(functions=FUNCTIONS, ii=8)))
+    usual = Cost.of(compile_robot(ROBOT, Options(functions=FUNCTIONS, ii=8, word=18)))
     assert fast.intervals == usual.intervals
     assert fast.area({}) <= usual.area({})
 
 
 def test_what_is_given_stays() -> None:
     for programs, spread in itertools.product(("two", "one"), ("fewest", "twice")):
-        options = Options(functions=FUNCTIONS, ii=8, goal="area", programs=programs, spread=spread)
+        options = Options(
+            functions=FUNCTIONS, ii=8, goal="area", programs=programs, spread=spread, word=18
+        )
         design = compile_robot(ROBOT, options)
         assert (design.options.programs, design.options.spread) == (programs, spread)
 
 
 def test_a_crowded_device_is_spared_only_as_far_as_that_helps() -> None:
-    options = Options(functions=FUNCTIONS, ii=8)
+    options = Options(functions=FUNCTIONS, ii=8, word=18)
     usual = Cost.of(compile_robot(ROBOT, options))
     enough = {"luts": usual.tables * 2, "registers": usual.registers * 2, "multipliers": 500}
     budget = Budget(name="board much", resources=enough)
     assert chosen(compile_robot(ROBOT, options, budget=budget)) == plain(options)
     few = enough | {"luts": int(usual.tables * 1.1)}
     budget = Budget(name="board little", resources=few)
-    design = compile_robot(ROBOT, Options(functions=FUNCTIONS, ii=8), budget=budget)
+    design = compile_robot(ROBOT, Options(functions=FUNCTIONS, ii=8, word=18), budget=budget)
     cost = Cost.of(design)
     assert cost.tables < usual.tables
     assert cost.share(few) < usual.share(few)
@@ -94,14 +96,14 @@ def test_a_crowded_device_is_spared_only_as_far_as_that_helps() -> None:
 )
 def test_a_demand_that_is_none(budget: Budget, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        compile_robot(ROBOT, Options(), budget=budget)
+        compile_robot(ROBOT, Options(word=18), budget=budget)
 
 
 def test_an_arm_with_all_functions_on_a_board() -> None:
     """What was once 221,587 look-up tables by the model, where nothing said so is fit into a board."""
     board = get_board("tang_mega_138k_pro")
     budget = Budget(blocks=board.resources["multipliers"], name="board", resources=board.resources)
-    options = Options(functions=common(), device=board.timing)
+    options = Options(functions=common(), device=board.timing, word=18)
     design = compile_robot(load_robot("iiwa14"), options, budget=budget)
     cost = Cost.of(design)
     assert cost.tables <= 129_000

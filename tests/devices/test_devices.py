@@ -54,7 +54,9 @@ def test_multiplier_blocks(shape: tuple[int, int], a: int, b: int, blocks: int) 
 def built(monkeypatch: pytest.MonkeyPatch, device: Device) -> Design:
     """A design of a small robot for a device that no file has."""
     monkeypatch.setitem(DEVICES, "changed", dataclasses.replace(device, name="changed"))
-    return compile_robot(load_robot("pendulum2"), Options(FUNCTIONS, ii=4, device="changed"))
+    return compile_robot(
+        load_robot("pendulum2"), Options(FUNCTIONS, ii=4, device="changed", word=18)
+    )
 
 
 @pytest.mark.parametrize("name", DEVICES)

@@ -50,7 +50,7 @@ def points() -> tuple[Point, ...]:
 def swept(
     values: dict[str, Any], task: Task | None = None, base: Options | None = None
 ) -> tuple[Point, ...]:
-    return make_points(task or TASK, combinations(base or Options(), values))
+    return make_points(task or TASK, combinations(base or Options(word=18), values))
 
 
 def collect(work: Any) -> dict[str, dict[str, Any]]:
@@ -66,13 +66,15 @@ def test_every_combination_is_a_point_once() -> None:
 
 def test_axes_are_options_of_the_compiler() -> None:
     for axis in AXES:
-        assert hasattr(Options(), axis.name)
+        assert hasattr(Options(word=18), axis.name)
 
 
 def test_intervals_and_budgets_are_alternatives() -> None:
     places = [
         c.position
-        for c in combinations(Options(), {"ii": [2, 3], "multipliers": [5], "word": [16, 18]})
+        for c in combinations(
+            Options(word=18), {"ii": [2, 3], "multipliers": [5], "word": [16, 18]}
+        )
     ]
     assert [(p["ii"], p["multipliers"], p["word"]) for p in places] == [
         (2, None, 16),
@@ -83,7 +85,7 @@ def test_intervals_and_budgets_are_alternatives() -> None:
         (None, 5, 18),
     ]
     with pytest.raises(ConfigError, match=r"^multipliers: must be at least 1, not 0$"):
-        combinations(Options(), {"multipliers": [0]})
+        combinations(Options(word=18), {"multipliers": [0]})
 
 
 def test_a_budget_is_kept() -> None:
@@ -101,8 +103,8 @@ def test_a_key_is_of_everything_that_decides() -> None:
         swept({}, replace(TASK, seed=2)),
         swept({}, replace(TASK, count=21)),
         swept({}, replace(TASK, robot=load_robot("ur5"))),
-        swept({}, base=Options(seed=7)),
-        swept({}, base=Options(limits={"joint1": {"velocity": 1.0}})),
+        swept({}, base=Options(seed=7, word=18)),
+        swept({}, base=Options(limits={"joint1": {"velocity": 1.0}}, word=18)),
         swept({"multipliers": [9]}),
     ]
     assert len({key, *(o[0].key for o in others)}) == 1 + len(others)
@@ -112,7 +114,7 @@ def test_too_many_points_are_refused() -> None:
     with pytest.raises(
         ConfigError, match=r"^points: 20000 are more than 10000; give fewer values$"
     ):
-        combinations(Options(), {"ii": range(1, 201), "word": range(100)})
+        combinations(Options(word=18), {"ii": range(1, 201), "word": range(100)})
 
 
 def test_processes_and_dask_give_the_same_rows() -> None:
@@ -143,7 +145,7 @@ def test_figures_are_the_designs() -> None:
 
 def test_what_cannot_be_built_says_why() -> None:
     (point,) = swept(
-        {"functions": [("minv",)], "device": ["generic125"]}, base=Options(clock=350.0)
+        {"functions": [("minv",)], "device": ["generic125"]}, base=Options(clock=350.0, word=18)
     )
     found = figures_or_reason(figures, TASK, point)
     assert (found["status"], found["reason"]) == (
@@ -283,7 +285,7 @@ def test_the_front_is_what_nothing_beats() -> None:
 
 
 def test_rows_are_told_in_all_forms() -> None:
-    good, bad = swept({"device": ["generic250", "generic125"]}, base=Options(clock=350.0))
+    good, bad = swept({"device": ["generic250", "generic125"]}, base=Options(clock=350.0, word=18))
     rows = mark_front([make_row(p, figures_or_reason(figures, TASK, p)) for p in (good, bad)])
     shown = text(rows)
     assert "front" in shown
@@ -297,7 +299,7 @@ def test_rows_are_told_in_all_forms() -> None:
 
 
 def test_roots_are_an_axis() -> None:
-    choices = combinations(Options(), {"ii": [4], "root": ["trunk", "lf_hip"]})
+    choices = combinations(Options(word=18), {"ii": [4], "root": ["trunk", "lf_hip"]})
     assert [c.position["root"] for c in choices] == ["trunk", "lf_hip"]
     task = Task(load_robot("hyq", "floating"), 20, 1)
     found = [figures(task, p) for p in make_points(task, choices)]

@@ -27,6 +27,7 @@ from rbdgen_sim.cosim import cosimulate
 from rbdgen_sim.interface import Rtl
 from rbdgen_sim.noise import manifest_of, model
 from rbdgen_sim.simulators import get_simulator
+from tests.conftest import in_words
 
 INERTIAL = Quantity("inertial", ("nv",), "N·m, N", "torques that accelerations take")
 
@@ -71,7 +72,7 @@ def test_a_function_that_only_a_test_knows(
 ) -> None:
     """Layout, error target, report, evidence, simulation of the hardware, and the host's driver."""
     robot = load_robot("pendulum2")
-    d = compile_robot(robot, Options(functions=functions, ii=4))
+    d = compile_robot(robot, Options(functions=functions, ii=4, word=18))
     report = design_report(d)
     assert report["functions"]["ma"]["latency_cycles"] == d.promised_latency("ma")
     found = evidence(d, 50)["functions"]["ma"]
@@ -132,7 +133,7 @@ def test_unknown_functions_are_errors() -> None:
     with pytest.raises(ConfigError, match=message):
         registry.function("nl")
     with pytest.raises(ConfigError, match=message):
-        Options(functions=("id", "nl"))
+        Options(functions=("id", "nl"), word=18)
     with pytest.raises(AttributeError, match="no_such_thing"):
         golden.no_such_thing  # noqa: B018
 
@@ -179,10 +180,10 @@ def test_effects_without_acceleration(functions: tuple[str, ...], options: dict)
     """They are what inverse dynamics is where the operands that they lack are zero."""
     if functions == ("g",) and "forces" in options:
         with pytest.raises(ConfigError, match=r"^forces and functions: forces acts on none of g;"):
-            Options(functions=functions, ii=2, **options)
+            in_words(functions=functions, ii=2, **options)
         # beside a function that takes them
         functions = ("nle", *functions)
-    d = compile_robot(load_robot("ur5"), Options(functions=functions, ii=2, **options))
+    d = compile_robot(load_robot("ur5"), in_words(functions=functions, ii=2, **options))
     states = task_states(d, 200, seed=4)
     for name in ("nle", "g"):
         if name in functions:

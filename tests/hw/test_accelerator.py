@@ -21,7 +21,7 @@ from rbdgen_hw.emit import accelerator, design_verilog
 from rbdgen_sim.interface import Rtl, Stimulus
 from rbdgen_sim.scoreboard import run_tasks
 from rbdgen_sim.simulators import get_simulator
-from tests.conftest import design
+from tests.conftest import design, in_words
 
 AMARANTH = get_simulator("amaranth")
 ALL = common()
@@ -156,7 +156,7 @@ def test_feedback_in_block_memory(
     outcomes = []
     for bits in (400, 40):
         monkeypatch.setattr("rbdgen.schedule.queues.BLOCK_BITS", bits)
-        d = compile_robot(load_robot("pendulum2"), Options(**options))
+        d = compile_robot(load_robot("pendulum2"), in_words(**options))
         assert loop_in_block_memory(d.plan, "feedback") == (bits == 40)
         _, outcome = alone(d, task_states(d, 50, seed=ii), tmp_path, "dfd", stall=0.2, seed=5)
         assert outcome.mismatches == 0
@@ -234,7 +234,7 @@ def test_results_that_never_change_are_results_too(
     robot = load_robot("pendulum2")
     slider = dataclasses.replace(robot.bodies[0], joint=Prismatic((1.0, 0.0, 0.0)))
     d = compile_robot(
-        dataclasses.replace(robot, bodies=(slider,)), Options(functions=functions, ii=ii)
+        dataclasses.replace(robot, bodies=(slider,)), Options(functions=functions, ii=ii, word=18)
     )
     states = task_states(d, 20, seed=1)
     tasks = [make_tasks(d, f, states) for f in d.network.functions]

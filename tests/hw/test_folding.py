@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdgen import Options, compile_robot, load_robot
+from rbdgen import compile_robot, load_robot
 from rbdgen.trials import make_tasks, task_states
 from rbdgen_hw.emit import accelerator
 from rbdgen_sim.interface import Rtl
 from rbdgen_sim.scoreboard import run_tasks
 from rbdgen_sim.simulators import get_simulator
+from tests.conftest import in_words
 
 
 @pytest.mark.parametrize(
@@ -27,7 +28,7 @@ from rbdgen_sim.simulators import get_simulator
 def test_four_legs_on_one(
     functions: tuple[str, ...], ii: int, kwargs: dict, tmp_path: Path
 ) -> None:
-    d = compile_robot(load_robot("hyq"), Options(functions=functions, ii=ii, **kwargs))
+    d = compile_robot(load_robot("hyq"), in_words(functions=functions, ii=ii, **kwargs))
     assert d.plan.schedule.folds.units
     rtl = Rtl(d.name, (), d.tasks.task.beat_bits, d.tasks.result.beat_bits, design=accelerator(d))
     states = task_states(d, 24, seed=2)

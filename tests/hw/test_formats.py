@@ -10,6 +10,7 @@ import pytest
 from rbdgen import Options, compile_robot, load_robot
 from rbdgen.trials import make_tasks, task_states
 from rbdgen_sim.scoreboard import run_tasks
+from tests.conftest import in_words
 from tests.hw.test_accelerator import AMARANTH, rtl
 
 SOME = ("id", "fd", "did")
@@ -48,7 +49,7 @@ def test_formats_per_signal_bit_for_bit(ii: int, options: dict[str, str], tmp_pa
     ],
 )
 def test_one_word_with_other_operators(options: dict[str, str], tmp_path: Path) -> None:
-    d = compile_robot(load_robot("pendulum2"), Options(functions=("id", "did"), ii=2, **options))
+    d = compile_robot(load_robot("pendulum2"), in_words(functions=("id", "did"), ii=2, **options))
     states = task_states(d, 12, seed=2)
     states.v[5] = 1e3
     tasks = [make_tasks(d, f, states) for f in d.network.functions]

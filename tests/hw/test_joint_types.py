@@ -61,7 +61,7 @@ def test_the_equivalent_robot_keeps_its_torques(name: str) -> None:
 @pytest.mark.parametrize("name", JOINT_TYPES)
 def test_every_joint_type_becomes_hardware(name: str, tmp_path: Path) -> None:
     robot = arm(examples(JOINT_TYPES[name])[-1])
-    d = compile_robot(robot, Options(FUNCTIONS, ii=8))
+    d = compile_robot(robot, Options(FUNCTIONS, ii=8, word=18))
     states = task_states(d, 300, seed=1)
     for function in FUNCTIONS:
         tasks = make_tasks(d, function, states)
@@ -72,7 +72,7 @@ def test_every_joint_type_becomes_hardware(name: str, tmp_path: Path) -> None:
 
 
 def test_a_continuous_joint_takes_cosine_and_sine() -> None:
-    d = compile_robot(arm(Continuous((0.0, 0.0, 1.0))), Options(("id",)))
+    d = compile_robot(arm(Continuous((0.0, 0.0, 1.0))), Options(("id",), word=18))
     assert {w.name for w in d.network.operands["q"]} >= {"q_middle_cos", "q_middle_sin"}
 
 

@@ -87,7 +87,7 @@ def test_a_robots_names_stay_data_in_every_file(text: str) -> None:
         for i, b in enumerate(d.robot.bodies)
     )
     robot = replace(d.robot, name=text, bodies=bodies)
-    made = rbdgen.compile_robot(robot, rbdgen.Options(functions=("id",)))
+    made = rbdgen.compile_robot(robot, rbdgen.Options(functions=("id",), word=18))
     verilog = design_verilog(made)
     header = [line for line in verilog.splitlines() if line.startswith("//")]
     assert header[0].isascii()

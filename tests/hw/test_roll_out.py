@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdgen import ConfigError, Options, UnsupportedError, compile_robot, load_robot
+from rbdgen import ConfigError, UnsupportedError, compile_robot, load_robot
 from rbdgen.functions.registry import common
 from rbdgen.protocol.tasks import Flag
 from rbdgen.trials import make_tasks, relative_errors, task_states
@@ -16,7 +16,7 @@ from rbdgen_hw.emit import accelerator
 from rbdgen_sim.interface import Rtl
 from rbdgen_sim.scoreboard import run_tasks
 from rbdgen_sim.simulators import get_simulator
-from tests.conftest import design
+from tests.conftest import design, in_words
 
 H = 0.005
 
@@ -148,4 +148,4 @@ def test_a_state_that_leaves_the_ranges_is_flagged() -> None:
 )
 def test_what_cannot_be_rolled_out(base: str, options: dict, message: str) -> None:
     with pytest.raises((UnsupportedError, ConfigError), match=message):
-        compile_robot(load_robot("pendulum2", base), Options(("roll",), **options))
+        compile_robot(load_robot("pendulum2", base), in_words(functions=("roll",), **options))

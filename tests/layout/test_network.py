@@ -19,25 +19,28 @@ ALL = common()
 
 def computed(robot, options: TraceOptions) -> tuple[States, dict[str, np.ndarray]]:
     """States, and what the graph makes of them: dense arrays by vector, of the states as inverse dynamics sees them for
-    τ, and of the second half of the samples for what comes from zero acceleration."""
+    τ, and of forward dynamics for what comes from zero acceleration."""
     network, states = build_network(robot, options)
-    values = evaluate(network.graph, operand_samples(network, states))
+    samples = operand_samples(network, states)
+    values = evaluate(network.graph, samples)
     n, nv = len(states.q), robot.nv
+    blocks = len(next(iter(samples.values()))) // n
     dense = {}
     for vector, words in network.results.items():
         dense[vector] = np.zeros((n, nv) if vector in ("tau", "a") else (n, nv, nv))
         for w in words:
             if w.name in network.graph.outputs:
-                x = np.broadcast_to(values[network.graph.outputs[w.name]], (2 * n,))
-                dense[vector][(slice(None), *w.index)] = x[n:] if vector == "a" else x[:n]
+                x = np.broadcast_to(values[network.graph.outputs[w.name]], (blocks * n,))
+                first = n if vector == "a" else 0
+                dense[vector][(slice(None), *w.index)] = x[first : first + n]
     return states, dense
 
 
 OPTIONS = (
-    TraceOptions(ALL),
-    TraceOptions(ALL, forces=True),
-    TraceOptions(ALL, derivative="columns"),
-    TraceOptions(ALL, mass_matrix="mminvgen"),
+    TraceOptions(ALL, ranges="motion"),
+    TraceOptions(ALL, ranges="motion", forces=True),
+    TraceOptions(ALL, ranges="motion", derivative="columns"),
+    TraceOptions(ALL, ranges="motion", mass_matrix="mminvgen"),
 )
 
 

@@ -35,9 +35,9 @@ def test_missing_and_absurd_limits_get_stated_defaults(limit: str) -> None:
     robot = parse_urdf(urdf(joint(inside=limit)), "r.urdf")
     ranges = declared_ranges(robot)
     assert ranges.q_upper == (math.pi,)
-    assert (ranges.v_max, ranges.a_max, ranges.tau_max) == ((10.0,), (20.0,), (100.0,))
+    assert (ranges.v_max, ranges.a_max, ranges.tau_max) == ((10.0,), (20.0,), (None,))
     assert range_notes(robot) == (
-        "limits missing or absurd at j; assumed position ±3.142 rad, velocity 10, effort 100 "
+        "limits missing or absurd at j; assumed position ±3.142 rad, velocity 10, effort as motions take it "
         "(set them under [joints] in a config)",
     )
 

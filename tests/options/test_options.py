@@ -64,9 +64,9 @@ WRONG: list[tuple[dict[str, Any], list[str], str]] = [
         "error: no target for m; add m=E, or one value for all",
     ),
     (
-        {"formats": "uniform"},
-        ["--formats", "uniform"],
-        "formats and error: formats uniform is a search for an error target; give error as well",
+        {"formats": "uniform", "word": 18},
+        ["--formats", "uniform", "--word", "18"],
+        "formats and word: formats uniform is a search for an error target; give error instead of word",
     ),
     (
         {"with_inverse": True},

@@ -68,7 +68,7 @@ def test_a_sound_design_never_overflows_inside_its_ranges(error: dict[str, float
 
 
 def test_a_format_without_room_is_found() -> None:
-    design = compile_robot(load_robot("pendulum2"), Options(sound=True))
+    design = compile_robot(load_robot("pendulum2"), Options(sound=True, word=18))
     fixed = design.fixed
     i = next(
         i for i, n in fixed.graph if (n.op == "mul" and not fixed.may_overflow(i)) or n.op == "add"

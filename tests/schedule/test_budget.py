@@ -33,7 +33,7 @@ def test_the_smallest_interval_within_so_many_multipliers(count: int) -> None:
 
 
 def test_the_promise_is_what_is_scheduled() -> None:
-    d = compile_robot(load_robot("hyq"), Options(ALL), budget=Budget(multipliers=64))
+    d = compile_robot(load_robot("hyq"), Options(ALL, word=18), budget=Budget(multipliers=64))
     assert sum(d.plan.schedule.multipliers.values()) <= 64
     assert d.plan.schedule.utilization > 0.9
     assert d.options.ii == d.plan.schedule.ii == 15
@@ -42,7 +42,7 @@ def test_the_promise_is_what_is_scheduled() -> None:
         "an interval of 16 cycles would do: lf_hip, lh_hip, rf_hip, rh_hip" in line
         for line in d.why
     )
-    folded = compile_robot(load_robot("hyq"), Options(ALL), budget=Budget(multipliers=61))
+    folded = compile_robot(load_robot("hyq"), Options(ALL, word=18), budget=Budget(multipliers=61))
     assert (
         "4 branches share one, in turns of 4 cycles: lf_hip, lh_hip, rf_hip, rh_hip" in folded.why
     )
@@ -79,9 +79,11 @@ def test_products_of_two_sizes_take_no_more_blocks_than_they_must(
 
 def test_units_join_further_where_a_board_would_be_too_small() -> None:
     few = compile_robot(
-        load_robot("iiwa14"), Options(("did",), ii=6), budget=Budget(resources={"multipliers": 128})
+        load_robot("iiwa14"),
+        Options(("did",), ii=6, word=18),
+        budget=Budget(resources={"multipliers": 128}),
     )
-    enough = compile_robot(load_robot("iiwa14"), Options(("did",), ii=6))
+    enough = compile_robot(load_robot("iiwa14"), Options(("did",), ii=6, word=18))
     assert few.plan.schedule.blocks <= 128 < enough.plan.schedule.blocks
     assert few.plan.schedule.utilization > enough.plan.schedule.utilization
 
@@ -125,12 +127,14 @@ def test_a_board_without_enough_logic_is_warned_of() -> None:
         r"^board small: by the model, about \d+ of 1000 luts would be used; use fewer functions"
     )
     with pytest.warns(RbdgenWarning, match=message):
-        compile_robot(load_robot("pendulum2"), Options(device="ecp5"), budget=small)
+        compile_robot(load_robot("pendulum2"), Options(device="ecp5", word=18), budget=small)
 
 
 @pytest.mark.parametrize("count", [64, 256])
 def test_utilization_of_a_humanoid(count: int) -> None:
-    d = compile_robot(shared_robot("atlas"), Options(("id",)), budget=Budget(multipliers=count))
+    d = compile_robot(
+        shared_robot("atlas"), Options(("id",), word=18), budget=Budget(multipliers=count)
+    )
     assert d.plan.schedule.utilization >= 0.9 or d.options.ii == 1
 
 

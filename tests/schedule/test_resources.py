@@ -68,7 +68,7 @@ def test_registers_within_operators_count() -> None:
 
 
 def test_constants_move_where_logic_is_short() -> None:
-    robot, options = load_robot("iiwa14"), Options(("did",), device="ecp5")
+    robot, options = load_robot("iiwa14"), Options(("did",), device="ecp5", word=18)
     logic = compile_robot(robot, options, budget=Budget(blocks=156))
     assert logic.options.constants == "logic"
     taken = luts(logic)

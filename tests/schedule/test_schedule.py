@@ -245,7 +245,8 @@ def test_a_clock_that_no_multiplier_reaches_is_refused() -> None:
 def test_a_folded_sum_that_saturates_in_one_turn_only() -> None:
     """Formats of turns are equal, ranges are not: the operator has to saturate in time for all of them."""
     d = compile_robot(
-        load_robot("hyq", base="floating"), Options(("id", "m", "did"), ii=8, device="ecp5")
+        load_robot("hyq", base="floating"),
+        Options(("id", "m", "did"), ii=8, device="ecp5", word=18),
     )
     folds, fixed = d.plan.schedule.folds, d.plan.schedule.fixed
     assert any(
@@ -257,7 +258,7 @@ def test_a_folded_sum_that_saturates_in_one_turn_only() -> None:
 def test_spread_products_take_what_multipliers_there_are() -> None:
     robot, options = (
         load_robot("iiwa14"),
-        Options(("id", "m"), ii=6, device="ecp5", constants="multipliers"),
+        Options(("id", "m"), ii=6, device="ecp5", constants="multipliers", word=18),
     )
     fewest, apart, twice = (
         compile_robot(robot, dataclasses.replace(options, **choice)).plan
