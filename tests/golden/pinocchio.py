@@ -123,7 +123,8 @@ def states(robot: Robot, count: int, seed: int = 1) -> tuple[np.ndarray, ...]:
     ranges = golden.declared_ranges(robot)
     q, v, a = golden.random_states(robot, ranges, count, seed)
     rng = np.random.default_rng(seed)
-    tau = rng.uniform(-1, 1, v.shape) * ranges.tau_max
+    effort = np.array([100.0 if limit is None else limit for limit in ranges.tau_max])
+    tau = rng.uniform(-1, 1, v.shape) * effort
     return q, v, a, tau, rng.normal(size=(count, len(robot.bodies), 6)) * 10
 
 
