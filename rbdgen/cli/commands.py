@@ -77,6 +77,7 @@ def _budget(args: argparse.Namespace, options: dict[str, Any]) -> tuple[Budget |
         name=f"board {found.name}",
         board=found.name,
         resources=found.resources,
+        link=found.link,
     )
     return budget, found.timing
 
@@ -149,10 +150,10 @@ def layout(args: argparse.Namespace) -> None:
 
 def _directory(args: argparse.Namespace, design: Design) -> Path:
     options = design.options
-    return (
-        args.output
-        or Path("build") / f"{design.name}_{design.precision}_ii{options.ii}_{options.device}"
-    )
+    replicas = design.tasks.replicas
+    several = f"_x{replicas}" if replicas > 1 else ""
+    name = f"{design.name}_{design.precision}_ii{options.ii}{several}_{options.device}"
+    return args.output or Path("build") / name
 
 
 def _write(

@@ -65,7 +65,8 @@ def planned(
     fixed = layout.source
     formats = [function_format(f, network, fixed) for f in network.functions]
     beats = device.task_beats(layout.ii)
-    tasks = task_format(formats, beats, layout.ii, parameter_words(network, fixed))
+    replicas = options.replicas or 1
+    tasks = task_format(formats, beats, layout.ii, parameter_words(network, fixed), replicas)
     plan = make_plan(times, {network.exit(f).name: tasks.sent(f) for f in network.functions})
     if not roughly:
         check_plan(plan)
@@ -87,6 +88,9 @@ def planned_design(
     device = target_device(options)
     how = options.fold, options.share
     spread = options.spread == "twice"
+    asked = budget
+    if budget is not None:
+        budget = budget.shared(options.replicas or 1)
     if budget is None or not budget.chooses:
         blocks = budget.resources.get("multipliers") if budget else None
         layout = lay_out(network, fixed, device, options.ii, *how, blocks, spread)
@@ -112,7 +116,7 @@ def planned_design(
         word=simplified.word,
         table_word=simplified.table_word,
         signal_ranges=simplified.ranges,
-        budget=budget,
+        budget=asked,
         **parts,
     )
 
