@@ -18,6 +18,7 @@ from rbdgen.schedule.budget import Budget, fit_layout
 from rbdgen.schedule.buffers import make_plan
 from rbdgen.schedule.check import check_plan
 from rbdgen.schedule.layout import Layout, fold_notes, lay_out
+from rbdgen.schedule.replicas import row_depth
 from rbdgen.schedule.schedule import Schedule
 from rbdgen.schedule.scheduler import schedule
 
@@ -68,6 +69,9 @@ def planned(
     replicas = options.replicas or 1
     tasks = task_format(formats, beats, layout.ii, parameter_words(network, fixed), replicas)
     plan = make_plan(times, {network.exit(f).name: tasks.sent(f) for f in network.functions})
+    if replicas > 1:
+        # what cannot be numbered is refused before anything is made of it
+        row_depth(plan, tasks)
     if not roughly:
         check_plan(plan)
     return {"plan": plan, "tasks": tasks, "fixed": fixed, "why": layout.why}

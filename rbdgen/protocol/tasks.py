@@ -262,6 +262,13 @@ class TaskFormat:
 
         return [row for row, _ in self._rows(self.task, beats, length)]
 
+    def answer_beats(self, beats: Sequence[int]) -> int:
+        """Beats of the results of all tasks in a stream. ConfigError unless its last row is whole."""
+        total = 0
+        for row in self.read_tasks(beats):
+            total += max(self.packet_beats(self.header(task[0])[0]) for task in row)
+        return total
+
     def read_results(self, beats: Sequence[int]) -> Rows:
         """The results in a stream. ConfigError unless the last row is whole."""
         packets: list[Sequence[int]] = []

@@ -83,7 +83,7 @@ def run_tasks(
     sizes = _random_sizes(layout.replicas, seed) if stall else None
     sent = _send(layout, tasks, order, sizes)
     beats = sent.rows.beats
-    expected_beats = _result_beats(layout, beats)
+    expected_beats = layout.answer_beats(beats)
     stimulus = Stimulus(beats, expected_beats, input_stall=stall, output_stall=stall, seed=seed)
     trace = simulator.run(rtl, stimulus, workdir, waves=waves, progress=progress)
     if len(trace.payloads) != expected_beats:
@@ -102,14 +102,6 @@ def _random_sizes(replicas: int, seed: int) -> Iterator[int]:
     generator = np.random.default_rng([seed, 2])
     while True:
         yield int(generator.integers(1, replicas + 1))
-
-
-def _result_beats(layout: TaskFormat, beats: Sequence[int]) -> int:
-    """Beats of all results of the tasks in a stream."""
-    total = 0
-    for row in layout.read_tasks(beats):
-        total += max(layout.packet_beats(layout.header(task[0])[0]) for task in row)
-    return total
 
 
 def _send(

@@ -62,18 +62,12 @@ def instantiate_accelerator(
 
 
 class LinkShell(SharedComponent):
-    """Ports ``i`` and ``o``: streams of bytes; ``idle``: nothing received is unanswered. ConfigError for several
-    accelerators, which bytes one after another never keep at work."""
+    """Ports ``i`` and ``o``: streams of bytes; ``idle``: nothing received is unanswered. ConfigError on
+    elaboration for several accelerators, which bytes one after another never keep at work."""
 
     module_name = "link"
 
     def __init__(self, design: Design, identity: bytes) -> None:
-        replicas = design.tasks.replicas
-        if replicas > 1:
-            raise ConfigError(
-                f"replicas: a link of bytes feeds one accelerator, not {replicas}; leave replicas out, or use the AXI "
-                "shell"
-            )
         self.design = design
         self.identity = identity
         super().__init__(
@@ -83,6 +77,11 @@ class LinkShell(SharedComponent):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         tasks = self.design.tasks
+        if tasks.replicas > 1:
+            raise ConfigError(
+                f"replicas: a link of bytes feeds one accelerator, not {tasks.replicas}; leave replicas out, or use "
+                "the AXI shell"
+            )
         receiver = Receiver(tasks)
         dispatcher = Dispatcher(tasks)
         sender = Sender(tasks)
