@@ -149,10 +149,7 @@ def layout(args: argparse.Namespace) -> None:
 
 
 def _directory(args: argparse.Namespace, design: Design) -> Path:
-    options = design.options
-    replicas = design.tasks.replicas
-    several = f"_x{replicas}" if replicas > 1 else ""
-    name = f"{design.name}_{design.precision}_ii{options.ii}{several}_{options.device}"
+    name = f"{design.name}_{design.precision}_{design.pace}_{design.options.device}"
     return args.output or Path("build") / name
 
 

@@ -81,6 +81,13 @@ class Design:
             else f"w{options.bits}"
         )
 
+    @property
+    def pace(self) -> str:
+        """The interval, and how many accelerators there are if they are several, in a name."""
+        replicas = self.tasks.replicas
+        several = f"_x{replicas}" if replicas > 1 else ""
+        return f"ii{self.options.ii}{several}"
+
     def input_format(self, name: str) -> Format:
         """Format of an operand of the graph."""
         return self.fixed.formats[self.fixed.graph.inputs[name]]

@@ -51,8 +51,10 @@ class DmaModel:
     def _stream(self, rows: list[list[bytes]]) -> bytes:
         """Rows of answers as a transfer."""
         tasks = self.shell.tasks
-        beats = [[beats_of(packet, tasks.result) for packet in row] for row in rows]
-        return stream_bytes(tasks.result_rows(beats), tasks.result)
+        of_rows = []
+        for row in rows:
+            of_rows.append([beats_of(packet, tasks.result) for packet in row])
+        return stream_bytes(tasks.result_rows(of_rows), tasks.result)
 
     def close(self) -> None:
         """Nothing is open."""
