@@ -289,9 +289,9 @@ class Reorder(SharedComponent):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         bits = (self.depth - 1).bit_length()
-        newest = Signal(bits)
-        # a bit more: whether this is an odd round through all places
-        oldest = Signal(bits + 1)
+        newest, oldest = Signal(bits), Signal(bits)
+        # by place, whether its result is there
+        there = Signal(self.depth)
         m.d.comb += [
             self.place.eq(newest),
             self.i.ready.eq(1),
@@ -301,21 +301,14 @@ class Reorder(SharedComponent):
         with m.If(self.leave):
             m.d.sync += oldest.eq(oldest + 1)
         place, turn, final = self._incoming(m, bits)
-        self._store(m, Cat(turn, place), Cat(self.beat, oldest[:bits]))
-        # a mark for each place changes whenever its result is there
-        marks = Memory(shape=1, depth=self.depth, init=[])
-        m.submodules.marks = marks
-        mark = marks.write_port()
-        before = marks.read_port(domain="comb")
-        seen = marks.read_port(domain="comb")
+        self._store(m, Cat(turn, place), Cat(self.beat, oldest))
+        came, left = Signal(self.depth), Signal(self.depth)
         m.d.comb += [
-            before.addr.eq(place),
-            mark.addr.eq(place),
-            mark.data.eq(~before.data),
-            mark.en.eq(final),
-            seen.addr.eq(oldest[:bits]),
-            self.whole.eq(seen.data ^ oldest[bits]),
+            came.eq(final << place),
+            left.eq(self.leave << oldest),
+            self.whole.eq(there.bit_select(oldest, 1)),
         ]
+        m.d.sync += there.eq((there | came) & ~left)
         return m
 
     def _incoming(self, m: Module, bits: int) -> tuple[Value, Signal, Value]:

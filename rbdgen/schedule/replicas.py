@@ -31,8 +31,6 @@ COLLECTING_CYCLES = 2
 """From an accelerator's last beat to the row's first: into a memory, and out of it."""
 CREDIT_CYCLES = 2
 """From a row that has left to the next that may come, and one for the row that comes while it leaves."""
-MARK_BITS = 1
-"""Beside each result: whether it is there."""
 
 
 def around_cycles(tasks: TaskFormat, function: str) -> int:
@@ -148,19 +146,19 @@ def surroundings(plan: Plan, tasks: TaskFormat) -> Surroundings:
         return Surroundings(0, 0, (), ())
     depth = row_depth(plan, tasks)
     counters = 2 * depth.bit_length()
-    # a stream register has two words and a choice between them; the load of a parameter comes from lane 0
-    chosen = tasks.task.beat_bits + 2 * TAG_BITS
+    # a stream register has two words and a choice between them; the load of a parameter comes from lane 0; and for each
+    # place a register says whether its result is there
+    chosen = tasks.task.beat_bits + 2 * TAG_BITS + 2 * depth
     if tasks.parameters:
         chosen += tasks.task.beat_bits
-    registers = 2 * tasks.task.beat_bits + counters + HEADER_BITS
+    registers = 2 * tasks.task.beat_bits + counters + HEADER_BITS + depth
     rows = beat_rows(most_result_beats(tasks), depth)
     memory = rows, sum(result_columns(tasks))
-    marks = depth, 2 * MARK_BITS
     under_way = depth, row_entry_bits(tasks)
     return Surroundings(
         replicas * registers,
         replicas * chosen,
-        (under_way, *[marks] * replicas),
+        (under_way,),
         (memory,) * replicas,
     )
 

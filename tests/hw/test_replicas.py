@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amaranth.hdl import Array, Assert, Assume, Elaboratable, Module, Signal
+from amaranth.hdl import Array, Assert, Assume, Elaboratable, Module, ResetInserter, Signal
 from amaranth.sim import Simulator
 
 from rbdgen import ConfigError, Options, compile_robot, load_robot
@@ -183,6 +183,41 @@ def test_a_cosimulation_measures_what_is_promised(replicas: int, ii: int, tmp_pa
     assert 0 < rows["high_water"] <= rows["depth"] == row_depth(d.plan, d.tasks)
     with pytest.raises(ConfigError, match=rf"^tasks: must be at least {2 * replicas} to measure"):
         cosimulate(d, marked, AMARANTH, tmp_path, 2 * replicas - 1)
+
+
+def test_a_reset_amid_tasks_leaves_nothing_behind(tmp_path: Path) -> None:
+    d = design("pendulum2", functions=("id", "dfd"), replicas=2)
+    layout = d.tasks
+    packets = []
+    for tag in range(60):
+        function = ("id", "dfd")[tag % 3 == 0]
+        raw = make_tasks(d, function, task_states(d, 1, seed=tag)).raw
+        packets += layout.pack(function, np.array([tag]), raw)
+    beats = layout.task_rows(packets).beats
+    wanted = AMARANTH.run(rtl(d), Stimulus(beats, len(beats)), tmp_path).payloads
+    dut, reset = accelerator(d), Signal()
+    enough = d.promised_latency("dfd") + len(beats) + 10
+
+    async def bench(ctx) -> None:
+        ctx.set(dut.o.ready, 1)
+        for cut in (3, 8, 13, d.promised_latency("dfd") + 1, 25, 31):
+            sent, seen = 0, []
+            for cycle in range(cut + enough):
+                ctx.set(reset, cycle == cut)
+                ctx.set(dut.i.valid, sent < len(beats) and cycle != cut)
+                ctx.set(dut.i.payload, beats[min(sent, len(beats) - 1)])
+                sent += ctx.get(dut.i.valid) & ctx.get(dut.i.ready)
+                if ctx.get(dut.o.valid) and cycle > cut:
+                    seen.append(ctx.get(dut.o.payload))
+                if cycle == cut:
+                    sent = 0
+                await ctx.tick()
+            assert layout.split(seen) == layout.split(wanted)
+
+    simulator = Simulator(ResetInserter(reset)(dut))
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
 
 
 def test_one_module_is_there_once() -> None:
