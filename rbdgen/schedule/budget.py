@@ -46,6 +46,7 @@ class Budget:
             return self
         return replace(
             self,
+            name=f"{self.name}, for each of {replicas} accelerators",
             multipliers=None if self.multipliers is None else self.multipliers // replicas,
             rate=None if self.rate is None else self.rate / replicas,
             blocks=None if self.blocks is None else self.blocks // replicas,

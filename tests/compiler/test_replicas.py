@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rbdgen import Budget, Design, Options, compile_robot, load_robot
+from rbdgen import Budget, ConfigError, Design, Options, compile_robot, load_robot
 from rbdgen.compiler.choices import CROWDED
 from rbdgen.compiler.replicas import with_replicas
 from rbdgen.protocol.frames import FRAME_BYTES
@@ -125,6 +125,9 @@ def test_a_budget_is_for_all_of_them() -> None:
     assert report["functions"]["id"]["ii_cycles"] == d.options.ii / 2
     alone = compile_robot(robot, Options(), budget=Budget(multipliers=20))
     assert d.options.ii == alone.options.ii
+    message = r"^budget, for each of 2 accelerators: 1 multipliers are too few for 'iiwa14'"
+    with pytest.raises(ConfigError, match=message):
+        compile_robot(robot, Options(replicas=2, share=False), budget=Budget(multipliers=2))
     rate = 1.5 * d.plan.schedule.device.megahertz * 1e6
     fast = compile_robot(robot, Options(replicas=2), budget=Budget(rate=rate))
     assert fast.options.ii == 1

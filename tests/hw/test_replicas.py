@@ -49,6 +49,7 @@ def run(d, tasks: list[TaskSet], order: np.ndarray, workdir: Path, **options: An
     return run_tasks(d, tasks, order, rtl(d), AMARANTH, workdir, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("replicas", "ii", "device", "programs"),
     [
@@ -77,6 +78,7 @@ def test_every_function_alone(
             assert d.mean_interval(function) == pytest.approx(ii / replicas, abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize(
     ("replicas", "ii", "programs"), [(2, 1, "two"), (3, 1, "one"), (3, 4, "two"), (2, 5, "one")]
@@ -159,6 +161,7 @@ def test_lanes_may_stay_empty(tmp_path: Path) -> None:
     assert found.ends == [0, 2, 4]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("replicas", "ii"), [(2, 1), (3, 2)])
 def test_a_cosimulation_measures_what_is_promised(replicas: int, ii: int, tmp_path: Path) -> None:
     d = design("pendulum2", functions=("id", "dfd"), ii=ii, replicas=replicas)
@@ -185,6 +188,7 @@ def test_a_cosimulation_measures_what_is_promised(replicas: int, ii: int, tmp_pa
         cosimulate(d, marked, AMARANTH, tmp_path, 2 * replicas - 1)
 
 
+@pytest.mark.slow
 def test_a_reset_amid_tasks_leaves_nothing_behind(tmp_path: Path) -> None:
     d = design("pendulum2", functions=("id", "dfd"), replicas=2)
     layout = d.tasks
