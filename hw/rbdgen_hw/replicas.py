@@ -86,7 +86,7 @@ class Replicas(SharedComponent):
 
 
 class Distributor(SharedComponent):
-    """Deals the rows of the stream ``i`` to the streams ``o0``, ``o1``, ..., a beat later.
+    """Deals the rows of the stream ``i`` to the streams ``o0``, ``o1``, ..., a cycle later.
 
     A row begins while there is ``room``. ``row`` strobes then, with the ``entry`` that is to be kept of it: by lane
     whether there is a task, its function's code and its tag, and whether it loads a parameter. ``take`` says by lane
@@ -273,13 +273,15 @@ class Reorder(SharedComponent):
         self.depth = depth
         self.lengths = result_lengths(tasks)
         self.most = max(self.lengths.values())
+        self.turn_bits = (self.most - 1).bit_length()
+        """Bits of a beat's number; none where a result is one beat."""
         super().__init__(
             {
                 "i": In(stream.Signature(tasks.result.beat_bits)),
                 "take": In(1),
                 "place": Out(TAG_BITS),
                 "whole": Out(1),
-                "beat": In(range(self.most)),
+                "beat": In(self.turn_bits or 1),
                 "read": In(1),
                 "payload": Out(tasks.result.beat_bits),
                 "leave": In(1),
@@ -301,7 +303,7 @@ class Reorder(SharedComponent):
         with m.If(self.leave):
             m.d.sync += oldest.eq(oldest + 1)
         place, turn, final = self._incoming(m, bits)
-        self._store(m, Cat(turn, place), Cat(self.beat, oldest))
+        self._store(m, Cat(turn, place), Cat(self.beat[: self.turn_bits], oldest))
         came, left = Signal(self.depth), Signal(self.depth)
         m.d.comb += [
             came.eq(final << place),
@@ -317,7 +319,7 @@ class Reorder(SharedComponent):
         ends.write(m, [code_of(self.i.payload)], [Const(1)], self.i.valid)
         named = self.i.payload[TAG.start : TAG.start + bits]
         held = Signal(bits)
-        turn = Signal(range(self.most))
+        turn = Signal(self.turn_bits)
         place = Mux(ends.first, named, held)
         with m.If(self.i.valid):
             m.d.sync += [
