@@ -66,10 +66,15 @@ def part_resources(board: str, device: str, part: str) -> dict[str, int]:
     return parts[part].as_dict()
 
 
-def _link(content: Mapping[str, Any]) -> Link:
-    """The link of a board: its ``link``, or a serial line, on which a byte takes ten bits."""
+def board_link(name: str, content: Mapping[str, Any]) -> Link:
+    """The link of a board: its ``link``, or a serial line, on which a byte takes ten bits. ConfigError where it has
+    neither."""
     if "link" in content:
         return Link(**content["link"])
+    if "baud" not in content:
+        raise ConfigError(
+            f"board {name!r}: has neither baud nor a link; give its link's name and gigabits in {FILE}"
+        )
     baud = content["baud"]
     return Link(f"a serial line of {baud / 1e6:g} Mbaud", gigabits=baud / 1e9, symbol=10)
 
@@ -110,5 +115,5 @@ def get_board(name: str) -> Board:
         pins=pins,
         attributes=content.get("attributes", {}),
         vendor=content.get("vendor", {}),
-        link=_link(content),
+        link=board_link(name, content),
     )
