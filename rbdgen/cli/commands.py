@@ -82,6 +82,7 @@ def _budget(args: argparse.Namespace, options: dict[str, Any]) -> tuple[Budget |
         name=f"board {found.name}",
         board=found.name,
         resources=found.resources,
+        link=found.link,
     )
     return budget, found.timing
 
@@ -152,11 +153,8 @@ def layout(args: argparse.Namespace) -> None:
 
 
 def _directory(args: argparse.Namespace, design: Design) -> Path:
-    options = design.options
-    return (
-        args.output
-        or Path("build") / f"{design.name}_{design.precision}_ii{options.ii}_{options.device}"
-    )
+    name = f"{design.name}_{design.precision}_{design.pace}_{design.options.device}"
+    return args.output or Path("build") / name
 
 
 def _write(

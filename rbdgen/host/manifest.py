@@ -94,7 +94,10 @@ def _read(content: Mapping[str, Any]) -> Manifest:
         results[name] = tuple(map(_entry, f["results"]))
     bits = content["word_bits"]
     parameters = tuple(map(_operand, content["parameters"]))
-    task, result = (Packing(bits, content[f"{part}_words_per_beat"]) for part in ("task", "result"))
+    lanes = content.get("replicas", 1)
+    task, result = (
+        Packing(bits, content[f"{part}_words_per_beat"], lanes) for part in ("task", "result")
+    )
     layout = TaskFormat(formats, task, result, parameters)
     shapes = {
         name: Shape(tuple(s["shape"]), s["symmetric"]) for name, s in content["vectors"].items()

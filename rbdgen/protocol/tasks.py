@@ -7,13 +7,20 @@ bits. A task of a function that the accelerator does not have is one beat, and s
 
 A calibratable accelerator also takes tasks of code :data:`CALIBRATE`: two words, a parameter's number and its value.
 They wait until all tasks before them have left the pipelines, and are answered by a header.
+
+Several accelerators behind one stream (``--replicas``) take their tasks side by side: a beat of that stream has a lane
+for each, which is a beat of one accelerator and above it a bit that says that there is one. Packets that begin in the
+same beat are a row. Rows follow each other; a row has as many beats as its longest packet. Its results are a row again,
+in the same lanes, and rows of results come in the order of the rows of tasks. A task that loads a parameter is a row of
+its own, in lane 0, and reaches all accelerators.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntFlag
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -101,10 +108,11 @@ class FunctionFormat:
 
 @dataclass(frozen=True)
 class Packing:
-    """Words of ``word_bits``, ``words_per_beat`` of them in a beat."""
+    """Words of ``word_bits``, ``words_per_beat`` of them in a beat, and ``lanes`` of beats side by side in a stream."""
 
     word_bits: int
     words_per_beat: int
+    lanes: int = 1
 
     def beats(self, values: int) -> int:
         """Beats of a packet with a header and ``values`` words."""
@@ -118,8 +126,18 @@ class Packing:
 
     @property
     def beat_bits(self) -> int:
-        """Width of the stream's payload."""
+        """Width of one accelerator's beat."""
         return self.word_bits * self.words_per_beat
+
+    @property
+    def lane_bits(self) -> int:
+        """Width of a lane: a beat, and where there are several lanes a bit above it that says that there is one."""
+        return self.beat_bits + (self.lanes > 1)
+
+    @property
+    def row_bits(self) -> int:
+        """Width of the stream's payload."""
+        return self.lanes * self.lane_bits
 
     @property
     def beat_bytes(self) -> int:
@@ -139,6 +157,16 @@ class Results:
     tag: np.ndarray
     flags: np.ndarray
     values: list[np.ndarray]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Packets in a stream: its ``beats``, the ``packets``, lane by lane in each row, and for each of them the number of
+    the beat in which it ``ends``."""
+
+    beats: list[int]
+    packets: list[Sequence[int]]
+    ends: list[int]
 
 
 @dataclass(frozen=True)
@@ -198,18 +226,81 @@ class TaskFormat:
                 return self.result_beats(function.name)
         return 1
 
+    @property
+    def replicas(self) -> int:
+        """Accelerators behind the stream."""
+        return self.task.lanes
+
+    def task_rows(
+        self, packets: Sequence[Sequence[int]], sizes: Iterator[int] | None = None
+    ) -> Rows:
+        """Tasks as a stream, each row as full as it can be, or with as many tasks as the next of ``sizes`` says."""
+        rows, row, size = [], [], 0
+        for packet in packets:
+            alone = self.header(packet[0])[0] == CALIBRATE
+            if row and (alone or len(row) == size):
+                rows.append(row)
+                row = []
+            if not row:
+                size = next(sizes) if sizes else self.replicas
+                size = 1 if alone else size
+            row.append(packet)
+        if row:
+            rows.append(row)
+        return _join(self.task, rows)
+
+    def result_rows(self, rows: Sequence[Sequence[Sequence[int]]]) -> Rows:
+        """Results as a stream, from those of each row."""
+        return _join(self.result, rows)
+
+    def read_tasks(self, beats: Sequence[int]) -> list[list[Sequence[int]]]:
+        """The tasks of each row of a stream. ConfigError unless the last row is whole."""
+        words = self.task_words
+
+        def length(code: int) -> int:
+            return self.task.beats(words.get(code, 0))
+
+        return [row for row, _ in self._rows(self.task, beats, length)]
+
+    def answer_beats(self, beats: Sequence[int]) -> int:
+        """Beats of the results of all tasks in a stream. ConfigError unless its last row is whole."""
+        total = 0
+        for row in self.read_tasks(beats):
+            total += max(self.packet_beats(self.header(task[0])[0]) for task in row)
+        return total
+
+    def read_results(self, beats: Sequence[int]) -> Rows:
+        """The results in a stream. ConfigError unless the last row is whole."""
+        packets: list[Sequence[int]] = []
+        ends: list[int] = []
+        for row, start in self._rows(self.result, beats, self.packet_beats):
+            packets += row
+            ends += [start + len(packet) - 1 for packet in row]
+        return Rows(list(beats), packets, ends)
+
     def split(self, beats: Sequence[int]) -> list[Sequence[int]]:
         """The packets of a stream of results. ConfigError unless the last is whole."""
-        packets, start = [], 0
+        return self.read_results(beats).packets
+
+    def _rows(
+        self, packing: Packing, beats: Sequence[int], length: Callable[[int], int]
+    ) -> Iterator[tuple[list[Sequence[int]], int]]:
+        """The packets of each row of a stream and the number of its first beat; ``length`` gives a packet's by its
+        code."""
+        start = 0
         while start < len(beats):
-            count = self.packet_beats(self.header(beats[start])[0])
-            packets.append(beats[start : start + count])
+            taken = _lanes(packing, beats[start])
+            lengths = {k: length(self.header(first)[0]) for k, first in taken.items()}
+            count = max(lengths.values(), default=1)
+            if start + count > len(beats):
+                lacking = start + count - len(beats)
+                raise ConfigError(f"beats: the last result must be whole, lacks {lacking} beats")
+            whole = [_lanes(packing, beat) for beat in beats[start : start + count]]
+            row = []
+            for k, beats_of_packet in lengths.items():
+                row.append([lanes[k] for lanes in whole[:beats_of_packet]])
+            yield row, start
             start += count
-        if start > len(beats):
-            raise ConfigError(
-                f"beats: the last result must be whole, lacks {start - len(beats)} beats"
-            )
-        return packets
 
     def unpack(self, function: str, packets: Sequence[Sequence[int]]) -> Results:
         """Results of one function from its packets. ConfigError for a packet of another length."""
@@ -233,18 +324,51 @@ def task_format(
     task_beats: int,
     result_beats: int,
     parameters: Sequence[OperandWord] = (),
+    replicas: int = 1,
 ) -> TaskFormat:
-    """The layout for these functions: the narrowest beats that carry any task and any result in so many of them."""
+    """The layout for these functions: the narrowest beats that carry any task and any result in so many of them, with a
+    lane for each of so many ``replicas`` of an accelerator."""
     widths = [w.format.width for f in functions for w in (*f.operands, *f.results)]
     widths += [p.format.width for p in parameters]
     word_bits = max([HEADER_BITS, *widths])
     operands = max(len(f.operands) for f in functions)
     results = max(len(f.results) for f in functions)
     task, result = (
-        Packing(word_bits, -(-(1 + n) // beats))
+        Packing(word_bits, -(-(1 + n) // beats), replicas)
         for n, beats in ((operands, task_beats), (results, result_beats))
     )
     return TaskFormat({f.name: f for f in functions}, task, result, tuple(parameters))
+
+
+def _join(packing: Packing, rows: Sequence[Sequence[Sequence[int]]]) -> Rows:
+    """Rows of packets as a stream."""
+    joined = Rows([], [], [])
+    keep = 1 << packing.beat_bits if packing.lanes > 1 else 0
+    for row in rows:
+        start = len(joined.beats)
+        for packet in row:
+            joined.packets.append(packet)
+            joined.ends.append(start + len(packet) - 1)
+        for beats in zip_longest(*row):
+            whole = 0
+            for k, beat in enumerate(beats):
+                if beat is not None:
+                    whole |= (beat | keep) << k * packing.lane_bits
+            joined.beats.append(whole)
+    return joined
+
+
+def _lanes(packing: Packing, beat: int) -> dict[int, int]:
+    """What stands in each lane of a stream's beat that has something in it."""
+    if packing.lanes == 1:
+        return {0: beat}
+    mask = (1 << packing.beat_bits) - 1
+    found = {}
+    for k in range(packing.lanes):
+        lane = beat >> k * packing.lane_bits
+        if lane >> packing.beat_bits & 1:
+            found[k] = lane & mask
+    return found
 
 
 def _short_tag(tag: np.ndarray) -> np.ndarray:
