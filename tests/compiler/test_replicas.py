@@ -36,7 +36,7 @@ def budget_of(name: str, **changes: Any) -> Budget:
 
 def on_board(robot: str, budget: Budget, **options: Any) -> Design:
     timing = get_board(budget.board or "vcu118").timing
-    return compile_robot(load_robot(robot), Options(device=timing, **options), budget=budget)
+    return compile_robot(load_robot(robot), in_words(device=timing, **options), budget=budget)
 
 
 @pytest.mark.parametrize(
