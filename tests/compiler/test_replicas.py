@@ -16,7 +16,7 @@ from rbdgen.report.design import design_report
 from rbdgen.schedule.replicas import Link
 from rbdgen.schedule.resources import estimate
 from rbdgen_boards.board import board_names, get_board
-from tests.conftest import design
+from tests.conftest import design, in_words
 
 VCU118 = get_board("vcu118")
 
