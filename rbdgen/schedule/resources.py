@@ -112,7 +112,7 @@ class _Model:
     def _accumulator(self, accumulator: Accumulator) -> float:
         """Look-up tables of a shared multiplier's choices and of its accumulator."""
         fabric = self.fabric
-        adder = accumulator.width + fabric.carry
+        adder = fabric.adder * accumulator.width + fabric.carry
         more_places = len(accumulator.drops) - 1
         luts = fabric.accumulator * accumulator.width + fabric.carry
         luts += fabric.multiplexer * accumulator.width * more_places
@@ -277,7 +277,7 @@ class _Model:
 
     def _rounding(self, node: Node, bits: int) -> float:
         """Look-up tables that round an operation's result to so many bits."""
-        adder = bits + self.fabric.carry
+        adder = self.fabric.adder * bits + self.fabric.carry
         if node.op in ("add", "sub"):
             return self.fabric.rounding * adder
         return adder
@@ -285,13 +285,13 @@ class _Model:
     def _computation(self, i: int, node: Node, exact: int) -> float:
         """Look-up tables of an exact result of so many bits, before it is rounded."""
         if node.op in ("add", "sub", "neg"):
-            return exact + self.fabric.carry
+            return self.fabric.adder * exact + self.fabric.carry
         if node.op == "scale":
             argument = self._width(node.args[0])
             graph = self.fixed.constants[i].graph
-            adder = argument + self.fabric.carry
-            adders = len(graph.additions) * adder
-            return adders + sum(graph.adder_growths)
+            count = len(graph.additions)
+            bits = count * argument + sum(graph.adder_growths)
+            return self.fabric.adder * bits + self.fabric.carry * count
         if node.op in SHIFTS:
             argument = self._width(node.args[-1])
             levels = max(argument - 2, 1).bit_length()
