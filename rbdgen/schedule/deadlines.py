@@ -15,14 +15,14 @@ from typing import Protocol, TypeVar
 from rbdgen.ir.programs import Exit, Programs
 from rbdgen.schedule.delays import Operators
 
-LEADS = (1.0, 1.25)
+LEADS = (0.5, 1.0, 1.25)
 """Leads that are tried: shares of how much shorter than the longest exit an exit is. With all of it both end at once if
 nothing waits; with more, what the shorter one needs goes before all else."""
 
 WORST = 4
 """Power of how many times as long as alone a function takes: the higher, the more the worst one decides."""
 
-LATER = 1.2
+LATER = 1.3
 """How many times as late as with equal deadlines no exit may be, so that no function pays for all others."""
 
 
