@@ -421,8 +421,9 @@ def schedule(
     The number of turns of every folded unit must divide ``ii``. ``spare``: how many blocks of the device multipliers
     may take beyond the fewest, so that less waits in registers and less is chosen before each (None: any number). Each
     unit gets up to as many multipliers more as it has. ``shorten``: operations are moved so that less waits in
-    registers. ``hurry``: a unit gets another multiplier where products would wait long for one, as long as it uses
-    :data:`USED` of them.
+    registers, and what goes first is chosen by trying (:mod:`rbdgen.schedule.deadlines`). ``hurry``: a unit gets
+    another multiplier where products would wait long for one, as long as :data:`USED` of all are used, and another
+    table where angles would.
     """
     programs = programs or single_program(fixed.graph)
     check_interval(ii)
