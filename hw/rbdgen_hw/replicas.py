@@ -338,13 +338,12 @@ class Reorder(SharedComponent):
         m.submodules.storage = storage
         writing = storage.write_port()
         reading = storage.read_port()
-        word_bits = self.tasks.result.word_bits
-        count = len(columns)
-        words = cut(self.i.payload, [word_bits] * count)
+        places = self.tasks.result.places
+        words = cut(self.i.payload, places)
         stored = [word[:width] for word, width in zip(words, columns, strict=True)]
         sent = []
-        for word, width in zip(cut(reading.data, columns), columns, strict=True):
-            sent += [word, Const(0, word_bits - width)]
+        for word, place in zip(cut(reading.data, columns), places, strict=True):
+            sent += [word, Const(0, place - len(word))]
         m.d.comb += [
             writing.addr.eq(written),
             writing.data.eq(Cat(*stored)),

@@ -88,4 +88,4 @@ LUT6 = replace(
     fifo_depth=32,
     control=1300,
 )
-"""Look-up tables with six inputs, fitted to syntheses of eight designs for UltraScale+ by Yosys (``bench/logic.py``)."""
+"""Look-up tables with six inputs, fitted to syntheses of six designs for UltraScale+ (``bench/logic.py``)."""

@@ -1,8 +1,8 @@
 """The stream protocol: how tasks and results are laid out in beats. The one home of header and word positions.
 
 A task is a header word and one word per operand of its function; a result is a header word and one word per result of
-the function. Words are packed into beats, lowest word in the lowest bits; unused words of a last beat are zero. A
-header holds the function code, the task's tag and, in results, the status flags. Values are signed, in their word's low
+the function. Words are packed into beats, lowest word in the lowest bits, each place of a beat as wide as the widest
+word that ever stands there; unused words of a last beat are zero. A header holds the function code, the task's tag and, in results, the status flags. Values are signed, in their word's low
 bits. A task of a function that the accelerator does not have is one beat, and so is its result.
 
 A calibratable accelerator also takes tasks of code :data:`CALIBRATE`: two words, a parameter's number and its value.
@@ -17,10 +17,10 @@ its own, in lane 0, and reaches all accelerators.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntFlag
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,8 @@ FLAG_BITS = 4
 HEADER_BITS = FUNCTION_BITS + TAG_BITS + FLAG_BITS
 """Header, from bit 0: function code, tag, flags."""
 
+NUMBER_BITS = 16
+"""Of a parameter's number in a task that loads it."""
 CALIBRATE = (1 << FUNCTION_BITS) - 1
 """Code of a task that loads a parameter."""
 
@@ -108,11 +110,21 @@ class FunctionFormat:
 
 @dataclass(frozen=True)
 class Packing:
-    """Words of ``word_bits``, ``words_per_beat`` of them in a beat, and ``lanes`` of beats side by side in a stream."""
+    """The words of a beat: so many bits at each of its ``places``, the lowest first; and ``lanes`` of beats side by
+    side in a stream."""
 
-    word_bits: int
-    words_per_beat: int
+    places: tuple[int, ...]
     lanes: int = 1
+
+    @property
+    def words_per_beat(self) -> int:
+        """Words in a beat."""
+        return len(self.places)
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """The lowest bit of each place."""
+        return tuple(accumulate(self.places[:-1], initial=0))
 
     def beats(self, values: int) -> int:
         """Beats of a packet with a header and ``values`` words."""
@@ -127,7 +139,7 @@ class Packing:
     @property
     def beat_bits(self) -> int:
         """Width of one accelerator's beat."""
-        return self.word_bits * self.words_per_beat
+        return sum(self.places)
 
     @property
     def lane_bits(self) -> int:
@@ -146,8 +158,10 @@ class Packing:
 
     def packet_bytes(self, values: int) -> int:
         """Bytes of a packet of a header and ``values`` words on a byte link: the last beat ends with the last word."""
-        last = 1 + values - (self.beats(values) - 1) * self.words_per_beat
-        return (self.beats(values) - 1) * self.beat_bytes + -(-last * self.word_bits // 8)
+        before = self.beats(values) - 1
+        last = 1 + values - before * self.words_per_beat
+        bits = sum(self.places[:last])
+        return before * self.beat_bytes + -(-bits // 8)
 
 
 @dataclass(frozen=True)
@@ -326,18 +340,32 @@ def task_format(
     parameters: Sequence[OperandWord] = (),
     replicas: int = 1,
 ) -> TaskFormat:
-    """The layout for these functions: the narrowest beats that carry any task and any result in so many of them, with a
-    lane for each of so many ``replicas`` of an accelerator."""
-    widths = [w.format.width for f in functions for w in (*f.operands, *f.results)]
-    widths += [p.format.width for p in parameters]
-    word_bits = max([HEADER_BITS, *widths])
-    operands = max(len(f.operands) for f in functions)
-    results = max(len(f.results) for f in functions)
-    task, result = (
-        Packing(word_bits, -(-(1 + n) // beats), replicas)
-        for n, beats in ((operands, task_beats), (results, result_beats))
+    """The layout for these functions: beats of as few words as carry any task and any result in so many of them, each
+    place as wide as the widest word that stands there, with a lane for each of so many ``replicas`` of an
+    accelerator."""
+    tasks = [[w.format.width for w in f.operands] for f in functions]
+    results = [[w.format.width for w in f.results] for f in functions]
+    if parameters:
+        # a parameter's number, and its value
+        tasks.append([NUMBER_BITS, max(p.format.width for p in parameters)])
+    return TaskFormat(
+        functions={f.name: f for f in functions},
+        task=Packing(_places(tasks, task_beats), replicas),
+        result=Packing(_places(results, result_beats), replicas),
+        parameters=tuple(parameters),
     )
-    return TaskFormat({f.name: f for f in functions}, task, result, tuple(parameters))
+
+
+def _places(packets: Iterable[Sequence[int]], beats: int) -> tuple[int, ...]:
+    """Bits of each word of a beat, for packets with words of these widths behind their headers, in so many beats."""
+    whole = [[HEADER_BITS, *widths] for widths in packets]
+    size = -(-max(map(len, whole)) // beats)
+    places = [0] * size
+    for widths in whole:
+        for k, bits in enumerate(widths):
+            place = k % size
+            places[place] = max(places[place], bits)
+    return tuple(places)
 
 
 def _join(packing: Packing, rows: Sequence[Sequence[Sequence[int]]]) -> Rows:
@@ -377,28 +405,28 @@ def _short_tag(tag: np.ndarray) -> np.ndarray:
 
 
 def _pack(words: Sequence[np.ndarray], layout: Packing) -> list[list[int]]:
-    mask = (1 << layout.word_bits) - 1
-    columns = [(np.asarray(w, np.int64) & mask).tolist() for w in words]
-    columns += [[0] * len(columns[0])] * (
-        layout.beats(len(words) - 1) * layout.words_per_beat - len(words)
-    )
+    size = layout.words_per_beat
+    columns = []
+    for k, word in enumerate(words):
+        mask = (1 << layout.places[k % size]) - 1
+        masked = np.asarray(word, np.int64) & mask
+        columns.append(masked.tolist())
     packets = []
     for task in zip(*columns, strict=True):
         beats = []
-        for start in range(0, len(task), layout.words_per_beat):
+        for start in range(0, len(task), size):
             beat = 0
-            for word in reversed(task[start : start + layout.words_per_beat]):
-                beat = beat << layout.word_bits | word
+            for word, offset in zip(task[start : start + size], layout.offsets, strict=False):
+                beat |= word << offset
             beats.append(beat)
         packets.append(beats)
     return packets
 
 
 def _unpack(beats: Sequence[int], layout: Packing, count: int) -> list[np.ndarray]:
-    mask = (1 << layout.word_bits) - 1
-    shifts = range(0, layout.beat_bits, layout.word_bits)
     words: list[int] = []
     for beat in beats:
-        words += [beat >> shift & mask for shift in shifts]
+        for bits, offset in zip(layout.places, layout.offsets, strict=True):
+            words.append(beat >> offset & ((1 << bits) - 1))
     flat = np.array(words, np.int64).reshape(-1, count * layout.words_per_beat)
     return [flat[:, k] for k in range(flat.shape[1])]
