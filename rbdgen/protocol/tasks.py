@@ -2,8 +2,9 @@
 
 A task is a header word and one word per operand of its function; a result is a header word and one word per result of
 the function. Words are packed into beats, lowest word in the lowest bits, each place of a beat as wide as the widest
-word that ever stands there; unused words of a last beat are zero. A header holds the function code, the task's tag and, in results, the status flags. Values are signed, in their word's low
-bits. A task of a function that the accelerator does not have is one beat, and so is its result.
+word that ever stands there; unused words of a last beat are zero. A header holds the function code, the task's tag and,
+in results, the status flags. Values are signed, in their word's low bits. A task of a function that the accelerator
+does not have is one beat, and so is its result.
 
 A calibratable accelerator also takes tasks of code :data:`CALIBRATE`: two words, a parameter's number and its value.
 They wait until all tasks before them have left the pipelines, and are answered by a header.
