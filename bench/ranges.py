@@ -64,7 +64,7 @@ CASES = (
     Case("hyq"),
     Case("hyq", ("id", "fd", "m"), "floating"),
     Case("iiwa"),
-    Case("jaco_2_simple"),
+    Case("jaco_2_simple", ("id", "did")),
     Case("baxter_simple", ("id", "fd", "m", "did")),
 )
 """Robots whose boxes are tried."""
