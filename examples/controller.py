@@ -73,7 +73,10 @@ class BitTrue:
     def __init__(self, robot: Robot, word: int) -> None:
         limits = dict.fromkeys(robot.joint_names, LIMITS)
         self.design = compile_robot(
-            robot, Options(functions=("id", "fd", "minv", "dfd"), word=word, limits=limits)
+            robot,
+            Options(
+                functions=("id", "fd", "minv", "dfd"), word=word, limits=limits, ranges="motion"
+            ),
         )
         self.flagged = 0
 

@@ -112,7 +112,7 @@ def main() -> None:
     args = parser.parse_args()
 
     robot = rbdgen.load_robot(args.robot)
-    design = rbdgen.compile_robot(robot, Options(functions=("id",), ii=4))
+    design = rbdgen.compile_robot(robot, Options(functions=("id",), ii=4, error={"all": 1e-5}))
     fmt, words = design.tasks.functions["id"], design.network.operand_words("id")
 
     # a task is its header (function code and tag) and one word per operand, in the manifest's order

@@ -136,6 +136,8 @@ def float_passes(
     found = []
     for number, sources in enumerate(sources_by_pass):
         operands |= _weight_values(network, function, number, zero)
+        # what a function does not have is zero in all of its passes
+        operands = dict.fromkeys(network.programs.operands, zero) | operands
         wanted = [r for r in sources.values() if r is not None]
         values = evaluate_cone(graph, operands, wanted, dtype)
         found.append(values)
@@ -147,6 +149,7 @@ def float_passes(
                 taken = values[node]
             operands[name] = np.broadcast_to(taken, zero.shape)
     operands |= _weight_values(network, function, len(sources_by_pass), zero)
+    operands = dict.fromkeys(network.programs.operands, zero) | operands
     results = network.exit(function).results
     found.append(evaluate_cone(graph, operands, results, dtype))
     return tuple(found)

@@ -317,6 +317,13 @@ class Options:
         return self.error or {"all": DEFAULT_ERROR}
 
     @property
+    def precision_label(self) -> str:
+        """The same as :attr:`precision_text`, as short as can be."""
+        if self.word is not None:
+            return f"{self.word} bits"
+        return f"error {min(self.targets.values()):g}"
+
+    @property
     def precision_text(self) -> str:
         """The word length or the error that was asked for, in a few words."""
         if self.word is not None:

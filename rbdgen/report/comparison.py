@@ -66,7 +66,7 @@ class Row:
 def design_label(report: dict[str, Any]) -> str:
     """What tells our designs of one robot apart."""
     several = f"{report['replicas']} accelerators, " if report["replicas"] > 1 else ""
-    return f"rbdgen, {several}II {report['ii']}, {report['word']} bits, {report['device']}"
+    return f"rbdgen, {several}II {report['ii']}, {report['precision']}, {report['device']}"
 
 
 def our_row(robot: str, function: str, report: dict[str, Any]) -> Row:

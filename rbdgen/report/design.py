@@ -154,7 +154,7 @@ def design_report(design: Design) -> dict[str, Any]:
         "joints": len(design.robot.bodies),
         "name": design.name,
         "word": design.word,
-        "precision": options.precision_text,
+        "precision": options.precision_label,
         "formats": formats(design),
         "ii": options.ii,
         "replicas": replicas,

@@ -53,6 +53,7 @@ REPORT_SHAPE: dict[str, Any] = {
     "joints": int,
     "name": str,
     "word": int,
+    "precision": str,
     "ii": int,
     "device": str,
     "clock_mhz": _NUMBER,

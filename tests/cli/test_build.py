@@ -94,7 +94,7 @@ def test_one_unit_is_synthesised(capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 0
     assert report["unit"] == "Rb_link1"
     assert report["family"] == "ecp5"
-    assert report["cells"]["LUT4"] + report["cells"].get("CCU2C", 0) > 0
+    assert report["cells"].get("LUT4", 0) + report["cells"].get("CCU2C", 0) > 0
     status, _, err = run(capsys, "synth", "pendulum2", "--unit", "Rf_7")
     assert status == 2
     assert last_error(err).startswith("rbdgen: error: unit 'Rf_7': there is none; did you mean Rf_")

@@ -51,7 +51,7 @@ def test_compare_prints_tables_and_csv(capsys: pytest.CaptureFixture[str], tmp_p
     status, out, err = run(capsys, *small)
     assert status == 0, err
     assert re.search(
-        r"^rbdgen, II 12, 18 bits, generic125 +measured, RTL simulation +\d+ +12 ", out, re.M
+        r"^rbdgen, II 12, error 0.001, generic125 +measured, RTL simulation +\d+ +12 ", out, re.M
     )
     assert "the clock is the device model's" in out
     status, out, err = run(capsys, *small, "--csv")

@@ -21,7 +21,7 @@ def test_an_error_target_comes_with_its_evidence(capsys: pytest.CaptureFixture[s
     assert report["formats"]["search"] == "signal"
     assert report["formats"]["error"] == {"all": 1e-4}
     found = report["evidence"]
-    assert found["states"] == 10_000
+    assert found["states"] == 2000
     for function in ("id", "did"):
         assert found["functions"][function]["flagged"] == {"overflow": 0, "range": 0}
         for e in found["functions"][function]["outputs"].values():

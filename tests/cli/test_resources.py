@@ -76,14 +76,15 @@ def test_both_survive_the_configuration_file(
 
 
 def test_a_board_without_enough_logic_moves_constants(capsys: pytest.CaptureFixture[str]) -> None:
-    found = report(capsys, "iiwa14", "--functions", "did", "--board", "ulx3s_85f")
+    asked = ("--functions", "did", "--board", "ulx3s_85f", "--word", "18")
+    found = report(capsys, "iiwa14", *asked)
     assert any("constant factors take slots of multipliers" in line for line in found["layout"])
     assert found["multiplier_blocks"] <= 156
 
 
 def test_a_board_gets_several_accelerators_and_says_why(capsys: pytest.CaptureFixture[str]) -> None:
     found = report(capsys, "pendulum2", "--board", "vcu118")
-    assert (found["ii"], found["replicas"]) == (1, 4)
+    assert (found["ii"], found["replicas"]) == (1, 5)
     assert found["functions"]["id"]["ii_cycles"] == 0.25
     assert found["roofline"]["functions"]["id"]["link_bound"] < 0.25
     status, out, _ = run(capsys, "layout", "pendulum2", "--board", "vcu118")

@@ -65,7 +65,8 @@ def test_bits_and_cycles(ii: int, device: str, tmp_path: Path) -> None:
 def test_every_function_alone(
     function: str, ii: int, device: str, programs: str, tmp_path: Path
 ) -> None:
-    d = design("pendulum2", functions=ALL, ii=ii, device=device, programs=programs)
+    options = {"functions": ALL, "ii": ii, "device": device, "programs": programs}
+    d = design("pendulum2", ranges="motion", **options)
     tasks, outcome = alone(d, task_states(d, 30, seed=ii), tmp_path, function)
     assert outcome.mismatches == 0
     assert outcome.latencies[0] == d.promised_latency(function)
@@ -247,7 +248,7 @@ def test_results_that_never_change_are_results_too(
 def test_flags_of_the_first_pass_reach_the_results_of_the_second(
     ii: int, programs: str, tmp_path: Path
 ) -> None:
-    d = design("pendulum2", functions=ALL, ii=ii, programs=programs)
+    d = design("pendulum2", functions=ALL, ii=ii, programs=programs, ranges="motion")
     states = task_states(d, 12, seed=6)
     states.tau[5] *= 30.0
     tasks, outcome = alone(d, states, tmp_path, "dfd")

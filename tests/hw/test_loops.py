@@ -6,6 +6,7 @@ import pytest
 from amaranth.hdl import Const, Module
 from amaranth.sim import Simulator
 
+from rbdgen import Options, compile_robot, load_robot
 from rbdgen.protocol.tasks import FUNCTION_BITS, HEADER_BITS, TAG_BITS, Flag
 from rbdgen_hw.loops import FeedbackLoop, operand_port, result_port
 from rbdgen_hw.rollout_loop import RollOutLoop
@@ -61,7 +62,8 @@ def test_feedback_hands_over_in_order_what_the_first_pass_leaves() -> None:
 
 
 def test_what_saturates_on_the_way_back_is_flagged() -> None:
-    made = design("pendulum2", functions=("roll",), ii=4)
+    robot = load_robot("pendulum2")
+    made = compile_robot(robot, Options(("roll",), ii=4, error={"all": 1e-3}))
     dut = RollOutLoop(made)
     carried = made.network.carried
     lossy = next(

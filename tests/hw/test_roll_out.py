@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdgen import ConfigError, UnsupportedError, compile_robot, load_robot
+from rbdgen import ConfigError, UnsupportedError, compile_robot, golden, load_robot
 from rbdgen.functions.registry import common
 from rbdgen.protocol.tasks import Flag
 from rbdgen.trials import make_tasks, relative_errors, task_states
@@ -24,6 +24,7 @@ H = 0.005
 def states_with(d, count: int, steps: np.ndarray | int):
     states = task_states(d, count, seed=3)
     states.v[:] *= 0.3  # so that the last state is inside the declared ranges as well
+    states.tau[:] = golden.rnea(d.robot, states.q, states.v, states.a)
     return replace(states, steps=np.broadcast_to(np.reshape(steps, (-1, 1)), (count, 1)).copy())
 
 

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from rbdgen import Options, compile_robot, load_robot
 from rbdgen.cli.main import main
 from rbdgen.compiler import Design
 from rbdgen.functions.registry import common
@@ -266,7 +267,7 @@ def test_layout_writes_pictures(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     status, out, _ = run(capsys, "layout", "pendulum2", *options, "--json")
     assert status == 0
     assert json.loads(out)["files"] == [str(f) for f in files]
-    d = design("pendulum2")
+    d = compile_robot(load_robot("pendulum2"), Options())
     for path, draw in zip(files, (layout_picture, timing_chart, timing_trace), strict=True):
         assert path.read_text(encoding="utf-8") == draw(d)
     status, out, _ = run(capsys, "layout", "pendulum2", "--svg", files[0])
