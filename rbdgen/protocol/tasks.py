@@ -187,6 +187,18 @@ class TaskFormat:
         header = join_header(CALIBRATE, _short_tag(tag))
         return _pack([header, np.asarray(number), np.asarray(raw)], self.task)
 
+    def pack_results(
+        self, function: str, tag: np.ndarray, flags: np.ndarray, raw: Sequence[np.ndarray]
+    ) -> list[list[int]]:
+        """Beats of n results of one function, by result, from tags, flags (n,) and raw values; bits above a value are
+        zero, as hardware sends them."""
+        fmt = self.functions[function]
+        words = [join_header(fmt.code, _short_tag(tag), np.asarray(flags))]
+        for result, value in zip(fmt.results, raw, strict=True):
+            mask = (1 << result.format.width) - 1
+            words.append(np.asarray(value, np.int64) & mask)
+        return _pack(words, self.result)
+
     def header(self, beat: int) -> tuple[int, int, int]:
         """Function code, tag and flags of a packet from its first beat."""
         return split_header(beat)
