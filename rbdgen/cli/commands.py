@@ -184,6 +184,10 @@ def generate(args: argparse.Namespace) -> None:
                 packaging.ip_files(design, files[0].read_text(), __version__),
                 files[0].parent / "ip",
             )
+        if args.testbench:
+            progress.stage("write testbench")
+            testbench = extension("rbdgen_hw.testbench", "hw")
+            files += write_files(testbench.testbench_files(design, args.testbench), files[0].parent)
     report = design_report(design) | more | {"files": [str(f) for f in files]}
     print_result(
         args, report, tables.layout(report) + "\n\n" + "\n".join(f"wrote {f}" for f in files)

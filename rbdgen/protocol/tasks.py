@@ -142,6 +142,14 @@ class Results:
 
 
 @dataclass(frozen=True)
+class Port:
+    """A port of an accelerator: its ``direction``, ``in`` or ``out``, and its width in bits."""
+
+    direction: str
+    width: int
+
+
+@dataclass(frozen=True)
 class TaskFormat:
     """Layout of one accelerator's streams: ``functions`` by name, the packing of tasks and of results, and the
     ``parameters`` that can be loaded."""
@@ -164,6 +172,27 @@ class TaskFormat:
     def result_beats(self, function: str) -> int:
         """Beats of a result of ``function``."""
         return self.result.beats(len(self.functions[function].results))
+
+    def task_bytes(self, function: str) -> int:
+        """Bytes of a task of ``function`` on a byte link."""
+        return self.task.packet_bytes(len(self.functions[function].operands))
+
+    def result_bytes(self, function: str) -> int:
+        """Bytes of a result of ``function`` on a byte link."""
+        return self.result.packet_bytes(len(self.functions[function].results))
+
+    @property
+    def ports(self) -> dict[str, Port]:
+        """The accelerator's ports by name: clock, reset (synchronous, active high) and the two streams."""
+        found = {"clk": Port("in", 1), "rst": Port("in", 1)}
+        for name, payload, way, back in (
+            ("in", self.task.beat_bits, "in", "out"),
+            ("out", self.result.beat_bits, "out", "in"),
+        ):
+            found[f"{name}_valid"] = Port(way, 1)
+            found[f"{name}_ready"] = Port(back, 1)
+            found[f"{name}_payload"] = Port(way, payload)
+        return found
 
     def sent(self, function: str) -> list[list[str]]:
         """The results of ``function`` by name, beat by beat; the first beat begins with the header."""

@@ -21,7 +21,6 @@ module @@{name}_tb;
   localparam RESULT_BITS = @@{result_bits};
   localparam FUNCTION_BITS = @@{function_bits};
   localparam TAG_BITS = @@{tag_bits};
-  localparam FLAG_BITS = @@{flag_bits};
   localparam CODES = 1 << FUNCTION_BITS;
 
   // beats of all tasks, and of all results
@@ -67,7 +66,7 @@ module @@{name}_tb;
 
   function automatic string name_of(input [FUNCTION_BITS-1:0] code);
     case (code)
-@@{names}
+@@{name_of}
       default: name_of = "unknown";
     endcase
   endfunction
@@ -75,7 +74,7 @@ module @@{name}_tb;
   // of lone tasks: the function code, the steps of a roll-out (else 1), and the latency that is promised
   function automatic [FUNCTION_BITS-1:0] lone_code(input integer number);
     case (number)
-@@{lone_codes}
+@@{lone_code}
       default: lone_code = 0;
     endcase
   endfunction
@@ -89,7 +88,7 @@ module @@{name}_tb;
 
   function automatic integer promised_latency(input integer number);
     case (number)
-@@{latencies}
+@@{promised_latency}
       default: promised_latency = 0;
     endcase
   endfunction
@@ -97,15 +96,23 @@ module @@{name}_tb;
   // of the tasks at full rate, by function in their order: the code, and the interval that is promised
   function automatic [FUNCTION_BITS-1:0] rated_code(input integer position);
     case (position)
-@@{rated_codes}
+@@{rated_code}
       default: rated_code = 0;
     endcase
   endfunction
 
   function automatic integer promised_interval(input integer position);
     case (position)
-@@{intervals}
+@@{promised_interval}
       default: promised_interval = 0;
+    endcase
+  endfunction
+
+  // whether that is only the least: evaluations of roll-outs that are under way go before new ones
+  function automatic integer at_least(input integer position);
+    case (position)
+@@{at_least}
+      default: at_least = 0;
     endcase
   endfunction
 
@@ -201,6 +208,10 @@ module @@{name}_tb;
     end
     $readmemh("@@{name}_tb_tasks.hex", sent_beats);
     $readmemh("@@{name}_tb_results.hex", expected_beats);
+    if (^sent_beats[0] === 1'bx || ^expected_beats[0] === 1'bx) begin
+      $display("FAIL: the vectors @@{name}_tb_*.hex are not in this folder");
+      $fatal(1);
+    end
     #2;
     rst = 1;
     in_valid = 0;
@@ -317,9 +328,10 @@ module @@{name}_tb;
       $display("interval in cycles at full rate, over %0d tasks:", RATED - RATED / 2);
       for (f = 0; f < (MIXED_FROM - LONE) / RATED; f = f + 1) begin
         k = last_in[f] - middle_in[f];
-        $display("  %-8s promised %5d, measured %8.2f", name_of(rated_code(f)), promised_interval(f),
-                 $itor(k) / $itor(RATED - RATED / 2));
-        if (k > promised_interval(f) * (RATED - RATED / 2)) wrong_cycles = wrong_cycles + 1;
+        if (at_least(f) != 0) $write("  %-8s at least %5d", name_of(rated_code(f)), promised_interval(f));
+        else $write("  %-8s promised %5d", name_of(rated_code(f)), promised_interval(f));
+        $display(", measured %8.2f", $itor(k) / $itor(RATED - RATED / 2));
+        if (at_least(f) == 0 && k > promised_interval(f) * (RATED - RATED / 2)) wrong_cycles = wrong_cycles + 1;
       end
       if (mismatches == 0 && wrong_cycles == 0) begin
         $display("PASS %0d tasks", done);

@@ -1,8 +1,13 @@
-"""Tasks of a self-checking testbench and what must be answered to them, from the bit-true model at fresh random states."""
+"""Tasks of a testbench and what must be answered to them, by the bit-true model at fresh random states.
+
+First comes a lone task of each function, then :data:`RATED` of each at full rate, then mixed ones: all functions in a
+random order, some with an operand outside its range, some of functions that there are not. Of a calibratable design the
+second half of these follows tasks that load another robot's parameters.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,188 +22,231 @@ from rbdgen.trials import model_answers, raw_parameters, task_states
 RATED = 24
 """Tasks of each function at full rate."""
 LONG = 4
-"""Steps of a lone roll-out beside that of one step, and the most of mixed ones."""
+"""Steps of the lone roll-out that is not of one step, and the most of mixed ones."""
 OUTSIDE = 0.1
 """Share of mixed tasks with an operand outside its range."""
 UNKNOWN = 0.05
 """Share of mixed tasks of functions that there are not."""
 LOAD = "load"
 """Name of tasks that load a parameter."""
-UNKNOWN_NAME = "unknown"
-"""Name of tasks of functions that there are not."""
 
 
 @dataclass(frozen=True)
-class Exchange:
-    """A task and its result: the function's ``name`` and ``code``, and the beats of both."""
+class Trial:
+    """A task and its result: the ``name`` and ``code`` of its function, the beats of both, its ``number`` among all,
+    and the steps of a roll-out (1 of any other)."""
 
     name: str
     code: int
     task: tuple[int, ...]
     result: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Lone:
-    """What is measured with a lone task: its function, and its ``steps`` if it is a roll-out (else 1)."""
-
-    function: str
+    number: int = 0
     steps: int = 1
 
 
 @dataclass(frozen=True)
 class Vectors:
-    """All tasks in their order: a ``lone`` one of each function, :data:`RATED` at full rate of each, ``mixed`` ones."""
+    """All tasks in their order, of which those before ``rated_from`` are ``lone``, and those from ``mixed_from`` on
+    mixed."""
 
-    lone: tuple[Lone, ...]
-    alone: tuple[Exchange, ...]
-    rated: tuple[Exchange, ...]
-    mixed: tuple[Exchange, ...]
+    trials: tuple[Trial, ...]
+    rated_from: int
+    mixed_from: int
 
     @property
-    def exchanges(self) -> tuple[Exchange, ...]:
-        """All of them, one after the other."""
-        return (*self.alone, *self.rated, *self.mixed)
+    def lone(self) -> tuple[Trial, ...]:
+        """The lone ones."""
+        return self.trials[: self.rated_from]
+
+    @property
+    def by_code(self) -> list[Trial]:
+        """All by function code, those of one code in their order."""
+        return sorted(self.trials, key=lambda trial: trial.code)
 
 
-def make_vectors(design: Design, count: int, seed: int = 0) -> Vectors:
-    """``count`` mixed tasks, and those for latencies and intervals before. Of a calibratable design the second half of
-    the mixed ones comes behind tasks that load another robot's parameters."""
-    maker = _Maker(design, np.random.default_rng(seed), seed)
-    return maker.make(count)
+def make_vectors(design: Design, count: int, seed: int) -> Vectors:
+    """The tasks of a bench, ``count`` of them mixed (beside those that load parameters)."""
+    maker = _Maker(design, seed)
+    lone = maker.lone()
+    rated = maker.rated()
+    mixed = maker.mixed(count)
+    numbered = []
+    for number, trial in enumerate([*lone, *rated, *mixed]):
+        known = replace(trial, number=number)
+        numbered.append(known)
+    rated_from = len(lone)
+    mixed_from = rated_from + len(rated)
+    return Vectors(tuple(numbered), rated_from, mixed_from)
 
 
 class _Maker:
-    """Makes the tasks of ``design``."""
+    """Makes tasks of ``design``; ``robot`` is the one whose parameters are loaded, None for those after a reset."""
 
-    def __init__(self, design: Design, rng: np.random.Generator, seed: int) -> None:
+    def __init__(self, design: Design, seed: int) -> None:
         self.design = design
-        self.tasks = design.tasks
+        self.layout = design.tasks
         self.functions = design.network.functions
-        self.rng = rng
+        self.rng = np.random.default_rng(seed)
         self.seed = seed
+        self.robot: Robot | None = None
 
-    def make(self, count: int) -> Vectors:
-        """All of them."""
-        lone = [Lone(function) for function in self.functions]
+    def lone(self) -> list[Trial]:
+        """One of each function, of roll-outs one more."""
+        trials = []
+        for function in self.functions:
+            trials += self._trials(function, self._states(1))
         repeated = self.design.network.repeated_name
         if repeated is not None:
-            lone.append(Lone(repeated, LONG))
-        alone = []
-        for one in lone:
-            states = self._states(1)
-            alone += self._exchanges(one.function, replace(states, steps=np.array([[one.steps]])))
-        rated = []
-        for function in self.functions:
-            rated += self._exchanges(function, self._states(RATED))
-        if not self.tasks.parameters:
-            mixed = self._mixed(count)
-        else:
-            robot = varied_robot(self.design.robot, self.rng)
-            before = self._mixed(count // 2)
-            loads = self._loads(raw_parameters(self.design, robot))
-            mixed = [*before, *loads, *self._mixed(count - count // 2, robot)]
-        return Vectors(tuple(lone), tuple(alone), tuple(rated), tuple(mixed))
+            steps = np.array([[LONG]])
+            states = replace(self._states(1), steps=steps)
+            (trial,) = self._trials(repeated, states)
+            long_trial = replace(trial, steps=LONG)
+            trials.append(long_trial)
+        return trials
 
-    def _states(self, count: int, robot: Robot | None = None) -> States:
-        """States that no other call gives."""
+    def rated(self) -> list[Trial]:
+        """Those at full rate, function by function."""
+        trials = []
+        for function in self.functions:
+            trials += self._trials(function, self._states(RATED))
+        return trials
+
+    def mixed(self, count: int) -> list[Trial]:
+        """Those in a random order."""
+        if not self.layout.parameters:
+            return self._shuffled(count)
+        before = self._shuffled(count // 2)
+        self.robot = varied_robot(self.design.robot, self.rng)
+        loads = self._loads()
+        behind = self._shuffled(count - len(before))
+        return [*before, *loads, *behind]
+
+    def _states(self, count: int) -> States:
+        """``count`` states, others at each call."""
         self.seed += 1
-        return task_states(self.design, count, self.seed, robot)
+        return task_states(self.design, count, self.seed, self.robot)
 
     def _tags(self, count: int) -> np.ndarray:
+        """Random tags (n,)."""
         return self.rng.integers(0, 1 << TAG_BITS, count)
 
-    def _exchanges(
-        self, function: str, states: States, robot: Robot | None = None, outside: float = 0.0
-    ) -> list[Exchange]:
-        """Tasks of one function at ``states``, of which a share ``outside`` has an operand outside its range; for the
-        parameters of ``robot`` (default: those after a reset)."""
-        fmt = self.tasks.functions[function]
-        words = self.design.network.operand_words(function)
-        raw = fmt.quantise([states.vector(word.vector, word.index) for word in words])
-        count = len(raw[0])
-        for k in np.flatnonzero(self.rng.random(count) < outside):
+    def _trials(self, function: str, states: States, outside: float = 0.0) -> list[Trial]:
+        """Tasks of one function at ``states``, of which a share ``outside`` has an operand outside its range."""
+        fmt = self.layout.functions[function]
+        values = []
+        for word in self.design.network.operand_words(function):
+            column = states.vector(word.vector, word.index)
+            values.append(column)
+        raw = fmt.quantise(values)
+        count = len(values[0])
+        drawn = self.rng.random(count)
+        for k in np.flatnonzero(drawn < outside):
             chosen = self.rng.integers(len(raw))
-            raw[chosen] = raw[chosen].copy()
-            raw[chosen][k] = self._outside(fmt.operands[chosen])
-        loaded = self._loaded(robot, count)
-        values, flags = model_answers(self.design, function, raw, loaded)
+            operand = fmt.operands[chosen]
+            raw[chosen][k] = self._outside(operand)
+        loaded = self._loaded(count)
+        expected, flags = model_answers(self.design, function, raw, loaded)
         tags = self._tags(count)
-        sent = self.tasks.pack(function, tags, raw)
-        expected = self.tasks.pack_results(function, tags, flags, values)
-        pairs = zip(sent, expected, strict=True)
-        return [Exchange(function, fmt.code, tuple(a), tuple(b)) for a, b in pairs]
+        tasks = self.layout.pack(function, tags, raw)
+        results = self.layout.pack_results(function, tags, flags, expected)
+        trials = []
+        for task, result in zip(tasks, results, strict=True):
+            trial = Trial(function, fmt.code, tuple(task), tuple(result))
+            trials.append(trial)
+        return trials
 
-    def _loaded(self, robot: Robot | None, count: int) -> Mapping[str, np.ndarray]:
-        """The raw parameters by name that are loaded for ``robot``, for each of ``count`` tasks."""
-        if robot is None:
+    def _loaded(self, count: int) -> Mapping[str, np.ndarray]:
+        """The parameters by name that are not as after a reset, raw, for each of ``count`` tasks."""
+        if self.robot is None:
             return {}
-        parameters = zip(self.tasks.parameters, raw_parameters(self.design, robot), strict=True)
-        return {word.name: np.full(count, x) for word, x in parameters}
+        loaded = {}
+        values = raw_parameters(self.design, self.robot)
+        for word, value in zip(self.layout.parameters, values, strict=True):
+            loaded[word.name] = np.full(count, value)
+        return loaded
 
     def _outside(self, word: OperandWord) -> int:
-        """A raw value that the operand may not have: next to its range, or anywhere outside."""
-        below, above = word.codes[0] - 1, word.codes[1] + 1
-        lowest, highest = word.format.minimum, word.format.maximum
+        """A raw value outside the range of ``word``: next to it, or anywhere; inside where the format has no other."""
+        low, high = word.codes
+        fmt = word.format
         candidates = []
-        if lowest <= below:
-            candidates += [below, int(self.rng.integers(lowest, below, endpoint=True))]
-        if above <= highest:
-            candidates += [above, int(self.rng.integers(above, highest, endpoint=True))]
+        if fmt.minimum < low:
+            anywhere = self.rng.integers(fmt.minimum, low)
+            candidates += [low - 1, int(anywhere)]
+        if high < fmt.maximum:
+            anywhere = self.rng.integers(high, fmt.maximum)
+            candidates += [high + 1, int(anywhere) + 1]
+        if not candidates:
+            return low
         return int(self.rng.choice(candidates))
 
-    def _mixed(self, count: int, robot: Robot | None = None) -> list[Exchange]:
-        """``count`` tasks of all functions, and of functions that there are not, in a random order."""
-        unknown = self.rng.random(count) < UNKNOWN
-        order = self.rng.integers(0, len(self.functions), count)
-        streams: list[Iterator[Exchange]] = []
-        for k, function in enumerate(self.functions):
-            needed = max(int(np.count_nonzero(order == k)), 1)
-            states = self._states(needed, robot)
-            steps = self.rng.integers(1, LONG + 1, (needed, 1))
-            states = replace(states, steps=steps)
-            streams.append(iter(self._exchanges(function, states, robot, OUTSIDE)))
-        made = []
-        for k, is_unknown in zip(order, unknown, strict=True):
-            made.append(self._unknown() if is_unknown else next(streams[k]))
-        return made
+    def _shuffled(self, count: int) -> list[Trial]:
+        """``count`` tasks of all functions in a random order, some of functions that there are not."""
+        unknown = len(self.functions)
+        order = self.rng.integers(0, unknown, count)
+        drawn = self.rng.random(count)
+        order[drawn < UNKNOWN] = unknown
+        counts = np.bincount(order, minlength=unknown + 1).tolist()
+        sources = []
+        for function, needed in zip(self.functions, counts, strict=False):
+            trials = self._varied(function, needed)
+            sources.append(iter(trials))
+        others = self._unknown(counts[unknown])
+        sources.append(iter(others))
+        return [next(sources[k]) for k in order]
 
-    def _unknown(self) -> Exchange:
-        """A task of a function that there is not, a beat of any bits."""
-        known = self.tasks.task_words
+    def _varied(self, function: str, count: int) -> list[Trial]:
+        """``count`` tasks of one function: some outside their ranges, roll-outs of several steps."""
+        if not count:
+            return []
+        steps = self.rng.integers(1, LONG + 1, (count, 1))
+        states = replace(self._states(count), steps=steps)
+        return self._trials(function, states, OUTSIDE)
+
+    def _unknown(self, count: int) -> list[Trial]:
+        """``count`` tasks of functions that there are not, each a beat of any bits behind its header."""
+        known = self.layout.task_words
         codes = [code for code in range(CALIBRATE + 1) if code not in known]
-        code = int(self.rng.choice(codes))
-        tag = int(self._tags(1)[0])
-        width = self.tasks.task.word_bits
-        beat = join_header(code, tag)
-        for place in range(1, self.tasks.task.words_per_beat):
-            word = int(self.rng.integers(0, 1 << width))
-            beat |= word << place * width
-        answer = join_header(code, tag, Flag.FUNCTION.value)
-        return Exchange(UNKNOWN_NAME, code, (beat,), (answer,))
+        trials = []
+        for tag in self._tags(count).tolist():
+            code = int(self.rng.choice(codes))
+            task = join_header(code, tag) | self._filling()
+            result = join_header(code, tag, Flag.FUNCTION.value)
+            trial = Trial("unknown", code, (task,), (result,))
+            trials.append(trial)
+        return trials
 
-    def _loads(self, raw: np.ndarray) -> list[Exchange]:
-        """Tasks that load all parameters in a random order, each behind ones that are refused: of a value outside the
-        range, where a word has any, and of a number that there is not."""
-        words = self.tasks.parameters
-        made = [self._load(len(words), 0, Flag.RANGE)]
-        for number in self.rng.permutation(len(words)):
-            codes, fmt = words[number].codes, words[number].format
-            if codes != (fmt.minimum, fmt.maximum):
-                made.append(self._load(number, self._outside(words[number]), Flag.RANGE))
-            made.append(self._load(number, raw[number]))
-        return made
+    def _filling(self) -> int:
+        """A beat of any bits but for its first word, which is zero."""
+        packing = self.layout.task
+        beat = 0
+        for _ in range(packing.words_per_beat - 1):
+            word = self.rng.integers(0, 1 << packing.word_bits)
+            beat = beat << packing.word_bits | int(word)
+        return beat << packing.word_bits
 
-    def _load(self, number: int, value: int, flags: Flag = Flag(0)) -> Exchange:
+    def _loads(self) -> list[Trial]:
+        """Tasks that load the parameters of ``robot`` in a random order, and ones that are refused: of a number that
+        there is not, and before each parameter of a value outside its range."""
+        assert self.robot is not None
+        words = self.layout.parameters
+        values = raw_parameters(self.design, self.robot)
+        trials = [self._load(len(words), 0)]
+        for number in self.rng.permutation(len(words)).tolist():
+            refused = self._outside(words[number])
+            trials.append(self._load(number, refused))
+            trials.append(self._load(number, values[number]))
+        return trials
+
+    def _load(self, number: int, value: int) -> Trial:
+        """A task that loads a raw value, and its answer."""
+        words = self.layout.parameters
+        flag = Flag.RANGE.value
+        if number < len(words):
+            low, high = words[number].codes
+            if low <= value <= high:
+                flag = 0
         tag = self._tags(1)
-        (beats,) = self.tasks.pack_calibration(tag, np.array([number]), np.array([value]))
-        answer = join_header(CALIBRATE, int(tag[0]), flags.value)
-        return Exchange(LOAD, CALIBRATE, tuple(beats), (answer,))
-
-
-def by_code(exchanges: Sequence[Exchange]) -> dict[int, list[Exchange]]:
-    """The exchanges of each function code, in their order; codes ascend."""
-    found: dict[int, list[Exchange]] = {}
-    for code in sorted({e.code for e in exchanges}):
-        found[code] = [e for e in exchanges if e.code == code]
-    return found
+        (task,) = self.layout.pack_calibration(tag, np.array([number]), np.array([value]))
+        result = join_header(CALIBRATE, int(tag[0]), flag)
+        return Trial(LOAD, CALIBRATE, tuple(task), (result,))
