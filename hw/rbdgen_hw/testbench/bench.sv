@@ -323,7 +323,7 @@ module @@{name}_tb;
         $write("  %-8s promised %5d, measured %5d", name_of(lone_code(f)), promised_latency(f), latency[f]);
         if (lone_steps(f) > 1) $write(" (%0d steps)", lone_steps(f));
         $display("");
-        if (latency[f] != promised_latency(f)) wrong_cycles = wrong_cycles + 1;
+        if (latency[f] > promised_latency(f)) wrong_cycles = wrong_cycles + 1;
       end
       $display("interval in cycles at full rate, over %0d tasks:", RATED - RATED / 2);
       for (f = 0; f < (MIXED_FROM - LONE) / RATED; f = f + 1) begin
@@ -337,7 +337,7 @@ module @@{name}_tb;
         $display("PASS %0d tasks", done);
         $finish;
       end else begin
-        $display("FAIL: %0d beats of %0d tasks differ, %0d figures are not as promised", mismatches, done, wrong_cycles);
+        $display("FAIL: %0d beats of %0d tasks differ, %0d figures are beyond what is promised", mismatches, done, wrong_cycles);
         $fatal(1);
       end
     end
