@@ -3,7 +3,7 @@
 BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 
 .DEFAULT_GOAL := help
-.PHONY: bench-boards bench-choices bench-formats bench-logic help test zoo demo docs bench bench-functions bench-layouts bench-golden bench-compare figures lint format clean
+.PHONY: bench-boards bench-choices bench-formats bench-logic bench-ranges help test zoo demo docs bench bench-functions bench-layouts bench-golden bench-compare figures lint format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ bench-choices: ## Measure what the tool chooses by itself; a quarter of an hour
 
 bench-logic: ## Measure logic: by the model, by synthesis, in RTL simulation; two hours
 	$(BIN)python bench/logic.py
+
+bench-ranges: ## Measure whether declared ranges hold, and what they cost; an hour
+	$(BIN)python bench/ranges.py
 
 bench-layouts: ## Measure layouts for budgets, folding and sharing; an hour
 	$(BIN)python bench/layouts.py

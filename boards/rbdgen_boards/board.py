@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from typing import Any
 
 from rbdgen.devices.registry import get_device
 from rbdgen.errors import ConfigError
+from rbdgen.schedule.replicas import Link
 
 PACKAGE = "rbdgen_boards"
 FILE = "board.toml"
@@ -24,7 +26,7 @@ class Board:
     ``resources`` are the part's, by the names of :class:`rbdgen.devices.fabric.Resources`. ``clock`` MHz comes in at
     ``clock_pin``; ``pins`` are those of ``rx``, ``tx`` and ``led``, ``attributes`` hold for all of them. ``program`` is
     the command that loads a bitstream, with ``{bitstream}`` for the file's name. ``vendor`` has what the flow needs
-    beside that.
+    beside that. Tasks and results come by ``link``.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Board:
     pins: Mapping[str, tuple[str, ...]]
     attributes: Mapping[str, str]
     vendor: Mapping[str, str]
+    link: Link
 
     def lacking(self, used: Mapping[str, int]) -> list[str]:
         """One phrase for each resource of which ``used`` is more than there is."""
@@ -61,6 +64,19 @@ def part_resources(board: str, device: str, part: str) -> dict[str, int]:
             f"board {board!r}: device {device} has no part {part!r}; its parts are {known}: add it to the device's file"
         )
     return parts[part].as_dict()
+
+
+def board_link(name: str, content: Mapping[str, Any]) -> Link:
+    """The link of a board: its ``link``, or a serial line, on which a byte takes ten bits. ConfigError where it has
+    neither."""
+    if "link" in content:
+        return Link(**content["link"])
+    if "baud" not in content:
+        raise ConfigError(
+            f"board {name!r}: has neither baud nor a link; give its link's name and gigabits in {FILE}"
+        )
+    baud = content["baud"]
+    return Link(f"a serial line of {baud / 1e6:g} Mbaud", gigabits=baud / 1e9, symbol=10)
 
 
 @cache
@@ -99,4 +115,5 @@ def get_board(name: str) -> Board:
         pins=pins,
         attributes=content.get("attributes", {}),
         vendor=content.get("vendor", {}),
+        link=board_link(name, content),
     )

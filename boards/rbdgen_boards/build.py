@@ -104,7 +104,7 @@ class BoardBuild:
         design = self.design
         return {
             name: {
-                "interval": round(design.interval(name) / clock, 4),
+                "interval": round(design.mean_interval(name) / clock, 4),
                 "latency": round(design.promised_latency(name) / clock, 4),
             }
             for name in design.network.functions
@@ -116,7 +116,8 @@ def fit(design: Design, board: Board, given: bool) -> Design:
 
     ConfigError if there is none, or if the given one is too fast, with what is lacking and what would fit.
     """
-    limit = board.resources["multipliers"]
+    replicas = design.tasks.replicas
+    limit = board.resources["multipliers"] // replicas
     if design.plan.schedule.blocks <= limit:
         return design
     candidates = (at_interval(design, ii, limit) for ii in SEARCHED if ii > design.options.ii)
@@ -127,7 +128,8 @@ def fit(design: Design, board: Board, given: bool) -> Design:
         remedy = f"--ii {fitting.options.ii} would do"
     else:
         remedy = "no --ii does; use fewer --functions or a larger board"
-    lacking = "; ".join(board.lacking({"multipliers": design.plan.schedule.blocks}))
+    needed = replicas * design.plan.schedule.blocks
+    lacking = "; ".join(board.lacking({"multipliers": needed}))
     raise ConfigError(f"board {board.name}: {lacking}; {remedy}")
 
 

@@ -34,12 +34,14 @@ from rbdgen_hw.roundtrip import RoundTrip
 
 
 class Accelerator(SharedComponent):
-    """Ports ``i`` (stream of task beats) and ``o`` (stream of result beats)."""
+    """Ports ``i`` (stream of task beats) and ``o`` (stream of result beats).
 
-    module_name = ""
+    ``module_name``: of its module, where it is not the top level itself.
+    """
 
-    def __init__(self, design: Design) -> None:
+    def __init__(self, design: Design, module_name: str = "") -> None:
         self.design = design
+        self.module_name = module_name
         super().__init__(
             {
                 "i": In(stream.Signature(design.tasks.task.beat_bits)),

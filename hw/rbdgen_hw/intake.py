@@ -48,8 +48,7 @@ class Intake:
         self.most = max(self.lengths.values())
         bits = self.packing.beat_bits * self.most
         self.register = Signal(bits, reset_less=True)
-        count = self.packing.words_per_beat * self.most
-        widths = [self.packing.word_bits] * count
+        widths = list(self.packing.places) * self.most
         self.words = cut(self.register, widths)
         # what is found is needed when the task enters the pipelines
         cycles = design.plan.schedule.entry_cycles + checked_cycles(design.plan)

@@ -15,10 +15,11 @@ from amaranth.hdl import Elaboratable, Fragment, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.compiler import Design
-from rbdgen.schedule.queues import fault_port, high_port, queues
-from rbdgen_hw.accelerator import Accelerator
+from rbdgen.schedule.queues import fault_port, high_port
+from rbdgen.schedule.replicas import all_queues
 from rbdgen_hw.fifo import BeatFifo, BypassFifo
 from rbdgen_hw.library import SharedComponent, to_verilog
+from rbdgen_hw.replicas import top_level
 
 COUNT_BITS = 16
 """Width of a mark."""
@@ -66,7 +67,7 @@ def marked_name(design: Design) -> str:
 def mark_ports(design: Design) -> tuple[str, ...]:
     """Names of the ports that the simulation's top module has beyond the accelerator's."""
     ports = []
-    for queue in queues(design.plan, design.tasks):
+    for queue in all_queues(design.plan, design.tasks):
         ports += [high_port(queue.name), fault_port(queue.name)]
     return tuple(ports)
 
@@ -75,8 +76,8 @@ def marked_verilog(design: Design) -> str:
     """Verilog of the simulation's top module, to be read together with the accelerator's own."""
     name = marked_name(design)
     widths = {
-        "in_payload": design.tasks.task.beat_bits,
-        "out_payload": design.tasks.result.beat_bits,
+        "in_payload": design.tasks.task.row_bits,
+        "out_payload": design.tasks.result.row_bits,
     }
     inputs, outputs = _STREAMS
     ports = [("input", 1, "clk"), ("input", 1, "rst")]
@@ -84,7 +85,7 @@ def marked_verilog(design: Design) -> str:
     ports += [("output", widths.get(port, 1), port) for port in outputs]
     pins = ", ".join(f".{port}({port})" for _, _, port in ports)
     body = [f"  {design.name} dut ({pins});"]
-    for k, queue in enumerate(queues(design.plan, design.tasks)):
+    for k, queue in enumerate(all_queues(design.plan, design.tasks)):
         high = high_port(queue.name)
         fault = fault_port(queue.name)
         ports += [("output", COUNT_BITS, high), ("output", 1, fault)]
@@ -114,10 +115,10 @@ class MarkedAccelerator(Elaboratable):
     """
 
     def __init__(self, design: Design) -> None:
-        self.accelerator = Accelerator(design)
+        self.accelerator = top_level(design)
         self.i = self.accelerator.i
         self.o = self.accelerator.o
-        self.depths = {q.name: q.depth for q in queues(design.plan, design.tasks)}
+        self.depths = {q.name: q.depth for q in all_queues(design.plan, design.tasks)}
         self.marks = {name: QueueMonitor() for name in self.depths}
         for name, mark in self.marks.items():
             setattr(self, high_port(name), mark.high)

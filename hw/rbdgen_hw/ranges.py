@@ -66,7 +66,7 @@ class RangeCheck(SharedComponent):
         positions = range(packing.words_per_beat)
         checked = [self._checked_words(k, number) for k in positions]
         kept = self._keep(m, beat, "word", _TURNS)
-        words = cut(kept, [packing.word_bits for _ in positions])
+        words = cut(kept, packing.places)
         found = []
         for k, strobes in enumerate(checked):
             if strobes:

@@ -95,8 +95,9 @@ class Lane(SharedComponent):
 
     def _payload(self, data: Value, stored: Sequence[int]) -> Value:
         """A beat as it is sent, from one as it is ``stored``."""
-        bits = self.packing.word_bits
-        words = [_padded(word, bits) for word in cut(data, stored)]
+        words = []
+        for word, bits in zip(cut(data, stored), self.packing.places, strict=False):
+            words.append(_padded(word, bits))
         return Cat(*words)
 
 

@@ -17,7 +17,7 @@ from amaranth.lib.wiring import In, Member, Out
 
 from rbdgen.ir.graph import INPUT_OWNER
 from rbdgen.ir.programs import Exit
-from rbdgen.schedule.buffers import Plan, exit_unit
+from rbdgen.schedule.buffers import Plan, exit_unit, operand_chains
 from rbdgen.schedule.schedule import chain_length
 from rbdgen_hw.delays import delayed
 from rbdgen_hw.fifo import BypassFifo
@@ -168,13 +168,11 @@ class RoundTripBuilder:
     def _operand_lengths(self) -> dict[str, int]:
         """Registers that each operand needs to be readable as long as any unit reads it."""
         lengths = dict.fromkeys(self.graph.inputs, 0)
-        for unit in self.plan.units:
-            for tap in unit.inputs:
-                node = self.graph.nodes[tap.node]
-                if node.op == "input":
-                    name = node.attr
-                    length = self._operand_length(tap.node, tap.cycle)
-                    lengths[name] = max(lengths[name], length)
+        plan = self.plan
+        chains = operand_chains(self.schedule, plan.units, plan.fifos)
+        for node, length in chains.items():
+            name = self.graph.nodes[node].attr
+            lengths[name] = length
         return lengths
 
     def _operand_length(self, node: int, cycle: int) -> int:

@@ -82,6 +82,7 @@ def _budget(args: argparse.Namespace, options: dict[str, Any]) -> tuple[Budget |
         name=f"board {found.name}",
         board=found.name,
         resources=found.resources,
+        link=found.link,
     )
     return budget, found.timing
 
@@ -152,11 +153,8 @@ def layout(args: argparse.Namespace) -> None:
 
 
 def _directory(args: argparse.Namespace, design: Design) -> Path:
-    options = design.options
-    return (
-        args.output
-        or Path("build") / f"{design.name}_{design.precision}_ii{options.ii}_{options.device}"
-    )
+    name = f"{design.name}_{design.precision}_{design.pace}_{design.options.device}"
+    return args.output or Path("build") / name
 
 
 def _write(
@@ -172,22 +170,30 @@ def _write(
     return write_design(design, verilog, _directory(args, design), robot, __version__, more or {})
 
 
+def _testbench(args: argparse.Namespace, design: Design, progress: Reporter) -> dict[str, str]:
+    """The testbench's files by name, where it was asked for."""
+    if args.testbench is None:
+        return {}
+    testbench = extension("rbdgen_hw.testbench", "hw")
+    progress.stage("make testbench")
+    return testbench.testbench_files(design, args.testbench)
+
+
 def generate(args: argparse.Namespace) -> None:
     """``rbdgen generate``."""
     with reporter() as progress:
         design, robot = compile_design(args, progress)
         more = _evidence(args, design, progress) | _families(args, design, progress)
+        bench = _testbench(args, design, progress)
         files = _write(args, design, robot, progress, more)
+        if bench:
+            files += write_files(bench, files[0].parent)
         if args.ip:
             packaging = extension("rbdgen_hw.packaging", "hw")
             files += write_files(
                 packaging.ip_files(design, files[0].read_text(), __version__),
                 files[0].parent / "ip",
             )
-        if args.testbench:
-            progress.stage("write testbench")
-            testbench = extension("rbdgen_hw.testbench", "hw")
-            files += write_files(testbench.testbench_files(design, args.testbench), files[0].parent)
     report = design_report(design) | more | {"files": [str(f) for f in files]}
     print_result(
         args, report, tables.layout(report) + "\n\n" + "\n".join(f"wrote {f}" for f in files)

@@ -36,7 +36,7 @@ def _simulated(
 ) -> dict[str, Any]:
     design = compile_robot(robot, choice.options, progress.stage, choice.budget)
     options = design.options
-    folder = f"{comparison.short_name(name)}_{design.name}_{design.precision}_ii{options.ii}_{options.device}"
+    folder = f"{comparison.short_name(name)}_{design.name}_{design.precision}_{design.pace}_{options.device}"
     folder += f"_{options.derivative}_{options.mass_matrix}_{args.base or 'fixed'}"
     run = simulate_design(
         design, name, args.output / folder, simulator, args.tasks, args.seed, False, progress

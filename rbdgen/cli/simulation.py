@@ -79,8 +79,8 @@ def simulate_design(
     rtl = interface.Rtl(
         name,
         (files[0], *bench),
-        design.tasks.task.beat_bits,
-        design.tasks.result.beat_bits,
+        design.tasks.task.row_bits,
+        design.tasks.result.row_bits,
         design=marks.MarkedAccelerator(design) if simulator.name == "amaranth" else None,
         probes=marks.mark_ports(design),
     )

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from rbdgen.compiler.design import Design
 from rbdgen.compiler.lowering import Lowered, Traced, lower, trace
+from rbdgen.compiler.replicas import choose_replicas
 from rbdgen.compiler.stages import plainly, planned_design
 from rbdgen.errors import ConfigError
 from rbdgen.model.ranges import InputRanges
@@ -193,6 +194,12 @@ class Candidate:
 
 def choose(workshop: Workshop, options: Options) -> Design:
     """The design that serves the goal best, by what ``options`` leave open."""
+    design = _chosen_sharing(workshop, options)
+    return choose_replicas(design, workshop.budget, CROWDED)
+
+
+def _chosen_sharing(workshop: Workshop, options: Options) -> Design:
+    """The accelerator that serves the goal best; its number is left as it was."""
     still_open = [c for c in CHOICES if getattr(options, c.option) == "auto"]
     options = plainly(options)
     available, lengthens = workshop.available, workshop.lengthens

@@ -21,6 +21,12 @@ from rbdgen.protocol.tasks import TaskFormat
 from rbdgen.schedule.budget import Budget
 from rbdgen.schedule.buffers import Plan
 from rbdgen.schedule.queues import loop_cycles, send_cycles
+from rbdgen.schedule.replicas import around_cycles
+
+
+def readable(cycles: float) -> float:
+    """A mean number of cycles as reports have it: a whole number where it is one, else to four decimals."""
+    return int(cycles) if cycles == int(cycles) else round(cycles, 4)
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,13 @@ class Design:
             else f"w{options.word}"
         )
 
+    @property
+    def pace(self) -> str:
+        """The interval, and how many accelerators there are if they are several, in a name."""
+        replicas = self.tasks.replicas
+        several = f"_x{replicas}" if replicas > 1 else ""
+        return f"ii{self.options.ii}{several}"
+
     def input_format(self, name: str) -> Format:
         """Format of an operand of the graph."""
         return self.fixed.formats[self.fixed.graph.inputs[name]]
@@ -92,18 +105,25 @@ class Design:
         """Cycles from the last beat's acceptance to the last result beat's offer, of a lone task (of a roll-out: of one
         step).
 
-        One cycle into the task register, the way to the results, and the way through the lane, less the cycle shared.
+        One cycle into the task register, the way to the results, and the way through the lane, less the cycle shared;
+        and of several accelerators the ways to and from them.
         """
         done = self.last_start(function) + self.leaving_cycle(function) + 1
-        return done + send_cycles(self.plan, self.tasks, function)
+        sent = done + send_cycles(self.plan, self.tasks, function)
+        return sent + around_cycles(self.tasks, function)
 
     def leaving_cycle(self, function: str) -> int:
         """Cycle of its last pass in which a task's results are taken."""
         return self.plan.exits[self.network.exit(function).name]
 
     def interval(self, function: str) -> int:
-        """Cycles from one task of ``function`` to the next, where nothing else runs."""
+        """Cycles from one task of ``function`` to the next in one accelerator, where nothing else runs."""
         return self.options.ii * self.network.admissions(function)
+
+    def mean_interval(self, function: str) -> float:
+        """Cycles from task to task of ``function`` on average, in all accelerators behind the stream together: a whole
+        number where it is one."""
+        return readable(self.interval(function) / self.tasks.replicas)
 
     def last_start(self, function: str) -> int:
         """Cycle 0 of the program that makes the results of a lone task, counted from the cycle after the last beat's

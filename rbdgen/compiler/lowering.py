@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from rbdgen.devices.device import Device
 from rbdgen.devices.registry import get_device
-from rbdgen.errors import ConfigError
+from rbdgen.errors import ConfigError, RbdgenWarning
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.interpret import walk
 from rbdgen.ir.machine import Machine
@@ -22,11 +23,13 @@ from rbdgen.options import Options
 from rbdgen.passes.formats import MAX_WORD
 from rbdgen.passes.pipeline import Simplified
 from rbdgen.wordlength.experiment import Experiment
-from rbdgen.wordlength.request import FormatRequest
+from rbdgen.wordlength.request import FormatRequest, FoundFormats
 from rbdgen.wordlength.search import experiment, find_formats
 from rbdgen.wordlength.targets import resolve_targets
 from rbdgen.wordlength.wishes import in_words
 
+COARSER = 10
+"""How much larger an error than the usual one may become where that is out of reach."""
 WISH_STATES = 1024
 """States at which it is found which signals need more bits than a word."""
 INVERSE_STATES = 2048
@@ -90,7 +93,7 @@ def lower(
     )
     word = options.word
     if word is None:
-        found = find_formats(request, ranges, options.seed, options.formats == "uniform", progress)
+        found = _found(request, options, ranges, progress)
         return Lowered(found.network, found.fixed, found.simplified)
     measure = experiment(request, ranges, options.seed, WISH_STATES)
     simplified = in_words(request, measure, word)
@@ -103,6 +106,29 @@ def lower(
             f"word: {word} bits are too few for the inverse of M of {network.robot.name!r}: {reason}; {remedy}"
         )
     return Lowered(network.pruned(fixed.graph), fixed, simplified)
+
+
+def _found(
+    request: FormatRequest,
+    options: Options,
+    ranges: InputRanges,
+    progress: Callable[[str], None],
+) -> FoundFormats:
+    """Formats that keep the targets. An error that nobody asked for may become larger, with a warning, where it is out
+    of reach; ConfigError for another one."""
+    uniform = options.formats == "uniform"
+    try:
+        return find_formats(request, ranges, options.seed, uniform, progress)
+    except ConfigError as refused:
+        if options.error:
+            raise
+        reason = str(refused)
+    coarser = {key: COARSER * target for key, target in request.targets.items()}
+    found = find_formats(replace(request, targets=coarser), ranges, options.seed, uniform, progress)
+    warnings.warn(
+        f"{reason}; formats are for an error {COARSER} times as large", RbdgenWarning, stacklevel=2
+    )
+    return found
 
 
 def _longer_word(

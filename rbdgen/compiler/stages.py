@@ -18,6 +18,7 @@ from rbdgen.schedule.budget import Budget, fit_layout
 from rbdgen.schedule.buffers import make_plan
 from rbdgen.schedule.check import check_plan
 from rbdgen.schedule.layout import Layout, fold_notes, lay_out
+from rbdgen.schedule.replicas import row_depth
 from rbdgen.schedule.schedule import Schedule
 from rbdgen.schedule.scheduler import schedule
 
@@ -65,8 +66,12 @@ def planned(
     fixed = layout.source
     formats = [function_format(f, network, fixed) for f in network.functions]
     beats = device.task_beats(layout.ii)
-    tasks = task_format(formats, beats, layout.ii, parameter_words(network, fixed))
+    replicas = options.replicas or 1
+    tasks = task_format(formats, beats, layout.ii, parameter_words(network, fixed), replicas)
     plan = make_plan(times, {network.exit(f).name: tasks.sent(f) for f in network.functions})
+    if replicas > 1:
+        # what cannot be numbered is refused before anything is made of it
+        row_depth(plan, tasks)
     if not roughly:
         check_plan(plan)
     return {"plan": plan, "tasks": tasks, "fixed": fixed, "why": layout.why}
@@ -87,6 +92,9 @@ def planned_design(
     device = target_device(options)
     how = options.fold, options.share
     spread = options.spread == "twice"
+    asked = budget
+    if budget is not None:
+        budget = budget.shared(options.replicas or 1)
     if budget is None or not budget.chooses:
         blocks = budget.resources.get("multipliers") if budget else None
         layout = lay_out(network, fixed, device, options.ii, *how, blocks, spread)
@@ -112,7 +120,7 @@ def planned_design(
         word=simplified.word,
         table_word=simplified.table_word,
         signal_ranges=simplified.ranges,
-        budget=budget,
+        budget=asked,
         **parts,
     )
 

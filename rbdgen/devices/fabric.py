@@ -23,6 +23,8 @@ class Resources:
 class Fabric:
     """What operators take of a device: look-up tables with four inputs, if nothing else is said."""
 
+    adder: float
+    """Per bit of a sum: less than one where synthesis finds bits that are constant, or takes two sums together."""
     multiplexer: float
     """Per bit and further input of a multiplexer."""
     sign: float
@@ -53,6 +55,7 @@ class Fabric:
 
 
 LUT4 = Fabric(
+    adder=1.0,
     multiplexer=0.75,
     sign=1.0,
     saturation=1.9,
@@ -74,14 +77,15 @@ LUT4_CHAINS = replace(LUT4, rounding=0.0, accumulator=1.0)
 (:mod:`rbdgen_hw.carry_chains`)."""
 LUT6 = replace(
     LUT4,
+    adder=0.75,
+    multiplexer=0.5,
     flag=0.3,
     shifter=2.0,
     carry=0.0,
-    rounding=0.1,
+    rounding=0.0,
     accumulator=2.0,
-    fifo=1.2,
+    fifo=1.5,
     fifo_depth=32,
-    control=700,
+    control=1300,
 )
-"""Look-up tables with six inputs, set by syntheses of pendulum2 and ur5 for UltraScale+ by Yosys
-(``bench/logic.py``)."""
+"""Look-up tables with six inputs, fitted to syntheses of six designs for UltraScale+ (``bench/logic.py``)."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from rbdgen import trials
 from rbdgen.compiler import compile_robot
+from rbdgen.compiler.design import readable
 from rbdgen.explore.points import Point, Task
 from rbdgen.model.rooting import rerooted
 from rbdgen.report.design import design_report
@@ -19,6 +20,7 @@ def figures(task: Task, point: Point) -> dict[str, Any]:
     report = design_report(design)
     states = trials.task_states(design, task.count, task.seed)
     resources = report["modelled_resources"]
+    interval = readable(report["ii"] / report["replicas"])
     functions = {}
     for name, promise in report["functions"].items():
         tasks = trials.make_tasks(design, name, states)
@@ -40,9 +42,9 @@ def figures(task: Task, point: Point) -> dict[str, Any]:
         "register_bits": report["register_bits"],
         "fifo_bits": report["fifo_bits"],
         "clock_mhz": report["clock_mhz"],
-        "interval_cycles": report["ii"],
+        "interval_cycles": interval,
         "latency_cycles": max(f["latency_cycles"] for f in functions.values()),
-        "task_us": report["ii"] / report["clock_mhz"],
+        "task_us": report["ii"] / report["replicas"] / report["clock_mhz"],
         "max_relative_error": max(f["max_relative_error"] for f in functions.values()),
         "by_function": functions,
     }

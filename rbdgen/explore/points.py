@@ -41,7 +41,7 @@ RATES = (_axis("ii"), _axis("multipliers"))
 """What sets the rate, one of these for every point: an option, or a demand of a budget."""
 ROOT = Axis("root", False, "links that a mobile base carries, by name (the file's root)")
 """What is not an option of the compiler, but of the robot."""
-AXES = tuple(_axis(name) for name in ("word", "device", "derivative", "mass_matrix"))
+AXES = tuple(_axis(name) for name in ("replicas", "word", "device", "derivative", "mass_matrix"))
 """All else, options by name; the last varies fastest."""
 NAMES = ("functions", ROOT.name, *(a.name for a in RATES), *(a.name for a in AXES))
 """What is told of a point's position."""
@@ -79,6 +79,7 @@ class Choice:
         }
         values[ROOT.name] = self.root
         values["functions"] = list(self.options.functions)
+        values["replicas"] = self.options.replicas or 1
         values["word"] = self.options.word
         values["multipliers"] = self.budget and self.budget.multipliers
         values["ii"] = None if self.budget else self.options.ii

@@ -1,6 +1,7 @@
 """Tasks and results as beats of an AXI stream: packets (:mod:`rbdgen.protocol.packets`), each beat as wide as that.
 
 A batch of tasks is one transfer; its results come in one transfer, those of each function in the order of their tasks.
+Where several accelerators are behind the stream, a beat has as many tasks side by side as there are.
 """
 
 from __future__ import annotations
@@ -10,41 +11,71 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rbdgen.errors import LinkError
+from rbdgen.errors import ConfigError, LinkError
 from rbdgen.host.link import Counters, Progress
 from rbdgen.host.transport import Transport
 from rbdgen.protocol.frames import IDENTITY_BYTES
 from rbdgen.protocol.packets import header
 from rbdgen.protocol.registers import stream_bits
-from rbdgen.protocol.tasks import Packing, TaskFormat
+from rbdgen.protocol.tasks import Packing, Rows, TaskFormat
 
 DEFAULT_BATCH = 4096
 """Tasks per transfer."""
 
 
-def packet_beats(packet: bytes, packing: Packing) -> bytes:
-    """A packet's beats, each as wide as the stream."""
-    size, width = packing.beat_bytes, stream_bits(packing) // 8
-    return b"".join(packet[k : k + size].ljust(width, b"\0") for k in range(0, len(packet), size))
+def beats_of(packet: bytes, packing: Packing) -> list[int]:
+    """A packet's beats."""
+    size = packing.beat_bytes
+    return [int.from_bytes(packet[k : k + size], "little") for k in range(0, len(packet), size)]
+
+
+def packet_of(beats: Sequence[int], packing: Packing, values: int) -> bytes:
+    """A packet of so many values from its beats."""
+    whole = b"".join(beat.to_bytes(packing.beat_bytes, "little") for beat in beats)
+    return whole[: packing.packet_bytes(values)]
+
+
+def stream_bytes(rows: Rows, packing: Packing) -> bytes:
+    """The bytes of a transfer, each beat as wide as the stream."""
+    width = stream_bits(packing) // 8
+    return b"".join(beat.to_bytes(width, "little") for beat in rows.beats)
+
+
+def stream_beats(data: bytes, packing: Packing) -> list[int]:
+    """The beats of a transfer, of what is whole of it."""
+    width = stream_bits(packing) // 8
+    starts = range(0, len(data) - width + 1, width)
+    return [int.from_bytes(data[start : start + width], "little") for start in starts]
+
+
+def task_stream(packets: Sequence[bytes], tasks: TaskFormat) -> bytes:
+    """The transfer of tasks."""
+    rows = tasks.task_rows([beats_of(packet, tasks.task) for packet in packets])
+    return stream_bytes(rows, tasks.task)
 
 
 def result_packets(data: bytes, tasks: TaskFormat) -> list[bytes]:
     """The packets of a transfer of results. LinkError unless the last is whole."""
-    packing, width = tasks.result, stream_bits(tasks.result) // 8
-    lengths = {f.code: packing.packet_bytes(len(f.results)) for f in tasks.functions.values()}
-    packets, start = [], 0
-    while start < len(data):
-        code = data[start] & 15
-        length = lengths.get(code, packing.packet_bytes(0))
-        beats = -(-length // packing.beat_bytes)
-        whole = b"".join(data[start + k * width :][: packing.beat_bytes] for k in range(beats))
-        if start + beats * width > len(data):
-            raise LinkError(
-                f"device: a transfer of {len(data)} bytes ends inside a result; reset it"
-            )
-        packets.append(whole[:length])
-        start += beats * width
+    packing = tasks.result
+    values = {f.code: len(f.results) for f in tasks.functions.values()}
+    cut_off = f"device: a transfer of {len(data)} bytes ends inside a result; reset it"
+    if len(data) % (stream_bits(packing) // 8):
+        raise LinkError(cut_off)
+    try:
+        rows = tasks.read_results(stream_beats(data, packing))
+    except ConfigError:
+        raise LinkError(cut_off) from None
+    packets = []
+    for beats in rows.packets:
+        code, _, _ = tasks.header(beats[0])
+        packets.append(packet_of(beats, packing, values.get(code, 0)))
     return packets
+
+
+def result_bytes(data: bytes, tasks: TaskFormat) -> int:
+    """Length of the transfer of results of a transfer of tasks: a row of results for each row of tasks."""
+    beats = tasks.answer_beats(stream_beats(data, tasks.task))
+    return beats * stream_bits(tasks.result) // 8
 
 
 @dataclass
@@ -70,10 +101,8 @@ class StreamLink:
         return results
 
     def _one(self, packets: Sequence[bytes]) -> list[bytes]:
-        names = {f.code: f.name for f in self.tasks.functions.values()}
-        width = stream_bits(self.tasks.result) // 8
-        size = width * sum(self.tasks.result_beats(names[header(p)[0]]) for p in packets)
-        data = self.transfer(b"".join(packet_beats(p, self.tasks.task) for p in packets), size)
+        sent = task_stream(packets, self.tasks)
+        data = self.transfer(sent, result_bytes(sent, self.tasks))
         queues: dict[int, list[bytes]] = {}
         answers = result_packets(data, self.tasks)
         for packet in reversed(answers):

@@ -13,7 +13,7 @@ from rbdgen.ir.fixed import Format
 from rbdgen.protocol.frames import IDENTITY_BYTES
 from rbdgen.protocol.tasks import FunctionFormat, OperandWord, Packing, ResultWord, TaskFormat
 
-MANIFEST_SCHEMA = "rbdgen.manifest/1"
+MANIFEST_SCHEMA = "rbdgen.manifest/2"
 """Name and version of the manifest's structure."""
 
 
@@ -92,9 +92,9 @@ def _read(content: Mapping[str, Any]) -> Manifest:
         formats[name] = FunctionFormat(name, f["code"], taken, given)
         operands[name] = tuple(map(_entry, f["operands"]))
         results[name] = tuple(map(_entry, f["results"]))
-    bits = content["word_bits"]
     parameters = tuple(map(_operand, content["parameters"]))
-    task, result = (Packing(bits, content[f"{part}_words_per_beat"]) for part in ("task", "result"))
+    lanes = content.get("replicas", 1)
+    task, result = (Packing(tuple(content[f"{part}_places"]), lanes) for part in ("task", "result"))
     layout = TaskFormat(formats, task, result, parameters)
     shapes = {
         name: Shape(tuple(s["shape"]), s["symmetric"]) for name, s in content["vectors"].items()

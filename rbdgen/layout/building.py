@@ -137,7 +137,8 @@ def operand_samples(network: Network, states: States) -> dict[str, np.ndarray]:
         for values in float_passes(network, graph, f.name, given):
             block = {}
             for name, usual in together.items():
-                taken = values.get(graph.inputs[name], 0.0)
+                # what the pass does not take is as it usually is, so that nothing else comes to extremes
+                taken = values.get(graph.inputs[name], usual)
                 block[name] = np.broadcast_to(taken, usual.shape)
             if not any(_same(block, known) for known in blocks):
                 blocks.append(block)

@@ -30,6 +30,8 @@ from rbdgen.passes.formats import MAX_WORD, MIN_WORD
 from rbdgen.schedule.scheduler import MAX_II
 from rbdgen.wordlength.targets import Key, targets_by_key
 
+MAX_REPLICAS = 64
+"""More accelerators behind one stream than any device has room for."""
 DEFAULT_ERROR = 1e-3
 """The largest error, relative to the largest output, where neither a word length nor an error is asked for."""
 GOALS = {
@@ -74,6 +76,16 @@ class Options:
         most=MAX_II,
         metavar="CYCLES",
         basic=True,
+    )
+    replicas: int | None = setting(
+        None,
+        INTEGER,
+        "rate",
+        "accelerators side by side behind one stream, for so many times the tasks",
+        otherwise="1, or what a board has room for and its link can feed",
+        least=1,
+        most=MAX_REPLICAS,
+        metavar="N",
     )
     word: int | None = setting(
         None,

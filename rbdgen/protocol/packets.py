@@ -59,7 +59,7 @@ def read_parameters(tasks: TaskFormat, rows: np.ndarray) -> tuple[np.ndarray, np
     raw = []
     for k, value in zip(number, words[:, 2], strict=True):
         # there may be no such parameter
-        width = widths[k] if k < len(widths) else tasks.task.word_bits
+        width = widths[k] if k < len(widths) else tasks.task.places[2 % tasks.task.words_per_beat]
         raw.append(_signed(value, width))
     return number, np.array(raw)
 
@@ -109,8 +109,12 @@ def _rows(words: np.ndarray, packing: Packing) -> np.ndarray:
     beats = packing.beats(used - 1)
     padded = np.zeros((count, beats * packing.words_per_beat), np.int64)
     padded[:, :used] = words
-    bits = padded[:, :, None] >> np.arange(packing.word_bits) & 1
-    of_beats = bits.astype(np.uint8).reshape(count, beats, packing.beat_bits)
+    by_beat = padded.reshape(count, beats, packing.words_per_beat)
+    parts = []
+    for k, width in enumerate(packing.places):
+        bits = by_beat[:, :, k, None] >> np.arange(width) & 1
+        parts.append(bits.astype(np.uint8))
+    of_beats = np.concatenate(parts, axis=-1)
     packed = np.packbits(of_beats, axis=-1, bitorder="little")
     rows = packed.reshape(count, beats * packing.beat_bytes)
     length = packing.packet_bytes(used - 1)
@@ -126,8 +130,11 @@ def _words(rows: np.ndarray, packing: Packing, values: int) -> np.ndarray:
     of_beats = padded.reshape(count, beats, packing.beat_bytes)
     bits = np.unpackbits(of_beats, axis=-1, bitorder="little")
     used = bits[:, :, : packing.beat_bits].astype(np.int64)
-    of_words = used.reshape(count, beats * packing.words_per_beat, packing.word_bits)
-    words = of_words @ (1 << np.arange(packing.word_bits))
+    columns = []
+    for width, offset in zip(packing.places, packing.offsets, strict=True):
+        part = used[:, :, offset : offset + width]
+        columns.append(part @ (1 << np.arange(width)))
+    words = np.stack(columns, axis=-1).reshape(count, beats * packing.words_per_beat)
     return words[:, : 1 + values]
 
 

@@ -1,6 +1,6 @@
 """Control registers of the AXI4-Lite shell, and its streams' layout: the one home for the RTL, drivers and benches.
 
-All registers are 32 bits. Every beat of the accelerator stands in the low bits of one beat of the AXI stream.
+All registers are 32 bits. Every beat of the accelerator's stream stands in the low bits of one beat of the AXI stream.
 """
 
 from __future__ import annotations
@@ -66,4 +66,4 @@ class StreamError(IntFlag):
 
 def stream_bits(packing: Packing) -> int:
     """Width of an AXI stream: the next power of two, as AMD's DMA wants it."""
-    return max(MINIMUM_STREAM_BITS, 1 << (packing.beat_bits - 1).bit_length())
+    return max(MINIMUM_STREAM_BITS, 1 << (packing.row_bits - 1).bit_length())

@@ -1,19 +1,27 @@
 """The stream protocol: how tasks and results are laid out in beats. The one home of header and word positions.
 
 A task is a header word and one word per operand of its function; a result is a header word and one word per result of
-the function. Words are packed into beats, lowest word in the lowest bits; unused words of a last beat are zero. A
-header holds the function code, the task's tag and, in results, the status flags. Values are signed, in their word's low
-bits. A task of a function that the accelerator does not have is one beat, and so is its result.
+the function. Words are packed into beats, lowest word in the lowest bits, each place of a beat as wide as the widest
+word that ever stands there; unused words of a last beat are zero. A header holds the function code, the task's tag and,
+in results, the status flags. Values are signed, in their word's low bits. A task of a function that the accelerator
+does not have is one beat, and so is its result.
 
 A calibratable accelerator also takes tasks of code :data:`CALIBRATE`: two words, a parameter's number and its value.
 They wait until all tasks before them have left the pipelines, and are answered by a header.
+
+Several accelerators behind one stream (``--replicas``) take their tasks side by side: a beat of that stream has a lane
+for each, which is a beat of one accelerator and above it a bit that says that there is one. Packets that begin in the
+same beat are a row. Rows follow each other; a row has as many beats as its longest packet. Its results are a row again,
+in the same lanes, and rows of results come in the order of the rows of tasks. A task that loads a parameter is a row of
+its own, in lane 0, and reaches all accelerators.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntFlag
+from itertools import accumulate, zip_longest
 from typing import Any
 
 import numpy as np
@@ -27,6 +35,8 @@ FLAG_BITS = 4
 HEADER_BITS = FUNCTION_BITS + TAG_BITS + FLAG_BITS
 """Header, from bit 0: function code, tag, flags."""
 
+NUMBER_BITS = 16
+"""Of a parameter's number in a task that loads it."""
 CALIBRATE = (1 << FUNCTION_BITS) - 1
 """Code of a task that loads a parameter."""
 
@@ -101,10 +111,21 @@ class FunctionFormat:
 
 @dataclass(frozen=True)
 class Packing:
-    """Words of ``word_bits``, ``words_per_beat`` of them in a beat."""
+    """The words of a beat: so many bits at each of its ``places``, the lowest first; and ``lanes`` of beats side by
+    side in a stream."""
 
-    word_bits: int
-    words_per_beat: int
+    places: tuple[int, ...]
+    lanes: int = 1
+
+    @property
+    def words_per_beat(self) -> int:
+        """Words in a beat."""
+        return len(self.places)
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """The lowest bit of each place."""
+        return tuple(accumulate(self.places[:-1], initial=0))
 
     def beats(self, values: int) -> int:
         """Beats of a packet with a header and ``values`` words."""
@@ -118,8 +139,18 @@ class Packing:
 
     @property
     def beat_bits(self) -> int:
+        """Width of one accelerator's beat."""
+        return sum(self.places)
+
+    @property
+    def lane_bits(self) -> int:
+        """Width of a lane: a beat, and where there are several lanes a bit above it that says that there is one."""
+        return self.beat_bits + (self.lanes > 1)
+
+    @property
+    def row_bits(self) -> int:
         """Width of the stream's payload."""
-        return self.word_bits * self.words_per_beat
+        return self.lanes * self.lane_bits
 
     @property
     def beat_bytes(self) -> int:
@@ -128,8 +159,10 @@ class Packing:
 
     def packet_bytes(self, values: int) -> int:
         """Bytes of a packet of a header and ``values`` words on a byte link: the last beat ends with the last word."""
-        last = 1 + values - (self.beats(values) - 1) * self.words_per_beat
-        return (self.beats(values) - 1) * self.beat_bytes + -(-last * self.word_bits // 8)
+        before = self.beats(values) - 1
+        last = 1 + values - before * self.words_per_beat
+        bits = sum(self.places[:last])
+        return before * self.beat_bytes + -(-bits // 8)
 
 
 @dataclass(frozen=True)
@@ -147,6 +180,16 @@ class Port:
 
     direction: str
     width: int
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Packets in a stream: its ``beats``, the ``packets``, lane by lane in each row, and for each of them the number of
+    the beat in which it ``ends``."""
+
+    beats: list[int]
+    packets: list[Sequence[int]]
+    ends: list[int]
 
 
 @dataclass(frozen=True)
@@ -186,8 +229,8 @@ class TaskFormat:
         """The accelerator's ports by name: clock, reset (synchronous, active high) and the two streams."""
         found = {"clk": Port("in", 1), "rst": Port("in", 1)}
         for name, payload, way, back in (
-            ("in", self.task.beat_bits, "in", "out"),
-            ("out", self.result.beat_bits, "out", "in"),
+            ("in", self.task.row_bits, "in", "out"),
+            ("out", self.result.row_bits, "out", "in"),
         ):
             found[f"{name}_valid"] = Port(way, 1)
             found[f"{name}_ready"] = Port(back, 1)
@@ -239,18 +282,81 @@ class TaskFormat:
                 return self.result_beats(function.name)
         return 1
 
+    @property
+    def replicas(self) -> int:
+        """Accelerators behind the stream."""
+        return self.task.lanes
+
+    def task_rows(
+        self, packets: Sequence[Sequence[int]], sizes: Iterator[int] | None = None
+    ) -> Rows:
+        """Tasks as a stream, each row as full as it can be, or with as many tasks as the next of ``sizes`` says."""
+        rows, row, size = [], [], 0
+        for packet in packets:
+            alone = self.header(packet[0])[0] == CALIBRATE
+            if row and (alone or len(row) == size):
+                rows.append(row)
+                row = []
+            if not row:
+                size = next(sizes) if sizes else self.replicas
+                size = 1 if alone else size
+            row.append(packet)
+        if row:
+            rows.append(row)
+        return _join(self.task, rows)
+
+    def result_rows(self, rows: Sequence[Sequence[Sequence[int]]]) -> Rows:
+        """Results as a stream, from those of each row."""
+        return _join(self.result, rows)
+
+    def read_tasks(self, beats: Sequence[int]) -> list[list[Sequence[int]]]:
+        """The tasks of each row of a stream. ConfigError unless the last row is whole."""
+        words = self.task_words
+
+        def length(code: int) -> int:
+            return self.task.beats(words.get(code, 0))
+
+        return [row for row, _ in self._rows(self.task, beats, length)]
+
+    def answer_beats(self, beats: Sequence[int]) -> int:
+        """Beats of the results of all tasks in a stream. ConfigError unless its last row is whole."""
+        total = 0
+        for row in self.read_tasks(beats):
+            total += max(self.packet_beats(self.header(task[0])[0]) for task in row)
+        return total
+
+    def read_results(self, beats: Sequence[int]) -> Rows:
+        """The results in a stream. ConfigError unless the last row is whole."""
+        packets: list[Sequence[int]] = []
+        ends: list[int] = []
+        for row, start in self._rows(self.result, beats, self.packet_beats):
+            packets += row
+            ends += [start + len(packet) - 1 for packet in row]
+        return Rows(list(beats), packets, ends)
+
     def split(self, beats: Sequence[int]) -> list[Sequence[int]]:
         """The packets of a stream of results. ConfigError unless the last is whole."""
-        packets, start = [], 0
+        return self.read_results(beats).packets
+
+    def _rows(
+        self, packing: Packing, beats: Sequence[int], length: Callable[[int], int]
+    ) -> Iterator[tuple[list[Sequence[int]], int]]:
+        """The packets of each row of a stream and the number of its first beat; ``length`` gives a packet's by its
+        code."""
+        start = 0
         while start < len(beats):
-            count = self.packet_beats(self.header(beats[start])[0])
-            packets.append(beats[start : start + count])
+            taken = _lanes(packing, beats[start])
+            lengths = {k: length(self.header(first)[0]) for k, first in taken.items()}
+            count = max(lengths.values(), default=1)
+            if start + count > len(beats):
+                lacking = start + count - len(beats)
+                raise ConfigError(f"beats: the last result must be whole, lacks {lacking} beats")
+            whole = [_lanes(packing, beat) for beat in beats[start : start + count]]
+            row = []
+            for k, beats_of_packet in lengths.items():
+                row.append([lanes[k] for lanes in whole[:beats_of_packet]])
+            yield row, start
             start += count
-        if start > len(beats):
-            raise ConfigError(
-                f"beats: the last result must be whole, lacks {start - len(beats)} beats"
-            )
-        return packets
 
     def unpack(self, function: str, packets: Sequence[Sequence[int]]) -> Results:
         """Results of one function from its packets. ConfigError for a packet of another length."""
@@ -274,18 +380,65 @@ def task_format(
     task_beats: int,
     result_beats: int,
     parameters: Sequence[OperandWord] = (),
+    replicas: int = 1,
 ) -> TaskFormat:
-    """The layout for these functions: the narrowest beats that carry any task and any result in so many of them."""
-    widths = [w.format.width for f in functions for w in (*f.operands, *f.results)]
-    widths += [p.format.width for p in parameters]
-    word_bits = max([HEADER_BITS, *widths])
-    operands = max(len(f.operands) for f in functions)
-    results = max(len(f.results) for f in functions)
-    task, result = (
-        Packing(word_bits, -(-(1 + n) // beats))
-        for n, beats in ((operands, task_beats), (results, result_beats))
+    """The layout for these functions: beats of as few words as carry any task and any result in so many of them, each
+    place as wide as the widest word that stands there, with a lane for each of so many ``replicas`` of an
+    accelerator."""
+    tasks = [[w.format.width for w in f.operands] for f in functions]
+    results = [[w.format.width for w in f.results] for f in functions]
+    if parameters:
+        # a parameter's number, and its value
+        tasks.append([NUMBER_BITS, max(p.format.width for p in parameters)])
+    return TaskFormat(
+        functions={f.name: f for f in functions},
+        task=Packing(_places(tasks, task_beats), replicas),
+        result=Packing(_places(results, result_beats), replicas),
+        parameters=tuple(parameters),
     )
-    return TaskFormat({f.name: f for f in functions}, task, result, tuple(parameters))
+
+
+def _places(packets: Iterable[Sequence[int]], beats: int) -> tuple[int, ...]:
+    """Bits of each word of a beat, for packets with words of these widths behind their headers, in so many beats."""
+    whole = [[HEADER_BITS, *widths] for widths in packets]
+    size = -(-max(map(len, whole)) // beats)
+    places = [0] * size
+    for widths in whole:
+        for k, bits in enumerate(widths):
+            place = k % size
+            places[place] = max(places[place], bits)
+    return tuple(places)
+
+
+def _join(packing: Packing, rows: Sequence[Sequence[Sequence[int]]]) -> Rows:
+    """Rows of packets as a stream."""
+    joined = Rows([], [], [])
+    keep = 1 << packing.beat_bits if packing.lanes > 1 else 0
+    for row in rows:
+        start = len(joined.beats)
+        for packet in row:
+            joined.packets.append(packet)
+            joined.ends.append(start + len(packet) - 1)
+        for beats in zip_longest(*row):
+            whole = 0
+            for k, beat in enumerate(beats):
+                if beat is not None:
+                    whole |= (beat | keep) << k * packing.lane_bits
+            joined.beats.append(whole)
+    return joined
+
+
+def _lanes(packing: Packing, beat: int) -> dict[int, int]:
+    """What stands in each lane of a stream's beat that has something in it."""
+    if packing.lanes == 1:
+        return {0: beat}
+    mask = (1 << packing.beat_bits) - 1
+    found = {}
+    for k in range(packing.lanes):
+        lane = beat >> k * packing.lane_bits
+        if lane >> packing.beat_bits & 1:
+            found[k] = lane & mask
+    return found
 
 
 def _short_tag(tag: np.ndarray) -> np.ndarray:
@@ -294,28 +447,28 @@ def _short_tag(tag: np.ndarray) -> np.ndarray:
 
 
 def _pack(words: Sequence[np.ndarray], layout: Packing) -> list[list[int]]:
-    mask = (1 << layout.word_bits) - 1
-    columns = [(np.asarray(w, np.int64) & mask).tolist() for w in words]
-    columns += [[0] * len(columns[0])] * (
-        layout.beats(len(words) - 1) * layout.words_per_beat - len(words)
-    )
+    size = layout.words_per_beat
+    columns = []
+    for k, word in enumerate(words):
+        mask = (1 << layout.places[k % size]) - 1
+        masked = np.asarray(word, np.int64) & mask
+        columns.append(masked.tolist())
     packets = []
     for task in zip(*columns, strict=True):
         beats = []
-        for start in range(0, len(task), layout.words_per_beat):
+        for start in range(0, len(task), size):
             beat = 0
-            for word in reversed(task[start : start + layout.words_per_beat]):
-                beat = beat << layout.word_bits | word
+            for word, offset in zip(task[start : start + size], layout.offsets, strict=False):
+                beat |= word << offset
             beats.append(beat)
         packets.append(beats)
     return packets
 
 
 def _unpack(beats: Sequence[int], layout: Packing, count: int) -> list[np.ndarray]:
-    mask = (1 << layout.word_bits) - 1
-    shifts = range(0, layout.beat_bits, layout.word_bits)
     words: list[int] = []
     for beat in beats:
-        words += [beat >> shift & mask for shift in shifts]
+        for bits, offset in zip(layout.places, layout.offsets, strict=True):
+            words.append(beat >> offset & ((1 << bits) - 1))
     flat = np.array(words, np.int64).reshape(-1, count * layout.words_per_beat)
     return [flat[:, k] for k in range(flat.shape[1])]

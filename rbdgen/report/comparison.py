@@ -65,7 +65,8 @@ class Row:
 
 def design_label(report: dict[str, Any]) -> str:
     """What tells our designs of one robot apart."""
-    return f"rbdgen, II {report['ii']}, {report['word']} bits, {report['device']}"
+    several = f"{report['replicas']} accelerators, " if report["replicas"] > 1 else ""
+    return f"rbdgen, {several}II {report['ii']}, {report['word']} bits, {report['device']}"
 
 
 def our_row(robot: str, function: str, report: dict[str, Any]) -> Row:

@@ -18,7 +18,7 @@ from rbdgen.report.evidence import formats
 from rbdgen.report.produced import graph_digest, versions
 from rbdgen.report.roofline import roofline
 from rbdgen.schedule.delays import TABLES
-from rbdgen.schedule.queues import queues
+from rbdgen.schedule.replicas import all_queues
 from rbdgen.schedule.resources import estimate
 
 SCHEMA = "rbdgen.report/3"
@@ -26,22 +26,25 @@ SCHEMA = "rbdgen.report/3"
 
 
 def multipliers(design: Design) -> dict[str, int]:
-    """Multipliers in the hardware: ``variable`` ones, and ``constant`` ones, which are shifts and adds."""
-    return {
-        "variable": sum(design.plan.schedule.multipliers.values()),
-        "constant": sum(
-            n.op == "scale" and design.plan.schedule.folds.template(i) == i
-            for i, n in design.fixed.graph
-        ),
-    }
+    """Multipliers in the hardware, of all accelerators behind the stream: ``variable`` ones, and ``constant`` ones,
+    which are shifts and adds."""
+    replicas = design.tasks.replicas
+    constant = 0
+    for i, node in design.fixed.graph:
+        if node.op == "scale" and design.plan.schedule.folds.template(i) == i:
+            constant += 1
+    variable = sum(design.plan.schedule.multipliers.values())
+    return {"variable": replicas * variable, "constant": replicas * constant}
 
 
 def multiplier_widths(design: Design) -> dict[str, int]:
-    """How many variable multipliers there are of each size, as ``"25×18"``, the wider operand first; largest first."""
+    """How many variable multipliers there are of each size, of all accelerators, as ``"25×18"``, the wider operand
+    first; largest first."""
+    replicas = design.tasks.replicas
     schedule = design.plan.schedule
     pairs = map(schedule.input_widths, schedule.products.values())
     sizes = Counter((max(pair), min(pair)) for pair in pairs)
-    return {f"{a}×{b}": sizes[a, b] for a, b in sorted(sizes, reverse=True)}
+    return {f"{a}×{b}": replicas * sizes[a, b] for a, b in sorted(sizes, reverse=True)}
 
 
 def function_passes(design: Design, function: str) -> tuple[tuple[int, ...], ...]:
@@ -50,8 +53,8 @@ def function_passes(design: Design, function: str) -> tuple[tuple[int, ...], ...
 
 
 def function_promises(design: Design, function: str) -> dict[str, Any]:
-    """What the schedule promises for one function: the multipliers that it uses, and the share of their slots that its
-    own multiplications take when nothing else runs."""
+    """What the schedule promises for one function: the multipliers that it uses in all accelerators, and the share of
+    their slots that its own multiplications take when nothing else runs."""
     graph, schedule = design.fixed.graph, design.plan.schedule
     products, used = 0, set()
     tables, lookups = set(), set()
@@ -67,14 +70,14 @@ def function_promises(design: Design, function: str) -> dict[str, Any]:
                 products += len(node.products)
                 used.add(schedule.multiplier(i))
     constants = sum(graph.nodes[i].op == "scale" for i in set().union(*passes))
-    interval = design.interval(function)
-    slots = interval * len(used)
+    slots = design.interval(function) * len(used)
+    replicas = design.tasks.replicas
     return {
-        "ii_cycles": interval,
+        "ii_cycles": design.mean_interval(function),
         "latency_cycles": design.promised_latency(function),
-        "multipliers": {"variable": len(used), "constant": constants},
+        "multipliers": {"variable": replicas * len(used), "constant": replicas * constants},
         "multiplications": products,
-        "tables": len(tables),
+        "tables": replicas * len(tables),
         "lookups": len(lookups),
         "multiplier_utilization": round(products / slots, 4) if slots else 1.0,
     }
@@ -87,8 +90,8 @@ def families_table(families: Sequence[Family], options: Options) -> list[dict[st
 
 
 def submodule_table(design: Design) -> list[dict[str, Any]]:
-    """One row per submodule: name, kind, body, operations, the units that execute it (several where some of its
-    operations are folded) and how many of their multipliers it uses, first and last cycle."""
+    """One row per submodule of an accelerator: name, kind, body, operations, the units that execute it (several where
+    some of its operations are folded) and how many of their multipliers it uses, first and last cycle."""
     graph, schedule = design.fixed.graph, design.plan.schedule
     rows = []
     for sub in design.network.submodules:
@@ -117,7 +120,8 @@ def submodule_table(design: Design) -> list[dict[str, Any]]:
 
 
 def unit_table(design: Design) -> list[dict[str, Any]]:
-    """One row per unit: its submodules, its turns for alike branches, multipliers and how well they are used."""
+    """One row per unit of an accelerator: its submodules, its turns for alike branches, multipliers and how well they
+    are used."""
     schedule, rows = design.plan.schedule, []
     graph, folds = schedule.fixed.graph, schedule.folds
     for unit in design.plan.units:
@@ -140,6 +144,7 @@ def unit_table(design: Design) -> list[dict[str, Any]]:
 def design_report(design: Design) -> dict[str, Any]:
     """The object that ``--json`` prints and ``report.json`` holds: promises, all modelled, none measured."""
     options, plan, graph = design.options, design.plan, design.fixed.graph
+    replicas = design.tasks.replicas
     method = sine_method(design.table_word)
     functions = {name: function_promises(design, name) for name in design.network.functions}
     return {
@@ -152,29 +157,30 @@ def design_report(design: Design) -> dict[str, Any]:
         "precision": options.precision_text,
         "formats": formats(design),
         "ii": options.ii,
+        "replicas": replicas,
         "device": options.device,
         "clock_mhz": round(plan.schedule.device.megahertz, 3),
         "multipliers": multipliers(design),
-        "multiplier_blocks": plan.schedule.blocks,
+        "multiplier_blocks": replicas * plan.schedule.blocks,
         "multiplier_widths": multiplier_widths(design),
         "modelled_resources": estimate(plan, design.tasks).as_dict(),
         "multiplications": graph.multiplications(),
         "additions": graph.additions(),
         "sine": {
-            "tables": sum(plan.schedule.tables.values()),
+            "tables": replicas * sum(plan.schedule.tables.values()),
             "order": method.order,
             "address_bits": method.address_bits,
             "truncation": method.truncation,
         },
-        "register_bits": plan.register_bits,
-        "fifo_bits": plan.fifo_bits,
+        "register_bits": replicas * plan.register_bits,
+        "fifo_bits": replicas * plan.fifo_bits,
         "functions": functions,
         "roofline": roofline(design, functions),
         "multiplier_utilization": round(plan.schedule.utilization, 4),
         "submodules": submodule_table(design),
         "units": unit_table(design),
         "layout": list(design.why),
-        "fifos": [asdict(q) for q in queues(plan, design.tasks)],
+        "fifos": [asdict(q) for q in all_queues(plan, design.tasks)],
         "tree": [
             {
                 "joint": b.joint_name,
@@ -301,10 +307,10 @@ def manifest(design: Design, verilog_sha256: str, version: str) -> dict[str, Any
         **_loading(design),
         "header": {"function_bits": FUNCTION_BITS, "tag_bits": TAG_BITS, "flag_bits": FLAG_BITS},
         "flags": {flag.name: flag.value for flag in Flag},
-        "word_bits": tasks.task.word_bits,
-        "task_words_per_beat": tasks.task.words_per_beat,
-        "result_words_per_beat": tasks.result.words_per_beat,
+        "task_places": list(tasks.task.places),
+        "result_places": list(tasks.result.places),
         "ii_cycles": design.options.ii,
         "clock_mhz": round(design.plan.schedule.device.megahertz, 3),
         "ranges": design.options.ranges,
+        "replicas": tasks.replicas,
     }

@@ -43,7 +43,7 @@ _MEASURED = _PROMISE | {
 _BOUNDS = {
     "multiplier_bound": _NUMBER,
     "memory_bound": _NUMBER,
-    "stream_bound": int,
+    "stream_bound": _NUMBER,
     "binds": str,
     "task_beats": int,
     "result_beats": int,

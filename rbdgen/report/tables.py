@@ -56,10 +56,13 @@ def summary(report: dict[str, Any]) -> str:
     m, n = report["multipliers"], report["multiplications"]
     sine, resources = report["sine"], report["modelled_resources"]
     bypasses = [fifo for fifo in report["fifos"] if fifo["kind"] == "bypass"]
+    several = ""
+    if report["replicas"] > 1:
+        several = f", {report['replicas']} accelerators behind one stream"
     return "\n".join(
         [
             f"{report['name']}: {report['joints']} joints, {report['precision']}, "
-            f"{report['device']} at {report['clock_mhz']:g} MHz",
+            f"{report['device']} at {report['clock_mhz']:g} MHz{several}",
             f"multipliers: {m['variable']} ({report['multiplier_blocks']} device blocks) for {n['variable']} "
             f"multiplications; of {n['constant']} constant factors {m['constant']} are shifts and adds; "
             f"{report['additions']} additions",
@@ -91,6 +94,19 @@ PROMISES = (
     ("latency_cycles", "latency"),
     ("multiplier_utilization", "multiplier utilization"),
 )
+
+
+def link(report: dict[str, Any]) -> str:
+    """How often a board's link lets tasks come."""
+    roofline = report["roofline"]
+    bounds = []
+    for name, bound in roofline["functions"].items():
+        bounds.append(f"{name} {bound['link_bound']:.3g}")
+    found = roofline["link"]
+    return (
+        f"{found['name']}, {found['bits_per_cycle']:.4g} bits a cycle, allows intervals of, in cycles: "
+        f"{', '.join(bounds)}"
+    )
 
 
 def families(report: dict[str, Any]) -> str:
@@ -173,6 +189,8 @@ def layout(report: dict[str, Any]) -> str:
         parts.append("\n".join(["layout:", *reasons]))
     note = "(cycles promised by the schedule; 'rbdgen simulate' measures them)"
     parts.append(functions(report, PROMISES) + "\n" + note)
+    if "link" in report["roofline"]:
+        parts.append(link(report))
     if "evidence" in report:
         parts.append(evidence(report))
     if "families" in report:

@@ -15,6 +15,7 @@ from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.layout.network import Network
 from rbdgen.schedule.layout import Layout, fold_notes, fold_units, join_units
+from rbdgen.schedule.replicas import Link
 from rbdgen.schedule.scheduler import MAX_II
 
 SLACK = 1.25
@@ -28,7 +29,8 @@ class Budget:
     such demand.
 
     ``resources``: what else there is, by the names of :class:`rbdgen.devices.fabric.Resources`; it decides how
-    far units join at an interval that is given, and what is spared where there is too little."""
+    far units join at an interval that is given, and what is spared where there is too little. ``link``: what tasks and
+    results come by."""
 
     multipliers: int | None = None
     rate: float | None = None
@@ -36,6 +38,20 @@ class Budget:
     name: str = "budget"
     board: str | None = None
     resources: Mapping[str, int] = field(default_factory=dict)
+    link: Link | None = None
+
+    def shared(self, replicas: int) -> Budget:
+        """What each of several accelerators behind one stream may cost or must reach."""
+        if replicas == 1:
+            return self
+        return replace(
+            self,
+            name=f"{self.name}, for each of {replicas} accelerators",
+            multipliers=None if self.multipliers is None else self.multipliers // replicas,
+            rate=None if self.rate is None else self.rate / replicas,
+            blocks=None if self.blocks is None else self.blocks // replicas,
+            resources={name: amount // replicas for name, amount in self.resources.items()},
+        )
 
     @property
     def chooses(self) -> bool:

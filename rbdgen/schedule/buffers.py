@@ -147,7 +147,7 @@ def make_plan(
         units=units,
         fifos=tuple(fifos),
         beats=beats,
-        register_bits=_register_bits(schedule, units),
+        register_bits=_register_bits(schedule, units, fifos),
         fifo_bits=_fifo_bits(schedule, fifos),
         programs=programs,
         reaches=node_exits(graph, schedule.programs),
@@ -323,19 +323,35 @@ def _own_lengths(
     return lengths
 
 
-def _register_bits(schedule: Schedule, units: Sequence[UnitPlan]) -> int:
+def operand_chains(
+    schedule: Schedule, units: Iterable[UnitPlan], fifos: Iterable[Fifo]
+) -> dict[int, int]:
+    """By operand the registers in which it waits before units or FIFOs take it; what a unit takes from a FIFO passes
+    none."""
+    taken: list[tuple[int, int]] = []
+    through: set[tuple[str, int]] = set()
+    for fifo in fifos:
+        for value in fifo.values:
+            taken.append((value, fifo.write))
+            through.add((fifo.sink, value))
+    for unit in units:
+        for tap in unit.inputs:
+            if (unit.name, tap.node) not in through:
+                taken.append((tap.node, tap.cycle))
+    lengths: dict[int, int] = {}
+    for node, cycle in taken:
+        if schedule.fixed.graph.nodes[node].op == "input":
+            length = chain_length(schedule.stands(node), cycle, schedule.ii)
+            lengths[node] = max(length, lengths.get(node, 0))
+    return lengths
+
+
+def _register_bits(schedule: Schedule, units: Sequence[UnitPlan], fifos: Sequence[Fifo]) -> int:
     """Bits of the registers of all units, and of those that keep operands for several."""
-    graph = schedule.fixed.graph
-    last: dict[int, int] = {}
     total = 0
     for unit in units:
         total += _unit_register_bits(schedule, unit)
-        for tap in unit.inputs:
-            if graph.nodes[tap.node].owner == INPUT_OWNER:
-                latest = last.get(tap.node, tap.cycle)
-                last[tap.node] = max(tap.cycle, latest)
-    for node, cycle in last.items():
-        length = chain_length(schedule.stands(node), cycle, schedule.ii)
+    for node, length in operand_chains(schedule, units, fifos).items():
         total += schedule.width(node) * length
     return total
 

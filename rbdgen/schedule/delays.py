@@ -87,8 +87,20 @@ class Operators:
         """Cycles from when the first product of node ``i`` takes its factors to when what is added to it is read."""
         return self.accumulating(i) - self.starting_cycles
 
+    @cached_property
+    def _known(self) -> dict[int, Delays]:
+        """The delays that were asked for before."""
+        return {}
+
     def delays(self, i: int) -> Delays:
         """The delays of the operator of node ``i``; of a folded one those of its hardest turn, signs included."""
+        known = self._known
+        if i not in known:
+            known[i] = self._signed_delays(i)
+        return known[i]
+
+    def _signed_delays(self, i: int) -> Delays:
+        """The same, worked out."""
         delays = self._unsigned_delays(i)
         sign = self.sign_delay(i)
         before = delays.before + sign

@@ -174,9 +174,8 @@ class UnitMultipliers:
             self.gaps[gap] += 1
 
     def may_grow(self, used: float) -> bool:
-        """Whether with one more multiplier the runs still use this share of all phases."""
-        multipliers = len(self.sizes) + 1
-        return self.products >= used * self.interval * multipliers
+        """Whether there are no more multipliers than runs need that use this share of all phases."""
+        return self.products > used * self.interval * len(self.sizes)
 
     def grow(self, blocks: int) -> int:
         """One more multiplier; its number."""

@@ -114,8 +114,8 @@ def send_cycles(plan: Plan, tasks: TaskFormat, function: str) -> int:
 @dataclass(frozen=True)
 class Queue:
     """A FIFO as it is built: ``name`` is the path of its instance below the top level, ``kind`` is bypass, headers,
-    feedback or lane. It takes ``words`` of tasks of ``program`` from ``source`` to ``sink``, and is ``depth`` entries
-    deep."""
+    feedback, lane or rows. It takes ``words`` of tasks of ``program`` from ``source`` to ``sink``, and is ``depth``
+    entries deep."""
 
     name: str
     kind: str
@@ -125,9 +125,13 @@ class Queue:
     words: int
     depth: int
 
+    def inside(self, instance: str) -> Queue:
+        """The same FIFO within an accelerator that is an ``instance`` of a larger whole."""
+        return replace(self, name=f"{instance}.{self.name}")
+
 
 def queues(plan: Plan, tasks: TaskFormat) -> tuple[Queue, ...]:
-    """All FIFOs of an accelerator."""
+    """All FIFOs of one accelerator."""
     found = []
     for fifo in plan.fifos:
         found.append(

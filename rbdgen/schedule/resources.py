@@ -1,4 +1,4 @@
-"""What a plan takes of a device beside multiplier blocks: look-up tables, registers and block memories, modelled.
+"""What a plan takes of a device: multiplier blocks, look-up tables, registers and block memories, modelled.
 
 Counts follow from the operators' widths, by the factors of the device's fabric. What place and route uses is a
 measurement, and another thing.
@@ -26,11 +26,13 @@ from rbdgen.schedule.queues import (
     loop_bits,
     loop_in_block_memory,
 )
+from rbdgen.schedule.replicas import surroundings
 
 
 def estimate(plan: Plan, tasks: TaskFormat) -> Resources:
-    """The model's figures for ``plan`` and the results of its ``tasks``."""
-    return _Model(plan, tasks).resources()
+    """The model's figures for ``plan`` and the results of its ``tasks``: of all accelerators behind the stream, and of
+    what stands around several of them. ConfigError for so many rows of tasks under way that they cannot be numbered."""
+    return _Model(plan, tasks).all_resources()
 
 
 @dataclass(frozen=True)
@@ -66,14 +68,29 @@ class _Model:
         """Bits of a value."""
         return self.formats[i].width
 
+    def all_resources(self) -> Resources:
+        """All that the accelerators take, and what stands around them."""
+        one = self.resources()
+        replicas = self.tasks.replicas
+        around = surroundings(self.plan, self.tasks)
+        luts = self.fabric.multiplexer * around.chosen
+        luts += sum(self._fifo(rows, bits) for rows, bits in around.fifos)
+        memories = sum(self._block_memories(bits, rows) for rows, bits in around.memories)
+        return Resources(
+            replicas * one.multipliers,
+            replicas * one.luts + round(luts),
+            replicas * one.registers + around.registers,
+            replicas * one.memories + memories,
+        )
+
     def resources(self) -> Resources:
-        """All that the plan takes."""
+        """All that one accelerator takes."""
         luts = self._logic()
         memories = sum(self.schedule.tables.values())
         luts += sum(map(self._bypass, self.plan.fifos))
         for store in self._stores():
             if store.in_block_memory:
-                memories += self._block_memories(store)
+                memories += self._block_memories(store.bits, store.rows)
             else:
                 luts += self._fifo(store.rows, store.bits)
         registers = self.plan.register_bits + self._entry_registers()
@@ -95,7 +112,7 @@ class _Model:
     def _accumulator(self, accumulator: Accumulator) -> float:
         """Look-up tables of a shared multiplier's choices and of its accumulator."""
         fabric = self.fabric
-        adder = accumulator.width + fabric.carry
+        adder = fabric.adder * accumulator.width + fabric.carry
         more_places = len(accumulator.drops) - 1
         luts = fabric.accumulator * accumulator.width + fabric.carry
         luts += fabric.multiplexer * accumulator.width * more_places
@@ -183,11 +200,11 @@ class _Model:
                 in_block_memory=loop_in_block_memory(plan, e.name),
             )
 
-    def _block_memories(self, store: _Store) -> int:
-        """Block memories side by side, and one after another."""
-        columns = -(-store.bits // self.fabric.memory_width)
-        rows = -(-store.rows // self.fabric.memory_rows)
-        return columns * rows
+    def _block_memories(self, bits: int, rows: int) -> int:
+        """Block memories for so many rows of so many bits: side by side, and one after another."""
+        columns = -(-bits // self.fabric.memory_width)
+        stacked = -(-rows // self.fabric.memory_rows)
+        return columns * stacked
 
     def _bypass(self, fifo: Fifo) -> float:
         """Look-up tables of a FIFO between units."""
@@ -260,7 +277,7 @@ class _Model:
 
     def _rounding(self, node: Node, bits: int) -> float:
         """Look-up tables that round an operation's result to so many bits."""
-        adder = bits + self.fabric.carry
+        adder = self.fabric.adder * bits + self.fabric.carry
         if node.op in ("add", "sub"):
             return self.fabric.rounding * adder
         return adder
@@ -268,13 +285,13 @@ class _Model:
     def _computation(self, i: int, node: Node, exact: int) -> float:
         """Look-up tables of an exact result of so many bits, before it is rounded."""
         if node.op in ("add", "sub", "neg"):
-            return exact + self.fabric.carry
+            return self.fabric.adder * exact + self.fabric.carry
         if node.op == "scale":
             argument = self._width(node.args[0])
             graph = self.fixed.constants[i].graph
-            adder = argument + self.fabric.carry
-            adders = len(graph.additions) * adder
-            return adders + sum(graph.adder_growths)
+            count = len(graph.additions)
+            bits = count * argument + sum(graph.adder_growths)
+            return self.fabric.adder * bits + self.fabric.carry * count
         if node.op in SHIFTS:
             argument = self._width(node.args[-1])
             levels = max(argument - 2, 1).bit_length()

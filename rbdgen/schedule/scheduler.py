@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 
 from rbdgen.devices.device import Device
 from rbdgen.errors import ConfigError
@@ -21,6 +22,7 @@ from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.folds import NO_FOLDS, Folds, Turn
 from rbdgen.ir.programs import Programs, single_program, timeless_nodes
 from rbdgen.schedule.binding import bind_products
+from rbdgen.schedule.deadlines import Deadlines
 from rbdgen.schedule.delays import TABLES, Delays, Operators, Slot
 from rbdgen.schedule.lifetimes import shorten_lifetimes
 from rbdgen.schedule.multipliers import Run, UnitMultipliers, product_runs
@@ -28,22 +30,11 @@ from rbdgen.schedule.schedule import Schedule
 
 MAX_II = 4096
 USED = 0.94
-"""Share of its multipliers' phases that a unit uses at least where it has one more than it needs."""
+"""Share of all multipliers' phases that is used at least where units have more than they need."""
 PATIENCE = 2
-"""Cycles in which products wait for a free multiplier before there is one more."""
-
-
-def _priorities(operators: Operators) -> list[float]:
-    """Longest delay from each node's start to a result, ns."""
-    graph = operators.fixed.graph
-    device = operators.device
-    remaining = [0.0] * len(graph.nodes)
-    for i in reversed(range(len(graph.nodes))):
-        delays = operators.delays(i)
-        own = delays.after + device.period * delays.cycles
-        behind = [remaining[user] for user in graph.users[i]]
-        remaining[i] = own + max(behind, default=0.0)
-    return remaining
+"""Cycles in which products wait for a free multiplier, and angles for a table, before there is one more."""
+MORE_TABLES = 2
+"""How many times as many tables as it needs a unit has at most, so that angles wait less."""
 
 
 class _Scheduler:
@@ -51,30 +42,37 @@ class _Scheduler:
 
     def __init__(
         self,
-        fixed: FixedGraph,
-        device: Device,
-        ii: int,
+        operators: Operators,
         programs: Programs,
-        folds: Folds,
+        priority: Sequence[float],
         hurry: bool,
     ) -> None:
+        fixed = operators.fixed
+        folds = operators.folds
+        device = operators.device
         self.fixed = fixed
         self.device = device
-        self.ii = ii
+        self.ii = operators.ii
+        self.priority = list(priority)
+        """The larger, the sooner a node is scheduled."""
         self.hurry = hurry
-        """Whether units may have more multipliers than they need, so that products need not wait for one."""
+        """Whether units may have more multipliers and tables than they need, so that nothing waits long for one."""
         self.programs = programs
         self.folds = folds
         self.graph = fixed.graph
         self.nodes = fixed.graph.nodes
-        self.operators = Operators(fixed, device, folds, ii)
+        self.operators = operators
         self.runs = product_runs(fixed, folds, device)
         """The products of every node that has any."""
         self.orders: dict[int, tuple[int, ...]] = {}
         """In which order products of a node are made that one multiplier makes."""
         self.multipliers = self._multipliers()
+        self.spare = self._spare() if hurry else 0
+        """Blocks of the multipliers that all units together may have beyond what they need, so that products wait
+        less."""
         self.tables = self._tables()
         """Tables by unit."""
+        self.fewest_tables = dict(self.tables)
         self.timeless = timeless_nodes(fixed.graph, programs)
         self.slots: list[Slot | None] = [None] * len(fixed.graph.nodes)
         self.binding: dict[int, int] = {}
@@ -93,6 +91,16 @@ class _Scheduler:
             interval = self._interval(unit)
             found[unit] = UnitMultipliers(interval, own)
         return found
+
+    def _spare(self) -> int:
+        """As many blocks as there may be more multipliers of one block if :data:`USED` of all are to be used."""
+        needed = 0.0
+        count = 0
+        for multipliers in self.multipliers.values():
+            if multipliers.interval > 1:
+                needed += multipliers.products / multipliers.interval
+                count += len(multipliers.sizes)
+        return max(0, int(needed / USED) - count)
 
     def _tables(self) -> dict[str, int]:
         """As few tables as the angles in each unit need."""
@@ -230,14 +238,15 @@ class _Scheduler:
         unit = self.nodes[i].owner
         multipliers = self.multipliers[unit]
         patience = self._interval(unit)
-        if self.hurry and multipliers.may_grow(USED):
+        _, blocks = run
+        if blocks <= self.spare and multipliers.may_grow(USED):
             patience = min(PATIENCE, patience)
         for cycle in range(first, first + patience):
             number = multipliers.find(cycle, run)
             if number is not None:
                 self._take(i, cycle, number)
                 return delays.slot(cycle, reach)
-        _, blocks = run
+        self.spare -= blocks
         number = multipliers.grow(blocks)
         self._take(i, first, number)
         return delays.slot(first, reach)
@@ -300,13 +309,25 @@ class _Scheduler:
             if not delays.fit(self.device, offset):
                 cycle += 1
             busy = self.busy[node.owner]
-            while busy[cycle % interval] >= self.tables[node.owner]:
-                cycle += 1
+            cycle = self._table_cycle(node.owner, cycle)
             phase = cycle % interval
             self.lookups[angle] = (cycle, busy[phase])
             busy[phase] += 1
         cycle, self.binding[i] = self.lookups[angle]
         return cycle
+
+    def _table_cycle(self, unit: str, first: int) -> int:
+        """The first cycle in which a table of a unit is free; it gets one more where that is long after ``first``."""
+        interval = self._interval(unit)
+        busy = self.busy[unit]
+        patience = interval
+        if self.hurry and self.tables[unit] < MORE_TABLES * self.fewest_tables[unit]:
+            patience = min(PATIENCE, patience)
+        for cycle in range(first, first + patience):
+            if busy[cycle % interval] < self.tables[unit]:
+                return cycle
+        self.tables[unit] += 1
+        return first
 
     def run(self) -> None:
         """Schedule all nodes, those that are farthest from a result first."""
@@ -333,7 +354,7 @@ class _Scheduler:
     def _needs(self) -> tuple[dict[int, set[int]], list[float]]:
         """For every node that has an operator what must be scheduled before it, and priorities: both those of all turns
         together."""
-        priority = _priorities(self.operators)
+        priority = self.priority
         template = [self.folds.template(i) for i in range(len(self.nodes))]
         needs: dict[int, set[int]] = {}
         for i, node in self.graph:
@@ -400,16 +421,23 @@ def schedule(
     The number of turns of every folded unit must divide ``ii``. ``spare``: how many blocks of the device multipliers
     may take beyond the fewest, so that less waits in registers and less is chosen before each (None: any number). Each
     unit gets up to as many multipliers more as it has. ``shorten``: operations are moved so that less waits in
-    registers. ``hurry``: a unit gets another multiplier where products would wait long for one, as long as it uses
-    :data:`USED` of them.
+    registers, and what goes first is chosen by trying (:mod:`rbdgen.schedule.deadlines`). ``hurry``: a unit gets
+    another multiplier where products would wait long for one, as long as :data:`USED` of all are used, and another
+    table where angles would.
     """
     programs = programs or single_program(fixed.graph)
     check_interval(ii)
     operators = Operators(fixed, device, folds, ii)
     for i in range(len(fixed.graph.nodes)):
         _check_period(operators, ii, i)
-    work = _Scheduler(fixed, device, ii, programs, folds, hurry)
-    work.run()
+
+    def attempt(priority: Sequence[float]) -> _Scheduler:
+        work = _Scheduler(operators, programs, priority, hurry)
+        work.run()
+        return work
+
+    deadlines = Deadlines(operators, programs)
+    work = deadlines.quickest(attempt, search=shorten and ii > 1)
     early = Schedule(
         fixed=fixed,
         programs=programs,

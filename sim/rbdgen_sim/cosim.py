@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 
 from rbdgen.compiler import Design
+from rbdgen.compiler.design import readable
 from rbdgen.errors import ConfigError
 from rbdgen.layout.calibration import varied_robot
 from rbdgen.layout.network import Network
 from rbdgen.report.design import design_report
-from rbdgen.schedule.queues import fault_port, high_port, queues
+from rbdgen.schedule.queues import fault_port, high_port
+from rbdgen.schedule.replicas import all_queues
 from rbdgen.trials import TaskSet, make_tasks, output_errors, task_states, worst_errors
 from rbdgen_sim.interface import Rtl, Simulator, Trace
 from rbdgen_sim.scoreboard import Outcome, Run, run_tasks
@@ -50,7 +52,7 @@ class FunctionFigures:
         interval, alone = self.interval, self.alone
         worst, rms = worst_errors(self.errors)
         return {
-            "ii_cycles": int(interval) if interval == int(interval) else interval,
+            "ii_cycles": readable(interval),
             "latency_cycles": int(alone.latencies[0]),
             "latency_cycles_steady": float(np.median(_second_half(alone.latencies))),
             "tasks": self.tasks.count,
@@ -89,7 +91,7 @@ class Cosimulation:
     @property
     def misused(self) -> list[str]:
         """The FIFOs, by name, that were ever over their depth, or read while empty."""
-        depths = {q.name: q.depth for q in queues(self.design.plan, self.design.tasks)}
+        depths = {q.name: q.depth for q in all_queues(self.design.plan, self.design.tasks)}
         return [name for name, mark in self.marks.items() if _misused(mark, depths[name])]
 
     @property
@@ -132,7 +134,7 @@ def fifo_marks(design: Design, traces: Sequence[Trace]) -> dict[str, FifoMark]:
     """The marks of all FIFOs over several runs, by name, from the probes of :func:`rbdgen.schedule.queues.high_port`
     and :func:`~rbdgen.schedule.queues.fault_port`."""
     marks = {}
-    for queue in queues(design.plan, design.tasks):
+    for queue in all_queues(design.plan, design.tasks):
         high, fault = high_port(queue.name), fault_port(queue.name)
         most = max(trace.probes[high] for trace in traces)
         faulty = any(trace.probes[fault] for trace in traces)
@@ -197,10 +199,11 @@ def cosimulate(
     and, where they can be loaded, with the parameters of a robot that differs.
 
     ``progress`` is told the run's name, tasks done and tasks in all. ``waves``: the first run's. ConfigError for a
-    count below 2.
+    count below 2, or below two for each of several accelerators.
     """
-    if count < 2:
-        raise ConfigError(f"tasks: must be at least 2 to measure an interval, not {count}")
+    least = 2 * design.tasks.replicas
+    if count < least:
+        raise ConfigError(f"tasks: must be at least {least} to measure an interval, not {count}")
     simulator.available()
     bench = _Bench(design, rtl, simulator, workdir, seed, progress)
     states = task_states(design, count, seed)

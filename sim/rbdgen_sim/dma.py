@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
-from rbdgen.host.beats import packet_beats
-from rbdgen.host.shell import ShellModel, error_bytes
-from rbdgen.protocol.registers import stream_bits
+from rbdgen.host.beats import beats_of, packet_of, stream_beats, stream_bytes
+from rbdgen.host.shell import ShellModel
 
 
 @dataclass
@@ -19,22 +20,41 @@ class DmaModel:
     def transfer(self, data: bytes, size: int) -> bytes:
         """The answers to the tasks in ``data``, whole beats of the AXI stream."""
         self.sent.append(data)
-        shell, packing = self.shell, self.shell.tasks.task
-        width, start = stream_bits(packing) // 8, 0
-        while start < len(data):
-            length = shell.lengths.get(data[start] & 15, error_bytes(shell.tasks))
-            beats = -(-length // packing.beat_bytes)
-            offsets = range(start, start + beats * width, width)
-            packet = b"".join(data[offset : offset + packing.beat_bytes] for offset in offsets)
-            packet = packet[:length]
-            shell.pending.setdefault(packet[0] & 15, []).append(packet)
-            start += beats * width
-        names = {f.code: f.name for f in shell.tasks.functions.values()}
-        answers: list[bytes] = []
+        shell = self.shell
+        tasks = shell.tasks
+        rows = tasks.read_tasks(stream_beats(data, tasks.task))
+        for row in rows:
+            for beats in row:
+                code, _, _ = tasks.header(beats[0])
+                packet = packet_of(beats, tasks.task, tasks.task_words[code])
+                shell.pending.setdefault(code, []).append(packet)
+        names = {f.code: f.name for f in tasks.functions.values()}
+        answers: dict[int, list[bytes]] = {}
         for code, packets in shell.pending.items():
-            answers += shell.results(names[code], packets)
+            answers[code] = shell.results(names[code], packets)
         shell.pending = {}
-        return b"".join(packet_beats(packet, shell.tasks.result) for packet in answers)
+        if tasks.replicas > 1:
+            return self._rows(rows, answers)
+        # one accelerator may answer functions in any order
+        packets = list(chain.from_iterable(answers.values()))
+        return self._stream([[packet] for packet in packets])
+
+    def _rows(self, rows: list[list[Sequence[int]]], answers: dict[int, list[bytes]]) -> bytes:
+        """Answers in the rows of their tasks."""
+        tasks = self.shell.tasks
+        queues = {code: iter(packets) for code, packets in answers.items()}
+        found = []
+        for row in rows:
+            found.append([next(queues[tasks.header(beats[0])[0]]) for beats in row])
+        return self._stream(found)
+
+    def _stream(self, rows: list[list[bytes]]) -> bytes:
+        """Rows of answers as a transfer."""
+        tasks = self.shell.tasks
+        of_rows = []
+        for row in rows:
+            of_rows.append([beats_of(packet, tasks.result) for packet in row])
+        return stream_bytes(tasks.result_rows(of_rows), tasks.result)
 
     def close(self) -> None:
         """Nothing is open."""

@@ -5,16 +5,15 @@ Tag, order within its function, flags and values must agree. Cycles come from th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
 from rbdgen.compiler import Design
 from rbdgen.errors import ToolError
-from rbdgen.protocol.tasks import CALIBRATE, TAG_BITS, TaskFormat
+from rbdgen.protocol.tasks import CALIBRATE, TAG_BITS, Rows, TaskFormat
 from rbdgen.trials import TaskSet
 from rbdgen_sim.interface import Rtl, Simulator, Stimulus, Trace
 
@@ -22,7 +21,8 @@ from rbdgen_sim.interface import Rtl, Simulator, Stimulus, Trace
 @dataclass(frozen=True)
 class Outcome:
     """What one run showed of one function: ``mismatches`` (results that differ in any bit from the model's), latencies
-    in cycles from a task's last accepted beat to its last offered one, cycles between results, values and flags."""
+    in cycles from a task's last accepted beat to its last offered one, cycles from result to result (of several
+    accelerators the mean of as many as there are), values and flags."""
 
     mismatches: int
     latencies: np.ndarray
@@ -41,22 +41,24 @@ class Run:
 
 @dataclass(frozen=True)
 class _Sent:
-    """What is sent: for each set of tasks how many (``used``) and their ``tags``; ``loads`` of parameters, then
-    ``packets`` in the order of the tasks."""
+    """What is sent: for each set of tasks how many (``used``) and their ``tags``; in ``rows`` the ``loads`` of so many
+    parameters, then the tasks in their order."""
 
     used: list[int]
     tags: list[np.ndarray]
-    loads: Sequence[Sequence[int]]
-    packets: Sequence[Sequence[int]]
+    loads: int
+    rows: Rows
 
 
 @dataclass(frozen=True)
 class _Received:
-    """The results that came: their ``packets`` and headers' ``codes``, and when each was offered whole."""
+    """The results that came: their ``packets`` and headers' ``codes``, when each was offered whole, and from how many
+    accelerators (``replicas``)."""
 
     packets: Sequence[Sequence[int]]
     codes: np.ndarray
     offered: np.ndarray
+    replicas: int
 
 
 def run_tasks(
@@ -77,17 +79,16 @@ def run_tasks(
     loaded before, if it has any. ToolError if the simulation does not finish, or does not take a parameter.
     """
     layout = design.tasks
-    sent = _send(layout, tasks, order)
-    expected_beats = len(sent.loads)
-    for task_set, used in zip(tasks, sent.used, strict=True):
-        expected_beats += used * layout.result_beats(task_set.function)
-    beats = [*chain.from_iterable(sent.loads), *chain.from_iterable(sent.packets)]
+    # a host that stalls has not always a task for every accelerator
+    sizes = _random_sizes(layout.replicas, seed) if stall else None
+    sent = _send(layout, tasks, order, sizes)
+    beats = sent.rows.beats
+    expected_beats = layout.answer_beats(beats)
     stimulus = Stimulus(beats, expected_beats, input_stall=stall, output_stall=stall, seed=seed)
     trace = simulator.run(rtl, stimulus, workdir, waves=waves, progress=progress)
     if len(trace.payloads) != expected_beats:
         raise ToolError(f"simulation: {len(trace.payloads)} of {expected_beats} result beats came")
-    lengths = [len(packet) for packet in (*sent.loads, *sent.packets)]
-    accepted = _last_beats(trace.accepted, lengths)[len(sent.loads) :]
+    accepted = trace.accepted[sent.rows.ends[sent.loads :]]
     received = _receive(layout, trace)
     outcomes = {}
     for k, task_set in enumerate(tasks):
@@ -96,8 +97,17 @@ def run_tasks(
     return Run(outcomes, trace)
 
 
-def _send(layout: TaskFormat, tasks: Sequence[TaskSet], order: np.ndarray) -> _Sent:
-    """The packets of all tasks, those of each set with tags that count up."""
+def _random_sizes(replicas: int, seed: int) -> Iterator[int]:
+    """Numbers of tasks in rows."""
+    generator = np.random.default_rng([seed, 2])
+    while True:
+        yield int(generator.integers(1, replicas + 1))
+
+
+def _send(
+    layout: TaskFormat, tasks: Sequence[TaskSet], order: np.ndarray, sizes: Iterator[int] | None
+) -> _Sent:
+    """The packets of all tasks, those of each set with tags that count up, in rows of ``sizes``."""
     used, tags, sources = [], [], []
     for k, task_set in enumerate(tasks):
         count = int(np.count_nonzero(order == k))
@@ -112,25 +122,27 @@ def _send(layout: TaskFormat, tasks: Sequence[TaskSet], order: np.ndarray) -> _S
         number = np.arange(len(parameters))
         loads = layout.pack_calibration(number, number, parameters)
     packets = [next(sources[k]) for k in order]
-    return _Sent(used, tags, loads, packets)
+    rows = layout.task_rows([*loads, *packets], sizes)
+    return _Sent(used, tags, len(loads), rows)
 
 
 def _receive(layout: TaskFormat, trace: Trace) -> _Received:
     """The results in a trace. ToolError if one says that a parameter was refused."""
-    packets = layout.split(trace.payloads)
+    rows = layout.read_results(trace.payloads)
     codes = []
-    for packet in packets:
+    for packet in rows.packets:
         code, number, flags = layout.header(packet[0])
         if code == CALIBRATE and flags:
             raise ToolError(f"simulation: parameter {number} was refused, flags {flags}")
         codes.append(code)
-    lengths = [len(packet) for packet in packets]
-    return _Received(packets, np.array(codes), _last_beats(trace.offered, lengths))
+    return _Received(rows.packets, np.array(codes), trace.offered[rows.ends], layout.replicas)
 
 
-def _last_beats(cycles: np.ndarray, lengths: Sequence[int]) -> np.ndarray:
-    """The cycles of the last beats of packets, from those of all beats."""
-    return np.asarray(cycles)[np.cumsum(lengths) - 1]
+def _intervals(offered: np.ndarray, replicas: int) -> np.ndarray:
+    """Cycles from result to result: of several accelerators, whose results come side by side, the mean of as many."""
+    if replicas == 1:
+        return np.diff(offered)
+    return (offered[replicas:] - offered[:-replicas]) / replicas
 
 
 def _compare(
@@ -157,7 +169,7 @@ def _compare(
     return Outcome(
         mismatches=int(np.count_nonzero(wrong)),
         latencies=offered - accepted,
-        intervals=np.diff(offered),
+        intervals=_intervals(offered, received.replicas),
         values=results.values,
         flags=results.flags,
     )

@@ -18,7 +18,7 @@ from rbdgen.devices.registry import DEVICES
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen.functions.registry import common
 from rbdgen_boards import build, cache, programming, tools
-from rbdgen_boards.board import Board, board_names, get_board, part_resources
+from rbdgen_boards.board import Board, board_link, board_names, get_board, part_resources
 from rbdgen_boards.build import at_interval, fit
 from rbdgen_boards.cache import cached, keep, key
 from rbdgen_boards.ecp5 import flow as ecp5
@@ -170,6 +170,17 @@ def test_a_netlist_too_large_is_one_line() -> None:
         match=r"^board ulx3s_85f: the design takes 90000 luts where it has 83640, 6360 too",
     ):
         check_room(get_board("ulx3s_85f"), {"luts": 90000, "multipliers": 156})
+
+
+def test_links_of_boards() -> None:
+    assert get_board("vcu118").link.bits_per_cycle(200.0) == pytest.approx(630.15)
+    assert get_board("kv260").link.bits_per_cycle(100.0) == 128
+    serial = get_board("ulx3s_85f").link
+    assert (serial.name, serial.symbol) == ("a serial line of 3 Mbaud", 10)
+    assert serial.bits_per_cycle(30.0) == pytest.approx(0.1)
+    with pytest.raises(ConfigError, match=r"^board 'mine': has neither baud nor a link; give its "):
+        board_link("mine", {})
+    assert board_link("mine", {"link": {"name": "x", "cycle": 32}}).cycle == 32
 
 
 def test_a_missing_tool_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,3 +79,41 @@ def test_a_board_without_enough_logic_moves_constants(capsys: pytest.CaptureFixt
     found = report(capsys, "iiwa14", "--functions", "did", "--board", "ulx3s_85f")
     assert any("constant factors take slots of multipliers" in line for line in found["layout"])
     assert found["multiplier_blocks"] <= 156
+
+
+def test_a_board_gets_several_accelerators_and_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    found = report(capsys, "pendulum2", "--board", "vcu118")
+    assert (found["ii"], found["replicas"]) == (1, 4)
+    assert found["functions"]["id"]["ii_cycles"] == 0.25
+    assert found["roofline"]["functions"]["id"]["link_bound"] < 0.25
+    status, out, _ = run(capsys, "layout", "pendulum2", "--board", "vcu118")
+    assert status == 0
+    assert "4 accelerators behind one stream" in out
+    assert "4 accelerators side by side: a task every 0.25 cycles; PCI Express 3.0 x16" in out
+    assert "PCI Express 3.0 x16, 630.1 bits a cycle, allows intervals of, in cycles: id 0.2" in out
+    assert report(capsys, "pendulum2", "--board", "vcu118", "--replicas", "1")["replicas"] == 1
+
+
+def test_their_number_is_in_the_configuration(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, _, err = run(
+        capsys, "generate", "pendulum2", "--replicas", "3", "-o", str(tmp_path / "a")
+    )
+    assert status == 0, err
+    configuration = tmp_path / "a" / "config.toml"
+    _, _, options = read_config(configuration)
+    assert options["replicas"] == 3
+    manifest = json.loads((tmp_path / "a" / "manifest.json").read_text())
+    assert manifest["replicas"] == 3
+    again = str(tmp_path / "b")
+    assert run(capsys, "generate", "--config", str(configuration), "-o", again)[0] == 0
+    verilog = "rbd_pendulum2_id.v"
+    assert (tmp_path / "a" / verilog).read_text() == (tmp_path / "b" / verilog).read_text()
+
+
+def test_a_serial_line_refuses_several(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--board", "ulx3s_85f", "--replicas", "2", "-o", str(tmp_path / "a")]
+    status, _, err = run(capsys, "build", "pendulum2", *arguments)
+    assert status == 2
+    assert "error: replicas: a link of bytes feeds one accelerator, not 2; leave replicas" in err

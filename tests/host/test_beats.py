@@ -7,7 +7,7 @@ import pytest
 from rbdgen.errors import LinkError
 from rbdgen.host.beats import StreamLink
 from rbdgen.host.driver import Driver
-from rbdgen.protocol.registers import Register
+from rbdgen.protocol.registers import Register, stream_bits
 from rbdgen_sim.dma import DmaModel
 from rbdgen_sim.mixed import check_mixed, golden_requests
 from rbdgen_sim.noise import manifest_of, model
@@ -22,6 +22,19 @@ def test_mixed_tasks_come_back_from_batches(batch: int, ii: int) -> None:
     known, dma = manifest_of(d), DmaModel(model(d))
     check_mixed(d, Driver(known, StreamLink(known.tasks, dma.transfer, dma, batch)), 100, 1)
     assert len(dma.sent) == -(-100 // batch)
+
+
+@pytest.mark.parametrize("batch", [1, 7, 4096])
+@pytest.mark.parametrize(("replicas", "ii"), [(2, 1), (3, 4)])
+def test_tasks_go_side_by_side_to_several_accelerators(replicas: int, ii: int, batch: int) -> None:
+    d = design("pendulum2", functions=("id", "m", "did"), ii=ii, replicas=replicas)
+    known, dma = manifest_of(d), DmaModel(model(d))
+    assert known.tasks.replicas == replicas
+    check_mixed(d, Driver(known, StreamLink(known.tasks, dma.transfer, dma, batch)), 100, 1)
+    assert len(dma.sent) == -(-100 // batch)
+    if ii == 1:
+        width = stream_bits(known.tasks.task) // 8
+        assert len(dma.sent[0]) == width * -(-min(batch, 100) // replicas)
 
 
 @pytest.mark.parametrize(

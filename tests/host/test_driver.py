@@ -223,9 +223,9 @@ def test_a_function_that_was_not_built_is_named() -> None:
         (None, r"manifest\.json: no such file; give a manifest\.json"),
         ("{", r"manifest\.json: must be a JSON file"),
         ("[]", r"manifest\.json: must hold a JSON object$"),
-        ("{}", r"manifest\.json: manifest: schema must be 'rbdgen\.manifest/1', not None$"),
+        ("{}", r"manifest\.json: manifest: schema must be 'rbdgen\.manifest/2', not None$"),
         (
-            '{"schema": "rbdgen.manifest/1"}',
+            '{"schema": "rbdgen.manifest/2"}',
             r"manifest\.json: manifest: broken at 'functions'; write it again",
         ),
     ],

@@ -21,9 +21,9 @@ FUNCTIONS = ("id", "m", "did")
 TASKS = 600
 
 
-def run_axi(tasks: int, stall: float, batch: int, work: Path) -> dict:
+def run_axi(tasks: int, stall: float, batch: int, work: Path, ii: int, replicas: int) -> dict:
     """``tasks`` random tasks through the RTL in batches; the outcome, after every bit of every result was compared."""
-    d = design("pendulum2", functions=FUNCTIONS, ii=4)
+    d = design("pendulum2", functions=FUNCTIONS, ii=ii, replicas=replicas)
     known = manifest_of(d)
     sources = work / "accelerator.v", work / "axi.v"
     for path, text in zip(
@@ -47,8 +47,9 @@ def run_axi(tasks: int, stall: float, batch: int, work: Path) -> dict:
 
 
 @pytest.mark.slow
-def test_tasks_cross_stalling_channels(tmp_path: Path) -> None:
-    outcome = run_axi(TASKS, 0.3, 150, tmp_path)
+@pytest.mark.parametrize(("ii", "replicas"), [(4, 1), (1, 2), (4, 3)])
+def test_tasks_cross_stalling_channels(ii: int, replicas: int, tmp_path: Path) -> None:
+    outcome = run_axi(TASKS, 0.3, 149, tmp_path, ii, replicas)
     registers = outcome["registers"]
     assert outcome["broken"] == []
     assert outcome["reads"] > 20
@@ -69,7 +70,7 @@ def test_tasks_cross_stalling_channels(tmp_path: Path) -> None:
         registers["UNKNOWN"],
         registers["CYCLES_HIGH"],
     ) == (0, 0, 0, 0)
-    assert registers["CYCLES"] > registers["BUSY"] > TASKS
+    assert registers["CYCLES"] > registers["BUSY"] > TASKS / replicas
     assert outcome["cleared"] < outcome["before"]
     # SLVERR where there is no register, or none to write
     assert (outcome["bad_read"], outcome["bad_write"]) == (2, 2)

@@ -37,6 +37,23 @@ def test_a_build_lints_clean(options: dict, tmp_path: Path) -> None:
         assert verilator.lint([core, shell], shell.stem) == []
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"functions": common(), "ii": 4, "replicas": 2},
+        {"replicas": 3},
+        {"replicas": 2, "calibratable": True},
+    ],
+)
+def test_several_accelerators_lint_clean(options: dict, tmp_path: Path) -> None:
+    d = design("pendulum2", **options)
+    core, shell = tmp_path / "core.v", tmp_path / "axi.v"
+    core.write_text(design_verilog(d))
+    shell.write_text(axi_verilog(d, IDENTITY))
+    assert verilator.lint([core], d.name) == []
+    assert verilator.lint([core, shell], f"{d.name}_axi") == []
+
+
 def test_every_waiver_is_needed_and_reasoned(tmp_path: Path) -> None:
     said = ""
     for options in ({"functions": common(), "ii": 4}, {}):

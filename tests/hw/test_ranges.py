@@ -42,7 +42,8 @@ LONG = FunctionFormat(
 def test_operands_out_of_range_are_found_whatever_comes_before(
     words_per_beat: int, functions, cycles: int
 ) -> None:
-    tasks = TaskFormat({f.name: f for f in functions}, Packing(18, words_per_beat), Packing(18, 1))
+    places = (20, 18, 19)[:words_per_beat]
+    tasks = TaskFormat({f.name: f for f in functions}, Packing(places), Packing((18,)))
     m = Module()
     m.submodules.check = check = RangeCheck(tasks, cycles)
     rng = random.Random(words_per_beat)
@@ -91,7 +92,7 @@ def test_operands_out_of_range_are_found_whatever_comes_before(
 
 def test_bits_above_a_word_do_not_count() -> None:
     """A word's value is in its low bits."""
-    tasks = TaskFormat({"short": SHORT}, Packing(18, 1), Packing(18, 1))
+    tasks = TaskFormat({"short": SHORT}, Packing((18,)), Packing((18,)))
     m = Module()
     m.submodules.check = check = RangeCheck(tasks)
 

@@ -12,7 +12,7 @@ from amaranth.sim import Simulator
 from rbdgen.protocol.tasks import HEADER_BITS, Packing
 from rbdgen_hw.results import Lane, Merge
 
-PACKING, PLACES = Packing(18, 2), 3
+PACKING, PLACES = Packing((19, 18)), 3
 LANES = (((18, 7, 18, 18, 12), False, (2, 0, 3)), ((18, 18, 5), True, (0, 1)), ((), False, (0,)))
 """Result words of each lane, whether they are in block memory, and when each beat is written: three beats, two, and a
 header alone."""
@@ -21,10 +21,11 @@ WIDTHS, TIMES = tuple(widths for widths, _, _ in LANES), tuple(times for _, _, t
 
 def beats_of(header: int, words: list[int], widths: tuple[int, ...]) -> list[int]:
     """The beats of a result, each word in the low bits of its place."""
-    whole, count = header, PACKING.beats(len(widths))
-    for k, word in enumerate(words, 1):
-        whole |= word << k * PACKING.word_bits
-    return [whole >> k * PACKING.beat_bits & ((1 << PACKING.beat_bits) - 1) for k in range(count)]
+    beats = [0] * PACKING.beats(len(widths))
+    for k, word in enumerate([header, *words]):
+        beat, place = divmod(k, PACKING.words_per_beat)
+        beats[beat] |= word << PACKING.offsets[place]
+    return beats
 
 
 def built(ahead: bool) -> tuple[Module, list[Lane], Merge]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rbdgen import Design
+from rbdgen import Design, UnsupportedError
 from rbdgen.functions.registry import common
 from rbdgen_hw.emit import design_verilog
 from rbdgen_hw.testbench import testbench_files as bench_files
@@ -140,6 +140,11 @@ def test_it_says_when_its_vectors_are_missing(tmp_path: Path) -> None:
     status, said = icarus(tmp_path, d.name)
     assert status != 0
     assert f"FAIL: the vectors {d.name}_tb_*.hex are not in this folder" in said
+
+
+def test_several_accelerators_are_refused() -> None:
+    with pytest.raises(UnsupportedError, match="testbench: drives one accelerator, not 2 behind"):
+        bench_files(design("pendulum2", replicas=2), MIXED)
 
 
 def test_all_kinds_of_tasks_are_there() -> None:

@@ -114,7 +114,7 @@ def test_parameters_follow_from_inertias_as_the_page_says() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_older_manifests_are_read(kind: str) -> None:
     d, content = content_of(kind)
-    for key in ("ports", "loading", "clock_mhz", "ranges", "ii_cycles"):
+    for key in ("ports", "loading", "clock_mhz", "ranges", "ii_cycles", "replicas"):
         content.pop(key, None)
     for f in content["functions"].values():
         for key in ("task_bytes", "result_bytes", "interval_cycles", "integrator", "time_step"):

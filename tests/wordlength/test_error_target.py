@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from rbdgen import ConfigError, Design, Options, compile_robot, load_robot
+from rbdgen import ConfigError, Design, Options, RbdgenWarning, compile_robot, load_robot
 from rbdgen.functions.registry import common
 from rbdgen.ir import machine
 from rbdgen.layout.building import build_network
@@ -200,3 +200,15 @@ def test_a_design_that_only_flags_flags_the_same_tasks() -> None:
     assert all(
         np.array_equal(x[clean], y[clean]) for x, y in zip(a.expected, b.expected, strict=True)
     )
+
+
+def test_a_usual_error_out_of_reach_becomes_larger(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody asked for it, so that there is a design all the same, and a warning."""
+    monkeypatch.setattr("rbdgen.options.options.DEFAULT_ERROR", 1e-9)
+    said = r"^error: 1e-09 of id \(tau\) is out of reach: .*; formats are for an error 10 times as"
+    with pytest.warns(RbdgenWarning, match=said):
+        design = compile_robot(load_robot("pendulum2"), Options(("id",)))
+    found = evidence(design, 2000)["functions"]["id"]["outputs"]["tau"]
+    assert found["max_relative"] <= 1e-8
+    with pytest.raises(ConfigError, match=r"^error: 1e-09 of id \(tau\) is out of reach: "):
+        compile_robot(load_robot("pendulum2"), Options(("id",), error={"all": 1e-9}))

@@ -65,7 +65,8 @@ def _pcie(board: Board, streams: Streams, clock: float) -> str:
     cells = (
         "create_bd_cell -type ip -vlnv xilinx.com:ip:xdma pcie\n"
         "apply_bd_automation -rule xilinx.com:bd_rule:xdma -config { accel {1} auto_level {IP Level} "
-        "axi_clk {Maximum Data Width} axi_intf {AXI Stream} lane_width {X8} link_speed {8.0 GT/s (PCIe Gen 3)} } "
+        f"axi_clk {{Maximum Data Width}} axi_intf {{AXI Stream}} lane_width {{{board.vendor['pcie_lanes']}}} "
+        "link_speed {8.0 GT/s (PCIe Gen 3)} } "
         "[get_bd_cells pcie]\n"
         "set_property -dict [list CONFIG.axilite_master_en {true} CONFIG.xdma_axi_intf_mm {AXI_Stream}] "
         "[get_bd_cells pcie]\n"

@@ -7,6 +7,8 @@ them carries TLAST. A host that never sets it streams without end.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out, Signature
 
@@ -20,8 +22,10 @@ from rbdgen.protocol.registers import (
     StreamError,
     stream_bits,
 )
-from rbdgen.protocol.tasks import FUNCTION_BITS, TAG_BITS, Flag
+from rbdgen.protocol.tasks import FUNCTION_BITS, TAG_BITS, Flag, Packing
+from rbdgen.schedule.replicas import result_lengths, task_lengths
 from rbdgen_hw.library import SharedComponent, instantiate
+from rbdgen_hw.rows import RowEnds, code_of, lanes
 from rbdgen_hw.shells.link import IN_FLIGHT_BITS, instantiate_accelerator
 
 OKAY = 0
@@ -193,12 +197,78 @@ def _packet_end(
     return first, last
 
 
+@dataclass(frozen=True)
+class _Packets:
+    """The present beat of a stream: whether it begins and ends what comes together, ``count`` packets in its lanes; and
+    of each lane its beat, and whether a packet begins in it (``starts``)."""
+
+    first: Value
+    last: Value
+    count: Value | int
+    beats: list[Value]
+    starts: list[Value]
+
+
+def _packets(
+    m: Module, packing: Packing, payload: Value, moves: Value, lengths: dict[int, int], name: str
+) -> _Packets:
+    """Follow a stream, whose packets have so many beats by their function's code (1 where it is unknown)."""
+    if packing.lanes == 1:
+        code = payload[:FUNCTION_BITS]
+        first, last = _packet_end(m, code, moves, lengths, name)
+        return _Packets(first, last, 1, [payload], [moves & first])
+    beats, keeps = lanes(packing, payload)
+    codes = [code_of(beat) for beat in beats]
+    ends = RowEnds(lengths, packing.lanes, name)
+    ends.write(m, codes, keeps, moves)
+    kept = Signal(range(packing.lanes + 1), name=f"{name}_kept")
+    count = Signal(range(packing.lanes + 1), name=f"{name}_count")
+    present = sum(keeps[1:], keeps[0])
+    m.d.comb += count.eq(Mux(ends.first, present, kept))
+    with m.If(moves):
+        m.d.sync += kept.eq(count)
+    starts = [moves & ends.first & keep for keep in keeps]
+    return _Packets(ends.first, ends.last, count, beats, starts)
+
+
+def _flagged(results: _Packets, flag: Flag) -> Value:
+    """How many results that begin in the present beat have a flag."""
+    told = []
+    for beat, start in zip(results.beats, results.starts, strict=True):
+        flags = beat[FUNCTION_BITS + TAG_BITS :]
+        raised = flags & flag
+        told.append(start & raised.any())
+    return sum(told[1:], told[0])
+
+
+def _counted(event: Value, count: Value | int) -> Value:
+    """How many packets an event is about."""
+    return event if isinstance(count, int) else Mux(event, count, 0)
+
+
+def _count_in_flight(
+    m: Module, in_flight: Signal, entered: Value, left: Value, tasks: _Packets, results: _Packets
+) -> None:
+    """Count the tasks whose results have not left."""
+    with m.If(entered & ~left):
+        m.d.sync += in_flight.eq(in_flight + tasks.count)
+    with m.Elif(~entered & left):
+        m.d.sync += in_flight.eq(in_flight - results.count)
+    if len(tasks.beats) > 1:
+        # rows differ in how many tasks they have
+        with m.Elif(entered & left):
+            m.d.sync += in_flight.eq(in_flight + tasks.count - results.count)
+
+
 def _collect_errors(
     m: Module, registers: Registers, happened: dict[Register, Value], misplaced: Value
 ) -> Signal:
     """The errors since the host cleared them, by bit; ``misplaced``: TLAST came amid a task."""
     errors, errors_now = Signal(len(StreamError)), Signal(len(StreamError))
-    wrong = {error: happened[register] for register, error in FLAGS.values()}
+    wrong = {}
+    for register, error in FLAGS.values():
+        count = happened[register]
+        wrong[error] = count if len(count) == 1 else count.any()
     wrong[StreamError.LAST] = misplaced
     bits = [wrong[error] for error in StreamError]
     kept = Mux(registers.clear, 0, errors)
@@ -252,15 +322,13 @@ class AxiShell(SharedComponent):
         in_flight, closing = Signal(IN_FLIGHT_BITS), Signal()
         takes = to_core.valid & to_core.ready
         gives = from_core.valid & from_core.ready
-        task_beats = {code: tasks.task.beats(words) for code, words in tasks.task_words.items()}
-        result_beats = {f.code: tasks.result_beats(f.name) for f in tasks.functions.values()}
-        task_code = to_core.payload[:FUNCTION_BITS]
-        result_code = from_core.payload[:FUNCTION_BITS]
-        _, task_end = _packet_end(m, task_code, takes, task_beats, "task")
-        result_first, result_end = _packet_end(m, result_code, gives, result_beats, "result")
-        entered = takes & task_end
-        left = gives & result_end
-        last_left = closing & (in_flight == 1) & result_end
+        task_beats = task_lengths(tasks)
+        result_beats = result_lengths(tasks)
+        taken = _packets(m, tasks.task, to_core.payload, takes, task_beats, "task")
+        given = _packets(m, tasks.result, from_core.payload, gives, result_beats, "result")
+        entered = takes & taken.last
+        left = gives & given.last
+        last_left = closing & (in_flight == given.count) & given.last
         m.d.comb += [
             to_core.valid.eq(source.tvalid & ~closing),
             to_core.payload.eq(source.tdata),
@@ -270,13 +338,10 @@ class AxiShell(SharedComponent):
             sink.tlast.eq(last_left),
             from_core.ready.eq(sink.tready),
         ]
-        with m.If(entered & ~left):
-            m.d.sync += in_flight.eq(in_flight + 1)
-        with m.Elif(~entered & left):
-            m.d.sync += in_flight.eq(in_flight - 1)
+        _count_in_flight(m, in_flight, entered, left, taken, given)
         with m.If(entered & source.tlast):
             m.d.sync += closing.eq(1)
-        with m.Elif(left & (in_flight == 1)):
+        with m.Elif(left & (in_flight == given.count)):
             m.d.sync += closing.eq(0)
 
         registers = Registers()
@@ -287,15 +352,12 @@ class AxiShell(SharedComponent):
             m.d.comb += theirs.eq(ours) if member.flow == Out else ours.eq(theirs)
         happened = {
             Register.BUSY: in_flight != 0,
-            Register.TASKS: entered,
-            Register.RESULTS: left,
+            Register.TASKS: _counted(entered, taken.count),
+            Register.RESULTS: _counted(left, given.count),
         }
-        told = gives & result_first
-        flags = from_core.payload[FUNCTION_BITS + TAG_BITS :]
         for flag, (register, _) in FLAGS.items():
-            raised = flags & flag
-            happened[register] = told & raised.any()
-        misplaced = takes & source.tlast & ~task_end
+            happened[register] = _flagged(given, flag)
+        misplaced = takes & source.tlast & ~taken.last
         errors = _collect_errors(m, registers, happened, misplaced)
         _count_events(m, registers, happened)
         cycles, upper = _count_cycles(m, registers)

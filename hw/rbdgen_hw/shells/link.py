@@ -12,11 +12,12 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.compiler import Design
+from rbdgen.errors import ConfigError
 from rbdgen.host.shell import capacity
 from rbdgen.protocol.frames import PROTOCOL_VERSION
-from rbdgen_hw.accelerator import Accelerator
 from rbdgen_hw.fifo import StreamRegister
 from rbdgen_hw.library import Library, SharedComponent, forward, instantiate
+from rbdgen_hw.replicas import top_level
 from rbdgen_hw.shells.receiver import COUNTERS, Dispatcher, Receiver
 from rbdgen_hw.shells.sender import Sender
 
@@ -29,8 +30,8 @@ def instantiate_accelerator(
 ) -> tuple[stream.Interface, stream.Interface]:
     """Put the accelerator of ``design`` into ``m``; its two streams, as seen from outside: tasks to it, results. Both
     pass registers: what is on either side of them can be far away."""
-    entry = StreamRegister(design.tasks.task.beat_bits)
-    leave = StreamRegister(design.tasks.result.beat_bits)
+    entry = StreamRegister(design.tasks.task.row_bits)
+    leave = StreamRegister(design.tasks.result.row_bits)
     instantiate(m, platform, "entry", entry)
     instantiate(m, platform, "leave", leave)
     tasks = entry.o
@@ -48,7 +49,7 @@ def instantiate_accelerator(
             o_out_payload=results.payload,
         )
         return entry.i, leave.o
-    m.submodules.accelerator = core = Accelerator(design)
+    m.submodules.accelerator = core = top_level(design)
     m.d.comb += [
         core.i.valid.eq(tasks.valid),
         core.i.payload.eq(tasks.payload),
@@ -61,7 +62,8 @@ def instantiate_accelerator(
 
 
 class LinkShell(SharedComponent):
-    """Ports ``i`` and ``o``: streams of bytes; ``idle``: nothing received is unanswered."""
+    """Ports ``i`` and ``o``: streams of bytes; ``idle``: nothing received is unanswered. ConfigError on
+    elaboration for several accelerators, which bytes one after another never keep at work."""
 
     module_name = "link"
 
@@ -75,6 +77,11 @@ class LinkShell(SharedComponent):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         tasks = self.design.tasks
+        if tasks.replicas > 1:
+            raise ConfigError(
+                f"replicas: a link of bytes feeds one accelerator, not {tasks.replicas}; leave replicas out, or use "
+                "the AXI shell"
+            )
         receiver = Receiver(tasks)
         dispatcher = Dispatcher(tasks)
         sender = Sender(tasks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rbdgen.compiler import Design
+from rbdgen.errors import UnsupportedError
 from rbdgen_hw.testbench.text import bench_text, hexadecimal
 from rbdgen_hw.testbench.vectors import make_vectors
 
@@ -12,7 +13,13 @@ SEED = 104_729
 
 def testbench_files(design: Design, count: int) -> dict[str, str]:
     """The files by name: ``<name>_tb.sv``, and its vectors as hexadecimal text, of ``count`` mixed tasks beside those
-    that measure latencies and intervals. They are the same bytes for the same design and count."""
+    that measure latencies and intervals. They are the same bytes for the same design and count. UnsupportedError for
+    several accelerators behind one stream."""
+    replicas = design.tasks.replicas
+    if replicas > 1:
+        raise UnsupportedError(
+            f"testbench: drives one accelerator, not {replicas} behind one stream; leave it out, or use --replicas 1"
+        )
     vectors = make_vectors(design, count, design.options.seed + SEED)
     name = f"{design.name}_tb"
     tasks = [(trial, trial.task) for trial in vectors.trials]

@@ -220,10 +220,10 @@ class _Maker:
         """A beat of any bits but for its first word, which is zero."""
         packing = self.layout.task
         beat = 0
-        for _ in range(packing.words_per_beat - 1):
-            word = self.rng.integers(0, 1 << packing.word_bits)
-            beat = beat << packing.word_bits | int(word)
-        return beat << packing.word_bits
+        for place, offset in zip(packing.places[1:], packing.offsets[1:], strict=True):
+            word = self.rng.integers(0, 1 << place)
+            beat |= int(word) << offset
+        return beat
 
     def _loads(self) -> list[Trial]:
         """Tasks that load the parameters of ``robot`` in a random order, and ones that are refused: of a number that
