@@ -182,6 +182,9 @@ module @@{name}_tb;
   integer number = 0;
   integer at = 0;
   integer done = 0;
+  // a beat that was offered in the cycle before and not taken
+  reg waiting = 0;
+  reg [RESULT_BITS-1:0] waiting_payload;
 
   // a linear feedback shift register decides on stalls; now and then the sink stalls for long, so that all room fills
   reg [31:0] noise = 1;
@@ -281,6 +284,12 @@ module @@{name}_tb;
   // what comes
   task receive;
     begin
+      if (waiting && (out_valid !== 1 || out_payload !== waiting_payload)) begin
+        $display("FAIL: in cycle %0d an offered beat did not stay until it was taken: %h", cycle, waiting_payload);
+        $fatal(1);
+      end
+      waiting = out_valid && !out_ready;
+      waiting_payload = out_payload;
       if (out_valid && out_ready) begin
         quiet = 0;
         if (beat == 0) begin
