@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -113,12 +113,23 @@ def make_tasks(
         own = design.tasks.parameters
         for parameter, x in zip(own, parameters, strict=True):
             loaded[parameter.name] = np.full(count, x)
+    expected, flags = model_answers(design, function, raw, loaded)
+    truth = reference(design, function, states, robot)
+    return TaskSet(function, states, raw, expected, flags, truth, parameters)
+
+
+def model_answers(
+    design: Design,
+    function: str,
+    raw: Sequence[np.ndarray],
+    loaded: Mapping[str, np.ndarray] | None = None,
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """What the accelerator must answer to raw operands, one (n,) array per operand word: raw results, one (n,) array
+    per result word, and flags (n,). ``loaded``: raw parameters by name, (n,) each, that are not as after a reset."""
     answer = design.run(function, raw, loaded)
     overflow = np.where(answer.overflow, Flag.OVERFLOW, 0)
-    outside = np.where(fmt.out_of_range(raw), Flag.RANGE, 0)
-    flags = overflow | outside
-    truth = reference(design, function, states, robot)
-    return TaskSet(function, states, raw, answer.values, flags, truth, parameters)
+    outside = np.where(design.tasks.functions[function].out_of_range(raw), Flag.RANGE, 0)
+    return answer.values, overflow | outside
 
 
 def raw_parameters(design: Design, robot: Robot) -> np.ndarray:

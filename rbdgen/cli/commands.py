@@ -170,12 +170,24 @@ def _write(
     return write_design(design, verilog, _directory(args, design), robot, __version__, more or {})
 
 
+def _testbench(args: argparse.Namespace, design: Design, progress: Reporter) -> dict[str, str]:
+    """The testbench's files by name, where it was asked for."""
+    if args.testbench is None:
+        return {}
+    testbench = extension("rbdgen_hw.testbench", "hw")
+    progress.stage("make testbench")
+    return testbench.testbench_files(design, args.testbench)
+
+
 def generate(args: argparse.Namespace) -> None:
     """``rbdgen generate``."""
     with reporter() as progress:
         design, robot = compile_design(args, progress)
         more = _evidence(args, design, progress) | _families(args, design, progress)
+        bench = _testbench(args, design, progress)
         files = _write(args, design, robot, progress, more)
+        if bench:
+            files += write_files(bench, files[0].parent)
         if args.ip:
             packaging = extension("rbdgen_hw.packaging", "hw")
             files += write_files(

@@ -23,6 +23,9 @@ from rbdgen.explore import ROOT
 from rbdgen.options import Options
 from rbdgen.options.setting import names
 
+BENCH_TASKS = 500
+"""Mixed tasks of a testbench, unless another number is asked for."""
+
 Verb = Callable[[str, str, str], Parser]
 """Adds a command: its name, what it does in a line, and examples."""
 
@@ -104,7 +107,8 @@ def add_generate(verb: Verb) -> None:
         "generate",
         "Write the accelerator: Verilog, manifest, report, resolved configuration.",
         "  rbdgen generate iiwa14\n  rbdgen generate my_arm.urdf --functions id,dfd --ii 4 -o build/arm\n"
-        "  rbdgen generate --config build/arm/config.toml -o build/again",
+        "  rbdgen generate --config build/arm/config.toml -o build/again\n"
+        "  rbdgen generate ur5 --ii 4 --testbench -o build/ur5",
     )
     add_design(parser)
     add_figures(parser)
@@ -112,6 +116,14 @@ def add_generate(verb: Verb) -> None:
         "--ip",
         action="store_true",
         help="also the IP core with AXI ports: IP-XACT, FuseSoC, LiteX, Vivado's Tcl",
+    )
+    parser.add_argument(
+        "--testbench",
+        nargs="?",
+        const=BENCH_TASKS,
+        type=integer("testbench", 1),
+        metavar="N",
+        help=f"also a self-checking testbench in SystemVerilog, with vectors of N mixed tasks ({BENCH_TASKS})",
     )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="where to write (build/NAME)"

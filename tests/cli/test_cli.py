@@ -85,6 +85,26 @@ def test_generate_writes_all_files(capsys: pytest.CaptureFixture[str], tmp_path:
     )
 
 
+def test_generate_writes_a_testbench(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    given = ("generate", "pendulum2", "--word", "18", "--evidence", "0", "--json")
+    bench = "rbd_pendulum2_id_tb"
+    names = {f"{bench}.sv", f"{bench}_tasks.hex", f"{bench}_results.hex"}
+    lines = {}
+    for where, tasks in (("a", ()), ("b", ("20",)), ("c", ("20",))):
+        status, out, _ = run(capsys, *given, "-o", tmp_path / where, "--testbench", *tasks)
+        assert status == 0
+        assert names <= {Path(f).name for f in json.loads(out)["files"]}
+        lines[where] = (tmp_path / where / f"{bench}_tasks.hex").read_text().count("task")
+    # one lone task, 24 at full rate, the mixed ones
+    assert lines == {"a": 525, "b": 45, "c": 45}
+    for name in names:
+        assert (tmp_path / "b" / name).read_bytes() == (tmp_path / "c" / name).read_bytes()
+    status, _, err = run(capsys, *given, "-o", tmp_path / "d", "--testbench", "--replicas", "2")
+    assert status == 2
+    assert "testbench: drives one accelerator" in err
+    assert not (tmp_path / "d").exists()
+
+
 def test_generated_configuration_generates_the_same_bytes(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

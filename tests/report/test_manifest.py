@@ -1,0 +1,126 @@
+"""The manifest: what docs/protocol.md says of it, and older ones."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rbdgen import Design, parameter_values
+from rbdgen.functions.registry import common
+from rbdgen.host.manifest import manifest_from
+from rbdgen.protocol.packets import result_rows, task_rows
+from rbdgen.report.design import manifest
+from rbdgen_hw.emit import design_verilog
+from tests.conftest import design
+
+PAGE = Path(__file__).parents[2] / "docs/protocol.md"
+KINDS = {
+    "plain": {"functions": common(), "ii": 4},
+    "roll": {"functions": ("fd", "roll"), "ii": 4, "integrator": "rk4"},
+    "calibratable": {"functions": ("id", "m"), "calibratable": True},
+    "moving base": {"functions": ("id", "did"), "moving_base": True},
+}
+NAMED = {"ports", "vectors", "functions", "flags"}
+"""Keys whose values are by name."""
+
+
+def content_of(kind: str) -> tuple[Design, dict[str, Any]]:
+    d = design("pendulum2", **KINDS[kind])
+    return d, json.loads(json.dumps(manifest(d, "0" * 64, "1")))
+
+
+def documented() -> dict[str, str]:
+    """Where each key of the page's table is, by key."""
+    section = PAGE.read_text(encoding="utf-8").split("## The manifest")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| `([^`]+)` \| ([\w ]+) \| .+ \|$", section, re.M)
+    assert len(rows) == len(dict(rows))
+    return dict(rows)
+
+
+def keys_of(value: Any, path: str = "") -> Iterator[str]:
+    """The keys of a manifest as the page writes them."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            name = "*" if path in NAMED else key
+            yield from keys_of(inner, f"{path}.{name}" if path else name)
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for inner in value:
+            yield from keys_of(inner, f"{path}[]")
+    elif value != [] or path != "parameters":
+        yield path
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_page_has_every_key_and_no_other(kind: str) -> None:
+    _, content = content_of(kind)
+    there = {key for key, where in documented().items() if where in ("all", kind)}
+    assert set(keys_of(content)) == there
+    assert set(documented().values()) == {"all", "roll", "calibratable"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ports_are_those_of_the_verilog(kind: str) -> None:
+    d, content = content_of(kind)
+    top = design_verilog(d).split(f"module {d.name}(")[1].split("endmodule")[0]
+    found = re.findall(r"^  (in|out)put (?:\[(\d+):0\] )?(\w+);", top, re.M)
+    ports = {name: {"direction": way, "width": int(left or 0) + 1} for way, left, name in found}
+    assert content["ports"] == ports
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bytes_are_those_of_a_link(kind: str) -> None:
+    d, content = content_of(kind)
+    none = np.zeros(1, int)
+    for name, f in d.tasks.functions.items():
+        entry = content["functions"][name]
+        task = task_rows(d.tasks, name, none, [none] * len(f.operands))
+        result = result_rows(d.tasks, name, none, none, [none] * len(f.results))
+        assert (entry["task_bytes"], entry["result_bytes"]) == (task.shape[1], result.shape[1])
+
+
+def test_a_moving_base_has_the_operands_that_the_page_names() -> None:
+    _, content = content_of("moving base")
+    page = PAGE.read_text(encoding="utf-8")
+    words = [o for o in content["functions"]["id"]["operands"] if o["vector"] == "base"]
+    assert [o["name"] for o in words] == [f"base_{p}{x}" for p in ("w", "dw", "a") for x in "xyz"]
+    for word in (words[k] for k in (0, 2, 3, 5, 6, 8)):
+        assert f"`{word['name']}`" in page
+
+
+def test_parameters_follow_from_inertias_as_the_page_says() -> None:
+    """Of a leaf, whose frame is its link's where nothing moves it."""
+    d, content = content_of("calibratable")
+    body = d.robot.bodies[1]
+    assert d.network.calibration is not None
+    placement = d.network.calibration.frames.frames[1]
+    assert np.allclose(placement.rotation, np.eye(3))
+    assert not any(placement.translation)
+    pseudo = body.inertia.pseudo
+    entries = {"hx": (0, 3), "hz": (2, 3), "sxx": (0, 0), "sxz": (0, 2), "szz": (2, 2)}
+    values = parameter_values(d.robot, d.robot)
+    named = {p["entry"]: p["name"] for p in content["parameters"] if p["link"] == body.name}
+    for entry, index in entries.items():
+        if entry in named:
+            assert values[named[entry]] == pytest.approx(pseudo[index], abs=1e-12)
+    assert {"hx", "hz", "sxz"} <= named.keys()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_older_manifests_are_read(kind: str) -> None:
+    d, content = content_of(kind)
+    for key in ("ports", "loading", "clock_mhz", "ranges", "ii_cycles", "replicas"):
+        content.pop(key, None)
+    for f in content["functions"].values():
+        for key in ("task_bytes", "result_bytes", "interval_cycles", "integrator", "time_step"):
+            f.pop(key, None)
+        for key in ("evaluations", "step_cycles", "latency_cycles"):
+            f.pop(key, None)
+    for parameter in content["parameters"]:
+        del parameter["link"], parameter["entry"]
+    assert manifest_from(content).tasks == d.tasks
