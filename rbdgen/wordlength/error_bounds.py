@@ -86,7 +86,8 @@ class BoundFinder:
             if pairs:
                 there = np.array(states)
                 values = self._values(function, there)
-                self._add(key, pairs, values, self.experiment.scales[key][there])
+                scales = self.experiment.scales[key][there]
+                self._add(key, pairs, values, scales)
 
     def bounds(self, share: Mapping[Key, float]) -> ErrorBounds:
         """The bounds, with a ``share`` of the target for each vector."""
@@ -124,7 +125,9 @@ class BoundFinder:
                 matrix[k, site] = 1.0
                 squares[k, site] = 1.0
         self.rows.append((matrix, squares))
-        self.limits += [self.targets[key] * float(scales[state]) for _, state in pairs]
+        for _, state in pairs:
+            limit = self.targets[key] * float(scales[state])
+            self.limits.append(limit)
         self.keys += [key] * len(pairs)
 
     def _derivatives(

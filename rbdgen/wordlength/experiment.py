@@ -68,8 +68,10 @@ class Experiment:
                 values = states.vector(word.vector, word.index)
                 operands[word.name] = values[:count][inside]
             experiment.operands[function] = operands
-            if states.free is not None and registry.function(function).takes_torques:
-                experiment.free[function] = states.free[:count][inside]
+            record = registry.function(function)
+            if states.free is not None and record.takes_torques:
+                free = states.free[:count]
+                experiment.free[function] = free[inside]
             experiment._find_truth(function, int(np.sum(inside)))
         return experiment
 
@@ -85,8 +87,11 @@ class Experiment:
             for name in self.names(vector):
                 value = values[graph.outputs[name]]
                 own[name] = np.broadcast_to(value, count)
-            magnitudes = np.max(np.abs(list(own.values())), axis=0) if own else np.zeros(count)
-            self.scales[function, vector] = scales(magnitudes, self.free.get(function))
+            magnitudes = np.zeros(count)
+            for value in own.values():
+                magnitudes = np.maximum(magnitudes, np.abs(value))
+            free = self.free.get(function)
+            self.scales[function, vector] = scales(magnitudes, free)
             truth |= own
         self.truth[function] = truth
 
@@ -110,7 +115,8 @@ class Experiment:
                     if name in graph.outputs:
                         got = values[graph.outputs[name]]
                     difference = np.abs(truth[name] - got)
-                    relative.append(float(np.max(difference / self.scales[key])))
+                    largest = np.max(difference / self.scales[key])
+                    relative.append(float(largest))
                 errors[key] = max(relative)
         return errors
 
@@ -196,9 +202,12 @@ def _inside(network: Network, states: States, count: int) -> np.ndarray:
 def scales(magnitudes: np.ndarray, free: np.ndarray | None) -> np.ndarray:
     """What errors at n states are relative to (n,): the largest of all ``magnitudes`` (n,), or of those of the same
     kind where some torques are ``free`` (n,)."""
-    found = np.zeros(len(magnitudes))
-    every = np.ones(len(magnitudes), bool)
-    for kind in (every,) if free is None else (free, ~free):
+    count = len(magnitudes)
+    kinds = [np.ones(count, bool)]
+    if free is not None:
+        kinds = [free, ~free]
+    found = np.zeros(count)
+    for kind in kinds:
         largest = np.max(magnitudes, where=kind, initial=0.0)
         found[kind] = largest or 1.0
     return found

@@ -17,6 +17,7 @@ from rbdgen.wordlength.error_bounds import BoundFinder
 from rbdgen.wordlength.experiment import Experiment
 from rbdgen.wordlength.request import FormatRequest
 from rbdgen.wordlength.sites import make_sites
+from rbdgen.wordlength.targets import Key
 
 SHOWN = 256.0
 """Of an error of so many last places of a vector's largest value in words of the given length, one rounding may make up
@@ -30,8 +31,11 @@ def in_words(request: FormatRequest, measure: Experiment, word: int) -> Simplifi
     simplified = request.simplified(word)
     allowed = SHOWN * 2.0 ** (1 - word)
     network = request.network
-    keys = [(f, v) for f in network.functions for v in network.options.result_vectors(f)]
-    bounded = replace(request, targets=dict.fromkeys(keys, allowed))
+    targets: dict[Key, float] = {}
+    for function in network.functions:
+        for vector in network.options.result_vectors(function):
+            targets[function, vector] = allowed
+    bounded = replace(request, targets=targets)
     sites = make_sites(simplified.graph, frozenset())
     finder = BoundFinder(bounded, simplified, sites, measure)
     finder.start()
@@ -43,7 +47,9 @@ def in_words(request: FormatRequest, measure: Experiment, word: int) -> Simplifi
 def _precise_nodes(finder: BoundFinder) -> frozenset[int]:
     """The nodes whose roundings to their usual resolutions take more than their share of what any bound allows."""
     usual = finder.usual
-    bounds = finder.bounds(dict.fromkeys(finder.targets, 1.0))
+    whole = dict.fromkeys(finder.targets, 1.0)
+    bounds = finder.bounds(whole)
     variances = bounds.squares[:, : len(usual)] * (usual**2 / 12.0)
     most = np.max(variances, axis=0, initial=0.0)
-    return frozenset(np.flatnonzero(most > SHARE**2).tolist())
+    shown = np.flatnonzero(most > SHARE**2)
+    return frozenset(shown.tolist())
