@@ -30,7 +30,8 @@ def digest(text: str) -> str:
 def line(robot: str, functions: str, ii: int, graphs: bool) -> str:
     """What is generated for one robot, set of functions and interval, as a line of digests."""
     design = compile_robot(
-        load_robot(robot), Options(functions=FUNCTIONS[functions], ii=ii, overflow="saturate")
+        load_robot(robot),
+        Options(functions=FUNCTIONS[functions], ii=ii, overflow="saturate", word=18),
     )
     parts = [f"{robot} {functions} ii{ii}:", f"graph {digest(to_text(design.fixed))}"]
     if not graphs:

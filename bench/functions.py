@@ -38,7 +38,18 @@ def simulated(targets: Targets, robots: Path, ii: int, tasks: int) -> None:
         report, seconds, _ = command(
             "simulate",
             str(robots / "iiwa_rbd_accel.urdf"),
-            *("--functions", "all", "--ii", str(ii), "--tasks", str(tasks), "-o", work),
+            *(
+                "--word",
+                "18",
+                "--functions",
+                "all",
+                "--ii",
+                str(ii),
+                "--tasks",
+                str(tasks),
+                "-o",
+                work,
+            ),
         )
     rows = []
     for name, f in report["functions"].items():
@@ -122,7 +133,7 @@ def overhead(targets: Targets, robots: Path) -> None:
     for ii in (1, 12):
         robot = load_urdf(robots / "iiwa_rbd_accel.urdf")
         counts = [
-            multipliers(compile_robot(robot, Options(functions=f, ii=ii)))["variable"]
+            multipliers(compile_robot(robot, Options(functions=f, ii=ii, word=18)))["variable"]
             for f in (ALL, ("dfd",))
         ]
         ratio = counts[0] / counts[1]
@@ -155,6 +166,7 @@ def others(targets: Targets, robots: Path, tasks: int) -> None:
             report, seconds, memory = command(
                 "simulate",
                 where,
+                *("--word", "18"),
                 "--functions",
                 "all",
                 "--ii",
@@ -200,7 +212,7 @@ def atlas(targets: Targets, robots: Path, ii: int, tasks: int) -> None:
     urdf = str(robots / "atlas.urdf")
     with tempfile.TemporaryDirectory() as work:
         report, seconds, memory = command(
-            "generate", urdf, "--functions", "all", "--ii", str(ii), "-o", work
+            "generate", urdf, "--word", "18", "--functions", "all", "--ii", str(ii), "-o", work
         )
         rows = [
             ["generate: seconds", f"{seconds:.0f}", 600, targets.at_most(seconds, 600)],
@@ -209,6 +221,7 @@ def atlas(targets: Targets, robots: Path, ii: int, tasks: int) -> None:
         report, seconds, memory = command(
             "simulate",
             urdf,
+            *("--word", "18"),
             "--functions",
             "all",
             "--ii",

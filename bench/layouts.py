@@ -78,7 +78,9 @@ def budgets(targets: Targets, robots: Path, names: list[str]) -> None:
         if names and not {name, f"{name}:{base}"} & set(names):
             continue
         begin = time.monotonic()
-        design = compile_robot(robot(robots, name, base), Options(ALL, ii=4096, fold=False))
+        design = compile_robot(
+            robot(robots, name, base), Options(ALL, ii=4096, fold=False, word=18)
+        )
         compiled = time.monotonic() - begin
         for budget in BUDGETS:
             begin = time.monotonic()
@@ -127,7 +129,9 @@ def roboshape(targets: Targets, robots: Path) -> None:
     rows = []
     for name, (count, cycles) in ROBOSHAPE.items():
         design = compile_robot(
-            robot(robots, name, "fixed"), Options(("difd",)), budget=Budget(multipliers=count)
+            robot(robots, name, "fixed"),
+            Options(("difd",), word=18),
+            budget=Budget(multipliers=count),
         )
         used, ii = sum(design.plan.schedule.multipliers.values()), design.options.ii
         verdict = targets.at_least(cycles / ii, SPEEDUP)
@@ -155,7 +159,13 @@ def simulated(targets: Targets, robots: Path, names: list[str], tasks: int) -> N
                 str(tasks),
             ]
             report, seconds, memory = command(
-                "simulate", str(path) if path.exists() else name, *options, "-o", work
+                "simulate",
+                str(path) if path.exists() else name,
+                "--word",
+                "18",
+                *options,
+                "-o",
+                work,
             )
         measured: dict[str, Any] = report["functions"]
         intervals = sorted({f["ii_cycles"] for f in measured.values()})
@@ -220,7 +230,9 @@ def folding(function: str) -> None:
     """LUTs of four legs on one hardware leg, and of four, for ECP5."""
     rows = []
     for ii in LUT_INTERVALS:
-        for fold, design in _folds(compile_robot(load_robot("hyq"), Options((function,), ii=ii))):
+        for fold, design in _folds(
+            compile_robot(load_robot("hyq"), Options((function,), ii=ii, word=18))
+        ):
             found = _synthesised(design)
             # a carry cell is two LUTs
             luts = found.get("LUT4", 0) + 2 * found.get("CCU2C", 0)
@@ -247,7 +259,7 @@ def roots(robots: Path) -> None:
         own = robot(robots, name, base)
         for link in dict.fromkeys([own.bodies[0].name, *_shallower(own)]):
             moved = rerooted(own, link)
-            design = compile_robot(moved, Options(("id", "m")))
+            design = compile_robot(moved, Options(("id", "m"), word=18))
             count, way = design.fixed.graph.multiplications(), _way(own, link)
             # along each joint on the way a velocity, an acceleration and a force are turned: each is two vectors, and
             # a rotation about one axis takes four products
@@ -295,7 +307,9 @@ def resources(targets: Targets) -> None:
         ("iiwa14", "did", {"ii": 12, "constants": "multipliers"} | lean),
         ("hyq", "id", {"ii": 4}),
     ):
-        design = compile_robot(load_robot(name), Options((function,), device="ecp5", **options))
+        design = compile_robot(
+            load_robot(name), Options((function,), device="ecp5", word=18, **options)
+        )
         found, model = _synthesised(design), estimate(design.plan, design.tasks)
         luts = sum(found.get(cell, 0) * n for cell, n in LUTS_OF_CELL.items())
         shares = model.luts / luts, model.registers / found["TRELLIS_FF"]

@@ -156,7 +156,7 @@ class Case:
 
     def design(self, device: str) -> Design:
         """The design for a device."""
-        options = Options(functions=self.functions, ii=self.ii, device=device, **self.more)
+        options = Options(self.functions, ii=self.ii, device=device, word=18, **self.more)
         return compile_robot(load_robot(self.robot), options)
 
 
@@ -259,7 +259,18 @@ def simulated(count: int) -> Iterator[tuple[int, str, dict[str, Any]]]:
     """What simulations say of each function at some intervals."""
     for ii in (1, 4, 12):
         with tempfile.TemporaryDirectory() as work:
-            options = ("--functions", "all", "--ii", str(ii), "--tasks", str(count), "-o", work)
+            options = (
+                "--functions",
+                "all",
+                "--word",
+                "18",
+                "--ii",
+                str(ii),
+                "--tasks",
+                str(count),
+                "-o",
+                work,
+            )
             report, _, _ = command("simulate", "iiwa14", *options)
         for name, f in report["functions"].items():
             yield ii, name, f

@@ -34,7 +34,7 @@ def multiplications(targets: Targets, robots: Path) -> None:
     """Multiplications after pruning at 18 bits, sines and cosines not counted and counted."""
     rows = []
     for name, (variable, constant) in MULTIPLICATIONS.items():
-        graph = compile_robot(load_urdf(robots / f"{name}.urdf"), Options()).fixed.graph
+        graph = compile_robot(load_urdf(robots / f"{name}.urdf"), Options(word=18)).fixed.graph
         v, c = graph.products(), graph.count("scale")
         sv, sc = graph.count("mul", "Sc"), graph.count("scale", "Sc")
         rows.append(
@@ -82,7 +82,7 @@ def errors(targets: Targets, robots: Path) -> None:
 def generation(targets: Targets, robots: Path, work: Path) -> None:
     """Time and memory of ``generate``, and of 10,000 simulated tasks with compilation."""
     _, seconds, memory = command(
-        "generate", str(robots / "iiwa.urdf"), "-o", str(work / "generate")
+        "generate", str(robots / "iiwa.urdf"), "--word", "18", "-o", str(work / "generate")
     )
     rows = [
         ["generate iiwa, II 1: seconds", f"{seconds:.1f}", 30, targets.at_most(seconds, 30)],
