@@ -114,8 +114,8 @@ class Design:
         return sent + around_cycles(self.tasks, function)
 
     def steady_latency(self, function: str) -> int | None:
-        """The same where tasks of ``function`` alone come without a pause: each is sent early, as soon as the one before
-        has started, and waits for its turn. None where that is not the same for all: tasks that take several turns of a
+        """The same where tasks of ``function`` alone come without a pause: each is sent as soon as the one before has
+        started, and waits for its turn. None where that is not the same for all: tasks that take several turns of a
         program come back in bunches.
         """
         repeated = self.network.repeated
