@@ -115,12 +115,12 @@ class Design:
 
     def steady_latency(self, function: str) -> int | None:
         """The same where tasks of ``function`` alone come without a pause: each is sent as soon as the one before has
-        started, and waits for its turn. None where that is not the same for all: tasks that take several turns of a
-        program come back in bunches.
+        started, and waits for its turn. None where nothing is promised: tasks that take several turns of a program come
+        back in bunches, and of several accelerators a row waits in front of them as well.
         """
         repeated = self.network.repeated
         repeats = repeated is not None and function == repeated.name
-        if repeats or self.network.admissions(function) > 1:
+        if repeats or self.network.admissions(function) > 1 or self.tasks.replicas > 1:
             return None
         # where operands are chosen a cycle after the admission, the next task's come after that
         sending = self.tasks.task_beats(function) + (self.plan.schedule.entry_cycles > 1)

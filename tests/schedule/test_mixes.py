@@ -45,6 +45,8 @@ def test_only_a_program_of_its_own_leaves_turns_to_new_tasks() -> None:
 
 def test_nothing_is_promised_where_tasks_differ_or_come_side_by_side() -> None:
     assert design("pendulum2", ii=4).mixed_interval is None
-    assert design("pendulum2", functions=("id", "m"), ii=4, replicas=2).mixed_interval is None
-    assert design("pendulum2", functions=("id", "roll"), ii=4).mixed_interval is None
+    several = design("pendulum2", functions=("id", "m"), ii=4, replicas=2)
+    assert (several.mixed_interval, several.steady_latency("m")) == (None, None)
+    rolling = design("pendulum2", functions=("id", "roll"), ii=4)
+    assert (rolling.mixed_interval, rolling.steady_latency("roll")) == (None, None)
     assert design("pendulum2", functions=("id", "m"), ii=4).mixed_interval == 4
