@@ -39,13 +39,13 @@ def random_order(d, count: int) -> np.ndarray:
 )
 def test_mixes_take_the_promised_interval(ii: int, options, programs: str, tmp_path: Path) -> None:
     d = design("pendulum2", functions=ALL, ii=ii, programs=programs, **options)
-    order = random_order(d, 300)
+    order = random_order(d, 240)
     found = measured_mix(d, order, played(d, order, tmp_path))
     assert found.mismatches == 0
     assert found.measured <= 1.01 * found.promised
     turns = 8 / 7 if programs == "one" else 1
     assert d.mixed_interval == pytest.approx(ii * turns, rel=0.01)
-    stalled = played(d, order[:100], tmp_path, stall=0.3, seed=2)
+    stalled = played(d, order[:60], tmp_path, stall=0.3, seed=2)
     assert all(o.mismatches == 0 for o in stalled.outcomes.values())
 
 
@@ -53,7 +53,7 @@ def test_mixes_take_the_promised_interval(ii: int, options, programs: str, tmp_p
 def test_other_mixes_take_the_promised_interval(functions: tuple[str, ...], tmp_path: Path) -> None:
     """Also where second passes and new tasks ask for every turn of a program, so that some are lost."""
     d = design("pendulum2", functions=functions, ii=3)
-    order = random_order(d, 300)
+    order = random_order(d, 240)
     found = measured_mix(d, order, played(d, order, tmp_path))
     assert found.mismatches == 0
     assert found.measured <= 1.01 * found.promised
