@@ -7,6 +7,7 @@ mismatches against the integer model, time and memory. Public URDFs are used whe
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
 import warnings
@@ -19,6 +20,7 @@ from figures import Targets, accelerator, arguments, command, parse, section
 from rbdgen import Options, RbdgenWarning, compile_robot, load_robot, load_urdf
 from rbdgen.functions.registry import common
 from rbdgen.report.design import multipliers
+from rbdgen.report.files import REPORT_FILE
 from rbdgen.trials import make_tasks, relative_errors, task_states
 
 ALL = common()
@@ -29,6 +31,8 @@ ERRORS = {
 }
 VARIABLE, CONSTANT, SHARED = 2400, 900, 290
 OVERHEAD = 1.10
+MIXED = 1.01
+"""Largest interval of a random order of all functions, in intervals of one."""
 MODEL_TASKS = 10_000
 
 
@@ -103,6 +107,54 @@ def simulated(targets: Targets, robots: Path, ii: int, tasks: int) -> None:
         for kind in count
     ]
     section(f"Multipliers at II {ii}", ["kind", "measured", "limit", ""], rows)
+
+
+def mixed(targets: Targets, ii: int, tasks: int) -> None:
+    """Tasks of all functions in a random order on one accelerator, and each function's latencies."""
+    with tempfile.TemporaryDirectory() as work:
+        report, _, _ = command(
+            "simulate",
+            "iiwa14",
+            *("--functions", "all", "--word", "18", "--ii", str(ii)),
+            *("--tasks", str(tasks), "-o", work),
+        )
+        promises = json.loads((Path(work) / REPORT_FILE).read_text(encoding="utf-8"))
+    found = report["mixed"]
+    limit = round(MIXED * ii, 3)
+    verdict = targets.at_most(found["ii_cycles"], limit)
+    section(
+        f"Tasks of all seven functions in a random order, iiwa14, 18 bits, II {ii}, {tasks} tasks",
+        ["promised interval", "of this order", "measured", "limit", ""],
+        [
+            [
+                found["promised_ii_cycles"],
+                found["promised_ii_cycles_of_order"],
+                found["ii_cycles"],
+                limit,
+                verdict,
+            ]
+        ],
+    )
+    rows = []
+    for name, f in report["functions"].items():
+        promise = promises["functions"][name]["latency_cycles_steady"]
+        steady = f["latency_cycles_steady"]
+        rows.append(
+            [
+                name,
+                f["latency_cycles"],
+                promise,
+                steady,
+                targets.at_most(abs(steady - promise), 0),
+                f["latency_cycles_mixed"],
+                f["latency_cycles_mixed_most"],
+            ]
+        )
+    section(
+        f"Latencies, II {ii}",
+        ["function", "lone", "full rate, promised", "measured", "", "among all", "longest"],
+        rows,
+    )
 
 
 def errors(targets: Targets, robots: Path) -> None:
@@ -259,7 +311,7 @@ def main() -> int:
     """Print the parts; 1 if a target is missed."""
     parser = arguments(__doc__)
     beside = Path(__file__).parents[2] / "shared" / "robots"
-    parts = ("ii1", "ii12", "errors", "overhead", "families", "others", "atlas")
+    parts = ("ii1", "ii12", "mixed", "errors", "overhead", "families", "others", "atlas")
     parser.add_argument("--robots", type=Path, default=beside, help="directory of the public URDFs")
     parser.add_argument(
         "--part", choices=parts, action="append", help="only this part; may be repeated"
@@ -282,6 +334,9 @@ def main() -> int:
                 simulated(targets, args.robots, 1, args.tasks)
             case "ii12":
                 simulated(targets, args.robots, 12, 1000)
+            case "mixed":
+                for ii in (8, 12):
+                    mixed(targets, ii, 3000)
             case "errors":
                 errors(targets, args.robots)
             case "overhead":

@@ -2,7 +2,8 @@
 """Which task starts what and when, by which exit it leaves, and what its header says there.
 
 Tasks start when the pipelines' phase and a credit allow: a credit is room in the exit's lane or loop. What comes back
-by a loop starts before any new task of the same program.
+by a loop starts before any new task of the same program; a second pass in a program of its own leaves a few turns to
+new tasks, which else would keep those behind them from the other program.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class Admission:
         for name in programs.names:
             self.program_starts[name] = Signal(name=f"start_{name}")
         self.busy: dict[str, Value] = {}
-        """By program: a loop starts it."""
+        """By program: a loop starts it before any new task may."""
         self.headers: dict[str, Value] = {}
         self.credits: dict[str, Credits] = {}
         self.feedback: FeedbackLoop | None = None
@@ -130,11 +131,28 @@ class Admission:
         leaves = second_pass_exit(self.network)
         self.feedback = loop = FeedbackLoop(self.design)
         self._bind_start(loop)
-        loop.bind(available=self.credits[leaves.name].available)
+        loop.bind(
+            available=self.credits[leaves.name].available,
+            wanted=self._wanted(leaves.program),
+        )
         loop.admit(self.m, self.platform)
-        self.busy[leaves.program] = loop.start
+        self.busy[leaves.program] = loop.first
         start = Start(loop.start, loop.chosen, loop.waiting_header)
         self.starts[leaves.name].append(start)
+
+    def _wanted(self, program: str) -> Value:
+        """Whether a task is there that starts with ``program``, and its exit has room."""
+        found = []
+        for function in self.tasks.functions:
+            first_pass = self.network.passes(function)[0]
+            if first_pass.program == program:
+                available = self.credits[first_pass.name].available
+                found.append(self._asked(function) & available)
+        return any_of(found)
+
+    def _asked(self, function: str) -> Value:
+        """Whether a task of ``function`` is there."""
+        return self.intake.full & self.intake.known[function]
 
     def _admit_roll_out(self) -> None:
         program, leaves = repeated_program(self.network), repeated_exit(self.network).name
@@ -193,8 +211,7 @@ class Admission:
         if program in self.busy:
             free = ~self.busy[program]
         available = self.credits[exit_name].available
-        asked = self.intake.full & self.intake.known[function]
-        return asked & wanted & self.core.begin & available & free
+        return self._asked(function) & wanted & self.core.begin & available & free
 
     def _pass_header(self, name: str, entry: Value) -> None:
         """The header of what starts waits for its results at the exit ``name``."""

@@ -1,8 +1,8 @@
 # amaranth: UnusedElaboratable=no
 """What goes back into the pipelines: the FIFO of a loop, and the loop from the first pass of a task to its second.
 
-What waits in a loop starts before any new task of its program may. Credits of the exit that leads into the FIFO
-guarantee its entries' room.
+What waits in a loop starts before any new task of its program may, but for the second pass, which leaves a few turns
+to new tasks. Credits of the exit that leads into the FIFO guarantee its entries' room.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 
-from amaranth.hdl import Cat, Module, Value, signed
+from amaranth.hdl import Cat, Module, Signal, Value, signed
 from amaranth.lib.wiring import In, Member, Out
 
 from rbdgen.compiler import Design
 from rbdgen.ir.fixed import Format
 from rbdgen.layout.network import FEEDBACK
 from rbdgen.protocol.tasks import FUNCTION_BITS, HEADER_BITS, TAG_BITS
+from rbdgen.schedule.mixes import MOST_YIELDS, yields
 from rbdgen.schedule.queues import exit_depth, loop_in_block_memory
 from rbdgen_hw.conversion import converted
 from rbdgen_hw.delays import registered
@@ -147,7 +148,10 @@ class Loop(Inlined):
 class FeedbackLoop(Loop):
     """From the first pass of a task to its second.
 
-    ``available``: the exit of the second pass has room for its results.
+    ``available``: the exit of the second pass has room for its results. ``wanted``: a new task could start in the
+    program of the second pass. It may if the loop is not ``first``: that leaves as many turns to new tasks as
+    :data:`rbdgen.schedule.mixes.MOST_YIELDS` from when something waits until nothing does, where the first pass has a
+    program of its own (:func:`rbdgen.schedule.mixes.yields`), else none.
     """
 
     def __init__(self, design: Design) -> None:
@@ -159,13 +163,32 @@ class FeedbackLoop(Loop):
                 self.sources[operand] = result
                 operands[operand] = design.input_format(operand)
                 results[result] = design.output_format(result)
-        ports = {"available": In(1)}
+        ports = {"available": In(1), "wanted": In(1), "first": Out(1)}
         super().__init__(design, FEEDBACK, operands, results, {}, ports)
+        self.first.name = "feedback_first"
 
     def admit(self, m: Module, platform: object) -> None:
         self._instantiate_queue(m, platform)
-        starts = self.queue.r_rdy & self.begin & self.available
-        m.d.comb += self.start.eq(starts)
+        ready = Signal(name="feedback_ready")
+        m.d.comb += ready.eq(self.queue.r_rdy & self.available)
+        if not yields(self.design.network):
+            m.d.comb += [
+                self.first.eq(ready),
+                self.start.eq(ready & self.begin),
+            ]
+            return
+        yielded = Signal(range(MOST_YIELDS + 1), name="feedback_yielded")
+        patient = Signal(name="feedback_patient")
+        gives_way = patient & self.wanted
+        m.d.comb += [
+            patient.eq(yielded != MOST_YIELDS),
+            self.first.eq(ready & ~patient),
+            self.start.eq(ready & self.begin & ~gives_way),
+        ]
+        with m.If(~self.queue.r_rdy):
+            m.d.sync += yielded.eq(0)
+        with m.Elif(ready & self.begin & gives_way):
+            m.d.sync += yielded.eq(yielded + 1)
 
     def store(self, m: Module, platform: object) -> None:
         values = []

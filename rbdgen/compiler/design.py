@@ -20,7 +20,8 @@ from rbdgen.passes.ranges import FoundRanges
 from rbdgen.protocol.tasks import TaskFormat
 from rbdgen.schedule.budget import Budget
 from rbdgen.schedule.buffers import Plan
-from rbdgen.schedule.queues import loop_cycles, send_cycles
+from rbdgen.schedule.mixes import around_turns, mixed_turns
+from rbdgen.schedule.queues import send_cycles
 from rbdgen.schedule.replicas import around_cycles
 
 
@@ -112,6 +113,30 @@ class Design:
         sent = done + send_cycles(self.plan, self.tasks, function)
         return sent + around_cycles(self.tasks, function)
 
+    def steady_latency(self, function: str) -> int | None:
+        """The same where tasks of ``function`` alone come without a pause: each is sent as soon as the one before has
+        started, and waits for its turn. None where nothing is promised: tasks that take several turns of a program come
+        back in bunches, and of several accelerators a row waits in front of them as well.
+        """
+        repeated = self.network.repeated
+        repeats = repeated is not None and function == repeated.name
+        if repeats or self.network.admissions(function) > 1 or self.tasks.replicas > 1:
+            return None
+        # where operands are chosen a cycle after the admission, the next task's come after that
+        sending = self.tasks.task_beats(function) + (self.plan.schedule.entry_cycles > 1)
+        return self.promised_latency(function) + max(0, self.options.ii - sending)
+
+    @cached_property
+    def mixed_interval(self) -> float | None:
+        """Cycles per task where all functions' tasks come equally often, in a random order and without a pause. None
+        where nothing is promised: of one function only, of roll-outs, whose tasks say how long they take, and of
+        several accelerators, where a row takes as long as its longest task."""
+        network = self.network
+        if len(network.functions) == 1 or network.repeated or self.tasks.replicas > 1:
+            return None
+        turns = mixed_turns(network, self.plan, self.tasks)
+        return readable(self.options.ii * turns)
+
     def leaving_cycle(self, function: str) -> int:
         """Cycle of its last pass in which a task's results are taken."""
         return self.plan.exits[self.network.exit(function).name]
@@ -129,11 +154,12 @@ class Design:
         """Cycle 0 of the program that makes the results of a lone task, counted from the cycle after the last beat's
         acceptance: later where another program, or other evaluations of the same one, come first."""
         entry = self.plan.schedule.entry_cycles
+        turns = 0
         if len(self.network.passes(function)) > 1:
-            return entry + self._cycles_around(FEEDBACK)
-        if function == self.network.repeated_name:
-            return entry + (self.evaluations(function) - 1) * self._cycles_around(AGAIN)
-        return entry
+            turns = around_turns(self.plan, FEEDBACK)
+        elif function == self.network.repeated_name:
+            turns = (self.evaluations(function) - 1) * around_turns(self.plan, AGAIN)
+        return entry + turns * self.options.ii
 
     def evaluations(self, function: str) -> int:
         """Evaluations in a step of a function that repeats; 1 of any other."""
@@ -146,14 +172,8 @@ class Design:
         repeat."""
         if function != self.network.repeated_name:
             return 0
-        return self.evaluations(function) * self._cycles_around(AGAIN)
-
-    def _cycles_around(self, exit_name: str) -> int:
-        """Cycles from one admission to the next, of what has left by this exit in between: whole intervals."""
-        ii = self.options.ii
-        leaves = self.plan.schedule.entry_cycles + self.plan.exits[exit_name]
-        cycles = leaves + loop_cycles(self.plan, exit_name)
-        return -(-cycles // ii) * ii
+        turns = self.evaluations(function) * around_turns(self.plan, AGAIN)
+        return turns * self.options.ii
 
     @cached_property
     def model(self) -> BitTrueModel:

@@ -75,6 +75,7 @@ def function_promises(design: Design, function: str) -> dict[str, Any]:
     return {
         "ii_cycles": design.mean_interval(function),
         "latency_cycles": design.promised_latency(function),
+        "latency_cycles_steady": design.steady_latency(function),
         "multipliers": {"variable": replicas * len(used), "constant": replicas * constants},
         "multiplications": products,
         "tables": replicas * len(tables),
@@ -175,6 +176,7 @@ def design_report(design: Design) -> dict[str, Any]:
         "register_bits": replicas * plan.register_bits,
         "fifo_bits": replicas * plan.fifo_bits,
         "functions": functions,
+        "mixed": {"promised_ii_cycles": design.mixed_interval},
         "roofline": roofline(design, functions),
         "multiplier_utilization": round(plan.schedule.utilization, 4),
         "submodules": submodule_table(design),
@@ -244,6 +246,7 @@ def _function_entry(design: Design, name: str) -> dict[str, Any]:
         "task_bytes": tasks.task_bytes(name),
         "result_bytes": tasks.result_bytes(name),
         "latency_cycles": design.promised_latency(name),
+        "latency_cycles_steady": design.steady_latency(name),
         "interval_cycles": design.interval(name) * design.evaluations(name),
     }
     if name == network.repeated_name:

@@ -27,6 +27,7 @@ _NUMBER = (int, float)
 _PROMISE = {
     "ii_cycles": _NUMBER,
     "latency_cycles": _NUMBER,
+    "latency_cycles_steady": (*_NUMBER, type(None)),
     "multipliers": {"variable": int, "constant": int},
     "multiplications": int,
     "multiplier_utilization": _NUMBER,
@@ -67,6 +68,7 @@ REPORT_SHAPE: dict[str, Any] = {
     "register_bits": int,
     "fifo_bits": int,
     "functions": {"*": _PROMISE},
+    "mixed": {"promised_ii_cycles": (*_NUMBER, type(None))},
     "roofline": {
         "functions": {"*": _BOUNDS},
         "task_bits_per_cycle": int,

@@ -92,6 +92,7 @@ def _cells(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> list[list[
 PROMISES = (
     ("ii_cycles", "interval"),
     ("latency_cycles", "latency"),
+    ("latency_cycles_steady", "at full rate"),
     ("multiplier_utilization", "multiplier utilization"),
 )
 
@@ -189,6 +190,9 @@ def layout(report: dict[str, Any]) -> str:
         parts.append("\n".join(["layout:", *reasons]))
     note = "(cycles promised by the schedule; 'rbdgen simulate' measures them)"
     parts.append(functions(report, PROMISES) + "\n" + note)
+    interval = report["mixed"]["promised_ii_cycles"]
+    if interval is not None:
+        parts.append(f"all functions equally often, in a random order: {interval:g} cycles a task")
     if "link" in report["roofline"]:
         parts.append(link(report))
     if "evidence" in report:
@@ -196,6 +200,18 @@ def layout(report: dict[str, Any]) -> str:
     if "families" in report:
         parts.append(families(report))
     return "\n\n".join(parts)
+
+
+def _mixed(mixed: dict[str, Any]) -> list[list[Any]]:
+    """Rows on the tasks of all functions in a random order at full rate, where there were any."""
+    if "ii_cycles" not in mixed:
+        return []
+    return [
+        ["all", "tasks in a random order at full rate", mixed["tasks"]],
+        ["all", "interval promised for such tasks, cycles", mixed["promised_ii_cycles"]],
+        ["all", "interval promised for this order, cycles", mixed["promised_ii_cycles_of_order"]],
+        ["all", "interval, cycles", mixed["ii_cycles"]],
+    ]
 
 
 def simulation(report: dict[str, Any]) -> str:
@@ -212,6 +228,14 @@ def simulation(report: dict[str, Any]) -> str:
             [code, "tasks flagged", f["overflows"]],
             [code, "latency, cycles (a lone task)", f["latency_cycles"]],
             [code, "latency, cycles (median at full rate)", f"{f['latency_cycles_steady']:g}"],
+        ]
+        if "latency_cycles_mixed" in f:
+            median, most = f["latency_cycles_mixed"], f["latency_cycles_mixed_most"]
+            rows += [
+                [code, "latency, cycles (median among all at full rate)", f"{median:g}"],
+                [code, "latency, cycles (longest among all at full rate)", most],
+            ]
+        rows += [
             [code, "interval, cycles (steady)", f["ii_cycles"]],
             [
                 code,
@@ -222,6 +246,7 @@ def simulation(report: dict[str, Any]) -> str:
             [code, "rms error / largest output", f"{f['rms_relative_error']:.2e}"],
             [code, "multiplier utilization", f["multiplier_utilization"]],
         ]
+    rows += _mixed(report["mixed"])
     timing = f"{report['simulator']}: built in {report['build_seconds']} s, ran in {report['run_seconds']} s"
     fifos = _cells(report["fifos"], ["name", "depth", "high_water"])
     return "\n\n".join(

@@ -35,20 +35,26 @@ def check_plan(plan: Plan) -> None:
 
 
 def check_operators(plan: Plan) -> None:
-    """No multiplier and no table is used twice in one phase; sine and cosine of an angle are one use."""
+    """No multiplier and no table is used twice in one phase; sine and cosine of an angle are one use. No table has
+    sines and reciprocals."""
     schedule = plan.schedule
     busy: Counter[tuple[str, str, int, int]] = Counter()
     lookups: set[tuple[str, int, int]] = set()
+    kinds: dict[tuple[str, int], bool] = {}
     for i, node in schedule.fixed.graph:
         start = schedule.slots[i].start
         for number in range(len(node.products)):
             phase = (start + number) % schedule.ii
             busy[node.owner, "multiplier", schedule.binding[i], phase] += 1
         if node.op in TABLES:
+            number = schedule.binding[i]
+            reciprocal = node.op == "table_reciprocal"
+            if kinds.setdefault((node.owner, number), reciprocal) != reciprocal:
+                raise ValueError(f"unit {node.owner}: table {number} has sines and reciprocals")
             lookup = (node.owner, node.args[0], start)
             if lookup not in lookups:
                 lookups.add(lookup)
-                busy[node.owner, "table", schedule.binding[i], start % schedule.ii] += 1
+                busy[node.owner, "table", number, start % schedule.ii] += 1
     for (owner, kind, number, phase), count in busy.items():
         if count > 1:
             raise ValueError(

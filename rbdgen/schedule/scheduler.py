@@ -35,6 +35,8 @@ PATIENCE = 2
 """Cycles in which products wait for a free multiplier, and angles for a table, before there is one more."""
 MORE_TABLES = 2
 """How many times as many tables as it needs a unit has at most, so that angles wait less."""
+TableKind = tuple[str, bool]
+"""Tables by their unit, and whether they are of reciprocals: no table has those and sines."""
 
 
 class _Scheduler:
@@ -71,15 +73,15 @@ class _Scheduler:
         """Blocks of the multipliers that all units together may have beyond what they need, so that products wait
         less."""
         self.tables = self._tables()
-        """Tables by unit."""
+        """Tables by unit and kind."""
         self.fewest_tables = dict(self.tables)
         self.timeless = timeless_nodes(fixed.graph, programs)
         self.slots: list[Slot | None] = [None] * len(fixed.graph.nodes)
         self.binding: dict[int, int] = {}
-        self.busy: dict[str, Counter[int]] = defaultdict(Counter)
-        """Tables that are taken, by unit and phase."""
-        self.lookups: dict[tuple[str, int], tuple[int, int]] = {}
-        """Cycle and table of every angle, by unit."""
+        self.busy: dict[TableKind, Counter[int]] = defaultdict(Counter)
+        """Tables that are taken, by unit, kind and phase."""
+        self.lookups: dict[tuple[TableKind, int], tuple[int, int]] = {}
+        """Cycle and table of every angle, by unit and kind."""
 
     def _multipliers(self) -> dict[str, UnitMultipliers]:
         """As few multipliers as each unit's products need."""
@@ -102,17 +104,40 @@ class _Scheduler:
                 count += len(multipliers.sizes)
         return max(0, int(needed / USED) - count)
 
-    def _tables(self) -> dict[str, int]:
-        """As few tables as the angles in each unit need."""
-        angles: dict[str, set[int]] = defaultdict(set)
+    def _tables(self) -> dict[TableKind, int]:
+        """As few tables of each kind as the angles in each unit need."""
+        angles: dict[TableKind, set[int]] = defaultdict(set)
         for i, node in self.graph:
             if node.op in TABLES and self.folds.template(i) == i:
-                angles[node.owner].add(node.args[0])
+                kind = self._table_kind(i)
+                angles[kind].add(node.args[0])
         tables = {}
-        for unit, own in angles.items():
+        for kind, own in angles.items():
+            unit, _ = kind
             interval = self._interval(unit)
-            tables[unit] = -(-len(own) // interval)
+            tables[kind] = -(-len(own) // interval)
         return tables
+
+    def _table_kind(self, i: int) -> TableKind:
+        """The tables that answer the access of node ``i``."""
+        node = self.nodes[i]
+        return node.owner, node.op == "table_reciprocal"
+
+    def unit_tables(self) -> dict[str, int]:
+        """Tables by unit."""
+        counts: Counter[str] = Counter()
+        for (unit, _), count in self.tables.items():
+            counts[unit] += count
+        return dict(counts)
+
+    def numbered(self) -> dict[int, int]:
+        """The binding of all nodes; a unit's tables of reciprocals have the numbers behind those of sines."""
+        numbers = dict(self.binding)
+        for i, number in self.binding.items():
+            if self.nodes[i].op == "table_reciprocal":
+                unit, _ = self._table_kind(i)
+                numbers[i] = number + self.tables.get((unit, False), 0)
+        return numbers
 
     def _interval(self, unit: str) -> int:
         """Cycles between two executions of an operator of a unit."""
@@ -301,32 +326,34 @@ class _Scheduler:
     def _lookup(self, i: int, cycle: int, offset: float, delays: Delays) -> int:
         """The cycle of a table access; sine and cosine of one angle are one access."""
         node = self.nodes[i]
-        angle = (node.owner, node.args[0])
+        kind = self._table_kind(i)
+        angle = (kind, node.args[0])
         if angle not in self.lookups:
             interval = self._interval(node.owner)
             if interval > 1:
                 offset += self.device.select
             if not delays.fit(self.device, offset):
                 cycle += 1
-            busy = self.busy[node.owner]
-            cycle = self._table_cycle(node.owner, cycle)
+            busy = self.busy[kind]
+            cycle = self._table_cycle(kind, cycle)
             phase = cycle % interval
             self.lookups[angle] = (cycle, busy[phase])
             busy[phase] += 1
         cycle, self.binding[i] = self.lookups[angle]
         return cycle
 
-    def _table_cycle(self, unit: str, first: int) -> int:
-        """The first cycle in which a table of a unit is free; it gets one more where that is long after ``first``."""
+    def _table_cycle(self, kind: TableKind, first: int) -> int:
+        """The first cycle in which a table is free; its unit gets one more where that is long after ``first``."""
+        unit, _ = kind
         interval = self._interval(unit)
-        busy = self.busy[unit]
+        busy = self.busy[kind]
         patience = interval
-        if self.hurry and self.tables[unit] < MORE_TABLES * self.fewest_tables[unit]:
+        if self.hurry and self.tables[kind] < MORE_TABLES * self.fewest_tables[kind]:
             patience = min(PATIENCE, patience)
         for cycle in range(first, first + patience):
-            if busy[cycle % interval] < self.tables[unit]:
+            if busy[cycle % interval] < self.tables[kind]:
                 return cycle
-        self.tables[unit] += 1
+        self.tables[kind] += 1
         return first
 
     def run(self) -> None:
@@ -445,9 +472,9 @@ def schedule(
         device=device,
         ii=ii,
         slots=tuple(slot for slot in work.slots if slot is not None),
-        binding=work.binding,
+        binding=work.numbered(),
         multipliers=work.multiplier_counts(),
-        tables=work.tables,
+        tables=work.unit_tables(),
         exits=work.exits(),
         orders=work.orders,
     )

@@ -1,7 +1,8 @@
 """Co-simulation: the accelerator's RTL against the bit-true model and against float64, with measured cycles.
 
 Each function's tasks run alone and without stalls, for its cycle counts and errors; then tasks of all functions run
-in random order with random stalls on both sides. Every result of all runs is compared (:mod:`rbdgen_sim.scoreboard`).
+in random order, without stalls where an interval is promised for that, and with random stalls on both sides. Every
+result of all runs is compared (:mod:`rbdgen_sim.scoreboard`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from rbdgen.errors import ConfigError
 from rbdgen.layout.calibration import varied_robot
 from rbdgen.layout.network import Network
 from rbdgen.report.design import design_report
+from rbdgen.schedule.mixes import order_turns
 from rbdgen.schedule.queues import fault_port, high_port
 from rbdgen.schedule.replicas import all_queues
 from rbdgen.trials import TaskSet, make_tasks, output_errors, task_states, worst_errors
@@ -31,6 +33,7 @@ MIXED_COUNT = 4
 STALL_PROBABILITY = 0.3
 """Share of cycles in which a side stalls in the run with stalls."""
 MIXED_NAME = "run of all with stalls"
+FULL_RATE_NAME = "run of all at full rate"
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,40 @@ class FunctionFigures:
 
 
 @dataclass(frozen=True)
+class FullRate:
+    """The run of all functions in random order without stalls: outcomes by function, the promised ``interval`` of this
+    very order and the ``measured`` one, cycles from task to task on average."""
+
+    outcomes: dict[str, Outcome]
+    promised: float
+    measured: float
+
+    @property
+    def mismatches(self) -> int:
+        """Over all functions."""
+        return sum(o.mismatches for o in self.outcomes.values())
+
+    def report(self) -> dict[str, Any]:
+        """What a report says of all functions together."""
+        return {
+            "promised_ii_cycles_of_order": readable(self.promised),
+            "ii_cycles": readable(self.measured),
+            "tasks": sum(len(o.flags) for o in self.outcomes.values()),
+            "mismatches": self.mismatches,
+        }
+
+    def latencies(self, function: str) -> dict[str, Any]:
+        """What a report says of one of them; nothing of a function that no task asked for."""
+        latencies = self.outcomes[function].latencies
+        if not len(latencies):
+            return {}
+        return {
+            "latency_cycles_mixed": float(np.median(latencies)),
+            "latency_cycles_mixed_most": int(np.max(latencies)),
+        }
+
+
+@dataclass(frozen=True)
 class FifoMark:
     """What the runs did to one FIFO: the most entries in it at once, and whether it was ever written while full or read
     while empty."""
@@ -76,12 +113,14 @@ class FifoMark:
 
 @dataclass(frozen=True)
 class Cosimulation:
-    """All runs: ``functions`` alone, and ``mixed``: tasks and mismatches of the run in random order with stalls.
-    ``marks`` are those of the FIFOs over all runs, by name."""
+    """All runs: ``functions`` alone, ``mixed``: tasks and mismatches of the run in random order with stalls, and
+    ``full_rate``: that without (None: an interval is promised for none). ``marks`` are those of the FIFOs over all
+    runs, by name."""
 
     design: Design
     functions: dict[str, FunctionFigures]
     mixed: dict[str, Outcome]
+    full_rate: FullRate | None
     simulator: str
     seed: int
     build_seconds: float
@@ -98,7 +137,8 @@ class Cosimulation:
     def mismatches(self) -> int:
         """Over all runs."""
         alone = sum(f.alone.mismatches for f in self.functions.values())
-        return alone + sum(o.mismatches for o in self.mixed.values())
+        full_rate = self.full_rate.mismatches if self.full_rate else 0
+        return alone + full_rate + sum(o.mismatches for o in self.mixed.values())
 
     def report(self) -> dict[str, Any]:
         """The design's report with what was measured in place of what was promised."""
@@ -107,6 +147,10 @@ class Cosimulation:
         report["simulator"], report["seed"] = self.simulator, self.seed
         for name, figures in self.functions.items():
             report["functions"][name] |= figures.report(self.mixed[name])
+            if self.full_rate is not None:
+                report["functions"][name] |= self.full_rate.latencies(name)
+        if self.full_rate is not None:
+            report["mixed"] |= self.full_rate.report()
         for row in report["fifos"]:
             row |= asdict(self.marks[row["name"]])
         report["build_seconds"] = round(self.build_seconds, 2)
@@ -185,6 +229,19 @@ class _Bench:
         )
 
 
+def measured_mix(design: Design, order: np.ndarray, run: Run) -> FullRate:
+    """What a run of tasks of all functions in this ``order`` showed, without stalls."""
+    turns = order_turns(design.network, design.plan, design.tasks, order)
+    promised = design.options.ii * turns
+    beats = [design.tasks.task_beats(function) for function in design.network.functions]
+    lengths = np.array(beats)[order]
+    # a task's first beat is taken when the task before has started, but for the very first
+    firsts = np.cumsum(lengths)[:-1]
+    cycles = run.trace.accepted[firsts]
+    measured = float(np.mean(np.diff(cycles))) if len(cycles) > 1 else promised
+    return FullRate(run.outcomes, promised, measured)
+
+
 def cosimulate(
     design: Design,
     rtl: Rtl,
@@ -195,8 +252,9 @@ def cosimulate(
     waves: Path | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Cosimulation:
-    """Simulate ``count`` random tasks inside the declared ranges: of each function alone, then all mixed, with stalls
-    and, where they can be loaded, with the parameters of a robot that differs.
+    """Simulate ``count`` random tasks inside the declared ranges: of each function alone, then all mixed, at full rate
+    where an interval is promised for that, then with stalls and, where they can be loaded, with the parameters of a
+    robot that differs.
 
     ``progress`` is told the run's name, tasks done and tasks in all. ``waves``: the first run's. ConfigError for a
     count below 2, or below two for each of several accelerators.
@@ -217,15 +275,21 @@ def cosimulate(
         errors = output_errors(design, task_set, alone.values)
         functions[task_set.function] = FunctionFigures(task_set, alone, errors)
         traces.append(run.trace)
+    order = np.random.default_rng(seed).integers(0, len(tasks), count)
+    full_rate = None
+    if design.mixed_interval is not None:
+        run = bench.run(FULL_RATE_NAME, tasks, order)
+        full_rate = measured_mix(design, order, run)
+        traces.append(run.trace)
     if differs_mixed(design.network):
         tasks = _other_tasks(design, count, seed)
-    order = np.random.default_rng(seed).integers(0, len(tasks), count)
     mixed = bench.run(MIXED_NAME, tasks, order, STALL_PROBABILITY)
     traces.append(mixed.trace)
     return Cosimulation(
         design,
         functions,
         mixed.outcomes,
+        full_rate,
         simulator.name,
         seed,
         sum(trace.build_seconds for trace in traces),

@@ -9,11 +9,12 @@ import pytest
 from rbdgen import ConfigError, Options, compile_robot, load_robot
 from rbdgen.devices.registry import DEVICES
 from rbdgen.errors import RbdgenWarning
+from rbdgen.functions.registry import common
 from rbdgen.ir.graph import INPUT_OWNER
 from rbdgen.schedule.budget import Budget
 from rbdgen.schedule.buffers import FIFO_MINIMUM, Tap, make_plan, uses
-from rbdgen.schedule.check import check_plan
-from rbdgen.schedule.delays import Slot
+from rbdgen.schedule.check import check_operators, check_plan
+from rbdgen.schedule.delays import TABLES, Slot
 from rbdgen.schedule.schedule import Schedule, chain_length
 from rbdgen.schedule.scheduler import schedule
 from tests.conftest import design
@@ -334,3 +335,21 @@ def test_what_goes_to_another_unit_starts_at_a_register() -> None:
             direct = nodes[tap.node].owner != INPUT_OWNER and (unit.name, tap.node) not in through
             if direct and first.get(tap.node, 0) > slots[tap.node].finish:
                 assert tap.cycle > slots[tap.node].finish
+
+
+def test_sines_and_reciprocals_have_tables_of_their_own() -> None:
+    """Also in a unit that has both."""
+    plan = design("pendulum2", functions=common(), ii=12, programs="one").plan
+    check_plan(plan)
+    found = plan.schedule
+    kinds: dict[tuple[str, int], set[bool]] = {}
+    for i, node in found.fixed.graph:
+        if node.op in TABLES:
+            table = node.owner, found.binding[i]
+            kinds.setdefault(table, set()).add(node.op == "table_reciprocal")
+    assert sorted(map(len, kinds.values())) == [1] * len(kinds)
+    assert set().union(*kinds.values()) == {False, True}
+    assert len(kinds) == sum(found.tables.values())
+    merged = dataclasses.replace(found, binding=dict.fromkeys(found.binding, 0))
+    with pytest.raises(ValueError, match=r"^unit \w+: table 0 has sines and reciprocals$"):
+        check_operators(dataclasses.replace(plan, schedule=merged))

@@ -1,0 +1,90 @@
+"""Tasks of all functions in a random order: as often as promised, and second passes that wait only so long."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rbdgen.functions.registry import common
+from rbdgen.schedule.mixes import MOST_YIELDS
+from rbdgen.trials import make_tasks, task_states
+from rbdgen_hw.emit import accelerator
+from rbdgen_sim.cosim import measured_mix
+from rbdgen_sim.interface import Rtl
+from rbdgen_sim.scoreboard import run_tasks
+from rbdgen_sim.simulators import get_simulator
+from tests.conftest import design
+
+AMARANTH = get_simulator("amaranth")
+ALL = common()
+LARGE = {"device": "gw5a", "overflow": "flag"}
+
+
+def played(d, order: np.ndarray, workdir: Path, **options):
+    """Tasks of ``d`` in this order in simulation."""
+    tasks = [make_tasks(d, f, task_states(d, len(order), seed=3)) for f in d.network.functions]
+    ports = Rtl(d.name, (), d.tasks.task.beat_bits, d.tasks.result.beat_bits, design=accelerator(d))
+    return run_tasks(d, tasks, order, ports, AMARANTH, workdir, **options)
+
+
+def random_order(d, count: int) -> np.ndarray:
+    return np.random.default_rng(5).integers(0, len(d.network.functions), count)
+
+
+@pytest.mark.parametrize("programs", ["two", "one"])
+@pytest.mark.parametrize(
+    ("ii", "options"), [(1, {}), (4, {}), (8, {}), (12, {}), (4, LARGE)], ids=str
+)
+def test_mixes_take_the_promised_interval(ii: int, options, programs: str, tmp_path: Path) -> None:
+    d = design("pendulum2", functions=ALL, ii=ii, programs=programs, **options)
+    order = random_order(d, 240)
+    found = measured_mix(d, order, played(d, order, tmp_path))
+    assert found.mismatches == 0
+    assert found.measured <= 1.01 * found.promised
+    turns = 8 / 7 if programs == "one" else 1
+    assert d.mixed_interval == pytest.approx(ii * turns, rel=0.01)
+    stalled = played(d, order[:60], tmp_path, stall=0.3, seed=2)
+    assert all(o.mismatches == 0 for o in stalled.outcomes.values())
+
+
+@pytest.mark.parametrize("functions", [("did", "dfd"), ("fd", "did", "dfd"), ("id", "dfd")])
+def test_other_mixes_take_the_promised_interval(functions: tuple[str, ...], tmp_path: Path) -> None:
+    """Also where second passes and new tasks ask for every turn of a program, so that some are lost."""
+    d = design("pendulum2", functions=functions, ii=3)
+    order = random_order(d, 240)
+    found = measured_mix(d, order, played(d, order, tmp_path))
+    assert found.mismatches == 0
+    assert found.measured <= 1.01 * found.promised
+
+
+@pytest.mark.parametrize("options", [{}, LARGE], ids=str)
+@pytest.mark.parametrize("ii", [1, 4])
+def test_a_second_pass_leaves_only_a_few_turns_to_new_tasks(
+    ii: int, options, tmp_path: Path
+) -> None:
+    d = design("pendulum2", functions=ALL, ii=ii, **options)
+    order = np.array([ALL.index("dfd"), *[ALL.index("did")] * 60])
+    run = played(d, order, tmp_path)
+    (latency,) = run.outcomes["dfd"].latencies
+    promised = d.promised_latency("dfd")
+    longest = promised + MOST_YIELDS * ii + d.tasks.result_beats("did")
+    assert promised < latency <= longest
+
+
+@pytest.mark.parametrize("function", ALL)
+@pytest.mark.parametrize(
+    ("ii", "options"), [(1, {}), (4, {}), (8, {}), (4, LARGE), (4, {"programs": "one"})], ids=str
+)
+def test_latency_at_full_rate_is_as_promised(
+    ii: int, options, function: str, tmp_path: Path
+) -> None:
+    d = design("pendulum2", functions=ALL, ii=ii, **options)
+    order = np.full(40, ALL.index(function))
+    latencies = played(d, order, tmp_path).outcomes[function].latencies
+    promised = d.steady_latency(function)
+    if function == "dfd" and "programs" in options:
+        assert promised is None
+    else:
+        assert set(latencies[1:]) == {promised}

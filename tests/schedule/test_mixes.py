@@ -1,0 +1,52 @@
+"""Turns of tasks in a random order, against rules that hold for any."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rbdgen.functions.registry import common
+from rbdgen.schedule.mixes import mixed_turns, order_turns, yields
+from tests.conftest import design
+
+ALL = common()
+
+
+@pytest.mark.parametrize("programs", ["two", "one"])
+@pytest.mark.parametrize("functions", [ALL, ("did", "dfd"), ("id", "dfd"), ("fd", "did", "dfd")])
+def test_no_program_admits_more_than_a_task_per_turn(
+    functions: tuple[str, ...], programs: str
+) -> None:
+    d = design("pendulum2", functions=functions, ii=4, programs=programs)
+    network = d.network
+    admitted: dict[str, int] = {}
+    for function in functions:
+        for leaving in network.passes(function):
+            admitted[leaving.program] = admitted.get(leaving.program, 0) + 1
+    bound = max(1.0, max(admitted.values()) / len(functions))
+    found = mixed_turns(network, d.plan, d.tasks)
+    assert bound - 0.01 <= found <= 1.25 * bound
+
+
+def test_one_function_takes_its_own_interval() -> None:
+    for programs in ("two", "one"):
+        d = design("pendulum2", functions=ALL, ii=4, programs=programs)
+        for k, function in enumerate(ALL):
+            turns = order_turns(d.network, d.plan, d.tasks, np.full(500, k))
+            assert turns * 4 == pytest.approx(d.interval(function), rel=0.02)
+
+
+def test_only_a_program_of_its_own_leaves_turns_to_new_tasks() -> None:
+    assert yields(design("pendulum2", functions=ALL, ii=4).network)
+    assert not yields(design("pendulum2", functions=ALL, ii=4, programs="one").network)
+    assert not yields(design("pendulum2", functions=("id", "dfd"), ii=4).network)
+    assert not yields(design("pendulum2", ii=4).network)
+
+
+def test_nothing_is_promised_where_tasks_differ_or_come_side_by_side() -> None:
+    assert design("pendulum2", ii=4).mixed_interval is None
+    several = design("pendulum2", functions=("id", "m"), ii=4, replicas=2)
+    assert (several.mixed_interval, several.steady_latency("m")) == (None, None)
+    rolling = design("pendulum2", functions=("id", "roll"), ii=4)
+    assert (rolling.mixed_interval, rolling.steady_latency("roll")) == (None, None)
+    assert design("pendulum2", functions=("id", "m"), ii=4).mixed_interval == 4
