@@ -157,7 +157,9 @@ def test_simulate_measures(
     assert (measured["tasks"], measured["mismatches"], measured["overflows"]) == (30, 0, 0)
     assert measured["ii_cycles"] == 1
     assert 0 < measured["rms_relative_error"] < measured["max_relative_error"] < 1e-3
+    evidence = report.pop("evidence")
     assert json.loads((tmp_path / "simulation.json").read_text()) == report
+    assert json.loads((tmp_path / "report.json").read_text())["evidence"] == evidence
     assert len(list(tmp_path.glob("waves.*"))) == 1
 
 
