@@ -42,18 +42,8 @@ def simulated(targets: Targets, robots: Path, ii: int, tasks: int) -> None:
         report, seconds, _ = command(
             "simulate",
             str(robots / "iiwa_rbd_accel.urdf"),
-            *(
-                "--word",
-                "18",
-                "--functions",
-                "all",
-                "--ii",
-                str(ii),
-                "--tasks",
-                str(tasks),
-                "-o",
-                work,
-            ),
+            *("--word", "18", "--functions", "all", "--ii", str(ii)),
+            *("--tasks", str(tasks), "-o", work),
         )
     rows = []
     for name, f in report["functions"].items():

@@ -19,8 +19,9 @@ from rbdgen.model import builtin_robots, load_robot, range_notes
 from rbdgen.model.rooting import rerooted
 from rbdgen.options import DEMANDS
 from rbdgen.report import tables
+from rbdgen.report.accelerations import acceleration_note
 from rbdgen.report.design import design_report, families_table
-from rbdgen.report.evidence import acceleration_note, evidence, warnings_of
+from rbdgen.report.evidence import evidence, warnings_of
 from rbdgen.report.files import Base, read_config, with_overrides, write_design, write_files
 from rbdgen.schedule.budget import Budget
 

@@ -22,9 +22,9 @@ from rbdgen.model.robot import Robot
 from rbdgen.options import Options
 from rbdgen.passes.formats import MAX_WORD
 from rbdgen.passes.pipeline import Simplified
-from rbdgen.wordlength.experiment import Experiment
+from rbdgen.wordlength.experiment import Experiment, make_experiment
 from rbdgen.wordlength.request import FormatRequest, FoundFormats
-from rbdgen.wordlength.search import experiment, find_formats
+from rbdgen.wordlength.search import find_formats
 from rbdgen.wordlength.targets import resolve_targets
 from rbdgen.wordlength.wishes import in_words
 
@@ -95,7 +95,7 @@ def lower(
     if word is None:
         found = _found(request, options, ranges, progress)
         return Lowered(found.network, found.fixed, found.simplified)
-    measure = experiment(request, ranges, options.seed, WISH_STATES)
+    measure = make_experiment(network, ranges, options.seed, WISH_STATES)
     simplified = in_words(request, measure, word)
     fixed = request.fixed(simplified)
     few = {name: x[:: max(1, len(x) // INVERSE_STATES)] for name, x in samples.items()}

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from rbdgen import golden
 from rbdgen.compiler import Design
 from rbdgen.errors import ConfigError
 from rbdgen.functions import registry
@@ -34,10 +33,6 @@ from rbdgen.wordlength.verdict import FLAGGED
 
 NOTICED = 1e-3
 """An error relative to the largest output that is worth a warning, unless a larger one was asked for."""
-ACCELERATED = 8.0
-"""How many times its declared acceleration a joint may reach before that is worth a note."""
-REACHING = 512
-"""States by which accelerations are found."""
 SEED = 7919
 """Seed of the fresh states, added to the design's own: ranges and word lengths were found at others."""
 CHUNK = 10_000
@@ -259,34 +254,6 @@ def warnings_of(design: Design, found: dict[str, Any]) -> list[str]:
                 f"{_place(design, outputs[vector]['worst']['entry'])}; use --error {NOTICED:g}"
             )
     return lines
-
-
-def reached_accelerations(design: Design) -> np.ndarray:
-    """The largest acceleration of each degree of freedom (nv) that torques inside their limits cause, among some
-    states; zeros where no function takes torques."""
-    largest = np.zeros(design.robot.nv)
-    if any(f.takes_torques for f in design.network.options.records):
-        s = task_states(design, REACHING, design.options.seed)
-        reached = golden.forward_dynamics(design.robot, s.q, s.v, s.tau, s.f_ext, root=s.root)
-        largest = np.max(np.abs(reached), axis=0)
-    return largest
-
-
-def acceleration_note(design: Design) -> str | None:
-    """A line on the joint whose torques take it farthest beyond its declared acceleration; None where none goes far."""
-    declared = np.array(design.ranges.a_max)
-    reached = reached_accelerations(design)
-    k = int(np.argmax(reached / declared))
-    times = reached[k] / declared[k]
-    if times < ACCELERATED:
-        return None
-    joint = _place(design, [k])
-    effort = design.network.torque_limits[k]
-    return (
-        f"torques up to {effort:.4g} accelerate {joint} to {reached[k]:.3g}, {declared[k]:g} is declared: that takes "
-        f"{np.log2(times):.1f} bits of every acceleration; a smaller effort under [joints] in a config bounds "
-        f"it, or --ranges motion with an acceleration of as much as you need (here {reached[k]:.2g})"
-    )
 
 
 def _place(design: Design, entry: list[int]) -> str:

@@ -190,18 +190,3 @@ class Link:
         there = self.row_bits(tasks.task, len(f.operands))
         back = self.row_bits(tasks.result, len(f.results))
         return max(there, back) / self.bits_per_cycle(megahertz) / tasks.replicas
-
-
-__all__ = [
-    "Link",
-    "Surroundings",
-    "all_queues",
-    "around_cycles",
-    "replica_name",
-    "result_columns",
-    "result_lengths",
-    "row_depth",
-    "row_entry_bits",
-    "surroundings",
-    "task_lengths",
-]

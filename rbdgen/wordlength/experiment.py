@@ -15,9 +15,13 @@ from rbdgen.functions import registry
 from rbdgen.functions.states import States
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph
+from rbdgen.layout.equivalent import equivalent
 from rbdgen.layout.execute import BitTrueModel, float_passes
 from rbdgen.layout.network import PREFIX, Network
+from rbdgen.layout.samples import make_samples
+from rbdgen.layout.torques import with_torques
 from rbdgen.layout.words import Word
+from rbdgen.model.ranges import InputRanges
 from rbdgen.wordlength.targets import Key
 
 
@@ -178,6 +182,18 @@ class Experiment:
         rms = mean_square**0.5
         where = tuple((name, state) for _, name, state in found)
         return VectorErrors(worst, rms, where)
+
+
+def make_experiment(network: Network, ranges: InputRanges, seed: int, count: int) -> Experiment:
+    """An experiment at ``count`` states inside the declared ranges that these were not found at."""
+    calibration = network.calibration
+    cheap = calibration.frames.robot if calibration else equivalent(network.robot).robot
+    # the first half of them is uniform in the ranges
+    states = make_samples(
+        network.robot, cheap, ranges, network.options, calibration, 2 * count, seed + 1
+    )
+    states = with_torques(states, network.torque_limits, network.options.ranges, seed + 1)
+    return Experiment.of(network, states, count)
 
 
 def _parameter_words(network: Network) -> list[Word]:

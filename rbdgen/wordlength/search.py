@@ -11,15 +11,12 @@ import numpy as np
 
 from rbdgen.errors import ConfigError
 from rbdgen.ir.graph import Graph
-from rbdgen.layout.equivalent import equivalent
 from rbdgen.layout.execute import feedback, with_own_feedback
 from rbdgen.layout.network import AGAIN, FEEDBACK, Network
-from rbdgen.layout.samples import make_samples
-from rbdgen.layout.torques import with_torques
 from rbdgen.model.ranges import InputRanges
 from rbdgen.wordlength.assembly import assemble
 from rbdgen.wordlength.error_bounds import AIM, BoundFinder
-from rbdgen.wordlength.experiment import Experiment, VectorErrors
+from rbdgen.wordlength.experiment import Experiment, VectorErrors, make_experiment
 from rbdgen.wordlength.lengths import WordLengths
 from rbdgen.wordlength.prices import PriceSearch, error_ratios
 from rbdgen.wordlength.request import FormatRequest, FoundFormats
@@ -52,23 +49,10 @@ def find_formats(
     progress: Callable[[str], None] = lambda stage: None,
 ) -> FoundFormats:
     """The cheapest formats that keep the targets, of one word or per signal, measured at states of their own."""
-    measure = experiment(request, ranges, seed, STATES)
+    measure = make_experiment(request.network, ranges, seed, STATES)
     if uniform:
         return uniform_formats(request, measure)
     return search_formats(request, measure, progress)
-
-
-def experiment(request: FormatRequest, ranges: InputRanges, seed: int, count: int) -> Experiment:
-    """An experiment at ``count`` states that ranges were not found at."""
-    network = request.network
-    calibration = network.calibration
-    cheap = calibration.frames.robot if calibration else equivalent(network.robot).robot
-    # the first half of them is uniform in the ranges
-    states = make_samples(
-        network.robot, cheap, ranges, network.options, calibration, 2 * count, seed + 1
-    )
-    states = with_torques(states, network.torque_limits, network.options.ranges, seed + 1)
-    return Experiment.of(network, states, count)
 
 
 def search_formats(
