@@ -34,3 +34,18 @@ class LinkError(RbdgenError):
 
 class RbdgenWarning(UserWarning):
     """Something the user should know but need not mend (one line, like the errors)."""
+
+
+SHOWN = 60
+"""Characters of a value that an error shows."""
+
+
+def shown(value: object) -> str:
+    """A value as it stands in an error: as Python writes it, cut where it is long."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # thousands of digits, or of brackets
+        return f"{type(value).__name__} that is too long to be shown"
+    if len(text) <= SHOWN:
+        return text
+    return f"{text[:SHOWN]}… ({len(text)} characters)"

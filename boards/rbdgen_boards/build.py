@@ -257,9 +257,9 @@ def _routed(flow: Flow, request: Request, work: Path, progress: Progress) -> Rou
     if not flow.kept:
         return flow.build(request, work, progress)
     name = cache.key(request, flow.versions())
-    routed = cache.cached(name, work, flow.kept)
+    routed = cache.stored(name, work, flow.kept)
     if routed is None:
         routed = flow.build(request, work, progress)
         if routed is not None:
-            cache.keep(name, work, flow.kept, routed)
+            cache.store(name, work, flow.kept, routed)
     return routed

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
-import os
-import shutil
-import tempfile
+import zipfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from rbdgen.caching import cached, keep
 from rbdgen_boards.flow import Request, Routed
 from rbdgen_hw.yosys import yosys_version
 
 RESULT = "routed.json"
-
-
-def cache_directory() -> Path:
-    """Where results are kept: ``$RBDGEN_CACHE``, else ``rbdgen`` in the user's cache directory."""
-    chosen = os.environ.get("RBDGEN_CACHE")
-    if chosen:
-        return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "rbdgen"
+CACHE, SUFFIX = "routed", ".zip"
+"""Where results are kept (:mod:`rbdgen.caching`), and how their files' names end."""
 
 
 def own_text() -> str:
@@ -42,30 +35,25 @@ def key(request: Request, tools: Sequence[str]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def cached(name: str, directory: Path, files: Sequence[str]) -> Routed | None:
+def stored(name: str, directory: Path, files: Sequence[str]) -> Routed | None:
     """The result of that name, with its files put into ``directory``; None if there is none."""
-    folder = cache_directory() / name
-    try:
-        content = json.loads((folder / RESULT).read_text(encoding="utf-8"))
-        for file in files:
-            shutil.copy(folder / file, directory / file)
-    except (OSError, ValueError):
+    path = cached(CACHE, name, SUFFIX)
+    if path is None:
         return None
+    with zipfile.ZipFile(path) as archive:
+        content = json.loads(archive.read(RESULT))
+        for file in files:
+            (directory / file).write_bytes(archive.read(file))
     content["critical_path"] = tuple(content["critical_path"])
     content["cached"] = True
     return Routed(**content)
 
 
-def keep(name: str, directory: Path, files: Sequence[str], routed: Routed) -> None:
-    """Put a result into the cache; a cache that cannot be written is no error."""
-    folder = cache_directory()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=".writing-", dir=folder))
+def store(name: str, directory: Path, files: Sequence[str], routed: Routed) -> None:
+    """Put a result into the cache."""
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in files:
-            shutil.copy(directory / file, staging / file)
-        (staging / RESULT).write_text(json.dumps(asdict(routed)), encoding="utf-8")
-        shutil.rmtree(folder / name, ignore_errors=True)
-        staging.rename(folder / name)
-    except OSError:
-        return
+            archive.write(directory / file, file)
+        archive.writestr(RESULT, json.dumps(asdict(routed)))
+    keep(CACHE, name, SUFFIX, whole.getvalue())

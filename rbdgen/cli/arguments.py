@@ -7,12 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from rbdgen.errors import ConfigError
+from rbdgen.errors import ConfigError, shown
 from rbdgen.explore import AXES, RATES
 from rbdgen.options import DEMANDS, GROUPS, ROBOT, Options, Setting, settings
 from rbdgen.options.setting import INTEGER, SWITCH, WORDS, names
 
 ROBOT_HELP = "a built-in robot (see 'rbdgen robots') or the path of a URDF"
+LARGEST_INTEGER = 2**31 - 1
+"""Seeds, counts and jobs: what every tool behind them takes."""
+MOST_STATES = 1_000_000
+"""States or tasks that are in memory at once; for more, run again with another seed."""
 OPTION_ARGUMENTS = tuple(name for name, s in settings(Options).items() if s.on_command_line)
 """Arguments of the command line that are options of the compiler, by the same names."""
 
@@ -46,13 +50,18 @@ def reader(name: str, setting: Setting) -> Callable[[str], Any]:
     return lambda text: setting.check(name, setting.kind.read(name, text))
 
 
-def integer(name: str, least: int = 0, why: str = "") -> Callable[[str], int]:
-    """What reads the whole number of an argument. ConfigError for one below ``least``; ``why`` that is so."""
+def integer(
+    name: str, least: int = 0, why: str = "", most: int = LARGEST_INTEGER
+) -> Callable[[str], int]:
+    """What reads the whole number of an argument. ConfigError for one below ``least``, ``why`` that is so, and for one
+    above ``most``."""
 
     def read(text: str) -> int:
         value = INTEGER.read(name, text)
         if value < least:
-            raise ConfigError(f"{name}: must be at least {least}{why}, not {value}")
+            raise ConfigError(f"{name}: must be at least {least}{why}, not {shown(value)}")
+        if value > most:
+            raise ConfigError(f"{name}: must be at most {most}, not {shown(value)}")
         return value
 
     return read
@@ -60,7 +69,7 @@ def integer(name: str, least: int = 0, why: str = "") -> Callable[[str], int]:
 
 def simulated_tasks(text: str) -> int:
     """The number of tasks of a simulation."""
-    return integer("tasks", 2, " to measure an interval")(text)
+    return integer("tasks", 2, " to measure an interval", MOST_STATES)(text)
 
 
 def integers(name: str) -> Callable[[str], list[int]]:
@@ -123,7 +132,7 @@ def add_evidence(parser: Parser) -> None:
     parser.add_more(
         parser,
         "--evidence",
-        type=integer("evidence"),
+        type=integer("evidence", most=MOST_STATES),
         metavar="N",
         help="measure errors at N fresh states, beside single precision (2000; 0: not at all)",
     )

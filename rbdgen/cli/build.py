@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 
 from rbdgen import __version__
-from rbdgen.cli.commands import compile_design
+from rbdgen.cli.commands import BUILDS, compile_design
 from rbdgen.cli.console import extension, print_result, reporter
 from rbdgen.errors import ToolError
 from rbdgen.report.boards import build as build_table
 from rbdgen.report.design import design_report
-from rbdgen.report.files import write_design, write_files
+from rbdgen.report.files import write_design
+from rbdgen.report.writing import check_writable, write_files
 
 
 def build(args: argparse.Namespace) -> None:
     """``rbdgen build``."""
+    check_writable(args.output or BUILDS)
     boards, flows = (
         extension("rbdgen_boards.board", "build"),
         extension("rbdgen_boards.build", "build"),
@@ -28,8 +29,7 @@ def build(args: argparse.Namespace) -> None:
         design = flows.fit(design, board, args.ii is not None)
         directory = (
             args.output
-            or Path("build")
-            / f"{design.name}_{design.precision}_ii{design.options.ii}_{board.name}"
+            or BUILDS / f"{design.name}_{design.precision}_ii{design.options.ii}_{board.name}"
         )
         made = flows.build(design, board, args.seed, directory / board.name, progress.stage)
         report = design_report(made.design) | made.report()

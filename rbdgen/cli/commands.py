@@ -22,9 +22,12 @@ from rbdgen.report import tables
 from rbdgen.report.accelerations import acceleration_note
 from rbdgen.report.design import design_report, families_table
 from rbdgen.report.evidence import evidence, warnings_of
-from rbdgen.report.files import Base, read_config, with_overrides, write_design, write_files
+from rbdgen.report.files import Base, read_config, with_overrides, write_design
+from rbdgen.report.writing import check_writable, write_files
 from rbdgen.schedule.budget import Budget
 
+BUILDS = Path("build")
+"""Where designs are written, each into a directory of its own, unless -o says where."""
 EVIDENCE_STATES = 2000
 """Fresh states at which errors are measured."""
 
@@ -155,7 +158,7 @@ def layout(args: argparse.Namespace) -> None:
 
 def _directory(args: argparse.Namespace, design: Design) -> Path:
     name = f"{design.name}_{design.precision}_{design.pace}_{design.options.device}"
-    return args.output or Path("build") / name
+    return args.output or BUILDS / name
 
 
 def _write(
@@ -182,6 +185,7 @@ def _testbench(args: argparse.Namespace, design: Design, progress: Reporter) -> 
 
 def generate(args: argparse.Namespace) -> None:
     """``rbdgen generate``."""
+    check_writable(args.output or BUILDS)
     with reporter() as progress:
         design, robot = compile_design(args, progress)
         more = _evidence(args, design, progress) | _families(args, design, progress)
@@ -192,7 +196,7 @@ def generate(args: argparse.Namespace) -> None:
         if args.ip:
             packaging = extension("rbdgen_hw.packaging", "hw")
             files += write_files(
-                packaging.ip_files(design, files[0].read_text(), __version__),
+                packaging.ip_files(design, files[0].read_text(encoding="utf-8"), __version__),
                 files[0].parent / "ip",
             )
     report = design_report(design) | more | {"files": [str(f) for f in files]}
@@ -203,6 +207,7 @@ def generate(args: argparse.Namespace) -> None:
 
 def simulate(args: argparse.Namespace) -> None:
     """``rbdgen simulate``."""
+    check_writable(args.output or BUILDS)
     simulator = get_simulator(args.simulator)
     with reporter() as progress:
         design, robot = compile_design(args, progress)

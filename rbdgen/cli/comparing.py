@@ -13,7 +13,7 @@ from rbdgen.compiler import Options, compile_robot
 from rbdgen.explore import NAMES, Choice, combinations
 from rbdgen.model import Robot, builtin_path, builtin_robots, load_robot
 from rbdgen.report import comparison, plots
-from rbdgen.report.files import write_files
+from rbdgen.report.writing import check_writable, write_files
 from rbdgen.timing import BATCHES, machine, time_today
 from rbdgen.timing.today import Timing
 
@@ -47,6 +47,7 @@ def _simulated(
 
 def compare(args: argparse.Namespace) -> None:
     """``rbdgen compare``."""
+    check_writable(args.output)
     if args.plot:
         plots.check_plot_path(args.plot)
     functions = Options(functions=args.functions).functions

@@ -14,6 +14,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from rbdgen.cli.process import put
 from rbdgen.errors import ToolError
 
 
@@ -69,4 +70,4 @@ def extension(module: str, extra: str) -> Any:
 
 def print_result(args: argparse.Namespace, content: dict[str, Any], text: str) -> None:
     """Standard output: the object with ``--json``, else the text."""
-    print(json.dumps(content, indent=2) if args.json else text)
+    put(json.dumps(content, indent=2) if args.json else text)

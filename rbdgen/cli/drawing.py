@@ -10,7 +10,7 @@ from rbdgen.cli.console import Reporter
 from rbdgen.compiler import Design
 from rbdgen.errors import ConfigError
 from rbdgen.report.drawings import layout_picture, timing_chart, timing_trace
-from rbdgen.report.files import write_files
+from rbdgen.report.writing import check_writable, write_files
 
 PICTURES: dict[str, tuple[str, Callable[[Design], str]]] = {
     "svg": (".svg", layout_picture),
@@ -28,6 +28,8 @@ def check_pictures(args: argparse.Namespace) -> None:
             raise ConfigError(
                 f"--{option}: must end in {suffix}, not {str(path)!r}; it is written in that format only"
             )
+        if path is not None:
+            check_writable(path.parent, f"--{option}")
     chosen = [path for option in PICTURES if (path := getattr(args, option)) is not None]
     if len(set(chosen)) < len(chosen):
         raise ConfigError(f"--svg and --chart: must be two files, not {str(chosen[0])!r} twice")

@@ -11,13 +11,14 @@ from typing import Any
 
 from rbdgen import explore as sweep
 from rbdgen.cli.console import print_result, reporter
+from rbdgen.cli.process import put
 from rbdgen.compiler import Options
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen.explore.figures import figures
 from rbdgen.explore.rows import make_row
 from rbdgen.model import load_robot
 from rbdgen.report import plots
-from rbdgen.report.files import write_files
+from rbdgen.report.writing import check_writable, write_files
 from rbdgen.timing.machine import cores
 
 SCHEMA = "rbdgen.explore/1"
@@ -27,6 +28,7 @@ SCHEMA = "rbdgen.explore/1"
 def explore(args: argparse.Namespace) -> None:
     """``rbdgen explore``."""
     directory, plot = args.output, args.plot or args.output / "pareto.svg"
+    check_writable(directory)
     plots.check_plot_path(plot)
     jobs = args.jobs or cores()
     values = {name: getattr(args, name) for name in sweep.NAMES}
@@ -90,4 +92,4 @@ def _plot(args: argparse.Namespace, rows: list[dict[str, Any]], path: Path) -> N
         print(f"rbdgen: note: no plot: {error}", file=sys.stderr)
         return
     if not args.json:
-        print(f"wrote {path}")
+        put(f"wrote {path}")

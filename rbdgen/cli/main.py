@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from collections.abc import Sequence
 
 from rbdgen.cli.parser import make_parser
+from rbdgen.cli.process import (
+    discard_output,
+    prepare_output,
+    signals,
+    status_of,
+)
 from rbdgen.errors import RbdgenError, RbdgenWarning
+
+TOO_LARGE = "memory: not enough for this; ask for fewer functions or tasks, fewer --jobs, or use a larger machine"
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *rest: object) -> None:
@@ -16,24 +23,28 @@ def _show_warning(message: Warning | str, category: type[Warning], *rest: object
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit status: 0, or 2 for anything the user can mend."""
+    """Run the command line; returns the exit status: 0, 2 for anything the user can mend, and what a shell gives a
+    process that a signal ended."""
     arguments = sys.argv[1:] if arguments is None else arguments
     with warnings.catch_warnings():
         warnings.simplefilter("always", RbdgenWarning)
         warnings.showwarning = _show_warning
         try:
-            args = make_parser("--help-all" in arguments).parse_args(arguments)
-            args.run(args)
-            sys.stdout.flush()
+            with signals():
+                prepare_output()
+                args = make_parser("--help-all" in arguments).parse_args(arguments)
+                args.run(args)
         except RbdgenError as error:
             print(f"rbdgen: error: {' '.join(str(error).split())}", file=sys.stderr)
             return 2
+        except MemoryError:
+            print(f"rbdgen: error: {TOO_LARGE}", file=sys.stderr)
+            return 2
         except BrokenPipeError:
-            # whoever read the output has closed it; keep the interpreter from complaining at exit
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        except KeyboardInterrupt:
+            discard_output()  # whoever read the output has closed it
+        except KeyboardInterrupt as interrupt:
             print("rbdgen: stopped", file=sys.stderr)
-            return 130
+            return status_of(interrupt)
     return 0
 
 

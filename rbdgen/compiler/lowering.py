@@ -32,13 +32,11 @@ COARSER = 10
 """How much larger an error than the usual one may become where that is out of reach."""
 WISH_STATES = 1024
 """States at which it is found which signals need more bits than a word."""
-INVERSE_STATES = 2048
-"""States at which the inverse of M is tried in the chosen formats."""
+TRIED_STATES = 2048
+"""States at which results are tried in the formats of a word."""
 WEAK_SHARE, WEAK_ERROR = 0.01, 0.1
-"""An inverse that overflows at more than this share of states, or whose rms error is above this share of its rms, is of
+"""Results that overflow at more than this share of states, or whose rms error is above this share of their rms, are of
 no use."""
-INVERTED = ("minv", "a")
-"""Results that are found with the inverse of M."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +77,8 @@ def lower(
     ranges: InputRanges,
     progress: Callable[[str], None] = lambda stage: None,
 ) -> Lowered:
-    """The fixed-point graph. ConfigError where M⁻¹ is needed and the word is too short for it, with the word that would
-    do."""
+    """The fixed-point graph. ConfigError where the word is too short for a result to be of use, with the word
+    that would do."""
     network, samples = traced.network, traced.samples
     targets = resolve_targets(options.targets, network) if options.targets else {}
     request = FormatRequest(
@@ -98,12 +96,12 @@ def lower(
     measure = make_experiment(network, ranges, options.seed, WISH_STATES)
     simplified = in_words(request, measure, word)
     fixed = request.fixed(simplified)
-    few = {name: x[:: max(1, len(x) // INVERSE_STATES)] for name, x in samples.items()}
-    reason = weak_inverse(network, fixed, few)
+    few = {name: x[:: max(1, len(x) // TRIED_STATES)] for name, x in samples.items()}
+    reason = weak_result(network, fixed, few)
     if reason:
         remedy = _longer_word(request, measure, few, word)
         raise ConfigError(
-            f"word: {word} bits are too few for the inverse of M of {network.robot.name!r}: {reason}; {remedy}"
+            f"word: {word} bits are too few for {network.robot.name!r}: {reason}; {remedy}"
         )
     return Lowered(network.pruned(fixed.graph), fixed, simplified)
 
@@ -134,35 +132,33 @@ def _found(
 def _longer_word(
     request: FormatRequest, measure: Experiment, samples: Mapping[str, np.ndarray], word: int
 ) -> str:
-    """The first word beyond ``word`` that is long enough for the inverse of M, as advice."""
+    """The first word beyond ``word`` whose results are of use, as advice."""
     for longer in range(word + 1, MAX_WORD + 1):
         fixed = request.fixed(in_words(request, measure, longer))
-        if not weak_inverse(request.network, fixed, samples):
+        if not weak_result(request.network, fixed, samples):
             return f"{longer} bits would do"
     return f"no word up to {MAX_WORD} bits does"
 
 
-def weak_inverse(
+def weak_result(
     network: Network, fixed: FixedGraph, operands: Mapping[str, np.ndarray]
 ) -> str | None:
-    """Why the inverse of M or what is solved with it is of no use in these formats; None where it is, or is not needed.
+    """Why a result is of no use in these formats; None where all are.
 
     ``operands`` are values (n,) of the graph's operands.
     """
     graph = fixed.graph
-    by_vector: dict[str, list[str]] = {}
-    for vector in INVERTED:
-        words = network.results.get(vector, ())
-        by_vector[vector] = [w.name for w in words if w.name in graph.outputs]
+    by_vector = {
+        vector: [w.name for w in words if w.name in graph.outputs]
+        for vector, words in network.results.items()
+    }
     names = [name for own in by_vector.values() for name in own]
-    if not names:
-        return None
     raw = {n: fixed.formats[i].quantise(operands[n]) for n, i in graph.inputs.items()}
     outputs, overflow = Machine(fixed, names).run(raw)
     flagged = float(np.mean(overflow))
     if flagged > WEAK_SHARE:
         return f"{flagged:.1%} of the declared states overflow"
-    exact = _exact_outputs(fixed, raw, names)
+    exact = _exact_outputs(fixed, operands, names)
     good = ~overflow
     for vector, own in by_vector.items():
         errors = truths = 0.0
@@ -177,11 +173,10 @@ def weak_inverse(
 
 
 def _exact_outputs(
-    fixed: FixedGraph, raw: Mapping[str, np.ndarray], names: list[str]
+    fixed: FixedGraph, operands: Mapping[str, np.ndarray], names: list[str]
 ) -> dict[str, np.ndarray]:
-    """Results in float64, of operands as their formats hold them."""
+    """Results in float64."""
     graph = fixed.graph
-    operands = {n: fixed.formats[i].real(raw[n]) for n, i in graph.inputs.items()}
     wanted = {graph.outputs[name] for name in names}
     values = {i: value for i, value in enumerate(walk(graph, operands)) if i in wanted}
     return {name: values[graph.outputs[name]] for name in names}

@@ -43,7 +43,7 @@ def run_on_processes(
 ) -> Generator[tuple[Point, dict[str, Any]]]:
     """Every point with its figures, as they are finished, by ``jobs`` processes.
 
-    ToolError if a process is killed. Closing the iterator stops what has not begun.
+    ToolError if a process is killed. Closing the iterator ends the processes, whatever they are at.
     """
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(
@@ -60,6 +60,8 @@ def run_on_processes(
             ) from None
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.terminate()
 
 
 def run_on_dask(

@@ -1,8 +1,8 @@
 """The bit-true model of a graph, fast: the graph as a tape for a small machine in C, or the interpreter in NumPy.
 
 ``machine.c`` knows the operations, not the graph: it is compiled once per computer by the system's C compiler and kept
-in the user's cache. Where there is no compiler, or ``RBDGEN_CC`` is empty, :func:`rbdgen.ir.interpret.evaluate_fixed`
-computes the same bits.
+in the user's cache (:mod:`rbdgen.caching`). Where there is no compiler, or ``RBDGEN_CC`` is empty,
+:func:`rbdgen.ir.interpret.evaluate_fixed` computes the same bits.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rbdgen.caching import cached, keep
 from rbdgen.ir.fixed import ROUNDED, FixedGraph, Format, reciprocal_table, sine_table
 from rbdgen.ir.graph import Node
 from rbdgen.ir.interpret import FixedResult, Operands, evaluate_fixed
@@ -53,6 +54,8 @@ FIELDS = 12
 NO_LIMIT, SATURATE, WRAP = range(3)
 BLOCK = 128
 """Tasks in one register."""
+CACHE, SUFFIX = "machine", ".so"
+"""Where the compiled machine is kept, and how its file's name ends."""
 FLAGS = ("-O3", "-march=native", "-fwrapv", "-shared", "-fPIC")
 INTERPRETED = 4096
 """Tasks that the interpreter runs at once: few enough that its values stay in the processor's cache."""
@@ -64,12 +67,14 @@ def library() -> ctypes.CDLL | None:
     compiler = shutil.which(os.environ.get("RBDGEN_CC", "cc"))
     if compiler is None:
         return None
-    source = files("rbdgen.ir").joinpath("machine.c").read_text()
-    target = _cache_folder() / f"machine-{_key(source, compiler)}.so"
+    source = files("rbdgen.ir").joinpath("machine.c").read_text(encoding="utf-8")
+    key = _key(source, compiler)
+    path = cached(CACHE, key, SUFFIX)
     try:
-        if not target.exists():
-            _compile(source, compiler, target)
-        loaded = ctypes.CDLL(str(target))
+        if path is not None:
+            loaded = ctypes.CDLL(str(path))
+        else:
+            loaded = _compiled(source, compiler, key)
     except (OSError, subprocess.SubprocessError):
         return None
     numbers = ctypes.POINTER(ctypes.c_int64)
@@ -89,12 +94,6 @@ def library() -> ctypes.CDLL | None:
     return loaded
 
 
-def _cache_folder() -> Path:
-    """The user's folder for what can be made again."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "rbdgen"
-
-
 def _key(source: str, compiler: str) -> str:
     """Digits that differ where the compiled machine might."""
     parts = [source, *FLAGS, compiler, platform.machine(), _processor()]
@@ -103,22 +102,22 @@ def _key(source: str, compiler: str) -> str:
     return digits[:16]
 
 
-def _compile(source: str, compiler: str, target: Path) -> None:
-    """Make the shared library ``target``, complete or not at all."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as work:
+def _compiled(source: str, compiler: str, key: str) -> ctypes.CDLL:
+    """The machine as a library, compiled and kept. OSError or SubprocessError where that fails."""
+    with tempfile.TemporaryDirectory() as work:
         text = Path(work) / "machine.c"
-        made = Path(work) / "machine.so"
-        text.write_text(source)
+        made = Path(work) / f"machine{SUFFIX}"
+        text.write_text(source, encoding="utf-8")
         line = [compiler, *FLAGS, "-o", str(made), str(text)]
         subprocess.run(line, check=True, capture_output=True, timeout=120)
-        made.replace(target)
+        kept = keep(CACHE, key, SUFFIX, made.read_bytes())
+        return ctypes.CDLL(str(kept or made))
 
 
 def _processor() -> str:
     """What machine code for this processor depends on."""
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         return platform.processor()
     for line in lines:

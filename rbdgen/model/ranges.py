@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rbdgen.errors import ConfigError
+from rbdgen.errors import ConfigError, shown
 from rbdgen.model.joint import Kind
 from rbdgen.model.robot import Body, Limits, Robot
 
@@ -34,6 +34,15 @@ FASTEST = 100.0
 """rad/s or m/s: limits above this are absurd."""
 STRONGEST = 1e5
 """N·m or N: limits above this are absurd."""
+FARTHEST = 1e6
+"""rad or m: positions beyond this cannot be declared; the longest words have steps of half a thousandth there."""
+NARROWEST = 1e-6
+"""rad or m: ranges of positions that are narrower are those of a fixed joint."""
+LEAST, MOST = 1e-6, 1e6
+"""rad/s, m/s, rad/s², m/s², N·m or N: what velocities, accelerations and efforts may be declared as. Beyond, their
+products have more bits than a word has for what is left of them."""
+MAX_FREEDOM = 256
+"""Degrees of freedom of a robot that can be compiled: of more, tracing and formats take many gigabytes."""
 MAGNITUDE_KEYS = ("velocity", "acceleration", "effort")
 LIMIT_KEYS = ("lower", "upper", *MAGNITUDE_KEYS)
 
@@ -85,11 +94,11 @@ def _resolved(body: Body) -> _Resolved:
             notes.append(f"position ±{default:.4g} {unit}")
         by_kind[kind] = position
     velocity = limits.velocity
-    if velocity is None or not 0 < velocity <= FASTEST:
+    if velocity is None or not LEAST <= velocity <= FASTEST:
         velocity = VELOCITY
         notes.append(f"velocity {VELOCITY:g}")
     effort = limits.effort
-    if effort is None or not 0 < effort <= STRONGEST:
+    if effort is None or not LEAST <= effort <= STRONGEST:
         effort = None
         notes.append("effort as motions take it")
     result = {"velocity": velocity, "acceleration": ACCELERATION, "effort": effort}
@@ -100,7 +109,7 @@ def _resolved(body: Body) -> _Resolved:
 def _sensible_position(limits: Limits, widest: float) -> tuple[float, float] | None:
     """Limits of a position; None where one is missing or absurd."""
     low, high = limits.lower, limits.upper
-    if low is None or high is None or low == high:
+    if low is None or high is None or high - low < NARROWEST:
         return None
     if low < -widest or high > widest:
         return None
@@ -128,11 +137,17 @@ def declared_ranges(
 ) -> InputRanges:
     """The robot's ranges; ``overrides`` maps joint names to any of lower, upper, velocity, acceleration, effort.
 
-    ConfigError naming an unknown joint or key, a value that is not finite or not positive, or reversed limits.
+    ConfigError naming an unknown joint or key, a value that no format can hold, or reversed limits; and for a robot of
+    more than ``MAX_FREEDOM`` degrees of freedom.
     """
+    if robot.nv > MAX_FREEDOM:
+        raise ConfigError(
+            f"{robot.name!r}: has {robot.nv} degrees of freedom, at most {MAX_FREEDOM} can be compiled; split it, or "
+            "make joints fixed"
+        )
     overrides = {} if overrides is None else overrides
     if not isinstance(overrides, Mapping):
-        raise ConfigError(f"joints: must be a table of joints, not {overrides!r}")
+        raise ConfigError(f"joints: must be a table of joints, not {shown(overrides)}")
     for joint in overrides:
         if joint not in robot.joint_names:
             near = difflib.get_close_matches(joint, robot.joint_names, 1)
@@ -152,6 +167,9 @@ def declared_ranges(
                 if low >= high:
                     what = f"lower must be below upper, not {low:g} and {high:g}"
                     raise ConfigError(f"joints.{body.joint_name}: {what}")
+                if high - low < NARROWEST:
+                    what = f"lower and upper must be at least {NARROWEST:g} apart, not {low:g} and {high:g}"
+                    raise ConfigError(f"joints.{body.joint_name}: {what}; make the joint fixed")
             q_lower.append(low)
             q_upper.append(high)
         limits = resolved.limits | given
@@ -164,7 +182,7 @@ def _checked(body: Body, overrides: Mapping[str, float]) -> dict[str, float]:
     where = f"joints.{body.joint_name}"
     result = {}
     if not isinstance(overrides, Mapping):
-        raise ConfigError(f"{where}: must be a table of limits, not {overrides!r}")
+        raise ConfigError(f"{where}: must be a table of limits, not {shown(overrides)}")
     allowed = LIMIT_KEYS
     if set(body.joint.kinds) == {"unit"}:
         allowed = MAGNITUDE_KEYS
@@ -177,9 +195,10 @@ def _checked(body: Body, overrides: Mapping[str, float]) -> dict[str, float]:
             )
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not number or not _finite(value):
-            raise ConfigError(f"{where}.{key}: must be a finite number, not {value!r}")
-        if key in MAGNITUDE_KEYS and value <= 0:
-            raise ConfigError(f"{where}.{key}: must be positive, not {value!r}")
+            raise ConfigError(f"{where}.{key}: must be a finite number, not {shown(value)}")
+        least, most = (LEAST, MOST) if key in MAGNITUDE_KEYS else (-FARTHEST, FARTHEST)
+        if not least <= value <= most:
+            raise ConfigError(f"{where}.{key}: must be {least:g} to {most:g}, not {value:g}")
         result[key] = float(value)
     return result
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rbdgen.errors import ConfigError
+from rbdgen.errors import ConfigError, shown
 
 GROUPS = {
     "what": "what is computed",
@@ -22,6 +22,8 @@ GROUPS = {
     "target": "on what target",
 }
 """Groups of options, in the order in which they are shown."""
+FINEST_ERROR = 1e-12
+"""The smallest error that can be asked for; the longest words reach about a thousand times that."""
 METADATA = "setting"
 """The key of a field's metadata under which its setting is."""
 
@@ -65,7 +67,9 @@ class Setting:
         known = tuple(self.choices())
         if value not in known:
             near = nearest(str(value), known)
-            raise ConfigError(f"{name}: must be one of {', '.join(known)}, not {value!r}{near}")
+            raise ConfigError(
+                f"{name}: must be one of {', '.join(known)}, not {shown(value)}{near}"
+            )
 
     def _check_range(self, name: str, value: float) -> None:
         inside = self.least <= value <= self.most
@@ -77,7 +81,7 @@ class Setting:
             span = f"{'above' if self.open else 'at least'} {self.least:g}"
         else:
             span = f"{'between ' if self.open else ''}{self.least:g} {'and' if self.open else 'to'} {self.most:g}"
-        given = value if isinstance(value, int) else f"{value:g}"
+        given = shown(value) if isinstance(value, int) else f"{value:g}"
         raise ConfigError(f"{name}: must be {span}{self.kind.unit(self)}, not {given}")
 
 
@@ -102,7 +106,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def _a(what: str, name: str, value: Any) -> ConfigError:
-    return ConfigError(f"{name}: must be {what}, not {value!r}")
+    return ConfigError(f"{name}: must be {what}, not {shown(value)}")
 
 
 def _integer(name: str, value: Any) -> int:
@@ -119,9 +123,15 @@ def _read_integer(name: str, text: str) -> int:
 
 
 def _number(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise _a("a number", name, value)
-    return float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number larger than any double
+        number = math.inf
+    if not math.isfinite(number):
+        raise _a("a finite number", name, value)
+    return number
 
 
 def _read_number(name: str, text: str) -> float:
@@ -164,14 +174,16 @@ def _words(name: str, value: Any) -> tuple[str, ...]:
 
 def _targets(name: str, value: Any) -> dict[str, float]:
     if isinstance(value, int | float) and not isinstance(value, bool):
-        value = {"all": float(value)}
+        value = {"all": value}
     if not isinstance(value, Mapping):
         raise _a("a number, or numbers by function and output", name, value)
     targets = {}
     for target, number in value.items():
         size = _number(f"{name} of {target}", number)
-        if not 0 < size < 1:
-            raise ConfigError(f"{name} of {target}: must be between 0 and 1, not {size:g}")
+        if not FINEST_ERROR <= size < 1:
+            raise ConfigError(
+                f"{name} of {target}: must be {FINEST_ERROR:g} or more and below 1, not {size:g}"
+            )
         targets[str(target)] = size
     return targets
 

@@ -1,11 +1,9 @@
-"""Writing a design's files: all of them or none; and the configuration file, written and read."""
+"""A design's files: which they are, and the configuration file, written and read."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import shutil
-import tempfile
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,8 +22,11 @@ from rbdgen.options import DEMANDS, ROBOT, settings
 from rbdgen.options.setting import LIMITS, WORD, Setting, nearest
 from rbdgen.report.design import design_report, manifest
 from rbdgen.report.drawings import layout_picture, timing_chart
+from rbdgen.report.writing import write_files
 from rbdgen.schedule.budget import Budget
 
+MANIFEST_FILE = "manifest.json"
+"""What a host must know of a design."""
 REPORT_FILE, SIMULATION_FILE, CONFIG_FILE = "report.json", "simulation.json", "config.toml"
 """A design's promises, what a simulation of it measured, and its options."""
 BUILD_FILE = "build.json"
@@ -102,7 +103,7 @@ class Base:
 def read_config(path: Path) -> tuple[str | None, Base, dict[str, Any]]:
     """The robot, its base and the options of a configuration file; ConfigError naming file and key."""
     try:
-        content = tomllib.loads(path.read_text())
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such file; give a config.toml that generate wrote") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -136,12 +137,17 @@ def write_design(
     ``directory``.
 
     ``more`` is added to the report. Everything is written beside its place first and moved there when it is complete.
-    ConfigError if the directory cannot be written.
+    ConfigError if the directory cannot be written, or holds another design.
     """
+    other = _design_in(directory)
+    if other not in (None, design.name):
+        raise ConfigError(
+            f"{directory}: holds {other}, not {design.name}; choose another directory with -o, or remove it"
+        )
     digest = hashlib.sha256(verilog.encode()).hexdigest()
     files = {
         f"{design.name}.v": verilog,
-        "manifest.json": json.dumps(manifest(design, digest, version), indent=2) + "\n",
+        MANIFEST_FILE: json.dumps(manifest(design, digest, version), indent=2) + "\n",
         REPORT_FILE: json.dumps(design_report(design) | dict(more), indent=2) + "\n",
         CONFIG_FILE: config_text(design, robot),
         "graph.txt": to_text(design.fixed),
@@ -151,21 +157,10 @@ def write_design(
     return write_files(files, directory)
 
 
-def write_files(files: Mapping[str, str], directory: Path, option: str = "-o") -> list[Path]:
-    """Write ``files`` (name to text) into ``directory`` all at once; ConfigError if it cannot be written. ``option`` is
-    what chooses another directory."""
+def _design_in(directory: Path) -> str | None:
+    """The name of the design whose files are in a directory."""
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=".writing-", dir=directory))
-        try:
-            for name, text in files.items():
-                (staging / name).write_text(text)
-            for name in files:
-                (staging / name).replace(directory / name)
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
-    except OSError as error:
-        raise ConfigError(
-            f"{directory}: cannot be written: {error.strerror}; choose another directory with {option}"
-        ) from None
-    return [directory / name for name in files]
+        content = json.loads((directory / MANIFEST_FILE).read_text(encoding="utf-8"))
+        return str(content["name"])
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return None

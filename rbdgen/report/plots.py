@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rbdgen.errors import ConfigError, ToolError
+from rbdgen.report.writing import check_writable
 
 SUFFIXES = (".svg", ".png", ".pdf")
 """File types of plots."""
@@ -64,9 +65,10 @@ def _matplotlib() -> Iterator[Any]:
 
 
 def check_plot_path(path: Path) -> None:
-    """ConfigError unless the file's type is one that plots can have."""
+    """ConfigError unless the file's type is one that plots can have, and it can be written."""
     if path.suffix.lower() not in SUFFIXES:
         raise ConfigError(f"plot {path}: must end in {', '.join(SUFFIXES)}, not {path.suffix!r}")
+    check_writable(path.parent, "--plot")
 
 
 def save(figure: Any, path: Path) -> None:

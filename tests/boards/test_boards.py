@@ -20,7 +20,7 @@ from rbdgen.functions.registry import common
 from rbdgen_boards import build, cache, programming, tools
 from rbdgen_boards.board import Board, board_link, board_names, get_board, part_resources
 from rbdgen_boards.build import at_interval, fit
-from rbdgen_boards.cache import cached, keep, key
+from rbdgen_boards.cache import key, store, stored
 from rbdgen_boards.ecp5 import flow as ecp5
 from rbdgen_boards.ecp5.constraints import lpf
 from rbdgen_boards.flow import Clocking, Flow, Request, Routed
@@ -237,9 +237,9 @@ def test_results_are_kept_by_what_they_depend_on(tmp_path, monkeypatch: pytest.M
         directory.mkdir()
     (made / "x.bit").write_bytes(b"\x01\x02")
     routed = Routed(101.5, {"luts": 3}, ("a", "b"), "x.bit", {"synthesis": 1.5})
-    assert cached(name, again, ["x.bit"]) is None
-    keep(name, made, ["x.bit"], routed)
-    found = cached(name, again, ["x.bit"])
+    assert stored(name, again, ["x.bit"]) is None
+    store(name, made, ["x.bit"], routed)
+    found = stored(name, again, ["x.bit"])
     assert found is not None
     assert found.cached
     assert (found.achieved, found.used, found.critical_path) == (101.5, {"luts": 3}, ("a", "b"))

@@ -117,10 +117,16 @@ def test_compiled_once(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     machine.library.cache_clear()
     try:
         assert machine.library() is not None
-        (made,) = (tmp_path / "rbdgen").iterdir()
+        (made,) = (tmp_path / "rbdgen" / "machine").iterdir()
         stamp = made.stat().st_mtime_ns
         machine.library.cache_clear()
         assert machine.library() is not None
         assert made.stat().st_mtime_ns == stamp
+        part = made.read_bytes()[:1000]
+        made.unlink()  # this process has it in its memory
+        made.write_bytes(part)
+        machine.library.cache_clear()
+        assert machine.library() is not None
+        assert made.stat().st_size > 1000
     finally:
         machine.library.cache_clear()

@@ -64,16 +64,28 @@ def test_overrides_win() -> None:
         ),
         (
             {"joint1": {"velocity": 10**400}},
-            r"^joints\.joint1\.velocity: must be a finite number, not 10+$",
+            r"^joints\.joint1\.velocity: must be a finite number, not 10{59}… \(401 characters\)$",
         ),
         (["joint1"], r"^joints: must be a table of joints, not \['joint1'\]$"),
         (
             {"joint1": {"velocity": -1.0}},
-            r"^joints\.joint1\.velocity: must be positive, not -1\.0$",
+            r"^joints\.joint1\.velocity: must be 1e-06 to 1e\+06, not -1$",
         ),
         (
             {"joint1": {"lower": 2.0, "upper": 1.0}},
             r"^joints\.joint1: lower must be below upper, not 2 and 1$",
+        ),
+        (
+            {"joint1": {"upper": 1e7}},
+            r"^joints\.joint1\.upper: must be -1e\+06 to 1e\+06, not 1e\+07$",
+        ),
+        (
+            {"joint1": {"velocity": 1e154}},
+            r"^joints\.joint1\.velocity: must be 1e-06 to 1e\+06, not 1e\+154$",
+        ),
+        (
+            {"joint1": {"lower": -1e-16, "upper": 1e-16}},
+            r"^joints\.joint1: lower and upper must be at least 1e-06 apart, not -1e-16 and 1e-16; make .* fixed$",
         ),
         ({"joint1": 3.0}, r"^joints\.joint1: must be a table of limits, not 3\.0$"),
     ],

@@ -1,0 +1,124 @@
+"""The user's cache: files that can be made again, taken from it only if no other user can have written them.
+
+A file is written whole or not at all, and has a hash of its content in its name, so that one that was cut short or
+damaged is not taken. Where the folder belongs to somebody else there is no cache.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+import tempfile
+import warnings
+from functools import cache
+from pathlib import Path
+
+from rbdgen.errors import RbdgenWarning
+
+OTHERS = stat.S_IWGRP | stat.S_IWOTH
+"""Permissions by which others write."""
+DIGITS = 32
+"""Hexadecimal digits of a content's hash in a name."""
+
+
+def cache_folder() -> Path:
+    """Where the cache is: ``$RBDGEN_CACHE``, else ``rbdgen`` in the user's folder for caches."""
+    chosen = os.environ.get("RBDGEN_CACHE")
+    if chosen:
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "rbdgen"
+
+
+def cached(kind: str, key: str, suffix: str) -> Path | None:
+    """The file that was kept under ``key``; None where there is none, or none that is to be trusted. ``kind`` is the
+    folder that it is in."""
+    folder = _folder(kind)
+    if folder is None:
+        return None
+    for path in sorted(folder.glob(f"{key}-*{suffix}")):
+        if _is_own(path) and path.name == _name(key, suffix, path.read_bytes()):
+            return path
+        with contextlib.suppress(OSError):
+            path.unlink()
+    return None
+
+
+def keep(kind: str, key: str, suffix: str, content: bytes) -> Path | None:
+    """Keep a file under ``key``; where it is then, or None where there is no cache."""
+    folder = _folder(kind)
+    if folder is None:
+        return None
+    path = folder / _name(key, suffix, content)
+    try:
+        handle, name = tempfile.mkstemp(prefix=".writing-", dir=folder)
+    except OSError:
+        return None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        Path(name).replace(path)
+    except OSError:  # the disk is full: a cache is no loss
+        path = None
+    finally:
+        Path(name).unlink(missing_ok=True)
+    return path
+
+
+def _name(key: str, suffix: str, content: bytes) -> str:
+    """A file's name in the cache."""
+    return f"{key}-{hashlib.sha256(content).hexdigest()[:DIGITS]}{suffix}"
+
+
+def _folder(kind: str) -> Path | None:
+    """The folder of one kind of files, there and this user's alone; None where that cannot be."""
+    top = cache_folder()
+    folder = top / kind
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for part in (top, folder):
+            if not _made_own(part):
+                _complain(part)
+                return None
+    except OSError:
+        return None
+    return folder
+
+
+def _made_own(folder: Path) -> bool:
+    """Whether a folder is this user's alone; one that is the user's and open to others is closed to them."""
+    state = folder.stat()
+    if state.st_uid != _user(state):
+        return False
+    if state.st_mode & OTHERS:
+        folder.chmod(stat.S_IMODE(state.st_mode) & ~OTHERS)
+    return True
+
+
+def _is_own(path: Path) -> bool:
+    """Whether a file is one of this user's that no other can write."""
+    try:
+        state = path.lstat()
+    except OSError:
+        return False
+    regular = stat.S_ISREG(state.st_mode)
+    return regular and state.st_uid == _user(state) and not state.st_mode & OTHERS
+
+
+def _user(state: os.stat_result) -> int:
+    """The number of the user; where the system has none, that of any file."""
+    if hasattr(os, "getuid"):
+        return os.getuid()
+    return state.st_uid
+
+
+@cache
+def _complain(folder: Path) -> None:
+    """Say once that a cache is not used."""
+    warnings.warn(
+        f"cache: {folder} belongs to another user and is not used; set RBDGEN_CACHE to a folder of your own",
+        RbdgenWarning,
+        stacklevel=2,
+    )

@@ -1,0 +1,79 @@
+"""The user's cache: what was cut short, damaged or made by others is not taken from it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from rbdgen import RbdgenWarning, caching
+from rbdgen.caching import cached, keep
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache."""
+    caching._complain.cache_clear()
+    monkeypatch.setenv("RBDGEN_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_what_was_kept_is_found(folder: Path) -> None:
+    assert cached("kind", "key", ".bin") is None
+    path = keep("kind", "key", ".bin", b"content")
+    assert path is not None
+    assert cached("kind", "key", ".bin") == path
+    assert path.read_bytes() == b"content"
+    assert cached("kind", "other", ".bin") is None
+    assert [p.name for p in (folder / "kind").iterdir()] == [path.name]
+    assert not folder.stat().st_mode & 0o022
+
+
+def test_what_is_cut_short_is_not_taken() -> None:
+    path = keep("kind", "key", ".bin", b"content")
+    assert path is not None
+    path.write_bytes(b"cont")
+    assert cached("kind", "key", ".bin") is None
+    assert not path.exists()
+
+
+def test_what_others_can_write_is_not_taken() -> None:
+    path = keep("kind", "key", ".bin", b"content")
+    assert path is not None
+    path.chmod(0o666)
+    assert cached("kind", "key", ".bin") is None
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    path = keep("kind", "key", ".bin", b"content")
+    assert path is not None
+    elsewhere = path.rename(tmp_path / "elsewhere")
+    path.symlink_to(elsewhere)
+    assert cached("kind", "key", ".bin") is None
+
+
+def test_a_folder_of_ones_own_is_closed_to_others(folder: Path) -> None:
+    folder.mkdir()
+    folder.chmod(0o777)
+    keep("kind", "key", ".bin", b"content")
+    assert folder.stat().st_mode & 0o777 == 0o755
+    assert cached("kind", "key", ".bin") is not None
+
+
+def test_a_folder_of_somebody_else_is_not_used(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert keep("kind", "key", ".bin", b"content") is not None
+    mine = os.getuid()
+    monkeypatch.setattr(os, "getuid", lambda: mine + 1)
+    with pytest.warns(RbdgenWarning, match=r"^cache: .* belongs to another user and is not used"):
+        assert cached("kind", "key", ".bin") is None
+    assert keep("kind", "other", ".bin", b"content") is None
+    assert len(list((folder / "kind").iterdir())) == 1
+
+
+def test_a_place_that_cannot_be_a_folder_is_no_cache(folder: Path) -> None:
+    folder.write_text("")
+    assert keep("kind", "key", ".bin", b"content") is None
+    assert cached("kind", "key", ".bin") is None
