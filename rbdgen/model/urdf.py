@@ -77,8 +77,6 @@ def parse_urdf(text: str | bytes, source: str, name: str = "robot", base: str = 
         LookupError,
     ) as error:  # how the parser reports encodings that it cannot read
         raise UrdfError(f"{source}: not readable XML: {error}; save the file as UTF-8") from None
-    if root.tag != "robot":
-        raise UrdfError(f"{source}: root element must be <robot>, not <{root.tag}>; give a URDF")
     tree = _Tree(UrdfElements(source, root), BASES[base])
     robot = tree.robot(root.get("name") or name)
     for warning in tree.warnings():
@@ -136,6 +134,8 @@ class _Tree:
                 f"inertias that no body can have: {'; '.join(self.faults)}; "
                 "inverse dynamics is defined all the same"
             )
+        for what, places in self.elements.assumed.items():
+            found.append(f"{what}: {_listed(places)}")
         if self.elements.damped:
             joints = _listed(self.elements.damped)
             found.append(f"damping and friction are ignored, at joints: {joints}")

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import difflib
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -59,12 +60,19 @@ class JointElement:
 class UrdfElements:
     """One file's ``links`` by name and its ``joints``; UrdfError for what contradicts itself, UnsupportedError for what
     rbdgen does not do. ``damped``: joints with damping or friction; ``pointlike``: links, of those whose inertia was
-    read, with a mass but no moments."""
+    read, with a mass but no moments; ``assumed``: what the file leaves open or says wrongly and how it was taken, with
+    the joints or links where that is so."""
 
     def __init__(self, source: str, root: Element) -> None:
         self.source = source
         self.damped: list[str] = []
         self.pointlike: list[str] = []
+        self.assumed: dict[str, list[str]] = defaultdict(list)
+        _strip_namespace(root)
+        if root.tag != "robot":
+            raise UrdfError(
+                f"{source}: root element must be <robot>, not <{root.tag}>; give a URDF"
+            )
         self.links = dict(self._named(root, "link"))
         self.joints = [self._joint(name, element) for name, element in self._named(root, "joint")]
 
@@ -140,13 +148,13 @@ class UrdfElements:
         """One <joint>."""
         where = f"joint {name!r}"
         kind = self._kind(where, element)
-        axis = self._axis(where, element.find("axis"), kind)
+        axis = self._axis(name, element.find("axis"), kind)
         if kind != "fixed" and self._is_damped(where, element.find("dynamics")):
             self.damped.append(name)
         parent = self._end(where, element, "parent")
         child = self._end(where, element, "child")
         placement = self._placement(where, element.find("origin"))
-        limits = self._limits(where, element.find("limit"), kind)
+        limits = self._limits(name, element.find("limit"), kind)
         return JointElement(name, kind, parent, child, placement, axis, limits)
 
     def _kind(self, where: str, element: Element) -> str:
@@ -161,10 +169,13 @@ class UrdfElements:
             )
         return kind
 
-    def _axis(self, where: str, element: Element | None, kind: str) -> Axis:
+    def _axis(self, name: str, element: Element | None, kind: str) -> Axis:
         """The axis of a joint, of unit length: x where the file has none."""
+        where = f"joint {name!r}"
         if element is None or kind == "fixed":
             return 1.0, 0.0, 0.0
+        if "xyz" not in element.attrib:
+            self.assumed["<axis> without xyz, taken as 1 0 0"].append(name)
         x, y, z = self._numbers(where, element, "xyz", 3, "1 0 0")
         # files give axes with few digits; a unit vector to the last bit keeps coordinate axes exact
         length = math.hypot(x, y, z)
@@ -185,7 +196,8 @@ class UrdfElements:
         friction = self._numbers(where, element, "friction", 1, "0")
         return any(damping + friction)
 
-    def _limits(self, where: str, element: Element | None, kind: str) -> Limits:
+    def _limits(self, name: str, element: Element | None, kind: str) -> Limits:
+        where = f"joint {name!r}"
         if element is None or kind == "fixed":
             return Limits()
         given = {}
@@ -196,10 +208,8 @@ class UrdfElements:
         if kind in ("continuous", "planar", "floating"):
             return Limits(velocity=limits.velocity, effort=limits.effort)
         if limits.lower is not None and limits.upper is not None and limits.lower > limits.upper:
-            raise self.fault(
-                where,
-                f"limits are reversed: lower {limits.lower:g} is above upper {limits.upper:g}",
-            )
+            self.assumed["lower limit above the upper one, taken the other way round"].append(name)
+            return replace(limits, lower=limits.upper, upper=limits.lower)
         return limits
 
     def inertia(self, link: str) -> Inertia:
@@ -217,25 +227,40 @@ class UrdfElements:
         moments = element.find("inertia")
         if moments is None and mass > 0:
             self.pointlike.append(link)
-        about_com = self._moments(where, moments)
+        about_com = self._moments(link, moments)
         origin = self._placement(where, element.find("origin"))
         rotation = np.array(origin.rotation)
         return Inertia.from_com(
             mass, np.array(origin.translation), rotation @ about_com @ rotation.T
         )
 
-    def _moments(self, where: str, element: Element | None) -> np.ndarray:
+    def _moments(self, link: str, element: Element | None) -> np.ndarray:
         """An <inertia> (3×3, kg·m²), zero where there is none."""
         result = np.zeros((3, 3))
         if element is None:
             return result
-        for key, (i, j) in _MOMENTS.items():
-            if i == j and key not in element.attrib:
+        where = f"link {link!r}"
+        missing = [key for key in _MOMENTS if key not in element.attrib]
+        for key in missing:
+            i, j = _MOMENTS[key]
+            if i == j:
                 raise self.fault(where, f"<inertia> has no {key}; add it")
+        if missing:
+            # Pinocchio leaves out the whole <inertial>
+            self.assumed[f"<inertia> without {', '.join(missing)}, taken as 0"].append(link)
+        for key, (i, j) in _MOMENTS.items():
             moment = self._numbers(where, element, key, 1, "0")[0]
             result[i, j] = moment
             result[j, i] = moment
         return result
+
+
+def _strip_namespace(root: Element) -> None:
+    """Names of elements without the document's default namespace, which some files declare and which means nothing."""
+    namespace = root.tag.rpartition("}")[0] + "}"
+    for element in root.iter():
+        if namespace != "}" and isinstance(element.tag, str):
+            element.tag = element.tag.removeprefix(namespace)
 
 
 def _floats(text: str) -> list[float]:

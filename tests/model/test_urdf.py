@@ -106,10 +106,6 @@ AXIS = '<axis xyz="{}"/>'
             r"joint 'j': xyz must be finite, not '0 nan 0'",
         ),
         (
-            urdf(joint(inside='<limit lower="2" upper="1"/>')),
-            r"joint 'j': limits are reversed: lower 2 is above upper 1",
-        ),
-        (
             urdf(joint()).replace('value="1"', 'value="-2"'),
             r"link '\w': mass must not be negative, is -2",
         ),
@@ -431,3 +427,37 @@ def test_built_in_robots_are_possible_and_limited(name: str) -> None:
             body.limits.effort,
         )
     assert re.search(r"(Published|Chosen here)", builtin_path(name).read_text())
+
+
+@pytest.mark.parametrize(
+    ("text", "warning"),
+    [
+        (
+            urdf(joint(inside="<axis/>")),
+            r"^r\.urdf: <axis> without xyz, taken as 1 0 0: j$",
+        ),
+        (
+            urdf(joint(inside='<limit lower="2" upper="1" velocity="1" effort="1"/>')),
+            r"^r\.urdf: lower limit above the upper one, taken the other way round: j$",
+        ),
+        (
+            urdf(joint()).replace(' ixy="0"', "").replace(' iyz="0"', ""),
+            r"^r\.urdf: <inertia> without ixy, iyz, taken as 0: a, b$",
+        ),
+    ],
+)
+def test_what_is_left_open_is_said(text: str, warning: str) -> None:
+    with pytest.warns(RbdgenWarning, match=warning):
+        robot = parse_urdf(text, "r.urdf")
+    (body,) = robot.bodies
+    assert body.joint == Revolute((1.0, 0.0, 0.0))
+    assert body.inertia.mass == 1.0
+    if body.limits.lower is not None:
+        assert (body.limits.lower, body.limits.upper) == (1.0, 2.0)
+
+
+def test_a_default_namespace_means_nothing() -> None:
+    plain = urdf(joint(inside='<limit lower="1" upper="2" velocity="1" effort="1"/>'))
+    named = plain.replace("<robot", '<robot xmlns="http://www.ros.org"', 1)
+    assert parse(named) == parse(plain)
+    assert pin.buildModelFromXML(named).nv == 1
