@@ -50,6 +50,8 @@ class _Assembly:
         self.choice = choice
         self.graph = signals.graph
         self.heads = signals.room(choice)
+        self.fracs: list[int] = choice.fracs.tolist()
+        self.views: list[int] = choice.views.tolist()
         self.nodes: list[Node] = []
         self.formats: list[Format] = []
         self.truncated: set[int] = set()
@@ -64,7 +66,7 @@ class _Assembly:
             args = self._arguments(i, node)
             new = Node(node.op, args, node.attr, node.owner)
             fmt = self._format(i, args)
-            number = self._add(new, fmt, i in choice.truncated)
+            number = self._add(new, fmt, bool(choice.truncated[i]))
             self.number.append(number)
             if node.op == "scale":
                 self.constants[number] = choice.constants[i]
@@ -120,7 +122,7 @@ class _Assembly:
         if node.op == "residual":
             source = self.formats[args[0]]
             return Format(source.frac - node.attr, source.frac)
-        head, frac = self.heads[i], self.choice.fracs[i]
+        head, frac = self.heads[i], self.fracs[i]
         if node.op == "input":
             # one code beyond the declared range must remain, to tell a clamped operand from one at its limit
             magnitude = float(self.signals.magnitudes[i])
@@ -131,8 +133,8 @@ class _Assembly:
 
     def _cut(self, i: int, site: int, owner: str) -> int:
         """Node ``i`` as the place ``site`` sees it."""
-        frac = self.choice.views[site]
-        if frac >= self.choice.fracs[i]:
+        frac = self.views[site]
+        if frac >= self.fracs[i]:
             return self.number[i]
         # the graph knows a rounding by its bits only: where two users differ in the way, the first decides
         key = i, frac, owner
@@ -142,6 +144,6 @@ class _Assembly:
             width = fmt.width - fmt.frac + frac
             narrow = Format(max(width, 1), frac)
             node = Node("round", (number,), frac, owner)
-            truncated = site in self.choice.truncated
+            truncated = bool(self.choice.truncated[site])
             self.cuts[key] = self._add(node, narrow, truncated)
         return self.cuts[key]

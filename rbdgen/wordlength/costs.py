@@ -6,7 +6,7 @@ multiplier blocks first (factors are cut to what fills the device's blocks), the
 
 from __future__ import annotations
 
-import math
+import numpy as np
 
 BLOCK_COST = 400.0
 """Bits of adders and registers that one multiplier block is worth."""
@@ -25,21 +25,8 @@ RESULT_COST = 2.0
 """The same per bit of a result: its place in FIFOs and on the link."""
 EVEN, DOWN = 1 / 12, 1 / 3
 """Mean square error of rounding half up and of truncation, in squares of the last place."""
-NO_LEAST = -10_000
-"""Bits behind the point of a signal whose errors do not matter: fewer than any limit."""
 
 
-def rounding_cost(width: int) -> float:
-    """Bits of the adder that rounds half up to ``width`` bits."""
-    return float(width)
-
-
-def best_fraction(weight: float, cost: float, rounding: str) -> int:
-    """Bits behind the point where one more costs as much as it saves: ``cost`` bits each, where a mean square error of
-    1 costs ``weight`` bits. ``rounding``: ``auto``, ``nearest`` or ``truncate``."""
-    if weight <= 0:
-        return NO_LEAST
-    square = EVEN if rounding == "nearest" else DOWN
-    gain = weight * square * 2 * math.log(2) / cost
-    finite = min(max(gain, 1e-300), 1e300)
-    return math.ceil(0.5 * math.log2(finite))
+def rounding_cost(widths: np.ndarray) -> np.ndarray:
+    """Bits of the adders that round half up to so many bits."""
+    return widths.astype(float)

@@ -13,10 +13,10 @@ from rbdgen.wordlength.signals import Signals
 
 @dataclass(frozen=True)
 class FactorChoice:
-    """``views``: bits behind the point that multipliers see, by site; ``blocks`` of all products; and the number of the
-    way in which each is built."""
+    """``views`` (2, n): bits behind the point that multipliers see, by side and product; ``blocks`` of all products;
+    and the number of the way in which each is built."""
 
-    views: dict[int, int]
+    views: np.ndarray
     blocks: int
     shapes: np.ndarray
 
@@ -46,12 +46,12 @@ class ProductFactors:
         self.together = _together(signals)
 
     def choose(
-        self, fracs: list[int], weights: np.ndarray, shapes: np.ndarray | None = None
+        self, fracs: np.ndarray, weights: np.ndarray, shapes: np.ndarray | None = None
     ) -> FactorChoice:
         """The cheapest shapes to build the products, or certain ``shapes``, for signals with ``fracs`` bits behind the
         point, where a mean square error of 1 costs ``weights`` (sites,) bits."""
         count = self.sites.shape[1]
-        frac = np.array(fracs)[self.sources]
+        frac = fracs[self.sources]
         head = self._heads()
         best = np.full(count, np.inf)
         taken = np.zeros(count, int)
@@ -65,7 +65,7 @@ class ProductFactors:
                 view = seen[side]
                 weight = weights[self.sites[side]]
                 square = np.ldexp(weight, -2 * view)
-                cut = self._cut_cost(square, rounding_cost(width))
+                cut = self._cut_cost(square, float(rounding_cost(np.array(width))))
                 cost += np.where(view < frac[side], cut, 0.0)
             better = shapes == number
             if shapes is None:
@@ -74,10 +74,7 @@ class ProductFactors:
             blocks = np.where(better, shape.blocks, blocks)
             taken = np.where(better, number, taken)
             views = np.where(better, seen, views)
-        sites = self.sites.T.ravel().tolist()
-        by_product = views.T.ravel().tolist()
-        by_site = dict(zip(sites, by_product, strict=True))
-        return FactorChoice(by_site, int(np.sum(blocks)), taken)
+        return FactorChoice(views, int(np.sum(blocks)), taken)
 
     def _heads(self) -> np.ndarray:
         """Bits before the point; the most where factors go to one input in turn."""

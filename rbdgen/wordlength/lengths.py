@@ -7,14 +7,17 @@ An error made at a site (:mod:`rbdgen.wordlength.sites`) reaches the results thr
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from rbdgen.ir.fixed import ROUNDED
-from rbdgen.ir.graph import Node
-from rbdgen.wordlength.costs import BIT_COST, BLOCK_COST, RESULT_COST, best_fraction
+from rbdgen.wordlength.costs import BIT_COST, BLOCK_COST, DOWN, EVEN, RESULT_COST
 from rbdgen.wordlength.factors import ProductFactors
+from rbdgen.wordlength.fractions import (
+    MOVES,
+    ExactFractions,
+    SeenFractions,
+    best_fractions,
+    constant_fraction,
+)
 from rbdgen.wordlength.multipliers import Multipliers
 from rbdgen.wordlength.roundings import Roundings
 from rbdgen.wordlength.signals import NARROWEST, Signals, WordLengthChoice
@@ -29,126 +32,79 @@ class WordLengths:
 
     def __init__(self, signals: Signals, device: Multipliers, rounding: str = "auto") -> None:
         self.signals = signals
-        self.rounding = rounding
+        self.square = EVEN if rounding == "nearest" else DOWN
         self.factors = ProductFactors(signals, device, rounding)
-        self.tied = _tied_sites(signals)
+        self.exact = ExactFractions(signals)
+        self.seen = SeenFractions(signals)
+        self.roundings = Roundings(signals, self.exact, rounding)
+        graph = signals.graph
+        groups = _tied_sites(signals)
+        self.tied = np.array([site for group in groups for site in group], int)
+        self.tied_sizes = np.array([len(group) for group in groups], int)
         self.shared: list[list[int]] = []
         for ops in SHARED_MEMORIES:
-            members = [i for i, node in signals.graph if node.op in ops]
+            members = [i for i, node in graph if node.op in ops]
             self.shared.append(members)
-        self.bit_cost = [BIT_COST.get(node.op, 1.0) for _, node in signals.graph]
+        self.bit_cost = np.array([BIT_COST.get(node.op, 1.0) for _, node in graph])
+        self.free = np.array([node.op in MOVES for _, node in graph])
+        constants = {i: constant_fraction(node.attr) for i, node in graph if node.op == "const"}
+        self.constants = np.array(list(constants), int)
+        self.constant_fracs = np.array(list(constants.values()), int)
+        results = signals.sites.results.items()
+        self.results = np.array([graph.outputs[name] for name, _ in results], int)
+        self.result_sites = np.array([site for _, site in results], int)
 
     def choose(self, weights: np.ndarray, shapes: np.ndarray | None = None) -> WordLengthChoice:
         """The best formats where a mean square error of 1 at a site costs ``weights`` (sites,) bits; with products
         built in certain ``shapes``."""
-        weights = weights.copy()
-        for group in self.tied:
-            weights[group] = np.mean(weights[group])
-        fracs = self._own_best(weights)
+        self.exact.look()
+        heads = np.array(self.signals.heads)
+        least, most = np.array(self.signals.limits).T
+        weights = self._tied(weights)
+        fracs = self._own_best(weights, least, most)
         factors = self.factors.choose(fracs, weights, shapes)
-        choice = WordLengthChoice(fracs, factors.views, factors.shapes, factors.blocks)
-        self._result_views(choice, weights)
-        self._settle(choice)
-        self._trim(choice)
-        self._settle(choice)
-        Roundings(self.signals, choice, weights, self.rounding).settle()
+        views = np.zeros(self.signals.sites.count, int)
+        views[self.factors.sites] = factors.views
+        views[self.result_sites] = self._result_views(fracs, heads, weights)
+        self.exact.settle(fracs, views)
+        self.seen.trim(fracs, views, least)
+        constants = self.exact.settle(fracs, views)
+        choice = WordLengthChoice(fracs, views, factors.shapes, factors.blocks, constants)
+        self.roundings.fill(choice, weights)
         choice.cost += BLOCK_COST * choice.blocks
         return choice
 
-    def _own_best(self, weights: np.ndarray) -> list[int]:
+    def _tied(self, weights: np.ndarray) -> np.ndarray:
+        """Weights, those of sites at which the same is to be chosen in the mean."""
+        weights = weights.copy()
+        if len(self.tied):
+            starts = np.cumsum(self.tied_sizes) - self.tied_sizes
+            means = np.add.reduceat(weights[self.tied], starts) / self.tied_sizes
+            weights[self.tied] = np.repeat(means, self.tied_sizes)
+        return weights
+
+    def _own_best(self, weights: np.ndarray, least: np.ndarray, most: np.ndarray) -> np.ndarray:
         """Bits behind the point by node, as each signal would have them alone."""
-        fracs: list[int] = []
-        for i, node in self.signals.graph:
-            if node.op == "shift":
-                fracs.append(fracs[node.args[0]] - node.attr)
-            elif node.op == "residual":
-                fracs.append(fracs[node.args[0]])
-            else:
-                weight = float(weights[i])
-                best = best_fraction(weight, self.bit_cost[i], self.rounding)
-                low, high = self.signals.limits[i]
-                frac = min(max(best, low), high)
-                if node.op == "const":
-                    frac = _exact_constant(node, frac, low)
-                fracs.append(frac)
+        own = weights[: len(self.bit_cost)]
+        best = best_fractions(own, self.bit_cost, self.square)
+        fracs = np.minimum(np.maximum(best, least), most)
+        # a constant has no bits beyond those that it has as it is
+        constants = fracs[self.constants]
+        exact = np.maximum(self.constant_fracs, least[self.constants])
+        fracs[self.constants] = np.minimum(constants, np.maximum(exact, least[self.constants]))
         for members in self.shared:
-            best = max((fracs[i] for i in members), default=0)
-            for i in members:
-                fracs[i] = best
+            if members:
+                fracs[members] = np.max(fracs[members])
+        self.exact.move(fracs)
         return fracs
 
-    def _result_views(self, choice: WordLengthChoice, weights: np.ndarray) -> None:
-        """What leaves of results (in place)."""
-        signals = self.signals
-        for name, site in signals.sites.results.items():
-            i = signals.graph.outputs[name]
-            best = best_fraction(weights[site], RESULT_COST, self.rounding)
-            least = NARROWEST - 1 - signals.heads[i]
-            most = choice.fracs[i]
-            choice.views[site] = max(min(best, most), least)
-
-    def _settle(self, choice: WordLengthChoice) -> None:
-        """Keep no more bits than the exact result has, and the constants that go with the formats (in place)."""
-        signals = self.signals
-        fracs = choice.fracs
-        choice.constants = {}
-        for i, node in signals.graph:
-            if node.op == "shift":
-                fracs[i] = fracs[node.args[0]] - node.attr
-            elif node.op == "residual":
-                fracs[i] = fracs[node.args[0]]
-            elif node.op in ROUNDED:
-                if node.op == "scale":
-                    choice.constants[i] = signals.constant(i, fracs)
-                exact = signals.exact_fraction(i, choice)
-                fracs[i] = min(fracs[i], exact)
-
-    def _trim(self, choice: WordLengthChoice) -> None:
-        """Drop bits of nodes that none of their users sees (in place)."""
-        signals = self.signals
-        fracs = choice.fracs
-        for i in range(len(fracs) - 1, -1, -1):
-            op = signals.graph.nodes[i].op
-            if op not in ROUNDED or i in signals.kept:
-                continue
-            seen = self._seen(i, choice)
-            if seen:
-                least, _ = signals.limits[i]
-                fracs[i] = max(min(fracs[i], max(seen)), least)
-
-    def _seen(self, i: int, choice: WordLengthChoice) -> list[int]:
-        """Bits behind the point of node ``i`` that each of its users sees."""
-        graph = self.signals.graph
-        leaving = self.signals.leaving.get(i, ())
-        seen = [choice.views[site] for site in leaving]
-        for u in graph.users[i]:
-            user = graph.nodes[u]
-            first = self.signals.sites.factors.get(u, 0)
-            for site, source in enumerate(user.factors, first):
-                if source == i:
-                    seen.append(choice.views[site])
-            others = user.args[len(user.factors) :]
-            if i in others:
-                seen.append(self._seen_whole(i, u, choice))
-        return seen
-
-    def _seen_whole(self, i: int, user: int, choice: WordLengthChoice) -> int:
-        """Bits behind the point of node ``i`` that a user sees which does not multiply it."""
-        node = self.signals.graph.nodes[user]
-        match node.op:
-            case "neg":
-                return choice.fracs[user]
-            case "shift":
-                return choice.fracs[user] + node.attr
-            case _:
-                return choice.fracs[i]
-
-
-def _exact_constant(node: Node, frac: int, low: int) -> int:
-    """The fewest bits in which a constant is as good as in ``frac`` of them."""
-    while frac > low and math.ldexp(node.attr, frac - 1).is_integer():
-        frac -= 1
-    return frac
+    def _result_views(
+        self, fracs: np.ndarray, heads: np.ndarray, weights: np.ndarray
+    ) -> np.ndarray:
+        """Bits behind the point with which results leave."""
+        best = best_fractions(weights[self.result_sites], RESULT_COST, self.square)
+        least = NARROWEST - 1 - heads[self.results]
+        return np.maximum(np.minimum(best, fracs[self.results]), least)
 
 
 def _tied_sites(signals: Signals) -> list[list[int]]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterable
 
 import numpy as np
 
-from rbdgen.ir.fixed import ROUNDED
-from rbdgen.ir.graph import Node
 from rbdgen.wordlength.costs import BIT_COST, DOWN, EVEN, RESULT_COST, rounding_cost
+from rbdgen.wordlength.fractions import ExactFractions
 from rbdgen.wordlength.signals import TABLES, Signals, WordLengthChoice
 
 FREE = ("shift", "residual", "const")
@@ -16,97 +15,112 @@ FREE = ("shift", "residual", "const")
 
 
 class Roundings:
-    """Fills in of a choice of word lengths what follows from them, where a mean square error of 1 at a site costs
-    ``weights`` (sites,) bits: ways of rounding, noise and cost. Its views become no finer than what they see."""
+    """Fills in of choices of word lengths for some ``signals`` what follows from them: ways of rounding (``auto``,
+    ``nearest`` or ``truncate``), noise and cost. ``exact``: what the signals have before they are rounded."""
 
-    def __init__(
-        self, signals: Signals, choice: WordLengthChoice, weights: np.ndarray, rounding: str
-    ) -> None:
+    def __init__(self, signals: Signals, exact: ExactFractions, rounding: str) -> None:
         self.signals = signals
-        self.choice = choice
-        self.weights = weights
+        self.exact = exact
         self.rounding = rounding
-        choice.square = np.zeros(signals.sites.count)
-        choice.mean = np.zeros(signals.sites.count)
+        graph = signals.graph
+        costs = [0.0 if node.op in FREE else BIT_COST.get(node.op, 1.0) for _, node in graph]
+        self.bit_cost = np.array(costs)
+        self.stored = _where(node.op == "input" or node.op in TABLES for _, node in graph)
+        self.constants = _where(node.op == "const" for _, node in graph)
+        self.values = np.array([graph.nodes[i].attr for i in self.constants.tolist()], float)
+        self.normalised = _where(node.op == "normalise" for _, node in graph)
+        arguments = [graph.nodes[i].args[0] for i in self.normalised.tolist()]
+        self.arguments = np.array(arguments, int)
+        self.factors, self.factor_sources = _viewed(
+            (first + k, source)
+            for i, first in signals.sites.factors.items()
+            for k, source in enumerate(graph.nodes[i].factors)
+        )
+        self.results, self.result_sources = _viewed(
+            (site, graph.outputs[name]) for name, site in signals.sites.results.items()
+        )
 
-    def settle(self) -> None:
-        """Nodes first, then the factors of products, then results."""
-        heads = self.signals.heads
-        for i, node in self.signals.graph:
-            if node.op not in FREE:
-                width = heads[i] + 1 + self.choice.fracs[i]
-                self.choice.cost += BIT_COST.get(node.op, 1.0) * width
-            self._node(i, node)
-        self._factors()
-        self._results()
+    def fill(self, choice: WordLengthChoice, weights: np.ndarray) -> None:
+        """Fill in a choice where a mean square error of 1 at a site costs ``weights`` (sites,) bits. Its views become
+        no finer than what they see."""
+        count = self.signals.sites.count
+        choice.square, choice.mean = np.zeros(count), np.zeros(count)
+        choice.truncated = np.zeros(count, bool)
+        widths = np.array(self.signals.heads) + 1 + choice.fracs
+        choice.cost = float(self.bit_cost @ widths)
+        self._fill_nodes(choice, widths, weights)
+        self._fill_factors(choice, weights)
+        cost = self._fill_views(choice, self.results, self.result_sources, weights)
+        heads = np.array(self.signals.heads)[self.result_sources]
+        leaving = heads + 1 + choice.views[self.results]
+        choice.cost += float(np.sum(cost)) + RESULT_COST * float(np.sum(leaving))
 
-    def _cut(self, site: int, frac: int, width: int) -> float:
-        """Drop all bits below ``frac`` of a number that has ``width`` then; the cost of that in bits."""
-        choice = self.choice
-        last = math.ldexp(1.0, -frac)
-        choice.square[site] = last**2 * EVEN
-        weight = float(self.weights[site])
-        if self._truncates(weight * last**2, width):
-            choice.truncated.add(site)
-            choice.mean[site] = -last / 2
-            return 0.0
-        return rounding_cost(width)
+    def _fill_nodes(
+        self, choice: WordLengthChoice, widths: np.ndarray, weights: np.ndarray
+    ) -> None:
+        """What nodes themselves lose."""
+        fracs = choice.fracs
+        exact = self.exact.exact(fracs, choice.views, choice.constants)
+        cut = np.flatnonzero(self.exact.rounded & (fracs < exact))
+        choice.cost += float(np.sum(self._cut(choice, cut, fracs[cut], widths[cut], weights)))
+        last = np.ldexp(1.0, -fracs)
+        choice.square[self.stored] = last[self.stored] ** 2 * EVEN
+        own = fracs[self.constants]
+        nearest = np.floor(np.ldexp(self.values, own) + 0.5)
+        choice.mean[self.constants] = np.ldexp(nearest, -own) - self.values
+        heads = np.array(self.signals.heads)[self.arguments]
+        kept = heads + fracs[self.arguments] - 1
+        short = self.normalised[fracs[self.normalised] < kept]
+        choice.square[short] = last[short] ** 2 * EVEN
+        choice.mean[short] = -last[short] / 2
 
-    def _truncates(self, square: float, width: int) -> bool:
-        """Whether a cut does without rounding, where the square of its last place costs ``square`` bits."""
-        if self.rounding == "auto":
-            return rounding_cost(width) >= square * (DOWN - EVEN)
-        return self.rounding == "truncate"
-
-    def _node(self, i: int, node: Node) -> None:
-        """What node ``i`` itself loses."""
-        choice = self.choice
-        heads = self.signals.heads
-        frac = choice.fracs[i]
-        last = math.ldexp(1.0, -frac)
-        if node.op in ROUNDED:
-            if frac < self.signals.exact_fraction(i, choice):
-                width = heads[i] + 1 + frac
-                choice.cost += self._cut(i, frac, width)
-        elif node.op == "input" or node.op in TABLES:
-            choice.square[i] = last**2 * EVEN
-        elif node.op == "const":
-            nearest = math.floor(math.ldexp(node.attr, frac) + 0.5)
-            choice.mean[i] = math.ldexp(nearest, -frac) - node.attr
-        elif node.op == "normalise":
-            source = node.args[0]
-            exact = heads[source] + choice.fracs[source] - 1
-            if frac < exact:
-                choice.square[i] = last**2 * EVEN
-                choice.mean[i] = -last / 2
-
-    def _factors(self) -> None:
+    def _fill_factors(self, choice: WordLengthChoice, weights: np.ndarray) -> None:
         """What products lose of their factors; what several cut in one way is cut once."""
-        nodes = self.signals.graph.nodes
-        paid: set[tuple[int, int]] = set()
-        for i, first in self.signals.sites.factors.items():
-            for site, source in enumerate(nodes[i].factors, first):
-                cost = self._view(site, source)
-                cut = source, self.choice.views[site]
-                if cut not in paid:
-                    self.choice.cost += cost
-                paid.add(cut)
+        cost = self._fill_views(choice, self.factors, self.factor_sources, weights)
+        cuts = np.stack([self.factor_sources, choice.views[self.factors]])
+        _, first = np.unique(cuts, axis=1, return_index=True)
+        choice.cost += float(np.sum(cost[first]))
 
-    def _results(self) -> None:
-        """What results lose on their way out."""
-        for name, site in self.signals.sites.results.items():
-            i = self.signals.graph.outputs[name]
-            cost = self._view(site, i)
-            width = self.signals.heads[i] + 1 + self.choice.views[site]
-            self.choice.cost += RESULT_COST * width
-            self.choice.cost += cost
+    def _fill_views(
+        self, choice: WordLengthChoice, sites: np.ndarray, sources: np.ndarray, weights: np.ndarray
+    ) -> np.ndarray:
+        """Cut what places see of nodes to the bits that they are to see; the cost of each in bits."""
+        fracs = np.minimum(choice.views[sites], choice.fracs[sources])
+        choice.views[sites] = fracs
+        cost = np.zeros(len(sites))
+        short = fracs < choice.fracs[sources]
+        widths = np.array(self.signals.heads)[sources] + 1 + fracs
+        cost[short] = self._cut(choice, sites[short], fracs[short], widths[short], weights)
+        return cost
 
-    def _view(self, site: int, source: int) -> float:
-        """Cut what a place sees of a node to the bits that it is to see; the cost of that in bits."""
-        choice = self.choice
-        frac = min(choice.views[site], choice.fracs[source])
-        choice.views[site] = frac
-        if frac == choice.fracs[source]:
-            return 0.0
-        width = self.signals.heads[source] + 1 + frac
-        return self._cut(site, frac, width)
+    def _cut(
+        self,
+        choice: WordLengthChoice,
+        sites: np.ndarray,
+        fracs: np.ndarray,
+        widths: np.ndarray,
+        weights: np.ndarray,
+    ) -> np.ndarray:
+        """Drop all bits below ``fracs`` at some sites, of numbers that have ``widths`` then; the cost in bits."""
+        last = np.ldexp(1.0, -fracs)
+        choice.square[sites] = last**2 * EVEN
+        adders = rounding_cost(widths)
+        match self.rounding:
+            case "auto":
+                truncated = adders >= weights[sites] * last**2 * (DOWN - EVEN)
+            case rounding:
+                truncated = np.full(len(sites), rounding == "truncate")
+        choice.truncated[sites] = truncated
+        choice.mean[sites] = np.where(truncated, -last / 2, choice.mean[sites])
+        return np.where(truncated, 0.0, adders)
+
+
+def _where(holds: Iterable[bool]) -> np.ndarray:
+    """The numbers of those for which it holds."""
+    return np.flatnonzero(np.fromiter(holds, bool))
+
+
+def _viewed(places: Iterable[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+    """Sites and the nodes that they see, as two arrays."""
+    sites, sources = np.array(list(places), int).reshape(-1, 2).T
+    return sites, sources

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rbdgen.ir.fixed import BITS, Constant
-from rbdgen.ir.graph import Graph, Node
+from rbdgen.ir.fixed import Constant
+from rbdgen.ir.graph import Graph
 from rbdgen.passes.formats import MARGIN, MAX_WORD, WIDE_MARGIN, integer_bits, quantise_constant
 from rbdgen.wordlength.sites import Sites
 from rbdgen.wordlength.ties import NO_TIES, Ties
@@ -17,7 +17,7 @@ from rbdgen.wordlength.ties import NO_TIES, Ties
 WIDEST = 40
 """Bits of a signal; exact sums of such still fit 64-bit arithmetic."""
 SLACK = 3
-"""Bits that a constant's factor, or a dot's terms, may get later, to tell numbers from errors."""
+"""Bits that a signal may get later, to tell numbers from errors."""
 RESIDUAL = 4
 """Fewest bits of a residual."""
 NARROWEST = 3
@@ -26,8 +26,6 @@ NOISE_DEVIATIONS = 8.0
 """Standard deviations of its error that a signal's format leaves room for."""
 OUTWEIGHED = 1 / 16
 """Share of its largest magnitude that the error of anything but a sum is taken to stay below."""
-EXACT = 10_000
-"""Bits behind the point of an exact result that has any number of them."""
 
 TABLES = ("table_sin", "table_cos", "table_reciprocal")
 ADDRESSED = (*TABLES, "residual")
@@ -38,16 +36,16 @@ COMPUTED = ("add", "sub", "mul", "dot", "scale", "rescale")
 
 @dataclass
 class WordLengthChoice:
-    """Word lengths: ``fracs`` by node, ``views`` (bits behind the point by site of factors and results), how each
-    product of each node is built (``shapes``), the ``constants``, ``truncated`` sites, and ``cost`` with its
+    """Word lengths: bits behind the point, ``fracs`` by node and ``views`` by site of factors and results; how each
+    product of each node is built (``shapes``), the ``constants``, which sites are ``truncated``, and ``cost`` with its
     ``blocks``; ``square`` and ``mean``: variance and mean of what each site adds."""
 
-    fracs: list[int]
-    views: dict[int, int]
+    fracs: np.ndarray = field(repr=False)
+    views: np.ndarray = field(repr=False)
     shapes: np.ndarray = field(repr=False)
     blocks: int
-    constants: dict[int, Constant] = field(default_factory=dict)
-    truncated: set[int] = field(default_factory=set)
+    constants: dict[int, Constant] = field(default_factory=dict, repr=False)
+    truncated: np.ndarray = field(default_factory=lambda: np.zeros(0, bool), repr=False)
     cost: float = 0.0
     square: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
     mean: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
@@ -85,56 +83,19 @@ class Signals:
         self.kept = {i for name, i in graph.outputs.items() if name not in sites.results}
         self._constants: dict[tuple[int, int, int], Constant] = {}
 
-    def exact_fraction(self, i: int, choice: WordLengthChoice) -> int:
-        """Bits behind the point of node ``i`` before it is rounded."""
-        node = self.graph.nodes[i]
-        fracs = choice.fracs
-        match node.op:
-            case "add" | "sub" | "neg" | "mul":
-                return max(self.term_fractions(i, choice))
-            case "dot":
-                exact = max(self.term_fractions(i, choice))
-                return min(exact, BITS - self._sum_head(node))
-            case "shift" | "residual":
-                return fracs[node.args[0]]
-            case "scale":
-                return fracs[node.args[0]] + choice.constants[i].exponent
-            case "rescale":
-                moved, by = node.args
-                return fracs[moved] + self.heads[by] - 1
-            case _:
-                return EXACT
-
-    def term_fractions(self, i: int, choice: WordLengthChoice) -> list[int]:
-        """Bits behind the point of each term of a sum: of its products, as their factors are seen, then its addends."""
-        node = self.graph.nodes[i]
-        first = self.sites.factors.get(i, 0)
-        seen = []
-        for site, a in enumerate(node.factors, first):
-            seen.append(min(choice.views[site], choice.fracs[a]))
-        products = zip(seen[::2], seen[1::2], strict=True)
-        fractions = [one + other for one, other in products]
-        fractions += [choice.fracs[a] for _, a in node.addends]
-        return fractions
-
-    def _sum_head(self, node: Node) -> int:
-        """Bits before the binary point that hold any sum of a node's terms, even if those get more room later."""
-        heads = [self.heads[one] + self.heads[other] for _, one, other in node.products]
-        heads += [self.heads[a] for _, a in node.addends]
-        return max(heads) + len(heads).bit_length() + SLACK
-
-    def constant(self, i: int, fracs: list[int]) -> Constant:
-        """The constant factor of node ``i``, as good as the bits of its result are."""
+    def constant(self, i: int, frac: int, source_frac: int) -> Constant:
+        """The constant factor of node ``i``, as good as its result's bits are: ``frac`` behind the point, where its
+        argument has ``source_frac``."""
         model = self.ties.models.get(i, i)
         source = self.graph.nodes[i].args[0]
-        width = self.heads[source] + 1 + fracs[source]
+        width = self.heads[source] + 1 + source_frac
         bits = min(MAX_WORD, 63 - SLACK - max(width, 1))
-        key = model, fracs[i], bits
+        key = model, frac, bits
         if key not in self._constants:
             largest = float(self.magnitudes[source]) * MARGIN
             tolerance = math.inf
             if largest > 0:
-                tolerance = math.ldexp(0.25, -fracs[i]) / largest
+                tolerance = math.ldexp(0.25, -frac) / largest
             factor = self.graph.nodes[model].attr
             self._constants[key] = quantise_constant(factor, tolerance, bits)
         return self._constants[key]
@@ -167,9 +128,10 @@ class Signals:
         """Bits before the binary point and the errors' deviations by node, with those of operands ``given``."""
         deviations: list[float] = []
         heads = list(self.heads)
+        fracs = choice.fracs.tolist()
         for i, node in self.graph:
             largest = float(self.magnitudes[i])
-            last = math.ldexp(1.0, -choice.fracs[i])
+            last = math.ldexp(1.0, -fracs[i])
             arriving = self._arriving_errors(i, deviations)
             error = math.hypot(*arriving, given.get(i, 0.0))
             small = all(deviations[a] <= self.magnitudes[a] for a in node.args)
