@@ -2,7 +2,7 @@
 
 ``--part``: ``box`` (half an hour) sends many tasks of each function, uniform in their declared box, through the
 bit-true model; ``cost`` counts what torques up to the effort take beside motions only; ``default`` puts formats from an
-error beside words of 18 bits. Public URDFs are used where they lie beside the checkout (``--robots DIR`` for another
+error beside words of 18 bits; ``time`` is what evidence of errors takes, as commands print it. Public URDFs are used where they lie beside the checkout (``--robots DIR`` for another
 place). Exit status 1 if a target is missed.
 """
 
@@ -20,6 +20,7 @@ import numpy as np
 from figures import Targets, arguments, parse, section
 
 from rbdgen import Design, Options, RbdgenWarning, Robot, compile_robot, load_robot, load_urdf
+from rbdgen.cli.commands import EVIDENCE_STATES
 from rbdgen.functions.registry import common
 from rbdgen.layout.torques import TORQUE, with_torques
 from rbdgen.report.evidence import evidence, formats
@@ -29,6 +30,8 @@ from rbdgen.trials import make_tasks, task_states
 ALL = common()
 FLAGGED, ERROR = 1e-4, 1e-3
 """Share of tasks inside their box that may be flagged, and the largest error."""
+SECONDS = 5.0
+"""What evidence of all seven functions of an arm may take."""
 CHUNK, STATES, FIRST_SEED = 10_000, 20_000, 100
 """Tasks at once, states of errors, and the first seed of tasks."""
 
@@ -146,12 +149,24 @@ def default(robots: Path) -> None:
             section("Formats from an error beside words, ECP5, II 12", head, rows, keys=3)
 
 
+def spent(targets: Targets) -> None:
+    """Seconds of evidence at as many states as commands take."""
+    design = compile_robot(load_robot("iiwa14"), Options(ALL, ii=12))
+    began = time.perf_counter()
+    evidence(design, EVIDENCE_STATES)
+    seconds = time.perf_counter() - began
+    row = ["iiwa14", ",".join(ALL), EVIDENCE_STATES, f"{seconds:.2f}"]
+    head = ["robot", "functions", "states", "s", ""]
+    rows = [[*row, targets.at_most(seconds, SECONDS)]]
+    section("Time of the evidence of errors", head, rows, keys=3)
+
+
 def main() -> int:
     """Print all tables; 1 if a target is missed."""
     parser = arguments(__doc__)
     beside = Path(__file__).resolve().parents[2] / "shared" / "robots"
     parser.add_argument("--robots", type=Path, default=beside, help="folder of public URDFs")
-    parts = ["box", "cost", "default"]
+    parts = ["box", "cost", "default", "time"]
     parser.add_argument("--part", choices=parts, action="append", help="only this; may be repeated")
     parser.add_argument("--tasks", type=int, default=100_000, help="tasks of each function")
     args = parse(parser)
@@ -164,6 +179,8 @@ def main() -> int:
         cost(args.robots)
     if "default" in chosen:
         default(args.robots)
+    if "time" in chosen:
+        spent(targets)
     return targets.finish()
 
 
