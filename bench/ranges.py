@@ -2,8 +2,8 @@
 
 ``--part``: ``box`` (half an hour) sends many tasks of each function, uniform in their declared box, through the
 bit-true model; ``cost`` counts what torques up to the effort take beside motions only; ``default`` puts formats from an
-error beside words of 18 bits; ``time`` is what evidence of errors takes, as commands print it. Public URDFs are used where they lie beside the checkout (``--robots DIR`` for another
-place). Exit status 1 if a target is missed.
+error beside words of 18 bits; ``time`` is what evidence of errors takes, as commands print it. Public URDFs are used
+where they lie beside the checkout (``--robots DIR`` for another place). Exit status 1 if a target is missed.
 """
 
 from __future__ import annotations
