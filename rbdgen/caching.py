@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib.util
 import os
 import stat
 import tempfile
@@ -19,6 +20,10 @@ from rbdgen.errors import RbdgenWarning
 
 OTHERS = stat.S_IWGRP | stat.S_IWOTH
 """Permissions by which others write."""
+SOURCES = (".py", ".c", ".cpp")
+"""How names of sources end."""
+MOST_FILES = 200
+"""Files of one kind that are kept; more than that, and those not used for longest are dropped."""
 DIGITS = 32
 """Hexadecimal digits of a content's hash in a name."""
 
@@ -40,6 +45,8 @@ def cached(kind: str, key: str, suffix: str) -> Path | None:
         return None
     for path in sorted(folder.glob(f"{key}-*{suffix}")):
         if _is_own(path) and path.name == _name(key, suffix, path.read_bytes()):
+            with contextlib.suppress(OSError):
+                path.touch()  # used now
             return path
         with contextlib.suppress(OSError):
             path.unlink()
@@ -64,7 +71,31 @@ def keep(kind: str, key: str, suffix: str, content: bytes) -> Path | None:
         path = None
     finally:
         Path(name).unlink(missing_ok=True)
+    _tidy(folder)
     return path
+
+
+def _tidy(folder: Path) -> None:
+    """Drop the files that were not used for longest, where there are too many."""
+    with contextlib.suppress(OSError):
+        files = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns)
+        for path in files[:-MOST_FILES]:
+            path.unlink()
+
+
+@cache
+def code_digest(package: str) -> str:
+    """SHA-256 of a package's own sources: what another version of it made is not taken for this one's."""
+    spec = importlib.util.find_spec(package)
+    assert spec is not None
+    assert spec.origin is not None
+    root = Path(spec.origin).parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*")):
+        if path.suffix in SOURCES:
+            name = path.relative_to(root).as_posix()
+            digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
 
 
 def _name(key: str, suffix: str, content: bytes) -> str:

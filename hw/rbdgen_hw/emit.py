@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+from importlib.metadata import version
+
 from amaranth.lib.wiring import In
 
+from rbdgen.caching import cached, code_digest, keep
 from rbdgen.compiler import Design
 from rbdgen_hw.library import SharedComponent, to_verilog
 from rbdgen_hw.replicas import top_level
 from rbdgen_hw.shells.axi import AxiShell
 from rbdgen_hw.shells.link import LinkShell
 from rbdgen_hw.shells.uart import UartShell
+from rbdgen_hw.yosys import yosys_version
+
+CACHE, SUFFIX = "verilog", ".v.gz"
+"""Where Verilog is kept (:mod:`rbdgen.caching`), and how its files' names end."""
 
 
 def accelerator(design: Design) -> SharedComponent:
@@ -18,7 +27,22 @@ def accelerator(design: Design) -> SharedComponent:
 
 
 def design_verilog(design: Design) -> str:
-    """Verilog text; the top module is ``design.name`` with ports ``clk rst in_valid in_ready in_payload out_*``."""
+    """Verilog text; the top module is ``design.name`` with ports ``clk rst in_valid in_ready in_payload out_*``.
+    That of a design with a key is kept in the user's cache."""
+    if not design.key:
+        return _design_verilog(design)
+    versions = [code_digest("rbdgen_hw"), yosys_version(), version("amaranth")]
+    key = hashlib.sha256("\n".join([design.key, *versions]).encode()).hexdigest()[:32]
+    kept = cached(CACHE, key, SUFFIX)
+    if kept is not None:
+        return gzip.decompress(kept.read_bytes()).decode()
+    text = _design_verilog(design)
+    keep(CACHE, key, SUFFIX, gzip.compress(text.encode(), 1, mtime=0))
+    return text
+
+
+def _design_verilog(design: Design) -> str:
+    """Verilog text of a design."""
     options = design.options
     replicas = design.tasks.replicas
     tasks = "a task" if replicas == 1 else f"{replicas} tasks"

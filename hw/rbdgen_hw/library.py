@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, ClockSignal, Fragment, Instance, Module, ResetSignal
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.errors import UnsupportedError
+from rbdgen_hw.rtlil_text import ElaboratedModule, rtlil_texts, without_collections
 from rbdgen_hw.yosys import run_yosys
 
 LARGEST = (1 << 16) - 64
@@ -121,12 +121,14 @@ def to_verilog(top: SharedComponent, name: str, header: str, streams: Mapping[st
     """
     library = Library(name)
     library.components[name] = top
-    texts: dict[str, str] = {}
-    while missing := [module for module in library.components if module not in texts]:
-        for module in missing:
-            component = library.components[module]
-            prefixes = streams if component is top else {}
-            texts[module] = _rtlil(component, module, library, prefixes)
+    modules: dict[str, ElaboratedModule] = {}
+    with without_collections():
+        while missing := [module for module in library.components if module not in modules]:
+            for module in missing:
+                component = library.components[module]
+                prefixes = streams if component is top else {}
+                modules[module] = _elaborated(component, library, prefixes)
+        texts = rtlil_texts(modules)
     script = [
         "read_rtlil design.il",
         "proc -nomux -norom",
@@ -140,10 +142,10 @@ def to_verilog(top: SharedComponent, name: str, header: str, streams: Mapping[st
     return header + _ATTRIBUTE.sub("", body.lstrip("\n"))
 
 
-def _rtlil(
-    component: SharedComponent, name: str, library: Library, streams: Mapping[str, str]
-) -> str:
-    """One module's RTLIL. A clocked one has its clock and reset ports even if nothing in it is registered."""
+def _elaborated(
+    component: SharedComponent, library: Library, streams: Mapping[str, str]
+) -> ElaboratedModule:
+    """One module. A clocked one has its clock and reset ports even if nothing in it is registered."""
     ports = {}
     for path, member, value in component.signature.flatten(component):
         first, *rest = map(str, path)
@@ -159,4 +161,4 @@ def _rtlil(
         fragment.add_domains(domain)
         ports["clk"] = (domain.clk, PortDirection.Input)
         ports["rst"] = (domain.rst, PortDirection.Input)
-    return rtlil.convert(fragment, name=name, ports=ports, emit_src=False)
+    return ElaboratedModule(fragment, ports)

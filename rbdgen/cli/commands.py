@@ -14,6 +14,7 @@ from rbdgen.cli.console import Reporter, extension, print_result, reporter
 from rbdgen.cli.drawing import check_pictures, write_pictures
 from rbdgen.cli.simulation import get_simulator, simulate_design
 from rbdgen.compiler import Design, compare_families, compile_robot
+from rbdgen.compiler.kept import kept_design
 from rbdgen.errors import ConfigError, RbdgenWarning
 from rbdgen.model import builtin_robots, load_robot, range_notes
 from rbdgen.model.rooting import rerooted
@@ -57,7 +58,11 @@ def compile_design(args: argparse.Namespace, progress: Reporter) -> tuple[Design
     for note in range_notes(model):
         if not any(joint in note for joint in resolved.limits):
             print(f"rbdgen: note: {note}", file=sys.stderr)
-    design = compile_robot(model, resolved, progress.stage, budget)
+    design = kept_design(
+        *(model, resolved, budget),
+        lambda: compile_robot(model, resolved, progress.stage, budget),
+        lambda: progress.stage("the design was compiled before"),
+    )
     note = acceleration_note(design)
     if note:
         print(f"rbdgen: note: {note}", file=sys.stderr)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -37,7 +37,8 @@ class Design:
     ``whole``: the graph with all of its dots; ``fixed``: the same bits with dots as long as this layout has them.
     ``word``: the word length by which noise was told from signals, which is that of all formats unless they were found
     for an error target; tables are as good as words of ``table_word`` bits need. ``why``: how the layout was chosen;
-    ``budget``: what for."""
+    ``budget``: what for. ``key``: where it was compiled for the command line, digits that other designs do not have;
+    one that was changed has none (:mod:`rbdgen.compiler.kept`)."""
 
     robot: Robot
     options: Options
@@ -52,6 +53,7 @@ class Design:
     signal_ranges: FoundRanges
     why: tuple[str, ...] = ()
     budget: Budget | None = None
+    key: str = field(default="", init=False, compare=False, repr=False)
 
     @cached_property
     def name(self) -> str:

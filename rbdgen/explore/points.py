@@ -8,10 +8,9 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
-import rbdgen
+from rbdgen.caching import code_digest
 from rbdgen.compiler import Options
 from rbdgen.errors import ConfigError
 from rbdgen.model.robot import Robot
@@ -57,7 +56,7 @@ class Task:
     robot: Robot
     count: int
     seed: int
-    code: str = field(default_factory=lambda: code_digest())
+    code: str = field(default_factory=lambda: code_digest("rbdgen"))
 
 
 @dataclass(frozen=True)
@@ -124,17 +123,6 @@ def combinations(base: Options, values: Mapping[str, Sequence[Any] | None]) -> t
         options = replace(rate.options, functions=functions, **given)
         found.append(replace(rate, options=options, root=root))
     return tuple(found)
-
-
-def code_digest() -> str:
-    """SHA-256 of the compiler's own sources: figures of another rbdgen are not taken for this one's."""
-    root = Path(rbdgen.__file__).parent
-    digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        digest.update(
-            path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0"
-        )
-    return digest.hexdigest()
 
 
 def robot_digest(robot: Robot) -> str:

@@ -10,8 +10,9 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
+from rbdgen.caching import code_digest
 from rbdgen.errors import RbdgenError, ToolError
-from rbdgen.explore.points import Point, Task, code_digest
+from rbdgen.explore.points import Point, Task
 
 Evaluate = Callable[[Task, Point], dict[str, Any]]
 """Computes a point's figures; a function of a module, so that it can be sent. RbdgenErrors make a point refused."""
@@ -24,7 +25,7 @@ ATTEMPTS = 1
 def figures_or_reason(evaluate: Evaluate, task: Task, point: Point) -> dict[str, Any]:
     """A point's figures, or why it cannot be built; ToolError if this process runs other sources than the
     sweep."""
-    if code_digest() != task.code:
+    if code_digest("rbdgen") != task.code:
         raise ToolError(
             "workers: run another version of rbdgen than this one; install the same and restart them"
         )

@@ -1,0 +1,62 @@
+"""Designs that were compiled before, from the user's cache: the same input gives the same, which is made once."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import sys
+import warnings
+import zlib
+from collections.abc import Callable
+
+import numpy as np
+
+from rbdgen.caching import cached, code_digest, keep
+from rbdgen.compiler.design import Design
+from rbdgen.model.robot import Robot
+from rbdgen.options import Options
+from rbdgen.schedule.budget import Budget
+
+CACHE, SUFFIX = "designs", ".pickle"
+"""Where designs are kept, and how their files' names end."""
+
+
+def kept_design(
+    robot: Robot,
+    options: Options,
+    budget: Budget | None,
+    compile_it: Callable[[], Design],
+    found: Callable[[], None],
+) -> Design:
+    """The design of ``compile_it``, or the one that it gave before for the same robot, options and budget; ``found`` is
+    told where that is so. Its warnings come again, and it has a key by which what is made of it can be kept as well."""
+    key = _key(robot, options, budget)
+    kept = _load(key)
+    if kept is None:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            design = compile_it()
+        told = [(str(w.message), w.category) for w in caught]
+        keep(CACHE, key, SUFFIX, zlib.compress(pickle.dumps((design, told)), 1))
+    else:
+        found()
+        design, told = kept
+    for message, category in told:
+        warnings.warn(message, category, stacklevel=2)
+    object.__setattr__(design, "key", key)
+    return design
+
+
+def _key(robot: Robot, options: Options, budget: Budget | None) -> str:
+    """Digits that differ where designs might."""
+    versions = code_digest("rbdgen"), np.__version__, sys.version
+    about = "\n".join([*versions, repr(robot), repr(options), repr(budget)])
+    return hashlib.sha256(about.encode()).hexdigest()[:32]
+
+
+def _load(key: str) -> tuple[Design, list[tuple[str, type[Warning]]]] | None:
+    """A design that was kept, with its warnings."""
+    path = cached(CACHE, key, SUFFIX)
+    if path is None:
+        return None
+    return pickle.loads(zlib.decompress(path.read_bytes()))
