@@ -24,10 +24,12 @@ def first_fit(lengths: Iterable[int], interval: int) -> list[int]:
     room: list[int] = []
     numbers = []
     for length in lengths:
-        fitting = (k for k, left in enumerate(room) if left >= length)
-        number = next(fitting, None)
-        if number is None:
-            number = len(room)
+        number = 0
+        for left in room:
+            if left >= length:
+                break
+            number += 1
+        else:
             room.append(interval)
         room[number] -= length
         numbers.append(number)

@@ -10,7 +10,7 @@ so had those that move by as many places. Runs change multipliers at random as l
 from __future__ import annotations
 
 import random
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -154,12 +154,7 @@ class _Choices:
 
     def __init__(self, width: Mapping[Hashable, int]) -> None:
         self.width = width
-        self.counts: tuple[Counter[Hashable], ...] = (
-            Counter(),
-            Counter(),
-            Counter(),
-            Counter(),
-        )
+        self.counts: tuple[dict[Hashable, int], ...] = ({}, {}, {}, {})
         """How often what is chosen: at the first input, at the second, where sums start, and among places."""
         self._cost: int | None = None
 
@@ -197,10 +192,12 @@ class _Choices:
         return total + ACCUMULATED * more_places
 
 
-def _count(counts: Counter[Hashable], key: Hashable, times: int) -> None:
+def _count(counts: dict[Hashable, int], key: Hashable, times: int) -> None:
     """Count what is chosen in or out; nothing that is not chosen stays."""
-    counts[key] += times
-    if not counts[key]:
+    count = counts.get(key, 0) + times
+    if count:
+        counts[key] = count
+    else:
         del counts[key]
 
 
@@ -215,7 +212,7 @@ class _Binder:
         first: Mapping[int, int],
         extra: int,
     ) -> None:
-        self.runs = list(runs)
+        self.runs = _numbered(runs)
         self.geometry = UnitMultipliers(interval, ())
         count = 1 + max(first[run.node] for run in runs)
         self.widths = _input_widths(runs, first, device, count, extra)
@@ -363,6 +360,23 @@ class _Binder:
             self._take(n)
         for n, bound in moves.items():
             self._put(n, bound)
+
+
+def _numbered(runs: Iterable[Run]) -> list[Run]:
+    """The runs with numbers for what they read: equal ones for what is the same, and quick to look up."""
+    numbers: dict[Hashable, int] = {}
+    numbered = []
+    for run in runs:
+        products = []
+        for product in run.products:
+            one, other = (numbers.setdefault(read, len(numbers)) for read in product.read)
+            products.append(replace(product, read=(one, other)))
+        start = run.start
+        if start is not None:
+            read, width = start
+            start = numbers.setdefault(read, len(numbers)), width
+        numbered.append(replace(run, products=tuple(products), start=start))
+    return numbered
 
 
 def _reads(run: Run) -> list[tuple[Hashable, int]]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -92,7 +92,12 @@ class _Lifetimes:
             self.delays[i] = self.operators.delays(i)
             self.reach[i] = self.operators.reach(i, self.shared[i])
         self.readers = self._readers()
-        """The operations that read a value, by unit."""
+        self.widths = [fmt.width for fmt in self.fixed.formats]
+        inputs = [node.op == "input" for node in self.nodes]
+        self.stands = [schedule.stands(i) if inputs[i] else None for i in everything]
+        """Until when operands stand in registers of their own, by node."""
+        self.bits: list[int | None] = [None] * len(self.nodes)
+        """Bits of the registers in which each value waits, where they are known."""
         self.runs = self._shared_runs()
         """The products of operations that share multipliers, and their blocks."""
         self.binding = dict(schedule.binding)
@@ -150,15 +155,20 @@ class _Lifetimes:
             found.append(_Argument(a, routing, later - first))
         return found
 
-    def _readers(self) -> dict[int, dict[str, list[int]]]:
-        """The operations that read each value, by unit."""
-        readers: dict[int, dict[str, list[int]]] = {}
-        for a in range(len(self.nodes)):
-            readers[a] = defaultdict(list)
+    def _readers(self) -> list[list[tuple[bool, list[tuple[int, int, int]]]]]:
+        """The operations that read each value, by unit: whether it is the one that makes it, and of each operation when
+        after its start it reads the value first and last."""
+        by_unit: list[dict[str, list[tuple[int, int, int]]]] = []
+        for _ in self.nodes:
+            by_unit.append(defaultdict(list))
         for i, node in self.graph:
             for a in dict.fromkeys(node.args):
-                readers[a][node.owner].append(i)
-        return readers
+                by_unit[a][node.owner].append((i, *self.offsets[i][a]))
+        found = []
+        for a, units in enumerate(by_unit):
+            owner = self.nodes[a].owner
+            found.append([(unit == owner, users) for unit, users in units.items()])
+        return found
 
     def _shared_runs(self) -> dict[int, Run]:
         runs = product_runs(self.fixed, self.folds, self.device)
@@ -232,15 +242,21 @@ class _Lifetimes:
         changes = self._changes(i, start)
         if changes is None:
             return
-        arguments = [argument.number for argument in self.args[i]]
-        touched = [i, *arguments]
-        before = sum(map(self._bits, touched))
+        touched = [i, *(argument.number for argument in self.args[i])]
+        before = sum(map(self._bits_now, touched))
         old = {k: self.slots[k] for k in changes}
         self._apply(changes)
-        after = sum(map(self._bits, touched))
-        if after - before > tolerance:
+        after = [self._bits(k) for k in touched]
+        if sum(after) - before > tolerance:
             self._apply(old)
-        elif self.shared[i]:
+            return
+        for k in changes:
+            self.bits[k] = None
+            for argument in self.args[k]:
+                self.bits[argument.number] = None
+        for k, bits in zip(touched, after, strict=True):
+            self.bits[k] = bits
+        if self.shared[i]:
             self._rebind(i, old[i].start, start)
 
     def _rebind(self, i: int, before: int, start: int) -> None:
@@ -309,43 +325,42 @@ class _Lifetimes:
             return None
         return delays.slot(start, offset)
 
+    def _bits_now(self, a: int) -> int:
+        """The same as :meth:`_bits`, which is kept until a slot that it depends on changes."""
+        known = self.bits[a]
+        if known is None:
+            known = self.bits[a] = self._bits(a)
+        return known
+
     def _bits(self, a: int) -> int:
         """Bits of the registers in which a value waits, in the unit that makes it and in those that read it
         (:mod:`rbdgen.schedule.buffers`)."""
         ii = self.ii
-        node = self.nodes[a]
-        made = self.slots[a].finish
-        if node.op == "input":
-            made = self.schedule.stands(a)
+        slots = self.slots
+        made = self.stands[a]
+        if made is None:
+            made = slots[a].finish
         own = 0
         firsts = []
-        lasts = []
-        for unit, users in self.readers[a].items():
-            earliest, latest = self._reads(a, users)
-            last = chain_length(made, latest, ii)
-            if unit == node.owner:
-                own = last
+        lasts = 0
+        for inside, users in self.readers[a]:
+            latest = max([slots[user].start + last for user, _, last in users])
+            length = chain_length(made, latest, ii)
+            if inside:
+                own = length
             else:
-                first = chain_length(made, earliest, ii)
-                firsts.append(first)
-                lasts.append(last)
+                earliest = min([slots[user].start + first for user, first, _ in users])
+                firsts.append(chain_length(made, earliest, ii))
+                lasts += length
         if a in self.leaves:
             length = chain_length(made, self.leaves[a], ii)
             firsts.append(length)
-            lasts.append(length)
+            lasts += length
         kept = self.schedule.kept_registers(a, own, firsts)
-        before = [min(first, kept) for first in firsts]
-        longest = max([own, *before])
-        total = longest + sum(lasts) - sum(before)
-        return total * self.fixed.formats[a].width
-
-    def _reads(self, a: int, users: Iterable[int]) -> tuple[int, int]:
-        """The first and the last cycle in which some operations read a value."""
-        firsts = []
-        lasts = []
-        for user in users:
-            start = self.slots[user].start
-            first, last = self.offsets[user][a]
-            firsts.append(start + first)
-            lasts.append(start + last)
-        return min(firsts), max(lasts)
+        longest = own
+        before = 0
+        for first in firsts:
+            cut = min(first, kept)
+            longest = max(longest, cut)
+            before += cut
+        return (longest + lasts - before) * self.widths[a]

@@ -9,7 +9,7 @@ put is chosen so that they do.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from rbdgen.devices.device import Device
 from rbdgen.ir.fixed import FixedGraph
@@ -56,7 +56,26 @@ class UnitMultipliers:
                 self.sizes.append(blocks)
         self.taken = [0] * len(self.sizes)
         """The phases that are taken of every multiplier, as bits."""
-        self.gaps: Counter[Gap] = Counter((interval, size) for size in self.sizes)
+        self._room: dict[tuple[Run, int, int, int], bool] = {}
+        """What :meth:`_leaves_room` answered since anything changed."""
+        self._gaps: dict[int, tuple[Gap, ...]] = {}
+        """The gaps of multipliers that did not change since they were found."""
+
+    @property
+    def gaps(self) -> dict[Gap, int]:
+        """How often there is each gap, of all multipliers."""
+        found: dict[Gap, int] = {}
+        for number in range(len(self.sizes)):
+            if number not in self._gaps:
+                self._gaps[number] = tuple(self._gaps_of(number))
+            for gap in self._gaps[number]:
+                found[gap] = found.get(gap, 0) + 1
+        return found
+
+    def _changed(self, number: int) -> None:
+        """Nothing that was found of a multiplier is true any more."""
+        self._gaps.pop(number, None)
+        self._room.clear()
 
     def phases(self, start: int, length: int) -> int:
         """The phases of a run that starts in cycle ``start``, as bits."""
@@ -89,26 +108,37 @@ class UnitMultipliers:
         taken = self.taken[number]
         if not taken:
             return 0, self.interval - length
-        before = self._free_from(taken, start - 1, -1)
-        behind = self._free_from(taken, start + length, 1)
-        return before, behind
+        return self._free_before(taken, start), self._free_from(taken, start + length)
 
-    def _free_from(self, taken: int, phase: int, step: int) -> int:
+    def _from(self, taken: int, phase: int) -> int:
+        """The phases that are taken, as bits from this one on."""
+        interval = self.interval
+        phase %= interval
+        return (taken >> phase | taken << (interval - phase)) & ((1 << interval) - 1)
+
+    def _free_from(self, taken: int, phase: int) -> int:
         """Free phases from this one on, where not all are."""
-        free = 0
-        while not taken >> (phase % self.interval) & 1:
-            free += 1
-            phase += step
-        return free
+        turned = self._from(taken, phase)
+        return (turned & -turned).bit_length() - 1
+
+    def _free_before(self, taken: int, phase: int) -> int:
+        """Free phases before this one, where not all are."""
+        return self.interval - self._from(taken, phase).bit_length()
 
     def _leaves_room(self, run: Run, size: int, before: int, behind: int) -> bool:
-        """Whether the runs that wait have room beside one between so many free phases: the largest and longest first,
-        each in the smallest gap."""
+        """Whether the runs that wait have room beside one between so many free phases."""
+        key = run, size, before, behind
+        if key not in self._room:
+            self._room[key] = self._finds_room(run, size, before, behind)
+        return self._room[key]
+
+    def _finds_room(self, run: Run, size: int, before: int, behind: int) -> bool:
+        """As :meth:`_leaves_room`: the largest and longest first, each in the smallest gap."""
         own_length, _ = run
-        gaps = self.gaps.copy()
+        gaps = self.gaps
         gaps[before + own_length + behind, size] -= 1
-        gaps[before, size] += 1
-        gaps[behind, size] += 1
+        for free in (before, behind):
+            gaps[free, size] = gaps.get((free, size), 0) + 1
         waiting = self.waiting.copy()
         waiting[run] -= 1
         for other in sorted(waiting, key=_largest_first):
@@ -123,7 +153,8 @@ class UnitMultipliers:
                 each = min(count, free // length)
                 times = min(gaps[gap], count // each)
                 gaps[gap] -= times
-                gaps[free - each * length, gap_size] += times
+                left = free - each * length, gap_size
+                gaps[left] = gaps.get(left, 0) + times
                 count -= each * times
         return True
 
@@ -143,13 +174,10 @@ class UnitMultipliers:
 
     def _change(self, number: int, taken: int) -> None:
         """Let these phases of a multiplier be taken."""
-        for gap in self._gaps(number):
-            self.gaps[gap] -= 1
         self.taken[number] = taken
-        for gap in self._gaps(number):
-            self.gaps[gap] += 1
+        self._changed(number)
 
-    def _gaps(self, number: int) -> Iterator[Gap]:
+    def _gaps_of(self, number: int) -> Iterator[Gap]:
         """The gaps of a multiplier."""
         interval = self.interval
         taken = self.taken[number]
@@ -157,21 +185,18 @@ class UnitMultipliers:
         if not taken:
             yield interval, size
             return
-        for phase in range(interval):
-            if taken >> phase & 1:
-                continue
-            # a gap begins behind what is taken
-            before = (phase - 1) % interval
-            if taken >> before & 1:
-                yield self._free_from(taken, phase, 1), size
+        # a gap begins behind what is taken
+        begins = ~taken & self._from(taken, -1)
+        while begins:
+            lowest = begins & -begins
+            phase = lowest.bit_length() - 1
+            yield self._free_from(taken, phase), size
+            begins -= lowest
 
     def enlarge(self, number: int, blocks: int) -> None:
         """Let a multiplier be at least so large."""
-        for gap in self._gaps(number):
-            self.gaps[gap] -= 1
         self.sizes[number] = max(self.sizes[number], blocks)
-        for gap in self._gaps(number):
-            self.gaps[gap] += 1
+        self._changed(number)
 
     def may_grow(self, used: float) -> bool:
         """Whether there are no more multipliers than runs need that use this share of all phases."""
@@ -181,8 +206,9 @@ class UnitMultipliers:
         """One more multiplier; its number."""
         self.sizes.append(blocks)
         self.taken.append(0)
-        self.gaps[self.interval, blocks] += 1
-        return len(self.sizes) - 1
+        number = len(self.sizes) - 1
+        self._changed(number)
+        return number
 
 
 def _largest_first(run: Run) -> tuple[int, int]:
@@ -191,7 +217,7 @@ def _largest_first(run: Run) -> tuple[int, int]:
     return -blocks, -length
 
 
-def _smallest_gap(gaps: Counter[Gap], run: Run) -> Gap | None:
+def _smallest_gap(gaps: Mapping[Gap, int], run: Run) -> Gap | None:
     """The shortest gap of the smallest multipliers that a run fits into; None where there is none."""
     length, blocks = run
     best = None
