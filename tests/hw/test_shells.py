@@ -12,7 +12,7 @@ from amaranth.sim import Simulator
 from rbdgen.errors import ConfigError
 from rbdgen.functions.registry import common
 from rbdgen.host.shell import ShellModel, buffer_bytes
-from rbdgen.protocol.frames import FRAME_BYTES, Kind, frame_bytes
+from rbdgen.protocol.frames import FRAME_BYTES, STATUS_BYTES, Kind, frame_bytes
 from rbdgen_hw.shells.receiver import COUNTERS, Receiver
 from rbdgen_hw.shells.sender import Sender
 from rbdgen_hw.shells.uart import UartReceiver, UartTransmitter, bit_cycles
@@ -151,7 +151,7 @@ def test_results_leave_as_the_model_sends_them() -> None:
         size = tasks.result.beat_bytes
         whole = b"".join(b.to_bytes(size, "little") for b in beats)
         packets.append((beats, whole[: tasks.result.packet_bytes(len(f.results))]))
-    status = random.bytes(41)
+    status = random.bytes(STATUS_BYTES)
     out = bytearray()
     left = 0
 

@@ -84,13 +84,15 @@ def value_port(register: Register) -> str:
 
 class Registers(SharedComponent):
     """The AXI4-Lite side: ``read_<register>`` are values to be read, ``read`` strobes for the address in ``address``,
-    ``clear`` strobes when the host asks for it."""
+    ``clear`` strobes when the host asks for it. It holds the epoch itself."""
 
     module_name = "registers"
 
     def __init__(self) -> None:
-        self.readable = [r for r in Register if r not in (Register.CONTROL, Register.IDENTITY)]
+        own = (Register.CONTROL, Register.EPOCH, Register.IDENTITY)
+        self.readable = [r for r in Register if r not in own]
         values = {value_port(register): In(32) for register in self.readable}
+        self.epoch = Signal(32)
         super().__init__(
             {
                 "s_axi": In(LITE),
@@ -125,16 +127,20 @@ class Registers(SharedComponent):
             ]
         with m.If(bus.bvalid & bus.bready):
             m.d.sync += bus.bvalid.eq(0)
-        known = address[2:] == Register.CONTROL >> 2
+        for_control = address[2:] == Register.CONTROL >> 2
+        for_epoch = address[2:] == Register.EPOCH >> 2
         with m.If(have_address & have_data & ~bus.bvalid):
             m.d.sync += [
                 have_address.eq(0),
                 have_data.eq(0),
                 bus.bvalid.eq(1),
-                bus.bresp.eq(Mux(known, OKAY, SLVERR)),
+                bus.bresp.eq(Mux(for_control | for_epoch, OKAY, SLVERR)),
             ]
             asked = data & Control.CLEAR
-            m.d.comb += self.clear.eq(known & strobe[0] & asked.any())
+            m.d.comb += self.clear.eq(for_control & strobe[0] & asked.any())
+            for k, written in enumerate(strobe):
+                with m.If(for_epoch & written):
+                    m.d.sync += self.epoch.word_select(k, 8).eq(data.word_select(k, 8))
         self._read(m)
         return m
 
@@ -160,6 +166,8 @@ class Registers(SharedComponent):
                         m.d.sync += bus.rdata.eq(value)
                 with m.Case(Register.CONTROL >> 2):
                     m.d.sync += bus.rdata.eq(0)
+                with m.Case(Register.EPOCH >> 2):
+                    m.d.sync += bus.rdata.eq(self.epoch)
                 for k in range(IDENTITY_WORDS):
                     with m.Case((Register.IDENTITY >> 2) + k):
                         word = self.identity.word_select(k, 32)
