@@ -218,7 +218,8 @@ class Driver:
             first = int(np.flatnonzero(answers.lost)[0])
             raise LinkError(
                 f"device: {np.count_nonzero(answers.lost)} of {answers.lost.size} tasks of {function} were lost "
-                f"{self.link.attempts} times each, the first is number {first}; check the cable, or lower the baud rate"
+                f"{self.link.attempts} times each, the first is number {first}; since the device was opened "
+                f"{self.link.counters.measured()}; check the cable, or lower the baud rate"
             )
         if answers.flags.any():
             warnings.warn(_flag_text(function, answers.flags), RbdgenWarning, stacklevel=4)
