@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import tempfile
@@ -22,7 +21,7 @@ from rbdgen.model.robot import Robot
 from rbdgen.model.urdf import ROOT_JOINT
 from rbdgen.options import DEMANDS, ROBOT, settings
 from rbdgen.options.setting import LIMITS, WORD, Setting, nearest
-from rbdgen.report.design import design_report, manifest
+from rbdgen.report.design import design_report, manifest, verilog_digest
 from rbdgen.report.drawings import layout_picture, timing_chart
 from rbdgen.schedule.budget import Budget
 
@@ -138,7 +137,7 @@ def write_design(
     ``more`` is added to the report. Everything is written beside its place first and moved there when it is complete.
     ConfigError if the directory cannot be written.
     """
-    digest = hashlib.sha256(verilog.encode()).hexdigest()
+    digest = verilog_digest(verilog)
     files = {
         f"{design.name}.v": verilog,
         "manifest.json": json.dumps(manifest(design, digest, version), indent=2) + "\n",

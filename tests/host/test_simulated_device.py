@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import signal
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from rbdgen.host.driver import Driver
 from rbdgen.host.manifest import Manifest
 from rbdgen.host.transport import ProcessTransport
 from rbdgen.layout.calibration import varied_robot
+from rbdgen.report.design import verilog_digest
 from rbdgen_hw.emit import design_verilog, link_verilog
 from rbdgen_sim.device import build_device
 from rbdgen_sim.mixed import check_mixed, random_operands
@@ -28,8 +28,7 @@ FUNCTIONS = ("id", "m", "did")
 def built(d: Design, work: Path) -> tuple[Manifest, Path]:
     """The manifest and the program of a design."""
     verilog = design_verilog(d)
-    digest = hashlib.sha256(verilog.encode()).hexdigest()
-    known = manifest_of(d, digest)
+    known = manifest_of(d, verilog_digest(verilog))
     sources = work / "accelerator.v", work / "link.v"
     for path, text in zip(sources, (verilog, link_verilog(d, known.identity)), strict=True):
         path.write_text(text)
@@ -87,9 +86,7 @@ def test_another_design_is_refused(device: tuple[Manifest, Path]) -> None:
     _, program = device
     other = manifest_of(design("pendulum2", functions=FUNCTIONS, ii=8))
     transport = ProcessTransport([str(program)])
-    with pytest.raises(
-        LinkError, match=r"^device: holds design [0-9a-f]{32}, not 0123456789abcdef"
-    ):
+    with pytest.raises(LinkError, match=r"^device: holds design [0-9a-f]{32}, not [0-9a-f]{32} "):
         Driver.open(other, transport)
     transport.close()
 
