@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rbdgen.errors import ConfigError
+from rbdgen.errors import ConfigError, short
 from rbdgen.host.stream_keys import packet_keys, stream_keys
 from rbdgen.ir.fixed import Format
 from rbdgen.protocol.tasks import CALIBRATE, HEADER_BITS, NUMBER_BITS, Packing, TaskFormat
 from rbdgen.schema.checking import must_be
 
+MOST_ENTRIES = 1 << 20
+"""Of a vector or matrix."""
+
 
 def check_consistency(content: Mapping[str, Any], tasks: TaskFormat) -> None:
     """ConfigError naming what in ``content`` does not go with the rest, which is laid out as ``tasks`` says."""
     functions = content["functions"]
+    for name, vector in content["vectors"].items():
+        if math.prod(vector["shape"]) > MOST_ENTRIES:
+            raise must_be(
+                f"vectors.{name}.shape", f"of at most {MOST_ENTRIES} entries", vector["shape"]
+            )
     _check_differ("functions.*.code", [f["code"] for f in functions.values()])
     _check_differ("parameters[].name", [p["name"] for p in content["parameters"]])
     for name, function in functions.items():
@@ -32,8 +41,11 @@ def check_consistency(content: Mapping[str, Any], tasks: TaskFormat) -> None:
 def _check_same(path: str, content: Mapping[str, Any], follows: Mapping[str, Any]) -> None:
     """That ``content`` has what follows from the rest."""
     for key, wanted in follows.items():
-        if content.get(key) != wanted:
-            raise must_be(f"{path}{key}", f"{wanted!r}, as the rest says", content.get(key))
+        found = content.get(key)
+        if isinstance(wanted, dict) and isinstance(found, dict) and found.keys() == wanted.keys():
+            _check_same(f"{path}{key}.", found, wanted)
+        elif found != wanted:
+            raise must_be(f"{path}{key}", f"{short(wanted)}, as the rest says", found)
 
 
 def _check_differ(path: str, values: Sequence[Any]) -> None:

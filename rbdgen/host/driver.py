@@ -208,10 +208,7 @@ class Driver:
         self.parameters.load(values, self.progress)
 
     def _call(self, function: str, given: dict[str, np.ndarray]) -> list[np.ndarray]:
-        for name, x in given.items():
-            shape = self.manifest.shapes.get(name)
-            if shape and shape.size == (1,):
-                given[name] = np.broadcast_to(x, given["q"].shape[:-1])[..., None]
+        self._spread_counts(function, given)
         (answers,) = self.solve([Tasks(function, given)])
         self.flags = answers.flags
         if answers.lost.any():
@@ -224,6 +221,19 @@ class Driver:
         if answers.flags.any():
             warnings.warn(_flag_text(function, answers.flags), RbdgenWarning, stacklevel=4)
         return list(answers.values.values())
+
+    def _spread_counts(self, function: str, given: dict[str, np.ndarray]) -> None:
+        """Counts become vectors of one entry, with the leading shape of the first operand."""
+        first, *others = self.manifest.operand_vectors[function]
+        if first not in given:
+            return
+        shape = given[first].shape[: -len(self.manifest.shapes[first].size)]
+        for name in others:
+            x = given.get(name)
+            if x is None or self.manifest.shapes[name].size != (1,):
+                continue
+            if x.shape in ((), shape):
+                given[name] = np.broadcast_to(x, shape)[..., None]
 
     def solve(self, requests: Sequence[Tasks], order: np.ndarray | None = None) -> list[Answers]:
         """All tasks of all requests, many in flight at once.
