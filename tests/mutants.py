@@ -60,7 +60,7 @@ def _changed(value: Any, random: np.random.Generator) -> Any:
         return value[:-1] + "z" if value else "z"
     if isinstance(value, list):
         return [*value[1:], *value[:1]] if random.integers(2) else value + value[:1]
-    return {f"{key}_": inner for key, inner in value.items()}
+    return {f"{key}_": inner for key, inner in value.items()} if value else {}
 
 
 def mutant(content: Any, random: np.random.Generator) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from rbdgen.options.setting import LIMITS, WORD, Setting, nearest
 from rbdgen.report.design import design_report, manifest, verilog_digest
 from rbdgen.report.drawings import layout_picture, timing_chart
 from rbdgen.schedule.budget import Budget
+from rbdgen.schema.reading import read_toml
 
 REPORT_FILE, SIMULATION_FILE, CONFIG_FILE = "report.json", "simulation.json", "config.toml"
 """A design's promises, what a simulation of it measured, and its options."""
@@ -100,12 +100,7 @@ class Base:
 
 def read_config(path: Path) -> tuple[str | None, Base, dict[str, Any]]:
     """The robot, its base and the options of a configuration file; ConfigError naming file and key."""
-    try:
-        content = tomllib.loads(path.read_text())
-    except FileNotFoundError:
-        raise ConfigError(f"{path}: no such file; give a config.toml that generate wrote") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{path}: must be a TOML file: {error}") from None
+    content = read_toml(path, "give a config.toml that generate wrote", "mend it")
     known = OPTIONS | ROBOT | OTHER_KEYS
     values: dict[str, Any] = {}
     for key, value in content.items():

@@ -7,7 +7,8 @@ import re
 import time
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -55,15 +56,22 @@ def drive(known: Manifest, shell: ShellModel) -> None:
         return
     for name, vectors in known.operand_vectors.items():
         operands = {v: np.zeros((2, *known.shapes[v].size)) for v in vectors}
-        try:
+        with ours():
             device.call(name, **operands)
-        except RbdgenError as error:
-            assert "\n" not in str(error)
     for word in known.tasks.parameters[:2]:
-        try:
+        with ours():
             device.calibrate({word.name: 0.0})
-        except RbdgenError as error:
-            assert "\n" not in str(error)
+
+
+@contextmanager
+def ours() -> Iterator[None]:
+    """Nothing may come out but an error of ours, in a line."""
+    said = ""
+    try:
+        yield
+    except RbdgenError as error:
+        said = str(error)
+    assert "\n" not in said
 
 
 def zeros(known: Manifest) -> ShellModel:
@@ -104,7 +112,6 @@ def test_mutants_of_a_manifest_are_refused_or_harmless(kind: str, tmp_path: Path
                 warnings.simplefilter("ignore")
                 check_taken(known, true_device, right == content)
         longest = max(longest, time.monotonic() - begun)
-    print(kind, dict(counts), f"longest {longest:.2f} s")
     assert sum(counts.values()) == COUNT
     assert counts["refused"] > COUNT / 3
     assert counts["taken"] > COUNT / 100
@@ -149,7 +156,11 @@ def check_taken(known: Manifest, true_device: ShellModel, unchanged: bool) -> No
         (("functions", "id", "operands", 1, "index"), [0], r"operands\[1\] must be another entry"),
         (("functions", "id", "operands", 1, "vector"), "u", r"vector must be one of q, v, a, not"),
         (("vectors", "q", "shape"), [1000, 1000, 1000], r"vectors\.q\.shape must be of at most "),
-        (("vectors", "m", "shape"), [2, 3], r"index must be in the lower triangle of a square, not"),
+        (
+            ("vectors", "m", "shape"),
+            [2, 3],
+            r"index must be in the lower triangle of a square, not",
+        ),
         (("task_places", 0), 15, r"task_places\[0\] must be at least 16, as a word there has, not"),
         (("ports", "clk", "width"), 2, r"ports\.clk\.width must be 1, as the rest says, not 2"),
         (("flags",), {"OVERFLOW": 2}, r"flags must be \{'FUNCTION': 4, .* as the rest says"),
