@@ -33,7 +33,7 @@ def _read(
 ) -> dict[str, Any]:
     try:
         content = parse(path.read_text(encoding="utf-8"))
-        too_deep = _depth_exceeds(content, DEEPEST)
+        too_deep = not _check_depth(content)
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such file; {missing}") from None
     except OSError as error:
@@ -70,15 +70,17 @@ def _integer(text: str) -> int:
     return int(text)
 
 
-def _depth_exceeds(content: Any, most: int) -> bool:
-    """Whether objects and lists are more than so deep inside each other."""
+def _check_depth(content: Any) -> bool:
+    """Whether objects and lists are at most so deep inside each other. ValueError for text that no file can hold."""
     level = [content]
-    for _ in range(most):
+    for _ in range(DEEPEST + 1):
         inner: list[Any] = []
         for value in level:
             if isinstance(value, dict):
-                inner.extend(value.values())
+                inner += [*value, *value.values()]
             elif isinstance(value, list):
-                inner.extend(value)
+                inner += value
+            elif isinstance(value, str) and not value.isascii():
+                value.encode()
         level = inner
-    return any(isinstance(value, dict | list) for value in level)
+    return not level

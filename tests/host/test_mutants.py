@@ -201,6 +201,7 @@ def test_what_is_wrong_is_named_by_its_path(
         ('{"a": NaN}', r"must be a JSON file: NaN is no number of JSON"),
         ('{"a": -Infinity}', r"must be a JSON file: -Infinity is no number of JSON"),
         ('{"a": 1e999}', r"must be a JSON file: a number is too large for 64 bits"),
+        ('{"a": ["\\ud800"]}', r"must be a JSON file: 'utf-8' codec can't encode"),
         ("\udcff", r"must be a JSON file: 'utf-8' codec"),
     ],
 )
