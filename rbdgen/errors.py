@@ -11,6 +11,8 @@ from typing import Any
 
 LONGEST_VALUE = 80
 """Characters of a value that a message shows."""
+LONGEST_PATH = 120
+"""Characters of a path that a message shows."""
 LARGEST_NUMBER = 10**20
 """From there on a whole number is told by its digits."""
 
@@ -59,6 +61,12 @@ class _Short(reprlib.Repr):
         if abs(x) < LARGEST_NUMBER:
             return str(x)
         return f"a number of {int(x.bit_length() * math.log10(2)) + 1} digits"
+
+
+def dotted(*keys: str) -> str:
+    """The path of a key in a file, for a message: one line, whatever the keys are."""
+    line = "".join(c if c.isprintable() else "?" for c in ".".join(filter(None, keys)))
+    return line if len(line) <= LONGEST_PATH else f"{line[:LONGEST_PATH]}…"
 
 
 def short(value: Any) -> str:

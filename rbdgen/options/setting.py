@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rbdgen.errors import ConfigError
+from rbdgen.errors import LONGEST_PATH, ConfigError, dotted, short
 
 GROUPS = {
     "what": "what is computed",
@@ -64,8 +64,10 @@ class Setting:
         assert self.choices is not None
         known = tuple(self.choices())
         if value not in known:
-            near = nearest(str(value), known)
-            raise ConfigError(f"{name}: must be one of {', '.join(known)}, not {value!r}{near}")
+            near = nearest(value, known)
+            raise ConfigError(
+                f"{name}: must be one of {', '.join(known)}, not {short(value)}{near}"
+            )
 
     def _check_range(self, name: str, value: float) -> None:
         inside = self.least <= value <= self.most
@@ -77,7 +79,7 @@ class Setting:
             span = f"{'above' if self.open else 'at least'} {self.least:g}"
         else:
             span = f"{'between ' if self.open else ''}{self.least:g} {'and' if self.open else 'to'} {self.most:g}"
-        given = value if isinstance(value, int) else f"{value:g}"
+        given = short(value) if isinstance(value, int) else f"{value:g}"
         raise ConfigError(f"{name}: must be {span}{self.kind.unit(self)}, not {given}")
 
 
@@ -97,12 +99,12 @@ class ValueKind:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """A question after the nearest known name, where one is near."""
-    found = difflib.get_close_matches(name, list(known), 1, cutoff=0.5)
+    found = difflib.get_close_matches(name[:LONGEST_PATH], list(known), 1, cutoff=0.5)
     return f"; did you mean {found[0]!r}?" if found else ""
 
 
 def _a(what: str, name: str, value: Any) -> ConfigError:
-    return ConfigError(f"{name}: must be {what}, not {value!r}")
+    return ConfigError(f"{name}: must be {what}, not {short(value)}")
 
 
 def _integer(name: str, value: Any) -> int:
@@ -119,9 +121,15 @@ def _read_integer(name: str, text: str) -> int:
 
 
 def _number(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise _a("a number", name, value)
-    return float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number larger than any of 64 bits
+        number = math.inf
+    if not math.isfinite(number):
+        raise _a("a number", name, value)
+    return number
 
 
 def _read_number(name: str, text: str) -> float:
@@ -164,14 +172,15 @@ def _words(name: str, value: Any) -> tuple[str, ...]:
 
 def _targets(name: str, value: Any) -> dict[str, float]:
     if isinstance(value, int | float) and not isinstance(value, bool):
-        value = {"all": float(value)}
+        value = {"all": value}
     if not isinstance(value, Mapping):
         raise _a("a number, or numbers by function and output", name, value)
     targets = {}
     for target, number in value.items():
-        size = _number(f"{name} of {target}", number)
+        path = dotted(name, str(target))
+        size = _number(path, number)
         if not 0 < size < 1:
-            raise ConfigError(f"{name} of {target}: must be between 0 and 1, not {size:g}")
+            raise ConfigError(f"{path}: must be between 0 and 1, not {size:g}")
         targets[str(target)] = size
     return targets
 
@@ -190,8 +199,11 @@ def _read_targets(name: str, text: str) -> dict[str, float]:
 
 
 def _limits(name: str, value: Any) -> Mapping[str, Mapping[str, float]]:
-    if not isinstance(value, Mapping) or not all(isinstance(v, Mapping) for v in value.values()):
+    if not isinstance(value, Mapping):
         raise _a("limits by joint", name, value)
+    for joint, limits in value.items():
+        if not isinstance(limits, Mapping):
+            raise _a("a table of limits", dotted(name, str(joint)), limits)
     return value
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import tomli_w
 
 from rbdgen.compiler import Design, Options
-from rbdgen.errors import ConfigError
+from rbdgen.errors import ConfigError, short
 from rbdgen.ir.text import to_text
 from rbdgen.model.joints import FreeFlyer, Planar
 from rbdgen.model.robot import Robot
@@ -106,7 +106,7 @@ def read_config(path: Path) -> tuple[str | None, Base, dict[str, Any]]:
     for key, value in content.items():
         if key not in known:
             raise ConfigError(
-                f"{path}: unknown key {key!r}{nearest(key, known)}; known keys: {', '.join(known)}"
+                f"{path}: unknown key {short(key)}{nearest(key, known)}; known keys: {', '.join(known)}"
             )
         try:
             values[key] = known[key].check(key, value)

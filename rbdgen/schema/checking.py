@@ -10,7 +10,7 @@ from typing import Any
 
 import fastjsonschema
 
-from rbdgen.errors import ConfigError, short
+from rbdgen.errors import ConfigError, dotted, short
 
 KINDS = {
     "integer": "a whole number",
@@ -22,8 +22,6 @@ KINDS = {
     "null": "null",
 }
 """JSON's types in words."""
-LONGEST_PATH = 120
-"""Characters of a path that are shown."""
 
 
 @lru_cache
@@ -49,7 +47,7 @@ def check(content: Any, name: str) -> None:
 
 def must_be(path: str, wanted: str, value: Any) -> ConfigError:
     """The complaint of a value at ``path``."""
-    return ConfigError(f"{_printable(path)} must be {wanted}, not {short(value)}")
+    return ConfigError(f"{dotted(path)} must be {wanted}, not {short(value)}")
 
 
 def version_complaint(content: Mapping[str, Any], wanted: str) -> str | None:
@@ -71,7 +69,7 @@ def _complaint(error: Any) -> str:
     definition, value = error.definition, error.value
     if error.rule == "required":
         missing = next(key for key in definition["required"] if key not in value)
-        return f"lacks {_printable(f'{path}.{missing}'.lstrip('.'))}"
+        return f"lacks {dotted(path, missing)}"
     if error.rule == "dependencies":
         keys = (
             key
@@ -80,11 +78,11 @@ def _complaint(error: Any) -> str:
             for key in keys
         )
         missing = next(key for key in keys if key not in value)
-        return f"lacks {_printable(f'{path}.{missing}'.lstrip('.'))}"
+        return f"lacks {dotted(path, missing)}"
     if error.rule == "additionalProperties":
         known = definition.get("properties", {})
         unknown = next(key for key in value if key not in known and not _named(key, definition))
-        return f"{_printable(path) or 'it'} must not have the key {short(unknown)}"
+        return f"{dotted(path) or 'it'} must not have the key {short(unknown)}"
     return str(must_be(path or "it", _demand(definition), value))
 
 
@@ -110,9 +108,3 @@ def _demand(definition: Mapping[str, Any]) -> str:
     if definition.get("minProperties"):
         text += " that is not empty"
     return text
-
-
-def _printable(path: str) -> str:
-    """A path for a line of text."""
-    line = "".join(c if c.isprintable() else "?" for c in path)
-    return line if len(line) <= LONGEST_PATH else f"{line[:LONGEST_PATH]}…"
