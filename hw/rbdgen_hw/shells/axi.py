@@ -179,32 +179,6 @@ class Registers(SharedComponent):
                     ]
 
 
-def _packet_end(
-    m: Module, code: Value, moves: Value, beats: dict[int, int], name: str
-) -> tuple[Value, Value]:
-    """Whether a stream's present beat is a packet's first, and its last: packets with function code ``code`` in their
-    first beat have ``beats`` beats (1 where it is unknown)."""
-    most = max(beats.values())
-    beat = Signal(range(most), name=f"{name}_beat")
-    kept = Signal(FUNCTION_BITS, name=f"{name}_code")
-    first = Signal(name=f"{name}_first")
-    last = Signal(name=f"{name}_last")
-    final = Signal(range(most), name=f"{name}_final")
-    m.d.comb += [
-        first.eq(beat == 0),
-        last.eq(beat == final),
-    ]
-    with m.Switch(Mux(first, code, kept)):
-        for known, count in beats.items():
-            with m.Case(known):
-                m.d.comb += final.eq(count - 1)
-    with m.If(moves):
-        m.d.sync += beat.eq(Mux(last, 0, beat + 1))
-        with m.If(first):
-            m.d.sync += kept.eq(code)
-    return first, last
-
-
 @dataclass(frozen=True)
 class _Packets:
     """The present beat of a stream: whether it begins and ends what comes together, ``count`` packets in its lanes; and
@@ -221,21 +195,19 @@ def _packets(
     m: Module, packing: Packing, payload: Value, moves: Value, lengths: dict[int, int], name: str
 ) -> _Packets:
     """Follow a stream, whose packets have so many beats by their function's code (1 where it is unknown)."""
-    if packing.lanes == 1:
-        code = payload[:FUNCTION_BITS]
-        first, last = _packet_end(m, code, moves, lengths, name)
-        return _Packets(first, last, 1, [payload], [moves & first])
     beats, keeps = lanes(packing, payload)
     codes = [code_of(beat) for beat in beats]
     ends = RowEnds(lengths, packing.lanes, name)
     ends.write(m, codes, keeps, moves)
+    starts = [moves & ends.first & keep for keep in keeps]
+    if packing.lanes == 1:
+        return _Packets(ends.first, ends.last, 1, beats, starts)
     kept = Signal(range(packing.lanes + 1), name=f"{name}_kept")
     count = Signal(range(packing.lanes + 1), name=f"{name}_count")
     present = sum(keeps[1:], keeps[0])
     m.d.comb += count.eq(Mux(ends.first, present, kept))
     with m.If(moves):
         m.d.sync += kept.eq(count)
-    starts = [moves & ends.first & keep for keep in keeps]
     return _Packets(ends.first, ends.last, count, beats, starts)
 
 
