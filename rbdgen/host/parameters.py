@@ -69,10 +69,11 @@ class Parameters:
             number = self.numbers[name]
             new[number] = int(self.tasks.parameters[number].format.quantise(value))
         results = self.exchange(self._packets(new), progress)
+        for (number, raw), result in zip(new.items(), results, strict=True):
+            if result is not None and not header(result)[2]:
+                self.held[number] = raw
         for name, result in zip(values, results, strict=True):
             self._check(name, result, f"{values[name]:.6g}")
-            number = self.numbers[name]
-            self.held[number] = new[number]
 
     def exchange(self, packets: Sequence[bytes], progress: Progress) -> list[bytes | None]:
         """The results of tasks, all of a device that held what was loaded. LinkError where it is reset too often."""

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from rbdgen import Design, Robot, parameter_values
-from rbdgen.errors import LinkError, RbdgenWarning
+from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
 from rbdgen.host.beats import StreamLink
 from rbdgen.host.driver import Driver
 from rbdgen.host.parameters import RESETS
 from rbdgen.host.shell import ShellModel
 from rbdgen.layout.calibration import varied_robot
+from rbdgen.protocol.frames import Deframer, Kind, frame_bytes
 from rbdgen_sim.dma import DmaModel
 from rbdgen_sim.mixed import random_operands
 from rbdgen_sim.noise import Noise, manifest_of, model
@@ -131,6 +132,43 @@ def test_resets_while_parameters_are_loaded() -> None:
             warnings.simplefilter("ignore", RbdgenWarning)
             device.calibrate(parameter_values(d.robot, other))
             assert np.array_equal(results(device, d), reference())
+
+
+def test_what_was_loaded_beside_a_refused_value_is_loaded_again() -> None:
+    d, other = calibratable()
+    shell = model(d)
+    device = Driver.open(manifest_of(d), shell)
+    values = parameter_values(d.robot, other)
+    bad = next(iter(values))
+    with pytest.raises(ConfigError, match=f"^parameter '{bad}': must be "):
+        device.calibrate(values | {bad: 1e3})
+    expected = results(device, d)
+    shell.reset()
+    with pytest.warns(RbdgenWarning, match=WARNING):
+        assert np.array_equal(results(device, d), expected)
+
+
+def test_a_device_of_another_version_is_named() -> None:
+    class Older:
+        """Answers hellos as version 1 did: nonce, version, and what came behind it then."""
+
+        answers = b""
+
+        def write(self, data: bytes) -> None:
+            nonce = Deframer(64).feed(data)[0].payload
+            self.answers += frame_bytes(Kind.HELLO, nonce + b"\x01" + bytes(36))
+
+        def read(self) -> bytes:
+            data, self.answers = self.answers, b""
+            return data
+
+        def close(self) -> None:
+            pass
+
+    with pytest.raises(
+        LinkError, match=r"^device: speaks version 1 of the protocol, this host ver"
+    ):
+        Driver.open(manifest_of(calibratable()[0]), Older())
 
 
 def test_without_parameters_a_reset_costs_time_only() -> None:
