@@ -11,7 +11,13 @@ author = "the authors of rbdgen"
 copyright = "the authors of rbdgen, Apache-2.0"
 version = release = installed_version("rbdgen")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.doctest", "reference"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.doctest",
+    "reference",
+    "manifest_keys",
+]
 # classes come with the arguments that make them, in the order of the source
 autodoc_class_signature = "mixed"
 autodoc_member_order = "bysource"

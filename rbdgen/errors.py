@@ -3,6 +3,19 @@
 Not for bugs: a broken invariant inside the tool is an ``AssertionError``.
 """
 
+from __future__ import annotations
+
+import math
+import reprlib
+from typing import Any
+
+LONGEST_VALUE = 80
+"""Characters of a value that a message shows."""
+LONGEST_PATH = 120
+"""Characters of a path that a message shows."""
+LARGEST_NUMBER = 10**20
+"""From there on a whole number is told by its digits."""
+
 
 class RbdgenError(Exception):
     """Something the user can mend. The message is one line: the thing, its value, the remedy."""
@@ -36,16 +49,27 @@ class RbdgenWarning(UserWarning):
     """Something the user should know but need not mend (one line, like the errors)."""
 
 
-SHOWN = 60
-"""Characters of a value that an error shows."""
+class _Short(reprlib.Repr):
+    """Values as Python writes them, of which only so much is looked at as is shown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxstring, self.maxother = 3, LONGEST_VALUE, LONGEST_VALUE
+
+    def repr_int(self, x: int, level: int) -> str:
+        """Python refuses to write numbers that are too long."""
+        if abs(x) < LARGEST_NUMBER:
+            return str(x)
+        return f"a number of {int(x.bit_length() * math.log10(2)) + 1} digits"
 
 
-def shown(value: object) -> str:
-    """A value as it stands in an error: as Python writes it, cut where it is long."""
-    try:
-        text = repr(value)
-    except (ValueError, RecursionError):  # thousands of digits, or of brackets
-        return f"{type(value).__name__} that is too long to be shown"
-    if len(text) <= SHOWN:
-        return text
-    return f"{text[:SHOWN]}… ({len(text)} characters)"
+def dotted(*keys: str) -> str:
+    """The path of a key in a file, for a message: one line, whatever the keys are."""
+    line = "".join(c if c.isprintable() else "?" for c in ".".join(filter(None, keys)))
+    return line if len(line) <= LONGEST_PATH else f"{line[:LONGEST_PATH]}…"
+
+
+def short(value: Any) -> str:
+    """A value for a message: one line that fills no screen, whatever it is."""
+    text = " ".join(_Short().repr(value).split())
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"

@@ -3,16 +3,16 @@ slower clocks until it is."""
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from rbdgen import __version__
 from rbdgen.compiler import Design, at_clock, at_interval
 from rbdgen.errors import ConfigError
-from rbdgen.protocol.frames import IDENTITY_BYTES
 from rbdgen.protocol.registers import stream_bits
+from rbdgen.report.design import design_identity
 from rbdgen_boards import cache
 from rbdgen_boards.board import Board
 from rbdgen_boards.flow import Clocking, Flow, Progress, Request, Routed, Streams
@@ -238,7 +238,7 @@ def _sources(
     design: Design, verilog: str, board: Board, clocking: Clocking
 ) -> tuple[dict[str, str], Streams | None]:
     """The Verilog files of ``design`` in the board's shell by name, and the streams of an AXI shell."""
-    identity = hashlib.sha256(verilog.encode()).digest()[:IDENTITY_BYTES]
+    identity = design_identity(design, verilog, __version__)
     sources = {f"{design.name}.v": verilog}
     if board.shell == "axi":
         shell = f"{design.name}_axi"

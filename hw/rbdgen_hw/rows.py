@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from rbdgen.protocol.tasks import FUNCTION_BITS, Packing
 from rbdgen_hw.logic import any_of, cut
 
 
 def lanes(packing: Packing, payload: Value) -> tuple[list[Value], list[Value]]:
-    """The beats in the lanes of a stream's beat, and whether there are any."""
+    """The beats in the lanes of a stream's beat, and whether there are any: in a single lane always."""
+    if packing.lanes == 1:
+        return [payload[: packing.beat_bits]], [Const(1)]
     widths = [packing.lane_bits] * packing.lanes
     parts = cut(payload, widths)
     beats = [part[: packing.beat_bits] for part in parts]

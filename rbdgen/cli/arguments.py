@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from rbdgen.errors import ConfigError, shown
+from rbdgen.errors import ConfigError, short
 from rbdgen.explore import AXES, RATES
 from rbdgen.options import DEMANDS, GROUPS, ROBOT, Options, Setting, settings
 from rbdgen.options.setting import INTEGER, SWITCH, WORDS, names
@@ -59,9 +59,9 @@ def integer(
     def read(text: str) -> int:
         value = INTEGER.read(name, text)
         if value < least:
-            raise ConfigError(f"{name}: must be at least {least}{why}, not {shown(value)}")
+            raise ConfigError(f"{name}: must be at least {least}{why}, not {short(value)}")
         if value > most:
-            raise ConfigError(f"{name}: must be at most {most}, not {shown(value)}")
+            raise ConfigError(f"{name}: must be at most {most}, not {short(value)}")
         return value
 
     return read

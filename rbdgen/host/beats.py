@@ -6,21 +6,25 @@ Where several accelerators are behind the stream, a beat has as many tasks side 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 from rbdgen.errors import ConfigError, LinkError
-from rbdgen.host.link import Counters, Progress
-from rbdgen.host.transport import Transport
+from rbdgen.host.link import Counters, DeviceResetError, Progress
+from rbdgen.host.manifest import Manifest
 from rbdgen.protocol.frames import IDENTITY_BYTES
 from rbdgen.protocol.packets import header
-from rbdgen.protocol.registers import stream_bits
+from rbdgen.protocol.registers import IDENTITY_WORDS, VERSION, Register, stream_bits
 from rbdgen.protocol.tasks import Packing, Rows, TaskFormat
 
 DEFAULT_BATCH = 4096
 """Tasks per transfer."""
+MOST_EPOCH = (1 << 32) - 1
+"""The largest number that ``EPOCH`` holds."""
 
 
 def beats_of(packet: bytes, packing: Packing) -> list[int]:
@@ -78,31 +82,93 @@ def result_bytes(data: bytes, tasks: TaskFormat) -> int:
     return beats * stream_bits(tasks.result) // 8
 
 
+class StreamDevice(Protocol):
+    """A device behind AXI streams, with registers beside them (:mod:`rbdgen.protocol.registers`)."""
+
+    def transfer(self, data: bytes, size: int) -> bytes:
+        """Send the beats of a batch of tasks, and receive those of its results, ``size`` bytes. LinkError where they do
+        not come."""
+        ...
+
+    def read_register(self, address: int) -> int:
+        """The register at ``address``."""
+        ...
+
+    def write_register(self, address: int, value: int) -> None:
+        """Write the register at ``address``."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the device."""
+        ...
+
+
 @dataclass
 class StreamLink:
-    """A device behind AXI streams, for :class:`rbdgen.host.driver.Driver`. ``transfer`` sends the beats of a batch, and
-    returns those of its results, as many bytes as it is told."""
+    """A device behind AXI streams, for :class:`rbdgen.host.driver.Driver`, if it is the manifest's; else a LinkError.
+    ``batch`` tasks make a transfer."""
 
-    tasks: TaskFormat
-    transfer: Callable[[bytes, int], bytes]
-    transport: Transport
+    manifest: Manifest
+    device: StreamDevice
     batch: int = DEFAULT_BATCH
     attempts: int = 1
     counters: Counters = field(default_factory=Counters)
 
+    def __post_init__(self) -> None:
+        self.tasks = self.manifest.tasks
+        self._meet()
+
+    @property
+    def epoch(self) -> int:
+        """What was last written to ``EPOCH``."""
+        return self.written
+
     def exchange(
-        self, packets: Sequence[bytes], progress: Progress = lambda done, total: None
+        self,
+        packets: Sequence[bytes],
+        progress: Progress = lambda done, total: None,
+        epoch: int | None = None,
     ) -> list[bytes | None]:
-        """Each task packet's result packet. LinkError where they do not belong together."""
+        """Each task packet's result packet. LinkError where they do not belong together; DeviceResetError where they
+        are not all of the ``epoch`` that is given."""
         results: list[bytes | None] = []
         for k in range(0, len(packets), self.batch):
-            results += self._one(packets[k : k + self.batch])
+            try:
+                results += self._one(packets[k : k + self.batch])
+            finally:
+                # a reset explains what else is wrong
+                self._check(epoch)
             progress(len(results), len(packets))
         return results
 
+    def close(self) -> None:
+        """Let go of the device."""
+        self.device.close()
+
+    def _meet(self) -> None:
+        """See that the device is the manifest's, and write down that this host met it."""
+        found = self.device.read_register(Register.VERSION)
+        if found != VERSION:
+            raise LinkError(
+                f"device: has registers of version {found}, this host knows version {VERSION}; build the bitstream "
+                "with this version of rbdgen"
+            )
+        addresses = [Register.IDENTITY + 4 * k for k in range(IDENTITY_WORDS)]
+        words = [self.device.read_register(address) for address in addresses]
+        check_identity(words, self.manifest.identity, self.manifest.name)
+        self.written = 1 + secrets.randbelow(MOST_EPOCH)
+        self.device.write_register(Register.EPOCH, self.written)
+
+    def _check(self, epoch: int | None) -> None:
+        """See whether the device was reset."""
+        if self.device.read_register(Register.EPOCH) != self.written:
+            self._meet()
+        if epoch is not None and epoch != self.written:
+            raise DeviceResetError
+
     def _one(self, packets: Sequence[bytes]) -> list[bytes]:
         sent = task_stream(packets, self.tasks)
-        data = self.transfer(sent, result_bytes(sent, self.tasks))
+        data = self.device.transfer(sent, result_bytes(sent, self.tasks))
         queues: dict[int, list[bytes]] = {}
         answers = result_packets(data, self.tasks)
         for packet in reversed(answers):

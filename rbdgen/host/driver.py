@@ -19,8 +19,10 @@ from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
 from rbdgen.host.beats import StreamLink
 from rbdgen.host.link import DEFAULT_ATTEMPTS, DEFAULT_PATIENCE, ByteLink, Progress, connect
 from rbdgen.host.manifest import Manifest, read_manifest
+from rbdgen.host.parameters import Parameters
 from rbdgen.host.transport import SerialTransport, Transport
-from rbdgen.protocol.packets import header, parameter_rows, read_results, task_rows
+from rbdgen.host.watch import DEFAULT_SECONDS
+from rbdgen.protocol.packets import read_results, task_rows
 from rbdgen.protocol.tasks import Flag
 
 DEFAULT_BAUD = 3_000_000
@@ -76,7 +78,9 @@ class Driver:
     It has the methods of those golden functions that the accelerator computes, such as ``rnea``; they return arrays
     (:meth:`call`). A task whose operands were outside the declared ranges,
     or in which something saturated, is answered all the same: a warning says how many were, ``flags`` which ones.
-    LinkError where tasks were lost for good. :meth:`solve` returns everything and neither warns nor raises.
+    LinkError where tasks were lost for good. :meth:`solve` returns everything, and neither warns of flags nor raises
+    for lost tasks. Parameters that were loaded (:meth:`calibrate`) are loaded again where the device was reset, and
+    that call's tasks repeated; a warning says so.
     """
 
     def __init__(
@@ -86,6 +90,7 @@ class Driver:
         progress: Progress = lambda done, total: None,
     ) -> None:
         self.manifest, self.link, self.progress = manifest, link, progress
+        self.parameters = Parameters(manifest.tasks, link)
         self.flags = np.zeros(0, np.int64)
         """Flags of the last call's tasks, with its leading shape."""
 
@@ -97,18 +102,26 @@ class Driver:
         attempts: int = DEFAULT_ATTEMPTS,
         patience: int = DEFAULT_PATIENCE,
         progress: Progress = lambda done, total: None,
+        seconds: float = DEFAULT_SECONDS,
     ) -> Driver:
         """The device behind ``transport``, once it has said that it is the manifest's.
 
         ``attempts``: how often a task is sent before it counts as lost; ``patience``: hellos without an answer before
-        the device counts as silent; ``progress`` is told (tasks done, all).
+        the device counts as silent; ``seconds``: how long nothing may come of waiting, whatever is said meanwhile;
+        ``progress`` is told (tasks done, all).
 
         ConfigError for a manifest that cannot be read, LinkError for a device that is silent or another one.
         """
         if not isinstance(manifest, Manifest):
             manifest = read_manifest(Path(manifest))
         link = connect(
-            transport, manifest.identity, limit(manifest), manifest.name, attempts, patience
+            transport,
+            manifest.identity,
+            limit(manifest),
+            manifest.name,
+            attempts,
+            patience,
+            seconds,
         )
         return cls(manifest, link, progress)
 
@@ -119,7 +132,7 @@ class Driver:
 
     def close(self) -> None:
         """Let go of the device."""
-        self.link.transport.close()
+        self.link.close()
 
     def __enter__(self) -> Driver:
         return self
@@ -187,53 +200,40 @@ class Driver:
         return results[0] if len(results) == 1 else tuple(results)
 
     def calibrate(self, values: Mapping[str, float]) -> None:
-        """Load inertial parameters by name (see :func:`rbdgen.parameter_values`); they hold until the next reset.
+        """Load inertial parameters by name (see :func:`rbdgen.parameter_values`). Where the device is reset, they are
+        loaded again, with a warning.
 
         ConfigError for a name that there is not and a value outside its declared range, LinkError where one was lost.
         """
-        words = {w.name: k for k, w in enumerate(self.manifest.tasks.parameters)}
-        for name in values:
-            if name not in words:
-                known = ", ".join(words) or "none; build with --calibratable"
-                raise ConfigError(
-                    f"parameter {name!r}: this accelerator has no such; parameters are {known}"
-                )
-        numbers = [words[name] for name in values]
-        formats = [self.manifest.tasks.parameters[k].format for k in numbers]
-        raw = [int(f.quantise(x)) for f, x in zip(formats, values.values(), strict=True)]
-        rows = parameter_rows(
-            self.manifest.tasks, np.array(numbers, np.int64), np.array(raw, np.int64)
-        )
-        results = self.link.exchange([row.tobytes() for row in rows], self.progress)
-        for name, result in zip(values, results, strict=True):
-            if result is None:
-                times = f"lost {self.link.attempts} times"
-                raise LinkError(
-                    f"parameter {name!r}: {times}; check the cable, then load all again"
-                )
-            if header(result)[2]:
-                word = self.manifest.tasks.parameters[words[name]]
-                low, high = (float(word.format.real(np.array(c))) for c in word.codes)
-                raise ConfigError(
-                    f"parameter {name!r}: must be {low:.6g} to {high:.6g}, not {values[name]:.6g}"
-                )
+        self.parameters.load(values, self.progress)
 
     def _call(self, function: str, given: dict[str, np.ndarray]) -> list[np.ndarray]:
-        for name, x in given.items():
-            shape = self.manifest.shapes.get(name)
-            if shape and shape.size == (1,):
-                given[name] = np.broadcast_to(x, given["q"].shape[:-1])[..., None]
+        self._spread_counts(function, given)
         (answers,) = self.solve([Tasks(function, given)])
         self.flags = answers.flags
         if answers.lost.any():
             first = int(np.flatnonzero(answers.lost)[0])
             raise LinkError(
                 f"device: {np.count_nonzero(answers.lost)} of {answers.lost.size} tasks of {function} were lost "
-                f"{self.link.attempts} times each, the first is number {first}; check the cable, or lower the baud rate"
+                f"{self.link.attempts} times each, the first is number {first}; since the device was opened "
+                f"{self.link.counters.measured()}; check the cable, or lower the baud rate"
             )
         if answers.flags.any():
             warnings.warn(_flag_text(function, answers.flags), RbdgenWarning, stacklevel=4)
         return list(answers.values.values())
+
+    def _spread_counts(self, function: str, given: dict[str, np.ndarray]) -> None:
+        """Counts become vectors of one entry, with the leading shape of the first operand."""
+        first, *others = self.manifest.operand_vectors[function]
+        if first not in given:
+            return
+        shape = given[first].shape[: -len(self.manifest.shapes[first].size)]
+        for name in others:
+            x = given.get(name)
+            if x is None or self.manifest.shapes[name].size != (1,):
+                continue
+            if x.shape in ((), shape):
+                given[name] = np.broadcast_to(x, shape)[..., None]
 
     def solve(self, requests: Sequence[Tasks], order: np.ndarray | None = None) -> list[Answers]:
         """All tasks of all requests, many in flight at once.
@@ -254,7 +254,7 @@ class Driver:
         if np.bincount(order, minlength=len(requests)).tolist() != [len(p) for p in packets]:
             raise ConfigError("order: must name each request as many times as it has tasks")
         queues = [iter(p) for p in packets]
-        results = self.link.exchange([next(queues[k]) for k in order], self.progress)
+        results = self.parameters.exchange([next(queues[k]) for k in order], self.progress)
         sorted_results: list[list[bytes | None]] = [[] for _ in requests]
         for k, result in zip(order, results, strict=True):
             sorted_results[k].append(result)

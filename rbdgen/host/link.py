@@ -1,24 +1,29 @@
 """The host's end of the byte link: many tasks in flight, every one answered, sent again, or reported lost.
 
-The link may damage, drop or insert bytes. Three facts make recovery certain without guessing at times:
+The link may damage, drop or insert bytes, and the device may be reset. Facts that make recovery certain without
+guessing at times:
 
 - The device answers tasks of one function in their order. A result therefore proves that every earlier task of that
   function still in flight is lost, and its tag can be used again.
 - A hello is answered after everything that came before it. Its answer proves the same for all functions.
 - No task is sent unless the device has room for it, so that nothing is lost by haste.
+- A status tells who the device is and its epoch, which a reset changes. Bytes keep their order, so a result between two
+  statuses of one epoch is of that epoch. An exchange therefore ends with a status.
 
-Silence is answered by another hello, which is all that a time limit ever causes.
+Silence is answered by another hello. What comes without being of use (noise, strangers' frames) is as good as silence:
+only a task answered for good or a hello answered is progress, and time without progress is limited.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Sequence
+from dataclasses import astuple, dataclass, field, replace
 
 from rbdgen.errors import LinkError
-from rbdgen.host.transport import Transport
+from rbdgen.host.transport import DEFAULT_TIMEOUT, Transport
+from rbdgen.host.watch import DEFAULT_SECONDS, Watch
 from rbdgen.protocol.frames import (
     FRAME_BYTES,
     NONCE_BYTES,
@@ -27,6 +32,7 @@ from rbdgen.protocol.frames import (
     Kind,
     Status,
     frame_bytes,
+    read_version,
 )
 from rbdgen.protocol.packets import header, set_tag
 from rbdgen.protocol.tasks import TAG_BITS
@@ -38,18 +44,53 @@ DEFAULT_ATTEMPTS = 100
 """Times that a task is sent before it counts as lost."""
 DEFAULT_PATIENCE = 10
 """Hellos in a row without an answer before a device counts as silent."""
+HELLOS_ONLY = 3
+"""How many times as long as without any progress it may take that hellos are answered, but no task is."""
+BAD_SHARE = 0.05
+"""Of tasks that are lost, or frames that come damaged: from there on a failure is the line's."""
+
+
+class DeviceResetError(LinkError):
+    """The device was reset while it had to keep what it was told."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "device: was reset in mid-use; load its parameters and send its tasks again"
+        )
 
 
 @dataclass
 class Counters:
     """What a link went through: tasks ``sent`` (again, too), ``lost`` on the way, hellos sent, frames from the device
-    that were ``damaged``, and ``stray`` ones that answer nothing in flight."""
+    that came ``whole`` or ``damaged``, and ``stray`` ones that answer nothing in flight."""
 
     sent: int = 0
     lost: int = 0
     hellos: int = 0
+    whole: int = 0
     damaged: int = 0
     stray: int = 0
+
+    def __sub__(self, before: Counters) -> Counters:
+        """What happened since ``before``."""
+        return Counters(
+            *(now - then for now, then in zip(astuple(self), astuple(before), strict=True))
+        )
+
+    @property
+    def bad(self) -> bool:
+        """Whether so much was lost or damaged that the line is to blame for what failed."""
+        damaged = self.damaged > BAD_SHARE * (self.damaged + self.whole)
+        return damaged or self.lost > BAD_SHARE * self.sent
+
+    def measured(self) -> str:
+        """What is known of the line, for a complaint."""
+        frames = self.damaged + self.whole
+        share = self.damaged / max(1, frames)
+        lost = (
+            f"{self.lost} of {self.sent} tasks that were sent were lost, and " if self.sent else ""
+        )
+        return f"{lost}{self.damaged} of {frames} frames from the device ({share:.0%}) came damaged"
 
 
 @dataclass
@@ -65,39 +106,85 @@ class _Flight:
 
 @dataclass
 class ByteLink:
-    """A device behind ``transport``. ``limit``: the longest payload that it sends. Made by :func:`connect`."""
+    """A device behind ``transport`` that must be of this ``identity``, the accelerator called ``name``. ``limit``: the
+    longest payload that it sends; ``attempts`` and ``patience`` as above, ``seconds`` without progress. Made by
+    :func:`connect`."""
 
     transport: Transport
     limit: int
+    identity: bytes
+    name: str
     attempts: int = DEFAULT_ATTEMPTS
     patience: int = DEFAULT_PATIENCE
+    seconds: float = DEFAULT_SECONDS
     counters: Counters = field(default_factory=Counters)
 
     def __post_init__(self) -> None:
         self.deframer = Deframer(self.limit)
         self.status: Status | None = None
+        self.amid = False
+        """Whether an exchange was broken off: its results may still come."""
+
+    @property
+    def epoch(self) -> int:
+        """The device's epoch, as it was last told."""
+        return (self.status or self.hello()).epoch
 
     def hello(self) -> Status:
-        """Ask the device who it is; everything that it had to say before is thrown away. LinkError if it is silent."""
-        for _ in range(self.patience):
-            nonce = self._send_hello()
-            while frames := self._receive():
-                for kind, payload in frames:
-                    status = Status.unpack(payload) if kind == Kind.HELLO else None
-                    if status is not None and status.nonce == nonce:
-                        self.status = status
-                        return status
+        """Ask the device who it is; everything that it had to say before is thrown away. LinkError if it is silent or
+        another one."""
+        watch = Watch(self.seconds)
+        before = replace(self.counters)
+        nonces: set[int] = set()
+        while len(nonces) < self.patience and not watch.over:
+            nonces.add(self._send_hello())
+            status = self._answered(nonces)
+            if status is not None:
+                self.amid = False
+                return status
+        since = self.counters - before
+        told = ""
+        if since.damaged:
+            told = f": {since.measured()}"
+        elif self.deframer.unframed:
+            told = ", only bytes that are no frames"
         raise LinkError(
-            f"device: no answer to {self.patience} hellos; check that the board is programmed, its port and baud rate"
+            f"device: no answer to {len(nonces)} hellos{told}; check that the board is programmed, its port and baud "
+            "rate"
         )
 
+    def _answered(self, nonces: Container[int]) -> Status | None:
+        """The answer to one of these hellos; None after silence, or where nothing else comes for as long."""
+        quiet = Watch(DEFAULT_TIMEOUT)
+        while (frames := self._receive(quiet)) is not None:
+            for kind, payload in frames:
+                status = self._accepted(kind, payload, nonces)
+                if status is not None:
+                    return status
+            if quiet.over:
+                break
+        return None
+
     def exchange(
-        self, packets: Sequence[bytes], progress: Progress = lambda done, total: None
+        self,
+        packets: Sequence[bytes],
+        progress: Progress = lambda done, total: None,
+        epoch: int | None = None,
     ) -> list[bytes | None]:
         """Send task packets (their tags do not matter) and return each one's result packet; None for a task that was
-        lost ``attempts`` times. LinkError where the device falls silent."""
-        status = self.status or self.hello()
-        return _Exchange(self, packets, status.capacity, progress).run()
+        lost ``attempts`` times. LinkError where the device falls silent, is another one, or the line is too bad.
+
+        Where an ``epoch`` is given, all results are of it, or this ends with a DeviceResetError.
+        """
+        status = self.hello() if self.amid or self.status is None else self.status
+        self.amid = True
+        results = _Exchange(self, packets, status.capacity, progress, epoch).run()
+        self.amid = False
+        return results
+
+    def close(self) -> None:
+        """Let go of the device."""
+        self.transport.close()
 
     def _send_hello(self) -> int:
         nonce = int.from_bytes(secrets.token_bytes(NONCE_BYTES), "little")
@@ -105,23 +192,53 @@ class ByteLink:
         self.counters.hellos += 1
         return nonce
 
-    def _receive(self) -> list[tuple[int, bytes]] | None:
-        """Frames from the device, at least one; None after silence."""
+    def _receive(self, quiet: Watch) -> list[tuple[int, bytes]] | None:
+        """Frames from the device, at least one; None after silence, or after noise until ``quiet`` is over."""
         while data := self.transport.read():
             frames = self.deframer.feed(data)
             self.counters.damaged = self.deframer.damaged
+            self.counters.whole += len(frames)
             if frames:
                 return [(f.kind, f.payload) for f in frames]
+            if quiet.over:
+                return None
         return None
+
+    def _accepted(self, kind: int, payload: bytes, nonces: Container[int]) -> Status | None:
+        """The status in a frame, if it answers a hello with one of these ``nonces``. LinkError unless it is the right
+        device's."""
+        head = read_version(payload) if kind == Kind.HELLO else None
+        if head is None or head[0] not in nonces:
+            return None
+        if head[1] != PROTOCOL_VERSION:
+            raise LinkError(
+                f"device: speaks version {head[1]} of the protocol, this host version {PROTOCOL_VERSION}; build the "
+                "board's bitstream with this version of rbdgen"
+            )
+        status = Status.unpack(payload)
+        if status is None:
+            return None
+        if status.identity != self.identity:
+            raise LinkError(
+                f"device: holds design {status.identity.hex()}, not {self.identity.hex()} ({self.name}); program the "
+                "board with that bitstream, or use the manifest of the design that it holds"
+            )
+        self.status = status
+        return status
 
 
 class _Exchange:
     """One call of :meth:`ByteLink.exchange`."""
 
     def __init__(
-        self, link: ByteLink, packets: Sequence[bytes], capacity: int, progress: Progress
+        self,
+        link: ByteLink,
+        packets: Sequence[bytes],
+        capacity: int,
+        progress: Progress,
+        epoch: int | None,
     ) -> None:
-        self.link, self.packets, self.progress = link, packets, progress
+        self.link, self.packets, self.progress, self.epoch = link, packets, progress, epoch
         self.results: list[bytes | None] = [None] * len(packets)
         self.tries = [0] * len(packets)
         self.waiting = deque(range(len(packets)))
@@ -131,30 +248,49 @@ class _Exchange:
         self.order: dict[int, deque[_Flight]] = {}
         self.serial = 0
         self.done = 0
-        self.asked: tuple[int, int] | None = None
-        """Nonce of the last hello, and the number of tasks sent before it."""
+        self.confirmed = not packets
+        """Whether a status came after the last result."""
+        self.asked: dict[int, int] = {}
+        """The hellos that may yet be answered: the number of tasks sent before each, by its nonce."""
+        self.silent = 0
+        """Hellos since the last progress."""
+        self.before = replace(link.counters)
+        self.quiet = Watch(DEFAULT_TIMEOUT)
+        self.any_progress = Watch(link.seconds)
+        self.task_progress = Watch(HELLOS_ONLY * link.seconds)
 
     def run(self) -> list[bytes | None]:
-        silent = 0
-        while self.waiting or self.flights:
+        while self.waiting or self.flights or not self.confirmed:
             self._send()
-            if not self.waiting and self.asked is None:
+            if not self.waiting and not self.asked:
                 self._ask()
-            frames = self.link._receive()
-            if frames is None:
-                silent += 1
-                if silent > self.link.patience:
-                    raise LinkError(
-                        f"device: silent after {self.done} of {len(self.packets)} tasks, {silent} hellos in a row; "
-                        "check the cable and reset the board"
-                    )
-                self._ask()
-                continue
-            silent = 0
-            for kind, payload in frames:
+            frames = self.link._receive(self.quiet)
+            for kind, payload in frames or ():
                 self._take(kind, payload)
+            self._keep_time(silence=frames is None)
             self.progress(self.done, len(self.packets))
         return self.results
+
+    def _keep_time(self, silence: bool) -> None:
+        """Ask again after silence; LinkError where there was no progress for too long."""
+        if silence or self.quiet.over:
+            self.silent += 1
+            if self.silent <= self.link.patience:
+                self._ask()
+        stuck = self.done < len(self.packets) and self.task_progress.over
+        if stuck or self.silent > self.link.patience or self.any_progress.over:
+            raise self._failure()
+
+    def _failure(self) -> LinkError:
+        done = f"after {self.done} of {len(self.packets)} tasks"
+        since = self.link.counters - self.before
+        if since.bad:
+            return LinkError(
+                f"device: the line is too bad: {done} {since.measured()}; check the cable, or lower the baud rate"
+            )
+        return LinkError(
+            f"device: silent {done}, {self.silent} hellos in a row; check the cable and reset the board"
+        )
 
     def _send(self) -> None:
         """Send as much as the device has room for, in one write."""
@@ -163,6 +299,10 @@ class _Exchange:
             index = self.waiting[0]
             packet = bytearray(self.packets[index])
             cost = len(packet) + FRAME_BYTES
+            if cost > self.room and not self.flights:
+                raise LinkError(
+                    f"device: has room for {self.room} bytes, a task needs {cost}; build its bitstream again"
+                )
             if cost > self.room:
                 break
             self.waiting.popleft()
@@ -181,17 +321,19 @@ class _Exchange:
             self.link.transport.write(b"".join(frames))
 
     def _ask(self) -> None:
-        self.asked = self.link._send_hello(), self.serial
+        self.asked[self.link._send_hello()] = self.serial
+        self.quiet.again()
+
+    def _progress(self) -> None:
+        self.silent = 0
+        self.quiet.again()
+        self.any_progress.again()
 
     def _take(self, kind: int, payload: bytes) -> None:
         if kind == Kind.HELLO:
-            status = Status.unpack(payload)
-            if status is not None and self.asked is not None and status.nonce == self.asked[0]:
-                self.link.status = status
-                before, self.asked = self.asked[1], None
-                for queue in self.order.values():
-                    while queue and queue[0].serial < before:
-                        self._lose(queue.popleft())
+            status = self.link._accepted(kind, payload, self.asked)
+            if status is not None:
+                self._take_status(status)
             return
         flight = (
             self.flights.get(header(payload)[1])
@@ -207,13 +349,36 @@ class _Exchange:
         queue.popleft()
         self._land(flight)
         self.results[flight.index] = payload
+        self.confirmed = False
+        self._finish()
+
+    def _take_status(self, status: Status) -> None:
+        """What was sent before the hello and is not answered is lost."""
+        if self.epoch is not None and status.epoch != self.epoch:
+            raise DeviceResetError
+        self._progress()
+        self.confirmed = True
+        before = self.asked[status.nonce]
+        while next(iter(self.asked)) != status.nonce:
+            del self.asked[next(iter(self.asked))]
+        del self.asked[status.nonce]
+        for queue in self.order.values():
+            while queue and queue[0].serial < before:
+                self._lose(queue.popleft())
+
+    def _finish(self) -> None:
+        """A task is answered, or lost, for good."""
         self.done += 1
+        self._progress()
+        self.task_progress.again()
 
     def _lose(self, flight: _Flight) -> None:
         self._land(flight)
         self.link.counters.lost += 1
         if self.tries[flight.index] < self.link.attempts:
             self.waiting.append(flight.index)
+        else:
+            self._finish()
 
     def _land(self, flight: _Flight) -> None:
         """A task is no longer in flight: its tag and room are free."""
@@ -229,21 +394,12 @@ def connect(
     name: str,
     attempts: int = DEFAULT_ATTEMPTS,
     patience: int = DEFAULT_PATIENCE,
+    seconds: float = DEFAULT_SECONDS,
 ) -> ByteLink:
     """A link to the device of this ``identity``: the accelerator called ``name``, which sends payloads up to ``limit``.
 
     LinkError if it is silent, or was built for another robot, another set of functions or by another version.
     """
-    link = ByteLink(transport, limit, attempts, patience)
-    status = link.hello()
-    if status.version != PROTOCOL_VERSION:
-        raise LinkError(
-            f"device: speaks version {status.version} of the protocol, this host version {PROTOCOL_VERSION}; "
-            "build the board's bitstream with this version of rbdgen"
-        )
-    if status.identity != identity:
-        raise LinkError(
-            f"device: holds design {status.identity.hex()}, not {identity.hex()} ({name}); program the board with that "
-            "bitstream, or use the manifest of the design that it holds"
-        )
+    link = ByteLink(transport, limit, identity, name, attempts, patience, seconds)
+    link.hello()
     return link

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rbdgen.errors import ConfigError
+from rbdgen.errors import ConfigError, short
+from rbdgen.host.consistency import check_consistency
+from rbdgen.host.identity import KEY, identity_of
 from rbdgen.ir.fixed import Format
-from rbdgen.protocol.frames import IDENTITY_BYTES
 from rbdgen.protocol.tasks import FunctionFormat, OperandWord, Packing, ResultWord, TaskFormat
+from rbdgen.schema.checking import check, version_complaint
+from rbdgen.schema.reading import read_json
 
-MANIFEST_SCHEMA = "rbdgen.manifest/2"
+MANIFEST_SCHEMA = "rbdgen.manifest/3"
 """Name and version of the manifest's structure."""
+REMEDY = "write it again with 'rbdgen generate' or 'rbdgen build'"
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Manifest:
-    """One accelerator: ``identity`` as in :class:`rbdgen.protocol.frames.Status`, the layout of its packets, the shapes
+    """One accelerator: its ``identity`` (:mod:`rbdgen.host.identity`), the layout of its packets, the shapes
     of vectors by name, and for each function its vectors, the golden function of the same results, what it is in a few
     words, and where its operand and result words belong, in their order."""
 
@@ -54,17 +57,24 @@ class Manifest:
 
 
 def manifest_from(content: Mapping[str, Any]) -> Manifest:
-    """The manifest from the object in its file. ConfigError if it has another schema or lacks a key."""
-    if content.get("schema") != MANIFEST_SCHEMA:
+    """The manifest from the object in its file. ConfigError if it is of another version, was changed since it was
+    written, or is not as its schema and the rest of it say."""
+    complaint = version_complaint(content, MANIFEST_SCHEMA)
+    if complaint is not None:
+        raise ConfigError(f"manifest: {complaint}; {REMEDY}")
+    found, written = identity_of(content).hex(), content.get(KEY)
+    if found != written:
         raise ConfigError(
-            f"manifest: schema must be {MANIFEST_SCHEMA!r}, not {content.get('schema')!r}"
+            f"manifest: was changed since it was written: it says identity {short(written)}, but has {found!r}; "
+            f"{REMEDY}"
         )
     try:
-        return _read(content)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ConfigError(
-            f"manifest: broken at {error}; write it again with 'rbdgen generate' or 'rbdgen build'"
-        ) from None
+        check(content, "manifest")
+        known = _read(content)
+        check_consistency(content, known.tasks)
+    except ConfigError as error:
+        raise ConfigError(f"manifest: {error}; {REMEDY}") from None
+    return known
 
 
 def _operand(word: Mapping[str, Any]) -> OperandWord:
@@ -93,15 +103,12 @@ def _read(content: Mapping[str, Any]) -> Manifest:
         operands[name] = tuple(map(_entry, f["operands"]))
         results[name] = tuple(map(_entry, f["results"]))
     parameters = tuple(map(_operand, content["parameters"]))
-    lanes = content.get("replicas", 1)
+    lanes = content["replicas"]
     task, result = (Packing(tuple(content[f"{part}_places"]), lanes) for part in ("task", "result"))
     layout = TaskFormat(formats, task, result, parameters)
     shapes = {
         name: Shape(tuple(s["shape"]), s["symmetric"]) for name, s in content["vectors"].items()
     }
-    identity = bytes.fromhex(content["verilog_sha256"])[:IDENTITY_BYTES]
-    if len(identity) != IDENTITY_BYTES:
-        raise ValueError("verilog_sha256")
     names = tuple(content["joint_names"])
     takes = {name: tuple(f["operand_vectors"]) for name, f in content["functions"].items()}
     gives = {name: tuple(f["result_vectors"]) for name, f in content["functions"].items()}
@@ -109,13 +116,13 @@ def _read(content: Mapping[str, Any]) -> Manifest:
         content["name"],
         content["robot"],
         names,
-        identity,
+        bytes.fromhex(content[KEY]),
         layout,
         shapes,
         takes,
         gives,
-        {name: f.get("method", name) for name, f in content["functions"].items()},
-        {name: f.get("summary", name) for name, f in content["functions"].items()},
+        {name: f["method"] for name, f in content["functions"].items()},
+        {name: f["summary"] for name, f in content["functions"].items()},
         operands,
         results,
     )
@@ -124,16 +131,7 @@ def _read(content: Mapping[str, Any]) -> Manifest:
 def read_manifest(path: Path) -> Manifest:
     """The manifest in a file or in a build directory; ConfigError naming it."""
     path = path / "manifest.json" if path.is_dir() else path
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ConfigError(
-            f"{path}: no such file; give a manifest.json that generate or build wrote"
-        ) from None
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path}: must be a JSON file: {error}") from None
-    if not isinstance(content, dict):
-        raise ConfigError(f"{path}: must hold a JSON object")
+    content = read_json(path, "give a manifest.json that generate or build wrote", REMEDY)
     try:
         return manifest_from(content)
     except ConfigError as error:

@@ -5,36 +5,72 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rbdgen.errors import LinkError, ToolError
-from rbdgen.host.beats import DEFAULT_BATCH, StreamLink, check_identity
+from rbdgen.host.beats import DEFAULT_BATCH, StreamLink
 from rbdgen.host.driver import Driver
 from rbdgen.host.link import Progress
 from rbdgen.host.manifest import Manifest, read_manifest
-from rbdgen.protocol.registers import IDENTITY_WORDS, VERSION, Register
+from rbdgen.host.watch import DEFAULT_SECONDS, Watch
+from rbdgen.protocol.registers import Register
 
 
 class PynqDma:
-    """The DMA engine ``dma`` and the registers ``accelerator`` of an overlay that ``rbdgen build`` made."""
+    """The DMA engine ``dma`` and the registers ``accelerator`` of an overlay that ``rbdgen build`` made; a
+    :class:`rbdgen.host.beats.StreamDevice`. ``seconds``: how long no result may leave during a transfer."""
 
-    def __init__(self, pynq: Any, overlay: Any) -> None:
+    def __init__(self, pynq: Any, overlay: Any, seconds: float = DEFAULT_SECONDS) -> None:
         self.pynq, self.dma, self.accelerator = pynq, overlay.dma, overlay.accelerator
+        self.seconds = seconds
         self.buffers: dict[str, Any] = {}
 
     def transfer(self, data: bytes, size: int) -> bytes:
         """Send the beats ``data``, and receive ``size`` bytes of beats."""
         out, back = self._buffer("out", len(data)), self._buffer("back", size)
         out[:] = np.frombuffer(data, np.uint8)
-        self.dma.recvchannel.transfer(back)
-        self.dma.sendchannel.transfer(out)
-        self.dma.sendchannel.wait()
-        self.dma.recvchannel.wait()
+        channels = {"recvchannel": back, "sendchannel": out}
+        for name, buffer in channels.items():
+            with _named(name):
+                getattr(self.dma, name).transfer(buffer)
+        for name in reversed(channels):
+            self._wait(name)
         return bytes(back)
+
+    def read_register(self, address: int) -> int:
+        """The register at ``address``."""
+        return self.accelerator.read(address)
+
+    def write_register(self, address: int, value: int) -> None:
+        """Write the register at ``address``."""
+        self.accelerator.write(address, value)
+
+    def _wait(self, name: str) -> None:
+        """Wait for a channel. PYNQ's own waiting has no limit, and is only begun when there is nothing to wait for: it
+        knows what went wrong, and what to do with the buffer."""
+        channel = getattr(self.dma, name)
+        watch = Watch(self.seconds)
+        left = None
+        while channel.running and not channel.error and not channel.idle:
+            results = self.read_register(Register.RESULTS)
+            if results != left:
+                left = results
+                watch.again()
+            if watch.over:
+                # the engine may still reach its buffers: they are never given back
+                self.buffers = {}
+                raise LinkError(
+                    f"device: no result left for {self.seconds:g} s during a transfer ({name}); load its bitstream "
+                    "again"
+                )
+        with _named(name):
+            channel.wait()
 
     def _buffer(self, name: str, size: int) -> Any:
         """Memory that the DMA can reach; kept for the next transfer of the same size."""
@@ -45,16 +81,20 @@ class PynqDma:
             kept = self.buffers[name] = self.pynq.allocate(shape=(size,), dtype=np.uint8)
         return kept
 
-    def read(self) -> bytes:
-        return b""
-
-    def write(self, data: bytes) -> None:
-        raise LinkError("device: has no byte link; use its streams")
-
     def close(self) -> None:
+        """Give the buffers back."""
         for buffer in self.buffers.values():
             buffer.freebuffer()
         self.buffers = {}
+
+
+@contextlib.contextmanager
+def _named(channel: str) -> Iterator[None]:
+    """PYNQ's errors of a DMA channel as what they are."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise LinkError(f"device: {channel}: {error}; load its bitstream again") from None
 
 
 def open_pynq(
@@ -62,8 +102,9 @@ def open_pynq(
     bitstream: Path | str,
     batch: int = DEFAULT_BATCH,
     progress: Progress = lambda done, total: None,
+    seconds: float = DEFAULT_SECONDS,
 ) -> Driver:
-    """Load ``bitstream`` and drive it; ``batch`` tasks per transfer.
+    """Load ``bitstream`` and drive it; ``batch`` tasks per transfer, in which no result may be ``seconds`` away.
 
     ToolError without PYNQ; ConfigError for a manifest that cannot be read; LinkError for another design's bitstream.
     """
@@ -75,13 +116,5 @@ def open_pynq(
         ) from None
     if not isinstance(manifest, Manifest):
         manifest = read_manifest(Path(manifest))
-    dma = PynqDma(pynq, pynq.Overlay(str(bitstream)))
-    found = dma.accelerator.read(Register.VERSION)
-    if found != VERSION:
-        raise LinkError(
-            f"device: has registers of version {found}, this host knows version {VERSION}; build the bitstream with "
-            "this version of rbdgen"
-        )
-    words = [dma.accelerator.read(Register.IDENTITY + 4 * k) for k in range(IDENTITY_WORDS)]
-    check_identity(words, manifest.identity, manifest.name)
-    return Driver(manifest, StreamLink(manifest.tasks, dma.transfer, dma, batch), progress)
+    dma = PynqDma(pynq, pynq.Overlay(str(bitstream)), seconds)
+    return Driver(manifest, StreamLink(manifest, dma, batch), progress)

@@ -30,6 +30,9 @@ Compute = Callable[[str, Sequence[np.ndarray]], tuple[Sequence[np.ndarray], np.n
 Load = Callable[[int, int], None]
 """Takes a parameter's number and raw value, which is inside its range."""
 
+Forget = Callable[[], None]
+"""Gives all parameters their nominal values again."""
+
 MINIMUM_BUFFER = 2048
 """Bytes: one block memory of the smallest devices."""
 
@@ -58,8 +61,15 @@ class ShellModel:
     tasks: TaskFormat
     compute: Compute
     load: Load | None = None
+    forget: Forget = lambda: None
 
     def __post_init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Become what a board is after its reset."""
+        self.forget()
+        self.epoch: int | None = None
         self.deframer = Deframer(buffer_bytes(self.tasks) - FRAME_BYTES)
         self.lengths = {
             code: self.tasks.task.packet_bytes(n) for code, n in self.tasks.task_words.items()
@@ -97,8 +107,11 @@ class ShellModel:
             return
         self.work()
         nonce = int.from_bytes(frame.payload, "little")
+        if self.epoch is None:
+            self.epoch = nonce
         counters = (self.accepted, self.deframer.damaged, 0, self.rejected)
-        status = Status(nonce, PROTOCOL_VERSION, self.identity, capacity(self.tasks), *counters)
+        room = capacity(self.tasks)
+        status = Status(nonce, PROTOCOL_VERSION, self.identity, self.epoch, room, *counters)
         self.output += frame_bytes(Kind.HELLO, status.pack())
 
     def fits(self, frame: Frame) -> bool:

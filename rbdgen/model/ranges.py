@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rbdgen.errors import ConfigError, shown
+from rbdgen.errors import ConfigError, dotted, short
 from rbdgen.model.joint import Kind
 from rbdgen.model.robot import Body, Limits, Robot
 
@@ -147,14 +147,14 @@ def declared_ranges(
         )
     overrides = {} if overrides is None else overrides
     if not isinstance(overrides, Mapping):
-        raise ConfigError(f"joints: must be a table of joints, not {shown(overrides)}")
+        raise ConfigError(f"joints: must be a table of joints, not {short(overrides)}")
     for joint in overrides:
         if joint not in robot.joint_names:
             near = difflib.get_close_matches(joint, robot.joint_names, 1)
             hint = f"; joints are {', '.join(robot.joint_names)}"
             if near:
                 hint = f"; did you mean {near[0]!r}?"
-            raise ConfigError(f"joints.{joint}: {robot.name!r} has no such joint{hint}")
+            raise ConfigError(f"{dotted('joints', joint)}: {robot.name!r} has no such joint{hint}")
     q_lower, q_upper = [], []
     magnitudes: dict[str, list[Any]] = {key: [] for key in MAGNITUDE_KEYS}
     for body in robot.bodies:
@@ -182,7 +182,7 @@ def _checked(body: Body, overrides: Mapping[str, float]) -> dict[str, float]:
     where = f"joints.{body.joint_name}"
     result = {}
     if not isinstance(overrides, Mapping):
-        raise ConfigError(f"{where}: must be a table of limits, not {shown(overrides)}")
+        raise ConfigError(f"{where}: must be a table of limits, not {short(overrides)}")
     allowed = LIMIT_KEYS
     if set(body.joint.kinds) == {"unit"}:
         allowed = MAGNITUDE_KEYS
@@ -191,11 +191,11 @@ def _checked(body: Body, overrides: Mapping[str, float]) -> dict[str, float]:
             near = difflib.get_close_matches(key, allowed, 1)
             hint = f"did you mean {near[0]!r}? " if near else ""
             raise ConfigError(
-                f"{where}.{key}: no such limit; {hint}limits are {', '.join(allowed)}"
+                f"{dotted(where, key)}: no such limit; {hint}limits are {', '.join(allowed)}"
             )
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not number or not _finite(value):
-            raise ConfigError(f"{where}.{key}: must be a finite number, not {shown(value)}")
+            raise ConfigError(f"{where}.{key}: must be a finite number, not {short(value)}")
         least, most = (LEAST, MOST) if key in MAGNITUDE_KEYS else (-FARTHEST, FARTHEST)
         if not least <= value <= most:
             raise ConfigError(f"{where}.{key}: must be {least:g} to {most:g}, not {value:g}")

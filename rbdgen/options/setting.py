@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rbdgen.errors import ConfigError, shown
+from rbdgen.errors import LONGEST_PATH, ConfigError, dotted, short
 
 GROUPS = {
     "what": "what is computed",
@@ -66,9 +66,9 @@ class Setting:
         assert self.choices is not None
         known = tuple(self.choices())
         if value not in known:
-            near = nearest(str(value), known)
+            near = nearest(value, known)
             raise ConfigError(
-                f"{name}: must be one of {', '.join(known)}, not {shown(value)}{near}"
+                f"{name}: must be one of {', '.join(known)}, not {short(value)}{near}"
             )
 
     def _check_range(self, name: str, value: float) -> None:
@@ -81,7 +81,7 @@ class Setting:
             span = f"{'above' if self.open else 'at least'} {self.least:g}"
         else:
             span = f"{'between ' if self.open else ''}{self.least:g} {'and' if self.open else 'to'} {self.most:g}"
-        given = shown(value) if isinstance(value, int) else f"{value:g}"
+        given = short(value) if isinstance(value, int) else f"{value:g}"
         raise ConfigError(f"{name}: must be {span}{self.kind.unit(self)}, not {given}")
 
 
@@ -101,12 +101,12 @@ class ValueKind:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """A question after the nearest known name, where one is near."""
-    found = difflib.get_close_matches(name, list(known), 1, cutoff=0.5)
+    found = difflib.get_close_matches(name[:LONGEST_PATH], list(known), 1, cutoff=0.5)
     return f"; did you mean {found[0]!r}?" if found else ""
 
 
 def _a(what: str, name: str, value: Any) -> ConfigError:
-    return ConfigError(f"{name}: must be {what}, not {shown(value)}")
+    return ConfigError(f"{name}: must be {what}, not {short(value)}")
 
 
 def _integer(name: str, value: Any) -> int:
@@ -179,11 +179,10 @@ def _targets(name: str, value: Any) -> dict[str, float]:
         raise _a("a number, or numbers by function and output", name, value)
     targets = {}
     for target, number in value.items():
-        size = _number(f"{name} of {target}", number)
+        path = dotted(name, str(target))
+        size = _number(path, number)
         if not FINEST_ERROR <= size < 1:
-            raise ConfigError(
-                f"{name} of {target}: must be {FINEST_ERROR:g} or more and below 1, not {size:g}"
-            )
+            raise ConfigError(f"{path}: must be {FINEST_ERROR:g} or more and below 1, not {size:g}")
         targets[str(target)] = size
     return targets
 
@@ -202,8 +201,11 @@ def _read_targets(name: str, text: str) -> dict[str, float]:
 
 
 def _limits(name: str, value: Any) -> Mapping[str, Mapping[str, float]]:
-    if not isinstance(value, Mapping) or not all(isinstance(v, Mapping) for v in value.values()):
+    if not isinstance(value, Mapping):
         raise _a("limits by joint", name, value)
+    for joint, limits in value.items():
+        if not isinstance(limits, Mapping):
+            raise _a("a table of limits", dotted(name, str(joint)), limits)
     return value
 
 

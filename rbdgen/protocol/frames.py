@@ -16,12 +16,13 @@ import re
 import struct
 import zlib
 from dataclasses import dataclass, field
+from dataclasses import fields as dataclass_fields
 from enum import IntEnum
 
 FLAG = 0x7E
 ESCAPE = 0x7D
 ESCAPE_BIT = 0x20
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 LENGTH_BYTES = 2
 CRC_BYTES = 4
 HEAD_BYTES = 1 + LENGTH_BYTES
@@ -29,7 +30,7 @@ HEAD_BYTES = 1 + LENGTH_BYTES
 FRAME_BYTES = HEAD_BYTES + CRC_BYTES
 """Bytes of a frame beside its payload, flags and escapes not counted."""
 IDENTITY_BYTES = 16
-"""Of the SHA-256 of the accelerator's Verilog, as in ``verilog_sha256`` of the manifest."""
+"""Of the SHA-256 that is a design's identity (:func:`rbdgen.host.identity.identity_of`)."""
 NONCE_BYTES = 4
 
 _FLAG, _ESCAPE = bytes([FLAG]), bytes([ESCAPE])
@@ -89,6 +90,11 @@ class Deframer:
     damaged: int = 0
     _rest: bytes = field(default=b"", repr=False)
 
+    @property
+    def unframed(self) -> bool:
+        """Whether bytes came since the last flag."""
+        return bool(self._rest)
+
     def feed(self, data: bytes) -> list[Frame]:
         """The frames that ``data`` completes, in order."""
         *chunks, rest = (self._rest + data).split(_FLAG)
@@ -108,30 +114,32 @@ class Deframer:
 class Status:
     """A device's answer to a hello.
 
-    ``nonce`` is the hello's; ``identity`` the first bytes of the SHA-256 of the accelerator's Verilog; ``capacity`` how
-    many bytes of frames (``FRAME_BYTES`` and payload each) it keeps for sure. Then what it received since its reset:
-    frames ``accepted``, frames ``damaged`` on the way, frames dropped for want of room (``overrun``), and frames that
-    were whole but no task or hello of this device (``rejected``). The counters start again at 2³².
+    ``nonce`` is the hello's; ``identity`` the design's; ``epoch`` the nonce of the first hello that it accepted since
+    its reset, so that another epoch tells of a reset; ``capacity`` how many bytes of frames (``FRAME_BYTES`` and
+    payload each) it keeps for sure. Then what it received since its reset: frames ``accepted``, frames ``damaged`` on
+    the way, frames dropped for want of room (``overrun``), and frames that were whole but no task or hello of this
+    device (``rejected``). The counters start again at 2³².
+
+    Nonce and version come first in every version of the protocol.
     """
 
     nonce: int
     version: int
     identity: bytes
+    epoch: int
     capacity: int
     accepted: int
     damaged: int
     overrun: int
     rejected: int
 
-    LAYOUT = f"<IB{IDENTITY_BYTES}s5I"
+    LAYOUT = f"<IB{IDENTITY_BYTES}s6I"
     """Of the payload, for :mod:`struct`, in the order of the fields."""
 
     def pack(self) -> bytes:
         """The payload of the answer."""
-        counters = (self.accepted, self.damaged, self.overrun, self.rejected)
-        return struct.pack(
-            self.LAYOUT, self.nonce, self.version, self.identity, self.capacity, *counters
-        )
+        fields = (getattr(self, f.name) for f in dataclass_fields(self))
+        return struct.pack(self.LAYOUT, *fields)
 
     @classmethod
     def unpack(cls, payload: bytes) -> Status | None:
@@ -139,6 +147,11 @@ class Status:
         if len(payload) != STATUS_BYTES:
             return None
         return cls(*struct.unpack(cls.LAYOUT, payload))
+
+
+def read_version(payload: bytes) -> tuple[int, int] | None:
+    """Nonce and version in the answer of a device of any version to a hello; None if it is too short."""
+    return struct.unpack_from("<IB", payload) if len(payload) > NONCE_BYTES else None
 
 
 STATUS_BYTES = struct.calcsize(Status.LAYOUT)

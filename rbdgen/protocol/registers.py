@@ -10,7 +10,7 @@ from enum import IntEnum, IntFlag
 from rbdgen.protocol.frames import IDENTITY_BYTES
 from rbdgen.protocol.tasks import Packing
 
-VERSION = 1
+VERSION = 2
 """Of registers and streams."""
 ADDRESS_BITS = 8
 MINIMUM_STREAM_BITS = 32
@@ -40,6 +40,8 @@ class Register(IntEnum):
     """Results with the flag FUNCTION."""
     IN_WORK = 0x30
     """Tasks whose results have not left."""
+    EPOCH = 0x34
+    """Read and write: zero after a reset. A host that writes a number knows by it that none came since."""
     IDENTITY = 0x40
     """First of the words of the identity, lowest bytes first."""
 

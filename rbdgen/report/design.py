@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -9,11 +10,12 @@ from typing import Any
 
 from rbdgen.compiler import Design, Family, Options
 from rbdgen.functions import registry
+from rbdgen.host.identity import KEY, identity_of
 from rbdgen.host.manifest import MANIFEST_SCHEMA
+from rbdgen.host.stream_keys import packet_keys, stream_keys
 from rbdgen.ir.fixed import Format
 from rbdgen.ir.programs import cone
 from rbdgen.passes.trigonometry import sine_method
-from rbdgen.protocol.tasks import CALIBRATE, FLAG_BITS, FUNCTION_BITS, TAG_BITS, Flag
 from rbdgen.report.evidence import formats
 from rbdgen.report.produced import graph_digest, versions
 from rbdgen.report.roofline import roofline
@@ -241,10 +243,7 @@ def _function_entry(design: Design, name: str) -> dict[str, Any]:
         "code": record.code,
         "method": record.method,
         "summary": record.summary,
-        "task_beats": tasks.task_beats(name),
-        "result_beats": tasks.result_beats(name),
-        "task_bytes": tasks.task_bytes(name),
-        "result_bytes": tasks.result_bytes(name),
+        **packet_keys(tasks, name),
         "latency_cycles": design.promised_latency(name),
         "latency_cycles_steady": design.steady_latency(name),
         "interval_cycles": design.interval(name) * design.evaluations(name),
@@ -275,45 +274,33 @@ def _parameter_entries(design: Design) -> list[dict[str, Any]]:
     return entries
 
 
-def _loading(design: Design) -> dict[str, Any]:
-    """What the manifest says of tasks that load parameters; nothing where there are none."""
-    tasks = design.tasks
-    if not tasks.parameters:
-        return {}
-    words = tasks.task_words[CALIBRATE]
-    return {
-        "loading": {
-            "code": CALIBRATE,
-            "task_beats": tasks.task.beats(words),
-            "result_beats": tasks.result.beats(0),
-            "task_bytes": tasks.task.packet_bytes(words),
-            "result_bytes": tasks.result.packet_bytes(0),
-        }
-    }
-
-
 def manifest(design: Design, verilog_sha256: str, version: str) -> dict[str, Any]:
     """What a host or a bench needs to talk to the accelerator: ports, codes, header, words, formats, declared ranges,
-    promised cycles. ``docs/protocol.md`` says what each key means."""
+    promised cycles; and its identity. Its schema says what each key means."""
     tasks = design.tasks
-    return {
+    content = {
         "schema": MANIFEST_SCHEMA,
         "generator": f"rbdgen {version}",
         "name": design.name,
         "robot": design.robot.name,
         "joint_names": list(design.robot.joint_names),
         "verilog_sha256": verilog_sha256,
-        "ports": {name: asdict(port) for name, port in tasks.ports.items()},
         "vectors": vector_shapes(design),
         "functions": {name: _function_entry(design, name) for name in tasks.functions},
         "parameters": _parameter_entries(design),
-        **_loading(design),
-        "header": {"function_bits": FUNCTION_BITS, "tag_bits": TAG_BITS, "flag_bits": FLAG_BITS},
-        "flags": {flag.name: flag.value for flag in Flag},
-        "task_places": list(tasks.task.places),
-        "result_places": list(tasks.result.places),
+        **stream_keys(tasks),
         "ii_cycles": design.options.ii,
         "clock_mhz": round(design.plan.schedule.device.megahertz, 3),
         "ranges": design.options.ranges,
-        "replicas": tasks.replicas,
     }
+    return content | {KEY: identity_of(content).hex()}
+
+
+def verilog_digest(verilog: str) -> str:
+    """SHA-256 of a design's Verilog."""
+    return hashlib.sha256(verilog.encode()).hexdigest()
+
+
+def design_identity(design: Design, verilog: str, version: str) -> bytes:
+    """The identity that a shell of ``design`` tells: its manifest's."""
+    return bytes.fromhex(manifest(design, verilog_digest(verilog), version)[KEY])

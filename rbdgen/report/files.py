@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,17 +11,18 @@ from typing import Any
 import tomli_w
 
 from rbdgen.compiler import Design, Options
-from rbdgen.errors import ConfigError
+from rbdgen.errors import ConfigError, short
 from rbdgen.ir.text import to_text
 from rbdgen.model.joints import FreeFlyer, Planar
 from rbdgen.model.robot import Robot
 from rbdgen.model.urdf import ROOT_JOINT
 from rbdgen.options import DEMANDS, ROBOT, settings
 from rbdgen.options.setting import LIMITS, WORD, Setting, nearest
-from rbdgen.report.design import design_report, manifest
+from rbdgen.report.design import design_report, manifest, verilog_digest
 from rbdgen.report.drawings import layout_picture, timing_chart
 from rbdgen.report.writing import write_files
 from rbdgen.schedule.budget import Budget
+from rbdgen.schema.reading import read_toml
 
 MANIFEST_FILE = "manifest.json"
 """What a host must know of a design."""
@@ -102,18 +101,13 @@ class Base:
 
 def read_config(path: Path) -> tuple[str | None, Base, dict[str, Any]]:
     """The robot, its base and the options of a configuration file; ConfigError naming file and key."""
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ConfigError(f"{path}: no such file; give a config.toml that generate wrote") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{path}: must be a TOML file: {error}") from None
+    content = read_toml(path, "give a config.toml that generate wrote", "mend it")
     known = OPTIONS | ROBOT | OTHER_KEYS
     values: dict[str, Any] = {}
     for key, value in content.items():
         if key not in known:
             raise ConfigError(
-                f"{path}: unknown key {key!r}{nearest(key, known)}; known keys: {', '.join(known)}"
+                f"{path}: unknown key {short(key)}{nearest(key, known)}; known keys: {', '.join(known)}"
             )
         try:
             values[key] = known[key].check(key, value)
@@ -144,7 +138,7 @@ def write_design(
         raise ConfigError(
             f"{directory}: holds {other}, not {design.name}; choose another directory with -o, or remove it"
         )
-    digest = hashlib.sha256(verilog.encode()).hexdigest()
+    digest = verilog_digest(verilog)
     files = {
         f"{design.name}.v": verilog,
         MANIFEST_FILE: json.dumps(manifest(design, digest, version), indent=2) + "\n",

@@ -11,6 +11,7 @@ from typing import Any
 
 from rbdgen.errors import ToolError
 from rbdgen_sim import verilator
+from rbdgen_sim.dma import DmaModel
 from rbdgen_sim.processes import bench_environment, last_line
 
 _RUN = """
@@ -31,13 +32,15 @@ runner.test(test_module="rbdgen_sim.axi_bench", hdl_toplevel=job["top"], hdl_top
 def play(
     sources: Sequence[Path],
     top: str,
-    batches: Sequence[bytes],
+    recorded: DmaModel,
     stall: float,
     seed: int,
     directory: Path,
 ) -> dict[str, Any]:
-    """Send ``batches`` (whole beats of tasks, each closed by TLAST), every channel stalling in the share ``stall`` of
-    its cycles. The outcome: result bytes by batch in hex, registers afterwards, and breaches of the protocol.
+    """Send the batches that were ``recorded`` (whole beats of tasks, each closed by TLAST), with the epochs and resets
+    before them, every channel stalling in the share ``stall`` of its cycles. A reset comes amid the batch, which is
+    sent once more behind it. The outcome: result bytes by batch in hex, epochs after each, registers afterwards, and
+    breaches of the protocol.
 
     ToolError if the simulator is missing or fails; its output is in ``axi.log`` in ``directory``.
     """
@@ -46,8 +49,11 @@ def play(
     directory.mkdir(parents=True, exist_ok=True)
     outcome = directory / "outcome.json"
     outcome.unlink(missing_ok=True)
-    texts = [batch.hex() for batch in batches]
-    job = {"batches": texts, "stall": stall, "seed": seed}
+    batches = []
+    for k, data in enumerate(recorded.sent):
+        reset = k in recorded.resets
+        batches.append({"data": data.hex(), "epoch": recorded.written.get(k), "reset": reset})
+    job = {"batches": batches, "stall": stall, "seed": seed}
     (directory / "job.json").write_text(json.dumps(job), encoding="utf-8")
     run = {
         "sources": [str(s.resolve()) for s in sources],

@@ -42,6 +42,8 @@ CHANNELS = {
 }
 """What must hold still on each channel until it is taken."""
 RESET_CYCLES = 8
+AMID_CYCLES = 60
+"""From when a batch is begun to the reset amid it."""
 
 
 def pauses(share: float, seed: int) -> Iterator[bool]:
@@ -86,11 +88,17 @@ async def play(dut: Any) -> None:
     stalled += tuple(getattr(lite.read_if, f"{c}_channel") for c in ("ar", "r"))
     for k, end in enumerate(stalled):
         end.set_pause_generator(pauses(share, seed + k))
-    dut.aresetn.value = 0
-    for _ in range(RESET_CYCLES):
+
+    async def reset() -> None:
+        dut.aresetn.value = 0
+        for _ in range(RESET_CYCLES):
+            await RisingEdge(dut.aclk)
+        for end in (source, sink):
+            end.clear()
+        dut.aresetn.value = 1
         await RisingEdge(dut.aclk)
-    dut.aresetn.value = 1
-    await RisingEdge(dut.aclk)
+
+    await reset()
 
     async def read(address: int) -> int:
         answer = await lite.read(address, 4)
@@ -104,17 +112,28 @@ async def play(dut: Any) -> None:
     await lite.write(Register.CONTROL, int(Control.CLEAR).to_bytes(4, "little"))
     cleared = await read(Register.CYCLES)
     results = []
+    epochs = []
     reads = 0
     for batch in job["batches"]:
-        await source.send(AxiStreamFrame(bytes.fromhex(batch)))
+        if batch["epoch"] is not None:
+            await lite.write(Register.EPOCH, int(batch["epoch"]).to_bytes(4, "little"))
+        frame = AxiStreamFrame(bytes.fromhex(batch["data"]))
+        if batch["reset"]:
+            await source.send(frame)
+            for _ in range(AMID_CYCLES):
+                await RisingEdge(dut.aclk)
+            await reset()
+        await source.send(frame)
         receiving = cocotb.start_soon(sink.recv())
         while not receiving.done():
             await read(Register.IN_WORK)
             reads += 1
         results.append(bytes(receiving.result().tdata).hex())
+        epochs.append(await read(Register.EPOCH))
     registers = {r.name: await read(r) for r in Register if r != Register.IDENTITY}
     outcome = {
         "results": results,
+        "epochs": epochs,
         "registers": registers,
         "identity": identity,
         "broken": broken,

@@ -83,4 +83,4 @@ def model(design: Design) -> ShellModel:
         held[known.tasks.parameters[number].name] = value
 
     known = manifest_of(design)
-    return ShellModel(known.identity, known.tasks, compute, load)
+    return ShellModel(known.identity, known.tasks, compute, load, held.clear)

@@ -68,7 +68,7 @@ def test_one_number_in_a_configuration_file_is_for_all(tmp_path: Path) -> None:
     [
         (["--error", "1e-4", "--word", "18"], "word and error: give one of them"),
         (["--error", "small"], "must be a number, or NAME=NUMBER,..., not 'small'"),
-        (["--error", "nan"], "error of all: must be a number, not nan"),
+        (["--error", "nan"], "error.all: must be a number, not nan"),
         (["--error", "fd=1e-3"], "error: 'fd' is no function or output of this design"),
         (["--error", "1e-12"], "is out of reach"),
         (["--rounding", "up"], "rounding: must be one of auto, nearest, truncate, not 'up'"),

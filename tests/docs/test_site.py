@@ -12,6 +12,7 @@ import pytest
 
 import rbdgen
 from rbdgen import explore
+from rbdgen.schema.keys import described_keys
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
@@ -43,6 +44,9 @@ def test_site_builds_without_warnings(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     for page in PAGES:
         assert (tmp_path / page.relative_to(ROOT / "docs")).with_suffix(".html").exists()
+    protocol = (tmp_path / "protocol.html").read_text(encoding="utf-8")
+    for key in described_keys("manifest"):
+        assert f'<span class="pre">{key.path}</span>' in protocol
 
 
 def test_the_reference_has_every_option_and_every_public_name(tmp_path: Path) -> None:

@@ -170,7 +170,8 @@ def test_a_device_of_another_design_is_refused() -> None:
     d = everything()
     other = manifest_of(d, "f" * 64)
     with pytest.raises(
-        LinkError, match=rf"^device: holds design {DIGEST[:32]}, not f{{32}} \({d.name}\); program"
+        LinkError,
+        match=rf"^device: holds design {manifest_of(d).identity.hex()}, not {other.identity.hex()} \({d.name}\); prog",
     ):
         Driver.open(other, model(d))
 
@@ -222,11 +223,20 @@ def test_a_function_that_was_not_built_is_named() -> None:
     [
         (None, r"manifest\.json: no such file; give a manifest\.json"),
         ("{", r"manifest\.json: must be a JSON file"),
-        ("[]", r"manifest\.json: must hold a JSON object$"),
-        ("{}", r"manifest\.json: manifest: schema must be 'rbdgen\.manifest/2', not None$"),
+        ("[]", r"manifest\.json: must hold a JSON object; write it again"),
+        (
+            "{}",
+            r"manifest\.json: manifest: schema must be 'rbdgen\.manifest/3', not None; write it again",
+        ),
         (
             '{"schema": "rbdgen.manifest/2"}',
-            r"manifest\.json: manifest: broken at 'functions'; write it again",
+            r"manifest\.json: manifest: of an older version, 'rbdgen\.manifest/2', where this rbdgen reads "
+            r"'rbdgen\.manifest/3'; write it again",
+        ),
+        (
+            '{"schema": "rbdgen.manifest/3", "identity": 3}',
+            r"manifest\.json: manifest: was changed since it was written: it says identity 3, but has '[0-9a-f]{32}'; "
+            "write it again with 'rbdgen generate'",
         ),
     ],
 )

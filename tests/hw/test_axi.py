@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from rbdgen.errors import LinkError
+from rbdgen import Design, parameter_values
+from rbdgen.errors import LinkError, RbdgenWarning
 from rbdgen.host.beats import StreamLink, check_identity
 from rbdgen.host.driver import Driver
+from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.registers import VERSION
 from rbdgen_hw.emit import axi_verilog, design_verilog
 from rbdgen_sim.axi import play
 from rbdgen_sim.dma import DmaModel
-from rbdgen_sim.mixed import check_mixed
+from rbdgen_sim.mixed import check_mixed, random_operands
 from rbdgen_sim.noise import manifest_of, model
 from tests.conftest import design
 
@@ -21,24 +24,29 @@ FUNCTIONS = ("id", "m", "did")
 TASKS = 600
 
 
-def run_axi(tasks: int, stall: float, batch: int, work: Path, ii: int, replicas: int) -> dict:
-    """``tasks`` random tasks through the RTL in batches; the outcome, after every bit of every result was compared."""
-    d = design("pendulum2", functions=FUNCTIONS, ii=ii, replicas=replicas)
+def played(d: Design, recorder: DmaModel, stall: float, work: Path) -> dict:
+    """What the RTL makes of the batches that were recorded."""
     known = manifest_of(d)
     sources = work / "accelerator.v", work / "axi.v"
     for path, text in zip(
         sources, (design_verilog(d), axi_verilog(d, known.identity)), strict=True
     ):
         path.write_text(text)
+    return play(sources, f"{d.name}_axi", recorder, stall, 5, work / "sim")
+
+
+def run_axi(tasks: int, stall: float, batch: int, work: Path, ii: int, replicas: int) -> dict:
+    """``tasks`` random tasks through the RTL in batches; the outcome, after every bit of every result was compared."""
+    d = design("pendulum2", functions=FUNCTIONS, ii=ii, replicas=replicas)
+    known = manifest_of(d)
     # what the driver sends does not depend on the answers: it is recorded, played, and answered from the RTL
     recorder = DmaModel(model(d))
-    check_mixed(
-        d, Driver(known, StreamLink(known.tasks, recorder.transfer, recorder, batch)), tasks, 1
-    )
-    outcome = play(sources, f"{d.name}_axi", recorder.sent, stall, 5, work / "sim")
+    check_mixed(d, Driver(known, StreamLink(known, recorder, batch)), tasks, 1)
+    outcome = played(d, recorder, stall, work)
+    assert outcome["epochs"] == recorder.epochs
     answers = [bytes.fromhex(r) for r in outcome["results"]]
-    link = StreamLink(known.tasks, lambda data, size: answers.pop(0), recorder, batch)
-    check_mixed(d, Driver(known, link), tasks, 1)
+    replayed = DmaModel(model(d), answers)
+    check_mixed(d, Driver(known, StreamLink(known, replayed, batch)), tasks, 1)
     assert not answers
     check_identity(outcome["identity"], known.identity, known.name)
     with pytest.raises(LinkError, match=r"^device: holds design "):
@@ -74,3 +82,30 @@ def test_tasks_cross_stalling_channels(ii: int, replicas: int, tmp_path: Path) -
     assert outcome["cleared"] < outcome["before"]
     # SLVERR where there is no register, or none to write
     assert (outcome["bad_read"], outcome["bad_write"]) == (2, 2)
+
+
+@pytest.mark.slow
+def test_a_reset_amid_a_batch_is_told_and_mended(tmp_path: Path) -> None:
+    """The driver meets the resets with the model; the RTL has the same epochs after each batch, and its answers."""
+    d = design("pendulum2", functions=("id", "m"), ii=4, calibratable=True)
+    other = varied_robot(d.robot, np.random.default_rng(4))
+    known, recorder = manifest_of(d), DmaModel(model(d))
+    device = Driver(known, StreamLink(known, recorder, 40))
+    device.calibrate(parameter_values(d.robot, other))
+    q, v, a, _ = random_operands(d, 100)
+    expected = device.rnea(q, v, a)
+    recorder.reset()
+    with pytest.warns(RbdgenWarning, match=r"^device: was reset in mid-use"):
+        assert np.array_equal(device.rnea(q, v, a), expected)
+    outcome = played(d, recorder, 0.2, tmp_path)
+    assert outcome["epochs"] == recorder.epochs
+    assert 0 in outcome["epochs"]
+    assert outcome["broken"] == []
+    # the model's answers to the last call are the calibrated robot's, and the RTL's hold the same packets
+    model_again = DmaModel(model(d))
+    again = Driver(known, StreamLink(known, model_again, 40))
+    again.calibrate(parameter_values(d.robot, other))
+    answers = [bytes.fromhex(r) for r in outcome["results"][-3:]]
+    model_again.answers = answers
+    assert np.array_equal(again.rnea(q, v, a), expected)
+    assert not answers

@@ -11,8 +11,10 @@ from amaranth.sim import Simulator
 
 from rbdgen.errors import ConfigError
 from rbdgen.functions.registry import common
+from rbdgen.host.identity import identity_of
 from rbdgen.host.shell import ShellModel, buffer_bytes
-from rbdgen.protocol.frames import FRAME_BYTES, Kind, frame_bytes
+from rbdgen.protocol.frames import FRAME_BYTES, STATUS_BYTES, Kind, frame_bytes
+from rbdgen.report.design import manifest
 from rbdgen_hw.shells.receiver import COUNTERS, Receiver
 from rbdgen_hw.shells.sender import Sender
 from rbdgen_hw.shells.uart import UartReceiver, UartTransmitter, bit_cycles
@@ -151,7 +153,7 @@ def test_results_leave_as_the_model_sends_them() -> None:
         size = tasks.result.beat_bytes
         whole = b"".join(b.to_bytes(size, "little") for b in beats)
         packets.append((beats, whole[: tasks.result.packet_bytes(len(f.results))]))
-    status = random.bytes(41)
+    status = random.bytes(STATUS_BYTES)
     out = bytearray()
     left = 0
 
@@ -251,4 +253,9 @@ def test_a_clock_too_slow_for_the_line_is_refused() -> None:
 
 def test_the_identity_is_the_manifests() -> None:
     known = manifest_of(design("pendulum2"))
-    assert known.identity == bytes.fromhex(DIGEST)[:16]
+    d = design("pendulum2")
+    content = manifest(d, DIGEST, "0")
+    assert known.identity.hex() == content["identity"]
+    # another Verilog is another identity, and so is another manifest of the same
+    assert manifest_of(d, "f" * 64).identity != known.identity
+    assert identity_of(content | {"clock_mhz": 1.0}) != known.identity

@@ -64,7 +64,7 @@ def test_overrides_win() -> None:
         ),
         (
             {"joint1": {"velocity": 10**400}},
-            r"^joints\.joint1\.velocity: must be a finite number, not 10{59}… \(401 characters\)$",
+            r"^joints\.joint1\.velocity: must be a finite number, not a number of 401 digits$",
         ),
         (["joint1"], r"^joints: must be a table of joints, not \['joint1'\]$"),
         (

@@ -49,7 +49,7 @@ WRONG: list[tuple[dict[str, Any], list[str], str]] = [
     ({"programs": "x"}, ["--programs", "x"], "programs: must be one of auto, two, one, not 'x'"),
     ({"spread": "x"}, ["--spread", "x"], "spread: must be one of auto, fewest, twice, not 'x'"),
     ({"clock": -1.0}, ["--clock", "-1"], "clock: must be 1 to 1000 MHz, not -1"),
-    ({"error": {"all": 2.0}}, ["--error", "2"], "error of all: must be between 0 and 1, not 2"),
+    ({"error": {"all": 2.0}}, ["--error", "2"], "error.all: must be between 0 and 1, not 2"),
     (
         {"word": 18, "error": {"all": 1e-3}},
         ["--word", "18", "--error", "1e-3"],
@@ -146,8 +146,8 @@ def test_a_value_of_another_type_is_an_error(name: str) -> None:
         ({"fold": 1}, "fold: must be true or false, not 1"),
         ({"functions": "id"}, "functions: must be a list of names, not 'id'"),
         ({"clock": float("nan")}, "clock: must be a number, not nan"),
-        ({"error": {"id": "x"}}, "error of id: must be a number, not 'x'"),
-        ({"limits": {"j": 1}}, "limits: must be limits by joint"),
+        ({"error": {"id": "x"}}, "error.id: must be a number, not 'x'"),
+        ({"limits": {"j": 1}}, "limits.j: must be a table of limits, not 1"),
     ],
 )
 def test_types_are_strict(given: dict[str, Any], message: str) -> None:
@@ -206,6 +206,23 @@ def test_wrong_arguments(
         ("rate = 'fast'", "config.toml: rate: must be a number, not 'fast'"),
         ("seed = -1", "config.toml: seed: must be at least 0, not -1"),
         ("robot = 3", "config.toml: robot: must be a word, not 3"),
+        ("[error]\nid = 2.0", "config.toml: error.id: must be between 0 and 1, not 2"),
+        ("[error]\n'a\\nb' = 2.0", r"config.toml: error.a\nb: must be between 0 and 1, not 2"),
+        ("[joints]\njoint2 = 3", "config.toml: joints.joint2: must be a table of limits, not 3"),
+        ("[joints.joint2]\nvelocity = 'x'", "joints.joint2.velocity: must be a finite number, not"),
+        ("[joints.joint2]\nvelocity = []", "joints.joint2.velocity: must be a finite number, not"),
+        ("[joints.joint2]\nspeed = 1", "joints.joint2.speed: no such limit; limits are lower"),
+        (f"ii = {10**400}", "ii: must be 1 to 4096 cycles, not a number of 401 digits"),
+        (f"clock = {10**400}", "clock: must be a number, not a number of 401 digits"),
+        (f"seed = {'9' * 9000}", "config.toml: must be a TOML file: Exceeds the limit (4300"),
+        (f"ii = 0x{'f' * 9000}", "ii: must be 1 to 4096 cycles, not a number of 10838 digits"),
+        (f"ii = '{'x' * 9000}'", "ii: must be a whole number, not 'xxx"),
+        (f"ii = {'[' * 5000}{']' * 5000}", "config.toml: must be nested at most 40 deep; mend it"),
+        (f"{'a.' * 5000}b = 1", "config.toml: must be nested at most 40 deep; mend it"),
+        (f"ii = {'{a=' * 5000}1{'}' * 5000}", "config.toml: must be nested at most 40 deep; mend"),
+        (f"{'k' * 9000} = 1", "config.toml: unknown key 'kkk"),
+        ("clock = nan", "clock: must be a number, not nan"),
+        ("ii = 1979-05-27", "ii: must be a whole number, not datetime.date(1979, 5, 27)"),
         ("ii = 2\nrate = 5.0", "rate and ii: give one of them; each says how often a task comes"),
         ("error = 0.1\nword = 18", "word and error: give one of them"),
         (
@@ -220,9 +237,11 @@ def test_a_configuration_file_is_checked(
     path = tmp_path / "config.toml"
     path.write_text(f"{text}\n")
     assert main(["layout", "pendulum2", "--config", str(path)]) == 2
-    said = capsys.readouterr().err.splitlines()
+    lines = capsys.readouterr().err.splitlines()
+    said = [line for line in lines if line != "rbdgen: read robot"]
     assert len(said) == 1
     assert message in said[0]
+    assert len(said[0]) < len(str(path)) + 1200  # all known keys are listed
 
 
 def test_a_board_that_is_given_replaces_a_files_board_and_device(tmp_path: Path) -> None:

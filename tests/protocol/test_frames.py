@@ -65,6 +65,6 @@ def test_a_payload_beyond_the_limit_is_damage_and_does_not_pile_up() -> None:
 
 
 def test_status_comes_back() -> None:
-    status = Status(1, 2, bytes(range(16)), 3, 4, 5, 6, 7)
+    status = Status(1, 2, bytes(range(16)), 3, 4, 5, 6, 7, 8)
     assert Status.unpack(status.pack()) == status
     assert Status.unpack(status.pack()[:-1]) is None

@@ -1,4 +1,4 @@
-"""The manifest: what docs/protocol.md says of it, and older ones."""
+"""The manifest: what its schema and docs/protocol.md say of it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ import pytest
 
 from rbdgen import Design, parameter_values
 from rbdgen.functions.registry import common
-from rbdgen.host.manifest import manifest_from
+from rbdgen.functions.roll_out import COEFFICIENTS
+from rbdgen.layout.torques import RANGES
 from rbdgen.protocol.packets import result_rows, task_rows
 from rbdgen.report.design import manifest
+from rbdgen.schema.checking import check, schema
+from rbdgen.schema.keys import described_keys
 from rbdgen_hw.emit import design_verilog
 from tests.conftest import design
 
@@ -35,14 +38,6 @@ def content_of(kind: str) -> tuple[Design, dict[str, Any]]:
     return d, json.loads(json.dumps(manifest(d, "0" * 64, "1")))
 
 
-def documented() -> dict[str, str]:
-    """Where each key of the page's table is, by key."""
-    section = PAGE.read_text(encoding="utf-8").split("## The manifest")[1].split("\n## ")[0]
-    rows = re.findall(r"^\| `([^`]+)` \| ([\w ]+) \| .+ \|$", section, re.M)
-    assert len(rows) == len(dict(rows))
-    return dict(rows)
-
-
 def keys_of(value: Any, path: str = "") -> Iterator[str]:
     """The keys of a manifest as the page writes them."""
     if isinstance(value, dict):
@@ -57,11 +52,25 @@ def keys_of(value: Any, path: str = "") -> Iterator[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_page_has_every_key_and_no_other(kind: str) -> None:
+def test_the_schema_describes_every_key_and_no_other(kind: str) -> None:
     _, content = content_of(kind)
-    there = {key for key, where in documented().items() if where in ("all", kind)}
-    assert set(keys_of(content)) == there
-    assert set(documented().values()) == {"all", "roll", "calibratable"}
+    check(content, "manifest")
+    keys = described_keys("manifest")
+    assert len({key.path for key in keys}) == len(keys)
+    assert set(keys_of(content)) == {key.path for key in keys if key.where in ("all", kind)}
+    assert {key.where for key in keys} == {"all", "roll", "calibratable"}
+    assert all(key.means for key in keys)
+
+
+def test_words_of_the_schema_are_those_of_the_options() -> None:
+    known = schema("manifest")["properties"]
+    function = next(iter(known["functions"]["patternProperties"].values()))["properties"]
+    assert set(known["ranges"]["enum"]) == set(RANGES)
+    assert function["integrator"]["enum"] == list(COEFFICIENTS)
+
+
+def test_the_page_is_made_from_the_schema() -> None:
+    assert "```{manifest-keys}" in PAGE.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -109,18 +118,3 @@ def test_parameters_follow_from_inertias_as_the_page_says() -> None:
         if entry in named:
             assert values[named[entry]] == pytest.approx(pseudo[index], abs=1e-12)
     assert {"hx", "hz", "sxz"} <= named.keys()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_older_manifests_are_read(kind: str) -> None:
-    d, content = content_of(kind)
-    for key in ("ports", "loading", "clock_mhz", "ranges", "ii_cycles", "replicas"):
-        content.pop(key, None)
-    for f in content["functions"].values():
-        for key in ("task_bytes", "result_bytes", "interval_cycles", "integrator", "time_step"):
-            f.pop(key, None)
-        for key in ("evaluations", "step_cycles", "latency_cycles"):
-            f.pop(key, None)
-    for parameter in content["parameters"]:
-        del parameter["link"], parameter["entry"]
-    assert manifest_from(content).tasks == d.tasks

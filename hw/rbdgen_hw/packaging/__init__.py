@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 
 from amaranth.lib.wiring import In
 
 from rbdgen.compiler import Design
 from rbdgen.protocol.frames import IDENTITY_BYTES
+from rbdgen.report.design import design_identity
 from rbdgen_hw.emit import axi_verilog
 from rbdgen_hw.packaging.core import Core, Port
 from rbdgen_hw.packaging.fusesoc import fusesoc
@@ -40,7 +40,7 @@ def core_of(design: Design, version: str) -> Core:
 def ip_files(design: Design, verilog: str, version: str) -> dict[str, str]:
     """The IP core's files by name: ``verilog``, the AXI shell, and its descriptions."""
     core = core_of(design, version)
-    identity = hashlib.sha256(verilog.encode()).digest()[:IDENTITY_BYTES]
+    identity = design_identity(design, verilog, version)
     return {
         core.files[0]: verilog,
         core.files[1]: axi_verilog(design, identity),

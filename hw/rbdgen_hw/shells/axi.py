@@ -84,13 +84,15 @@ def value_port(register: Register) -> str:
 
 class Registers(SharedComponent):
     """The AXI4-Lite side: ``read_<register>`` are values to be read, ``read`` strobes for the address in ``address``,
-    ``clear`` strobes when the host asks for it."""
+    ``clear`` strobes when the host asks for it. It holds the epoch itself."""
 
     module_name = "registers"
 
     def __init__(self) -> None:
-        self.readable = [r for r in Register if r not in (Register.CONTROL, Register.IDENTITY)]
+        own = (Register.CONTROL, Register.EPOCH, Register.IDENTITY)
+        self.readable = [r for r in Register if r not in own]
         values = {value_port(register): In(32) for register in self.readable}
+        self.epoch = Signal(32)
         super().__init__(
             {
                 "s_axi": In(LITE),
@@ -125,16 +127,20 @@ class Registers(SharedComponent):
             ]
         with m.If(bus.bvalid & bus.bready):
             m.d.sync += bus.bvalid.eq(0)
-        known = address[2:] == Register.CONTROL >> 2
+        for_control = address[2:] == Register.CONTROL >> 2
+        for_epoch = address[2:] == Register.EPOCH >> 2
         with m.If(have_address & have_data & ~bus.bvalid):
             m.d.sync += [
                 have_address.eq(0),
                 have_data.eq(0),
                 bus.bvalid.eq(1),
-                bus.bresp.eq(Mux(known, OKAY, SLVERR)),
+                bus.bresp.eq(Mux(for_control | for_epoch, OKAY, SLVERR)),
             ]
             asked = data & Control.CLEAR
-            m.d.comb += self.clear.eq(known & strobe[0] & asked.any())
+            m.d.comb += self.clear.eq(for_control & strobe[0] & asked.any())
+            for k, written in enumerate(strobe):
+                with m.If(for_epoch & written):
+                    m.d.sync += self.epoch.word_select(k, 8).eq(data.word_select(k, 8))
         self._read(m)
         return m
 
@@ -160,6 +166,8 @@ class Registers(SharedComponent):
                         m.d.sync += bus.rdata.eq(value)
                 with m.Case(Register.CONTROL >> 2):
                     m.d.sync += bus.rdata.eq(0)
+                with m.Case(Register.EPOCH >> 2):
+                    m.d.sync += bus.rdata.eq(self.epoch)
                 for k in range(IDENTITY_WORDS):
                     with m.Case((Register.IDENTITY >> 2) + k):
                         word = self.identity.word_select(k, 32)
@@ -169,32 +177,6 @@ class Registers(SharedComponent):
                         bus.rdata.eq(0),
                         bus.rresp.eq(SLVERR),
                     ]
-
-
-def _packet_end(
-    m: Module, code: Value, moves: Value, beats: dict[int, int], name: str
-) -> tuple[Value, Value]:
-    """Whether a stream's present beat is a packet's first, and its last: packets with function code ``code`` in their
-    first beat have ``beats`` beats (1 where it is unknown)."""
-    most = max(beats.values())
-    beat = Signal(range(most), name=f"{name}_beat")
-    kept = Signal(FUNCTION_BITS, name=f"{name}_code")
-    first = Signal(name=f"{name}_first")
-    last = Signal(name=f"{name}_last")
-    final = Signal(range(most), name=f"{name}_final")
-    m.d.comb += [
-        first.eq(beat == 0),
-        last.eq(beat == final),
-    ]
-    with m.Switch(Mux(first, code, kept)):
-        for known, count in beats.items():
-            with m.Case(known):
-                m.d.comb += final.eq(count - 1)
-    with m.If(moves):
-        m.d.sync += beat.eq(Mux(last, 0, beat + 1))
-        with m.If(first):
-            m.d.sync += kept.eq(code)
-    return first, last
 
 
 @dataclass(frozen=True)
@@ -213,21 +195,19 @@ def _packets(
     m: Module, packing: Packing, payload: Value, moves: Value, lengths: dict[int, int], name: str
 ) -> _Packets:
     """Follow a stream, whose packets have so many beats by their function's code (1 where it is unknown)."""
-    if packing.lanes == 1:
-        code = payload[:FUNCTION_BITS]
-        first, last = _packet_end(m, code, moves, lengths, name)
-        return _Packets(first, last, 1, [payload], [moves & first])
     beats, keeps = lanes(packing, payload)
     codes = [code_of(beat) for beat in beats]
     ends = RowEnds(lengths, packing.lanes, name)
     ends.write(m, codes, keeps, moves)
+    starts = [moves & ends.first & keep for keep in keeps]
+    if packing.lanes == 1:
+        return _Packets(ends.first, ends.last, 1, beats, starts)
     kept = Signal(range(packing.lanes + 1), name=f"{name}_kept")
     count = Signal(range(packing.lanes + 1), name=f"{name}_count")
     present = sum(keeps[1:], keeps[0])
     m.d.comb += count.eq(Mux(ends.first, present, kept))
     with m.If(moves):
         m.d.sync += kept.eq(count)
-    starts = [moves & ends.first & keep for keep in keeps]
     return _Packets(ends.first, ends.last, count, beats, starts)
 
 

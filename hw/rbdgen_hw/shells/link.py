@@ -1,8 +1,8 @@
 # amaranth: UnusedElaboratable=no
 """The shell of a byte link: everything between bytes in both directions and an accelerator.
 
-The accelerator's Verilog is a file of its own, instantiated by its module's name, as its hash is the identity that the
-shell tells; in Amaranth's simulator it is the component itself.
+The accelerator's Verilog is a file of its own, instantiated by its module's name, as its hash is part of the identity
+that the shell tells; in Amaranth's simulator it is the component itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In, Out
 from rbdgen.compiler import Design
 from rbdgen.errors import ConfigError
 from rbdgen.host.shell import capacity
-from rbdgen.protocol.frames import PROTOCOL_VERSION
+from rbdgen.protocol.frames import NONCE_BYTES, PROTOCOL_VERSION
 from rbdgen_hw.fifo import StreamRegister
 from rbdgen_hw.library import Library, SharedComponent, forward, instantiate
 from rbdgen_hw.replicas import top_level
@@ -104,19 +104,27 @@ class LinkShell(SharedComponent):
             m.d.sync += in_flight.eq(in_flight + 1)
         with m.Elif(~entered & left):
             m.d.sync += in_flight.eq(in_flight - 1)
+        # the first hello since the reset names what follows it
+        epoch, named = Signal(8 * NONCE_BYTES), Signal()
+        with m.If(dispatcher.ask & ~named):
+            m.d.sync += [
+                epoch.eq(dispatcher.nonce),
+                named.eq(1),
+            ]
         identity = int.from_bytes(self.identity, "little")
         counters = [getattr(receiver, name) for name in COUNTERS]
         status = Cat(
             dispatcher.nonce,
             Const(PROTOCOL_VERSION, 8),
             Const(identity, 8 * len(self.identity)),
+            epoch,
             Const(capacity(tasks), 32),
             *counters,
         )
         quiet = drained & ~self.i.valid & ~receiver.pending & ~dispatcher.busy & ~sender.busy
         m.d.comb += [
             sender.status.eq(status),
-            sender.send.eq(dispatcher.ask & drained),
+            sender.send.eq(dispatcher.ask & named & drained),
             dispatcher.answered.eq(sender.sent),
         ]
         m.d.sync += [

@@ -1,0 +1,125 @@
+"""The parameters that were loaded into a device, kept: a reset loses them, and what follows it would be of others."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
+from rbdgen.host.link import DeviceResetError, Progress
+from rbdgen.protocol.packets import header, parameter_rows
+from rbdgen.protocol.tasks import TaskFormat
+
+RESETS = 5
+"""Times that a device may be reset during one call."""
+
+
+class Link(Protocol):
+    """What tasks are sent over."""
+
+    @property
+    def attempts(self) -> int:
+        """Times that a task is sent before it counts as lost."""
+        ...
+
+    @property
+    def epoch(self) -> int:
+        """Names what follows the device's last reset, as it was last told."""
+        ...
+
+    def exchange(
+        self, packets: Sequence[bytes], progress: Progress, epoch: int | None
+    ) -> list[bytes | None]:
+        """Each task packet's result packet, None where it was lost for good; all of one ``epoch`` where it is given,
+        else a DeviceResetError."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the device."""
+        ...
+
+
+class Parameters:
+    """The parameters of the device behind ``link``: loaded, and loaded again where it was reset."""
+
+    def __init__(self, tasks: TaskFormat, link: Link) -> None:
+        self.tasks, self.link = tasks, link
+        self.numbers = {word.name: k for k, word in enumerate(tasks.parameters)}
+        self.held: dict[int, int] = {}
+        """Raw values by the parameters' numbers."""
+        self.epoch: int | None = None
+        """In which the device holds them; None while nothing was loaded."""
+
+    def load(self, values: Mapping[str, float], progress: Progress) -> None:
+        """Load ``values`` by name. ConfigError for a name that there is not and a value outside its declared range,
+        LinkError where one was lost."""
+        for name in values:
+            if name not in self.numbers:
+                known = ", ".join(self.numbers) or "none; build with --calibratable"
+                raise ConfigError(
+                    f"parameter {name!r}: this accelerator has no such; parameters are {known}"
+                )
+        if self.epoch is None:
+            self.epoch = self.link.epoch
+        new = {}
+        for name, value in values.items():
+            number = self.numbers[name]
+            new[number] = int(self.tasks.parameters[number].format.quantise(value))
+        results = self.exchange(self._packets(new), progress)
+        for (number, raw), result in zip(new.items(), results, strict=True):
+            if result is not None and not header(result)[2]:
+                self.held[number] = raw
+        for name, result in zip(values, results, strict=True):
+            self._check(name, result, f"{values[name]:.6g}")
+
+    def exchange(self, packets: Sequence[bytes], progress: Progress) -> list[bytes | None]:
+        """The results of tasks, all of a device that held what was loaded. LinkError where it is reset too often."""
+        for _ in range(RESETS):
+            try:
+                self._hold()
+                return self.link.exchange(packets, progress, self.epoch)
+            except DeviceResetError:
+                continue
+        raise LinkError(
+            f"device: was reset {RESETS} times during one call; check its power supply and its reset"
+        )
+
+    def _hold(self) -> None:
+        """Load again what was loaded, where the device was reset since."""
+        if self.epoch is None:
+            return
+        epoch = self.link.epoch
+        if epoch == self.epoch:
+            return
+        results = self.link.exchange(self._packets(self.held), lambda done, total: None, epoch)
+        for number, result in zip(self.held, results, strict=True):
+            word = self.tasks.parameters[number]
+            value = float(word.format.real(np.array(self.held[number])))
+            self._check(word.name, result, f"{value:.6g}")
+        self.epoch = epoch
+        if self.held:
+            warnings.warn(
+                f"device: was reset in mid-use; its {len(self.held)} parameters were loaded again, and this call's "
+                "tasks repeated",
+                RbdgenWarning,
+                stacklevel=6,
+            )
+
+    def _packets(self, values: Mapping[int, int]) -> list[bytes]:
+        """Tasks that load raw values by the parameters' numbers."""
+        numbers, raw = np.array([*values], np.int64), np.array([*values.values()], np.int64)
+        return [row.tobytes() for row in parameter_rows(self.tasks, numbers, raw)]
+
+    def _check(self, name: str, result: bytes | None, value: str) -> None:
+        """That a parameter was loaded."""
+        if result is None:
+            raise LinkError(
+                f"parameter {name!r}: lost {self.link.attempts} times; check the cable, then load all again"
+            )
+        if header(result)[2]:
+            word = self.tasks.parameters[self.numbers[name]]
+            low, high = (float(word.format.real(np.array(c))) for c in word.codes)
+            raise ConfigError(f"parameter {name!r}: must be {low:.6g} to {high:.6g}, not {value}")

@@ -1,0 +1,86 @@
+"""JSON and TOML files, read: whatever they hold, it is an object of plain values, or an error in one line."""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rbdgen.errors import ConfigError
+
+DEEPEST = 40
+"""How deep objects and lists may be inside each other."""
+MOST_DIGITS = 4000
+"""Of a number: Python's own limit is hardly more."""
+
+
+def read_json(path: Path, missing: str, remedy: str) -> dict[str, Any]:
+    """The object in a JSON file. ConfigError naming the file, what is wrong with it, and the ``remedy``; ``missing``:
+    that for a file that is not there."""
+    return _read(path, "JSON", missing, remedy, _json)
+
+
+def read_toml(path: Path, missing: str, remedy: str) -> dict[str, Any]:
+    """The same of a TOML file."""
+    return _read(path, "TOML", missing, remedy, tomllib.loads)
+
+
+def _read(
+    path: Path, kind: str, missing: str, remedy: str, parse: Callable[[str], Any]
+) -> dict[str, Any]:
+    try:
+        content = parse(path.read_text(encoding="utf-8"))
+        too_deep = not _check_depth(content)
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: no such file; {missing}") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}; {remedy}") from None
+    except RecursionError:
+        content, too_deep = None, True
+    except ValueError as error:
+        raise ConfigError(f"{path}: must be a {kind} file: {error}; {remedy}") from None
+    if too_deep:
+        raise ConfigError(f"{path}: must be nested at most {DEEPEST} deep; {remedy}")
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: must hold a {kind} object; {remedy}")
+    return content
+
+
+def _json(text: str) -> Any:
+    return json.loads(text, parse_constant=_no_constant, parse_float=_float, parse_int=_integer)
+
+
+def _no_constant(text: str) -> Any:
+    raise ValueError(f"{text} is no number of JSON")
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError("a number is too large for 64 bits")
+    return value
+
+
+def _integer(text: str) -> int:
+    if len(text) > MOST_DIGITS:
+        raise ValueError(f"a number has {len(text)} digits")
+    return int(text)
+
+
+def _check_depth(content: Any) -> bool:
+    """Whether objects and lists are at most so deep inside each other. ValueError for text that no file can hold."""
+    level = [content]
+    for _ in range(DEEPEST + 1):
+        inner: list[Any] = []
+        for value in level:
+            if isinstance(value, dict):
+                inner += [*value, *value.values()]
+            elif isinstance(value, list):
+                inner += value
+            elif isinstance(value, str) and not value.isascii():
+                value.encode()
+        level = inner
+    return not level
