@@ -53,31 +53,54 @@ class ExactFractions:
 
     def __init__(self, signals: Signals) -> None:
         self.signals = signals
-        graph = signals.graph
-        nodes = graph.nodes
-        self.count = len(nodes)
-        products: list[tuple[int, int, int]] = []
-        addends: list[tuple[int, int]] = []
-        owners: list[tuple[int, bool]] = []
-        for i, node in graph:
-            if node.op in SUMS:
-                first = signals.sites.factors.get(i, 0)
-                products += [
-                    (first + 2 * k, one, other) for k, (_, one, other) in enumerate(node.products)
-                ]
-                addends += [(i, a) for _, a in node.addends]
-                owners += [(i, True)] * len(node.products) + [(i, False)] * len(node.addends)
-        self.products = np.array(products, int).reshape(-1, 3).T
-        self.addends = np.array([a for _, a in addends], int)
-        self.is_product = np.array([product for _, product in owners], bool)
-        self.sums = _Groups.of(i for i, _ in owners)
-        self.dots = [i for i, node in graph if node.op == "dot"]
-        self.scales = [i for i, node in graph if node.op == "scale"]
-        self.scaled = np.array([nodes[i].args[0] for i in self.scales], int)
-        rescales = [(i, *node.args) for i, node in graph if node.op == "rescale"]
-        self.rescales = np.array(rescales, int).reshape(-1, 3).T
-        self.rounded = np.array([node.op in ROUNDED for node in nodes], bool)
+        self.count = len(signals.graph.nodes)
+        self._find_terms()
+        self._find_others()
         self._find_moves()
+
+    def _find_terms(self) -> None:
+        """The terms of all sums: of products the site of the first factor and both factors, and addends."""
+        products: list[tuple[int, int, int]] = []
+        addends: list[int] = []
+        owners: list[int] = []
+        is_product: list[bool] = []
+        for i, node in self.signals.graph:
+            if node.op not in SUMS:
+                continue
+            site = self.signals.sites.factors.get(i, 0)
+            for _, one, other in node.products:
+                products.append((site, one, other))
+                owners.append(i)
+                is_product.append(True)
+                site += 2
+            for _, addend in node.addends:
+                addends.append(addend)
+                owners.append(i)
+                is_product.append(False)
+        self.products = np.array(products, int).reshape(-1, 3).T
+        self.addends = np.array(addends, int)
+        self.is_product = np.array(is_product, bool)
+        self.sums = _Groups.of(owners)
+
+    def _find_others(self) -> None:
+        """Nodes of other operations whose exact results follow from their arguments."""
+        self.dots: list[int] = []
+        self.scales: list[int] = []
+        scaled: list[int] = []
+        rescales: list[tuple[int, ...]] = []
+        rounded: list[bool] = []
+        for i, node in self.signals.graph:
+            rounded.append(node.op in ROUNDED)
+            if node.op == "dot":
+                self.dots.append(i)
+            elif node.op == "scale":
+                self.scales.append(i)
+                scaled.append(node.args[0])
+            elif node.op == "rescale":
+                rescales.append((i, *node.args))
+        self.scaled = np.array(scaled, int)
+        self.rescales = np.array(rescales, int).reshape(-1, 3).T
+        self.rounded = np.array(rounded, bool)
 
     def _find_moves(self) -> None:
         """Moves, with the node that their bits are of in the end and by how many they have less behind the point."""
@@ -88,7 +111,9 @@ class ExactFractions:
             if node.op in MOVES:
                 argument = node.args[0]
                 source[i] = source[argument]
-                less[i] = less[argument] + (node.attr if node.op == "shift" else 0)
+                less[i] = less[argument]
+                if node.op == "shift":
+                    less[i] += node.attr
                 moves.append(i)
         self.moves = np.array(moves, int)
         self.moved = np.array(source)[self.moves]
@@ -112,10 +137,10 @@ class ExactFractions:
         seen with ``views`` (sites,)."""
         result = np.full(self.count, EXACT)
         site, one, other = self.products
+        first = np.minimum(views[site], fracs[one])
+        second = np.minimum(views[site + 1], fracs[other])
         terms = np.empty(len(self.is_product), int)
-        terms[self.is_product] = np.minimum(views[site], fracs[one]) + np.minimum(
-            views[site + 1], fracs[other]
-        )
+        terms[self.is_product] = first + second
         terms[~self.is_product] = fracs[self.addends]
         result[self.sums.nodes] = self.sums.largest(terms)
         result[self.dots] = np.minimum(result[self.dots], self._room)
@@ -159,30 +184,34 @@ class SeenFractions:
         by_site: list[tuple[int, int]] = []
         by_node: list[tuple[int, int, int]] = []
         whole: set[int] = set()
-        for i in range(len(graph.nodes)):
-            by_site += [(i, site) for site in signals.leaving.get(i, ())]
+        trimmed: list[bool] = []
+        for i, node in graph:
+            leaving = signals.leaving.get(i, [])
+            for site in leaving:
+                by_site.append((i, site))
             for u in graph.users[i]:
                 user = graph.nodes[u]
                 first = signals.sites.factors.get(u, 0)
-                by_site += [(i, site) for site, a in enumerate(user.factors, first) if a == i]
+                for site, a in enumerate(user.factors, first):
+                    if a == i:
+                        by_site.append((i, site))
                 if i not in user.args[len(user.factors) :]:
                     continue
-                if user.op in ("neg", "shift"):
-                    by_node.append((i, u, user.attr if user.op == "shift" else 0))
+                if user.op == "neg":
+                    by_node.append((i, u, 0))
+                elif user.op == "shift":
+                    by_node.append((i, u, user.attr))
                 else:
                     whole.add(i)
+            is_seen = bool(graph.users[i] or leaving)
+            can_be_cut = node.op in ROUNDED and i not in signals.kept
+            trimmed.append(is_seen and can_be_cut)
         self.views = np.array([site for _, site in by_site], int)
         self.of_views = _Groups.of(i for i, _ in by_site)
         users = np.array(by_node, int).reshape(-1, 3).T
         self.users, self.more = users[1], users[2]
         self.of_users = _Groups.of(users[0])
         self.whole = np.array(sorted(whole), int)
-        trimmed = [
-            node.op in ROUNDED
-            and i not in signals.kept
-            and bool(graph.users[i] or i in signals.leaving)
-            for i, node in graph
-        ]
         self.trimmed = np.array(trimmed, bool)
 
     def trim(self, fracs: np.ndarray, views: np.ndarray, least: np.ndarray) -> None:
@@ -216,7 +245,10 @@ def constant_fraction(value: float) -> int:
 def best_fractions(weights: np.ndarray, costs: np.ndarray | float, square: float) -> np.ndarray:
     """Bits behind the point where one more costs as much as it saves: ``costs`` bits each, where a mean square error of
     1 costs ``weights`` bits and one of a last place is ``square``; the least f with 4^f ≥ what is gained."""
-    gain = weights * (square * 2 * math.log(2)) / costs
-    mantissa, exponent = np.frexp(np.clip(gain, 1e-300, 1e300))
+    saved = square * 2 * math.log(2)
+    gain = weights * saved / costs
+    finite = np.clip(gain, 1e-300, 1e300)
+    mantissa, exponent = np.frexp(finite)
     exponent = exponent - (mantissa == 0.5)
-    return np.where(weights > 0, -(-exponent // 2), NOTHING)
+    best = -(-exponent // 2)
+    return np.where(weights > 0, best, NOTHING)

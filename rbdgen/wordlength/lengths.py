@@ -12,7 +12,6 @@ import numpy as np
 from rbdgen.wordlength.costs import BIT_COST, BLOCK_COST, DOWN, EVEN, RESULT_COST
 from rbdgen.wordlength.factors import ProductFactors
 from rbdgen.wordlength.fractions import (
-    MOVES,
     ExactFractions,
     SeenFractions,
     best_fractions,
@@ -37,22 +36,41 @@ class WordLengths:
         self.exact = ExactFractions(signals)
         self.seen = SeenFractions(signals)
         self.roundings = Roundings(signals, self.exact, rounding)
-        graph = signals.graph
-        groups = _tied_sites(signals)
-        self.tied = np.array([site for group in groups for site in group], int)
-        self.tied_sizes = np.array([len(group) for group in groups], int)
+        self._find_groups()
+        self._find_kinds()
+
+    def _find_groups(self) -> None:
+        """Sites at which the same is chosen."""
+        tied: list[int] = []
+        sizes: list[int] = []
+        for group in _tied_sites(self.signals):
+            tied += group
+            sizes.append(len(group))
+        self.tied = np.array(tied, int)
+        self.tied_sizes = np.array(sizes, int)
         self.shared: list[list[int]] = []
         for ops in SHARED_MEMORIES:
-            members = [i for i, node in graph if node.op in ops]
+            members = [i for i, node in self.signals.graph if node.op in ops]
             self.shared.append(members)
-        self.bit_cost = np.array([BIT_COST.get(node.op, 1.0) for _, node in graph])
-        self.free = np.array([node.op in MOVES for _, node in graph])
-        constants = {i: constant_fraction(node.attr) for i, node in graph if node.op == "const"}
-        self.constants = np.array(list(constants), int)
-        self.constant_fracs = np.array(list(constants.values()), int)
-        results = signals.sites.results.items()
-        self.results = np.array([graph.outputs[name] for name, _ in results], int)
-        self.result_sites = np.array([site for _, site in results], int)
+
+    def _find_kinds(self) -> None:
+        """What bits cost by node, constants with the bits that they have as they are, and results."""
+        graph = self.signals.graph
+        bit_cost: list[float] = []
+        constants: list[int] = []
+        constant_fracs: list[int] = []
+        for i, node in graph:
+            bit_cost.append(BIT_COST.get(node.op, 1.0))
+            if node.op == "const":
+                constants.append(i)
+                constant_fracs.append(constant_fraction(node.attr))
+        self.bit_cost = np.array(bit_cost)
+        self.constants = np.array(constants, int)
+        self.constant_fracs = np.array(constant_fracs, int)
+        results = self.signals.sites.results
+        self.result_sites = np.array(list(results.values()), int)
+        sources = [graph.outputs[name] for name in results]
+        self.results = np.array(sources, int)
 
     def choose(self, weights: np.ndarray, shapes: np.ndarray | None = None) -> WordLengthChoice:
         """The best formats where a mean square error of 1 at a site costs ``weights`` (sites,) bits; with products
@@ -79,7 +97,8 @@ class WordLengths:
         weights = weights.copy()
         if len(self.tied):
             starts = np.cumsum(self.tied_sizes) - self.tied_sizes
-            means = np.add.reduceat(weights[self.tied], starts) / self.tied_sizes
+            sums = np.add.reduceat(weights[self.tied], starts)
+            means = sums / self.tied_sizes
             weights[self.tied] = np.repeat(means, self.tied_sizes)
         return weights
 
@@ -91,7 +110,7 @@ class WordLengths:
         # a constant has no bits beyond those that it has as it is
         constants = fracs[self.constants]
         exact = np.maximum(self.constant_fracs, least[self.constants])
-        fracs[self.constants] = np.minimum(constants, np.maximum(exact, least[self.constants]))
+        fracs[self.constants] = np.minimum(constants, exact)
         for members in self.shared:
             if members:
                 fracs[members] = np.max(fracs[members])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from rbdgen.wordlength.costs import BIT_COST, DOWN, EVEN, RESULT_COST, rounding_cost
@@ -23,22 +21,39 @@ class Roundings:
         self.exact = exact
         self.rounding = rounding
         graph = signals.graph
-        costs = [0.0 if node.op in FREE else BIT_COST.get(node.op, 1.0) for _, node in graph]
+        costs: list[float] = []
+        stored: list[int] = []
+        constants: list[int] = []
+        values: list[float] = []
+        normalised: list[int] = []
+        arguments: list[int] = []
+        for i, node in graph:
+            cost = BIT_COST.get(node.op, 1.0)
+            if node.op in FREE:
+                cost = 0.0
+            costs.append(cost)
+            if node.op == "input" or node.op in TABLES:
+                stored.append(i)
+            elif node.op == "const":
+                constants.append(i)
+                values.append(node.attr)
+            elif node.op == "normalise":
+                normalised.append(i)
+                arguments.append(node.args[0])
         self.bit_cost = np.array(costs)
-        self.stored = _where(node.op == "input" or node.op in TABLES for _, node in graph)
-        self.constants = _where(node.op == "const" for _, node in graph)
-        self.values = np.array([graph.nodes[i].attr for i in self.constants.tolist()], float)
-        self.normalised = _where(node.op == "normalise" for _, node in graph)
-        arguments = [graph.nodes[i].args[0] for i in self.normalised.tolist()]
+        self.stored = np.array(stored, int)
+        self.constants = np.array(constants, int)
+        self.values = np.array(values, float)
+        self.normalised = np.array(normalised, int)
         self.arguments = np.array(arguments, int)
-        self.factors, self.factor_sources = _viewed(
-            (first + k, source)
-            for i, first in signals.sites.factors.items()
-            for k, source in enumerate(graph.nodes[i].factors)
-        )
-        self.results, self.result_sources = _viewed(
-            (site, graph.outputs[name]) for name, site in signals.sites.results.items()
-        )
+        factors: list[tuple[int, int]] = []
+        for i, first in signals.sites.factors.items():
+            factors += enumerate(graph.nodes[i].factors, first)
+        results: list[tuple[int, int]] = []
+        for name, site in signals.sites.results.items():
+            results.append((site, graph.outputs[name]))
+        self.factors, self.factor_sources = np.array(factors, int).reshape(-1, 2).T
+        self.results, self.result_sources = np.array(results, int).reshape(-1, 2).T
 
     def fill(self, choice: WordLengthChoice, weights: np.ndarray) -> None:
         """Fill in a choice where a mean square error of 1 at a site costs ``weights`` (sites,) bits. Its views become
@@ -46,14 +61,16 @@ class Roundings:
         count = self.signals.sites.count
         choice.square, choice.mean = np.zeros(count), np.zeros(count)
         choice.truncated = np.zeros(count, bool)
-        widths = np.array(self.signals.heads) + 1 + choice.fracs
+        heads = np.array(self.signals.heads)
+        widths = heads + 1 + choice.fracs
         choice.cost = float(self.bit_cost @ widths)
         self._fill_nodes(choice, widths, weights)
         self._fill_factors(choice, weights)
         cost = self._fill_views(choice, self.results, self.result_sources, weights)
-        heads = np.array(self.signals.heads)[self.result_sources]
-        leaving = heads + 1 + choice.views[self.results]
-        choice.cost += float(np.sum(cost)) + RESULT_COST * float(np.sum(leaving))
+        own = heads[self.result_sources]
+        leaving = own + 1 + choice.views[self.results]
+        choice.cost += float(np.sum(cost))
+        choice.cost += RESULT_COST * float(np.sum(leaving))
 
     def _fill_nodes(
         self, choice: WordLengthChoice, widths: np.ndarray, weights: np.ndarray
@@ -62,14 +79,15 @@ class Roundings:
         fracs = choice.fracs
         exact = self.exact.exact(fracs, choice.views, choice.constants)
         cut = np.flatnonzero(self.exact.rounded & (fracs < exact))
-        choice.cost += float(np.sum(self._cut(choice, cut, fracs[cut], widths[cut], weights)))
+        cost = self._cut(choice, cut, fracs[cut], widths[cut], weights)
+        choice.cost += float(np.sum(cost))
         last = np.ldexp(1.0, -fracs)
         choice.square[self.stored] = last[self.stored] ** 2 * EVEN
         own = fracs[self.constants]
         nearest = np.floor(np.ldexp(self.values, own) + 0.5)
         choice.mean[self.constants] = np.ldexp(nearest, -own) - self.values
-        heads = np.array(self.signals.heads)[self.arguments]
-        kept = heads + fracs[self.arguments] - 1
+        heads = np.array(self.signals.heads)
+        kept = heads[self.arguments] + fracs[self.arguments] - 1
         short = self.normalised[fracs[self.normalised] < kept]
         choice.square[short] = last[short] ** 2 * EVEN
         choice.mean[short] = -last[short] / 2
@@ -89,7 +107,8 @@ class Roundings:
         choice.views[sites] = fracs
         cost = np.zeros(len(sites))
         short = fracs < choice.fracs[sources]
-        widths = np.array(self.signals.heads)[sources] + 1 + fracs
+        heads = np.array(self.signals.heads)
+        widths = heads[sources] + 1 + fracs
         cost[short] = self._cut(choice, sites[short], fracs[short], widths[short], weights)
         return cost
 
@@ -113,14 +132,3 @@ class Roundings:
         choice.truncated[sites] = truncated
         choice.mean[sites] = np.where(truncated, -last / 2, choice.mean[sites])
         return np.where(truncated, 0.0, adders)
-
-
-def _where(holds: Iterable[bool]) -> np.ndarray:
-    """The numbers of those for which it holds."""
-    return np.flatnonzero(np.fromiter(holds, bool))
-
-
-def _viewed(places: Iterable[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
-    """Sites and the nodes that they see, as two arrays."""
-    sites, sources = np.array(list(places), int).reshape(-1, 2).T
-    return sites, sources
