@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from functools import lru_cache
 from pathlib import Path
@@ -27,6 +28,12 @@ SUPPORTED = (
 """Of those, the ones with supported joints only."""
 
 BUILTIN = ("hyq", "iiwa14", "pendulum2", "ur5")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A cache that nothing but these tests has written."""
+    os.environ["RBDGEN_CACHE"] = str(tmp_path_factory.mktemp("cache"))
 
 
 @lru_cache

@@ -130,7 +130,7 @@ def _number(name: str, value: Any) -> float:
     except OverflowError:  # a whole number larger than any double
         number = math.inf
     if not math.isfinite(number):
-        raise _a("a finite number", name, value)
+        raise _a("a number", name, value)
     return number
 
 

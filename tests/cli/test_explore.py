@@ -137,6 +137,6 @@ def test_nothing_that_can_be_built_is_an_error(
     )
     assert (status, out) == (2, "")
     assert re.search(
-        r"no point can be built; the first: word: 8 bits are too few for the inverse of M of 'iiwa14'",
+        r"no point can be built; the first: word: 8 bits are too few for 'iiwa14'",
         last_error(err),
     )

@@ -173,8 +173,10 @@ def test_two_designs_do_not_share_a_directory(
 
 
 def test_want_of_memory_is_one_line(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setenv("RBDGEN_CACHE", str(tmp_path))
+
     def too_large(*arguments: object) -> None:
         raise MemoryError
 

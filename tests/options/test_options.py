@@ -49,7 +49,11 @@ WRONG: list[tuple[dict[str, Any], list[str], str]] = [
     ({"programs": "x"}, ["--programs", "x"], "programs: must be one of auto, two, one, not 'x'"),
     ({"spread": "x"}, ["--spread", "x"], "spread: must be one of auto, fewest, twice, not 'x'"),
     ({"clock": -1.0}, ["--clock", "-1"], "clock: must be 1 to 1000 MHz, not -1"),
-    ({"error": {"all": 2.0}}, ["--error", "2"], "error.all: must be between 0 and 1, not 2"),
+    (
+        {"error": {"all": 2.0}},
+        ["--error", "2"],
+        "error.all: must be 1e-12 or more and below 1, not 2",
+    ),
     (
         {"word": 18, "error": {"all": 1e-3}},
         ["--word", "18", "--error", "1e-3"],
@@ -206,8 +210,11 @@ def test_wrong_arguments(
         ("rate = 'fast'", "config.toml: rate: must be a number, not 'fast'"),
         ("seed = -1", "config.toml: seed: must be at least 0, not -1"),
         ("robot = 3", "config.toml: robot: must be a word, not 3"),
-        ("[error]\nid = 2.0", "config.toml: error.id: must be between 0 and 1, not 2"),
-        ("[error]\n'a\\nb' = 2.0", r"config.toml: error.a\nb: must be between 0 and 1, not 2"),
+        ("[error]\nid = 2.0", "config.toml: error.id: must be 1e-12 or more and below 1, not 2"),
+        (
+            "[error]\n'a\\nb' = 2.0",
+            r"config.toml: error.a\nb: must be 1e-12 or more and below 1, not 2",
+        ),
         ("[joints]\njoint2 = 3", "config.toml: joints.joint2: must be a table of limits, not 3"),
         ("[joints.joint2]\nvelocity = 'x'", "joints.joint2.velocity: must be a finite number, not"),
         ("[joints.joint2]\nvelocity = []", "joints.joint2.velocity: must be a finite number, not"),
