@@ -87,7 +87,13 @@ class WordLengths:
         self.exact.settle(fracs, views)
         self.seen.trim(fracs, views, least)
         constants = self.exact.settle(fracs, views)
-        choice = WordLengthChoice(fracs, views, factors.shapes, factors.blocks, constants)
+        choice = WordLengthChoice(
+            fracs,
+            views,
+            factors.shapes,
+            factors.blocks,
+            constants,
+        )
         self.roundings.fill(choice, weights)
         choice.cost += BLOCK_COST * choice.blocks
         return choice
@@ -102,7 +108,12 @@ class WordLengths:
             weights[self.tied] = np.repeat(means, self.tied_sizes)
         return weights
 
-    def _own_best(self, weights: np.ndarray, least: np.ndarray, most: np.ndarray) -> np.ndarray:
+    def _own_best(
+        self,
+        weights: np.ndarray,
+        least: np.ndarray,
+        most: np.ndarray,
+    ) -> np.ndarray:
         """Bits behind the point by node, as each signal would have them alone."""
         own = weights[: len(self.bit_cost)]
         best = best_fractions(own, self.bit_cost, self.square)

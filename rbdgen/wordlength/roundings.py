@@ -66,7 +66,12 @@ class Roundings:
         choice.cost = float(self.bit_cost @ widths)
         self._fill_nodes(choice, widths, weights)
         self._fill_factors(choice, weights)
-        cost = self._fill_views(choice, self.results, self.result_sources, weights)
+        cost = self._fill_views(
+            choice,
+            self.results,
+            self.result_sources,
+            weights,
+        )
         own = heads[self.result_sources]
         leaving = own + 1 + choice.views[self.results]
         choice.cost += float(np.sum(cost))
@@ -79,7 +84,13 @@ class Roundings:
         fracs = choice.fracs
         exact = self.exact.exact(fracs, choice.views, choice.constants)
         cut = np.flatnonzero(self.exact.rounded & (fracs < exact))
-        cost = self._cut(choice, cut, fracs[cut], widths[cut], weights)
+        cost = self._cut(
+            choice,
+            cut,
+            fracs[cut],
+            widths[cut],
+            weights,
+        )
         choice.cost += float(np.sum(cost))
         last = np.ldexp(1.0, -fracs)
         choice.square[self.stored] = last[self.stored] ** 2 * EVEN
@@ -94,7 +105,12 @@ class Roundings:
 
     def _fill_factors(self, choice: WordLengthChoice, weights: np.ndarray) -> None:
         """What products lose of their factors; what several cut in one way is cut once."""
-        cost = self._fill_views(choice, self.factors, self.factor_sources, weights)
+        cost = self._fill_views(
+            choice,
+            self.factors,
+            self.factor_sources,
+            weights,
+        )
         cuts = np.stack([self.factor_sources, choice.views[self.factors]])
         _, first = np.unique(cuts, axis=1, return_index=True)
         choice.cost += float(np.sum(cost[first]))
@@ -109,7 +125,13 @@ class Roundings:
         short = fracs < choice.fracs[sources]
         heads = np.array(self.signals.heads)
         widths = heads[sources] + 1 + fracs
-        cost[short] = self._cut(choice, sites[short], fracs[short], widths[short], weights)
+        cost[short] = self._cut(
+            choice,
+            sites[short],
+            fracs[short],
+            widths[short],
+            weights,
+        )
         return cost
 
     def _cut(
