@@ -73,10 +73,10 @@ def test_frames_of_strangers_are_no_answer_either() -> None:
 def test_chatter_does_not_keep_an_exchange_alive(noise: bytes) -> None:
     d = everything()
     shell = model(d)
-    device = Driver.open(manifest_of(d), shell, seconds=0.5)
+    device = Driver.open(manifest_of(d), shell, seconds=0.8)
     shell.read = lambda: noise  # type: ignore[method-assign]
     with (
-        within(3),
+        within(2),
         pytest.raises(LinkError, match=r"^device: (silent|the line is too bad: )\D*after 0 of 3"),
     ):
         device.crba(np.zeros((3, 2)))
