@@ -2,8 +2,9 @@
 
 ``--part``: ``model`` (minutes) counts look-up tables, registers and blocks of all seven functions of an arm, with
 latencies; ``robots`` other robots at a budget of multipliers; ``synthesis`` (an hour) what Yosys makes of designs,
-beside the model; ``tasks`` (an hour) every function in RTL simulation under random stalls. Public URDFs are used
-where they lie beside the checkout (``--robots DIR`` for another place). Exit status 1 if a target is missed.
+beside the model; ``whole`` (half an hour) what it makes of all seven functions of the arm; ``tasks`` (an hour) every
+function in RTL simulation under random stalls. Public URDFs are used where they lie beside the checkout
+(``--robots DIR`` for another place). Exit status 1 if a target is missed.
 """
 
 from __future__ import annotations
@@ -65,6 +66,11 @@ def arm(robots: Path) -> Robot:
     return load_urdf(path) if path.exists() else load_robot("iiwa14")
 
 
+def all_functions(robot: Robot, device: str, ii: int) -> Design:
+    """All seven functions in words of 18 bits."""
+    return compile_robot(robot, Options(functions=ALL, ii=ii, device=device, word=18))
+
+
 def counted(design: Design) -> dict[str, int]:
     """Look-up tables, registers, blocks and memories by the model."""
     return estimate(design.plan, design.tasks).as_dict()
@@ -78,7 +84,7 @@ def model(targets: Targets, robots: Path) -> None:
         *(("generic125", ii) for ii in (1, 2, 4, 12)),
         *(("ecp5", ii) for ii in (4, 12, 24)),
     ):
-        design = compile_robot(robot, Options(functions=ALL, ii=ii, device=device, word=18))
+        design = all_functions(robot, device, ii)
         used = counted(design)
         most = LUTS.get((device, ii))
         row: list[Any] = [device, ii, used["luts"]]
@@ -234,6 +240,22 @@ def section_of_synthesis(device: str, rows: list[list[Any]]) -> None:
     )
 
 
+def whole(targets: Targets, robots: Path) -> None:
+    """All seven functions of the arm at an interval of 12 cycles, as synthesised for an ECP5, beside the model."""
+    device, ii = "ecp5", 12
+    robot = arm(robots)
+    design = all_functions(robot, device, ii)
+    expected, found = counted(design), synthesised(design, device)
+    most = {"luts": LUTS[device, ii], "registers": REGISTERS, "multipliers": BLOCKS}
+    rows: list[list[Any]] = []
+    for key, bound in most.items():
+        error = expected[key] / found[key] - 1
+        verdict = targets.at_most(found[key], bound)
+        rows.append([key, found[key], bound, verdict, expected[key], f"{error:+.0%}"])
+    head = ["of an ECP5", "synthesised", "asked", "", "model", "model is off by"]
+    section(f"All seven functions of {robot.name} at II {ii}, by synth_ecp5", head, rows)
+
+
 def tasks(targets: Targets, count: int) -> None:
     """Every function of an arm in RTL simulation, alone and mixed, under random stalls."""
     rows = []
@@ -281,7 +303,7 @@ def main() -> int:
     parser = arguments(__doc__)
     beside = Path(__file__).resolve().parents[2] / "shared" / "robots"
     parser.add_argument("--robots", type=Path, default=beside, help="folder of public URDFs")
-    parts = ["model", "robots", "synthesis", "tasks"]
+    parts = ["model", "robots", "synthesis", "whole", "tasks"]
     parser.add_argument("--part", choices=parts, action="append", help="only this; may be repeated")
     parser.add_argument("--device", choices=FAMILIES, action="append", help="synthesis for this")
     parser.add_argument("--tasks", type=int, default=10_000, help="tasks of each function")
@@ -295,6 +317,8 @@ def main() -> int:
         others(args.robots)
     if "synthesis" in chosen:
         synthesis(targets, tuple(args.device or FAMILIES))
+    if "whole" in chosen:
+        whole(targets, args.robots)
     if "tasks" in chosen:
         tasks(targets, args.tasks)
     return targets.finish()
