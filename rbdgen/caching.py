@@ -13,6 +13,7 @@ import os
 import stat
 import tempfile
 import warnings
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -37,18 +38,28 @@ def cache_folder() -> Path:
     return Path(base) / "rbdgen"
 
 
-def cached(kind: str, key: str, suffix: str) -> Path | None:
+@dataclass(frozen=True)
+class Kept:
+    """A file in the cache, and what is in it."""
+
+    path: Path
+    content: bytes
+
+
+def cached(kind: str, key: str, suffix: str) -> Kept | None:
     """The file that was kept under ``key``; None where there is none, or none that is to be trusted. ``kind`` is the
     folder that it is in."""
     folder = _folder(kind)
     if folder is None:
         return None
     for path in sorted(folder.glob(f"{key}-*{suffix}")):
-        if _is_own(path) and path.name == _name(key, suffix, path.read_bytes()):
-            with contextlib.suppress(OSError):
-                path.touch()  # used now
-            return path
+        # another process may drop it at any time
         with contextlib.suppress(OSError):
+            if _is_own(path):
+                content = path.read_bytes()
+                if path.name == _name(key, suffix, content):
+                    path.touch()  # used now
+                    return Kept(path, content)
             path.unlink()
     return None
 

@@ -37,10 +37,10 @@ def key(request: Request, tools: Sequence[str]) -> str:
 
 def stored(name: str, directory: Path, files: Sequence[str]) -> Routed | None:
     """The result of that name, with its files put into ``directory``; None if there is none."""
-    path = cached(CACHE, name, SUFFIX)
-    if path is None:
+    kept = cached(CACHE, name, SUFFIX)
+    if kept is None:
         return None
-    with zipfile.ZipFile(path) as archive:
+    with zipfile.ZipFile(io.BytesIO(kept.content)) as archive:
         content = json.loads(archive.read(RESULT))
         for file in files:
             (directory / file).write_bytes(archive.read(file))

@@ -35,7 +35,7 @@ def design_verilog(design: Design) -> str:
     key = hashlib.sha256("\n".join([design.key, *versions]).encode()).hexdigest()[:32]
     kept = cached(CACHE, key, SUFFIX)
     if kept is not None:
-        return gzip.decompress(kept.read_bytes()).decode()
+        return gzip.decompress(kept.content).decode()
     text = _design_verilog(design)
     keep(CACHE, key, SUFFIX, gzip.compress(text.encode(), 1, mtime=0))
     return text

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
-import os
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
@@ -14,6 +13,8 @@ from dataclasses import dataclass
 from amaranth.back import rtlil
 from amaranth.hdl import Fragment, Value
 from amaranth.hdl._ir import PortDirection
+
+from rbdgen.timing.machine import cores
 
 WORTHWHILE = 100
 """Modules from which on it is worth starting processes."""
@@ -51,9 +52,10 @@ def without_collections() -> Iterator[None]:
 
 
 def rtlil_texts(modules: Mapping[str, ElaboratedModule]) -> dict[str, str]:
-    """The RTLIL of each module by its name, in their order."""
-    processes = min(_cores(), MOST_PROCESSES)
-    if processes < 2 or len(modules) < WORTHWHILE:
+    """The RTLIL of each module by its name, in their order. Processes must see this one's memory as it is, which only
+    Linux does safely."""
+    processes = min(cores(), MOST_PROCESSES)
+    if sys.platform != "linux" or processes < 2 or len(modules) < WORTHWHILE:
         return {name: module.text(name) for name, module in modules.items()}
     # the largest first, so that none is left for the end
     order = sorted(modules, key=lambda name: -modules[name].size)
@@ -80,10 +82,3 @@ _shared: dict[str, ElaboratedModule] = {}
 
 def _text(name: str) -> tuple[str, str]:
     return name, _shared[name].text(name)
-
-
-def _cores() -> int:
-    """Processors for processes that see this one's memory: one where the system has no such."""
-    if sys.platform != "linux":
-        return 1
-    return len(os.sched_getaffinity(0))

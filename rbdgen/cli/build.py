@@ -11,7 +11,7 @@ from rbdgen.cli.console import extension, print_result, reporter
 from rbdgen.errors import ToolError
 from rbdgen.report.boards import build as build_table
 from rbdgen.report.design import design_report
-from rbdgen.report.files import write_design
+from rbdgen.report.files import BUILD_FILE, write_design
 from rbdgen.report.writing import check_writable, write_files
 
 
@@ -34,7 +34,7 @@ def build(args: argparse.Namespace) -> None:
         made = flows.build(design, board, args.seed, directory / board.name, progress.stage)
         report = design_report(made.design) | made.report()
         write_design(made.design, made.verilog, directory, robot, __version__, {})
-        write_files({"build.json": json.dumps(report, indent=2) + "\n"}, directory)
+        write_files({BUILD_FILE: json.dumps(report, indent=2) + "\n"}, directory)
         if args.load:
             progress.stage("program the board")
             if made.bitstream is None:

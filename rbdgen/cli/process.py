@@ -67,6 +67,7 @@ def prepare_output() -> None:
     """Text that the terminal's character set lacks is written by its code; without standard error, progress is written
     nowhere. ToolError without standard output."""
     if sys.stderr is None:
+        # no context manager: it stays open as long as the process is there
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     if sys.stdout is None:
         raise ToolError("standard output: is closed; send it to a file, or to /dev/null")

@@ -31,20 +31,30 @@ def kept_design(
     """The design of ``compile_it``, or the one that it gave before for the same robot, options and budget; ``found`` is
     told where that is so. Its warnings come again, and it has a key by which what is made of it can be kept as well."""
     key = _key(robot, options, budget)
-    kept = _load(key)
-    if kept is None:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            design = compile_it()
-        told = [(str(w.message), w.category) for w in caught]
-        keep(CACHE, key, SUFFIX, zlib.compress(pickle.dumps((design, told)), 1))
-    else:
-        found()
-        design, told = kept
-    for message, category in told:
-        warnings.warn(message, category, stacklevel=2)
+    kept = cached(CACHE, key, SUFFIX)
+    told: list[tuple[str, type[Warning]]] = []
+    try:
+        if kept is None:
+            design = _compiled(compile_it, told)
+            keep(CACHE, key, SUFFIX, zlib.compress(pickle.dumps((design, told)), 1))
+        else:
+            found()
+            design, told = pickle.loads(zlib.decompress(kept.content))
+    finally:
+        for message, category in told:
+            warnings.warn(message, category, stacklevel=2)
     object.__setattr__(design, "key", key)
     return design
+
+
+def _compiled(compile_it: Callable[[], Design], told: list[tuple[str, type[Warning]]]) -> Design:
+    """The design of ``compile_it``; its warnings are added to ``told`` instead, even where it fails."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            return compile_it()
+        finally:
+            told += [(str(w.message), w.category) for w in caught]
 
 
 def _key(robot: Robot, options: Options, budget: Budget | None) -> str:
@@ -52,11 +62,3 @@ def _key(robot: Robot, options: Options, budget: Budget | None) -> str:
     versions = code_digest("rbdgen"), np.__version__, sys.version
     about = "\n".join([*versions, repr(robot), repr(options), repr(budget)])
     return hashlib.sha256(about.encode()).hexdigest()[:32]
-
-
-def _load(key: str) -> tuple[Design, list[tuple[str, type[Warning]]]] | None:
-    """A design that was kept, with its warnings."""
-    path = cached(CACHE, key, SUFFIX)
-    if path is None:
-        return None
-    return pickle.loads(zlib.decompress(path.read_bytes()))

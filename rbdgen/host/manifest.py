@@ -17,6 +17,8 @@ from rbdgen.schema.reading import read_json
 
 MANIFEST_SCHEMA = "rbdgen.manifest/3"
 """Name and version of the manifest's structure."""
+MANIFEST_FILE = "manifest.json"
+"""Its file's name in the directory of a design."""
 REMEDY = "write it again with 'rbdgen generate' or 'rbdgen build'"
 
 
@@ -130,7 +132,7 @@ def _read(content: Mapping[str, Any]) -> Manifest:
 
 def read_manifest(path: Path) -> Manifest:
     """The manifest in a file or in a build directory; ConfigError naming it."""
-    path = path / "manifest.json" if path.is_dir() else path
+    path = path / MANIFEST_FILE if path.is_dir() else path
     content = read_json(path, "give a manifest.json that generate or build wrote", REMEDY)
     try:
         return manifest_from(content)

@@ -69,10 +69,10 @@ def library() -> ctypes.CDLL | None:
         return None
     source = files("rbdgen.ir").joinpath("machine.c").read_text(encoding="utf-8")
     key = _key(source, compiler)
-    path = cached(CACHE, key, SUFFIX)
+    kept = cached(CACHE, key, SUFFIX)
     try:
-        if path is not None:
-            loaded = ctypes.CDLL(str(path))
+        if kept is not None:
+            loaded = ctypes.CDLL(str(kept.path))
         else:
             loaded = _compiled(source, compiler, key)
     except (OSError, subprocess.SubprocessError):

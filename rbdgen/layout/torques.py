@@ -46,9 +46,9 @@ def with_torques(
     seed: int,
     straining: int = 0,
 ) -> States:
-    """``states`` with torques inside ``limits`` (nv). Those of motions stay as they are but for what is beyond, which
-    causes another motion and counts as free; others are uniform in the box, and of the last ``straining`` states near
-    its ends. No limits: no function takes torques."""
+    """``states`` with torques inside ``limits`` (nv). Those of motions stay as they are, where all are inside; others
+    are free, uniform in the box, and of the last ``straining`` states near its ends. No limits: no function takes
+    torques."""
     if ranges == MOTION or not limits:
         return states
     most = np.array(limits)
@@ -60,7 +60,6 @@ def with_torques(
     free = np.ones(count, bool)
     if ranges == BOTH:
         free = np.arange(count) % 2 == 1
-    motion = np.clip(states.tau, -most, most)
-    free |= np.any(motion != states.tau, axis=1)
-    tau = np.where(free[:, None], shares * most, motion)
+    free |= np.any(np.abs(states.tau) > most, axis=1)
+    tau = np.where(free[:, None], shares * most, states.tau)
     return replace(states, tau=tau, free=free)

@@ -12,6 +12,7 @@ import tomli_w
 
 from rbdgen.compiler import Design, Options
 from rbdgen.errors import ConfigError, short
+from rbdgen.host.manifest import MANIFEST_FILE
 from rbdgen.ir.text import to_text
 from rbdgen.model.joints import FreeFlyer, Planar
 from rbdgen.model.robot import Robot
@@ -24,8 +25,6 @@ from rbdgen.report.writing import write_files
 from rbdgen.schedule.budget import Budget
 from rbdgen.schema.reading import read_toml
 
-MANIFEST_FILE = "manifest.json"
-"""What a host must know of a design."""
 REPORT_FILE, SIMULATION_FILE, CONFIG_FILE = "report.json", "simulation.json", "config.toml"
 """A design's promises, what a simulation of it measured, and its options."""
 BUILD_FILE = "build.json"

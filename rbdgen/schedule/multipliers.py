@@ -110,7 +110,7 @@ class UnitMultipliers:
             return 0, self.interval - length
         return self._free_before(taken, start), self._free_from(taken, start + length)
 
-    def _from(self, taken: int, phase: int) -> int:
+    def _turned(self, taken: int, phase: int) -> int:
         """The phases that are taken, as bits from this one on."""
         interval = self.interval
         phase %= interval
@@ -118,12 +118,12 @@ class UnitMultipliers:
 
     def _free_from(self, taken: int, phase: int) -> int:
         """Free phases from this one on, where not all are."""
-        turned = self._from(taken, phase)
+        turned = self._turned(taken, phase)
         return (turned & -turned).bit_length() - 1
 
     def _free_before(self, taken: int, phase: int) -> int:
         """Free phases before this one, where not all are."""
-        return self.interval - self._from(taken, phase).bit_length()
+        return self.interval - self._turned(taken, phase).bit_length()
 
     def _leaves_room(self, run: Run, size: int, before: int, behind: int) -> bool:
         """Whether the runs that wait have room beside one between so many free phases."""
@@ -186,7 +186,7 @@ class UnitMultipliers:
             yield interval, size
             return
         # a gap begins behind what is taken
-        begins = ~taken & self._from(taken, -1)
+        begins = ~taken & self._turned(taken, -1)
         while begins:
             lowest = begins & -begins
             phase = lowest.bit_length() - 1

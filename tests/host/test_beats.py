@@ -48,11 +48,13 @@ def test_tasks_go_side_by_side_to_several_accelerators(replicas: int, ii: int, b
         (lambda data: bytes([data[0] ^ 3]) + data[1:], r"^device: "),
     ],
 )
-def test_answers_that_do_not_belong_are_refused(change, message: str) -> None:
+def test_answers_that_do_not_belong_are_refused(
+    change, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     d = everything()
     known, dma = manifest_of(d), DmaModel(model(d))
     transfer = dma.transfer
-    dma.transfer = lambda data, size: change(transfer(data, size))  # type: ignore[method-assign]
+    monkeypatch.setattr(dma, "transfer", lambda data, size: change(transfer(data, size)))
     with pytest.raises(LinkError, match=message):
         Driver(known, StreamLink(known, dma)).solve(golden_requests(d, 10)[:1])
 

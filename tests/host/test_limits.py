@@ -70,11 +70,13 @@ def test_frames_of_strangers_are_no_answer_either() -> None:
 
 
 @pytest.mark.parametrize("noise", [b"y\n", frame_bytes(Kind.TASK, b"abc"), b"~bad~"])
-def test_chatter_does_not_keep_an_exchange_alive(noise: bytes) -> None:
+def test_chatter_does_not_keep_an_exchange_alive(
+    noise: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     d = everything()
     shell = model(d)
     device = Driver.open(manifest_of(d), shell, seconds=0.8)
-    shell.read = lambda: noise  # type: ignore[method-assign]
+    monkeypatch.setattr(shell, "read", lambda: noise)
     with (
         within(2),
         pytest.raises(LinkError, match=r"^device: (silent|the line is too bad: )\D*after 0 of 3"),
@@ -82,13 +84,17 @@ def test_chatter_does_not_keep_an_exchange_alive(noise: bytes) -> None:
         device.crba(np.zeros((3, 2)))
 
 
-def test_hellos_that_are_answered_are_not_enough() -> None:
+def test_hellos_that_are_answered_are_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     d = everything()
     shell = model(d)
     device = Driver.open(manifest_of(d), shell, attempts=10**9, seconds=0.2)
     write = shell.write
-    # tasks never arrive
-    shell.write = lambda data: write(data) if len(data) < 20 else None  # type: ignore[method-assign]
+
+    def without_tasks(data: bytes) -> None:
+        if len(data) < 20:
+            write(data)
+
+    monkeypatch.setattr(shell, "write", without_tasks)
     with (
         within(3),
         pytest.raises(

@@ -34,6 +34,15 @@ def calibratable(replicas: int = 1) -> tuple[Design, Robot]:
     return d, varied_robot(d.robot, np.random.default_rng(4))
 
 
+def calibrated() -> tuple[Design, ShellModel, Driver]:
+    """A design, the model of its shell, and a device into which another robot's parameters were loaded."""
+    d, other = calibratable()
+    shell = model(d)
+    device = Driver.open(manifest_of(d), shell)
+    device.calibrate(parameter_values(d.robot, other))
+    return d, shell, device
+
+
 def results(device: Driver, d: Design, count: int = 60) -> np.ndarray:
     q, v, a, _ = random_operands(d, count)
     return device.rnea(q, v, a)
@@ -89,10 +98,7 @@ def test_a_status_tells_the_first_hello_since_the_reset() -> None:
 
 
 def test_parameters_are_loaded_again_between_two_calls() -> None:
-    d, other = calibratable()
-    shell = model(d)
-    device = Driver.open(manifest_of(d), shell)
-    device.calibrate(parameter_values(d.robot, other))
+    d, shell, device = calibrated()
     shell.reset()
     with pytest.warns(RbdgenWarning, match=WARNING):
         found = results(device, d)
@@ -214,29 +220,29 @@ def test_a_board_that_is_programmed_anew_is_refused() -> None:
         results(device, d)
 
 
-def test_a_call_that_was_broken_off_leaves_no_results_to_the_next() -> None:
+def test_a_call_that_was_broken_off_leaves_no_results_to_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     d, _ = calibratable()
     shell = model(d)
     device = Driver.open(manifest_of(d), shell)
     expected = results(device, d)
-    read = shell.read
 
     def interrupted() -> bytes:
-        shell.read = read  # type: ignore[method-assign]
         raise KeyboardInterrupt
 
-    shell.read = interrupted  # type: ignore[method-assign]
-    with pytest.raises(KeyboardInterrupt):
-        device.rnea(*(0.5 * x for x in random_operands(d, 60)[:3]))
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(shell, "read", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            device.rnea(*(0.5 * x for x in random_operands(d, 60)[:3]))
     # the device has yet to answer those, with the tags of these
     assert np.array_equal(results(device, d), expected)
 
 
-def test_results_without_a_status_behind_them_are_not_trusted() -> None:
-    d, other = calibratable()
-    shell = model(d)
-    device = Driver.open(manifest_of(d), shell)
-    device.calibrate(parameter_values(d.robot, other))
+def test_results_without_a_status_behind_them_are_not_trusted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    d, shell, device = calibrated()
     shell.reset()
     write = shell.write
     hellos = 0
@@ -249,7 +255,7 @@ def test_results_without_a_status_behind_them_are_not_trusted() -> None:
         if not is_hello or hellos > 3:
             write(data)
 
-    shell.write = deaf  # type: ignore[method-assign]
+    monkeypatch.setattr(shell, "write", deaf)
     with pytest.warns(RbdgenWarning, match=WARNING):
         found = results(device, d)
     assert hellos > 3
@@ -257,7 +263,7 @@ def test_results_without_a_status_behind_them_are_not_trusted() -> None:
 
 
 @pytest.mark.parametrize("replicas", [1, 2])
-def test_streams_of_a_device_that_was_reset(replicas: int) -> None:
+def test_streams_of_a_device_that_was_reset(replicas: int, monkeypatch: pytest.MonkeyPatch) -> None:
     d, other = calibratable(replicas)
     dma = DmaModel(model(d))
     device = Driver(manifest_of(d), StreamLink(manifest_of(d), dma, batch=16))
@@ -278,7 +284,7 @@ def test_streams_of_a_device_that_was_reset(replicas: int) -> None:
             dma.reset()
         return transfer(data, size)
 
-    dma.transfer = disturbed  # type: ignore[method-assign]
+    monkeypatch.setattr(dma, "transfer", disturbed)
     with pytest.warns(RbdgenWarning, match=WARNING):
         assert np.array_equal(results(device, d), expected)
     # it may even lose its design
