@@ -104,7 +104,9 @@ class UrdfElements:
         values = _floats(text)
         if len(values) != count:
             raise self.fault(where, f"{key} must be {count} number(s), not {text!r}")
-        if not all(map(math.isfinite, values)):
+        # limits may be infinite, which is as good as none
+        endless = largest < math.inf and any(map(math.isinf, values))
+        if endless or any(map(math.isnan, values)):
             raise self.fault(where, f"{key} must be finite, not {text!r}")
         if max(map(abs, values)) > largest:
             raise self.fault(where, f"{key} must not be beyond {largest:g}, is {text!r}")

@@ -29,7 +29,12 @@ def test_limits_of_the_file_are_the_ranges() -> None:
 
 
 @pytest.mark.parametrize(
-    "limit", ["", '<limit lower="-100000" upper="100000" velocity="10000" effort="0"/>']
+    "limit",
+    [
+        "",
+        '<limit lower="-100000" upper="100000" velocity="10000" effort="0"/>',
+        '<limit lower="-inf" upper="inf" velocity="inf" effort="inf"/>',
+    ],
 )
 def test_missing_and_absurd_limits_get_stated_defaults(limit: str) -> None:
     robot = parse_urdf(urdf(joint(inside=limit)), "r.urdf")
