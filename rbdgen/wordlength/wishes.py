@@ -22,7 +22,7 @@ from rbdgen.wordlength.targets import Key
 SHOWN = 256.0
 """Of an error of so many last places of a vector's largest value in words of the given length, one rounding may make up
 a share."""
-SHARE = 0.125
+SHARE = 0.25
 """That share, as a standard deviation."""
 
 
