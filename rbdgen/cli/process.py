@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,10 +24,14 @@ class Terminated(KeyboardInterrupt):
     """Somebody asked this process to end; it cleans up as after Ctrl-C."""
 
 
+def signal_of(interrupt: KeyboardInterrupt) -> signal.Signals:
+    """The signal that an interrupt comes of."""
+    return signal.SIGTERM if isinstance(interrupt, Terminated) else signal.SIGINT
+
+
 def status_of(interrupt: KeyboardInterrupt) -> int:
     """The exit status that says which signal ended a process."""
-    ended_by = signal.SIGTERM if isinstance(interrupt, Terminated) else signal.SIGINT
-    return 128 + ended_by
+    return 128 + signal_of(interrupt)
 
 
 @contextmanager
@@ -36,31 +41,63 @@ def signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    hook = sys.unraisablehook
-    before = signal.signal(signal.SIGTERM, _terminate)
-    sys.unraisablehook = _interrupt_again(hook)
+    interrupts = _Interrupts(sys.unraisablehook)
+    numbers = [signal.SIGTERM]
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is to be ignored
+        numbers.append(signal.SIGINT)
+    before = {number: signal.signal(number, interrupts.arrive) for number in numbers}
+    sys.unraisablehook = interrupts.tell
     try:
         yield
     finally:
-        sys.unraisablehook = hook
-        signal.signal(signal.SIGTERM, before)
+        interrupts.raised = True  # what comes later is the shell's
+        sys.unraisablehook = interrupts.hook
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def _terminate(number: int, frame: object) -> None:
-    raise Terminated
+class _Interrupts:
+    """Raises interrupts, and those again that are dropped; ``hook`` is told of other exceptions that are dropped.
 
+    A signal may arrive between any two steps of this, so that nothing here takes a lock."""
 
-def _interrupt_again(hook: Any) -> Any:
-    """What is told of exceptions that Python drops: interrupts come again, others go on to ``hook``."""
+    def __init__(self, hook: Any) -> None:
+        self.hook = hook
+        self.telling = False
+        """Whether one that was dropped is told: what is raised meanwhile would be dropped without a word."""
+        self.raised = True
+        """Whether the last one was raised and not dropped."""
+        self.insisted = False
+        """Whether what arrives next may be one that was raised meanwhile."""
 
-    def told(dropped: Any) -> None:
-        if not issubclass(dropped.exc_type, KeyboardInterrupt):
-            hook(dropped)
+    def arrive(self, number: int, frame: object) -> None:
+        """A signal arrives."""
+        late = self.insisted and self.raised
+        self.insisted = False
+        if self.telling or late:
             return
-        number = status_of(dropped.exc_type()) - 128
-        threading.Timer(AGAIN, _thread.interrupt_main, (number,)).start()
+        self.raised = True
+        raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
 
-    return told
+    def tell(self, dropped: Any) -> None:
+        """An exception is dropped."""
+        if not issubclass(dropped.exc_type, KeyboardInterrupt):
+            self.hook(dropped)
+            return
+        self.telling = True
+        try:
+            self.raised = False
+            number = signal_of(dropped.exc_type())
+            threading.Thread(target=self._insist, args=(number,), daemon=True).start()
+        finally:
+            self.telling = False
+
+    def _insist(self, number: signal.Signals) -> None:
+        """Let a signal arrive until it is raised."""
+        while not self.raised:
+            self.insisted = True
+            _thread.interrupt_main(number)
+            time.sleep(AGAIN)
 
 
 def prepare_output() -> None:

@@ -19,8 +19,11 @@ COMMAND = [sys.executable, "-m", "rbdgen.cli.main"]
 SMALL = ("pendulum2", "--word", "18", "--evidence", "0")
 INTERRUPTED = """
 import signal, sys, time
+from rbdgen.cli import process
 from rbdgen.cli.main import main
 from rbdgen_hw import emit
+
+process.AGAIN = float(sys.argv.pop(1))
 
 class Dropped:
     def __del__(self):
@@ -37,11 +40,15 @@ sys.exit(main(sys.argv[1:]))
 """An interrupt while Verilog is written that arrives in a destructor, where Python drops it."""
 
 
-def test_an_interrupt_in_a_destructor_is_not_lost(tmp_path: Path) -> None:
+@pytest.mark.parametrize("again", [0.0, 0.01, 0.5])
+def test_an_interrupt_in_a_destructor_is_not_lost(again: float, tmp_path: Path) -> None:
     arguments = ["generate", *SMALL, "-o", str(tmp_path / "out")]
     began = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, *arguments], capture_output=True, text=True, check=False
+        [sys.executable, "-c", INTERRUPTED, str(again), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 128 + signal.SIGINT
     assert done.stderr.splitlines()[-1] == "rbdgen: stopped"
