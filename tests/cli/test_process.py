@@ -24,6 +24,8 @@ from rbdgen.cli.main import main
 from rbdgen_hw import emit
 
 process.AGAIN = float(sys.argv.pop(1))
+# whoever runs the tests in the background may have interrupts ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 class Dropped:
     def __del__(self):
