@@ -3,7 +3,8 @@
 BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 
 .DEFAULT_GOAL := help
-.PHONY: bench-boards bench-choices bench-formats bench-logic bench-ranges help test zoo demo docs bench bench-functions bench-layouts bench-golden bench-compare figures lint format clean
+.PHONY: bench bench-boards bench-choices bench-compare bench-endurance bench-formats bench-functions bench-golden bench-layouts \
+	bench-logic bench-ranges bench-speed clean demo docs figures format fuzz help lint test zoo
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +34,9 @@ bench-logic: ## Measure logic: by the model, by synthesis, in RTL simulation; tw
 
 bench-ranges: ## Measure whether declared ranges hold, and what they cost; an hour
 	$(BIN)python bench/ranges.py
+
+bench-endurance: ## Simulate a million mixed tasks of each built-in robot under stalls; hours
+	$(BIN)python bench/endurance.py
 
 bench-layouts: ## Measure layouts for budgets, folding and sharing; an hour
 	$(BIN)python bench/layouts.py
