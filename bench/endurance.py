@@ -1,4 +1,4 @@
-"""A million mixed tasks of each built-in robot in RTL simulation, under random stalls, each result compared bit for bit.
+"""A million mixed tasks of each built-in robot in RTL simulation, under random stalls, every result compared.
 
 Tasks of all functions come in a random order. Both ends stall at random. Runs follow one another, each from a reset,
 with tasks and stalls of its own, until there have been enough tasks; the log says how far a robot is. Hours in all:

@@ -85,14 +85,7 @@ def reference(design: Design, function: str, s: States, robot: Robot | None = No
     extra = record.extra
     if extra and options.extra_of(function):
         results[extra.quantity.name] = extra.reference(robot, s)
-    vectors = result_vectors(design, function)
-    return {vector: results[vector] for vector in vectors}
-
-
-def result_vectors(design: Design, function: str) -> tuple[str, ...]:
-    """The vectors and matrices that a function returns."""
-    words = design.network.result_words(function)
-    return tuple(dict.fromkeys(w.vector for w in words))
+    return results
 
 
 def make_tasks(
@@ -148,23 +141,23 @@ def raw_parameters(design: Design, robot: Robot) -> np.ndarray:
     return np.array(raw)
 
 
-def dense_results(design: Design, function: str, values: Sequence[np.ndarray]) -> Results:
-    """Raw results of a function as float64 arrays by vector, shapes (n, nv) or (n, nv, nv); what the robot never has is
+def dense_results(design: Design, tasks: TaskSet, values: Sequence[np.ndarray]) -> Results:
+    """Raw results of tasks as float64 arrays by vector, shapes (n, nv) or (n, nv, nv); what the robot never has is
     zero."""
-    words = design.tasks.functions[function].results
+    words = design.tasks.functions[tasks.function].results
     real = []
     for word, x in zip(words, values, strict=True):
         real.append(word.format.real(x))
-    return by_vector(design, function, real)
+    return by_vector(design, tasks, real)
 
 
-def by_vector(design: Design, function: str, values: Sequence[np.ndarray]) -> Results:
-    """A function's results, one (n,) array per result word, as dense arrays by vector."""
-    count = len(values[0])
+def by_vector(design: Design, tasks: TaskSet, values: Sequence[np.ndarray]) -> Results:
+    """The results of tasks, one (n,) array per result word, as dense arrays by vector. There may be no words."""
+    function, count = tasks.function, tasks.count
     every = slice(None)
     quantities = design.network.options.quantities
     dense = {}
-    for vector in result_vectors(design, function):
+    for vector in design.network.options.returned(function):
         size = quantities[vector].size(design.robot)
         dense[vector] = np.zeros((count, *size))
     words = design.network.result_words(function)
@@ -180,7 +173,7 @@ def output_errors(design: Design, tasks: TaskSet, values: Sequence[np.ndarray]) 
     """Errors of raw results against float64, by vector and by entry: ``max`` and ``rms``, shapes (nv,) or (nv, nv),
     relative to :func:`error_scales`."""
     errors = {}
-    results = dense_results(design, tasks.function, values)
+    results = dense_results(design, tasks, values)
     for vector, real in results.items():
         truth = tasks.reference[vector]
         error = np.abs(real - truth) / error_scales(tasks, truth)

@@ -102,9 +102,10 @@ class ResultSide:
         values = [getattr(core, f"{name}_{word.name}") for word in words]
         m.d.comb += [
             lane.header.eq(self.admission.headers[name]),
-            lane.words.eq(Cat(*values)),
             lane.write.eq(getattr(core, f"beats_{name}")),
         ]
+        if values:
+            m.d.comb += lane.words.eq(Cat(*values))
         self._give_back(self.admission.credits[name], lane, f"given_{name}")
         return lane
 

@@ -129,6 +129,14 @@ class TraceOptions:
         extra = self.extra_of(function)
         return (*groups, extra) if extra else groups
 
+    def returned(self, function: str) -> tuple[str, ...]:
+        """The vectors and matrices that a function returns, also those that are zero for a robot and have no words."""
+        record = registry.function(function)
+        names = [q.name for q in record.results]
+        if record.extra and self.extra_of(function):
+            names.append(record.extra.quantity.name)
+        return tuple(names)
+
     def extra_of(self, function: str) -> str | None:
         """The group of words that a function returns beyond its results; None where no option asks for one."""
         extra = registry.function(function).extra

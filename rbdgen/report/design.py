@@ -257,7 +257,7 @@ def _function_entry(design: Design, name: str) -> dict[str, Any]:
         }
     return entry | {
         "operand_vectors": list(network.options.operand_vectors(name)),
-        "result_vectors": list(dict.fromkeys(w.vector for w in network.result_words(name))),
+        "result_vectors": list(network.options.returned(name)),
         "operands": operands,
         "results": results,
     }

@@ -25,7 +25,6 @@ from rbdgen.trials import (
     dense_results,
     free_torques,
     make_tasks,
-    result_vectors,
     task_states,
 )
 from rbdgen.wordlength.targets import resolve_targets
@@ -169,7 +168,7 @@ def single_precision(design: Design, tasks: TaskSet) -> dict[str, np.ndarray]:
     for word in network.result_words(tasks.function):
         node = network.graph.outputs[word.name]
         results.append(np.broadcast_to(last[node], (tasks.count,)))
-    return by_vector(design, tasks.function, results)
+    return by_vector(design, tasks, results)
 
 
 def evidence(
@@ -217,7 +216,7 @@ class _Found:
         self.fixed: dict[str, _Kinds] = {}
         self.single: dict[str, _Kinds] = {}
         self.flagged = {"overflow": 0, "range": 0}
-        for vector in result_vectors(design, function):
+        for vector in design.network.options.returned(function):
             self.fixed[vector] = _Kinds()
             self.single[vector] = _Kinds()
 
@@ -226,7 +225,7 @@ class _Found:
         self.flagged["overflow"] += int(np.count_nonzero(tasks.flags & Flag.OVERFLOW))
         self.flagged["range"] += int(np.count_nonzero(tasks.flags & Flag.RANGE))
         good = tasks.flags == 0
-        fixed = dense_results(self.design, self.function, tasks.expected)
+        fixed = dense_results(self.design, tasks, tasks.expected)
         single = single_precision(self.design, tasks)
         free = free_torques(tasks)
         for vector, truth in tasks.reference.items():

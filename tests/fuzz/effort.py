@@ -1,0 +1,23 @@
+"""How many examples a property is tried on: few and always the same ones, or many by a seed."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+VARIABLE = "RBDGEN_FUZZ"
+"""Environment variable: so many times the examples of the test suite, drawn by ``--hypothesis-seed``."""
+
+
+def examples(count: int) -> settings:
+    """A decorator: try a property on ``count`` examples, or on so many times more as the environment says."""
+    times = int(os.environ.get(VARIABLE, "1"))
+    return settings(
+        max_examples=count * times,
+        derandomize=times == 1,
+        database=None,
+        deadline=None,
+        print_blob=True,
+        suppress_health_check=list(HealthCheck),
+    )

@@ -1,0 +1,96 @@
+"""Random trees through the whole compiler: float64 beside Pinocchio, hardware beside float64, RTL beside the model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from rbdgen import Options, RbdgenError, Robot, compile_robot, golden
+from rbdgen.compiler import Design
+from rbdgen.functions.registry import common
+from rbdgen.model import JOINT_TYPES
+from rbdgen.trials import make_tasks, relative_errors, task_states
+from tests.fuzz.effort import examples
+from tests.fuzz.trees import robots
+from tests.golden.pinocchio import differences, model_of_bodies, ours, reference, states
+from tests.hw.test_joint_types import simulated_mismatches
+
+TOLERANCE = 1e-7
+"""Of float64 beside Pinocchio, relative to an output's largest: trees may be ill-conditioned."""
+WELL_CONDITIONED = ("id", "m", "did")
+"""Functions that need no inverse."""
+ERROR = 1e-2
+SIMPLE = tuple(
+    name for name in JOINT_TYPES if name in ("revolute", "continuous", "prismatic", "spherical")
+)
+
+
+@examples(40)
+@given(robots(most=6, hollow=False))
+def test_float64_is_pinocchios(robot: Robot) -> None:
+    model = model_of_bodies(robot.bodies)
+    model.gravity.linear = np.array(robot.gravity)
+    q, v, a, tau, forces = states(robot, 3)
+    expected = reference(robot, model, q, v, a, tau, forces)
+    condition = np.max(np.linalg.cond(expected["m"]))
+    for method in golden.METHODS:
+        found = ours(robot, method, q, v, a, tau, forces)
+        worst = max(differences(found, expected).values())
+        assert worst < TOLERANCE * max(1.0, condition * 1e-4), (method, worst, condition)
+
+
+@st.composite
+def wishes(draw: Any) -> dict[str, Any]:
+    """Options of a design."""
+    functions = draw(st.lists(st.sampled_from(common()), min_size=1, max_size=2, unique=True))
+    arithmetic = draw(st.sampled_from([{"word": 16}, {"word": 20}, {"error": ERROR}]))
+    return {
+        "functions": tuple(f for f in common() if f in functions),
+        "ii": draw(st.sampled_from([1, 2, 3, 4, 7, 12])),
+        "forces": draw(st.booleans()),
+        "mass_matrix": draw(st.sampled_from(["ldl", "mminvgen"])),
+        "device": draw(st.sampled_from(["generic125", "ecp5"])),
+        **arithmetic,
+    }
+
+
+def compiled(robot: Robot, options: dict[str, Any]) -> Design | None:
+    """The design; None where it is refused in a line."""
+    try:
+        return compile_robot(robot, Options(**options))
+    except RbdgenError as error:
+        assert "\n" not in str(error)
+        event("refused: " + str(error).split(":")[0])
+        return None
+
+
+@examples(12)
+@given(robots(most=4), wishes())
+def test_hardware_keeps_its_errors(robot: Robot, options: dict[str, Any]) -> None:
+    d = compiled(robot, options)
+    if d is None:
+        return
+    event("compiled")
+    for function in d.network.functions:
+        tasks = make_tasks(d, function, task_states(d, 400, seed=5))
+        assert np.mean(tasks.flags != 0) < 0.01, function
+        good = tasks.flags == 0
+        if "error" in options or function in WELL_CONDITIONED:
+            worst = max(relative_errors(d, tasks, tasks.expected))
+            assert worst < (1.5 * ERROR if "error" in options else 0.05), function
+        assert good.any()
+
+
+@examples(3)
+@given(robots(most=3, kinds=SIMPLE), wishes())
+def test_rtl_has_the_bits_of_the_model(robot: Robot, options: dict[str, Any]) -> None:
+    d = compiled(robot, options)
+    if d is None:
+        return
+    with TemporaryDirectory() as work:
+        assert simulated_mismatches(d, 12, Path(work)) == 0

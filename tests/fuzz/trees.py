@@ -1,0 +1,103 @@
+"""Strategies for robots: any tree of any joints, from the plainest to what nobody would build."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from rbdgen import Robot
+from rbdgen.model import JOINT_TYPES, Placement
+from rbdgen.model.joint import Coordinates
+from rbdgen.model.robot import Body, Inertia, Limits
+from tests.model.test_joints import examples as joint_examples
+
+TURNS = (
+    np.eye(3),
+    np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]),
+    np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]),
+    np.array([[0.6, 0.0, 0.8], [0.0, 1.0, 0.0], [-0.8, 0.0, 0.6]]),
+    np.array([[2.0, -1.0, 2.0], [2.0, 2.0, -1.0], [-1.0, 2.0, 2.0]]) / 3,
+)
+"""Rotations: none, a quarter about an axis, and skew ones."""
+OFFSETS = (0.0, 0.1, -0.3, 0.537)
+"""Metres."""
+MASSES = (1.0, 0.25, 7.0)
+"""Kilograms."""
+SPREADS = (0.01, 0.05, 0.3)
+"""Second moments about the centre of mass, kg·m² for each kilogram: of no body are any two zero."""
+
+
+def vectors(values: tuple[float, ...] = OFFSETS) -> st.SearchStrategy[tuple[float, ...]]:
+    """Three of ``values``."""
+    one = st.sampled_from(values)
+    return st.tuples(one, one, one)
+
+
+@st.composite
+def placements(draw: Any) -> Placement:
+    """Where a joint is on its parent."""
+    turn = draw(st.sampled_from(TURNS))
+    return Placement(tuple(map(tuple, turn.tolist())), draw(vectors()))
+
+
+@st.composite
+def inertias(draw: Any) -> Inertia:
+    """Of a body that can exist, in any frame."""
+    mass = draw(st.sampled_from(MASSES))
+    turn = draw(st.sampled_from(TURNS))
+    spread = np.array(draw(vectors(SPREADS))) * mass
+    moments = turn.T @ np.diag(np.sum(spread) - spread) @ turn
+    return Inertia.from_com(mass, np.array(draw(vectors())), moments)
+
+
+@st.composite
+def joints(draw: Any, kinds: tuple[str, ...]) -> Coordinates:
+    """A joint of one of these kinds, on an axis of the frame or another."""
+    kind = draw(st.sampled_from(kinds))
+    return draw(st.sampled_from(joint_examples(JOINT_TYPES[kind])))
+
+
+LIMITS = (
+    Limits(),
+    Limits(-1.0, 2.0, 3.0, 50.0),
+    Limits(-0.1, 0.1, 0.5, None),
+    Limits(None, None, 20.0, 5.0),
+)
+"""What files say of a joint: nothing, all, much, little."""
+
+
+@st.composite
+def robots(
+    draw: Any, most: int = 4, kinds: tuple[str, ...] = tuple(JOINT_TYPES), hollow: bool = True
+) -> Robot:
+    """A tree of up to ``most`` bodies. ``hollow``: bodies that carry others may have no mass."""
+    count = draw(st.integers(1, most))
+    bodies: list[Body] = []
+    # from the last body to the base: parents in depth-first order
+    way = [-1]
+    for i in range(count):
+        parent = way[draw(st.integers(0, len(way) - 1))]
+        way = way[way.index(parent) :]
+        joint = draw(joints(kinds))
+        limits = LIMITS[0] if joint.nv > 1 else draw(st.sampled_from(LIMITS))
+        bodies.append(
+            Body(f"l{i}", f"j{i}", joint, parent, draw(placements()), draw(inertias()), limits)  # type: ignore[arg-type]
+        )
+        way = [i, *way]
+    gravity = draw(st.sampled_from([(0.0, 0.0, -9.81), (0.0, 0.0, 0.0), (3.0, -4.0, 8.0)]))
+    if hollow and count > 1 and draw(st.booleans()):
+        bodies = _hollow(bodies)
+    return Robot("tree", "base", tuple(bodies), gravity=gravity)
+
+
+def _hollow(bodies: list[Body]) -> list[Body]:
+    """The same, the first of them without a mass if another is fixed to its child."""
+    carrying = {body.parent for body in bodies}
+    first = bodies[0]
+    if 0 in carrying and first.joint.nv == 1:
+        first = Body(
+            first.name, first.joint_name, first.joint, -1, first.placement, Inertia(), first.limits
+        )
+    return [first, *bodies[1:]]
