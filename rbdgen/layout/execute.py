@@ -126,7 +126,8 @@ def float_passes(
     dtype: type[np.floating] = np.float64,
 ) -> tuple[dict[int, np.ndarray], ...]:
     """Values by node of all that a task of ``function`` computes in ``graph``, a graph of this network, in each of its
-    passes (:func:`pass_sources`), for operand values (n,) by word. The last pass has the results."""
+    passes (:func:`pass_sources`), for operand values (n,) by word. The last pass has the results. What is handed to a
+    pass is among its values, even where nothing in it needs that."""
     first = next(iter(given.values()))
     zero = np.zeros_like(first, dtype)
     constant = _given_parameters(network, given)
@@ -134,24 +135,26 @@ def float_passes(
     operands |= _begin_values(network, function, given)
     sources_by_pass = pass_sources(network, graph, function)
     found = []
+    handed: dict[int, np.ndarray] = {}
     for number, sources in enumerate(sources_by_pass):
         operands |= _weight_values(network, function, number, zero)
         # what a function does not have is zero in all of its passes
         operands = dict.fromkeys(network.programs.operands, zero) | operands
         wanted = [r for r in sources.values() if r is not None]
-        values = evaluate_cone(graph, operands, wanted, dtype)
+        values = handed | evaluate_cone(graph, operands, wanted, dtype)
         found.append(values)
         operands = dict(constant)
+        handed = {}
         for name, source in sources.items():
             taken = zero
             if source is not None:
                 node = graph.outputs[source]
                 taken = values[node]
-            operands[name] = np.broadcast_to(taken, zero.shape)
+            operands[name] = handed[graph.inputs[name]] = np.broadcast_to(taken, zero.shape)
     operands |= _weight_values(network, function, len(sources_by_pass), zero)
     operands = dict.fromkeys(network.programs.operands, zero) | operands
     results = network.exit(function).results
-    found.append(evaluate_cone(graph, operands, results, dtype))
+    found.append(handed | evaluate_cone(graph, operands, results, dtype))
     return tuple(found)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph
 from rbdgen.layout.folding import counterparts
@@ -50,9 +51,9 @@ class FormatRequest:
         return prove_formats(simplified, network.declared, truncate, self.saturate)
 
     def simplified(self, word: int, table_word: int | None = None) -> Simplified:
-        """The graph without what is noise at a word length."""
+        """The graph without what is noise at a word length. ConfigError where nothing is left to compute."""
         network = self.network
-        return simplify(
+        simplified = simplify(
             network.graph,
             self.samples,
             network.declared,
@@ -62,6 +63,13 @@ class FormatRequest:
             self.sound,
             self.multiply,
         )
+        left = network.pruned(simplified.graph).results
+        if not any(left.values()):
+            zero = ", ".join(network.functions)
+            raise ConfigError(
+                f"functions: every result of {zero} is zero at all states of {network.robot.name!r}; ask for others"
+            )
+        return simplified
 
     def ties(self, graph: Graph) -> Ties:
         """What is to have equal formats."""

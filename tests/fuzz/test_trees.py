@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from rbdgen import Options, RbdgenError, Robot, compile_robot, golden
 from rbdgen.compiler import Design
 from rbdgen.functions.registry import common
-from rbdgen.model import JOINT_TYPES
 from rbdgen.trials import make_tasks, relative_errors, task_states
 from tests.fuzz.effort import examples
 from tests.fuzz.trees import robots
@@ -25,9 +24,13 @@ TOLERANCE = 1e-7
 WELL_CONDITIONED = ("id", "m", "did")
 """Functions that need no inverse."""
 ERROR = 1e-2
-SIMPLE = tuple(
-    name for name in JOINT_TYPES if name in ("revolute", "continuous", "prismatic", "spherical")
-)
+"""What is asked for; fresh states may find half as much more."""
+COARSE = 0.05
+"""Of words of 16 bits, where nothing is inverted."""
+MOST_FLAGGED = 0.01
+"""Share of tasks inside their ranges that may overflow."""
+FEW = ("revolute", "continuous", "prismatic", "spherical")
+"""Kinds of joints whose RTL has all that any has: an angle, its sine and cosine, a length, a quaternion."""
 
 
 @examples(40)
@@ -52,7 +55,8 @@ def wishes(draw: Any) -> dict[str, Any]:
     return {
         "functions": tuple(f for f in common() if f in functions),
         "ii": draw(st.sampled_from([1, 2, 3, 4, 7, 12])),
-        "forces": draw(st.booleans()),
+        # no force shows in a mass matrix
+        "forces": not {"m", "minv"}.issuperset(functions) and draw(st.booleans()),
         "mass_matrix": draw(st.sampled_from(["ldl", "mminvgen"])),
         "device": draw(st.sampled_from(["generic125", "ecp5"])),
         **arithmetic,
@@ -78,16 +82,15 @@ def test_hardware_keeps_its_errors(robot: Robot, options: dict[str, Any]) -> Non
     event("compiled")
     for function in d.network.functions:
         tasks = make_tasks(d, function, task_states(d, 400, seed=5))
-        assert np.mean(tasks.flags != 0) < 0.01, function
-        good = tasks.flags == 0
-        if "error" in options or function in WELL_CONDITIONED:
-            worst = max(relative_errors(d, tasks, tasks.expected))
-            assert worst < (1.5 * ERROR if "error" in options else 0.05), function
-        assert good.any()
+        assert np.mean(tasks.flags != 0) < MOST_FLAGGED, function
+        if "error" in options:
+            assert relative_errors(d, tasks, tasks.expected)[0] < 1.5 * ERROR, function
+        elif function in WELL_CONDITIONED:
+            assert relative_errors(d, tasks, tasks.expected)[0] < COARSE, function
 
 
 @examples(3)
-@given(robots(most=3, kinds=SIMPLE), wishes())
+@given(robots(most=3, kinds=FEW), wishes())
 def test_rtl_has_the_bits_of_the_model(robot: Robot, options: dict[str, Any]) -> None:
     d = compiled(robot, options)
     if d is None:

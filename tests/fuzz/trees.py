@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -82,9 +83,8 @@ def robots(
         way = way[way.index(parent) :]
         joint = draw(joints(kinds))
         limits = LIMITS[0] if joint.nv > 1 else draw(st.sampled_from(LIMITS))
-        bodies.append(
-            Body(f"l{i}", f"j{i}", joint, parent, draw(placements()), draw(inertias()), limits)  # type: ignore[arg-type]
-        )
+        place, inertia = draw(placements()), draw(inertias())
+        bodies.append(Body(f"l{i}", f"j{i}", joint, parent, place, inertia, limits))  # type: ignore[arg-type]
         way = [i, *way]
     gravity = draw(st.sampled_from([(0.0, 0.0, -9.81), (0.0, 0.0, 0.0), (3.0, -4.0, 8.0)]))
     if hollow and count > 1 and draw(st.booleans()):
@@ -93,11 +93,8 @@ def robots(
 
 
 def _hollow(bodies: list[Body]) -> list[Body]:
-    """The same, the first of them without a mass if another is fixed to its child."""
-    carrying = {body.parent for body in bodies}
+    """The same, the first of them without a mass if it carries another."""
     first = bodies[0]
-    if 0 in carrying and first.joint.nv == 1:
-        first = Body(
-            first.name, first.joint_name, first.joint, -1, first.placement, Inertia(), first.limits
-        )
+    if first.joint.nv == 1 and any(body.parent == 0 for body in bodies):
+        first = replace(first, inertia=Inertia())
     return [first, *bodies[1:]]
