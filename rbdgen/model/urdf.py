@@ -18,7 +18,7 @@ import networkx as nx
 from defusedxml import ElementTree
 from defusedxml.common import DefusedXmlException
 
-from rbdgen.errors import ConfigError, RbdgenWarning, UrdfError
+from rbdgen.errors import ConfigError, RbdgenWarning, UrdfError, short
 from rbdgen.model.inertia import inertia_faults
 from rbdgen.model.joints import FreeFlyer, Joint, Planar
 from rbdgen.model.robot import Body, Inertia, MergedLink, Placement, Robot
@@ -28,6 +28,8 @@ BASES: dict[str, Joint | None] = {"fixed": None, "floating": FreeFlyer(), "plana
 """How the root link may be carried."""
 ROOT_JOINT = "root_joint"
 """The joint of a mobile base; Pinocchio's name."""
+MOST_NAMED = 8
+"""Of many links in a message."""
 WORLD = "universe"
 """What a mobile base moves in; Pinocchio's name."""
 
@@ -154,21 +156,22 @@ class _Tree:
             graph.add_edge(joint.parent, joint.child)
         for link, joints in carriers.items():
             if len(joints) > 1:
-                names = " and ".join(map(repr, joints))
+                names = " and ".join(map(short, joints))
                 raise elements.fault(
-                    f"link {link!r}",
+                    f"link {short(link)}",
                     f"is the child of joints {names}; loops are not supported, cut one",
                 )
         for cycle in nx.simple_cycles(graph):
             raise elements.fault(
-                f"link {min(cycle)!r}",
+                f"link {short(min(cycle))}",
                 "is its own ancestor; loops are not supported, cut one joint",
             )
         roots = [link for link in elements.links if link not in carriers]
         if len(roots) > 1:
-            names = ", ".join(map(repr, roots))
+            names = ", ".join(map(short, roots[:MOST_NAMED]))
+            more = ", …" if len(roots) > MOST_NAMED else ""
             raise UrdfError(
-                f"{elements.source}: has {len(roots)} roots: {names}; "
+                f"{elements.source}: has {len(roots)} roots: {names}{more}; "
                 "connect them with joints or remove all but one"
             )
         return roots[0]

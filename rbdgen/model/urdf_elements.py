@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from rbdgen.errors import UnsupportedError, UrdfError
+from rbdgen.errors import UnsupportedError, UrdfError, short
 from rbdgen.model.joints import Axis, Continuous, FreeFlyer, Joint, Planar, Prismatic, Revolute
 from rbdgen.model.robot import Inertia, Limits, Placement
 from rbdgen.spatial import constant_matrix, constant_vector
@@ -87,7 +87,7 @@ class UrdfElements:
             if not name:
                 raise UrdfError(f"{self.source}: a <{tag}> has no name; give it one")
             if name in seen:
-                raise self.fault(f"{tag} {name!r}", "defined twice; rename one")
+                raise self.fault(f"{tag} {short(name)}", "defined twice; rename one")
             seen.add(name)
             yield name, element
 
@@ -103,13 +103,13 @@ class UrdfElements:
         text = element.get(key, default)
         values = _floats(text)
         if len(values) != count:
-            raise self.fault(where, f"{key} must be {count} number(s), not {text!r}")
+            raise self.fault(where, f"{key} must be {count} number(s), not {short(text)}")
         # limits may be infinite, which is as good as none
         endless = largest < math.inf and any(map(math.isinf, values))
         if endless or any(map(math.isnan, values)):
-            raise self.fault(where, f"{key} must be finite, not {text!r}")
+            raise self.fault(where, f"{key} must be finite, not {short(text)}")
         if max(map(abs, values)) > largest:
-            raise self.fault(where, f"{key} must not be beyond {largest:g}, is {text!r}")
+            raise self.fault(where, f"{key} must not be beyond {largest:g}, is {short(text)}")
         return values
 
     def _number(self, where: str, element: Element, key: str, largest: float = LARGEST) -> float:
@@ -142,13 +142,13 @@ class UrdfElements:
             raise self.fault(where, f"has no {tag} link; add <{tag} link=.../>")
         if link not in self.links:
             near = difflib.get_close_matches(link, self.links, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else "; define it"
-            raise self.fault(where, f"{tag} link {link!r} does not exist{hint}")
+            hint = f"; did you mean {short(near[0])}?" if near else "; define it"
+            raise self.fault(where, f"{tag} link {short(link)} does not exist{hint}")
         return link
 
     def _joint(self, name: str, element: Element) -> JointElement:
         """One <joint>."""
-        where = f"joint {name!r}"
+        where = f"joint {short(name)}"
         kind = self._kind(where, element)
         axis = self._axis(name, element.find("axis"), kind)
         if kind != "fixed" and self._is_damped(where, element.find("dynamics")):
@@ -164,7 +164,7 @@ class UrdfElements:
         kind = element.get("type")
         known = ["fixed", *JOINT_TYPES]
         if kind is None or kind not in known:
-            raise self.fault(where, f"type must be one of {', '.join(known)}, not {kind!r}")
+            raise self.fault(where, f"type must be one of {', '.join(known)}, not {short(kind)}")
         if element.find("mimic") is not None and kind != "fixed":
             raise UnsupportedError(
                 f"{self.source}: {where}: mimic joints are not supported; remove <mimic> or make it fixed"
@@ -173,7 +173,7 @@ class UrdfElements:
 
     def _axis(self, name: str, element: Element | None, kind: str) -> Axis:
         """The axis of a joint, of unit length: x where the file has none."""
-        where = f"joint {name!r}"
+        where = f"joint {short(name)}"
         if element is None or kind == "fixed":
             return 1.0, 0.0, 0.0
         if "xyz" not in element.attrib:
@@ -182,11 +182,11 @@ class UrdfElements:
         # files give axes with few digits; a unit vector to the last bit keeps coordinate axes exact
         length = math.hypot(x, y, z)
         if length < SHORTEST_AXIS:
-            raise self.fault(where, f"axis must not be zero, is {element.get('xyz')!r}")
+            raise self.fault(where, f"axis must not be zero, is {short(element.get('xyz'))}")
         if kind == "planar" and (x != 0.0 or y != 0.0):
             raise UnsupportedError(
                 f"{self.source}: {where}: planar joints move in their x-y plane only; "
-                f"turn the origin so that the axis is 0 0 1, not {element.get('xyz')!r}"
+                f"turn the origin so that the axis is 0 0 1, not {short(element.get('xyz'))}"
             )
         return x / length, y / length, z / length
 
@@ -199,7 +199,7 @@ class UrdfElements:
         return any(damping + friction)
 
     def _limits(self, name: str, element: Element | None, kind: str) -> Limits:
-        where = f"joint {name!r}"
+        where = f"joint {short(name)}"
         if element is None or kind == "fixed":
             return Limits()
         given = {}
@@ -216,7 +216,7 @@ class UrdfElements:
 
     def inertia(self, link: str) -> Inertia:
         """The inertia of a link; none where the file gives none."""
-        where = f"link {link!r}"
+        where = f"link {short(link)}"
         element = self.links[link].find("inertial")
         if element is None:
             return Inertia()
@@ -241,7 +241,7 @@ class UrdfElements:
         result = np.zeros((3, 3))
         if element is None:
             return result
-        where = f"link {link!r}"
+        where = f"link {short(link)}"
         missing = [key for key in _MOMENTS if key not in element.attrib]
         for key in missing:
             i, j = _MOMENTS[key]

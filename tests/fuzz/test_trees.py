@@ -73,7 +73,7 @@ def compiled(robot: Robot, options: dict[str, Any]) -> Design | None:
         return None
 
 
-@examples(12)
+@examples(8)
 @given(robots(most=4), wishes())
 def test_hardware_keeps_its_errors(robot: Robot, options: dict[str, Any]) -> None:
     d = compiled(robot, options)
@@ -89,7 +89,7 @@ def test_hardware_keeps_its_errors(robot: Robot, options: dict[str, Any]) -> Non
             assert relative_errors(d, tasks, tasks.expected)[0] < COARSE, function
 
 
-@examples(3)
+@examples(2)
 @given(robots(most=3, kinds=FEW), wishes())
 def test_rtl_has_the_bits_of_the_model(robot: Robot, options: dict[str, Any]) -> None:
     d = compiled(robot, options)
