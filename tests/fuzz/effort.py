@@ -10,12 +10,16 @@ VARIABLE = "RBDGEN_FUZZ"
 """Environment variable: so many times the examples of the test suite, drawn by ``--hypothesis-seed``."""
 
 
+def times() -> int:
+    """How many times the usual effort."""
+    return int(os.environ.get(VARIABLE, "1"))
+
+
 def examples(count: int) -> settings:
     """A decorator: try a property on ``count`` examples, or on so many times more as the environment says."""
-    times = int(os.environ.get(VARIABLE, "1"))
     return settings(
-        max_examples=count * times,
-        derandomize=times == 1,
+        max_examples=count * times(),
+        derandomize=times() == 1,
         database=None,
         deadline=None,
         print_blob=True,

@@ -85,7 +85,7 @@ def test_the_configuration_is_whole(tmp_path: Path) -> None:
     assert status == 0
 
 
-@examples(60)
+@examples(80)
 @given(seeds)
 def test_configurations(seed: int) -> None:
     text = toml_mutant(CONFIG, np.random.default_rng(seed))
