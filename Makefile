@@ -4,13 +4,16 @@ BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 
 .DEFAULT_GOAL := help
 .PHONY: bench bench-boards bench-choices bench-compare bench-endurance bench-formats bench-functions bench-golden bench-layouts \
-	bench-logic bench-ranges bench-speed clean demo docs figures format fuzz help lint test zoo
+	bench-logic bench-ranges clean demo docs figures format fuzz help lint test zoo
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 test: ## Run all tests; lint, format, types and import direction are among them
 	$(BIN)python -m pytest -n 2 --dist loadfile
+
+fuzz: ## Try random robots, files, bytes and streams; HOURS=1 says how long
+	$(BIN)python -m tests.fuzz --hours $(or $(HOURS),1)
 
 zoo: ## Check the golden model on sixty public robots (a download of 130 MB)
 	$(BIN)python -m pip install --quiet -e '.[zoo]'

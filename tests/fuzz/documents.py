@@ -1,4 +1,4 @@
-"""Mutants of XML and TOML texts: parts dropped, doubled, moved, renamed, values changed, bytes flipped; all by a seed."""
+"""Mutants of XML and TOML texts: parts dropped, doubled, moved or renamed, values changed, bytes flipped, by a seed."""
 
 from __future__ import annotations
 

@@ -6,13 +6,18 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-VARIABLE = "RBDGEN_FUZZ"
-"""Environment variable: so many times the examples of the test suite, drawn by ``--hypothesis-seed``."""
+TIMES, SEED = "RBDGEN_FUZZ", "RBDGEN_FUZZ_SEED"
+"""Environment variables: so many times the examples of the test suite, and the seed by which they are drawn."""
 
 
 def times() -> int:
     """How many times the usual effort."""
-    return int(os.environ.get(VARIABLE, "1"))
+    return int(os.environ.get(TIMES, "1"))
+
+
+def seed() -> int:
+    """By which examples are drawn; the same in every run of the test suite."""
+    return int(os.environ.get(SEED, "0"))
 
 
 def examples(count: int) -> settings:

@@ -10,11 +10,12 @@ import numpy as np
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from rbdgen import Options, RbdgenError, Robot, compile_robot, golden
+from rbdgen import Options, Robot, compile_robot, golden
 from rbdgen.compiler import Design
 from rbdgen.functions.registry import common
 from rbdgen.trials import make_tasks, relative_errors, task_states
 from tests.fuzz.effort import examples
+from tests.fuzz.refusals import attempt
 from tests.fuzz.trees import robots
 from tests.golden.pinocchio import differences, model_of_bodies, ours, reference, states
 from tests.hw.test_joint_types import simulated_mismatches
@@ -65,12 +66,9 @@ def wishes(draw: Any) -> dict[str, Any]:
 
 def compiled(robot: Robot, options: dict[str, Any]) -> Design | None:
     """The design; None where it is refused in a line."""
-    try:
-        return compile_robot(robot, Options(**options))
-    except RbdgenError as error:
-        assert "\n" not in str(error)
-        event("refused: " + str(error).split(":")[0])
-        return None
+    found, refusal = attempt(lambda: compile_robot(robot, Options(**options)))
+    event("refused: " + refusal.split(":")[0] if refusal else "compiled")
+    return found
 
 
 @examples(8)
@@ -79,7 +77,6 @@ def test_hardware_keeps_its_errors(robot: Robot, options: dict[str, Any]) -> Non
     d = compiled(robot, options)
     if d is None:
         return
-    event("compiled")
     for function in d.network.functions:
         tasks = make_tasks(d, function, task_states(d, 400, seed=5))
         assert np.mean(tasks.flags != 0) < MOST_FLAGGED, function

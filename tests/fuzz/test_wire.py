@@ -102,7 +102,9 @@ def layouts(draw: Any) -> TaskFormat:
             FunctionFormat(
                 f"f{code}",
                 code,
-                tuple(OperandWord(f"x{k}", f, (f.minimum, f.maximum)) for k, f in enumerate(operands)),
+                tuple(
+                    OperandWord(f"x{k}", f, (f.minimum, f.maximum)) for k, f in enumerate(operands)
+                ),
                 tuple(ResultWord(f"y{k}", f) for k, f in enumerate(results)),
             )
         )
@@ -124,7 +126,9 @@ def words(draw: Any, known: Any, count: int) -> list[np.ndarray]:
 def test_packets_keep_every_bit(data: st.DataObject, layout: TaskFormat, count: int) -> None:
     name = data.draw(st.sampled_from(sorted(layout.functions)))
     function = layout.functions[name]
-    tag = np.array(data.draw(st.lists(st.integers(0, 2**TAG_BITS - 1), min_size=count, max_size=count)))
+    tag = np.array(
+        data.draw(st.lists(st.integers(0, 2**TAG_BITS - 1), min_size=count, max_size=count))
+    )
     flags = np.array(
         data.draw(st.lists(st.integers(0, 2**FLAG_BITS - 1), min_size=count, max_size=count))
     )
@@ -133,18 +137,18 @@ def test_packets_keep_every_bit(data: st.DataObject, layout: TaskFormat, count: 
     # as beats of a stream
     beats = layout.pack_results(name, tag, flags, results)
     found = layout.unpack(name, layout.split([beat for packet in beats for beat in packet]))
-    same(found.tag, tag, found.flags, flags, *sum(map(list, zip(found.values, results)), []))
+    same([found.tag, found.flags, *found.values], [tag, flags, *results])
     # as bytes of a link
     rows = packets.task_rows(layout, name, tag, operands)
     assert rows.shape == (count, layout.task_bytes(name))
     found_tag, found_operands = packets.read_tasks(layout, name, rows)
-    same(found_tag, tag, *sum(map(list, zip(found_operands, operands)), []))
+    same([found_tag, *found_operands], [tag, *operands])
     rows = packets.result_rows(layout, name, tag, flags, results)
     found = packets.read_results(layout, name, rows)
-    same(found.tag, tag, found.flags, flags, *sum(map(list, zip(found.values, results)), []))
+    same([found.tag, found.flags, *found.values], [tag, flags, *results])
 
 
-def same(*pairs: np.ndarray) -> None:
-    """Each array equals the one that follows it."""
-    for one, other in zip(pairs[::2], pairs[1::2], strict=True):
+def same(found: list[np.ndarray], expected: list[np.ndarray]) -> None:
+    """Each array equals the other one."""
+    for one, other in zip(found, expected, strict=True):
         assert np.array_equal(one, other)
