@@ -8,7 +8,7 @@ Amaranth's own simulator, and wherever no :class:`Library` is the platform, it i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from amaranth.hdl import ClockDomain, ClockSignal, Fragment, Instance, Module, ResetSignal
@@ -121,14 +121,8 @@ def to_verilog(top: SharedComponent, name: str, header: str, streams: Mapping[st
     """
     library = Library(name)
     library.components[name] = top
-    modules: dict[str, ElaboratedModule] = {}
     with without_collections():
-        while missing := [module for module in library.components if module not in modules]:
-            for module in missing:
-                component = library.components[module]
-                prefixes = streams if component is top else {}
-                modules[module] = _elaborated(component, library, prefixes)
-        texts = rtlil_texts(modules)
+        texts = rtlil_texts(_modules(top, library, streams))
     script = [
         "read_rtlil design.il",
         "proc -nomux -norom",
@@ -140,6 +134,19 @@ def to_verilog(top: SharedComponent, name: str, header: str, streams: Mapping[st
     # the first line says how Yosys itself was compiled, which is not the same on every machine
     _, body = verilog.split("\n", 1)
     return header + _ATTRIBUTE.sub("", body.lstrip("\n"))
+
+
+def _modules(
+    top: SharedComponent, library: Library, streams: Mapping[str, str]
+) -> Iterator[tuple[str, ElaboratedModule]]:
+    """All modules with their names, each elaborated when it is asked for: which ones there are shows on the way."""
+    done: set[str] = set()
+    while missing := [name for name in library.components if name not in done]:
+        for name in missing:
+            done.add(name)
+            component = library.components[name]
+            prefixes = streams if component is top else {}
+            yield name, _elaborated(component, library, prefixes)
 
 
 def _elaborated(

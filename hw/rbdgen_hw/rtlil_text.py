@@ -1,25 +1,35 @@
-"""From elaborated modules to RTLIL: many modules by several processes, as each is converted alone."""
+"""From elaborated modules to RTLIL: each by itself, many by several processes while others are still elaborated."""
 
 from __future__ import annotations
 
 import gc
+import json
 import multiprocessing
+import os
+import signal
 import sys
+import tempfile
+import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from unittest.mock import patch
 
 from amaranth.back import rtlil
 from amaranth.hdl import Fragment, Value
+from amaranth.hdl import _nir as netlist
 from amaranth.hdl._ir import PortDirection
 
 from rbdgen.timing.machine import cores
 
-WORTHWHILE = 100
-"""Modules from which on it is worth starting processes."""
+BATCH = 600
+"""Statements of the modules that a process converts: enough to be worth its start."""
 MOST_PROCESSES = 8
 """More than the largest modules keep at work."""
+POLL_SECONDS = 0.005
 
 
 @dataclass(frozen=True)
@@ -36,7 +46,7 @@ class ElaboratedModule:
     @property
     def size(self) -> int:
         """About how much there is to convert."""
-        return sum(len(stmts) for stmts in self.fragment.statements.values())
+        return 1 + sum(len(stmts) for stmts in self.fragment.statements.values())
 
 
 @contextmanager
@@ -51,34 +61,121 @@ def without_collections() -> Iterator[None]:
             gc.enable()
 
 
-def rtlil_texts(modules: Mapping[str, ElaboratedModule]) -> dict[str, str]:
-    """The RTLIL of each module by its name, in their order. Processes must see this one's memory as it is, which only
-    Linux does safely."""
+@contextmanager
+def without_checks() -> Iterator[None]:
+    """Amaranth's netlists without two checks of themselves, which take a third of a conversion: that every element is a
+    net, and that no combinational path ends where it begins. Verilator's lint looks for such paths in the Verilog."""
+    make, net = tuple.__new__, netlist.Net
+
+    def value(cls: type, nets: netlist.Net | Iterable[netlist.Net] = ()) -> netlist.Value:
+        return make(cls, (nets,) if isinstance(nets, net) else nets)
+
+    with (
+        patch.object(netlist.Value, "__new__", value),
+        patch.object(netlist.Netlist, "check_comb_cycles", lambda netlist: None),
+    ):
+        yield
+
+
+def rtlil_texts(modules: Iterable[tuple[str, ElaboratedModule]]) -> dict[str, str]:
+    """The RTLIL of each module by its name, in their order, converted while they come. Processes must see this one's
+    memory as it is, which only Linux does safely."""
     processes = min(cores(), MOST_PROCESSES)
-    if sys.platform != "linux" or processes < 2 or len(modules) < WORTHWHILE:
-        return {name: module.text(name) for name, module in modules.items()}
-    # the largest first, so that none is left for the end
-    order = sorted(modules, key=lambda name: -modules[name].size)
-    found: dict[str, str] = {}
-    _shared.update(modules)
-    try:
-        with warnings.catch_warnings():
-            # a thread that draws progress takes no part in what the processes do
-            warnings.filterwarnings(
-                "ignore", "This process .* is multi-threaded", DeprecationWarning
-            )
-            pool = multiprocessing.get_context("fork").Pool(processes)
-        with pool:
-            for name, text in pool.imap_unordered(_text, order, chunksize=4):
-                found[name] = text
-    finally:
-        _shared.clear()
-    return {name: found[name] for name in modules}
+    if sys.platform != "linux" or processes < 2:
+        with without_checks():
+            return {name: module.text(name) for name, module in modules}
+    with tempfile.TemporaryDirectory() as folder, _Converters(Path(folder)) as converters:
+        names = []
+        batch = _Batch({})
+        for name, module in modules:
+            names.append(name)
+            batch.modules[name] = module
+            if batch.size >= BATCH:
+                # one core elaborates
+                converters.convert(batch, processes - 1)
+                batch = _Batch({})
+        converters.convert(batch, processes)
+        found = converters.finish(processes)
+    return {name: found[name] for name in names}
 
 
-_shared: dict[str, ElaboratedModule] = {}
-"""What processes that are started see of this one."""
+@dataclass
+class _Batch:
+    """Modules that a process converts."""
+
+    modules: dict[str, ElaboratedModule]
+
+    @property
+    def size(self) -> int:
+        return sum(module.size for module in self.modules.values())
+
+    def write(self, path: Path) -> None:
+        """Write the texts of the modules to a file; what a process does."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
+        path.write_text(json.dumps(self.texts()), encoding="utf-8")
+        # what this process got from its parent is not its own to tidy up
+        os._exit(0)
+
+    def texts(self) -> dict[str, str]:
+        with without_checks():
+            return {name: module.text(name) for name, module in self.modules.items()}
 
 
-def _text(name: str) -> tuple[str, str]:
-    return name, _shared[name].text(name)
+class _Converters:
+    """Processes that convert, and the batches that wait for one; texts come through files in ``folder``."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.context = multiprocessing.get_context("fork")
+        self.waiting: list[_Batch] = []
+        self.running: list[tuple[BaseProcess, _Batch, Path]] = []
+        self.found: dict[str, str] = {}
+        self.started = 0
+
+    def __enter__(self) -> _Converters:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for process, _, _ in self.running:
+            process.kill()
+            process.join()
+
+    def convert(self, batch: _Batch, most: int) -> None:
+        """Convert a batch as soon as fewer than ``most`` processes run."""
+        self.waiting.append(batch)
+        self._start(most)
+
+    def finish(self, most: int) -> dict[str, str]:
+        """The texts of all modules, when ``most`` processes have converted what is left, the largest first."""
+        self.waiting.sort(key=lambda batch: batch.size)
+        while self.waiting or self.running:
+            self._start(most)
+            time.sleep(POLL_SECONDS)
+        return self.found
+
+    def _start(self, most: int) -> None:
+        """Take what is done, and let up to ``most`` processes run."""
+        for job in [job for job in self.running if not job[0].is_alive()]:
+            self.running.remove(job)
+            self._take(*job)
+        while self.waiting and len(self.running) < most:
+            batch = self.waiting.pop()
+            path = self.folder / f"{self.started}.json"
+            self.started += 1
+            process = self.context.Process(target=batch.write, args=(path,))
+            with warnings.catch_warnings():
+                # a thread that draws progress takes no part in what the processes do
+                warnings.filterwarnings(
+                    "ignore", "This process .* is multi-threaded", DeprecationWarning
+                )
+                process.start()
+            self.running.append((process, batch, path))
+
+    def _take(self, process: BaseProcess, batch: _Batch, path: Path) -> None:
+        process.join()
+        if process.exitcode == 0:
+            self.found |= json.loads(path.read_text(encoding="utf-8"))
+        else:
+            # where a process has no room, or an error, this one says so
+            self.found |= batch.texts()

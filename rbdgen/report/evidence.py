@@ -27,6 +27,7 @@ from rbdgen.trials import (
     make_tasks,
     task_states,
 )
+from rbdgen.wordlength.experiment import scale_of
 from rbdgen.wordlength.targets import resolve_targets
 from rbdgen.wordlength.verdict import FLAGGED
 
@@ -104,7 +105,7 @@ class _Errors:
 
     def row(self) -> dict[str, float]:
         """Largest error as it is and relative, and the rms, relative to the largest magnitude."""
-        scale = self.largest or 1.0
+        scale = scale_of(self.largest)
         rms = (self.square / max(self.count, 1)) ** 0.5
         return {"max": self.worst, "max_relative": self.worst / scale, "rms_relative": rms / scale}
 

@@ -215,6 +215,15 @@ def _inside(network: Network, states: States, count: int) -> np.ndarray:
     return np.all(checks, axis=0)
 
 
+NOTHING = 1e-12
+"""An output that is nowhere larger is zero but for the rounding of float64: what the structure of a robot cancels."""
+
+
+def scale_of(largest: float) -> float:
+    """What errors of an output are relative to, from its ``largest`` magnitude: that, or 1 where it is zero."""
+    return largest if largest > NOTHING else 1.0
+
+
 def scales(magnitudes: np.ndarray, free: np.ndarray | None) -> np.ndarray:
     """What errors at n states are relative to (n,): the largest of all ``magnitudes`` (n,), or of those of the same
     kind where some torques are ``free`` (n,)."""
@@ -225,5 +234,5 @@ def scales(magnitudes: np.ndarray, free: np.ndarray | None) -> np.ndarray:
     found = np.zeros(count)
     for kind in kinds:
         largest = np.max(magnitudes, where=kind, initial=0.0)
-        found[kind] = largest or 1.0
+        found[kind] = scale_of(float(largest))
     return found
