@@ -17,7 +17,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.errors import UnsupportedError
-from rbdgen_hw.rtlil_text import ElaboratedModule, rtlil_texts, without_collections
+from rbdgen.memory import without_collections
+from rbdgen_hw.rtlil_text import ElaboratedModule, rtlil_texts
 from rbdgen_hw.yosys import run_yosys
 
 LARGEST = (1 << 16) - 64

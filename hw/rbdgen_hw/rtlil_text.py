@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import multiprocessing
 import os
@@ -47,18 +46,6 @@ class ElaboratedModule:
     def size(self) -> int:
         """About how much there is to convert."""
         return 1 + sum(len(stmts) for stmts in self.fragment.statements.values())
-
-
-@contextmanager
-def without_collections() -> Iterator[None]:
-    """No search for cycles among the millions of objects of a netlist, of which none is garbage before its end."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from rbdgen.compiler.families import Family, compare_families
 from rbdgen.compiler.lowering import target_device
 from rbdgen.compiler.stages import at_clock, at_interval
 from rbdgen.errors import RbdgenWarning
+from rbdgen.memory import without_collections
 from rbdgen.model.ranges import declared_ranges
 from rbdgen.model.robot import Robot
 from rbdgen.options import DEMANDS, Options
@@ -42,7 +43,8 @@ def compile_robot(
     if budget is not None:
         _check_demands(budget)
     ranges = declared_ranges(robot, options.limits)
-    design = choose(Workshop(robot, ranges, budget, progress), options)
+    with without_collections():
+        design = choose(Workshop(robot, ranges, budget, progress), options)
     _warn(design, budget)
     return design
 

@@ -45,10 +45,11 @@ class Builder:
         if owner is None:
             owner = self.owner
         node = Node(op, args, attr, owner)
-        if node not in self._index:
-            self._index[node] = len(self.nodes)
+        made = len(self.nodes)
+        number = self._index.setdefault(node, made)
+        if number == made:
             self.nodes.append(node)
-        return self._index[node]
+        return number
 
     def _find(self, op: str, args: Args) -> int | None:
         """The node of this operation; None where there is none."""
@@ -335,8 +336,8 @@ class Builder:
         for i, node in enumerate(self.nodes):
             if i in live or node.op == "input":
                 number[i] = len(nodes)
-                args = tuple(number[a] for a in node.args)
-                copy = Node(node.op, args, node.attr, node.owner)
+                args = tuple([number[a] for a in node.args])
+                copy = node if args == node.args else Node(node.op, args, node.attr, node.owner)
                 nodes.append(copy)
         results = {name: number[i] for name, i in outputs.items()}
         return Graph(tuple(nodes), results)
@@ -351,12 +352,12 @@ def rebuild(graph: Graph, rule: Rule | None = None) -> Graph:
     builder = Builder()
     new: list[int] = []
     for i, node in graph:
-        args = tuple(new[a] for a in node.args)
-        with builder.submodule(node.owner):
-            made = rule(builder, i, node, args) if rule else None
-            if made is None:
-                made = builder.make(node.op, args, node.attr)
-            new.append(made)
+        args = tuple([new[a] for a in node.args])
+        builder.owner = node.owner
+        made = rule(builder, i, node, args) if rule else None
+        if made is None:
+            made = builder.make(node.op, args, node.attr)
+        new.append(made)
     outputs = {name: new[i] for name, i in graph.outputs.items()}
     return builder.graph(outputs)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,13 +60,27 @@ def evaluate_cone(
     operands: Operands,
     results: Iterable[str],
     dtype: type[np.floating] = np.float64,
+    kept: Container[int] | None = None,
 ) -> dict[int, np.ndarray]:
-    """As :func:`evaluate`, of the nodes that ``results`` depend on, by node."""
+    """As :func:`evaluate`, of the nodes that ``results`` depend on, by node; or only of those that are ``kept``, and of
+    the results."""
+    results = tuple(results)
+    needed = cone(graph, results)
+    last: dict[int, int] = {}
+    if kept is not None:
+        leaving = {graph.outputs[name] for name in results}
+        for i in needed:
+            for a in graph.nodes[i].args:
+                if a not in kept and a not in leaving:
+                    last[a] = i
     values: dict[int, np.ndarray] = {}
-    for i in cone(graph, results):
+    for i in needed:
         node = graph.nodes[i]
         args = [values[a] for a in node.args]
         values[i] = _value(node, args, operands, dtype)
+        for a in set(node.args):
+            if last.get(a) == i:
+                del values[a]
     return values
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -24,6 +25,9 @@ from rbdgen.layout.words import TraceOptions, Word, operand_words
 from rbdgen.model.names import sanitize
 from rbdgen.model.ranges import InputRanges, declared_ranges
 from rbdgen.model.robot import Robot
+
+CHUNK = 4096
+"""States at which passes are evaluated at once: few enough that their values stay in the processor's cache."""
 
 
 def build_network(
@@ -127,27 +131,44 @@ def operand_samples(network: Network, states: States) -> dict[str, np.ndarray]:
     """
     together = _together(network, states)
     blocks = [together]
-    graph = network.graph
     for f in network.options.records:
         if Need.ACCELERATION not in f.all_needs:
             continue
-        words = network.operand_words(f.name)
-        given = {w.name: states.vector(w.vector, w.index) for w in words}
-        given |= {p.word.name: together[p.word.name] for p in network.parameters}
-        for values in float_passes(network, graph, f.name, given):
-            block = {}
-            for name, usual in together.items():
-                # what the pass does not take is as it usually is, so that nothing else comes to extremes
-                taken = values.get(graph.inputs[name], usual)
-                block[name] = np.broadcast_to(taken, usual.shape)
+        for taken in _taken_by_pass(network, f.name, states, together):
+            # what the pass does not take is as it usually is, so that nothing else comes to extremes
+            block = together | taken
             if not any(_same(block, known) for known in blocks):
                 blocks.append(block)
     return {name: np.concatenate([block[name] for block in blocks]) for name in together}
 
 
+def _taken_by_pass(
+    network: Network, function: str, states: States, together: Mapping[str, np.ndarray]
+) -> list[dict[str, np.ndarray]]:
+    """For each pass of a function the operands that it takes, at all states."""
+    graph = network.graph
+    names = {i: name for name, i in graph.inputs.items()}
+    words = network.operand_words(function)
+    count = len(states.q)
+    found: list[dict[str, np.ndarray]] = []
+    for first in range(0, count, CHUNK):
+        chosen = slice(first, first + CHUNK)
+        part = states.part(chosen)
+        given = {w.name: part.vector(w.vector, w.index) for w in words}
+        given |= {p.word.name: together[p.word.name][chosen] for p in network.parameters}
+        passes = float_passes(network, graph, function, given, kept=names.keys())
+        if not found:
+            found = [{} for _ in passes]
+        for taken, values in zip(found, passes, strict=True):
+            for i in names.keys() & values.keys():
+                whole = taken.setdefault(names[i], np.empty(count))
+                whole[chosen] = values[i]
+    return found
+
+
 def _same(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
     """Whether two blocks of operands are equal."""
-    return all(np.array_equal(x, other[name]) for name, x in one.items())
+    return all(x is other[name] or np.array_equal(x, other[name]) for name, x in one.items())
 
 
 def _together(network: Network, states: States) -> dict[str, np.ndarray]:

@@ -6,7 +6,7 @@ zero."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -124,10 +124,11 @@ def float_passes(
     function: str,
     given: GivenValues,
     dtype: type[np.floating] = np.float64,
+    kept: Container[int] | None = None,
 ) -> tuple[dict[int, np.ndarray], ...]:
     """Values by node of all that a task of ``function`` computes in ``graph``, a graph of this network, in each of its
     passes (:func:`pass_sources`), for operand values (n,) by word. The last pass has the results. What is handed to a
-    pass is among its values, even where nothing in it needs that."""
+    pass is among its values, even where nothing in it needs that. ``kept``: only these nodes and the results are."""
     first = next(iter(given.values()))
     zero = np.zeros_like(first, dtype)
     constant = _given_parameters(network, given)
@@ -141,7 +142,7 @@ def float_passes(
         # what a function does not have is zero in all of its passes
         operands = dict.fromkeys(network.programs.operands, zero) | operands
         wanted = [r for r in sources.values() if r is not None]
-        values = handed | evaluate_cone(graph, operands, wanted, dtype)
+        values = handed | evaluate_cone(graph, operands, wanted, dtype, kept)
         found.append(values)
         operands = dict(constant)
         handed = {}
@@ -154,7 +155,7 @@ def float_passes(
     operands |= _weight_values(network, function, len(sources_by_pass), zero)
     operands = dict.fromkeys(network.programs.operands, zero) | operands
     results = network.exit(function).results
-    found.append(handed | evaluate_cone(graph, operands, results, dtype))
+    found.append(handed | evaluate_cone(graph, operands, results, dtype, kept))
     return tuple(found)
 
 

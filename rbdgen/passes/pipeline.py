@@ -16,7 +16,7 @@ from rbdgen.passes.dots import fuse_dots
 from rbdgen.passes.formats import DOT_GUARD, FormatChoice, check_word, choose_formats
 from rbdgen.passes.negations import absorb_negations
 from rbdgen.passes.noise import drop_zero_results, prune_noise, zero_small_results
-from rbdgen.passes.ranges import FoundRanges, find_ranges
+from rbdgen.passes.ranges import FoundRanges, find_ranges, magnitudes
 from rbdgen.passes.reciprocal import expand_reciprocals, reciprocal_method
 from rbdgen.passes.sound import unproven
 from rbdgen.passes.trigonometry import expand_trigonometry, sine_method
@@ -42,6 +42,58 @@ class Simplified:
     precise: frozenset[int] = frozenset()
 
 
+def simplify_graph(
+    graph: Graph,
+    samples: Mapping[str, np.ndarray],
+    declared: Mapping[str, float],
+    word: int,
+    vectors: Mapping[str, str] | None = None,
+    table_word: int | None = None,
+    sound: bool = False,
+    multiply: bool = False,
+) -> Graph:
+    """The graph that :func:`simplify` finds ranges and formats of."""
+    table_word = word if table_word is None else table_word
+    check_word(word)
+    check_word(table_word)
+    graph = _checked(absorb_negations(move_constants(graph)))
+    graph = _checked(drop_zero_results(graph, vectors or {}))
+    graph = _checked(expand_trigonometry(graph, sine_method(table_word)))
+    graph = _checked(expand_reciprocals(graph, reciprocal_method(table_word)))
+    some = {name: values[::FEWER] for name, values in samples.items()}
+    while True:
+        if sound:
+            largest = find_ranges(graph, some, declared).sound
+        else:
+            largest = magnitudes(graph, some, declared)
+        # with as many bits as any signal may get, so that nothing is noise that shows in one
+        choice = choose_formats(graph, largest, word, range(len(graph.nodes)))
+        pruned = _checked(move_constants(prune_noise(graph, largest, choice)))
+        if pruned == graph:
+            pruned = _checked(zero_small_results(graph, largest, word, vectors or {}))
+        if pruned == graph:
+            break
+        graph = pruned
+    if multiply:
+        graph = _checked(multiply_constants(graph))
+    return _checked(fuse_dots(graph))
+
+
+def with_ranges(
+    graph: Graph,
+    samples: Mapping[str, np.ndarray],
+    declared: Mapping[str, float],
+    word: int,
+    table_word: int,
+    sound: bool = False,
+) -> Simplified:
+    """A graph of :func:`simplify_graph` with its ranges and formats."""
+    ranges = find_ranges(graph, samples, declared)
+    largest = ranges.sound if sound else ranges.sampled
+    choice = choose_formats(graph, largest, word)
+    return Simplified(graph, largest, choice, word, table_word, ranges)
+
+
 def simplify(
     graph: Graph,
     samples: Mapping[str, np.ndarray],
@@ -61,31 +113,8 @@ def simplify(
     unsupported word length.
     """
     table_word = word if table_word is None else table_word
-    check_word(word)
-    check_word(table_word)
-    graph = _checked(absorb_negations(move_constants(graph)))
-    graph = _checked(drop_zero_results(graph, vectors or {}))
-    graph = _checked(expand_trigonometry(graph, sine_method(table_word)))
-    graph = _checked(expand_reciprocals(graph, reciprocal_method(table_word)))
-    some = {name: values[::FEWER] for name, values in samples.items()}
-    while True:
-        ranges = find_ranges(graph, some, declared)
-        largest = ranges.sound if sound else ranges.sampled
-        # with as many bits as any signal may get, so that nothing is noise that shows in one
-        choice = choose_formats(graph, largest, word, range(len(graph.nodes)))
-        pruned = _checked(move_constants(prune_noise(graph, largest, choice)))
-        if pruned == graph:
-            pruned = _checked(zero_small_results(graph, largest, word, vectors or {}))
-        if pruned == graph:
-            break
-        graph = pruned
-    if multiply:
-        graph = _checked(multiply_constants(graph))
-    graph = _checked(fuse_dots(graph))
-    ranges = find_ranges(graph, samples, declared)
-    largest = ranges.sound if sound else ranges.sampled
-    choice = choose_formats(graph, largest, word)
-    return Simplified(graph, largest, choice, word, table_word, ranges)
+    simple = simplify_graph(graph, samples, declared, word, vectors, table_word, sound, multiply)
+    return with_ranges(simple, samples, declared, word, table_word, sound)
 
 
 def fix_formats(

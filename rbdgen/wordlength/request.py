@@ -14,7 +14,13 @@ from rbdgen.ir.graph import Graph
 from rbdgen.layout.folding import counterparts
 from rbdgen.layout.network import Network
 from rbdgen.passes.formats import MAX_WORD, MIN_WORD
-from rbdgen.passes.pipeline import Simplified, fix_formats, prove_formats, simplify
+from rbdgen.passes.pipeline import (
+    Simplified,
+    fix_formats,
+    prove_formats,
+    simplify_graph,
+    with_ranges,
+)
 from rbdgen.wordlength.experiment import Experiment, VectorErrors
 from rbdgen.wordlength.multipliers import Multipliers
 from rbdgen.wordlength.targets import Key
@@ -51,9 +57,17 @@ class FormatRequest:
         return prove_formats(simplified, network.declared, truncate, self.saturate)
 
     def simplified(self, word: int, table_word: int | None = None) -> Simplified:
-        """The graph without what is noise at a word length. ConfigError where nothing is left to compute."""
+        """The graph without what is noise at a word length, with its ranges. ConfigError where nothing is left to
+        compute."""
+        table_word = word if table_word is None else table_word
+        graph = self.simple_graph(word, table_word)
+        declared = self.network.declared
+        return with_ranges(graph, self.samples, declared, word, table_word, self.sound)
+
+    def simple_graph(self, word: int, table_word: int) -> Graph:
+        """The graph of :meth:`simplified`."""
         network = self.network
-        simplified = simplify(
+        graph = simplify_graph(
             network.graph,
             self.samples,
             network.declared,
@@ -63,13 +77,13 @@ class FormatRequest:
             self.sound,
             self.multiply,
         )
-        left = network.pruned(simplified.graph).results
+        left = network.pruned(graph).results
         if not any(left.values()):
             zero = ", ".join(network.functions)
             raise ConfigError(
                 f"functions: every result of {zero} is zero at all states of {network.robot.name!r}; ask for others"
             )
-        return simplified
+        return graph
 
     def ties(self, graph: Graph) -> Ties:
         """What is to have equal formats."""
@@ -88,12 +102,14 @@ class FormatRequest:
         """The graph without what is noise beside the targets; what that costs stays below a share of each."""
         word = self.first_word()
         while True:
-            simplified = self.simplified(word, max(word - TABLE_BITS, MIN_WORD))
-            floor = experiment.floor(simplified.graph)
+            table_word = max(word - TABLE_BITS, MIN_WORD)
+            graph = self.simple_graph(word, table_word)
+            floor = experiment.floor(graph)
             shares = [error / self.targets[key] for key, error in floor.items()]
             excess = max(shares) / FLOOR
             if excess <= 1 or word == MAX_WORD:
-                return simplified
+                declared = self.network.declared
+                return with_ranges(graph, self.samples, declared, word, table_word, self.sound)
             word = min(word + math.ceil(math.log2(excess)), MAX_WORD)
 
 
