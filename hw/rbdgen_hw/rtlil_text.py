@@ -134,18 +134,18 @@ class _Converters:
         self._start(most)
 
     def finish(self, most: int) -> dict[str, str]:
-        """The texts of all modules, when ``most`` processes have converted what is left, the largest first."""
-        self.waiting.sort(key=lambda batch: batch.size)
+        """The texts of all modules, when ``most`` processes have converted what is left."""
         while self.waiting or self.running:
             self._start(most)
             time.sleep(POLL_SECONDS)
         return self.found
 
     def _start(self, most: int) -> None:
-        """Take what is done, and let up to ``most`` processes run."""
+        """Take what is done, and let up to ``most`` processes run, the largest batches first."""
         for job in [job for job in self.running if not job[0].is_alive()]:
             self.running.remove(job)
             self._take(*job)
+        self.waiting.sort(key=lambda batch: batch.size)
         while self.waiting and len(self.running) < most:
             batch = self.waiting.pop()
             path = self.folder / f"{self.started}.json"
