@@ -38,7 +38,7 @@ bench-logic: ## Measure logic: by the model, by synthesis, in RTL simulation; tw
 bench-ranges: ## Measure whether declared ranges hold, and what they cost; an hour
 	$(BIN)python bench/ranges.py
 
-bench-endurance: ## Simulate a million mixed tasks of each built-in robot under stalls; hours
+bench-endurance: ## Simulate a million mixed tasks of each built-in robot under stalls; half an hour
 	$(BIN)python bench/endurance.py
 
 bench-layouts: ## Measure layouts for budgets, folding and sharing; an hour

@@ -10,16 +10,13 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from unittest.mock import patch
 
 from amaranth.back import rtlil
 from amaranth.hdl import Fragment, Value
-from amaranth.hdl import _nir as netlist
 from amaranth.hdl._ir import PortDirection
 
 from rbdgen.timing.machine import cores
@@ -48,29 +45,12 @@ class ElaboratedModule:
         return 1 + sum(len(stmts) for stmts in self.fragment.statements.values())
 
 
-@contextmanager
-def without_checks() -> Iterator[None]:
-    """Amaranth's netlists without two checks of themselves, which take a third of a conversion: that every element is a
-    net, and that no combinational path ends where it begins. Verilator's lint looks for such paths in the Verilog."""
-    make, net = tuple.__new__, netlist.Net
-
-    def value(cls: type, nets: netlist.Net | Iterable[netlist.Net] = ()) -> netlist.Value:
-        return make(cls, (nets,) if isinstance(nets, net) else nets)
-
-    with (
-        patch.object(netlist.Value, "__new__", value),
-        patch.object(netlist.Netlist, "check_comb_cycles", lambda netlist: None),
-    ):
-        yield
-
-
 def rtlil_texts(modules: Iterable[tuple[str, ElaboratedModule]]) -> dict[str, str]:
     """The RTLIL of each module by its name, in their order, converted while they come. Processes must see this one's
     memory as it is, which only Linux does safely."""
     processes = min(cores(), MOST_PROCESSES)
     if sys.platform != "linux" or processes < 2:
-        with without_checks():
-            return {name: module.text(name) for name, module in modules}
+        return {name: module.text(name) for name, module in modules}
     with tempfile.TemporaryDirectory() as folder, _Converters(Path(folder)) as converters:
         names = []
         batch = _Batch({})
@@ -81,6 +61,8 @@ def rtlil_texts(modules: Iterable[tuple[str, ElaboratedModule]]) -> dict[str, st
                 # one core elaborates
                 converters.convert(batch, processes - 1)
                 batch = _Batch({})
+        if not converters.started:
+            return batch.texts()
         converters.convert(batch, processes)
         found = converters.finish(processes)
     return {name: found[name] for name in names}
@@ -100,13 +82,17 @@ class _Batch:
         """Write the texts of the modules to a file; what a process does."""
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
-        path.write_text(json.dumps(self.texts()), encoding="utf-8")
-        # what this process got from its parent is not its own to tidy up
-        os._exit(0)
+        status = 1
+        try:
+            path.write_text(json.dumps(self.texts()), encoding="utf-8")
+            status = 0
+        finally:
+            # what this process got from its parent is not its own to tidy up, nor to tell of an error
+            os._exit(status)
 
     def texts(self) -> dict[str, str]:
-        with without_checks():
-            return {name: module.text(name) for name, module in self.modules.items()}
+        """The RTLIL of each module by its name."""
+        return {name: module.text(name) for name, module in self.modules.items()}
 
 
 class _Converters:

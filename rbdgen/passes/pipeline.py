@@ -42,7 +42,7 @@ class Simplified:
     precise: frozenset[int] = frozenset()
 
 
-def simplify_graph(
+def simplify(
     graph: Graph,
     samples: Mapping[str, np.ndarray],
     declared: Mapping[str, float],
@@ -52,7 +52,14 @@ def simplify_graph(
     sound: bool = False,
     multiply: bool = False,
 ) -> Graph:
-    """The graph that :func:`simplify` finds ranges and formats of."""
+    """All passes over the graph: ``samples`` are operand values by name, ``declared`` the operands' largest magnitudes.
+
+    ``vectors`` maps results to the vector or matrix they belong to: one that is zero for the graph's structure is left
+    out, and one that is noise beside its vector's largest becomes zero. Sines and reciprocals are as good as
+    words of ``table_word`` bits (default: ``word``) need. ``sound``: magnitudes are bounds, where there are any, not
+    samples. ``multiply``: constant factors are products. The graph is verified after every pass. ConfigError for an
+    unsupported word length.
+    """
     table_word = word if table_word is None else table_word
     check_word(word)
     check_word(table_word)
@@ -87,34 +94,11 @@ def with_ranges(
     table_word: int,
     sound: bool = False,
 ) -> Simplified:
-    """A graph of :func:`simplify_graph` with its ranges and formats."""
+    """A graph of :func:`simplify` with its ranges and formats."""
     ranges = find_ranges(graph, samples, declared)
     largest = ranges.sound if sound else ranges.sampled
     choice = choose_formats(graph, largest, word)
     return Simplified(graph, largest, choice, word, table_word, ranges)
-
-
-def simplify(
-    graph: Graph,
-    samples: Mapping[str, np.ndarray],
-    declared: Mapping[str, float],
-    word: int,
-    vectors: Mapping[str, str] | None = None,
-    table_word: int | None = None,
-    sound: bool = False,
-    multiply: bool = False,
-) -> Simplified:
-    """All passes over the graph: ``samples`` are operand values by name, ``declared`` the operands' largest magnitudes.
-
-    ``vectors`` maps results to the vector or matrix they belong to: one that is zero for the graph's structure is left
-    out, and one that is noise beside its vector's largest becomes zero. Sines and reciprocals are as good as
-    words of ``table_word`` bits (default: ``word``) need. ``sound``: magnitudes are bounds, where there are any, not
-    samples. ``multiply``: constant factors are products. The graph is verified after every pass. ConfigError for an
-    unsupported word length.
-    """
-    table_word = word if table_word is None else table_word
-    simple = simplify_graph(graph, samples, declared, word, vectors, table_word, sound, multiply)
-    return with_ranges(simple, samples, declared, word, table_word, sound)
 
 
 def fix_formats(
@@ -162,7 +146,8 @@ def lower(
     vectors: Mapping[str, str] | None = None,
 ) -> FixedGraph:
     """All passes, and formats of one word length, rounded half up and saturated: see :func:`simplify`."""
-    return fix_formats(simplify(graph, samples, declared, word, vectors))
+    simple = simplify(graph, samples, declared, word, vectors)
+    return fix_formats(with_ranges(simple, samples, declared, word, word))
 
 
 def _checked(graph: Graph) -> Graph:

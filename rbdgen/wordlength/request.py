@@ -18,7 +18,7 @@ from rbdgen.passes.pipeline import (
     Simplified,
     fix_formats,
     prove_formats,
-    simplify_graph,
+    simplify,
     with_ranges,
 )
 from rbdgen.wordlength.experiment import Experiment, VectorErrors
@@ -61,13 +61,16 @@ class FormatRequest:
         compute."""
         table_word = word if table_word is None else table_word
         graph = self.simple_graph(word, table_word)
+        return self._with_ranges(graph, word, table_word)
+
+    def _with_ranges(self, graph: Graph, word: int, table_word: int) -> Simplified:
         declared = self.network.declared
         return with_ranges(graph, self.samples, declared, word, table_word, self.sound)
 
     def simple_graph(self, word: int, table_word: int) -> Graph:
         """The graph of :meth:`simplified`."""
         network = self.network
-        graph = simplify_graph(
+        graph = simplify(
             network.graph,
             self.samples,
             network.declared,
@@ -108,8 +111,7 @@ class FormatRequest:
             shares = [error / self.targets[key] for key, error in floor.items()]
             excess = max(shares) / FLOOR
             if excess <= 1 or word == MAX_WORD:
-                declared = self.network.declared
-                return with_ranges(graph, self.samples, declared, word, table_word, self.sound)
+                return self._with_ranges(graph, word, table_word)
             word = min(word + math.ceil(math.log2(excess)), MAX_WORD)
 
 

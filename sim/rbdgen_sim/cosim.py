@@ -7,7 +7,7 @@ result of all runs is compared (:mod:`rbdgen_sim.scoreboard`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -130,8 +130,7 @@ class Cosimulation:
     @property
     def misused(self) -> list[str]:
         """The FIFOs, by name, that were ever over their depth, or read while empty."""
-        depths = {q.name: q.depth for q in all_queues(self.design.plan, self.design.tasks)}
-        return [name for name, mark in self.marks.items() if _misused(mark, depths[name])]
+        return misused(self.design, self.marks)
 
     @property
     def mismatches(self) -> int:
@@ -163,9 +162,10 @@ def _second_half(x: np.ndarray) -> np.ndarray:
     return x[len(x) // 2 :]
 
 
-def _misused(mark: FifoMark, depth: int) -> bool:
-    """Whether a FIFO was over its depth, or read while empty."""
-    return mark.fault or mark.high_water > depth
+def misused(design: Design, marks: Mapping[str, FifoMark]) -> list[str]:
+    """The FIFOs, by name, that were ever over their depth, or read while empty."""
+    depths = {q.name: q.depth for q in all_queues(design.plan, design.tasks)}
+    return [n for n, mark in marks.items() if mark.fault or mark.high_water > depths[n]]
 
 
 def _shortened(parts: dict[str, np.ndarray]) -> dict[str, list]:

@@ -107,7 +107,7 @@ def _change(root: ElementTree.Element, random: np.random.Generator) -> None:
         case 3:
             child.tag = str(random.choice(TAGS))
         case 4:
-            child.text = str(random.choice(VALUES)).replace("\x00", "")
+            child.text = str(random.choice(VALUES))
         case _:
             _change_attribute(child, other, random)
 

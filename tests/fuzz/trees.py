@@ -84,7 +84,7 @@ def robots(
         joint = draw(joints(kinds))
         limits = LIMITS[0] if joint.nv > 1 else draw(st.sampled_from(LIMITS))
         place, inertia = draw(placements()), draw(inertias())
-        bodies.append(Body(f"l{i}", f"j{i}", joint, parent, place, inertia, limits))  # type: ignore[arg-type]
+        bodies.append(Body(f"l{i}", f"j{i}", joint, parent, place, inertia, limits))
         way = [i, *way]
     gravity = draw(st.sampled_from([(0.0, 0.0, -9.81), (0.0, 0.0, 0.0), (3.0, -4.0, 8.0)]))
     if hollow and count > 1 and draw(st.booleans()):

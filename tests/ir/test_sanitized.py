@@ -26,6 +26,7 @@ library().rbdgen_run(_numbers(code), 1, _numbers(few), _numbers(few), _numbers(f
 
 def sanitized(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     """Run Python with a model that the sanitizers watch."""
+    # the hardware's models need no compiler, and others than gcc keep their sanitizers elsewhere
     compiler = shutil.which("gcc")
     if compiler is None:
         pytest.skip("no gcc")

@@ -461,3 +461,18 @@ def test_a_default_namespace_means_nothing() -> None:
     named = plain.replace("<robot", '<robot xmlns="http://www.ros.org"', 1)
     assert parse(named) == parse(plain)
     assert pin.buildModelFromXML(named).nv == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        urdf(joint(inside=AXIS.format("x" * 5000))),
+        urdf(joint(child="x" * 5000)),
+        urdf(joint(kind="x" * 5000)),
+        urdf(links=[f"link{k}" for k in range(500)]),
+    ],
+)
+def test_a_long_value_fills_no_screen(text: str) -> None:
+    with pytest.raises(UrdfError) as refused:
+        parse(text)
+    assert len(str(refused.value)) < 400

@@ -27,10 +27,10 @@ def traced(request):
     options = TraceOptions(common(), programs=request.param)
     network, states = build_network(load_robot("pendulum2"), options, count=64)
     network = with_own_feedback(network)
-    simplified = simplify(
+    graph = simplify(
         network.graph, operand_samples(network, states), network.declared, 24, network.vectors
     )
-    return network.pruned(simplified.graph), simplified.graph, states
+    return network.pruned(graph), graph, states
 
 
 def moved(graph: Graph, node: int) -> Graph:
@@ -115,10 +115,9 @@ def test_what_a_step_begins_with_is_the_state() -> None:
     """An error of the state is one of Runge-Kutta's copies of it as well."""
     options = TraceOptions(("roll",), integrator="rk4")
     network, states = build_network(load_robot("pendulum2"), options, count=8)
-    simplified = simplify(
+    graph = simplify(
         network.graph, operand_samples(network, states), network.declared, 24, network.vectors
     )
-    graph = simplified.graph
     network = network.pruned(graph)
     given = {w.name: states.vector(w.vector, w.index) for w in network.operand_words("roll")}
     passes = float_passes(network, graph, "roll", given)
