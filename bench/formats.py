@@ -167,7 +167,9 @@ def outside(targets: Targets, states: int) -> None:
             silent = tasks.flags == 0
             flagged += int(np.count_nonzero(~silent))
             bad = np.zeros(tasks.count, bool)
-            for vector, real in dense_results(design, tasks, tasks.expected).items():
+            for vector, real in dense_results(
+                design, function, tasks.count, tasks.expected
+            ).items():
                 e = inside[function]["outputs"][vector]
                 largest = e["max"] / e["max_relative"]
                 error = np.abs(real - tasks.reference[vector]).reshape(tasks.count, -1)

@@ -89,7 +89,8 @@ class BitTrue:
         raw = fmt.quantise([operands[w.vector][:, w.index[0]] for w in words])
         answer = self.design.run(function, raw)
         self.flagged += int(np.count_nonzero(answer.overflow | fmt.out_of_range(raw)))
-        return dense_results(self.design, function, answer.values)
+        count = len(answer.overflow)
+        return dense_results(self.design, function, count, answer.values)
 
     def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """τ (n, 7)."""

@@ -141,19 +141,21 @@ def raw_parameters(design: Design, robot: Robot) -> np.ndarray:
     return np.array(raw)
 
 
-def dense_results(design: Design, tasks: TaskSet, values: Sequence[np.ndarray]) -> Results:
-    """Raw results of tasks as float64 arrays by vector, shapes (n, nv) or (n, nv, nv); what the robot never has is
-    zero."""
-    words = design.tasks.functions[tasks.function].results
+def dense_results(
+    design: Design, function: str, count: int, values: Sequence[np.ndarray]
+) -> Results:
+    """Raw results of ``count`` tasks of a function as float64 arrays by vector, shapes (n, nv) or (n, nv, nv); what the
+    robot never has is zero."""
+    words = design.tasks.functions[function].results
     real = []
     for word, x in zip(words, values, strict=True):
         real.append(word.format.real(x))
-    return by_vector(design, tasks, real)
+    return by_vector(design, function, count, real)
 
 
-def by_vector(design: Design, tasks: TaskSet, values: Sequence[np.ndarray]) -> Results:
-    """The results of tasks, one (n,) array per result word, as dense arrays by vector. There may be no words."""
-    function, count = tasks.function, tasks.count
+def by_vector(design: Design, function: str, count: int, values: Sequence[np.ndarray]) -> Results:
+    """The results of ``count`` tasks of a function, one (n,) array per result word, as dense arrays by vector. There
+    may be no words."""
     every = slice(None)
     quantities = design.network.options.quantities
     dense = {}
@@ -173,7 +175,7 @@ def output_errors(design: Design, tasks: TaskSet, values: Sequence[np.ndarray]) 
     """Errors of raw results against float64, by vector and by entry: ``max`` and ``rms``, shapes (nv,) or (nv, nv),
     relative to :func:`error_scales`."""
     errors = {}
-    results = dense_results(design, tasks, values)
+    results = dense_results(design, tasks.function, tasks.count, values)
     for vector, real in results.items():
         truth = tasks.reference[vector]
         error = np.abs(real - truth) / error_scales(tasks, truth)

@@ -169,7 +169,7 @@ def single_precision(design: Design, tasks: TaskSet) -> dict[str, np.ndarray]:
     for word in network.result_words(tasks.function):
         node = network.graph.outputs[word.name]
         results.append(np.broadcast_to(last[node], (tasks.count,)))
-    return by_vector(design, tasks, results)
+    return by_vector(design, tasks.function, tasks.count, results)
 
 
 def evidence(
@@ -226,7 +226,7 @@ class _Found:
         self.flagged["overflow"] += int(np.count_nonzero(tasks.flags & Flag.OVERFLOW))
         self.flagged["range"] += int(np.count_nonzero(tasks.flags & Flag.RANGE))
         good = tasks.flags == 0
-        fixed = dense_results(self.design, tasks, tasks.expected)
+        fixed = dense_results(self.design, self.function, tasks.count, tasks.expected)
         single = single_precision(self.design, tasks)
         free = free_torques(tasks)
         for vector, truth in tasks.reference.items():

@@ -171,7 +171,7 @@ def test_outside_the_declared_ranges_nothing_is_silently_wrong() -> None:
         tasks = make_tasks(design, function, outside_states(design, 4000, 5))
         silent = tasks.flags == 0
         assert 0 < np.count_nonzero(silent) < tasks.count
-        for vector, real in dense_results(design, tasks, tasks.expected).items():
+        for vector, real in dense_results(design, function, tasks.count, tasks.expected).items():
             largest = np.abs(real - tasks.reference[vector]).reshape(tasks.count, -1).max(axis=1)
             wrong = largest > error * scales_of(inside[function]["outputs"][vector], tasks)
             assert not np.any(wrong & silent), (function, vector)
