@@ -163,7 +163,7 @@ def single_precision(design: Design, tasks: TaskSet) -> dict[str, np.ndarray]:
         given[word.name] = values.astype(np.float32)
     for p in network.parameters:
         given[p.word.name] = np.full(tasks.count, p.nominal, np.float32)
-    passes = float_passes(network, network.graph, tasks.function, given, np.float32)
+    passes = float_passes(network, network.graph, tasks.function, given, np.float32, kept=())
     last = passes[-1]
     results = []
     for word in network.result_words(tasks.function):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from scipy import sparse
 
 from rbdgen.layout.execute import float_passes
 from rbdgen.passes.pipeline import Simplified
@@ -22,6 +23,8 @@ SENSITIVE, ORDINARY = 20, 8
 """States of each vector at which derivatives of all its entries are taken: the most sensitive, and others."""
 PAIRS = 96
 """Pairs of an entry and a state that bound each vector's error; at least one for each entry."""
+TOGETHER = 256
+"""Pairs whose derivatives are found in one sweep: the arrays that it fills have room for zeros."""
 FOUND = 12
 """Pairs that each measurement adds for a vector that misses its target: those with the largest errors."""
 
@@ -48,7 +51,8 @@ class BoundFinder:
         self.experiment = experiment
         self.targets = request.targets
         self.usual = np.array([f.resolution for f in simplified.choice.formats])
-        self.rows: list[tuple[np.ndarray, np.ndarray]] = []
+        self.derivatives: list[sparse.csr_array] = []
+        self.squares: list[sparse.csr_array] = []
         self.limits: list[float] = []
         self.keys: list[Key] = []
 
@@ -92,11 +96,12 @@ class BoundFinder:
     def bounds(self, share: Mapping[Key, float]) -> ErrorBounds:
         """The bounds, with a ``share`` of the target for each vector."""
         shares = np.array([share[key] for key in self.keys])
-        limit = np.array(self.limits) * shares
-        limit = limit[:, None].astype(np.float32)
-        derivatives = np.concatenate([row for row, _ in self.rows])
-        squares = np.concatenate([row for _, row in self.rows])
-        return ErrorBounds(derivatives / limit, squares / limit**2)
+        limits = np.array(self.limits) * shares
+        derivatives = sparse.csr_array(sparse.vstack(self.derivatives))
+        squares = sparse.csr_array(sparse.vstack(self.squares))
+        # the rows are there once
+        self.derivatives, self.squares = [derivatives], [squares]
+        return ErrorBounds(derivatives, squares, limits)
 
     def _names(self, vector: str) -> list[str]:
         """The results of a vector that the graph has."""
@@ -113,22 +118,32 @@ class BoundFinder:
     ) -> None:
         """Bound the errors of one vector at ``pairs`` of an entry and a number of a state of ``values``, relative to
         that state's ``scales``."""
-        by_pass = self._derivatives(key[0], pairs, values)
+        same = self._same(values)
+        for start in range(0, len(pairs), TOGETHER):
+            chunk = pairs[start : start + TOGETHER]
+            self._add_rows(key[0], chunk, values, same)
+        for _, state in pairs:
+            limit = self.targets[key] * float(scales[state])
+            self.limits.append(limit)
+        self.keys += [key] * len(pairs)
+
+    def _add_rows(
+        self, function: str, pairs: Sequence[EntryAtState], values: Passes, same: np.ndarray
+    ) -> None:
+        """Find the derivatives of ``pairs``; by site, whether what is rounded there is the ``same`` in all passes."""
+        by_pass = self._derivatives(function, pairs, values)
         matrix = np.sum(by_pass, axis=0)
         # a site that several passes go through makes an error in each of them: the same one where the signal is the
         # same, else one that has nothing to do with the other
         apart = np.sum(by_pass**2, axis=0)
-        squares = np.where(self._same(values), matrix**2, apart)
+        squares = np.where(same, matrix**2, apart)
         for k, (name, _) in enumerate(pairs):
             site = self.sites.results.get(name)
             if site is not None:
                 matrix[k, site] = 1.0
                 squares[k, site] = 1.0
-        self.rows.append((matrix, squares))
-        for _, state in pairs:
-            limit = self.targets[key] * float(scales[state])
-            self.limits.append(limit)
-        self.keys += [key] * len(pairs)
+        self.derivatives.append(sparse.csr_array(matrix))
+        self.squares.append(sparse.csr_array(squares))
 
     def _derivatives(
         self, function: str, pairs: Sequence[EntryAtState], values: Passes

@@ -83,7 +83,7 @@ class Experiment:
         """Exact results of one function at ``count`` states."""
         network = self.network
         graph = network.graph
-        passes = float_passes(network, graph, function, self.operands[function])
+        passes = float_passes(network, graph, function, self.operands[function], kept=())
         values = passes[-1]
         truth: dict[str, np.ndarray] = {}
         for vector in network.options.result_vectors(function):
@@ -108,7 +108,7 @@ class Experiment:
         pruned = self.network.pruned(graph)
         errors: dict[Key, float] = {}
         for function in self.network.functions:
-            passes = float_passes(pruned, graph, function, self.operands[function])
+            passes = float_passes(pruned, graph, function, self.operands[function], kept=())
             values = passes[-1]
             truth = self.truth[function]
             for vector in self.network.options.result_vectors(function):

@@ -52,8 +52,8 @@ class PricedChoice:
 
 def error_ratios(choice: WordLengthChoice, bounds: ErrorBounds) -> np.ndarray:
     """Predicted largest error of each pair, relative to its bound."""
-    variance = bounds.squares @ choice.square.astype(np.float32)
-    mean = bounds.derivatives @ choice.mean.astype(np.float32)
+    variance = bounds.variances(choice.square)
+    mean = bounds.means(choice.mean)
     return np.abs(mean) + DEVIATIONS * np.sqrt(variance)
 
 
@@ -69,7 +69,7 @@ class PriceSearch:
         """The cheapest formats found that keep all bounds, and the largest error relative to its bound: above 1 where
         no supported formats keep them."""
         first = self.prices is None
-        prices = self._first_prices(len(bounds.derivatives))
+        prices = self._first_prices(len(bounds.limits))
         scale = self.scale
         for step in COARSE_STEPS if first else FINE_STEPS:
             scale = self._just_kept(bounds, prices, scale, step)
@@ -100,8 +100,7 @@ class PriceSearch:
         shapes: np.ndarray | None = None,
     ) -> PricedChoice:
         """The best choice at these prices."""
-        by_site = prices.astype(np.float32) @ bounds.squares
-        weights = scale * by_site.astype(float)
+        weights = scale * bounds.weights(prices).astype(float)
         choice = self.lengths.choose(weights, shapes)
         ratios = error_ratios(choice, bounds)
         return PricedChoice(choice, prices, scale, ratios, float(np.max(ratios)))

@@ -139,7 +139,8 @@ class _Search:
         ratios = error_ratios(choice, bounds)
         pairs = [k for k, of in enumerate(self.finder.keys) if of == key]
         pair = max(pairs, key=lambda k: ratios[k])
-        added = bounds.derivatives[pair] ** 2 * (choice.square + choice.mean**2)
+        derivatives = bounds.derivatives[[pair]].toarray()[0]
+        added = derivatives**2 * (choice.square + choice.mean**2)
         most = int(np.argmax(added))
         site = describe_site(self.signals.graph, self.signals.sites, most)
         raise ConfigError(

@@ -9,18 +9,45 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from rbdgen.ir.graph import Graph
 
 
 @dataclass(frozen=True)
 class ErrorBounds:
-    """What errors may amount to: ``derivatives`` (pairs, sites) of single results at single states, each pair's in
-    units of the largest error that it may have, and their ``squares``: more or less than the derivatives' where a site
-    makes several errors of a task that have nothing to do with each other."""
+    """What errors may amount to: ``derivatives`` (pairs, sites) of single results at single states, and the largest
+    error that each pair may have, its ``limits`` (pairs,). ``squares`` are the derivatives', more or less where a site
+    makes several errors of a task that have nothing to do with each other.
 
-    derivatives: np.ndarray
-    squares: np.ndarray
+    Most derivatives are zero: a result depends on its own branch. Sums go row by row, so that they are the same on
+    every machine."""
+
+    derivatives: csr_array
+    squares: csr_array
+    limits: np.ndarray
+
+    def means(self, errors: np.ndarray) -> np.ndarray:
+        """What mean errors (sites,) make of each pair, in units of its limit."""
+        return self.derivatives @ errors.astype(np.float32) / self.limits
+
+    def variances(self, errors: np.ndarray) -> np.ndarray:
+        """What mean squares of errors (sites,) make of each pair, in units of its limit's square."""
+        return self.squares @ errors.astype(np.float32) / self.limits**2
+
+    def weights(self, prices: np.ndarray) -> np.ndarray:
+        """What the square of an error at each site costs, where the variance of each pair has a price (pairs,)."""
+        scaled = prices / self.limits**2
+        return self.squares.T @ scaled.astype(np.float32)
+
+    def largest(self, errors: np.ndarray) -> np.ndarray:
+        """The largest variance (sites,) of any pair, in units of its limit's square, that each of some mean squares of
+        errors (sites,) makes alone."""
+        found = np.zeros_like(errors)
+        in_row = np.diff(self.squares.indptr)
+        relative = self.squares.data / np.repeat(self.limits**2, in_row)
+        np.maximum.at(found, self.squares.indices, relative)
+        return found * errors
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,8 @@ def _precise_nodes(finder: BoundFinder) -> frozenset[int]:
     usual = finder.usual
     whole = dict.fromkeys(finder.targets, 1.0)
     bounds = finder.bounds(whole)
-    variances = bounds.squares[:, : len(usual)] * (usual**2 / 12.0)
-    most = np.max(variances, axis=0, initial=0.0)
+    errors = np.zeros(finder.sites.count)
+    errors[: len(usual)] = usual**2 / 12.0
+    most = bounds.largest(errors)
     shown = np.flatnonzero(most > SHARE**2)
     return frozenset(shown.tolist())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from rbdgen.devices.registry import DEVICES
 from rbdgen.ir.builder import Builder, Expr
@@ -58,7 +59,7 @@ def searched(
         for k, (_, x) in enumerate(passed[: len(node.factors)]):
             matrix[:, sites.factors[i] + k] += x
     matrix[:, sites.results["out"]] = 1.0
-    bounds = ErrorBounds(matrix / np.float32(limit), (matrix / np.float32(limit)) ** 2)
+    bounds = ErrorBounds(csr_array(matrix), csr_array(matrix**2), np.full(200, limit))
     choice, predicted = search.search(bounds)
     assert predicted <= 1
     if signals.make_room(choice):
