@@ -53,14 +53,14 @@ def rtlil_texts(modules: Iterable[tuple[str, ElaboratedModule]]) -> dict[str, st
         return {name: module.text(name) for name, module in modules}
     with tempfile.TemporaryDirectory() as folder, _Converters(Path(folder)) as converters:
         names = []
-        batch = _Batch({})
+        batch = _Batch()
         for name, module in modules:
             names.append(name)
-            batch.modules[name] = module
+            batch.add(name, module)
             if batch.size >= BATCH:
                 # one core elaborates
                 converters.convert(batch, processes - 1)
-                batch = _Batch({})
+                batch = _Batch()
         if not converters.started:
             return batch.texts()
         converters.convert(batch, processes)
@@ -68,15 +68,17 @@ def rtlil_texts(modules: Iterable[tuple[str, ElaboratedModule]]) -> dict[str, st
     return {name: found[name] for name in names}
 
 
-@dataclass
 class _Batch:
-    """Modules that a process converts."""
+    """Modules that a process converts, and about how much there is to convert."""
 
-    modules: dict[str, ElaboratedModule]
+    def __init__(self) -> None:
+        self.modules: dict[str, ElaboratedModule] = {}
+        self.size = 0
 
-    @property
-    def size(self) -> int:
-        return sum(module.size for module in self.modules.values())
+    def add(self, name: str, module: ElaboratedModule) -> None:
+        """Put a module in."""
+        self.modules[name] = module
+        self.size += module.size
 
     def write(self, path: Path) -> None:
         """Write the texts of the modules to a file; what a process does."""

@@ -73,7 +73,7 @@ def _partition(rows: Sequence[Counter[int]], interval: int, largest: int) -> lis
     return ends
 
 
-def _row(
+def join_row(
     names: Sequence[str], runs: Mapping[str, Counter[int]], interval: int, utilization: float
 ) -> list[list[str]]:
     """The units of a row of submodules, whose products share each multiplier of a unit over ``interval`` cycles."""
@@ -90,7 +90,8 @@ def _row(
             needed += _multipliers(sum(rows[begin:end], Counter()), interval)
             begin = end
         well_used = needed * utilization * interval <= total
-        if well_used or needed == least or len(units) == 1:
+        # where the row may be one unit, and is not, larger ones need as many
+        if well_used or needed == least or largest >= total:
             return units
         largest = max(interval, 2 * largest)
 
@@ -116,7 +117,7 @@ def share_units(
     renamed: dict[str, str] = {}
     folded: dict[str, int] = {}
     for branches, row in rows.items():
-        for unit in _row(row, runs, ii // branches, utilization):
+        for unit in join_row(row, runs, ii // branches, utilization):
             name = unit[0]
             if len(unit) > 1:
                 name += f"_and_{len(unit) - 1}_more"

@@ -20,8 +20,12 @@ ROOT = Path(__file__).parents[2]
 WHAT = ("tests/fuzz", "tests/hw/test_upsets.py")
 
 
-def fuzz_round(seed: int, times: int, workers: int) -> tuple[bool, str]:
-    """Whether nothing failed, and what pytest said last; all of it is printed if anything did."""
+STUCK = 1200
+"""Seconds after which a test that still runs shows where it is."""
+
+
+def fuzz_round(seed: int, times: int, workers: int) -> bool:
+    """Whether nothing failed; pytest prints as it goes, and the command that runs the round again comes first."""
     settings = {TIMES: str(times), SEED: str(seed)}
     line = [
         sys.executable,
@@ -31,16 +35,14 @@ def fuzz_round(seed: int, times: int, workers: int) -> tuple[bool, str]:
         "-n",
         str(workers),
         f"--hypothesis-seed={seed}",
+        *("-o", f"faulthandler_timeout={STUCK}"),
         *WHAT,
     ]
-    done = subprocess.run(
-        line, cwd=ROOT, env=os.environ | settings, capture_output=True, text=True, check=False
-    )
-    said = done.stdout.strip().splitlines() or ["nothing"]
-    if done.returncode:
-        given = " ".join(f"{name}={value}" for name, value in settings.items())
-        sys.stdout.write(f"{done.stdout}{done.stderr}\nagain: {given} {shlex.join(line)}\n")
-    return done.returncode == 0, said[-1]
+    given = " ".join(f"{name}={value}" for name, value in settings.items())
+    sys.stdout.write(f"{given} {shlex.join(line)}\n")
+    sys.stdout.flush()
+    done = subprocess.run(line, cwd=ROOT, env=os.environ | settings, check=False)
+    return done.returncode == 0
 
 
 def main() -> int:
@@ -56,10 +58,11 @@ def main() -> int:
     begin = time.monotonic()
     failed, seed = 0, args.seed
     while True:
-        good, summary = fuzz_round(seed, args.times, args.workers)
+        good = fuzz_round(seed, args.times, args.workers)
         failed += not good
         hours = (time.monotonic() - begin) / 3600
-        sys.stdout.write(f"seed {seed}: {summary} ({hours:.2f} hours, {failed} rounds failed)\n")
+        verdict = "passed" if good else "failed"
+        sys.stdout.write(f"seed {seed} {verdict} ({hours:.2f} hours, {failed} rounds failed)\n")
         sys.stdout.flush()
         seed += 1
         if hours >= args.hours:
