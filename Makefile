@@ -4,7 +4,7 @@ BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 
 .DEFAULT_GOAL := help
 .PHONY: bench bench-boards bench-choices bench-compare bench-endurance bench-formats bench-functions bench-golden bench-layouts \
-	bench-logic bench-ranges clean demo docs figures format fuzz help lint test zoo
+	bench-logic bench-ranges bench-speed clean demo docs figures format fuzz help lint test zoo
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ bench-ranges: ## Measure whether declared ranges hold, and what they cost; an ho
 
 bench-endurance: ## Simulate a million mixed tasks of each built-in robot under stalls; half an hour
 	$(BIN)python bench/endurance.py
+
+bench-speed: ## Measure the compiler's time and memory; half an hour
+	$(BIN)python bench/speed.py
 
 bench-layouts: ## Measure layouts for budgets, folding and sharing; an hour
 	$(BIN)python bench/layouts.py

@@ -55,8 +55,8 @@ class Stopwatch:
         """Run ``rbdgen`` with the words of ``line``, in which ``ROBOT`` stands for ``robot``, and print its row beside
         its limits, in seconds and GiB."""
         words = [robot if word == "ROBOT" else word for word in line.split()]
-        if words[0] == "generate":
-            words += ["-o", str(self.folder / "out")]
+        if words[0] != "layout":
+            words += ["-o", str(self.folder / Path(robot).stem)]
         _, took, peak = command(*words)
         shown = line.replace("ROBOT", Path(robot).stem)
         row = [shown, f"{took:.1f}", seconds, self.targets.at_most(took, seconds)]
