@@ -98,15 +98,15 @@ class _ArticulatedSweeps:
         dragged = below.left.times(self.drifts[child])
         push = vadd(dragged, push)
         push = vadd(self.biases[child], push)
-        push = with_projections(push, link.columns, tau)
+        push = with_projections(push, link, tau)
         push = link.to_parent.force(push)
         self.biases[i] = vadd(self.biases[i], push)
 
     def eliminate(self, i: int, tau: Vector) -> None:
         """Take the joint of body ``i`` out, once all its children are taken."""
-        subspace = self.links[i].columns
-        self.taken[i] = eliminate(self.inertias[i], subspace)
-        felt = projections(subspace, self.biases[i])
+        link = self.links[i]
+        self.taken[i] = eliminate(self.inertias[i], link)
+        felt = projections(link.columns, self.biases[i])
         self.rest[i] = vsub(tau, felt)
 
     def accelerate(self, i: int) -> Vector:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from rbdgen.algo.plucker import Transform, combination, projections
+from rbdgen.algo.plucker import JointedBody, Transform, combination, projections
 from rbdgen.algo.rotation import rotate_matrix, rotate_symmetric
 from rbdgen.model.robot import Inertia
 from rbdgen.spatial import (
@@ -74,8 +74,8 @@ class ArticulatedInertia:
 
 @dataclass(frozen=True)
 class Elimination:
-    """A joint taken out of an articulated inertia I: ``u`` U = I S by column (6 each), ``inverse`` (Sᵀ U)⁻¹ (nv×nv),
-    and what is ``left``, I − U (Sᵀ U)⁻¹ Uᵀ."""
+    """A joint taken out of an articulated inertia I: ``u`` U = I S by column (6 each), ``inverse`` D⁻¹ (nv×nv) with D =
+    Sᵀ U and the rotors' inertias on its diagonal, and what is ``left``, I − U D⁻¹ Uᵀ."""
 
     u: list[Vector]
     inverse: Matrix
@@ -95,16 +95,18 @@ def articulated(inertia: Inertia) -> ArticulatedInertia:
     return ArticulatedInertia(angular, coupling, linear)
 
 
-def eliminate(inertia: ArticulatedInertia, columns: list[Vector]) -> Elimination:
-    """Take the joint with these motion subspace columns out of ``inertia``."""
+def eliminate(inertia: ArticulatedInertia, link: JointedBody) -> Elimination:
+    """Take the joint of ``link`` out of ``inertia``."""
+    columns = link.columns
     u = [inertia.times(s) for s in columns]
     products = []
     for k, force in enumerate(u):
-        products.append(projections(columns[: k + 1], force))
+        *before, own = projections(columns[: k + 1], force)
+        products.append((*before, add(own, link.rotors[k])))
     inverse = symmetric_inverse(products)
     scaled = [combination(u, row) for row in inverse]
-    # Sᵀ times what is left is zero: exactly so in the rows of one-hot columns
-    empty = {_one_hot(s) for s in columns}
+    # Sᵀ times what is left is zero: exactly so in the rows of one-hot columns, but for joints with rotors
+    empty = set() if any(link.rotors) else {_one_hot(s) for s in columns}
 
     def rest(i: int, j: int) -> Scalar:
         if i in empty or j in empty:
@@ -218,11 +220,13 @@ def _symmetric(entry: Callable[[int, int], Scalar], size: int = 3) -> Matrix:
     return tuple(tuple(row) for row in rows)
 
 
-def with_projections(x: Vector, columns: list[Vector], values: Sequence[Scalar]) -> Vector:
-    """``x``, whose scalar products with ``columns`` are known to be ``values``: one-hot columns give entries of it
-    without computing them."""
+def with_projections(x: Vector, link: JointedBody, values: Sequence[Scalar]) -> Vector:
+    """The force ``x`` behind the joint of ``link``, whose scalar products with its columns are known to be ``values``:
+    one-hot columns give entries of it without computing them. Rotors take a part of it that is not."""
+    if any(link.rotors):
+        return x
     result = list(x)
-    for column, value in zip(columns, values, strict=True):
+    for column, value in zip(link.columns, values, strict=True):
         entry = _one_hot(column)
         if entry is not None and is_constant(abs(column[entry]), 1):
             result[entry] = mul(column[entry], value)

@@ -230,11 +230,13 @@ def mass_matrix(
     for i in reversed(range(len(robot.bodies))):
         own = _dof_columns(robot, i)
         with enter("Mb", i):
+            rotors = robot.bodies[i].rotors
             for a, (row, column) in enumerate(own):
                 wrench = unit_response(inertias[i], column)
                 wrenches[row, i] = wrench
                 for dof, before in own[: a + 1]:
                     entries[row, dof] = _felt(before, wrench)
+                entries[row, row] = add(entries[row, row], rotors[a])
         for row, _ in own:
             wrench = wrenches[row, i]
             for below, parent in _path(robot, i):

@@ -96,8 +96,6 @@ def crba(
                     forces[i][dof] = to_parent.force(force)
             for dof, column in link.own:
                 forces[i][dof] = inertias[i].times(column)
-            for dof, force in forces[i].items():
-                for row, x in link.felt(force):
-                    if row <= dof:
-                        entries[dof, row] = x
+            for dof, row, x in link.entries(forces[i]):
+                entries[dof, row] = x
     return entries

@@ -82,10 +82,8 @@ class _MassSweep:
         forces = self.forces[i]
         for dof, column in link.own:
             forces[dof] = self.composites[i].times(column)
-        for dof, force in forces.items():
-            for row, x in link.felt(force):
-                if row <= dof:
-                    self.entries[dof, row] = x
+        for dof, row, x in link.entries(forces):
+            self.entries[dof, row] = x
 
 
 class _InverseSweep:
@@ -112,7 +110,7 @@ class _InverseSweep:
     def eliminate(self, i: int) -> None:
         """Take the joint of body ``i`` out, once all its children are taken."""
         link = self.links[i]
-        joint = eliminate(self.inertias[i], link.columns)
+        joint = eliminate(self.inertias[i], link)
         self.taken[i] = joint
         arriving = self.forces[i]
         leaving = self._own_forces(link, joint)
@@ -126,7 +124,7 @@ class _InverseSweep:
             force = vadd(force, push)
             # forces beyond the joint leave it at rest
             rest = [0.0] * len(link.dofs)
-            leaving[dof] = with_projections(force, link.columns, rest)
+            leaving[dof] = with_projections(force, link, rest)
         self.forces[i] = leaving
 
     def _own_forces(self, link: JointedBody, joint: Elimination) -> Forces:
@@ -138,7 +136,7 @@ class _InverseSweep:
             unit[a] = 1.0
             row_of_inverse = joint.inverse[a]
             force = combination(joint.u, row_of_inverse)
-            forces[dof] = with_projections(force, link.columns, unit)
+            forces[dof] = with_projections(force, link, unit)
             for b, row in enumerate(link.dofs[: a + 1]):
                 self.upper[row, dof] = joint.inverse[b][a]
         return forces

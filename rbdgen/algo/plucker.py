@@ -6,6 +6,7 @@ velocity of the origin) or a force (moment about the origin, force). Source: Fea
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from rbdgen.algo.rnea import Motion, Wrench
@@ -18,6 +19,7 @@ from rbdgen.spatial import (
     Matrix,
     Scalar,
     Vector,
+    add,
     constant_matrix,
     cross,
     dot,
@@ -93,10 +95,11 @@ def columns(body: Body) -> list[Vector]:
 @dataclass(frozen=True)
 class JointedBody:
     """A body as the textbook algorithms see it: its ``inertia`` and motion subspace (``columns``), the transform
-    ``to_parent`` (−1: the base), and the degrees of freedom of its joint."""
+    ``to_parent`` (−1: the base), and the degrees of freedom of its joint with their ``rotors``' inertias."""
 
     inertia: Inertia
     columns: list[Vector]
+    rotors: tuple[float, ...]
     to_parent: Transform
     parent: int
     dofs: range
@@ -105,6 +108,17 @@ class JointedBody:
     def own(self) -> list[tuple[int, Vector]]:
         """The degrees of freedom with their columns."""
         return list(zip(self.dofs, self.columns, strict=True))
+
+    def entries(self, forces: Mapping[int, Vector]) -> Iterator[tuple[int, int, Scalar]]:
+        """Row, column and value of what this joint contributes to the lower triangle of M: it feels the ``forces`` of
+        its subtree's degrees of freedom, and turns its rotors."""
+        rotors = dict(zip(self.dofs, self.rotors, strict=True))
+        for dof, force in forces.items():
+            for row, x in self.felt(force):
+                if row == dof:
+                    x = add(x, rotors[dof])
+                if row <= dof:
+                    yield dof, row, x
 
     def felt(self, force: Vector) -> list[tuple[int, Scalar]]:
         """What each degree of freedom feels of a force on the body."""
@@ -117,7 +131,7 @@ def jointed_bodies(robot: Robot, transforms: list[Transform]) -> list[JointedBod
     result = []
     for body, to_parent, part in zip(robot.bodies, transforms, robot.v_slices, strict=True):
         dofs = range(*part.indices(robot.nv))
-        link = JointedBody(body.inertia, columns(body), to_parent, body.parent, dofs)
+        link = JointedBody(body.inertia, columns(body), body.rotors, to_parent, body.parent, dofs)
         result.append(link)
     return result
 

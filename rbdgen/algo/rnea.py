@@ -197,6 +197,11 @@ def backward(body: Body, joint: JointPlacement, total: Wrench) -> tuple[Vector, 
     return tuple(tau), Wrench(moment, force)
 
 
+def rotor_forces(body: Body, a: Vector) -> Vector:
+    """What turns the rotors of a body's joint with its acceleration (nv)."""
+    return tuple(mul(rotor, x) for rotor, x in zip(body.rotors, a, strict=True))
+
+
 def joint_placements(robot: Robot, q: Vector, enter: Enter = anywhere) -> list[JointPlacement]:
     """Every joint's placement at ``q`` (nq)."""
     placements = []
@@ -234,9 +239,13 @@ def outward_sweep(
 
 
 def inward_sweep(
-    robot: Robot, joints: list[JointPlacement], wrenches: list[Wrench], enter: Enter = anywhere
+    robot: Robot,
+    joints: list[JointPlacement],
+    a: Vector,
+    wrenches: list[Wrench],
+    enter: Enter = anywhere,
 ) -> tuple[Vector, list[Wrench]]:
-    """The joints' forces (nv), and the wrench on every subtree."""
+    """The joints' forces (nv), those that turn their rotors included, and the wrench on every subtree."""
     addends: dict[int, Wrench] = {}
     totals = list(wrenches)
     tau: list[Scalar] = [0.0] * robot.nv
@@ -247,7 +256,8 @@ def inward_sweep(
             felt, addend = backward(robot.bodies[i], joints[i], totals[i])
             addends[i] = addend
             own = robot.v_slices[i]
-            tau[own] = felt
+            turned = rotor_forces(robot.bodies[i], a[own])
+            tau[own] = vadd(felt, turned)
     return tuple(tau), totals
 
 
@@ -267,4 +277,4 @@ def rnea(
     """
     joints = joint_placements(robot, q, enter)
     _, wrenches = outward_sweep(robot, joints, v, a, f_ext, enter, base)
-    return inward_sweep(robot, joints, wrenches, enter)[0]
+    return inward_sweep(robot, joints, a, wrenches, enter)[0]

@@ -17,13 +17,13 @@ from rbdgen.compiler import Design, compare_families, compile_robot
 from rbdgen.compiler.kept import kept_design
 from rbdgen.errors import ConfigError, RbdgenWarning
 from rbdgen.model import builtin_robots, load_robot, range_notes
-from rbdgen.model.rooting import rerooted
-from rbdgen.options import DEMANDS
+from rbdgen.model.setup import Setup
+from rbdgen.options import DEMANDS, ROBOT
 from rbdgen.report import tables
 from rbdgen.report.accelerations import acceleration_note
 from rbdgen.report.design import design_report, families_table
 from rbdgen.report.evidence import evidence, warnings_of
-from rbdgen.report.files import Base, read_config, with_overrides, write_design
+from rbdgen.report.files import read_config, with_overrides, write_design
 from rbdgen.report.writing import check_writable, write_files
 from rbdgen.schedule.budget import Budget
 
@@ -35,7 +35,7 @@ EVIDENCE_STATES = 2000
 
 def compile_design(args: argparse.Namespace, progress: Reporter) -> tuple[Design, str]:
     """The design that the arguments ask for, and its robot as the user named it."""
-    configured, base, options = read_config(args.config) if args.config else (None, Base(), {})
+    configured, setup, options = read_config(args.config) if args.config else (None, {}, {})
     robot = args.robot or configured
     if robot is None:
         raise ConfigError(
@@ -51,10 +51,9 @@ def compile_design(args: argparse.Namespace, progress: Reporter) -> tuple[Design
     budget, timing = _budget(args, options)
     resolved = with_overrides(options, **(given | {"device": given["device"] or timing}))
     progress.stage("read robot")
-    model = load_robot(robot, base=args.base or base.kind)
-    root = args.root or base.root
-    if root:
-        model = rerooted(model, root)
+    chosen = {name: getattr(args, name) for name in ROBOT}
+    setup |= {name: value for name, value in chosen.items() if value is not None}
+    model = Setup(**setup).load(robot)
     for note in range_notes(model):
         if not any(joint in note for joint in resolved.limits):
             print(f"rbdgen: note: {note}", file=sys.stderr)

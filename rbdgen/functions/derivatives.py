@@ -52,7 +52,7 @@ def _rnea_derivatives(
     base = given_base(robot, root)
     joints = joint_placements(robot, q)
     motions, wrenches = outward_sweep(robot, joints, v, a, given_wrenches(f), base=base)
-    _, totals = inward_sweep(robot, joints, wrenches)
+    _, totals = inward_sweep(robot, joints, a, wrenches)
     if composite:
         inertias = composite_inertias(robot, joints)
         mass = mass_matrix(robot, joints, inertias)

@@ -406,7 +406,7 @@ class _Dynamics(_Shared):
         base = self.base
         given = self.forces()
         _, forces = outward_sweep(self.robot, self.joints, v, a, given, self.enter, base)
-        tau, _ = inward_sweep(self.robot, self.joints, forces, self.enter)
+        tau, _ = inward_sweep(self.robot, self.joints, a, forces, self.enter)
         return tau
 
     def torque(self) -> Vector:
@@ -489,7 +489,7 @@ class _Gradient(_Shared):
         base = self.base
         given = self.forces()
         motions, forces = outward_sweep(self.robot, joints, v, a, given, self.enter, base)
-        tau, totals = inward_sweep(self.robot, joints, forces, self.enter)
+        tau, totals = inward_sweep(self.robot, joints, a, forces, self.enter)
         if self.tracer.options.derivative == "columns":
             placed = transforms(self.robot, joints, self.enter)
             both = rnea_derivatives(self.robot, placed, v, motions, totals, self.enter)

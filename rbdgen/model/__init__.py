@@ -28,6 +28,7 @@ from rbdgen.model.ranges import (
     range_notes,
 )
 from rbdgen.model.robot import Body, Inertia, Limits, MergedLink, Placement, Robot
+from rbdgen.model.setup import Setup, setup_of, with_armature
 from rbdgen.model.urdf import load_urdf, parse_urdf
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "Prismatic",
     "Revolute",
     "Robot",
+    "Setup",
     "Spherical",
     "Translation",
     "Universal",
@@ -64,4 +66,6 @@ __all__ = [
     "random_states",
     "range_notes",
     "sanitize",
+    "setup_of",
+    "with_armature",
 ]

@@ -107,6 +107,8 @@ class Body:
 
     ``name`` is the link's, ``joint_name`` the joint's; ``parent`` is the parent body's index (−1: the base);
     ``placement`` the joint's predecessor frame in the parent body's frame; the body's frame is the joint's child frame.
+    ``armature``: what the joint's motor and gears resist to being turned with it, the rotor's inertia by the square of
+    the gear ratio, by degree of freedom (nv, kg·m² or kg), as Pinocchio's and MuJoCo's of that name; empty: none.
     A compound joint is for giving to a :class:`Robot` only, which holds simple ones.
     """
 
@@ -117,6 +119,12 @@ class Body:
     placement: Placement
     inertia: Inertia
     limits: Limits = Limits()
+    armature: tuple[float, ...] = ()
+
+    @property
+    def rotors(self) -> tuple[float, ...]:
+        """The armature (nv), zeros where there is none."""
+        return self.armature or (0.0,) * self.joint.nv
 
 
 @dataclass(frozen=True)
@@ -208,13 +216,18 @@ def _expanded(
         parts = body.joint.parts if isinstance(body.joint, CompoundJoint) else (body.joint,)
         parent = index[body.parent]
         placement = body.placement
+        rotors = list(body.armature)
         for k, part in enumerate(parts[:-1], 1):
             link = _unused(f"{body.name}_{k}", links)
             joint = _unused(f"{body.joint_name}_{k}", joints)
-            result.append(Body(link, joint, part, parent, placement, Inertia(), body.limits))
+            own, rotors = tuple(rotors[: part.nv]), rotors[part.nv :]
+            result.append(Body(link, joint, part, parent, placement, Inertia(), body.limits, own))
             parent = len(result) - 1
             placement = Placement()
-        result.append(replace(body, joint=parts[-1], parent=parent, placement=placement))
+        last = replace(
+            body, joint=parts[-1], parent=parent, placement=placement, armature=tuple(rotors)
+        )
+        result.append(last)
         index[i] = len(result) - 1
     moved = [replace(frame, body=index[frame.body]) for frame in frames]
     return tuple(result), tuple(moved)

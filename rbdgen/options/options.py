@@ -15,12 +15,14 @@ from rbdgen.functions.roll_out import COEFFICIENTS
 from rbdgen.layout.torques import BOTH, RANGES
 from rbdgen.model.urdf import BASES
 from rbdgen.options.setting import (
+    BY_JOINT,
     INTEGER,
     LIMITS,
     METADATA,
     NUMBER,
     SWITCH,
     TARGETS,
+    VECTOR,
     WORD,
     WORDS,
     Setting,
@@ -347,6 +349,20 @@ ROBOT = {
         "the link that a mobile base carries; the base's coordinates are that link's",
         otherwise="the file's",
         metavar="LINK",
+    ),
+    "gravity": Setting(
+        VECTOR,
+        "what",
+        "gravity in the base's frame, m/s²; write --gravity=X,Y,Z where it begins with a minus",
+        otherwise="0,0,-9.81",
+        metavar="X,Y,Z",
+    ),
+    "armature": Setting(
+        BY_JOINT,
+        "what",
+        "inertia of joints' rotors times the square of their gear ratio, kg·m² (kg of prismatic ones)",
+        otherwise="none",
+        metavar="JOINT=V,JOINT=V",
     ),
 }
 """What of a robot is chosen as it is read."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -209,12 +209,51 @@ def _limits(name: str, value: Any) -> Mapping[str, Mapping[str, float]]:
     return value
 
 
+def _vector(name: str, value: Any) -> tuple[float, ...]:
+    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 3:
+        raise _a("three numbers", name, value)
+    return tuple(_number(name, x) for x in value)
+
+
+def _read_vector(name: str, text: str) -> tuple[float, ...]:
+    try:
+        return _vector(name, [float(part) for part in text.split(",")])
+    except ValueError:
+        raise _a("three numbers X,Y,Z", name, text) from None
+
+
+def _by_joint(name: str, value: Any) -> dict[str, float | tuple[float, ...]]:
+    if not isinstance(value, Mapping):
+        raise _a("a table of numbers by joint", name, value)
+    given: dict[str, float | tuple[float, ...]] = {}
+    for joint, x in value.items():
+        path = dotted(name, str(joint))
+        several = isinstance(x, list | tuple)
+        given[str(joint)] = tuple(_number(path, y) for y in x) if several else _number(path, x)
+    return given
+
+
+def _read_by_joint(name: str, text: str) -> dict[str, float]:
+    given = {}
+    for part in names(text):
+        joint, _, value = part.rpartition("=")
+        try:
+            given[joint.strip()] = float(value)
+        except ValueError:
+            raise _a("JOINT=NUMBER,...", name, text) from None
+    if not given or "" in given:
+        raise _a("JOINT=NUMBER,...", name, text)
+    return given
+
+
 INTEGER = ValueKind("integer", _integer, _read_integer)
 NUMBER = ValueKind("number", _number, _read_number)
 SWITCH = ValueKind("true or false", _switch, _read_switch)
 WORD = ValueKind("word", _word, lambda name, text: text)
 WORDS = ValueKind("list of words", _words, lambda name, text: tuple(names(text)))
 TARGETS = ValueKind("number, or numbers by name", _targets, _read_targets)
+VECTOR = ValueKind("three numbers", _vector, _read_vector)
+BY_JOINT = ValueKind("numbers by joint", _by_joint, _read_by_joint)
 LIMITS = ValueKind("table", _limits, lambda name, text: {})
 
 

@@ -68,12 +68,17 @@ def configuration(robot: Robot, q: np.ndarray) -> np.ndarray:
 
 
 def serial_chain(robot: Robot) -> None:
-    """UnsupportedError unless every body's parent is the body before it."""
+    """UnsupportedError unless every body's parent is the body before it, and no joint has an armature."""
     if not robot.bodies:
         raise UnsupportedError(
             f"robot {robot.name!r}: has no moving joint; there is nothing to compute"
         )
     for i, body in enumerate(robot.bodies):
+        if any(body.armature):
+            raise UnsupportedError(
+                f"robot {robot.name!r}: parallel algorithms know no armature, and joint {body.joint_name!r} has one; "
+                "use rbdgen.golden"
+            )
         if body.parent != i - 1:
             above = robot.base_name if body.parent < 0 else robot.bodies[body.parent].name
             raise UnsupportedError(

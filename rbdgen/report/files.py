@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,7 @@ from rbdgen.compiler import Design, Options
 from rbdgen.errors import ConfigError, short
 from rbdgen.host.manifest import MANIFEST_FILE
 from rbdgen.ir.text import to_text
-from rbdgen.model.joints import FreeFlyer, Planar
-from rbdgen.model.robot import Robot
-from rbdgen.model.urdf import ROOT_JOINT
+from rbdgen.model.setup import setup_of
 from rbdgen.options import DEMANDS, ROBOT, settings
 from rbdgen.options.setting import LIMITS, WORD, Setting, nearest
 from rbdgen.report.design import design_report, manifest, verilog_digest
@@ -59,9 +56,12 @@ def config_text(design: Design, robot: str) -> str:
         if body.joint.nq == 1:
             limits = {"lower": ranges.q_lower[q.start], "upper": ranges.q_upper[q.start]} | limits
         joints[body.joint_name] = limits
-    content: dict[str, Any] = {"robot": robot, "base": base_of(design.robot)}
-    if content["base"] != "fixed":
-        content["root"] = design.robot.bodies[0].name
+    setup = setup_of(design.robot)
+    content: dict[str, Any] = {"robot": robot}
+    for name in ROBOT:
+        value = getattr(setup, name)
+        if value is not None and value != {}:
+            content[name] = value
     for name in OPTIONS:
         value = options.targets if name == "error" else getattr(options, name)
         if value is not None:
@@ -82,24 +82,9 @@ def _demands(budget: Budget | None) -> dict[str, Any]:
     return {name: value for name, value in demands.items() if value is not None}
 
 
-def base_of(robot: Robot) -> str:
-    """How the robot's root link is carried, as ``load_robot`` was told."""
-    first = robot.bodies[0]
-    kinds = {FreeFlyer: "floating", Planar: "planar"}
-    return kinds.get(type(first.joint), "fixed") if first.joint_name == ROOT_JOINT else "fixed"
-
-
-@dataclass(frozen=True)
-class Base:
-    """How a robot is carried: ``kind`` as :func:`rbdgen.load_urdf` takes it, and the link that a mobile base carries,
-    if it is another than the file's root."""
-
-    kind: str = "fixed"
-    root: str | None = None
-
-
-def read_config(path: Path) -> tuple[str | None, Base, dict[str, Any]]:
-    """The robot, its base and the options of a configuration file; ConfigError naming file and key."""
+def read_config(path: Path) -> tuple[str | None, dict[str, Any], dict[str, Any]]:
+    """The robot, its setup and the options of a configuration file, as far as it says; ConfigError naming file and
+    key."""
     content = read_toml(path, "give a config.toml that generate wrote", "mend it")
     known = OPTIONS | ROBOT | OTHER_KEYS
     values: dict[str, Any] = {}
@@ -113,9 +98,9 @@ def read_config(path: Path) -> tuple[str | None, Base, dict[str, Any]]:
         except ConfigError as error:
             raise ConfigError(f"{path}: {error}") from None
     robot = values.pop("robot", None)
-    base = Base(values.pop("base", "fixed"), values.pop("root", None))
+    setup = {name: values.pop(name) for name in ROBOT if name in values}
     limits: Mapping[str, Any] = values.pop("joints", {})
-    return robot, base, values | ({"limits": limits} if limits else {})
+    return robot, setup, values | ({"limits": limits} if limits else {})
 
 
 def with_overrides(options: dict[str, Any], **given: Any) -> Options:

@@ -30,6 +30,7 @@ def model_of_bodies(bodies: tuple[Body, ...]) -> pin.Model:
             body.parent + 1, pinocchio_joint(body.joint), place, body.joint_name
         )
         model.appendBodyToJoint(number, inertia(body.inertia), pin.SE3.Identity())
+    model.armature = np.array([x for body in bodies for x in body.rotors])
     return model
 
 

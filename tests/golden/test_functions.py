@@ -109,6 +109,18 @@ def test_trees_of_all_joint_types_agree_with_pinocchio(seed: int) -> None:
     check_tree(random_tree(seed, 12, kinds), seed)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_rotors_of_all_joint_types_agree_with_pinocchio(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    kinds = tuple(rng.permutation(list(JOINT_TYPES)).tolist())
+    bodies = []
+    for body in random_tree(seed, 12, kinds):
+        # some joints have none
+        armature = tuple(rng.uniform(0.05, 1.0, body.joint.nv)) if rng.uniform() < 0.7 else ()
+        bodies.append(dataclasses.replace(body, armature=armature))
+    check_tree(tuple(bodies), seed)
+
+
 @pytest.mark.parametrize("kind", JOINT_TYPES)
 def test_every_joint_type_within_a_chain_agrees_with_pinocchio(kind: str) -> None:
     bodies = random_tree(7, 3, ("revolute", kind))

@@ -11,7 +11,7 @@ def test_runs_that_cannot_fill_multipliers_end_the_search_for_larger_units() -> 
     # a multiplier has three cycles, and no two runs of two products fit into them
     runs = {"first": Counter(), "second": Counter({2: 2}), "third": Counter({2: 2})}
     units = join_row(list(runs), runs, 3, UTILIZATION)
-    assert sum(units, []) == list(runs)
+    assert [name for unit in units for name in unit] == list(runs)
 
 
 def test_small_submodules_join_until_multipliers_are_used() -> None:

@@ -1,0 +1,82 @@
+"""What a description leaves to those who set a robot up: how it is carried, where gravity pulls, its motors' rotors."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from rbdgen.errors import ConfigError, short
+from rbdgen.model.builtin import load_robot
+from rbdgen.model.joints import FreeFlyer, Planar
+from rbdgen.model.robot import STANDARD_GRAVITY, Body, Robot
+from rbdgen.model.rooting import rerooted
+from rbdgen.model.urdf import ROOT_JOINT
+from rbdgen.spatial import Vector
+
+Rotors = float | Sequence[float]
+"""An armature: one number for all degrees of freedom of a joint, or one for each."""
+KINDS = {FreeFlyer: "floating", Planar: "planar"}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How a robot is set up: its ``base`` as :func:`rbdgen.load_urdf` takes it, the link that a mobile base carries if
+    it is another than the file's root (``root``), ``gravity`` in the base's frame (m/s²), and the ``armature`` of
+    joints by name (kg·m² or kg, see :class:`rbdgen.model.Body`)."""
+
+    base: str = "fixed"
+    root: str | None = None
+    gravity: Vector = STANDARD_GRAVITY
+    armature: Mapping[str, Rotors] = field(default_factory=dict)
+
+    def load(self, name_or_path: str | Path) -> Robot:
+        """The robot of that name or file, set up so. Errors are those of :func:`rbdgen.load_robot`, and ConfigError for
+        what the robot has not."""
+        robot = load_robot(name_or_path, base=self.base)
+        if self.root:
+            robot = rerooted(robot, self.root)
+        robot = replace(robot, gravity=tuple(self.gravity))
+        return with_armature(robot, self.armature)
+
+
+def setup_of(robot: Robot) -> Setup:
+    """The setup that makes this robot of its file."""
+    first = robot.bodies[0]
+    base = KINDS.get(type(first.joint), "fixed") if first.joint_name == ROOT_JOINT else "fixed"
+    root = first.name if base != "fixed" else None
+    armature = {body.joint_name: body.armature for body in robot.bodies if any(body.armature)}
+    return Setup(base, root, robot.gravity, armature)
+
+
+def with_armature(robot: Robot, armature: Mapping[str, Rotors]) -> Robot:
+    """``robot`` with an armature at joints by name (see :class:`rbdgen.model.Body`); others keep what they have.
+    ConfigError for an unknown joint, and for a number below zero."""
+    names = robot.joint_names
+    for joint in armature:
+        if joint not in names:
+            near = difflib.get_close_matches(joint, names, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"joints are {', '.join(names)}"
+            raise ConfigError(f"armature: no joint {short(joint)} of {robot.name!r}; {hint}")
+    bodies = []
+    for body in robot.bodies:
+        given = armature.get(body.joint_name)
+        bodies.append(body if given is None else _with_rotors(body, given))
+    return replace(robot, bodies=tuple(bodies))
+
+
+def _with_rotors(body: Body, given: Rotors) -> Body:
+    count = body.joint.nv
+    rotors = (given,) * count if isinstance(given, int | float) else tuple(given)
+    if len(rotors) != count:
+        raise ConfigError(
+            f"armature: joint {body.joint_name!r} has {count} degrees of freedom, not {len(rotors)}"
+        )
+    for x in rotors:
+        if not (math.isfinite(x) and x >= 0):
+            raise ConfigError(
+                f"armature: of joint {body.joint_name!r}: must be a number of 0 or more, not {short(x)}"
+            )
+    return replace(body, armature=tuple(map(float, rotors)))

@@ -1,0 +1,83 @@
+"""How a robot is set up: gravity and rotors beside Pinocchio's, refusals, and the way back from a robot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from rbdgen import ConfigError, golden, load_robot
+from rbdgen.model import Planar, Setup, builtin_path, setup_of, with_armature
+from rbdgen.options.options import ROBOT
+from tests.golden.pinocchio import differences, model_of_file, ours, reference, states
+
+WALL = (0.0, -9.81, 0.3)
+
+
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+def test_gravity_and_armature_agree_with_pinocchio(base: str) -> None:
+    names = load_robot("iiwa14").joint_names
+    rotors = {names[0]: 0.4, names[6]: 0.05}
+    robot = Setup(base, gravity=WALL, armature=rotors).load("iiwa14")
+    model = model_of_file(builtin_path("iiwa14"), base)
+    model.gravity = pin.Motion(np.array(WALL), np.zeros(3))
+    for joint, rotor in rotors.items():
+        model.armature[model.joints[model.getJointId(joint)].idx_v] = rotor
+    given = states(robot, 20)
+    expected = reference(robot, model, *given)
+    for method in golden.METHODS:
+        found = differences(ours(robot, method, *given), expected)
+        assert max(found.values()) < 1e-9, (method, found)
+
+
+@pytest.mark.parametrize(
+    "setup",
+    [
+        Setup(),
+        Setup("floating", "lf_upperleg", WALL),
+        Setup("planar", armature={"root_joint": (0.1, 0.2, 0.3), "lf_haa_joint": 0.01}),
+    ],
+)
+def test_a_robot_says_how_it_was_set_up(setup: Setup) -> None:
+    robot = setup.load("hyq")
+    assert setup_of(robot).load("hyq") == robot
+
+
+def test_a_joint_of_several_degrees_of_freedom_takes_one_number_or_one_for_each() -> None:
+    planar = load_robot("hyq", base="planar")
+    assert isinstance(planar.bodies[0].joint, Planar)
+    assert with_armature(planar, {"root_joint": 2}).bodies[0].armature == (2.0, 2.0, 2.0)
+    with pytest.raises(ConfigError, match="'root_joint' has 3 degrees of freedom, not 2"):
+        with_armature(planar, {"root_joint": (1.0, 2.0)})
+
+
+@pytest.mark.parametrize(
+    ("armature", "message"),
+    [
+        ({"joint3": 1.0}, "no joint 'joint3' of 'pendulum2'; did you mean 'joint"),
+        ({"elbow": 1.0}, "no joint 'elbow' of 'pendulum2'; joints are joint1, joint2"),
+        ({"joint1": -0.1}, "joint 'joint1': must be a number of 0 or more, not -0.1"),
+        ({"joint1": float("nan")}, "must be a number of 0 or more, not nan"),
+        ({"joint1": float("inf")}, "must be a number of 0 or more, not inf"),
+    ],
+)
+def test_what_no_joint_can_have_is_refused(armature: dict[str, float], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        with_armature(load_robot("pendulum2"), armature)
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "message"),
+    [
+        ("gravity", "0,0", "gravity: must be three numbers"),
+        ("gravity", "0,0,down", "gravity: must be three numbers X,Y,Z, not '0,0,down'"),
+        ("gravity", "0,0,nan", "gravity: must be a number"),
+        ("armature", "joint1", "armature: must be JOINT=NUMBER"),
+        ("armature", "0.3", "armature: must be JOINT=NUMBER"),
+        ("armature", "", "armature: must be JOINT=NUMBER"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(option: str, text: str, message: str) -> None:
+    kind = ROBOT[option].kind
+    with pytest.raises(ConfigError, match=message):
+        kind.taken(option, kind.read(option, text))
