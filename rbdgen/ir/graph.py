@@ -8,7 +8,7 @@ simplified while they are made (:mod:`rbdgen.ir.builder`), and numbers (:mod:`rb
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -134,6 +134,14 @@ class Graph:
         return tuple(owners)
 
     @cached_property
+    def owned(self) -> dict[str, tuple[int, ...]]:
+        """The numbers of each owner's nodes."""
+        found: dict[str, list[int]] = {}
+        for i, node in enumerate(self.nodes):
+            found.setdefault(node.owner, []).append(i)
+        return {owner: tuple(nodes) for owner, nodes in found.items()}
+
+    @cached_property
     def last(self) -> frozenset[str]:
         """The submodules that no other reads, and all of whose products take a factor from another."""
         found: set[str] = set()
@@ -157,14 +165,16 @@ class Graph:
 
     def count(self, op: str, owner: str | None = None) -> int:
         """Number of nodes with this operation (of one owner)."""
-        return sum(n.op == op and owner in (None, n.owner) for n in self.nodes)
+        return sum(n.op == op for n in self._of(owner))
+
+    def _of(self, owner: str | None) -> Sequence[Node]:
+        """The nodes of all or one owner."""
+        return self.nodes if owner is None else [self.nodes[i] for i in self.owned.get(owner, ())]
 
     def multiplications(self, owner: str | None = None) -> dict[str, int]:
         """Number of products of two ``variable`` values, and of ``constant`` factors, of all or one owner."""
         constant = variable = 0
-        for node in self.nodes:
-            if owner not in (None, node.owner):
-                continue
+        for node in self._of(owner):
             for _, *factors in node.products:
                 if any(self.nodes[a].op == "const" for a in factors):
                     constant += 1
@@ -175,8 +185,8 @@ class Graph:
     def additions(self, owner: str | None = None) -> int:
         """Number of sums of two terms, differences and negations of all or one owner, those in dots among them."""
         total = 0
-        for node in self.nodes:
-            if node.op == "mul" or owner not in (None, node.owner):
+        for node in self._of(owner):
+            if node.op == "mul":
                 continue
             terms = len(node.products) + len(node.addends)
             total += max(terms - 1, 1) if terms else 0
@@ -184,8 +194,7 @@ class Graph:
 
     def products(self, owner: str | None = None) -> int:
         """Number of products of all or one owner, those in dots among them."""
-        own = [node for node in self.nodes if owner in (None, node.owner)]
-        return sum(len(node.terms.products) for node in own)
+        return sum(len(node.terms.products) for node in self._of(owner))
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -212,6 +213,7 @@ def _with_move(robot: Robot, i: int, move: Placement) -> Robot:
     return reframed(robot, tuple(frames))
 
 
+@lru_cache(maxsize=8)
 def equivalent(robot: Robot) -> EquivalentRobot:
     """The cheapest equivalent robot that a descent over single moves of origins finds; deterministic."""
     frames = [_aligned(body) for body in robot.bodies]

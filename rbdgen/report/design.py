@@ -98,7 +98,7 @@ def submodule_table(design: Design) -> list[dict[str, Any]]:
     graph, schedule = design.fixed.graph, design.plan.schedule
     rows = []
     for sub in design.network.submodules:
-        nodes = [i for i, n in graph if n.owner == sub.name]
+        nodes = graph.owned.get(sub.name)
         if not nodes:
             continue
         rows.append(

@@ -120,6 +120,31 @@ def test_generated_configuration_generates_the_same_bytes(
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes(), path.name
 
 
+def test_how_a_robot_is_set_up_survives_the_configuration(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    setup = ("--armature", "joint1=0.25,joint2=0.1", "--gravity=0,-9.81,0")
+    given = ("generate", "pendulum2", "--ii", "3", "--word", "16")
+    assert run(capsys, *given, *setup, "-o", tmp_path / "a")[0] == 0
+    config = tmp_path / "a/config.toml"
+    assert run(capsys, "generate", "--config", config, "-o", tmp_path / "b")[0] == 0
+    assert run(capsys, *given, "-o", tmp_path / "c")[0] == 0
+    name = "rbd_pendulum2_id.v"
+    texts = [(tmp_path / folder / name).read_bytes() for folder in "abc"]
+    assert texts[0] == texts[1]
+    assert texts[0] != texts[2]
+    # what is given on the command line comes first
+    again = ("generate", "--config", config, "--armature", "joint1=0", "--gravity=0,0,-9.81")
+    assert run(capsys, *again, "-o", tmp_path / "d")[0] == 0
+    assert (tmp_path / "d" / name).read_bytes() == texts[2]
+
+
+def test_an_armature_of_no_joint_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = run(capsys, "layout", "pendulum2", "--armature", "elbow=1")
+    assert status == 2
+    assert "armature: no joint 'elbow' of 'pendulum2'" in last_error(err)
+
+
 def test_bytes_do_not_depend_on_the_process(tmp_path: Path) -> None:
     for seed, where in (("1", "a"), ("2", "b")):
         subprocess.run(
