@@ -34,6 +34,9 @@ LARGEST = 1e30
 SHORTEST_AXIS = 1e-30
 """An axis that is shorter counts as zero: its direction would have lost its digits."""
 
+OTHER_FORMATS = {"mujoco": "MJCF", "sdf": "SDF"}
+"""Other descriptions of robots, by their root elements."""
+
 _MOMENTS = {
     "ixx": (0, 0),
     "iyy": (1, 1),
@@ -69,6 +72,16 @@ class UrdfElements:
         self.pointlike: list[str] = []
         self.assumed: dict[str, list[str]] = defaultdict(list)
         _strip_namespace(root)
+        if root.tag in OTHER_FORMATS:
+            raise UrdfError(
+                f"{source}: is {OTHER_FORMATS[root.tag]}, not URDF; give the robot's URDF, or convert it to one"
+            )
+        macro = _first_macro(root)
+        if macro:
+            raise UrdfError(
+                f"{source}: has xacro's <{short(macro)[1:-1]}>, which is not expanded here; "
+                "run 'xacro FILE > robot.urdf' and give robot.urdf"
+            )
         if root.tag != "robot":
             raise UrdfError(
                 f"{source}: root element must be <robot>, not <{root.tag}>; give a URDF"
@@ -263,6 +276,16 @@ def _strip_namespace(root: Element) -> None:
     for element in root.iter():
         if namespace != "}" and isinstance(element.tag, str):
             element.tag = element.tag.removeprefix(namespace)
+
+
+def _first_macro(root: Element) -> str | None:
+    """The name of the first element of xacro's, whatever its address (it has had several); None without any."""
+    for element in root.iter():
+        if isinstance(element.tag, str) and element.tag.startswith("{"):
+            namespace, _, name = element.tag.rpartition("}")
+            if "xacro" in namespace:
+                return name
+    return None
 
 
 def _floats(text: str) -> list[float]:

@@ -65,6 +65,12 @@ AXIS = '<axis xyz="{}"/>'
     ("text", "message"),
     [
         ("<robot name='r'><link", r"not well-formed XML: .*; mend the file at that place"),
+        ("<mujoco/>", r"is MJCF, not URDF; give the robot's URDF, or convert it to one"),
+        ("<sdf/>", r"is SDF, not URDF; give the robot's URDF, or convert it to one"),
+        (
+            '<robot xmlns:x="http://www.ros.org/wiki/xacro"><x:property name="m" value="3"/></robot>',
+            r"has xacro's <property>, which is not expanded here; run 'xacro FILE > robot.urdf' and give robot.urdf",
+        ),
         ("<model/>", r"root element must be <robot>, not <model>; give a URDF"),
         ("<robot/>", r"has no links; a robot needs at least one"),
         (urdf(links="a"), r"has no moving joint; there is nothing to compute"),
