@@ -101,12 +101,15 @@ def eliminate(inertia: ArticulatedInertia, link: JointedBody) -> Elimination:
     u = [inertia.times(s) for s in columns]
     products = []
     for k, force in enumerate(u):
-        *before, own = projections(columns[: k + 1], force)
-        products.append((*before, add(own, link.rotors[k])))
+        felt = projections(columns[: k + 1], force)
+        own = add(felt[k], link.rotors[k])
+        products.append((*felt[:k], own))
     inverse = symmetric_inverse(products)
     scaled = [combination(u, row) for row in inverse]
     # Sᵀ times what is left is zero: exactly so in the rows of one-hot columns, but for joints with rotors
-    empty = set() if any(link.rotors) else {_one_hot(s) for s in columns}
+    empty = set()
+    if not any(link.rotors):
+        empty = {_one_hot(s) for s in columns}
 
     def rest(i: int, j: int) -> Scalar:
         if i in empty or j in empty:

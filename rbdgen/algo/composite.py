@@ -236,7 +236,9 @@ def mass_matrix(
                 wrenches[row, i] = wrench
                 for dof, before in own[: a + 1]:
                     entries[row, dof] = _felt(before, wrench)
-                entries[row, row] = add(entries[row, row], rotors[a])
+                rotor = rotors[a]
+                entry = entries[row, row]
+                entries[row, row] = add(entry, rotor)
         for row, _ in own:
             wrench = wrenches[row, i]
             for below, parent in _path(robot, i):

@@ -116,7 +116,8 @@ class JointedBody:
         for dof, force in forces.items():
             for row, x in self.felt(force):
                 if row == dof:
-                    x = add(x, rotors[dof])
+                    rotor = rotors[dof]
+                    x = add(x, rotor)
                 if row <= dof:
                     yield dof, row, x
 

@@ -199,7 +199,11 @@ def backward(body: Body, joint: JointPlacement, total: Wrench) -> tuple[Vector, 
 
 def rotor_forces(body: Body, a: Vector) -> Vector:
     """What turns the rotors of a body's joint with its acceleration (nv)."""
-    return tuple(mul(rotor, x) for rotor, x in zip(body.rotors, a, strict=True))
+    forces = []
+    for rotor, x in zip(body.rotors, a, strict=True):
+        force = mul(rotor, x)
+        forces.append(force)
+    return tuple(forces)
 
 
 def joint_placements(robot: Robot, q: Vector, enter: Enter = anywhere) -> list[JointPlacement]:
@@ -256,7 +260,8 @@ def inward_sweep(
             felt, addend = backward(robot.bodies[i], joints[i], totals[i])
             addends[i] = addend
             own = robot.v_slices[i]
-            turned = rotor_forces(robot.bodies[i], a[own])
+            rates = a[own]
+            turned = rotor_forces(robot.bodies[i], rates)
             tau[own] = vadd(felt, turned)
     return tuple(tau), totals
 
