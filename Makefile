@@ -10,7 +10,7 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 test: ## Run all tests; lint, format, types and import direction are among them; print branch coverage
-	$(BIN)python -m pytest -p tests.branches -n 2 --dist loadfile
+	$(BIN)python -m pytest -p tests.branches -n 2 --dist loadfile --no-loadscope-reorder
 
 fuzz: ## Try random robots, files, bytes and streams; HOURS=1 says how long
 	$(BIN)python -m tests.fuzz --hours $(or $(HOURS),1)
