@@ -10,15 +10,13 @@ from pathlib import Path
 
 from rbdgen.errors import ConfigError, short
 from rbdgen.model.builtin import load_robot
-from rbdgen.model.joints import FreeFlyer, Planar
 from rbdgen.model.robot import STANDARD_GRAVITY, Body, Robot
 from rbdgen.model.rooting import rerooted
-from rbdgen.model.urdf import ROOT_JOINT
+from rbdgen.model.urdf import BASES, ROOT_JOINT
 from rbdgen.spatial import Vector
 
 Rotors = float | Sequence[float]
 """An armature: one number for all degrees of freedom of a joint, or one for each."""
-KINDS = {FreeFlyer: "floating", Planar: "planar"}
 
 
 @dataclass(frozen=True)
@@ -45,8 +43,10 @@ class Setup:
 def setup_of(robot: Robot) -> Setup:
     """The setup that makes this robot of its file."""
     first = robot.bodies[0]
-    base = KINDS.get(type(first.joint), "fixed") if first.joint_name == ROOT_JOINT else "fixed"
-    root = first.name if base != "fixed" else None
+    base, root = "fixed", None
+    if first.joint_name == ROOT_JOINT:
+        base = next((name for name, carrier in BASES.items() if carrier == first.joint), base)
+        root = first.name if base != "fixed" else None
     armature = {body.joint_name: body.armature for body in robot.bodies if any(body.armature)}
     return Setup(base, root, robot.gravity, armature)
 

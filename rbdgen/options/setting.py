@@ -188,16 +188,22 @@ def _targets(name: str, value: Any) -> dict[str, float]:
 
 
 def _read_targets(name: str, text: str) -> dict[str, float]:
-    targets = {}
-    if not names(text):
-        raise _a("a number, or NAME=NUMBER,...", name, text)
+    found = _read_pairs(name, text, "a number, or NAME=NUMBER,...")
+    return {target or "all": number for target, number in found.items()}
+
+
+def _read_pairs(name: str, text: str, form: str) -> dict[str, float]:
+    """Numbers by name from NAME=NUMBER,...; one without a name by an empty one. ConfigError says the ``form``."""
+    found = {}
     for part in names(text):
-        target, separator, value = part.rpartition("=")
+        key, _, value = part.rpartition("=")
         try:
-            targets[target.strip() if separator else "all"] = float(value)
+            found[key.strip()] = float(value)
         except ValueError:
-            raise _a("a number, or NAME=NUMBER,...", name, text) from None
-    return targets
+            raise _a(form, name, text) from None
+    if not found:
+        raise _a(form, name, text)
+    return found
 
 
 def _limits(name: str, value: Any) -> Mapping[str, Mapping[str, float]]:
@@ -234,15 +240,10 @@ def _by_joint(name: str, value: Any) -> dict[str, float | tuple[float, ...]]:
 
 
 def _read_by_joint(name: str, text: str) -> dict[str, float]:
-    given = {}
-    for part in names(text):
-        joint, _, value = part.rpartition("=")
-        try:
-            given[joint.strip()] = float(value)
-        except ValueError:
-            raise _a("JOINT=NUMBER,...", name, text) from None
-    if not given or "" in given:
-        raise _a("JOINT=NUMBER,...", name, text)
+    form = "JOINT=NUMBER,..."
+    given = _read_pairs(name, text, form)
+    if "" in given:
+        raise _a(form, name, text)
     return given
 
 

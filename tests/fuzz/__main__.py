@@ -18,8 +18,6 @@ from tests.fuzz.effort import SEED, TIMES
 
 ROOT = Path(__file__).parents[2]
 WHAT = ("tests/fuzz", "tests/hw/test_upsets.py")
-
-
 STUCK = 1200
 """Seconds after which a test that still runs shows where it is."""
 
