@@ -27,7 +27,7 @@ from rbdgen.model.ranges import (
     random_states,
     range_notes,
 )
-from rbdgen.model.robot import Body, Inertia, Limits, MergedLink, Placement, Robot
+from rbdgen.model.robot import Body, Inertia, Limits, MergedLink, Mimic, Placement, Robot
 from rbdgen.model.setup import Setup, setup_of, with_armature
 from rbdgen.model.urdf import load_urdf, parse_urdf
 
@@ -44,6 +44,7 @@ __all__ = [
     "Joint",
     "Limits",
     "MergedLink",
+    "Mimic",
     "Placement",
     "Planar",
     "Prismatic",

@@ -102,6 +102,16 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class Mimic:
+    """What a joint of one degree of freedom follows: its coordinate is ``multiplier`` times that of the joint named
+    ``joint``, plus ``offset`` (radians or metres)."""
+
+    joint: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True)
 class Body:
     """A moving body and the joint that carries it.
 
@@ -109,7 +119,9 @@ class Body:
     ``placement`` the joint's predecessor frame in the parent body's frame; the body's frame is the joint's child frame.
     ``armature``: what the joint's motor and gears resist to being turned with it, the rotor's inertia by the square of
     the gear ratio, by degree of freedom (nv, kg·m² or kg), as Pinocchio's and MuJoCo's of that name; empty: none.
-    A compound joint is for giving to a :class:`Robot` only, which holds simple ones.
+    ``damping``: the force that resists the joint's velocity, by degree of freedom and unit of velocity (N·m·s or
+    N·s/m), and ``friction``: the dry one (N·m or N); empty: none. ``mimic``: the joint that this one follows, if it
+    does. A compound joint is for giving to a :class:`Robot` only, which holds simple ones.
     """
 
     name: str
@@ -120,6 +132,9 @@ class Body:
     inertia: Inertia
     limits: Limits = Limits()
     armature: tuple[float, ...] = ()
+    damping: tuple[float, ...] = ()
+    friction: tuple[float, ...] = ()
+    mimic: Mimic | None = None
 
     @property
     def rotors(self) -> tuple[float, ...]:
