@@ -1,6 +1,6 @@
 """rbdgen compiles a robot into hardware that computes its rigid-body dynamics.
 
-``load_urdf`` reads a robot, ``rbdgen.golden`` is the float64 model, ``compile_robot`` makes a design. The hardware
+``load`` reads a robot, ``rbdgen.golden`` is the float64 model, ``compile_robot`` makes a design. The hardware
 itself is in ``rbdgen_hw``, its co-simulation in ``rbdgen_sim``; this package needs neither.
 """
 
@@ -10,12 +10,13 @@ from rbdgen.errors import (
     ConfigError,
     RbdgenError,
     RbdgenWarning,
+    RobotWarning,
     ToolError,
     UnsupportedError,
     UrdfError,
 )
 from rbdgen.layout.calibration import parameter_values
-from rbdgen.model import Robot, load_robot, load_urdf
+from rbdgen.model import Robot, load, load_robot, load_urdf
 
 __version__ = "0.1.0"
 
@@ -27,12 +28,14 @@ __all__ = [
     "RbdgenError",
     "RbdgenWarning",
     "Robot",
+    "RobotWarning",
     "ToolError",
     "UnsupportedError",
     "UrdfError",
     "__version__",
     "compile_robot",
     "golden",
+    "load",
     "load_robot",
     "load_urdf",
     "parameter_values",

@@ -49,6 +49,10 @@ class RbdgenWarning(UserWarning):
     """Something the user should know but need not mend (one line, like the errors)."""
 
 
+class RobotWarning(RbdgenWarning):
+    """What is odd about a robot's description, and how it was taken: one remark, or a heading with a line for each."""
+
+
 class _Short(reprlib.Repr):
     """Values as Python writes them, of which only so much is looked at as is shown."""
 

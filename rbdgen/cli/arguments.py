@@ -12,7 +12,7 @@ from rbdgen.explore import AXES, RATES
 from rbdgen.options import DEMANDS, GROUPS, ROBOT, Options, Setting, settings
 from rbdgen.options.setting import INTEGER, SWITCH, WORDS, names
 
-ROBOT_HELP = "a built-in robot (see 'rbdgen robots') or the path of a URDF"
+ROBOT_HELP = "a built-in robot (see 'rbdgen robots') or the path of a URDF, MJCF or xacro file"
 LARGEST_INTEGER = 2**31 - 1
 """Seeds, counts and jobs: what every tool behind them takes."""
 MOST_STATES = 1_000_000
@@ -103,6 +103,7 @@ def add_setting(parser: Parser, to: Any, name: str, setting: Setting) -> None:
 def add_design(parser: Parser, needs_board: bool = False) -> None:
     """The robot, all options of a design, and what it is fitted to."""
     parser.add_argument("robot", metavar="ROBOT", nargs="?", help=ROBOT_HELP)
+    add_strict(parser)
     groups = {name: parser.add_argument_group(title) for name, title in GROUPS.items()}
     for name, setting in ROBOT.items():
         add_setting(parser, groups[setting.group], name, setting)
@@ -124,6 +125,13 @@ def add_design(parser: Parser, needs_board: bool = False) -> None:
     )
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object instead of tables"
+    )
+
+
+def add_strict(parser: Parser) -> None:
+    """Whether remarks on a robot's description are errors."""
+    parser.add_argument(
+        "--strict", action="store_true", help="what is odd about the robot's file is an error"
     )
 
 

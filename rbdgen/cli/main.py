@@ -14,6 +14,7 @@ from rbdgen.cli.process import (
     status_of,
 )
 from rbdgen.errors import RbdgenError, RbdgenWarning
+from rbdgen.model.remarks import strictly
 
 TOO_LARGE = "memory: not enough for this; ask for fewer functions or tasks, fewer --jobs, or use a larger machine"
 
@@ -33,7 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             with signals():
                 prepare_output()
                 args = make_parser("--help-all" in arguments).parse_args(arguments)
-                args.run(args)
+                with strictly(getattr(args, "strict", False)):
+                    args.run(args)
         except RbdgenError as error:
             print(f"rbdgen: error: {' '.join(str(error).split())}", file=sys.stderr)
             return 2

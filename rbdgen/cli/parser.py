@@ -17,6 +17,7 @@ from rbdgen.cli.arguments import (
     add_figures,
     add_functions,
     add_lists,
+    add_strict,
     integer,
     simulated_tasks,
 )
@@ -183,6 +184,7 @@ def add_compare(verb: Verb) -> None:
         "  rbdgen compare iiwa14 --json",
     )
     parser.add_argument("robots", metavar="ROBOT", nargs="+", help=ROBOT_HELP)
+    add_strict(parser)
     add_functions(parser, default=Options().functions)
     add_lists(parser)
     parser.add_argument(
@@ -253,6 +255,7 @@ def add_explore(verb: Verb) -> None:
         "  rbdgen explore iiwa14 --ii 1,2,4,8 --dask tcp://scheduler:8786",
     )
     parser.add_argument("robot", metavar="ROBOT", help=ROBOT_HELP)
+    add_strict(parser)
     add_functions(parser, action="append")
     add_lists(parser)
     parser.add_argument(f"--{ROOT.name}", type=names, metavar="LINK,LINK", help=ROOT.summary)

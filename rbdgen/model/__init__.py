@@ -17,6 +17,8 @@ from rbdgen.model.joints import (
     Translation,
     Universal,
 )
+from rbdgen.model.load import load
+from rbdgen.model.mjcf import load_mjcf
 from rbdgen.model.names import sanitize
 from rbdgen.model.ranges import (
     InputRanges,
@@ -30,6 +32,7 @@ from rbdgen.model.ranges import (
 from rbdgen.model.robot import Body, Inertia, Limits, MergedLink, Mimic, Placement, Robot
 from rbdgen.model.setup import Setup, setup_of, with_armature
 from rbdgen.model.urdf import load_urdf, parse_urdf
+from rbdgen.model.xacro import load_xacro
 
 __all__ = [
     "JOINT_TYPES",
@@ -60,8 +63,11 @@ __all__ = [
     "extreme_states",
     "inertia_faults",
     "integrate",
+    "load",
+    "load_mjcf",
     "load_robot",
     "load_urdf",
+    "load_xacro",
     "neutral",
     "parse_urdf",
     "random_states",

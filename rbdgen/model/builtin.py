@@ -6,6 +6,7 @@ import difflib
 from pathlib import Path
 
 from rbdgen.errors import UrdfError
+from rbdgen.model.formats import ENDINGS, read_file
 from rbdgen.model.robot import Robot
 from rbdgen.model.urdf import load_urdf
 
@@ -30,18 +31,18 @@ def builtin_path(name: str) -> Path:
 
 
 def load_robot(name_or_path: str | Path, base: str = "fixed") -> Robot:
-    """A built-in robot by its name, or the robot of a URDF file. UrdfError naming what comes nearest if there is
-    neither."""
+    """A built-in robot by its name, or the robot of a URDF, MJCF or xacro file. UrdfError naming what comes nearest if
+    there is neither."""
     name = str(name_or_path)
     if name in _SUMMARIES:
         return load_urdf(builtin_path(name), base)
-    if "/" not in name and not name.endswith((".urdf", ".xml")) and not _exists(name):
+    if "/" not in name and not name.endswith(ENDINGS) and not _exists(name):
         near = difflib.get_close_matches(name, _SUMMARIES, 1)
         hint = f"did you mean {near[0]}? " if near else ""
         raise UrdfError(
             f"robot {name!r}: neither a file nor built in; {hint}built-in robots: {', '.join(_SUMMARIES)}"
         )
-    return load_urdf(name_or_path, base)
+    return read_file(name_or_path, base)
 
 
 def _exists(name: str) -> bool:

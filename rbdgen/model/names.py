@@ -31,3 +31,11 @@ def sanitize(names: Sequence[str]) -> dict[str, str]:
         taken.add(candidate.lower())
         result[name] = candidate
     return result
+
+
+def unused(name: str, taken: set[str]) -> str:
+    """``name``, with underscores behind it as long as it is ``taken``; taken from now on."""
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name

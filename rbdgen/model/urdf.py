@@ -7,9 +7,7 @@ the root link, by Pinocchio's name for it. Elements of the file are read in :mod
 
 from __future__ import annotations
 
-import warnings
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from xml.etree.ElementTree import ParseError
@@ -18,9 +16,10 @@ import networkx as nx
 from defusedxml import ElementTree
 from defusedxml.common import DefusedXmlException
 
-from rbdgen.errors import ConfigError, RbdgenWarning, UrdfError, short
+from rbdgen.errors import ConfigError, UrdfError, short
 from rbdgen.model.inertia import inertia_faults
 from rbdgen.model.joints import FreeFlyer, Joint, Planar
+from rbdgen.model.remarks import MOST_NAMED, listed, plain, warn_of
 from rbdgen.model.robot import Body, Inertia, MergedLink, Placement, Robot
 from rbdgen.model.urdf_elements import JOINT_TYPES, JointElement, UrdfElements
 
@@ -28,8 +27,6 @@ BASES: dict[str, Joint | None] = {"fixed": None, "floating": FreeFlyer(), "plana
 """How the root link may be carried."""
 ROOT_JOINT = "root_joint"
 """The joint of a mobile base; Pinocchio's name."""
-MOST_NAMED = 8
-"""Of many links in a message."""
 WORLD = "universe"
 """What a mobile base moves in; Pinocchio's name."""
 
@@ -42,8 +39,13 @@ def load_urdf(path: str | Path, base: str = "fixed") -> Robot:
     (RbdgenWarning) about inertias that no body can have, moving links without mass, friction and damping.
     """
     path = Path(path)
+    return parse_urdf(read_bytes(path), str(path), path.stem, base)
+
+
+def read_bytes(path: Path) -> bytes:
+    """What is in a robot's file. UrdfError if it cannot be read."""
     try:
-        data = path.read_bytes()
+        return path.read_bytes()
     except FileNotFoundError:
         raise UrdfError(f"{path}: no such file; give the path of a URDF") from None
     except OSError as error:
@@ -54,7 +56,6 @@ def load_urdf(path: str | Path, base: str = "fixed") -> Robot:
         raise UrdfError(
             f"{str(path)!r}: cannot be read: {error}; give the path of a URDF"
         ) from None
-    return parse_urdf(data, str(path), path.stem, base)
 
 
 def parse_urdf(text: str | bytes, source: str, name: str = "robot", base: str = "fixed") -> Robot:
@@ -81,8 +82,7 @@ def parse_urdf(text: str | bytes, source: str, name: str = "robot", base: str = 
         raise UrdfError(f"{source}: not readable XML: {error}; save the file as UTF-8") from None
     tree = _Tree(UrdfElements(source, root), BASES[base])
     robot = tree.robot(root.get("name") or name)
-    for warning in tree.warnings():
-        warnings.warn(RbdgenWarning(f"{source}: {warning}"), stacklevel=2)
+    warn_of(source, tree.warnings())
     return robot
 
 
@@ -126,20 +126,20 @@ class _Tree:
         massless = [body.name for body in self.bodies if body.inertia.mass == 0.0]
         if massless:
             found.append(
-                f"links without mass move: {_listed(massless)}; give them an <inertial> if they have one"
+                f"links without mass move: {listed(massless)}; give them an <inertial> if they have one"
             )
         if self.elements.pointlike:
-            links = _listed(self.elements.pointlike)
+            links = listed(self.elements.pointlike)
             found.append(f"links with mass but no <inertia>: {links}; taken as point masses")
         if self.faults:
             found.append(
-                f"inertias that no body can have: {'; '.join(self.faults)}; "
+                f"inertias that no body can have: {listed(self.faults, '; ')}; "
                 "inverse dynamics is defined all the same"
             )
         for what, places in self.elements.assumed.items():
-            found.append(f"{what}: {_listed(places)}")
+            found.append(f"{what}: {listed(places)}")
         if self.elements.damped:
-            joints = _listed(self.elements.damped)
+            joints = listed(self.elements.damped)
             found.append(f"damping and friction are ignored, at joints: {joints}")
         return found
 
@@ -210,7 +210,7 @@ class _Tree:
     def _judge(self, link: str, inertia: Inertia) -> None:
         """Note what no body can have."""
         for fault in inertia_faults(inertia):
-            self.faults.append(f"{_plain(link)}: {fault}")
+            self.faults.append(f"{plain(link)}: {fault}")
 
     def _world(self) -> str:
         """A name for what a mobile base moves in that no link has."""
@@ -218,12 +218,3 @@ class _Tree:
         while name in self.elements.links:
             name += "_"
         return name
-
-
-def _plain(name: str) -> str:
-    """A name as it stands in a line; XML allows line breaks in names."""
-    return name if name.isprintable() else repr(name)
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(map(_plain, names))

@@ -1,0 +1,385 @@
+"""Reads MuJoCo's models, MJCF files among them, into a :class:`~rbdgen.model.robot.Robot`.
+
+MuJoCo's own compiler reads the file: defaults, includes, meshes and inertias from geoms are its affair. Of the compiled
+model, bodies, joints, inertias, armature, damping, dry friction, limits and gravity are taken. Joints on one body
+become a chain, bodies without a joint are merged into what carries them. Bodies come depth first, siblings by joint
+name, which need not be the file's order.
+
+Conventions. A joint's q is MuJoCo's qpos, ``ref`` included. Quaternions are x, y, z, w here and w, x, y, z in MuJoCo.
+The velocity of a free joint is Pinocchio's: linear and angular in the body's axes; MuJoCo has the linear part in the
+world's. Armature is added to the mass matrix's diagonal, as in MuJoCo.
+
+What is no rigid body or changes no function of one is left out with a remark (:mod:`rbdgen.model.mjcf_remarks`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rbdgen.errors import ConfigError, UnsupportedError, UrdfError, short
+from rbdgen.model.extras import optional_module
+from rbdgen.model.inertia import inertia_faults
+from rbdgen.model.joints import FreeFlyer, Joint, Prismatic, Revolute, Spherical
+from rbdgen.model.mjcf_actuators import Actuators
+from rbdgen.model.mjcf_remarks import left_out
+from rbdgen.model.names import unused
+from rbdgen.model.remarks import listed, plain, warn_of
+from rbdgen.model.robot import Body, Inertia, Limits, MergedLink, Mimic, Placement, Robot
+from rbdgen.model.rotations import about_axis, quaternion_matrix
+from rbdgen.model.urdf import BASES, ROOT_JOINT
+from rbdgen.model.urdf_elements import LARGEST
+from rbdgen.spatial import IDENTITY3, ZERO3, Vector, constant_matrix, constant_vector
+
+UNNAMED = "MuJoCo Model"
+"""What MuJoCo calls a model without a name."""
+FREE, BALL, SLIDE, HINGE = range(4)
+"""MuJoCo's types of joints (mjtJoint)."""
+VELOCITIES = {FREE: 6, BALL: 3, SLIDE: 1, HINGE: 1}
+"""Degrees of freedom of each."""
+FOLLOWS = 2
+"""MuJoCo's type of an equality between two joints (mjtEq)."""
+NO_GRAVITY = 1 << 7
+"""MuJoCo's flag that disables gravity (mjtDisableBit)."""
+
+
+def load_mjcf(path: str | Path, base: str = "fixed") -> Robot:
+    """The robot of an MJCF file. ``base`` "floating" or "planar" puts its one body that is fixed to the world on such a
+    joint; a file with a free joint has a floating base already and keeps it.
+
+    UrdfError for a file that MuJoCo does not compile, UnsupportedError for what rbdgen does not do, ToolError without
+    MuJoCo. Warns (RobotWarning) once, of all that is left out.
+    """
+    path = Path(path)
+    model = _compiled(str(path), "MjModel", "from_xml_path", str(path))
+    return robot_of_mujoco(model, str(path), path.stem, base)
+
+
+def parse_mjcf(text: str, source: str, name: str = "robot", base: str = "fixed") -> Robot:
+    """The robot of MJCF ``text``; ``source`` is what errors call it, ``name`` the robot's if the text gives none.
+
+    Errors and warnings are those of :func:`load_mjcf`."""
+    model = _compiled(source, "MjModel", "from_xml_string", text)
+    return robot_of_mujoco(model, source, name, base)
+
+
+def robot_of_mujoco(
+    model: Any, source: str = "MuJoCo", name: str = "robot", base: str = "fixed"
+) -> Robot:
+    """The robot of a ``mujoco.MjModel``, or of a ``mujoco.MjSpec``, which is compiled.
+
+    Errors and warnings are those of :func:`load_mjcf`."""
+    if base not in BASES:
+        raise ConfigError(f"{source}: base must be one of {', '.join(BASES)}, not {base!r}")
+    if type(model).__name__ == "MjSpec":
+        model = _compiled(source, "MjSpec", "compile", model)
+    reader = _Reader(model, source)
+    robot = reader.robot(name, base)
+    warn_of(source, reader.remarks())
+    return robot
+
+
+def _compiled(source: str, kind: str, how: str, what: Any) -> Any:
+    """What MuJoCo's method ``how`` of its class ``kind`` makes of ``what``."""
+    mujoco = optional_module("mujoco", "mujoco")
+    before = mujoco.get_mju_user_warning()
+    # else MuJoCo writes its warnings into a file where the user happens to be
+    mujoco.set_mju_user_warning(lambda line: None)
+    try:
+        return getattr(getattr(mujoco, kind), how)(what)
+    except Exception as error:  # its compiler raises many kinds
+        line = " ".join(str(error).split())
+        raise UrdfError(
+            f"{source}: MuJoCo does not compile it: {line}; mend the file at that place"
+        ) from None
+    finally:
+        mujoco.set_mju_user_warning(before)
+
+
+class _Reader:
+    """One compiled model, and the bodies and frames that have been made of it."""
+
+    def __init__(self, model: Any, source: str) -> None:
+        self.model = model
+        self.source = source
+        self.bodies: list[Body] = []
+        self.frames: list[MergedLink] = []
+        self.faults: list[str] = []
+        self.massless: list[str] = []
+        self.links = _names(model.body, model.nbody, "body")
+        self._refuse()
+        self.joints = _names(model.joint, model.njnt, "joint", self._default_joint_names())
+        self.taken = set(self.links)
+        self._check_numbers()
+        self.actuators = Actuators(model)
+        self.children: list[list[int]] = [[] for _ in self.links]
+        for i in range(1, model.nbody):
+            self.children[model.body_parentid[i]].append(i)
+        for below in self.children:
+            below.sort(key=self._order)
+        self.followed, self.mimics = self._mimics()
+
+    def robot(self, name: str, base: str) -> Robot:
+        """The robot, called ``name`` if the file gives no name. UrdfError for what does not move."""
+        model = self.model
+        carried = self._carried(base)
+        # bodies to visit, the next one last, each with the body and the place in it of its parent
+        ahead = [(i, -1, Placement()) for i in reversed(self.children[0])]
+        while ahead:
+            i, parent, here = ahead.pop()
+            here = here @ _placed(model.body_pos[i], model.body_quat[i])
+            carrier = BASES[base] if i == carried else None
+            parent, here = self._add(i, parent, here, carrier)
+            ahead += [(below, parent, here) for below in reversed(self.children[i])]
+        if not self.bodies:
+            raise UrdfError(f"{self.source}: has no moving joint; there is nothing to compute")
+        gravity = constant_vector(model.opt.gravity)
+        if int(model.opt.disableflags) & NO_GRAVITY:
+            gravity = ZERO3
+        given = model.names[: model.names.index(b"\0")].decode()
+        known = given if given and given != UNNAMED else name
+        return Robot(known, self.links[0], tuple(self.bodies), tuple(self.frames), gravity)
+
+    def remarks(self) -> list[str]:
+        """What is odd about the model or left out, once the robot is made."""
+        found = []
+        if self.massless:
+            found.append(f"bodies without mass move: {listed(self.massless)}")
+        if self.faults:
+            found.append(f"inertias that no body can have: {listed(self.faults, '; ')}")
+        return found + left_out(self.model, self.joints, self.links, self.followed)
+
+    def _default_joint_names(self) -> list[str]:
+        """Names for joints that have none: after their bodies, which have one joint as a rule."""
+        model = self.model
+        names = []
+        for k in range(model.njnt):
+            i = model.jnt_bodyid[k]
+            number = k - model.body_jntadr[i] + 1
+            several = model.body_jntnum[i] > 1
+            names.append(f"{self.links[i]}_joint{number if several else ''}")
+        free = [k for k in range(model.njnt) if model.jnt_type[k] == FREE]
+        if len(free) == 1:
+            names[free[0]] = ROOT_JOINT
+        return names
+
+    def _order(self, i: int) -> str:
+        """What siblings are sorted by: the name of the joint that carries a body."""
+        first = self.model.body_jntadr[i]
+        return self.joints[first] if first >= 0 else self.links[i]
+
+    def _refuse(self) -> None:
+        """UnsupportedError for what is another robot without."""
+        model = self.model
+        mocap = [self.links[i] for i in range(model.nbody) if model.body_mocapid[i] >= 0]
+        if mocap:
+            raise UnsupportedError(
+                f"{self.source}: mocap bodies are moved from outside, which is not supported: "
+                f"{listed(mocap)}; remove mocap, or give the body a joint"
+            )
+        if getattr(model, "nflex", 0):
+            names = _names(model.flex, model.nflex, "flex")
+            raise UnsupportedError(
+                f"{self.source}: deformable bodies are not supported: {listed(names)}; remove them"
+            )
+
+    def _check_numbers(self) -> None:
+        """UrdfError for numbers that MuJoCo lets pass and nothing can be computed with."""
+        model = self.model
+        for what in ("body_pos", "body_quat", "body_ipos", "body_iquat"):
+            self._check("body", self.links, what, getattr(model, what), -LARGEST)
+        for what in ("body_mass", "body_inertia"):
+            self._check("body", self.links, what, getattr(model, what), 0.0)
+        for what in ("jnt_pos", "jnt_axis"):
+            self._check("joint", self.joints, what, getattr(model, what), -LARGEST)
+        references = [model.qpos0[a] for a in model.jnt_qposadr]
+        self._check("joint", self.joints, "jnt_ref", references, -LARGEST)
+        owners = [self.joints[k] for k in model.dof_jntid]
+        for what in ("dof_armature", "dof_damping", "dof_frictionloss"):
+            self._check("joint", owners, what, getattr(model, what), 0.0)
+        self._check("option", ["gravity"], "opt_gravity", [model.opt.gravity], -LARGEST)
+
+    def _check(self, kind: str, owners: list[str], what: str, values: Any, least: float) -> None:
+        """UrdfError for a number that is none, or is below ``least``, named after the row's owner."""
+        for owner, row in zip(owners, values, strict=True):
+            for x in np.atleast_1d(row):
+                if not (math.isfinite(x) and least <= x <= LARGEST):
+                    key = what.partition("_")[2]
+                    bound = "of 0 or more" if least == 0.0 else f"within ±{LARGEST:g}"
+                    raise UrdfError(
+                        f"{self.source}: {kind} {short(owner)}: {key} must be a number {bound}, not {x:g}"
+                    )
+
+    def _mimics(self) -> tuple[set[int], dict[int, Mimic]]:
+        """Equalities by number that say that a joint follows another, and what each such joint follows."""
+        model = self.model
+        followed: set[int] = set()
+        mimics: dict[int, Mimic] = {}
+        for e in range(model.neq):
+            joint, leader = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
+            if model.eq_type[e] != FOLLOWS or not model.eq_active0[e]:
+                continue
+            offset, multiplier, *rest = (float(x) for x in model.eq_data[e][:5])
+            # a multiplier of zero is no mimic: the joint would stand still
+            if leader < 0 or joint in mimics or any(rest) or not multiplier:
+                continue
+            # MuJoCo takes both positions relative to their references
+            offset += self._reference(joint) - multiplier * self._reference(leader)
+            followed.add(e)
+            mimics[joint] = Mimic(self.joints[leader], multiplier, offset)
+        return followed, mimics
+
+    def _reference(self, k: int) -> float:
+        """The position of a scalar joint in the file's configuration."""
+        return float(self.model.qpos0[self.model.jnt_qposadr[k]])
+
+    def _carried(self, base: str) -> int:
+        """The body that a mobile ``base`` carries; 0 for none. ConfigError where there is no such body."""
+        model = self.model
+        if base == "fixed":
+            return 0
+        if any(model.jnt_type == FREE):
+            if base == "floating":
+                return 0
+            raise ConfigError(
+                f"{self.source}: base {base!r}: the file has a free joint; give it base 'floating' or 'fixed'"
+            )
+        moving = {int(model.body_rootid[i]) for i in model.jnt_bodyid}
+        root = min(moving, default=0)
+        if len(moving) != 1 or model.body_jntnum[root]:
+            raise ConfigError(
+                f"{self.source}: base {base!r}: no body is fixed to the world and carries all joints; "
+                "put such a body into the file, or give it a <freejoint>"
+            )
+        if ROOT_JOINT in self.joints:
+            raise ConfigError(
+                f"{self.source}: joint {ROOT_JOINT!r}: a mobile base's joint has that name; rename it"
+            )
+        return root
+
+    def _add(
+        self, i: int, parent: int, here: Placement, carrier: Joint | None
+    ) -> tuple[int, Placement]:
+        """Add body ``i``, placed in body ``parent``; the body that it is or belongs to, and its place in that."""
+        model = self.model
+        inertia = self._inertia(i)
+        link = self.links[i]
+        if carrier is not None:
+            self.bodies.append(Body(link, ROOT_JOINT, carrier, -1, Placement(), inertia))
+            return len(self.bodies) - 1, Placement()
+        count = int(model.body_jntnum[i])
+        if not count:
+            self.frames.append(MergedLink(link, f"{link}_fixed", parent, here))
+            if parent >= 0:
+                merged = self.bodies[parent].inertia + inertia.expressed_in(here)
+                self.bodies[parent] = replace(self.bodies[parent], inertia=merged)
+            return parent, here
+        first = int(model.body_jntadr[i])
+        for number, k in enumerate(range(first, first + count), 1):
+            name = link if number == count else unused(f"{link}_{number}", self.taken)
+            joint, before, after = self._joint(k, here)
+            self.bodies.append(self._body(name, k, joint, parent, before))
+            parent, here = len(self.bodies) - 1, after
+        self.bodies[parent] = replace(self.bodies[parent], inertia=inertia.expressed_in(here))
+        if inertia.mass == 0.0:
+            self.massless.append(link)
+        return parent, here
+
+    def _joint(self, k: int, here: Placement) -> tuple[Joint, Placement, Placement]:
+        """Joint ``k`` of a body whose frame is at ``here`` in the body before: the joint, its predecessor frame in the
+        body before, and the body's frame in its child frame."""
+        model = self.model
+        kind = int(model.jnt_type[k])
+        if kind == FREE:
+            return FreeFlyer(), Placement(), Placement()
+        axis = _unit(model.jnt_axis[k])
+        anchor = constant_vector(model.jnt_pos[k])
+        reference = self._reference(k)
+        if kind == SLIDE:
+            # so that q is MuJoCo's: at the reference, the body is where the file places it
+            back = constant_vector(-reference * np.array(axis))
+            return Prismatic(axis), here @ Placement(IDENTITY3, back), Placement()
+        behind = Placement(IDENTITY3, constant_vector(-np.array(anchor)))
+        before = here @ Placement(IDENTITY3, anchor)
+        if kind == BALL:
+            return Spherical(), before, behind
+        if reference:
+            turned = about_axis(axis, math.cos(reference), -math.sin(reference))
+            before = before @ Placement(constant_matrix(turned))
+        return Revolute(axis), before, behind
+
+    def _body(self, name: str, k: int, joint: Joint, parent: int, placement: Placement) -> Body:
+        """A body without mass on joint ``k``."""
+        model = self.model
+        first = int(model.jnt_dofadr[k])
+        dofs = slice(first, first + VELOCITIES[int(model.jnt_type[k])])
+        armature = model.dof_armature[dofs] + self.actuators.armature(k)
+        damping = model.dof_damping[dofs] + self.actuators.damping(k)
+        friction = model.dof_frictionloss[dofs]
+        return Body(
+            name,
+            self.joints[k],
+            joint,
+            parent,
+            placement,
+            Inertia(),
+            self._limits(k),
+            _unless_zero(armature),
+            _unless_zero(damping),
+            _unless_zero(friction),
+            self.mimics.get(k),
+        )
+
+    def _limits(self, k: int) -> Limits:
+        """The range of a scalar joint, and the largest force on it."""
+        model = self.model
+        if model.jnt_type[k] not in (SLIDE, HINGE):
+            return Limits()
+        lower, upper = None, None
+        if model.jnt_limited[k]:
+            lower, upper = (float(x) for x in model.jnt_range[k])
+        return Limits(lower, upper, None, self.actuators.effort(k))
+
+    def _inertia(self, i: int) -> Inertia:
+        """The inertia of a body in its own frame."""
+        model = self.model
+        at = _placed(model.body_ipos[i], model.body_iquat[i])
+        rotation = np.array(at.rotation)
+        moments = rotation @ np.diag(model.body_inertia[i]) @ rotation.T
+        inertia = Inertia.from_com(float(model.body_mass[i]), np.array(at.translation), moments)
+        for fault in inertia_faults(inertia):
+            self.faults.append(f"{plain(self.links[i])}: {fault}")
+        return inertia
+
+
+def _names(view: Any, count: int, kind: str, defaults: Sequence[str] = ()) -> list[str]:
+    """Names of all objects of a kind; those without one are called by the defaults, or by their numbers."""
+    given = [view(k).name for k in range(count)]
+    taken = set(given)
+    names = []
+    for k, name in enumerate(given):
+        default = defaults[k] if defaults else f"{kind}{k}"
+        names.append(name or unused(default, taken))
+    return names
+
+
+def _placed(position: np.ndarray, quaternion: np.ndarray) -> Placement:
+    """MuJoCo's position and quaternion (w, x, y, z, of any length)."""
+    w, x, y, z = (float(c) for c in quaternion / np.linalg.norm(quaternion))
+    rotation = constant_matrix(quaternion_matrix((x, y, z, w)))
+    return Placement(rotation, constant_vector(position))
+
+
+def _unit(axis: np.ndarray) -> Vector:
+    """The direction of an axis."""
+    return constant_vector(axis / np.linalg.norm(axis))
+
+
+def _unless_zero(values: np.ndarray) -> tuple[float, ...]:
+    """Numbers by degree of freedom; empty where all are zero."""
+    return constant_vector(values) if np.any(values) else ()
