@@ -15,9 +15,10 @@ test: ## Run all tests; lint, format, types and import direction are among them;
 fuzz: ## Try random robots, files, bytes and streams; HOURS=1 says how long
 	$(BIN)python -m tests.fuzz --hours $(or $(HOURS),1)
 
-zoo: ## Check the golden model on sixty public robots (a download of 130 MB)
+zoo: ## Check the golden model on sixty public robots (a download of 130 MB); MENAGERIE=DIR: and on MJCF files in DIR
 	$(BIN)python -m pip install --quiet -e '.[zoo]'
 	$(BIN)python -m pytest tests/golden/test_zoo.py
+	$(BIN)python bench/zoo.py $(if $(MENAGERIE),--menagerie $(MENAGERIE))
 
 demo: ## Generate an accelerator for a 7-joint arm and simulate 1000 tasks
 	$(BIN)rbdgen simulate iiwa14 --functions id --ii 1 --tasks 1000

@@ -18,7 +18,7 @@ from rbdgen.model.joints import (
     Universal,
 )
 from rbdgen.model.load import load
-from rbdgen.model.mjcf import load_mjcf
+from rbdgen.model.mjcf import load_mjcf, mujoco_joint_names
 from rbdgen.model.names import sanitize
 from rbdgen.model.ranges import (
     InputRanges,
@@ -68,6 +68,7 @@ __all__ = [
     "load_robot",
     "load_urdf",
     "load_xacro",
+    "mujoco_joint_names",
     "neutral",
     "parse_urdf",
     "random_states",

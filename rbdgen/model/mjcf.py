@@ -15,7 +15,6 @@ What is no rigid body or changes no function of one is left out with a remark (:
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from rbdgen.model.extras import optional_module
 from rbdgen.model.inertia import inertia_faults
 from rbdgen.model.joints import FreeFlyer, Joint, Prismatic, Revolute, Spherical
 from rbdgen.model.mjcf_actuators import Actuators
+from rbdgen.model.mjcf_names import model_name, names_of
 from rbdgen.model.mjcf_remarks import left_out
 from rbdgen.model.names import unused
 from rbdgen.model.remarks import listed, plain, warn_of
@@ -36,8 +36,6 @@ from rbdgen.model.urdf import BASES, ROOT_JOINT
 from rbdgen.model.urdf_elements import LARGEST
 from rbdgen.spatial import IDENTITY3, ZERO3, Vector, constant_matrix, constant_vector
 
-UNNAMED = "MuJoCo Model"
-"""What MuJoCo calls a model without a name."""
 FREE, BALL, SLIDE, HINGE = range(4)
 """MuJoCo's types of joints (mjtJoint)."""
 VELOCITIES = {FREE: 6, BALL: 3, SLIDE: 1, HINGE: 1}
@@ -84,6 +82,21 @@ def robot_of_mujoco(
     return robot
 
 
+def mujoco_joint_names(model: Any) -> list[str]:
+    """The names that a robot of this ``mujoco.MjModel`` has for its joints, in MuJoCo's order: the file's, and for
+    joints without one names after their bodies; a lone free joint is "root_joint"."""
+    links = names_of(model, "body")
+    defaults = []
+    for k, i in enumerate(model.jnt_bodyid):
+        number = k - model.body_jntadr[i] + 1
+        several = model.body_jntnum[i] > 1
+        defaults.append(f"{links[i]}_joint{number if several else ''}")
+    free = [k for k in range(model.njnt) if model.jnt_type[k] == FREE]
+    if len(free) == 1:
+        defaults[free[0]] = ROOT_JOINT
+    return names_of(model, "jnt", defaults)
+
+
 def _compiled(source: str, kind: str, how: str, what: Any) -> Any:
     """What MuJoCo's method ``how`` of its class ``kind`` makes of ``what``."""
     mujoco = optional_module("mujoco", "mujoco")
@@ -111,9 +124,9 @@ class _Reader:
         self.frames: list[MergedLink] = []
         self.faults: list[str] = []
         self.massless: list[str] = []
-        self.links = _names(model.body, model.nbody, "body")
+        self.links = names_of(model, "body")
         self._refuse()
-        self.joints = _names(model.joint, model.njnt, "joint", self._default_joint_names())
+        self.joints = mujoco_joint_names(model)
         self.taken = set(self.links)
         self._check_numbers()
         self.actuators = Actuators(model)
@@ -141,9 +154,13 @@ class _Reader:
         gravity = constant_vector(model.opt.gravity)
         if int(model.opt.disableflags) & NO_GRAVITY:
             gravity = ZERO3
-        given = model.names[: model.names.index(b"\0")].decode()
-        known = given if given and given != UNNAMED else name
-        return Robot(known, self.links[0], tuple(self.bodies), tuple(self.frames), gravity)
+        return Robot(
+            model_name(model) or name,
+            self.links[0],
+            tuple(self.bodies),
+            tuple(self.frames),
+            gravity,
+        )
 
     def remarks(self) -> list[str]:
         """What is odd about the model or left out, once the robot is made."""
@@ -153,20 +170,6 @@ class _Reader:
         if self.faults:
             found.append(f"inertias that no body can have: {listed(self.faults, '; ')}")
         return found + left_out(self.model, self.joints, self.links, self.followed)
-
-    def _default_joint_names(self) -> list[str]:
-        """Names for joints that have none: after their bodies, which have one joint as a rule."""
-        model = self.model
-        names = []
-        for k in range(model.njnt):
-            i = model.jnt_bodyid[k]
-            number = k - model.body_jntadr[i] + 1
-            several = model.body_jntnum[i] > 1
-            names.append(f"{self.links[i]}_joint{number if several else ''}")
-        free = [k for k in range(model.njnt) if model.jnt_type[k] == FREE]
-        if len(free) == 1:
-            names[free[0]] = ROOT_JOINT
-        return names
 
     def _order(self, i: int) -> str:
         """What siblings are sorted by: the name of the joint that carries a body."""
@@ -183,36 +186,38 @@ class _Reader:
                 f"{listed(mocap)}; remove mocap, or give the body a joint"
             )
         if getattr(model, "nflex", 0):
-            names = _names(model.flex, model.nflex, "flex")
+            names = listed(names_of(model, "flex"))
             raise UnsupportedError(
-                f"{self.source}: deformable bodies are not supported: {listed(names)}; remove them"
+                f"{self.source}: deformable bodies are not supported: {names}; remove them"
             )
 
     def _check_numbers(self) -> None:
         """UrdfError for numbers that MuJoCo lets pass and nothing can be computed with."""
         model = self.model
+        bodies = [f"body {short(link)}" for link in self.links]
         for what in ("body_pos", "body_quat", "body_ipos", "body_iquat"):
-            self._check("body", self.links, what, getattr(model, what), -LARGEST)
+            self._check(bodies, what, getattr(model, what), -LARGEST)
         for what in ("body_mass", "body_inertia"):
-            self._check("body", self.links, what, getattr(model, what), 0.0)
+            self._check(bodies, what, getattr(model, what), 0.0)
+        joints = [f"joint {short(joint)}" for joint in self.joints]
         for what in ("jnt_pos", "jnt_axis"):
-            self._check("joint", self.joints, what, getattr(model, what), -LARGEST)
+            self._check(joints, what, getattr(model, what), -LARGEST)
         references = [model.qpos0[a] for a in model.jnt_qposadr]
-        self._check("joint", self.joints, "jnt_ref", references, -LARGEST)
-        owners = [self.joints[k] for k in model.dof_jntid]
+        self._check(joints, "jnt_ref", references, -LARGEST)
+        moving = [joints[k] for k in model.dof_jntid]
         for what in ("dof_armature", "dof_damping", "dof_frictionloss"):
-            self._check("joint", owners, what, getattr(model, what), 0.0)
-        self._check("option", ["gravity"], "opt_gravity", [model.opt.gravity], -LARGEST)
+            self._check(moving, what, getattr(model, what), 0.0)
+        self._check(["option"], "opt_gravity", [model.opt.gravity], -LARGEST)
 
-    def _check(self, kind: str, owners: list[str], what: str, values: Any, least: float) -> None:
+    def _check(self, where: list[str], what: str, values: Any, least: float) -> None:
         """UrdfError for a number that is none, or is below ``least``, named after the row's owner."""
-        for owner, row in zip(owners, values, strict=True):
+        key = what.partition("_")[2]
+        bound = "of 0 or more" if least == 0.0 else f"within ±{LARGEST:g}"
+        for owner, row in zip(where, values, strict=True):
             for x in np.atleast_1d(row):
                 if not (math.isfinite(x) and least <= x <= LARGEST):
-                    key = what.partition("_")[2]
-                    bound = "of 0 or more" if least == 0.0 else f"within ±{LARGEST:g}"
                     raise UrdfError(
-                        f"{self.source}: {kind} {short(owner)}: {key} must be a number {bound}, not {x:g}"
+                        f"{self.source}: {owner}: {key} must be a number {bound}, not {x:g}"
                     )
 
     def _mimics(self) -> tuple[set[int], dict[int, Mimic]]:
@@ -355,17 +360,6 @@ class _Reader:
         for fault in inertia_faults(inertia):
             self.faults.append(f"{plain(self.links[i])}: {fault}")
         return inertia
-
-
-def _names(view: Any, count: int, kind: str, defaults: Sequence[str] = ()) -> list[str]:
-    """Names of all objects of a kind; those without one are called by the defaults, or by their numbers."""
-    given = [view(k).name for k in range(count)]
-    taken = set(given)
-    names = []
-    for k, name in enumerate(given):
-        default = defaults[k] if defaults else f"{kind}{k}"
-        names.append(name or unused(default, taken))
-    return names
 
 
 def _placed(position: np.ndarray, quaternion: np.ndarray) -> Placement:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from rbdgen.model.mjcf_actuators import JOINT, JOINT_IN_PARENT, NO_DYNAMICS, SLIDE, is_motor
+from rbdgen.model.mjcf_names import names_of
 from rbdgen.model.remarks import listed
 
 
@@ -15,24 +16,23 @@ def left_out(
     model: Any, joints: Sequence[str], links: Sequence[str], followed: set[int]
 ) -> list[str]:
     """One remark for each kind of thing that is left out; ``followed`` are equalities that are not."""
-    equalities = [e for e in range(model.neq) if e not in followed]
-    tendons = range(model.ntendon)
+    equalities = [e for e in np.flatnonzero(model.eq_active0) if e not in followed]
     springs = _nonzero(joints, model, "jnt_stiffness", "jnt_stiffnesspoly")
     nonlinear = _nonzero([joints[k] for k in model.dof_jntid], model, "dof_dampingpoly")
     drives = [a for a in range(len(model.actuator_dyntype)) if not is_motor(model, a)]
     states = [a for a in drives if model.actuator_dyntype[a] != NO_DYNAMICS]
     laws = [a for a in drives if a not in states]
     found = {
-        "equality constraints": _called(model.eq, equalities, "equality"),
-        "tendons": _called(model.tendon, tendons, "tendon"),
-        "springs, at joints": springs,
-        "damping that is not linear in the velocity, at joints": nonlinear,
-        "rotors that turn several joints, of actuators": _rotors(model),
-        "states of actuators": _called(model.actuator, states, "actuator"),
-        "laws of actuators, whose forces are operands": _called(model.actuator, laws, "actuator"),
-        "compensation of gravity, of bodies": _nonzero(links, model, "body_gravcomp"),
-        "contacts, of bodies": _touching(model, links),
-        "sensors": _called(model.sensor, range(model.nsensor), "sensor"),
+        "equality constraints": _called(model, "eq", equalities),
+        "tendons": names_of(model, "tendon"),
+        "springs of joints": springs,
+        "parts of damping that are not linear, of joints": nonlinear,
+        "rotors on several joints, of actuators": _rotors(model),
+        "states of actuators": _called(model, "actuator", states),
+        "laws of actuators": _called(model, "actuator", laws),
+        "compensations of gravity, of bodies": _nonzero(links, model, "body_gravcomp"),
+        "contacts of bodies": _touching(model, links),
+        "sensors": names_of(model, "sensor"),
         "forces of the fluid around": _fluid(model),
     }
     remarks = [f"{what} are ignored: {listed(names)}" for what, names in found.items() if names]
@@ -41,9 +41,10 @@ def left_out(
     return remarks
 
 
-def _called(view: Callable[[int], Any], numbers: Sequence[int], kind: str) -> list[str]:
-    """Names of objects by number; those without one are called by it."""
-    return [view(k).name or f"{kind}{k}" for k in numbers]
+def _called(model: Any, kind: str, numbers: Sequence[int]) -> list[str]:
+    """Names of objects of a kind by number."""
+    names = names_of(model, kind)
+    return [names[k] for k in numbers]
 
 
 def _nonzero(owners: Sequence[str], model: Any, *keys: str) -> list[str]:
@@ -58,14 +59,15 @@ def _nonzero(owners: Sequence[str], model: Any, *keys: str) -> list[str]:
 
 def _rotors(model: Any) -> list[str]:
     """Actuators with armature or damping whose transmission is no joint of one degree of freedom."""
-    names = []
-    for key in ("actuator_armature", "actuator_damping"):
-        for a, row in enumerate(getattr(model, key, ())):
-            to_joint = model.actuator_trntype[a] in (JOINT, JOINT_IN_PARENT)
-            scalar = to_joint and model.jnt_type[model.actuator_trnid[a][0]] >= SLIDE
-            if np.any(row) and not scalar:
-                names.append(model.actuator(a).name or f"actuator{a}")
-    return list(dict.fromkeys(names))
+    names = names_of(model, "actuator")
+    heavy = _nonzero(names, model, "actuator_armature", "actuator_damping")
+    found = []
+    for a, name in enumerate(names):
+        to_joint = model.actuator_trntype[a] in (JOINT, JOINT_IN_PARENT)
+        scalar = to_joint and model.jnt_type[model.actuator_trnid[a][0]] >= SLIDE
+        if name in heavy and not scalar:
+            found.append(name)
+    return found
 
 
 def _touching(model: Any, links: Sequence[str]) -> list[str]:

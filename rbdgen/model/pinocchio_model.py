@@ -56,7 +56,7 @@ _SEVERAL: dict[str, Callable[[Any], tuple[Joint, ...]]] = {
 
 @dataclass(frozen=True)
 class _Part:
-    """A simple joint of a chain, where it is in the one before, and how many numbers it has in q and v."""
+    """A simple joint of a chain, and where it is in the one before."""
 
     placement: Placement
     joint: Joint

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -68,40 +69,50 @@ def load_xacro(
 def expanded(path: Path, arguments: Mapping[str, Any] | None = None) -> str:
     """The URDF that a xacro file expands to."""
     read_bytes(path)  # its errors are better than xacro's
-    xacrodoc = optional_module("xacrodoc", "xacro")
     given = {str(name): str(value) for name, value in (arguments or {}).items()}
     told = io.StringIO()
-    with _plain_expressions(), redirect_stderr(told), redirect_stdout(told):
+    with _guarded_xacro(path) as document, redirect_stderr(told), redirect_stdout(told):
         try:
-            document = xacrodoc.XacroDoc.from_file(str(path), subargs=given, resolve_packages=False)
-            return document.to_urdf_string()
+            # packages are looked for by the guard
+            read = document.from_file(str(path), False, subargs=given, resolve_packages=False)
+            return read.to_urdf_string()
         except RecursionError:
             reason = "its macros or properties call themselves"
         except Exception as error:  # whatever an expression or a macro raises
             reason = " ".join(str(error).split()) or type(error).__name__
-            reason = reason.replace(f"{UrdfError}: ", "")  # xacro shows the class of what it wraps
+            reason = re.sub(r"<class '[\w.]+'>: ", "", reason)  # xacro shows what it wraps
     raise UrdfError(f"{path}: xacro does not expand it: {reason}; mend the file at that place")
 
 
 @contextmanager
-def _plain_expressions() -> Iterator[None]:
-    """Within, xacro evaluates only what :func:`check_expression` lets pass."""
+def _guarded_xacro(path: Path) -> Iterator[Any]:
+    """Within, xacro is at ``path``, finds packages above it, and evaluates only what :func:`check_expression` lets
+    pass; what xacrodoc reads files with."""
+    xacrodoc = optional_module("xacrodoc", "xacro")
     xacro = optional_module("xacro", "xacro")
     substitution = optional_module("xacro.substitution_args", "xacro")
-    evaluate = getattr(xacro, "safe_eval", None)
-    substitute = getattr(substitution, "_eval", None)
-    if evaluate is None or substitute is None:
+    before: list[Any] = [getattr(xacro, "safe_eval", None)]
+    before += [getattr(substitution, name, None) for name in ("_eval", "_eval_find")]
+    if None in before:
         raise ToolError(
             "Python package 'xacro' evaluates expressions in a way that is not known here; "
             "install the one that is with: pip install 'rbdgen[xacro]'"
         )
+    evaluate, substitute, find = before
+    # one of its own for each file: what it has found, it keeps
+    finder = xacrodoc.packages.PackageFinder()
+    finder.walk_up_from(path)
     xacro.safe_eval = _guarded(evaluate)
     substitution._eval = _refuse_eval
+    substitution._eval_find = finder.get_path
+    xacro.init_stacks(str(path))  # what relative includes are relative to
     try:
-        yield
+        yield xacrodoc.XacroDoc
     finally:
         xacro.safe_eval = evaluate
         substitution._eval = substitute
+        substitution._eval_find = find
+        xacro.init_stacks(None)
 
 
 def _guarded(evaluate: Callable[..., Any]) -> Callable[..., Any]:

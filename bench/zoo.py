@@ -1,0 +1,174 @@
+"""Reads every public robot that is at hand, and measures the golden model beside the parsers that robots come with.
+
+URDFs are those of the package ``example-robot-data``, beside Pinocchio; MJCF files are those of a checkout of MuJoCo's
+menagerie (``--menagerie DIR``), beside MuJoCo. A robot is read or refused with a reason; of those that are read,
+inverse dynamics and the mass matrix are compared at random states. Time is what reading takes beyond the parser's own:
+for a URDF all of it, for MJCF after MuJoCo has compiled it. Meshes that a checkout lacks are left out, with the bodies'
+inertias where those come from meshes. Exit status 1 if a target is missed.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import pinocchio as pin
+from figures import Targets, arguments, parse, section
+
+from rbdgen import RbdgenError, RbdgenWarning, Robot, golden, load_urdf
+from rbdgen.model.mjcf import robot_of_mujoco
+from tests.golden.mujoco import free_tree, worst_errors
+
+STATES = 5
+ERROR = 1e-9
+"""Largest difference, relative to the largest magnitude."""
+SECONDS = 0.5
+"""What reading may take beyond the parser's own time."""
+
+
+def urdfs(folder: Path | None) -> list[Path]:
+    """URDF files below a folder, or else of the installed package; none where it is not installed."""
+    if folder is not None:
+        return sorted(folder.rglob("*.urdf"))
+    try:
+        files = metadata.files("example-robot-data") or []
+    except metadata.PackageNotFoundError:
+        return []
+    return sorted(Path(str(f.locate())) for f in files if str(f).endswith(".urdf"))
+
+
+def beside_pinocchio(robot: Robot, path: Path) -> tuple[float, float]:
+    """The largest relative differences of τ and M."""
+    model = pin.buildModelFromUrdf(str(path))
+    data = model.createData()
+    robot = free_tree(robot)
+    q, v, a = golden.random_states(robot, golden.declared_ranges(robot), STATES, 1)
+    torques, matrices = [], []
+    for k in range(STATES):
+        torques.append(np.array(pin.rnea(model, data, q[k], v[k], a[k])))
+        upper = np.triu(pin.crba(model, data, q[k]))
+        matrices.append(upper + np.triu(upper, 1).T)
+    off = np.max(np.abs(golden.rnea(robot, q, v, a) - np.array(torques)))
+    off_m = np.max(np.abs(golden.crba(robot, q) - np.array(matrices)))
+    return float(off / np.max(np.abs(torques))), float(off_m / np.max(np.abs(matrices)))
+
+
+def compiled(path: Path) -> tuple[mujoco.MjModel, bool]:
+    """MuJoCo's model of a file, and whether it is without its meshes. ValueError where MuJoCo makes none."""
+    try:
+        return mujoco.MjModel.from_xml_path(str(path)), False
+    except ValueError as error:
+        if "opening file" not in str(error):
+            raise
+    spec = mujoco.MjSpec.from_file(str(path))
+    for geom in [g for g in spec.geoms if g.meshname]:
+        spec.delete(geom)
+    for mesh in list(spec.meshes):
+        spec.delete(mesh)
+    for texture in list(spec.textures):
+        texture.file = ""
+        texture.builtin = mujoco.mjtBuiltin.mjBUILTIN_FLAT
+        texture.width, texture.height = 1, 1
+    return spec.compile(), True
+
+
+def one_urdf(path: Path) -> tuple[Robot, float]:
+    """The robot, and the seconds that reading took."""
+    began = time.perf_counter()
+    robot = load_urdf(path)
+    return robot, time.perf_counter() - began
+
+
+def one_mjcf(path: Path) -> tuple[Robot, mujoco.MjModel, float, str]:
+    """The robot, MuJoCo's model, the seconds that reading took beyond compiling, and what is to be said of it."""
+    model, bare = compiled(path)
+    began = time.perf_counter()
+    robot = robot_of_mujoco(model, str(path), path.stem)
+    seconds = time.perf_counter() - began
+    return robot, model, seconds, "read, without meshes" if bare else "read"
+
+
+def row_of(name: str, path: Path, targets: Targets) -> list[Any]:
+    """A robot's row: what became of it, and its figures."""
+    found = "read"
+    try:
+        if path.suffix == ".urdf":
+            robot, seconds = one_urdf(path)
+            errors = beside_pinocchio(robot, path)
+        else:
+            robot, model, seconds, found = one_mjcf(path)
+            errors = worst_errors(robot, model, STATES)
+    except RbdgenError as error:
+        return [name, f"refused: {_line(error, path)}", "", "", "", "", ""]
+    except ValueError as error:
+        return [name, f"no model: {_line(error, path)}", "", "", "", "", ""]
+    verdicts = targets.at_most(max(errors), ERROR), targets.at_most(seconds, SECONDS)
+    figures = [f"{error:.1e}" for error in errors]
+    return [name, found, robot.nv, *figures, f"{seconds:.3f}", " ".join(dict.fromkeys(verdicts))]
+
+
+def _line(error: Exception, path: Path) -> str:
+    """An error in a cell of a table: one line, without the machine's folders."""
+    line = " ".join(str(error).split())
+    for folder in (path, path.parent):
+        line = line.replace(f"{folder}: ", "").replace(f"{folder}/", "")
+    return line[:110]
+
+
+def rows_of(files: list[Path], folder: Path, targets: Targets) -> Iterator[list[Any]]:
+    """A row for each file, named by its place in a folder."""
+    for path in files:
+        yield row_of(str(path.relative_to(folder)), path, targets)
+
+
+def show(title: str, rows: list[list[Any]]) -> None:
+    """A table of robots, and how many there are of each kind."""
+    head = ["robot", "result", "nv", "error of id", "error of m", "s", ""]
+    section(title, head, rows, keys=1)
+    for kind in ("read", "refused", "no model"):
+        count = sum(row[1].startswith(kind) for row in rows)
+        print(f"{kind}: {count} of {len(rows)}")
+    times = [float(row[5]) for row in rows if row[5]]
+    errors = [float(x) for row in rows for x in row[3:5] if x]
+    print(f"largest error {max(errors, default=0):.1e}, longest time {max(times, default=0):.3f} s")
+
+
+def main() -> int:
+    """Print the tables; 1 if a target is missed."""
+    parser = arguments(__doc__)
+    parser.add_argument("--urdf", type=Path, help="folder of URDFs (those of example-robot-data)")
+    parser.add_argument("--menagerie", type=Path, help="folder of MJCF files")
+    args = parse(parser)
+    warnings.simplefilter("ignore", RbdgenWarning)
+    targets = Targets()
+    files = urdfs(args.urdf)
+    if files:
+        folder = Path(*_common(files))
+        rows = list(rows_of(files, folder, targets))
+        show("Public URDFs, beside Pinocchio", rows)
+    if args.menagerie:
+        files = sorted(args.menagerie.rglob("*.xml"))
+        rows = list(rows_of(files, args.menagerie, targets))
+        show("MuJoCo's menagerie, beside MuJoCo", rows)
+    return targets.finish()
+
+
+def _common(files: list[Path]) -> list[str]:
+    """The folders that all files share."""
+    shared = []
+    for parts in zip(*(path.parent.parts for path in files), strict=False):
+        if len(set(parts)) > 1:
+            break
+        shared.append(parts[0])
+    return shared
+
+
+if __name__ == "__main__":
+    sys.exit(main())

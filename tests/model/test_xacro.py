@@ -1,0 +1,198 @@
+"""xacro: files are expanded with their arguments, and no expression runs anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rbdgen import ConfigError, ToolError, UrdfError, load, load_robot
+from rbdgen.model import load_xacro
+from rbdgen.model.xacro import check_expression
+
+ARM = """<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
+<xacro:arg name="mass" default="2"/><xacro:property name="m" value="$(arg mass)"/>
+<xacro:include filename="parts.xacro"/>
+<link name="base"/><xacro:limb name="upper" parent="base" mass="${m}"/>
+<xacro:if value="${m > 3}"><xacro:limb name="lower" parent="upper" mass="${m / 2}"/></xacro:if></robot>"""
+PARTS = """<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:macro name="limb" params="name parent mass">
+<link name="${name}"><inertial><origin xyz="0 0 ${sin(pi / 6)}"/><mass value="${mass}"/>
+<inertia ixx="1" iyy="1" izz="${0.1 * mass ** 2}" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="${name}_joint" type="continuous"><parent link="${parent}"/><child link="${name}"/></joint></xacro:macro>
+</robot>"""
+
+
+@pytest.fixture
+def arm(tmp_path: Path) -> Path:
+    (tmp_path / "parts.xacro").write_text(PARTS, encoding="utf-8")
+    path = tmp_path / "arm.urdf.xacro"
+    path.write_text(ARM, encoding="utf-8")
+    return path
+
+
+def of_expression(folder: Path, expression: str) -> Path:
+    """A file that gives its link's mass by an expression."""
+    path = folder / "one.xacro"
+    path.write_text(
+        '<robot name="one" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="a"/><link name="b"><inertial>'
+        f'<mass value="{expression}"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint></robot>',
+        encoding="utf-8",
+    )
+    return path
+
+
+def test_macros_includes_conditions_and_arguments_are_expanded(arm: Path) -> None:
+    robot = load_robot(arm)
+    assert (robot.name, robot.joint_names) == ("arm", ("upper_joint",))
+    assert robot.bodies[0].inertia.mass == 2.0
+    assert robot.bodies[0].inertia.first_moment == pytest.approx((0, 0, 1.0))
+    heavy = load(arm, arguments={"mass": 4})
+    assert [b.inertia.mass for b in heavy.bodies] == [4.0, 2.0]
+    assert load_xacro(arm, "floating", {"mass": "4"}).joint_names[0] == "root_joint"
+
+
+def test_packages_above_the_file_are_found(tmp_path: Path) -> None:
+    for name, mass in (("first", 1.0), ("second", 2.0)):
+        package = tmp_path / name / "arm_description"
+        package.mkdir(parents=True)
+        (package / "package.xml").write_text(
+            "<package><name>arm_description</name></package>", encoding="utf-8"
+        )
+        (package / "parts.xacro").write_text(PARTS, encoding="utf-8")
+        path = package / "urdf" / "arm.xacro"
+        path.parent.mkdir()
+        found = ARM.replace("parts.xacro", "$(find arm_description)/parts.xacro")
+        path.write_text(found.replace('default="2"', f'default="{mass}"'), encoding="utf-8")
+        assert load(path).bodies[0].inertia.mass == mass
+
+
+def test_arguments_are_for_xacro_only(tmp_path: Path) -> None:
+    path = tmp_path / "arm.urdf"
+    path.write_text("<robot/>", encoding="utf-8")
+    with pytest.raises(
+        ConfigError, match=r"arguments are for xacro; name the file \.xacro if it is"
+    ):
+        load(path, arguments={"mass": 4})
+
+
+def test_a_file_that_does_not_ask_for_xacro_is_not_expanded(arm: Path) -> None:
+    plain = arm.with_name("arm.urdf")
+    plain.write_text(ARM, encoding="utf-8")
+    with pytest.raises(UrdfError, match=r"has xacro's <arg>, which is not expanded here"):
+        load(plain)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "1 + 2 * -3.5 ** 2",
+        "'a' if x > 1 and not y else 'b'",
+        "max(1, radians(90), math.pi)",
+        "[1, 2, 3][0] + {'k': 1}['k']",
+        "xacro.load_yaml('limits.yaml')['joint']['lower']",
+        "config.limits.lower",
+        "python.round(1.25, 1)",
+        "2 ** -3",
+    ],
+)
+def test_plain_expressions_pass(expression: str) -> None:
+    check_expression(expression)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "().__class__",
+        "(lambda: ().__class__)()",
+        "[c for c in ().__class__.__mro__]",
+        "python.vars(python.type)['mro']",
+        "type(1)",
+        "'{0.real}'.format(1)",
+        "'%s'.format_map({})",
+        "f'{1}'",
+        "(x := 1)",
+        "map(python.str, [1])",
+        "__import__('os')",
+        "9 ** 9 ** 9",
+        "1 << 10 ** 9",
+        "2 ** n",
+    ],
+)
+def test_expressions_that_could_lead_out_are_refused(expression: str) -> None:
+    with pytest.raises(UrdfError, match="which is not evaluated; write it with numbers"):
+        check_expression(expression)
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("${(lambda: ().__class__)()}", "has 'lambda', which is not evaluated"),
+        ("$(eval 1 + 1)", r"\$\(eval 1 \+ 1\) could run anything; write \$\{1 \+ 1\}"),
+        ("$(find no_such_package)", "no_such_package"),
+        ("$(arg nothing)", "nothing"),
+        ("${nothing}", "nothing"),
+        ("${1 +}", "xacro does not expand it"),
+        ("${1 / 0}", "division by zero"),
+    ],
+)
+def test_what_cannot_be_expanded_is_refused_in_a_line(
+    expression: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = of_expression(tmp_path, expression)
+    with pytest.raises(UrdfError, match=message) as caught:
+        load(path)
+    line = str(caught.value)
+    assert line.startswith(f"{path}: xacro does not expand it: ")
+    assert "\n" not in line
+    assert "<class" not in line
+    assert capsys.readouterr() == ("", "")
+
+
+def test_macros_that_never_end_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "loop.xacro"
+    path.write_text(
+        '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:macro name="again"><xacro:again/></xacro:macro>'
+        "<xacro:again/></robot>",
+        encoding="utf-8",
+    )
+    with pytest.raises(
+        UrdfError, match="xacro does not expand it: its macros or properties call themselves"
+    ):
+        load(path)
+
+
+def test_files_that_are_not_there_or_no_xml_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UrdfError, match=r"none\.xacro: no such file"):
+        load(tmp_path / "none.xacro")
+    path = tmp_path / "bad.xacro"
+    path.write_text("<robot>", encoding="utf-8")
+    with pytest.raises(UrdfError, match=r"bad\.xacro: xacro does not expand it: no element found"):
+        load(path)
+
+
+def test_the_guard_is_taken_away_afterwards(arm: Path) -> None:
+    import xacro
+    from xacro import substitution_args
+
+    before = xacro.safe_eval, substitution_args._eval
+    load(arm)
+    assert (xacro.safe_eval, substitution_args._eval) == before
+
+
+def test_without_xacrodoc_an_extra_is_named(arm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "xacrodoc", None)
+    with pytest.raises(
+        ToolError, match=r"'xacrodoc' is missing; install it with: pip install 'rbdgen\[xacro\]'"
+    ):
+        load(arm)
+
+
+def test_an_evaluation_that_is_not_known_is_not_trusted(
+    arm: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import xacro
+
+    monkeypatch.delattr(xacro, "safe_eval")
+    with pytest.raises(ToolError, match="evaluates expressions in a way that is not known here"):
+        load(arm)
