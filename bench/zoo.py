@@ -20,11 +20,11 @@ from typing import Any
 import mujoco
 import numpy as np
 import pinocchio as pin
+from beside_mujoco import free_tree, worst_errors
 from figures import Targets, arguments, parse, section
 
 from rbdgen import RbdgenError, RbdgenWarning, Robot, golden, load_urdf
 from rbdgen.model.mjcf import robot_of_mujoco
-from tests.golden.mujoco import free_tree, worst_errors
 
 STATES = 5
 ERROR = 1e-9

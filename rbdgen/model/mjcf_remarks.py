@@ -16,9 +16,11 @@ def left_out(
     model: Any, joints: Sequence[str], links: Sequence[str], followed: set[int]
 ) -> list[str]:
     """One remark for each kind of thing that is left out; ``followed`` are equalities that are not."""
-    equalities = [e for e in np.flatnonzero(model.eq_active0) if e not in followed]
+    active = [e for e in range(model.neq) if model.eq_active0[e]]
+    equalities = [e for e in active if e not in followed]
     springs = _nonzero(joints, model, "jnt_stiffness", "jnt_stiffnesspoly")
-    nonlinear = _nonzero([joints[k] for k in model.dof_jntid], model, "dof_dampingpoly")
+    owners = [joints[int(k)] for k in model.dof_jntid]
+    nonlinear = _nonzero(owners, model, "dof_dampingpoly")
     drives = [a for a in range(len(model.actuator_dyntype)) if not is_motor(model, a)]
     states = [a for a in drives if model.actuator_dyntype[a] != NO_DYNAMICS]
     laws = [a for a in drives if a not in states]

@@ -284,12 +284,12 @@ class _Reader:
         follows = i in self.followers
         if not follows and joint.nv != 1:
             return None
-        data = joint.createData()
-        outer = self.model.joints[i]
-        size = max(self.model.nq, outer.idx_q + outer.nq)
-        joint.calc(data, np.ones(size))
+        # only the outer shell of a follower shows its data
+        moved = self.model.joints[i] if follows else joint
+        data = moved.createData()
+        moved.calc(data, np.ones(max(self.model.nq, moved.idx_q + moved.nq)))
         scale = joint.scaling if follows else 1.0
-        motion = np.ravel(data.S)[:6] / scale if scale else np.zeros(6)
+        motion = np.ravel(data.S) / scale if scale else np.zeros(6)
         linear, angular = motion[:3], motion[3:]
         if np.linalg.norm(angular) < STILL:
             return Prismatic(_unit(linear)) if np.linalg.norm(linear) > STILL else None

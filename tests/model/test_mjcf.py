@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from bench.beside_mujoco import worst_errors
 from rbdgen import ConfigError, RobotWarning, ToolError, UnsupportedError, UrdfError, load
 from rbdgen.errors import RbdgenError
 from rbdgen.model import (
@@ -26,7 +27,6 @@ from rbdgen.model import (
     mjcf,
     mujoco_joint_names,
 )
-from tests.golden.mujoco import worst_errors
 
 TOLERANCE = 1e-12
 
