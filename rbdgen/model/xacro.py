@@ -1,10 +1,10 @@
 """Expands xacro into URDF, with the package ``xacrodoc``, for files that end in .xacro and for nothing else.
 
-Macros, properties, conditions, ``<xacro:include>``, ``$(arg …)``, ``$(find …)`` (packages above the file, and those of
-ROS_PACKAGE_PATH), ``$(env …)`` and ``load_yaml`` work. Expressions are xacro's, but only plain ones: numbers, texts,
-operators, comparisons, ``a if b else c``, lists, dictionaries, indices, attributes, and calls of the functions that
-xacro offers. xacro hands expressions to Python's ``eval``, from which a file could run anything; here an expression's
-syntax tree is read first, and what could lead out of arithmetic is refused, as is ``$(eval …)``.
+Macros, properties, conditions, ``<xacro:include>``, ``$(arg …)``, ``$(env …)``, ``$(dirname)``, ``$(find …)`` (packages
+above the file, and those of ROS_PACKAGE_PATH) and ``load_yaml`` work. Expressions are xacro's, but only plain ones:
+numbers, texts, operators, comparisons, ``a if b else c``, lists, dictionaries, indices, attributes, and calls of the
+functions that xacro offers. xacro hands expressions to Python's ``eval``, from which a file could run anything; here an
+expression's syntax tree is read first, and what could lead out of arithmetic is refused, as is ``$(eval …)``.
 """
 
 from __future__ import annotations
@@ -106,6 +106,7 @@ def _guarded_xacro(path: Path) -> Iterator[Any]:
     substitution._eval = _refuse_eval
     substitution._eval_find = finder.get_path
     xacro.init_stacks(str(path))  # what relative includes are relative to
+    xacro.substitution_args_context["filename"] = str(path)
     try:
         yield xacrodoc.XacroDoc
     finally:
@@ -113,6 +114,7 @@ def _guarded_xacro(path: Path) -> Iterator[Any]:
         substitution._eval = substitute
         substitution._eval_find = find
         xacro.init_stacks(None)
+        del xacro.substitution_args_context["filename"]
 
 
 def _guarded(evaluate: Callable[..., Any]) -> Callable[..., Any]:

@@ -52,6 +52,19 @@ def test_macros_includes_conditions_and_arguments_are_expanded(arm: Path) -> Non
     assert load_xacro(arm, "floating", {"mass": "4"}).joint_names[0] == "root_joint"
 
 
+def test_figures_come_from_yaml_and_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ARM_MASSES", "masses.yaml")
+    (tmp_path / "masses.yaml").write_text("arm: {mass: !degrees 2 * 90}", encoding="utf-8")
+    read = "xacro.load_yaml('$(dirname)/$(env ARM_MASSES)').arm['mass']"
+    robot = load(of_expression(tmp_path, f"${{{read}}}"))
+    assert robot.bodies[0].inertia.mass == pytest.approx(3.141592653589793)
+    (tmp_path / "masses.yaml").write_text("arm: {mass: !degrees ().__class__}", encoding="utf-8")
+    with pytest.raises(UrdfError, match="'__class__', which is not evaluated"):
+        load(of_expression(tmp_path, f"${{{read}}}"))
+
+
 def test_packages_above_the_file_are_found(tmp_path: Path) -> None:
     for name, mass in (("first", 1.0), ("second", 2.0)):
         package = tmp_path / name / "arm_description"
