@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rbdgen.algo.following import put_symmetric
 from rbdgen.algo.plucker import Transform, jointed_bodies
 from rbdgen.algo.rotation import rotate_symmetric, upper_twice
 from rbdgen.algo.submodules import Enter, anywhere
@@ -97,5 +98,5 @@ def crba(
             for dof, column in link.own:
                 forces[i][dof] = inertias[i].times(column)
             for dof, row, x in link.entries(forces[i]):
-                entries[dof, row] = x
+                put_symmetric(robot, entries, dof, row, x)
     return entries

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rbdgen.algo.drives import friction_slopes
+from rbdgen.algo.following import Entries, put, rates
 from rbdgen.algo.plucker import (
     ZERO6,
     JointedBody,
@@ -27,9 +29,7 @@ from rbdgen.algo.plucker import (
 from rbdgen.algo.rnea import Motion, Wrench, base_motion
 from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.model.robot import Inertia, Robot
-from rbdgen.spatial import Scalar, Vector, cross, vadd, vsub
-
-Entries = dict[tuple[int, int], Scalar]
+from rbdgen.spatial import Vector, cross, vadd, vsub
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,12 @@ def rnea_derivatives(
     sweep = _ColumnSweeps(robot, transforms, base)
     for i in range(len(robot.bodies)):
         with enter("Df", i):
-            sweep.outward(i, v[robot.v_slices[i]], motions[i])
+            sweep.outward(i, rates(robot, i, v), motions[i])
     for i in reversed(range(len(robot.bodies))):
         with enter("Db", i):
             for kind in KINDS:
                 sweep.inward(i, kind)
+            sweep.rub(i, rates(robot, i, v))
             sweep.turn_total(i, force_vector(totals[i]))
     return sweep.results
 
@@ -162,7 +163,13 @@ class _ColumnSweeps:
                 forces[dof] = vadd(before, arriving)
         for dof, change in forces.items():
             for row, x in link.felt(change):
-                self.results[kind][row, dof] = x
+                put(self.robot, self.results[kind], row, dof, x)
+
+    def rub(self, i: int, own: Vector) -> None:
+        """What the friction of the joint of body ``i`` changes with its velocity."""
+        slopes = friction_slopes(self.robot, i, own)
+        for dof, slope in zip(self.links[i].dofs, slopes, strict=True):
+            put(self.robot, self.results[BY_VELOCITY], dof, dof, slope)
 
     def turn_total(self, i: int, total: Vector) -> None:
         """The joint turns the ``total`` force on the subtree along with the subtree."""
