@@ -27,6 +27,7 @@ from rbdgen.model.ranges import (
     random_states,
     range_notes,
 )
+from rbdgen.model.reduced import chain_to, locked, with_payloads
 from rbdgen.model.robot import Body, Inertia, Limits, MergedLink, Mimic, Placement, Robot
 from rbdgen.model.setup import Setup, setup_of, with_armature
 from rbdgen.model.urdf import load_urdf, parse_urdf
@@ -56,12 +57,14 @@ __all__ = [
     "Universal",
     "builtin_path",
     "builtin_robots",
+    "chain_to",
     "declared_ranges",
     "extreme_states",
     "inertia_faults",
     "integrate",
     "load_robot",
     "load_urdf",
+    "locked",
     "neutral",
     "parse_urdf",
     "random_states",
@@ -69,4 +72,5 @@ __all__ = [
     "sanitize",
     "setup_of",
     "with_armature",
+    "with_payloads",
 ]

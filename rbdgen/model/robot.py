@@ -8,8 +8,10 @@ from __future__ import annotations
 import difflib
 import itertools
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -184,8 +186,9 @@ class Robot:
 
     ``base_name`` is the link that does not move; ``gravity`` is in its frame, m/s²; ``friction`` (of :data:`FRICTIONS`)
     says what of the joints' friction counts. Joints that follow others have no part of q, v, a and τ; ConfigError for
-    what cannot follow. A body on a compound joint becomes one body for each of the joint's parts: the last one keeps
-    the body's and the joint's name, those before it have no mass and the names with _1, _2, … behind.
+    what cannot follow. ``setup`` says how it was made from its description, where that is known (the options of
+    :class:`rbdgen.model.Setup`). A body on a compound joint becomes one body for each of the joint's parts: the last
+    one keeps the body's and the joint's name, those before it have no mass and the names with _1, _2, … behind.
     """
 
     name: str
@@ -194,6 +197,7 @@ class Robot:
     frames: tuple[MergedLink, ...] = ()
     gravity: Vector = STANDARD_GRAVITY
     friction: str = NO_FRICTION
+    setup: Mapping[str, Any] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if any(body.mimic for body in self.bodies):

@@ -101,15 +101,15 @@ def whole(robot: Robot, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     starts = {b.joint_name: (qs, vs.start) for b, qs, vs in robot.independent}
     columns = []
     g = np.zeros((robot.unreduced.nv, robot.nv))
-    for row, body in enumerate(robot.bodies):
+    for rows, body in zip(robot.unreduced.v_slices, robot.bodies, strict=True):
         if body.mimic is None:
             own, column = starts[body.joint_name]
             columns.append(q[:, own])
-            g[row, column] = 1.0
+            g[rows, column : column + body.nv] = np.eye(body.nv)
             continue
         own, column = starts[body.mimic.joint]
         led = q[:, own]
-        g[row, column] = body.mimic.multiplier
+        g[rows, column] = body.mimic.multiplier
         if led.shape[1] == 2:
             angle = np.arctan2(led[:, 1], led[:, 0]) * body.mimic.multiplier + body.mimic.offset
             columns.append(np.stack([np.cos(angle), np.sin(angle)], axis=1))
@@ -129,6 +129,8 @@ def reduced_reference(
 ) -> dict[str, np.ndarray]:
     """Pinocchio's results for a robot of whose joints some follow others: those of ``model``, in which none does,
     reduced by G. (Pinocchio's own mimic joints have no derivatives and no forward dynamics.)"""
+    if robot.unreduced is robot:
+        return reference(robot, model, q, v, a, tau, f_ext)
     everything, g = whole(robot, q)
     speeds = v @ g.T
     nothing = np.zeros_like(speeds)
@@ -140,6 +142,8 @@ def reduced_reference(
     expected = {"id": moving["id"] @ g}
     for name in ("m", "dtau_dq", "dtau_dv"):
         expected[name] = g.T @ moving[name] @ g
+    if np.any(np.linalg.matrix_rank(expected["m"]) < robot.nv):
+        return expected
     inverse = np.linalg.inv(expected["m"])
     rest = tau - tree(nothing)["id"] @ g
     expected["minv"] = inverse

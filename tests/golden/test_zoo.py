@@ -43,7 +43,12 @@ assert ROBOTS
 
 EMPTY = r"has no links; a robot needs at least one$"
 NOTHING_MOVES = r"has no moving joint; there is nothing to compute$"
+STRANGER = (
+    r"joint 'Left_index_q2': follows 'index_q1', which is no moving joint; did you mean '[^']+'\?$"
+)
 REFUSED = {
+    ("alex_description/urdf/alex_psyonic_hands.urdf", "fixed"): STRANGER,
+    ("alex_description/urdf/alex_psyonic_hands.urdf", "floating"): STRANGER,
     ("hector_description/robots/quadrotor_base.urdf", "fixed"): NOTHING_MOVES,
     ("iris_description/robots/iris_simple.urdf", "fixed"): NOTHING_MOVES,
     ("ur_description/urdf/ur3.urdf", "fixed"): EMPTY,
@@ -52,6 +57,8 @@ REFUSED = {
 """Files that are not read with this base, and what they are refused with."""
 
 SINGULAR = {
+    ("romeo_description/urdf/romeo.urdf", "fixed"): "joint 'RHand' moves an inertia of 0;",
+    ("romeo_description/urdf/romeo.urdf", "floating"): "joint 'RHand' moves an inertia of 0;",
     (
         "romeo_description/urdf/romeo_laas_small.urdf",
         "fixed",

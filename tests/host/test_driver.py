@@ -234,7 +234,7 @@ def test_a_function_that_was_not_built_is_named() -> None:
             r"'rbdgen\.manifest/3'; write it again",
         ),
         (
-            '{"schema": "rbdgen.manifest/3", "identity": 3}',
+            '{"schema": "rbdgen.manifest/4", "identity": 3}',
             r"manifest\.json: manifest: was changed since it was written: it says identity 3, but has '[0-9a-f]{32}'; "
             "write it again with 'rbdgen generate'",
         ),
