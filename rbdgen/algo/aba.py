@@ -46,8 +46,9 @@ def aba(
         with enter("Af", i):
             external = None if f_ext is None else f_ext[i]
             own = robot.v_slices[i]
-            sweep.move(i, v[own], external)
-            resisting = friction_forces(robot, i, v[own])
+            speeds = v[own]
+            sweep.move(i, speeds, external)
+            resisting = friction_forces(robot, i, speeds)
             driving.append(vsub(tau[own], resisting))
     for i in reversed(bodies):
         with enter("Ab", i):

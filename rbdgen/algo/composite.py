@@ -25,7 +25,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rbdgen.algo.drives import friction_slopes
-from rbdgen.algo.following import Entries, put, put_symmetric, rates
+from rbdgen.algo.following import Entries, Reduced, rates
 from rbdgen.algo.rnea import CYCLES, Motion, Wrench, joint_velocity
 from rbdgen.algo.rotation import rotate, rotate_back, rotate_matrix, rotate_symmetric
 from rbdgen.algo.submodules import Enter, anywhere
@@ -224,7 +224,7 @@ def mass_matrix(
     enter: Enter = anywhere,
 ) -> MassMatrix:
     """The mass matrix from composite inertias (Featherstone 2008, section 6.2)."""
-    entries: Entries = {}
+    matrix = Reduced(robot)
     wrenches: dict[tuple[int, int], Wrench] = {}
     for i in reversed(range(len(robot.bodies))):
         own = _dof_columns(robot, i)
@@ -237,7 +237,7 @@ def mass_matrix(
                     entry = _felt(before, wrench)
                     if dof == row:
                         entry = add(entry, rotors[a])
-                    put_symmetric(robot, entries, row, dof, entry)
+                    matrix.put_both(row, dof, entry)
         for row, _ in own:
             wrench = wrenches[row, i]
             for below, parent in _path(robot, i):
@@ -246,8 +246,9 @@ def mass_matrix(
                     wrench = _wrench_inward(body, joint, wrench)
                     wrenches[row, parent] = wrench
                     for dof, column in _dof_columns(robot, parent):
-                        put_symmetric(robot, entries, row, dof, _felt(column, wrench))
-    return MassMatrix(entries, wrenches)
+                        entry = _felt(column, wrench)
+                        matrix.put_both(row, dof, entry)
+    return MassMatrix(matrix.entries, wrenches)
 
 
 def velocity(
@@ -369,23 +370,24 @@ def derivatives(
     sweep = _variation_sweep(robot, joints, v, base, motions, enter)
     omegas = [motion.angular_velocity for motion in motions]
     momenta = composite_momenta(robot, joints, omegas, sweep.origins, enter)
-    dq: Entries = {}
-    dv: Entries = {}
+    dq = Reduced(robot)
+    dv = Reduced(robot)
     for i in reversed(range(len(robot.bodies))):
         momentum = momenta[i]
         own = _dof_columns(robot, i)
         with enter("Db", i):
-            slopes = friction_slopes(robot, i, rates(robot, i, v))
+            speeds = rates(robot, i, v)
+            slopes = friction_slopes(robot, i, speeds)
         for a, (dof, column) in enumerate(own):
             with enter("Db", i):
                 position = response(inertias[i], momentum, sweep.by_position[i][a])
                 speed = response(inertias[i], momentum, sweep.by_velocity[i][a])
                 for row, other in own:
-                    put(robot, dq, row, dof, _felt(other, position))
+                    dq.put(row, dof, _felt(other, position))
                     felt = _felt(other, speed)
                     if row == dof:
                         felt = add(felt, slopes[a])
-                    put(robot, dv, row, dof, felt)
+                    dv.put(row, dof, felt)
                 position = position + _turned_wrench(column, totals[i])
                 adjoint = _momentum_adjoint(column, momentum)
             for body, parent in _path(robot, i):
@@ -396,13 +398,13 @@ def derivatives(
                     adjoint = inward(moved, joint, adjoint)
                     unit = mass.wrenches[dof, parent]
                     for b, (row, other) in enumerate(_dof_columns(robot, parent)):
-                        put(robot, dq, row, dof, _felt(other, position))
-                        put(robot, dv, row, dof, _felt(other, speed))
-                        by_position = sweep.by_position[parent][b]
-                        put(robot, dq, dof, row, _adjoint(adjoint, unit, by_position))
-                        by_velocity = sweep.by_velocity[parent][b]
-                        put(robot, dv, dof, row, _adjoint(adjoint, unit, by_velocity))
-    return Derivatives(dq, dv)
+                        dq.put(row, dof, _felt(other, position))
+                        dv.put(row, dof, _felt(other, speed))
+                        change = sweep.by_position[parent][b]
+                        dq.put(dof, row, _adjoint(adjoint, unit, change))
+                        change = sweep.by_velocity[parent][b]
+                        dv.put(dof, row, _adjoint(adjoint, unit, change))
+    return Derivatives(dq.entries, dv.entries)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from rbdgen.spatial import Scalar, Vector, mul, vadd
 def friction_forces(robot: Robot, i: int, v: Vector) -> Vector:
     """The forces (nv) that it takes to move the joint of body ``i`` at ``v`` (nv) against its friction."""
     forces = []
-    for damping, rate in zip(robot.dampers(i), v, strict=True):
+    dampers = robot.dampers(i)
+    for damping, rate in zip(dampers, v, strict=True):
         force = mul(damping, rate)
         forces.append(force)
     return tuple(forces)
@@ -18,10 +19,12 @@ def friction_forces(robot: Robot, i: int, v: Vector) -> Vector:
 def drive_forces(robot: Robot, i: int, v: Vector, a: Vector) -> Vector:
     """The forces (nv) that the drive of body ``i``'s joint takes at its velocity and acceleration (nv each)."""
     turned = []
-    for rotor, x in zip(robot.bodies[i].rotors, a, strict=True):
+    rotors = robot.bodies[i].rotors
+    for rotor, x in zip(rotors, a, strict=True):
         force = mul(rotor, x)
         turned.append(force)
-    return vadd(friction_forces(robot, i, v), tuple(turned))
+    rubbing = friction_forces(robot, i, v)
+    return vadd(rubbing, tuple(turned))
 
 
 def friction_slopes(robot: Robot, i: int, v: Vector) -> tuple[Scalar, ...]:

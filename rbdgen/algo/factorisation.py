@@ -25,10 +25,11 @@ def dof_parents(robot: Robot) -> tuple[int, ...]:
     coupled = _coupled(robot)
     parents = [-1] * robot.nv
     for k in reversed(range(robot.nv)):
-        if coupled[k]:
-            parent = max(coupled[k])
+        before = coupled[k]
+        if before:
+            parent = max(before)
             parents[k] = parent
-            coupled[parent] |= coupled[k] - {parent}
+            coupled[parent] |= before - {parent}
     return tuple(parents)
 
 
@@ -36,14 +37,19 @@ def _coupled(robot: Robot) -> list[set[int]]:
     """For each degree of freedom those of smaller number that M couples it with."""
     above: list[set[int]] = []  # by body: what moves it
     coupled: list[set[int]] = [set() for _ in range(robot.nv)]
-    for body, part in zip(robot.bodies, robot.unreduced.v_slices, strict=True):
-        own = {robot.gearing[dof][0] for dof in range(part.start, part.stop)}
-        moving = own | (above[body.parent] if body.parent >= 0 else set())
+    parts = robot.unreduced.v_slices
+    for body, part in zip(robot.bodies, parts, strict=True):
+        geared = robot.gearing[part]
+        own = {dof for dof, _ in geared}
+        moving = set(own)
+        if body.parent >= 0:
+            moving |= above[body.parent]
         above.append(moving)
         for one in moving:
             for other in own:
                 if one != other:
-                    coupled[max(one, other)].add(min(one, other))
+                    later = max(one, other)
+                    coupled[later].add(min(one, other))
     return coupled
 
 

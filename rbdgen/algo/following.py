@@ -20,7 +20,8 @@ def coordinates(robot: Robot, i: int, q: Vector) -> Vector:
     if mimic is None:
         return tuple(q[robot.q_slices[i]])
     leader = robot.leader(i)
-    own = tuple(q[robot.q_slices[leader]])
+    led = robot.q_slices[leader]
+    own = tuple(q[led])
     if len(own) == 2:
         return _turned(own, mimic.multiplier, mimic.unit_offset)
     moved = mul(mimic.multiplier, own[0])
@@ -40,10 +41,12 @@ def _turned(unit: Vector, times: float, offset: Vector) -> Vector:
 
 def _sum_of_angles(one: Vector, other: Vector) -> Vector:
     """Cosine and sine of the sum of two angles."""
-    cosine = mul(one[0], other[0])
-    cosine = sub(cosine, mul(one[1], other[1]))
-    sine = mul(one[1], other[0])
-    sine = add(sine, mul(one[0], other[1]))
+    c, s = one
+    d, t = other
+    cosine = mul(c, d)
+    cosine = sub(cosine, mul(s, t))
+    sine = mul(s, d)
+    sine = add(sine, mul(c, t))
     return cosine, sine
 
 
@@ -52,37 +55,47 @@ def rates(robot: Robot, i: int, x: Vector) -> Vector:
     mimic = robot.bodies[i].mimic
     if mimic is None:
         return tuple(x[robot.v_slices[i]])
-    led = x[robot.v_slices[robot.leader(i)].start]
-    return (mul(mimic.multiplier, led),)
+    leader = robot.leader(i)
+    dof = robot.v_slices[leader].start
+    return (mul(mimic.multiplier, x[dof]),)
 
 
 def collect(robot: Robot, i: int, total: list[Scalar], forces: Vector) -> None:
     """Add what the joint of body ``i`` feels to the ``total`` (nv, in place)."""
-    dofs = robot.unreduced.v_slices[i]
-    for k, force in zip(range(dofs.start, dofs.stop), forces, strict=True):
-        dof, multiplier = robot.gearing[k]
+    own = robot.unreduced.v_slices[i]
+    geared = robot.gearing[own]
+    for gear, force in zip(geared, forces, strict=True):
+        dof, multiplier = gear
         led = mul(multiplier, force)
         total[dof] = add(total[dof], led)
 
 
-def put(robot: Robot, entries: Entries, row: int, column: int, x: Scalar) -> None:
-    """Add the tree's entry ``x`` at (``row``, ``column``) to a matrix (in place)."""
-    i, by_row = robot.gearing[row]
-    j, by_column = robot.gearing[column]
-    led = mul(by_row * by_column, x)
-    before = entries.get((i, j), 0.0)
-    entries[i, j] = add(before, led)
+class Reduced:
+    """A matrix over the degrees of freedom of ``robot``, its ``entries`` added up from those of the whole tree."""
 
+    def __init__(self, robot: Robot) -> None:
+        self.gearing = robot.gearing
+        self.entries: Entries = {}
 
-def put_symmetric(robot: Robot, entries: Entries, row: int, column: int, x: Scalar) -> None:
-    """Add the tree's entry ``x`` at (``row``, ``column``) and its mirror image to the lower triangle of a symmetric
-    matrix (in place)."""
-    i, by_row = robot.gearing[row]
-    j, by_column = robot.gearing[column]
-    factor = by_row * by_column
-    if i == j and row != column:
-        factor *= 2.0
-    led = mul(factor, x)
-    place = max(i, j), min(i, j)
-    before = entries.get(place, 0.0)
-    entries[place] = add(before, led)
+    def put(self, row: int, column: int, x: Scalar) -> None:
+        """Add the tree's entry at (``row``, ``column``)."""
+        i, by_row = self.gearing[row]
+        j, by_column = self.gearing[column]
+        factor = by_row * by_column
+        self._add(i, j, mul(factor, x))
+
+    def put_both(self, row: int, column: int, x: Scalar) -> None:
+        """Add the tree's entry at (``row``, ``column``) and its mirror image to a symmetric matrix, of which only the
+        lower triangle is kept."""
+        i, by_row = self.gearing[row]
+        j, by_column = self.gearing[column]
+        factor = by_row * by_column
+        if i == j and row != column:
+            factor *= 2.0
+        lower = max(i, j)
+        left = min(i, j)
+        self._add(lower, left, mul(factor, x))
+
+    def _add(self, i: int, j: int, x: Scalar) -> None:
+        before = self.entries.get((i, j), 0.0)
+        self.entries[i, j] = add(before, x)

@@ -254,8 +254,11 @@ def inward_sweep(
                 totals[i] += addends[child]
             felt, addend = backward(robot.bodies[i], joints[i], totals[i])
             addends[i] = addend
-            taken = drive_forces(robot, i, rates(robot, i, v), rates(robot, i, a))
-            collect(robot, i, tau, vadd(felt, taken))
+            velocities = rates(robot, i, v)
+            accelerations = rates(robot, i, a)
+            taken = drive_forces(robot, i, velocities, accelerations)
+            felt = vadd(felt, taken)
+            collect(robot, i, tau, felt)
     return tuple(tau), totals
 
 

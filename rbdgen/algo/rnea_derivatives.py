@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rbdgen.algo.drives import friction_slopes
-from rbdgen.algo.following import Entries, put, rates
+from rbdgen.algo.following import Entries, Reduced, rates
 from rbdgen.algo.plucker import (
     ZERO6,
     JointedBody,
@@ -65,14 +65,17 @@ def rnea_derivatives(
     sweep = _ColumnSweeps(robot, transforms, base)
     for i in range(len(robot.bodies)):
         with enter("Df", i):
-            sweep.outward(i, rates(robot, i, v), motions[i])
+            own = rates(robot, i, v)
+            sweep.outward(i, own, motions[i])
     for i in reversed(range(len(robot.bodies))):
         with enter("Db", i):
             for kind in KINDS:
                 sweep.inward(i, kind)
-            sweep.rub(i, rates(robot, i, v))
+            own = rates(robot, i, v)
+            sweep.rub(i, own)
             sweep.turn_total(i, force_vector(totals[i]))
-    return sweep.results
+    by_position, by_velocity = sweep.results
+    return by_position.entries, by_velocity.entries
 
 
 class _ColumnSweeps:
@@ -87,7 +90,7 @@ class _ColumnSweeps:
         self.accelerations: list[Vector] = []
         self.changes: tuple[list[_Changes], list[_Changes]] = ([], [])
         self.forces: tuple[list[_Forces], list[_Forces]] = ([], [])
-        self.results: tuple[Entries, Entries] = ({}, {})
+        self.results = Reduced(robot), Reduced(robot)
 
     def outward(self, i: int, rates: Vector, motion: Motion) -> None:
         """What each degree of freedom changes of body ``i``, whose joint moves at ``rates``."""
@@ -163,13 +166,14 @@ class _ColumnSweeps:
                 forces[dof] = vadd(before, arriving)
         for dof, change in forces.items():
             for row, x in link.felt(change):
-                put(self.robot, self.results[kind], row, dof, x)
+                self.results[kind].put(row, dof, x)
 
     def rub(self, i: int, own: Vector) -> None:
         """What the friction of the joint of body ``i`` changes with its velocity."""
         slopes = friction_slopes(self.robot, i, own)
-        for dof, slope in zip(self.links[i].dofs, slopes, strict=True):
-            put(self.robot, self.results[BY_VELOCITY], dof, dof, slope)
+        dofs = self.links[i].dofs
+        for dof, slope in zip(dofs, slopes, strict=True):
+            self.results[BY_VELOCITY].put(dof, dof, slope)
 
     def turn_total(self, i: int, total: Vector) -> None:
         """The joint turns the ``total`` force on the subtree along with the subtree."""
