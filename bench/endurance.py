@@ -58,8 +58,8 @@ CASES = (
 class Endurance:
     """A design's simulation, and what has been seen of it."""
 
-    def __init__(self, case: Case, workdir: Path) -> None:
-        self.design = case.design()
+    def __init__(self, design: Design, workdir: Path) -> None:
+        self.design = design
         self.workdir = workdir
         self.cycles = self.flagged = self.mismatches = 0
         self.misused: set[str] = set()
@@ -110,7 +110,7 @@ def endure(targets: Targets, case: Case, count: int) -> None:
     """All tasks of one robot, and its row of the table."""
     begin = time.monotonic()
     with TemporaryDirectory() as work:
-        endurance = Endurance(case, Path(work))
+        endurance = Endurance(case.design(), Path(work))
         done = seed = 0
         while done < count:
             part = min(RUN_TASKS, count - done)

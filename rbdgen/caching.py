@@ -25,6 +25,8 @@ SOURCES = (".py", ".c", ".cpp")
 """How names of sources end."""
 MOST_FILES = 200
 """Files of one kind that are kept; more than that, and those not used for longest are dropped."""
+MOST_BYTES = 2 << 30
+"""What files of one kind may take together; beyond, again those not used for longest are dropped."""
 DIGITS = 32
 """Hexadecimal digits of a content's hash in a name."""
 
@@ -87,11 +89,15 @@ def keep(kind: str, key: str, suffix: str, content: bytes) -> Path | None:
 
 
 def _tidy(folder: Path) -> None:
-    """Drop the files that were not used for longest, where there are too many."""
+    """Drop the files that were not used for longest, where there are too many or they are too large."""
     with contextlib.suppress(OSError):
-        files = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns)
-        for path in files[:-MOST_FILES]:
-            path.unlink()
+        states = [(path.stat(), path) for path in folder.iterdir()]
+        states.sort(key=lambda entry: entry[0].st_mtime_ns, reverse=True)
+        total = 0
+        for number, (state, path) in enumerate(states):
+            total += state.st_size
+            if number >= MOST_FILES or total > MOST_BYTES:
+                path.unlink()
 
 
 @cache

@@ -7,6 +7,7 @@ inward (``Ab``), accelerations outward (``Ac``).
 from __future__ import annotations
 
 from rbdgen.algo.articulated import Elimination, articulated, eliminate, with_projections
+from rbdgen.algo.drives import friction_forces
 from rbdgen.algo.plucker import (
     Transform,
     base_vectors,
@@ -35,20 +36,25 @@ def aba(
 ) -> Vector:
     """Accelerations (nv) for v (nv), τ (nv) and optional external wrenches on the bodies, each about its body's origin
     in body coordinates. ``transforms``: of every body; ``base``: how the base moves (default: not at all). M must be
-    positive definite."""
+    positive definite, and no joint follow another."""
     if base is None:
         base = base_motion(robot.gravity)
     sweep = _ArticulatedSweeps(robot, transforms, base)
     bodies = range(len(robot.bodies))
+    driving: list[Vector] = []  # what friction leaves of τ
     for i in bodies:
         with enter("Af", i):
             external = None if f_ext is None else f_ext[i]
-            sweep.move(i, v[robot.v_slices[i]], external)
+            own = robot.v_slices[i]
+            speeds = v[own]
+            sweep.move(i, speeds, external)
+            resisting = friction_forces(robot, i, speeds)
+            driving.append(vsub(tau[own], resisting))
     for i in reversed(bodies):
         with enter("Ab", i):
             for child in robot.children[i]:
-                sweep.take_child(i, child, tau[robot.v_slices[child]])
-            sweep.eliminate(i, tau[robot.v_slices[i]])
+                sweep.take_child(i, child, driving[child])
+            sweep.eliminate(i, driving[i])
     result: list[Scalar] = [0.0] * robot.nv
     for i in bodies:
         with enter("Ac", i):

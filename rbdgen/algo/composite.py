@@ -24,6 +24,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rbdgen.algo.drives import friction_slopes
+from rbdgen.algo.following import Entries, Reduced, rates
 from rbdgen.algo.rnea import CYCLES, Motion, Wrench, joint_velocity
 from rbdgen.algo.rotation import rotate, rotate_back, rotate_matrix, rotate_symmetric
 from rbdgen.algo.submodules import Enter, anywhere
@@ -45,9 +47,6 @@ from rbdgen.spatial import (
     vscale,
     vsub,
 )
-
-Entries = dict[tuple[int, int], Scalar]
-"""A matrix over the degrees of freedom: only the entries that can differ from zero."""
 
 
 @dataclass(frozen=True)
@@ -172,8 +171,8 @@ def _columns(body: Body) -> list[Column]:
 
 
 def _dof_columns(robot: Robot, i: int) -> list[tuple[int, Column]]:
-    """The degrees of freedom of body ``i`` with their columns."""
-    own = robot.v_slices[i]
+    """The tree's degrees of freedom that body ``i`` has, with their columns."""
+    own = robot.unreduced.v_slices[i]
     dofs = range(own.start, own.stop)
     columns = _columns(robot.bodies[i])
     return list(zip(dofs, columns, strict=True))
@@ -211,8 +210,8 @@ def unit_response(inertia: CompositeInertia, column: Column) -> Wrench:
 
 @dataclass(frozen=True)
 class MassMatrix:
-    """``entries`` M_ij for i ≥ j, and ``wrenches``: by (degree of freedom i, body) the wrench of M's column i as it
-    arrives at each body on the path to the base."""
+    """``entries`` M_ij for i ≥ j, and ``wrenches``: by (degree of freedom i of the tree, body) the wrench of M's column
+    i as it arrives at each body on the path to the base."""
 
     entries: Entries
     wrenches: dict[tuple[int, int], Wrench]
@@ -225,7 +224,7 @@ def mass_matrix(
     enter: Enter = anywhere,
 ) -> MassMatrix:
     """The mass matrix from composite inertias (Featherstone 2008, section 6.2)."""
-    entries: Entries = {}
+    matrix = Reduced(robot)
     wrenches: dict[tuple[int, int], Wrench] = {}
     for i in reversed(range(len(robot.bodies))):
         own = _dof_columns(robot, i)
@@ -235,10 +234,10 @@ def mass_matrix(
                 wrench = unit_response(inertias[i], column)
                 wrenches[row, i] = wrench
                 for dof, before in own[: a + 1]:
-                    entries[row, dof] = _felt(before, wrench)
-                rotor = rotors[a]
-                entry = entries[row, row]
-                entries[row, row] = add(entry, rotor)
+                    entry = _felt(before, wrench)
+                    if dof == row:
+                        entry = add(entry, rotors[a])
+                    matrix.put_both(row, dof, entry)
         for row, _ in own:
             wrench = wrenches[row, i]
             for below, parent in _path(robot, i):
@@ -247,8 +246,9 @@ def mass_matrix(
                     wrench = _wrench_inward(body, joint, wrench)
                     wrenches[row, parent] = wrench
                     for dof, column in _dof_columns(robot, parent):
-                        entries[row, dof] = _felt(column, wrench)
-    return MassMatrix(entries, wrenches)
+                        entry = _felt(column, wrench)
+                        matrix.put_both(row, dof, entry)
+    return MassMatrix(matrix.entries, wrenches)
 
 
 def velocity(
@@ -370,18 +370,24 @@ def derivatives(
     sweep = _variation_sweep(robot, joints, v, base, motions, enter)
     omegas = [motion.angular_velocity for motion in motions]
     momenta = composite_momenta(robot, joints, omegas, sweep.origins, enter)
-    dq: Entries = {}
-    dv: Entries = {}
+    dq = Reduced(robot)
+    dv = Reduced(robot)
     for i in reversed(range(len(robot.bodies))):
         momentum = momenta[i]
         own = _dof_columns(robot, i)
+        with enter("Db", i):
+            speeds = rates(robot, i, v)
+            slopes = friction_slopes(robot, i, speeds)
         for a, (dof, column) in enumerate(own):
             with enter("Db", i):
                 position = response(inertias[i], momentum, sweep.by_position[i][a])
                 speed = response(inertias[i], momentum, sweep.by_velocity[i][a])
                 for row, other in own:
-                    dq[row, dof] = _felt(other, position)
-                    dv[row, dof] = _felt(other, speed)
+                    dq.put(row, dof, _felt(other, position))
+                    felt = _felt(other, speed)
+                    if row == dof:
+                        felt = add(felt, slopes[a])
+                    dv.put(row, dof, felt)
                 position = position + _turned_wrench(column, totals[i])
                 adjoint = _momentum_adjoint(column, momentum)
             for body, parent in _path(robot, i):
@@ -392,13 +398,13 @@ def derivatives(
                     adjoint = inward(moved, joint, adjoint)
                     unit = mass.wrenches[dof, parent]
                     for b, (row, other) in enumerate(_dof_columns(robot, parent)):
-                        dq[row, dof] = _felt(other, position)
-                        dv[row, dof] = _felt(other, speed)
-                        by_position = sweep.by_position[parent][b]
-                        dq[dof, row] = _adjoint(adjoint, unit, by_position)
-                        by_velocity = sweep.by_velocity[parent][b]
-                        dv[dof, row] = _adjoint(adjoint, unit, by_velocity)
-    return Derivatives(dq, dv)
+                        dq.put(row, dof, _felt(other, position))
+                        dv.put(row, dof, _felt(other, speed))
+                        change = sweep.by_position[parent][b]
+                        dq.put(dof, row, _adjoint(adjoint, unit, change))
+                        change = sweep.by_velocity[parent][b]
+                        dv.put(dof, row, _adjoint(adjoint, unit, change))
+    return Derivatives(dq.entries, dv.entries)
 
 
 @dataclass(frozen=True)
@@ -426,9 +432,9 @@ def _variation_sweep(
             parent = motions[body.parent]
             below = sweep.origins[body.parent]
         omega = motions[i].angular_velocity
-        rates = v[robot.v_slices[i]]
         with enter("Df", i):
-            carried, origin = velocity(body, joints[i], rates, parent, below)
+            own = rates(robot, i, v)
+            carried, origin = velocity(body, joints[i], own, parent, below)
             changes = variations(body, joints[i], parent, omega, carried, origin)
         sweep.origins.append(origin)
         sweep.by_position.append(changes[0])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rbdgen.algo.following import Reduced
 from rbdgen.algo.plucker import Transform, jointed_bodies
 from rbdgen.algo.rotation import rotate_symmetric, upper_twice
 from rbdgen.algo.submodules import Enter, anywhere
@@ -85,7 +86,7 @@ def crba(
     inertias = [rigid(body.inertia) for body in robot.bodies]
     # by body: by degree of freedom of its subtree, the force that it takes
     forces: list[dict[int, Vector]] = [{} for _ in robot.bodies]
-    entries: dict[tuple[int, int], Scalar] = {}
+    mass = Reduced(robot)
     for i in reversed(range(len(robot.bodies))):
         link = tree[i]
         with enter("Mb", i):
@@ -97,5 +98,5 @@ def crba(
             for dof, column in link.own:
                 forces[i][dof] = inertias[i].times(column)
             for dof, row, x in link.entries(forces[i]):
-                entries[dof, row] = x
-    return entries
+                mass.put_both(dof, row, x)
+    return mass.entries

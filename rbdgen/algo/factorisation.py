@@ -12,23 +12,45 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rbdgen.algo.composite import Entries
+from rbdgen.algo.following import Entries
 from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import Scalar, Vector, add, mul, reciprocal, sub
 
 
 def dof_parents(robot: Robot) -> tuple[int, ...]:
-    """For each degree of freedom the one before it on the path to the base (−1: none)."""
-    parents: list[int] = []
-    for body, part in zip(robot.bodies, robot.v_slices, strict=True):
-        before = -1
-        if body.parent >= 0:
-            before = robot.v_slices[body.parent].stop - 1
-        for dof in range(part.start, part.stop):
-            parents.append(before)
-            before = dof
+    """For each degree of freedom the one that it is eliminated into (−1: none): the one before it on the path to the
+    base, where no joint follows another. Else, what M couples is more than a path, and elimination fills further
+    entries in: these are the parents of its elimination tree (Liu 1990)."""
+    coupled = _coupled(robot)
+    parents = [-1] * robot.nv
+    for k in reversed(range(robot.nv)):
+        before = coupled[k]
+        if before:
+            parent = max(before)
+            parents[k] = parent
+            coupled[parent] |= before - {parent}
     return tuple(parents)
+
+
+def _coupled(robot: Robot) -> list[set[int]]:
+    """For each degree of freedom those of smaller number that M couples it with."""
+    above: list[set[int]] = []  # by body: what moves it
+    coupled: list[set[int]] = [set() for _ in range(robot.nv)]
+    parts = robot.unreduced.v_slices
+    for body, part in zip(robot.bodies, parts, strict=True):
+        geared = robot.gearing[part]
+        own = {dof for dof, _ in geared}
+        moving = set(own)
+        if body.parent >= 0:
+            moving |= above[body.parent]
+        above.append(moving)
+        for one in moving:
+            for other in own:
+                if one != other:
+                    later = max(one, other)
+                    coupled[later].add(min(one, other))
+    return coupled
 
 
 def dof_bodies(robot: Robot) -> tuple[int, ...]:
@@ -68,13 +90,15 @@ def factorise(robot: Robot, mass: Entries, enter: Enter = anywhere) -> Factors:
             pivot = reciprocal(work[k, k])
             reciprocals[k] = pivot
             path = paths[k]
+            row = {i: work.get((k, i), 0.0) for i in path}
             for i in path:
-                lower[k, i] = mul(work[k, i], pivot)
+                lower[k, i] = mul(row[i], pivot)
             for i in path:
                 factor = lower[k, i]
                 for j in [i, *paths[i]]:
-                    change = mul(factor, work[k, j])
-                    work[i, j] = sub(work[i, j], change)
+                    change = mul(factor, row[j])
+                    before = work.get((i, j), 0.0)
+                    work[i, j] = sub(before, change)
     return Factors(lower, reciprocals)
 
 

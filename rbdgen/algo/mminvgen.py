@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from rbdgen.algo.articulated import Elimination, articulated, eliminate, with_projections
 from rbdgen.algo.crba import rigid
+from rbdgen.algo.following import Entries, Reduced
 from rbdgen.algo.plucker import JointedBody, Transform, combination, jointed_bodies, projections
 from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.model.robot import Robot
-from rbdgen.spatial import Scalar, Vector, matvec, sub, vadd
-
-Entries = dict[tuple[int, int], Scalar]
+from rbdgen.spatial import Vector, matvec, sub, vadd
 
 
 def mminvgen(
@@ -26,7 +25,7 @@ def mminvgen(
     enter: Enter = anywhere,
 ) -> tuple[Entries, Entries]:
     """Entries (i, j), i ≥ j, that can differ from zero of M (empty without the flag ``m``) and of M⁻¹ (empty without
-    ``minv``; else M must be positive definite). ``transforms``: every body's transform."""
+    ``minv``; else M must be positive definite, and no joint follow another). ``transforms``: every body's transform."""
     mass = _MassSweep(robot, transforms)
     inverse = _InverseSweep(robot, transforms)
     for i in reversed(range(len(robot.bodies))):
@@ -47,7 +46,7 @@ def mminvgen(
     lower: Entries = {}
     for (row, column), x in inverse.upper.items():
         lower[column, row] = x
-    return mass.entries, lower
+    return mass.mass.entries, lower
 
 
 Forces = dict[int, Vector]
@@ -61,11 +60,11 @@ def _carry(above: Forces, below: Forces, transform: Transform) -> None:
 
 
 class _MassSweep:
-    """M from composite bodies: ``entries`` (i, j), i ≥ j."""
+    """M from composite bodies: ``mass``, its entries (i, j), i ≥ j."""
 
     def __init__(self, robot: Robot, transforms: list[Transform]) -> None:
         self.links = jointed_bodies(robot, transforms)
-        self.entries: Entries = {}
+        self.mass = Reduced(robot)
         self.composites = [rigid(body.inertia) for body in robot.bodies]
         # by body: by degree of freedom of its subtree, the force of that column of M
         self.forces: list[Forces] = [{} for _ in robot.bodies]
@@ -83,7 +82,7 @@ class _MassSweep:
         for dof, column in link.own:
             forces[dof] = self.composites[i].times(column)
         for dof, row, x in link.entries(forces):
-            self.entries[dof, row] = x
+            self.mass.put_both(dof, row, x)
 
 
 class _InverseSweep:

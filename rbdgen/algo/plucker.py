@@ -128,10 +128,11 @@ class JointedBody:
 
 
 def jointed_bodies(robot: Robot, transforms: list[Transform]) -> list[JointedBody]:
-    """Every body with its transform."""
+    """Every body with its transform, and its degrees of freedom in the tree whose joints all move by themselves."""
     result = []
-    for body, to_parent, part in zip(robot.bodies, transforms, robot.v_slices, strict=True):
-        dofs = range(*part.indices(robot.nv))
+    tree = robot.unreduced
+    for body, to_parent, part in zip(tree.bodies, transforms, tree.v_slices, strict=True):
+        dofs = range(part.start, part.stop)
         link = JointedBody(body.inertia, columns(body), body.rotors, to_parent, body.parent, dofs)
         result.append(link)
     return result

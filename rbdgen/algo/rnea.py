@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rbdgen.algo.drives import drive_forces
+from rbdgen.algo.following import collect, coordinates, rates
 from rbdgen.algo.submodules import TRIGONOMETRY, Enter, anywhere
 from rbdgen.model.joints import JointPlacement
 from rbdgen.model.robot import Body, Inertia, Robot
@@ -197,21 +199,13 @@ def backward(body: Body, joint: JointPlacement, total: Wrench) -> tuple[Vector, 
     return tuple(tau), Wrench(moment, force)
 
 
-def rotor_forces(body: Body, a: Vector) -> Vector:
-    """What turns the rotors of a body's joint with its acceleration (nv)."""
-    forces = []
-    for rotor, x in zip(body.rotors, a, strict=True):
-        force = mul(rotor, x)
-        forces.append(force)
-    return tuple(forces)
-
-
 def joint_placements(robot: Robot, q: Vector, enter: Enter = anywhere) -> list[JointPlacement]:
     """Every joint's placement at ``q`` (nq)."""
     placements = []
     with enter(TRIGONOMETRY, None):
-        for body, part in zip(robot.bodies, robot.q_slices, strict=True):
-            placements.append(body.joint.placement(q[part]))
+        for i, body in enumerate(robot.bodies):
+            own = coordinates(robot, i, q)
+            placements.append(body.joint.placement(own))
     return placements
 
 
@@ -231,10 +225,10 @@ def outward_sweep(
     wrenches: list[Wrench] = []
     for i, body in enumerate(robot.bodies):
         with enter("Rf", i):
-            own = robot.v_slices[i]
             parent = base if body.parent < 0 else motions[body.parent]
-            rates, accelerations = v[own], a[own]
-            motion, wrench = forward(body, joints[i], rates, accelerations, parent)
+            velocities = rates(robot, i, v)
+            accelerations = rates(robot, i, a)
+            motion, wrench = forward(body, joints[i], velocities, accelerations, parent)
             if f_ext is not None:
                 wrench = wrench - f_ext[i]
             motions.append(motion)
@@ -245,11 +239,12 @@ def outward_sweep(
 def inward_sweep(
     robot: Robot,
     joints: list[JointPlacement],
+    v: Vector,
     a: Vector,
     wrenches: list[Wrench],
     enter: Enter = anywhere,
 ) -> tuple[Vector, list[Wrench]]:
-    """The joints' forces (nv), those that turn their rotors included, and the wrench on every subtree."""
+    """The joints' forces (nv), those that their drives take included, and the wrench on every subtree."""
     addends: dict[int, Wrench] = {}
     totals = list(wrenches)
     tau: list[Scalar] = [0.0] * robot.nv
@@ -259,10 +254,11 @@ def inward_sweep(
                 totals[i] += addends[child]
             felt, addend = backward(robot.bodies[i], joints[i], totals[i])
             addends[i] = addend
-            own = robot.v_slices[i]
-            rates = a[own]
-            turned = rotor_forces(robot.bodies[i], rates)
-            tau[own] = vadd(felt, turned)
+            velocities = rates(robot, i, v)
+            accelerations = rates(robot, i, a)
+            taken = drive_forces(robot, i, velocities, accelerations)
+            felt = vadd(felt, taken)
+            collect(robot, i, tau, felt)
     return tuple(tau), totals
 
 
@@ -282,4 +278,4 @@ def rnea(
     """
     joints = joint_placements(robot, q, enter)
     _, wrenches = outward_sweep(robot, joints, v, a, f_ext, enter, base)
-    return inward_sweep(robot, joints, a, wrenches, enter)[0]
+    return inward_sweep(robot, joints, v, a, wrenches, enter)[0]

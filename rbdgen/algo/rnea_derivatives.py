@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rbdgen.algo.drives import friction_slopes
+from rbdgen.algo.following import Entries, Reduced, rates
 from rbdgen.algo.plucker import (
     ZERO6,
     JointedBody,
@@ -27,9 +29,7 @@ from rbdgen.algo.plucker import (
 from rbdgen.algo.rnea import Motion, Wrench, base_motion
 from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.model.robot import Inertia, Robot
-from rbdgen.spatial import Scalar, Vector, cross, vadd, vsub
-
-Entries = dict[tuple[int, int], Scalar]
+from rbdgen.spatial import Vector, cross, vadd, vsub
 
 
 @dataclass(frozen=True)
@@ -65,13 +65,17 @@ def rnea_derivatives(
     sweep = _ColumnSweeps(robot, transforms, base)
     for i in range(len(robot.bodies)):
         with enter("Df", i):
-            sweep.outward(i, v[robot.v_slices[i]], motions[i])
+            own = rates(robot, i, v)
+            sweep.outward(i, own, motions[i])
     for i in reversed(range(len(robot.bodies))):
         with enter("Db", i):
             for kind in KINDS:
                 sweep.inward(i, kind)
+            own = rates(robot, i, v)
+            sweep.rub(i, own)
             sweep.turn_total(i, force_vector(totals[i]))
-    return sweep.results
+    by_position, by_velocity = sweep.results
+    return by_position.entries, by_velocity.entries
 
 
 class _ColumnSweeps:
@@ -86,7 +90,7 @@ class _ColumnSweeps:
         self.accelerations: list[Vector] = []
         self.changes: tuple[list[_Changes], list[_Changes]] = ([], [])
         self.forces: tuple[list[_Forces], list[_Forces]] = ([], [])
-        self.results: tuple[Entries, Entries] = ({}, {})
+        self.results = Reduced(robot), Reduced(robot)
 
     def outward(self, i: int, rates: Vector, motion: Motion) -> None:
         """What each degree of freedom changes of body ``i``, whose joint moves at ``rates``."""
@@ -162,7 +166,14 @@ class _ColumnSweeps:
                 forces[dof] = vadd(before, arriving)
         for dof, change in forces.items():
             for row, x in link.felt(change):
-                self.results[kind][row, dof] = x
+                self.results[kind].put(row, dof, x)
+
+    def rub(self, i: int, own: Vector) -> None:
+        """What the friction of the joint of body ``i`` changes with its velocity."""
+        slopes = friction_slopes(self.robot, i, own)
+        dofs = self.links[i].dofs
+        for dof, slope in zip(dofs, slopes, strict=True):
+            self.results[BY_VELOCITY].put(dof, dof, slope)
 
     def turn_total(self, i: int, total: Vector) -> None:
         """The joint turns the ``total`` force on the subtree along with the subtree."""

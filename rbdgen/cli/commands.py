@@ -17,7 +17,7 @@ from rbdgen.compiler import Design, compare_families, compile_robot
 from rbdgen.compiler.kept import kept_design
 from rbdgen.errors import ConfigError, RbdgenWarning
 from rbdgen.model import builtin_robots, load_robot, range_notes
-from rbdgen.model.setup import Setup
+from rbdgen.model.setup import Setup, friction_notes
 from rbdgen.options import DEMANDS, ROBOT
 from rbdgen.report import tables
 from rbdgen.report.accelerations import acceleration_note
@@ -54,7 +54,7 @@ def compile_design(args: argparse.Namespace, progress: Reporter) -> tuple[Design
     chosen = {name: getattr(args, name) for name in ROBOT}
     setup |= {name: value for name, value in chosen.items() if value is not None}
     model = Setup(**setup).load(robot)
-    for note in range_notes(model):
+    for note in (*friction_notes(model), *range_notes(model)):
         if not any(joint in note for joint in resolved.limits):
             print(f"rbdgen: note: {note}", file=sys.stderr)
     design = kept_design(

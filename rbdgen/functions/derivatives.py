@@ -15,6 +15,7 @@ from rbdgen.functions.forward_dynamics import acceleration_of
 from rbdgen.functions.mass_matrix import minverse
 from rbdgen.functions.operands import (
     METHODS,
+    articulates,
     checked_forces,
     checked_root,
     given_base,
@@ -52,7 +53,7 @@ def _rnea_derivatives(
     base = given_base(robot, root)
     joints = joint_placements(robot, q)
     motions, wrenches = outward_sweep(robot, joints, v, a, given_wrenches(f), base=base)
-    _, totals = inward_sweep(robot, joints, a, wrenches)
+    _, totals = inward_sweep(robot, joints, v, a, wrenches)
     if composite:
         inertias = composite_inertias(robot, joints)
         mass = mass_matrix(robot, joints, inertias)
@@ -113,7 +114,7 @@ def forward_dynamics_derivatives(
     if tau is not None:
         inverse = minverse(robot, q, method=method)
         a = acceleration_of(
-            robot, q, v, tau, f_ext, root, inverse if method == "composite" else None
+            robot, q, v, tau, f_ext, root, None if articulates(robot, method) else inverse
         )
     else:
         inverse = argument("minv", minv, (robot.nv, robot.nv), batch)

@@ -13,6 +13,7 @@ from rbdgen.functions.inverse_dynamics import rnea
 from rbdgen.functions.mass_matrix import crba, minverse
 from rbdgen.functions.operands import (
     METHODS,
+    articulates,
     checked_forces,
     checked_root,
     given_base,
@@ -25,7 +26,6 @@ from rbdgen.model.robot import Robot
 from rbdgen.numeric.arguments import (
     RootMotion,
     argument,
-    choice,
     configuration,
     require_positive_definite,
 )
@@ -64,8 +64,8 @@ def forward_dynamics(
     ``tau`` (..., nv); all else and ConfigError as :func:`rbdgen.golden.rnea`. Returns (..., nv). SingularityError where
     M is not positive definite. Sources: the articulated-body algorithm, Featherstone 2008, table 7.1 (``textbook``,
     :mod:`rbdgen.algo.aba`), and M⁻¹ (τ − ID(q, v, 0, f_ext))."""
-    if choice("method", method, METHODS) == "composite":
-        return acceleration_of(robot, q, v, tau, f_ext, root, minverse(robot, q))
+    if not articulates(robot, method):
+        return acceleration_of(robot, q, v, tau, f_ext, root, minverse(robot, q, method=method))
     require_positive_definite(robot, crba(robot, q))
     return acceleration_of(robot, q, v, tau, f_ext, root, None)
 

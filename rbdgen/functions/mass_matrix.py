@@ -12,7 +12,7 @@ from rbdgen.algo.factorisation import inverse_from_mass
 from rbdgen.algo.mminvgen import mminvgen
 from rbdgen.algo.plucker import transforms
 from rbdgen.algo.rnea import joint_placements
-from rbdgen.functions.operands import METHODS, both_triangles
+from rbdgen.functions.operands import METHODS, articulates, both_triangles
 from rbdgen.functions.quantities import MINV, M, Q
 from rbdgen.functions.record import Entries, Function, Need, Pinocchio, TracedProgram
 from rbdgen.model.robot import Robot
@@ -36,7 +36,10 @@ def _minverse(robot: Robot, composite: bool, q: Vector) -> Sequence[Evaluated]:
     if composite:
         mass = mass_matrix(robot, joints, composite_inertias(robot, joints)).entries
         return (both_triangles(inverse_from_mass(robot, mass)),)
-    return (both_triangles(mminvgen(robot, transforms(robot, joints), m=False)[1]),)
+    placed = transforms(robot, joints)
+    if articulates(robot, METHODS[1]):
+        return (both_triangles(mminvgen(robot, placed, m=False)[1]),)
+    return (both_triangles(inverse_from_mass(robot, crba_text(robot, placed))),)
 
 
 def crba(robot: Robot, q: np.ndarray, *, method: str = "composite") -> np.ndarray:

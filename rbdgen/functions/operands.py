@@ -9,12 +9,18 @@ import numpy as np
 
 from rbdgen.algo.rnea import Motion, Wrench, base_motion, moving_base, wrenches
 from rbdgen.model.robot import Robot
-from rbdgen.numeric.arguments import RootMotion, argument
+from rbdgen.numeric.arguments import RootMotion, argument, choice
 from rbdgen.numeric.batch import Entries
 from rbdgen.spatial import Scalar, Vector, cross, vadd
 
 METHODS = ("composite", "textbook")
 """The families of algorithms."""
+
+
+def articulates(robot: Robot, method: str) -> bool:
+    """Whether a method inverts M by articulated bodies. A joint that moves several bodies cannot be taken out of them:
+    where one follows another, both methods invert M by its factors."""
+    return choice("method", method, METHODS) == "textbook" and robot.unreduced is robot
 
 
 def checked_forces(

@@ -1,9 +1,10 @@
 """Inertial parameters that are loaded instead of built in: which there are, their ranges, and their values for a robot.
 
 A calibratable accelerator keeps the parameters of the equivalent robot in registers: for each body the entries of its
-pseudo-inertia that regrouping leaves, in the frames that were chosen for the robot it was generated for. What the file
-says is what the registers hold after a reset. Any robot that differs only in its links' masses, centres of mass and
-inertias has values for the same parameters; they are linear in them.
+pseudo-inertia that regrouping leaves, in the frames that were chosen for the robot it was generated for, and the
+rotors' inertias of its joint where it has some. What the file says is what the registers hold after a reset. Any robot
+that differs only in its links' masses, centres of mass and inertias, and in its rotors', has values for the same
+parameters; they are linear in them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from rbdgen.errors import ConfigError
 from rbdgen.layout.equivalent import EquivalentRobot, equivalent, kept_in_place, reframed, regrouped
 from rbdgen.layout.words import Word
 from rbdgen.model.names import sanitize
-from rbdgen.model.robot import Inertia, Robot
+from rbdgen.model.robot import Body, Inertia, Robot
 from rbdgen.spatial import Scalar
 
 ENTRIES = {
@@ -34,9 +35,11 @@ ENTRIES = {
     "szz": (2, 2),
 }
 """Entries of a pseudo-inertia (4×4) by name: mass, first moment, second moment."""
+ROTORS = tuple(f"r{k}" for k in range(6))
+"""The rotors' inertias of a body's joint by degree of freedom."""
 TOLERANCE = 0.2
-"""By how much a calibrated link may differ: its mass, its extent in any direction, and its centre of mass in units of
-its radius of gyration."""
+"""By how much a calibrated link may differ: its mass, its extent in any direction, its centre of mass in units of its
+radius of gyration, and the rotors of its joint."""
 VARIATIONS = 64
 """Robots that differ so, by which ranges are found."""
 HEADROOM = 1.25
@@ -55,16 +58,19 @@ class Parameter:
 
 
 BodyEntry = tuple[int, str]
-"""The number of a body, and one of :data:`ENTRIES`."""
+"""The number of a body, and one of :data:`ENTRIES` or :data:`ROTORS`."""
 
 
 def _values(robot: Robot, frames: EquivalentRobot, entries: Sequence[BodyEntry]) -> np.ndarray:
     """Values (n,) of the parameters that ``entries`` are, for a robot that differs only in its inertias."""
     cheap = regrouped(reframed(robot, frames.frames))
     values = []
-    for body, entry in entries:
-        pseudo = cheap.bodies[body].inertia.pseudo
-        values.append(pseudo[ENTRIES[entry]])
+    for number, entry in entries:
+        body = cheap.bodies[number]
+        if entry in ROTORS:
+            values.append(body.armature[ROTORS.index(entry)])
+        else:
+            values.append(body.inertia.pseudo[ENTRIES[entry]])
     return np.array(values)
 
 
@@ -81,7 +87,9 @@ def varied_robot(robot: Robot, rng: np.random.Generator) -> Robot:
         if body.inertia.mass > 0:
             pseudo = factor * _varied(pseudo, stretch, shift)
         inertia = Inertia.from_pseudo(pseudo)
-        bodies.append(replace(body, inertia=inertia))
+        shares = 1 + rng.uniform(-TOLERANCE, TOLERANCE, len(body.armature))
+        rotors = tuple(float(x) for x in shares * np.array(body.armature))
+        bodies.append(replace(body, inertia=inertia, armature=rotors))
     return replace(robot, bodies=tuple(bodies))
 
 
@@ -113,13 +121,15 @@ class Calibration:
     variations: np.ndarray
 
     def values(self, robot: Robot) -> np.ndarray:
-        """The parameters' values (n,) for ``robot``. ConfigError where more than links' inertias differ."""
+        """The parameters' values (n,) for ``robot``. ConfigError where more than links' and rotors' inertias differ."""
         for mine, other in zip(self.robot.bodies, robot.bodies, strict=False):
             loaded = replace(mine, inertia=other.inertia, limits=other.limits)
+            if _turning(mine) == _turning(other):
+                loaded = replace(loaded, armature=other.armature)
             if loaded != other:
                 raise ConfigError(
                     f"robot {robot.name!r}: joint {other.joint_name!r} must be as in {self.robot.name!r}; only masses, "
-                    "centres of mass and inertias can be calibrated"
+                    "centres of mass and inertias can be calibrated, and rotors' where there are some"
                 )
         as_many = len(self.robot.bodies) == len(robot.bodies)
         if not as_many or self.robot.gravity != robot.gravity:
@@ -144,8 +154,14 @@ class Calibration:
                 (e["sxz"], e["syz"], e["szz"]),
             )
             inertia = Inertia(e["m"], first, second)
-            bodies.append(replace(body, inertia=inertia))
+            rotors = tuple(given[i].get(ROTORS[k], 0.0) for k in range(len(body.armature)))
+            bodies.append(replace(body, inertia=inertia, armature=rotors))
         return replace(self.frames.robot, bodies=tuple(bodies))
+
+
+def _turning(body: Body) -> list[bool]:
+    """Which degrees of freedom of a body's joint turn rotors."""
+    return [rotor > 0 for rotor in body.rotors]
 
 
 def parameter_values(nominal: Robot, robot: Robot) -> dict[str, float]:
@@ -161,12 +177,15 @@ def parameter_values(nominal: Robot, robot: Robot) -> dict[str, float]:
 
 
 def _left_entries(cheap: Robot) -> list[BodyEntry]:
-    """What regrouping leaves of the bodies of an equivalent robot."""
+    """What regrouping leaves of the bodies of an equivalent robot, and the rotors of their joints."""
     entries = []
     for i, body in enumerate(cheap.bodies):
         kept = kept_in_place(body.joint)
         for entry, index in ENTRIES.items():
             if not kept[index]:
+                entries.append((i, entry))
+        for entry, rotor in zip(ROTORS, body.armature, strict=False):
+            if rotor:
                 entries.append((i, entry))
     return entries
 

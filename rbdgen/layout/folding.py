@@ -59,9 +59,9 @@ def _subtree(robot: Robot, root: int) -> list[int]:
 
 def _shape(robot: Robot, root: int) -> object:
     """Equal for branches that are alike."""
-    joint = robot.bodies[root].joint
+    body = robot.bodies[root]
     children = [_shape(robot, child) for child in robot.children[root]]
-    return type(joint), *children
+    return type(body.joint), body.mimic is None, *children
 
 
 def _moved(slices: Sequence[slice], bodies: Mapping[int, int]) -> dict[int, int]:

@@ -23,7 +23,7 @@ from rbdgen.algo.rnea import (
     wrenches,
 )
 from rbdgen.algo.rnea_derivatives import rnea_derivatives
-from rbdgen.errors import UnsupportedError
+from rbdgen.errors import UnsupportedError, short
 from rbdgen.functions import registry
 from rbdgen.functions.quantities import BASE as BASE_MOTION
 from rbdgen.functions.quantities import F_EXT, MINV
@@ -406,7 +406,7 @@ class _Dynamics(_Shared):
         base = self.base
         given = self.forces()
         _, forces = outward_sweep(self.robot, self.joints, v, a, given, self.enter, base)
-        tau, _ = inward_sweep(self.robot, self.joints, a, forces, self.enter)
+        tau, _ = inward_sweep(self.robot, self.joints, v, a, forces, self.enter)
         return tau
 
     def torque(self) -> Vector:
@@ -419,6 +419,7 @@ class _Dynamics(_Shared):
         wanted = Need.INVERSE in self.needs
         solved = Need.ACCELERATION in self.needs
         if self.tracer.options.mass_matrix == "mminvgen":
+            self._refuse_followers(wanted or solved)
             placed = transforms(self.robot, self.joints, self.enter)
             mass, inverted = mminvgen(
                 self.robot, placed, Need.MASS in self.needs, wanted or solved, self.enter
@@ -432,6 +433,15 @@ class _Dynamics(_Shared):
         if wanted:
             inverted = inverse(self.robot, factors, self.enter)
         return mass, inverted, factors
+
+    def _refuse_followers(self, inverted: bool) -> None:
+        """A joint that moves several bodies cannot be taken out of articulated ones."""
+        followers = [body.joint_name for body in self.robot.bodies if body.mimic]
+        if inverted and followers:
+            raise UnsupportedError(
+                f"mass-matrix mminvgen: joint {short(followers[0])} follows another, which articulated bodies do not; "
+                "use mass-matrix ldl"
+            )
 
     def mass(self) -> Entries:
         """The lower triangle of M."""
@@ -489,7 +499,7 @@ class _Gradient(_Shared):
         base = self.base
         given = self.forces()
         motions, forces = outward_sweep(self.robot, joints, v, a, given, self.enter, base)
-        tau, totals = inward_sweep(self.robot, joints, a, forces, self.enter)
+        tau, totals = inward_sweep(self.robot, joints, v, a, forces, self.enter)
         if self.tracer.options.derivative == "columns":
             placed = transforms(self.robot, joints, self.enter)
             both = rnea_derivatives(self.robot, placed, v, motions, totals, self.enter)

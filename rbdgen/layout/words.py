@@ -147,7 +147,7 @@ def dof_names(robot: Robot, joints: Sequence[str]) -> list[str]:
     """A name for each degree of freedom: its joint's, numbered where the joint has several."""
     names = []
     for name, body in zip(joints, robot.bodies, strict=True):
-        count = body.joint.nv
+        count = body.nv
         if count == 1:
             names.append(name)
         else:
@@ -204,6 +204,8 @@ def operand_words(
 def _position_words(robot: Robot, ranges: InputRanges, joints: Sequence[str]) -> tuple[Word, ...]:
     words = []
     for i, body in enumerate(robot.bodies):
+        if body.mimic:
+            continue
         first = robot.q_slices[i].start
         for k, part in enumerate(body.joint.coordinate_names, first):
             name = f"q_{joints[i]}"

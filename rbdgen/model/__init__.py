@@ -29,6 +29,7 @@ from rbdgen.model.ranges import (
     random_states,
     range_notes,
 )
+from rbdgen.model.reduced import chain_to, locked, with_payloads
 from rbdgen.model.robot import Body, Inertia, Limits, MergedLink, Mimic, Placement, Robot
 from rbdgen.model.setup import Setup, setup_of, with_armature
 from rbdgen.model.urdf import load_urdf, parse_urdf
@@ -59,6 +60,7 @@ __all__ = [
     "Universal",
     "builtin_path",
     "builtin_robots",
+    "chain_to",
     "declared_ranges",
     "extreme_states",
     "inertia_faults",
@@ -68,6 +70,7 @@ __all__ = [
     "load_robot",
     "load_urdf",
     "load_xacro",
+    "locked",
     "mujoco_joint_names",
     "neutral",
     "parse_urdf",
@@ -76,4 +79,5 @@ __all__ = [
     "sanitize",
     "setup_of",
     "with_armature",
+    "with_payloads",
 ]

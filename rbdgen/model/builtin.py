@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from pathlib import Path
 
-from rbdgen.errors import UrdfError
+from rbdgen.errors import UrdfError, short
 from rbdgen.model.formats import ENDINGS, read_file
 from rbdgen.model.robot import Robot
 from rbdgen.model.urdf import load_urdf
@@ -40,7 +40,7 @@ def load_robot(name_or_path: str | Path, base: str = "fixed") -> Robot:
         near = difflib.get_close_matches(name, _SUMMARIES, 1)
         hint = f"did you mean {near[0]}? " if near else ""
         raise UrdfError(
-            f"robot {name!r}: neither a file nor built in; {hint}built-in robots: {', '.join(_SUMMARIES)}"
+            f"robot {short(name)}: neither a file nor built in; {hint}built-in robots: {', '.join(_SUMMARIES)}"
         )
     return read_file(name_or_path, base)
 

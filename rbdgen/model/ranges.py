@@ -119,7 +119,7 @@ def _sensible_position(limits: Limits, widest: float) -> tuple[float, float] | N
 def range_notes(robot: Robot) -> tuple[str, ...]:
     """One line per group of joints whose limits are missing or absurd, with the defaults used."""
     groups: dict[tuple[str, ...], list[str]] = {}
-    for body in robot.bodies:
+    for body, _, _ in robot.independent:
         notes = tuple(_resolved(body).notes)
         if notes:
             groups.setdefault(notes, []).append(body.joint_name)
@@ -155,9 +155,15 @@ def declared_ranges(
             if near:
                 hint = f"; did you mean {near[0]!r}?"
             raise ConfigError(f"{dotted('joints', joint)}: {robot.name!r} has no such joint{hint}")
+    for body in robot.bodies:
+        if body.mimic and body.joint_name in overrides:
+            raise ConfigError(
+                f"{dotted('joints', body.joint_name)}: follows {body.mimic.joint!r} and has no ranges of its own; give "
+                "that joint's"
+            )
     q_lower, q_upper = [], []
     magnitudes: dict[str, list[Any]] = {key: [] for key in MAGNITUDE_KEYS}
-    for body in robot.bodies:
+    for body, _, _ in robot.independent:
         resolved = _resolved(body)
         given = _checked(body, overrides.get(body.joint_name, {}))
         for kind, (low, high) in zip(body.joint.kinds, resolved.positions, strict=True):
@@ -231,7 +237,7 @@ def extreme_states(
     """
     rng = _generator(seed)
     q = _configurations(robot, ranges, count, rng)
-    for body, part in zip(robot.bodies, robot.q_slices, strict=True):
+    for body, part, _ in robot.independent:
         for k, kind in zip(range(part.start, part.stop), body.joint.kinds, strict=True):
             if kind != "unit":
                 ends = rng.choice([ranges.q_lower[k], ranges.q_upper[k]], count)
@@ -264,14 +270,14 @@ def integrate(robot: Robot, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
     q = np.broadcast_to(q, (*batch, robot.nq))
     dv = np.broadcast_to(dv, (*batch, robot.nv))
     moved = []
-    for body, own_q, own_v in zip(robot.bodies, robot.q_slices, robot.v_slices, strict=True):
+    for body, own_q, own_v in robot.independent:
         moved.append(body.joint.integrate(q[..., own_q], dv[..., own_v]))
     return np.concatenate(moved, axis=-1)
 
 
 def neutral(robot: Robot) -> np.ndarray:
     """The configuration (nq) in which every joint leaves its frames together."""
-    return np.array([x for body in robot.bodies for x in body.joint.neutral])
+    return np.array([x for body, _, _ in robot.independent for x in body.joint.neutral])
 
 
 def _generator(seed: int) -> np.random.Generator:
@@ -284,7 +290,7 @@ def _configurations(
     robot: Robot, ranges: InputRanges, count: int, rng: np.random.Generator
 ) -> np.ndarray:
     parts = []
-    for body, own in zip(robot.bodies, robot.q_slices, strict=True):
+    for body, own, _ in robot.independent:
         lower, upper = ranges.q_lower[own], ranges.q_upper[own]
         parts.append(body.joint.random(rng, count, lower, upper))
     return np.concatenate(parts, axis=1)

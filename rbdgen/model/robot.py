@@ -5,18 +5,30 @@ Plain frozen data, no parsing (see :mod:`rbdgen.model.urdf`) and no dynamics (se
 
 from __future__ import annotations
 
+import difflib
 import itertools
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import networkx as nx
 import numpy as np
 
+from rbdgen.errors import ConfigError, UnsupportedError, short
 from rbdgen.model.joint import CompoundJoint, Joint
+from rbdgen.model.joints import Continuous, Revolute
 from rbdgen.spatial import IDENTITY3, ZERO3, Matrix, Vector, constant_matrix, constant_vector
 
 STANDARD_GRAVITY: Vector = (0.0, 0.0, -9.81)
 """Default gravity in the world frame, m/s² (Pinocchio's default)."""
+NO_FRICTION, VISCOUS = "none", "viscous"
+FRICTIONS = {
+    NO_FRICTION: "as in Pinocchio's algorithms, which know no friction",
+    VISCOUS: "a joint's damping times its velocity",
+}
+"""What of the joints' friction a robot's dynamics have."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +122,11 @@ class Mimic:
     multiplier: float = 1.0
     offset: float = 0.0
 
+    @property
+    def unit_offset(self) -> Vector:
+        """Cosine and sine of the offset."""
+        return math.cos(self.offset), math.sin(self.offset)
+
 
 @dataclass(frozen=True)
 class Body:
@@ -138,8 +155,18 @@ class Body:
 
     @property
     def rotors(self) -> tuple[float, ...]:
-        """The armature (nv), zeros where there is none."""
+        """The armature of its joint, zeros where there is none."""
         return self.armature or (0.0,) * self.joint.nv
+
+    @property
+    def nq(self) -> int:
+        """Coordinates of its joint in q: none where that follows another."""
+        return 0 if self.mimic else self.joint.nq
+
+    @property
+    def nv(self) -> int:
+        """Degrees of freedom of its joint in v, a and τ: none where that follows another."""
+        return 0 if self.mimic else self.joint.nv
 
 
 @dataclass(frozen=True)
@@ -157,9 +184,11 @@ class Robot:
     """A tree of bodies on a base that does not move; parents come before their children (depth first, siblings by joint
     name). A mobile robot has a joint that carries its root link.
 
-    ``base_name`` is the link that does not move; ``gravity`` is in its frame, m/s². A body on a compound joint becomes
-    one body for each of the joint's parts: the last one keeps the body's and the joint's name, those before it have no
-    mass and the names with _1, _2, … behind.
+    ``base_name`` is the link that does not move; ``gravity`` is in its frame, m/s²; ``friction`` (of :data:`FRICTIONS`)
+    says what of the joints' friction counts. Joints that follow others have no part of q, v, a and τ; ConfigError for
+    what cannot follow. ``setup`` says how it was made from its description, where that is known (the options of
+    :class:`rbdgen.model.Setup`). A body on a compound joint becomes one body for each of the joint's parts: the last
+    one keeps the body's and the joint's name, those before it have no mass and the names with _1, _2, … behind.
     """
 
     name: str
@@ -167,8 +196,12 @@ class Robot:
     bodies: tuple[Body, ...]
     frames: tuple[MergedLink, ...] = ()
     gravity: Vector = STANDARD_GRAVITY
+    friction: str = NO_FRICTION
+    setup: Mapping[str, Any] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
+        if any(body.mimic for body in self.bodies):
+            object.__setattr__(self, "bodies", _resolved(self.name, self.bodies))
         if any(isinstance(b.joint, CompoundJoint) for b in self.bodies):
             bodies, frames = _expanded(self.bodies, self.frames)
             object.__setattr__(self, "bodies", bodies)
@@ -176,28 +209,66 @@ class Robot:
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """Moving joints' names, in the order of the generalised vectors."""
+        """Moving joints' names, in the order of the bodies and of the generalised vectors."""
         return tuple(b.joint_name for b in self.bodies)
 
     @property
     def nq(self) -> int:
         """Length of q."""
-        return sum(b.joint.nq for b in self.bodies)
+        return sum(b.nq for b in self.bodies)
 
     @property
     def nv(self) -> int:
         """Length of v, a and τ."""
-        return sum(b.joint.nv for b in self.bodies)
+        return sum(b.nv for b in self.bodies)
 
     @cached_property
     def q_slices(self) -> tuple[slice, ...]:
-        """Each body's part of q."""
-        return _slices([b.joint.nq for b in self.bodies])
+        """Each body's part of q, empty where its joint follows another."""
+        return _slices([b.nq for b in self.bodies])
 
     @cached_property
     def v_slices(self) -> tuple[slice, ...]:
-        """Each body's part of v, a and τ."""
-        return _slices([b.joint.nv for b in self.bodies])
+        """Each body's part of v, a and τ, empty where its joint follows another."""
+        return _slices([b.nv for b in self.bodies])
+
+    @cached_property
+    def independent(self) -> tuple[tuple[Body, slice, slice], ...]:
+        """The bodies whose joints follow no other, each with its part of q, and of v, a and τ."""
+        own = zip(self.bodies, self.q_slices, self.v_slices, strict=True)
+        return tuple(entry for entry in own if entry[0].mimic is None)
+
+    def dampers(self, i: int) -> tuple[float, ...]:
+        """Of the joint of body ``i`` by degree of freedom: the damping that counts, N·m·s or N·s/m."""
+        body = self.bodies[i]
+        if self.friction == NO_FRICTION or not body.damping:
+            return (0.0,) * body.joint.nv
+        return body.damping
+
+    def leader(self, i: int) -> int:
+        """The body whose joint that of body ``i`` follows."""
+        mimic = self.bodies[i].mimic
+        assert mimic is not None
+        return self.joint_names.index(mimic.joint)
+
+    @cached_property
+    def unreduced(self) -> Robot:
+        """The same tree with joints that move by themselves; this robot itself where none follows another."""
+        if not any(body.mimic for body in self.bodies):
+            return self
+        bodies = [replace(body, mimic=None) for body in self.bodies]
+        return replace(self, bodies=tuple(bodies))
+
+    @cached_property
+    def gearing(self) -> tuple[tuple[int, float], ...]:
+        """By degree of freedom of :attr:`unreduced`: the one of this robot that moves it, and how many times as far."""
+        geared: list[tuple[int, float]] = []
+        for i, (body, own) in enumerate(zip(self.bodies, self.v_slices, strict=True)):
+            if body.mimic is not None:
+                led = self.v_slices[self.leader(i)].start
+                geared.append((led, body.mimic.multiplier))
+            geared += [(dof, 1.0) for dof in range(own.start, own.stop)]
+        return tuple(geared)
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
@@ -231,21 +302,91 @@ def _expanded(
         parts = body.joint.parts if isinstance(body.joint, CompoundJoint) else (body.joint,)
         parent = index[body.parent]
         placement = body.placement
-        rotors = list(body.armature)
+        own = _slices([part.nv for part in parts])
         for k, part in enumerate(parts[:-1], 1):
             link = _unused(f"{body.name}_{k}", links)
             joint = _unused(f"{body.joint_name}_{k}", joints)
-            own, rotors = tuple(rotors[: part.nv]), rotors[part.nv :]
-            result.append(Body(link, joint, part, parent, placement, Inertia(), body.limits, own))
+            bare = Body(link, joint, part, parent, placement, Inertia(), body.limits)
+            result.append(replace(bare, **_drive(body, own[k - 1])))
             parent = len(result) - 1
             placement = Placement()
-        last = replace(
-            body, joint=parts[-1], parent=parent, placement=placement, armature=tuple(rotors)
-        )
-        result.append(last)
+        last = replace(body, joint=parts[-1], parent=parent, placement=placement)
+        result.append(replace(last, **_drive(body, own[-1])))
         index[i] = len(result) - 1
     moved = [replace(frame, body=index[frame.body]) for frame in frames]
     return tuple(result), tuple(moved)
+
+
+def _drive(body: Body, own: slice) -> dict[str, tuple[float, ...]]:
+    """What the joint's drive has for some of its degrees of freedom."""
+    return {
+        "armature": body.armature[own],
+        "damping": body.damping[own],
+        "friction": body.friction[own],
+    }
+
+
+def _resolved(robot: str, bodies: tuple[Body, ...]) -> tuple[Body, ...]:
+    """Bodies whose joints follow only joints that move by themselves. ConfigError for what cannot be followed,
+    UnsupportedError for what is not followed here."""
+    by_joint = {body.joint_name: body for body in bodies}
+    result = []
+    for body in bodies:
+        if body.mimic is None:
+            result.append(body)
+            continue
+        where = f"robot {robot!r}: joint {short(body.joint_name)}"
+        mimic = body.mimic
+        passed = [body.joint_name]
+        while True:
+            if mimic.joint in passed:
+                circle = " → ".join([*passed, mimic.joint])
+                raise ConfigError(
+                    f"{where}: follows itself: {circle}; let one of them move by itself"
+                )
+            if mimic.joint not in by_joint:
+                near = difflib.get_close_matches(mimic.joint, by_joint, 1)
+                hint = f"did you mean {near[0]!r}?" if near else f"joints are {', '.join(by_joint)}"
+                raise ConfigError(
+                    f"{where}: follows {short(mimic.joint)}, which is no moving joint; {hint}"
+                )
+            leader = by_joint[mimic.joint]
+            if leader.mimic is None:
+                break
+            passed.append(leader.joint_name)
+            above = leader.mimic
+            mimic = Mimic(
+                above.joint,
+                mimic.multiplier * above.multiplier,
+                mimic.multiplier * above.offset + mimic.offset,
+            )
+        joint = _following_joint(where, body.joint, leader, mimic)
+        result.append(replace(body, joint=joint, mimic=mimic))
+    return tuple(result)
+
+
+def _following_joint(where: str, joint: Joint, leader: Body, mimic: Mimic) -> Joint:
+    """The joint as one that follows: of the leader's sort of angle."""
+    finite = math.isfinite(mimic.multiplier) and math.isfinite(mimic.offset)
+    if not finite or mimic.multiplier == 0:
+        raise ConfigError(
+            f"{where}: follows {leader.joint_name!r} by the multiplier {mimic.multiplier:g} and the offset "
+            f"{mimic.offset:g}; the multiplier must not be zero, and both finite"
+        )
+    if joint.nv != 1 or leader.joint.nv != 1:
+        raise UnsupportedError(
+            f"{where}: follows {leader.joint_name!r}; only joints of one degree of freedom follow and lead; make one "
+            "of them fixed"
+        )
+    if not isinstance(leader.joint, Continuous):
+        return Revolute(joint.axis) if isinstance(joint, Continuous) else joint
+    whole = mimic.multiplier == round(mimic.multiplier)
+    if not whole or not isinstance(joint, Revolute | Continuous):
+        raise UnsupportedError(
+            f"{where}: follows {leader.joint_name!r}, which turns without end, by {mimic.multiplier:g}; what follows "
+            "it must be a rotation by a whole multiplier; give the leader limits"
+        )
+    return Continuous(joint.axis)
 
 
 def _unused(name: str, taken: set[str]) -> str:

@@ -1,34 +1,43 @@
-"""What a description leaves to those who set a robot up: how it is carried, where gravity pulls, its motors' rotors."""
+"""What a description leaves to those who set a robot up: how it is carried, what it carries, rotors, friction."""
 
 from __future__ import annotations
 
 import difflib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from rbdgen.errors import ConfigError, short
 from rbdgen.model.builtin import load_robot
-from rbdgen.model.robot import STANDARD_GRAVITY, Body, Robot
+from rbdgen.model.reduced import Coordinates, chain_to, locked, with_payloads
+from rbdgen.model.robot import NO_FRICTION, STANDARD_GRAVITY, VISCOUS, Body, Robot
 from rbdgen.model.rooting import rerooted
 from rbdgen.model.urdf import BASES, ROOT_JOINT
 from rbdgen.spatial import Vector
 
 Rotors = float | Sequence[float]
 """An armature: one number for all degrees of freedom of a joint, or one for each."""
+MOST_NAMED = 8
+"""Joints in a note."""
 
 
 @dataclass(frozen=True)
 class Setup:
     """How a robot is set up: its ``base`` as :func:`rbdgen.load_urdf` takes it, the link that a mobile base carries if
-    it is another than the file's root (``root``), ``gravity`` in the base's frame (m/s²), and the ``armature`` of
-    joints by name (kg·m² or kg, see :class:`rbdgen.model.Body`)."""
+    it is another than the file's root (``root``), ``gravity`` in the base's frame (m/s²), the ``armature`` of joints by
+    name (kg·m² or kg, see :class:`rbdgen.model.Body`), what of their ``friction`` counts, joints to ``lock``, a
+    ``payload`` on links, and the link that the only chain to be kept leads to (``tip``), all as in
+    :mod:`rbdgen.model.reduced`."""
 
     base: str = "fixed"
     root: str | None = None
     gravity: Vector = STANDARD_GRAVITY
     armature: Mapping[str, Rotors] = field(default_factory=dict)
+    friction: str = VISCOUS
+    lock: Mapping[str, Coordinates] = field(default_factory=dict)
+    payload: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    tip: str | None = None
 
     def load(self, name_or_path: str | Path) -> Robot:
         """The robot of that name or file, set up so. Errors are those of :func:`rbdgen.load_robot`, and ConfigError for
@@ -36,19 +45,46 @@ class Setup:
         robot = load_robot(name_or_path, base=self.base)
         if self.root:
             robot = rerooted(robot, self.root)
-        robot = replace(robot, gravity=tuple(self.gravity))
-        return with_armature(robot, self.armature)
+        robot = with_armature(robot, self.armature)
+        robot = with_payloads(robot, self.payload)
+        robot = locked(robot, self.lock)
+        if self.tip:
+            robot = chain_to(robot, self.tip)
+        said = {f.name: getattr(self, f.name) for f in fields(self)}
+        return replace(robot, gravity=tuple(self.gravity), friction=self.friction, setup=said)
 
 
 def setup_of(robot: Robot) -> Setup:
-    """The setup that makes this robot of its file."""
+    """The setup that makes this robot of its file: as it was recorded, else as far as the robot shows it."""
+    if robot.setup is not None:
+        return Setup(**robot.setup)
     first = robot.bodies[0]
     base, root = "fixed", None
     if first.joint_name == ROOT_JOINT:
         base = next((name for name, carrier in BASES.items() if carrier == first.joint), base)
         root = first.name if base != "fixed" else None
     armature = {body.joint_name: body.armature for body in robot.bodies if any(body.armature)}
-    return Setup(base, root, robot.gravity, armature)
+    return Setup(base, root, robot.gravity, armature, robot.friction)
+
+
+def friction_notes(robot: Robot) -> tuple[str, ...]:
+    """One line per kind of friction that the description has, on what of it counts."""
+    notes = []
+    damped = [body.joint_name for body in robot.bodies if any(body.damping)]
+    rubbing = [body.joint_name for body in robot.bodies if any(body.friction)]
+    if damped:
+        what = "does not count" if robot.friction == NO_FRICTION else "counts"
+        other = VISCOUS if robot.friction == NO_FRICTION else NO_FRICTION
+        notes.append(f"damping {what} at {_some(damped)}; --friction {other} changes that")
+    if rubbing:
+        notes.append(f"dry friction does not count at {_some(rubbing)}")
+    return tuple(notes)
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:MOST_NAMED])
+    more = len(names) - MOST_NAMED
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def with_armature(robot: Robot, armature: Mapping[str, Rotors]) -> Robot:

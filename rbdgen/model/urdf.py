@@ -36,7 +36,8 @@ def load_urdf(path: str | Path, base: str = "fixed") -> Robot:
     "planar" (:class:`Planar`); mobile, the link is body 0 on the joint "root_joint".
 
     UrdfError for a file that cannot be read or contradicts itself, UnsupportedError for what rbdgen does not do. Warns
-    (RbdgenWarning) about inertias that no body can have, moving links without mass, friction and damping.
+    (RobotWarning) once, about inertias that no body can have and moving links without mass. Joints keep their damping
+    and friction, which count where :attr:`Robot.friction` says so.
     """
     path = Path(path)
     return parse_urdf(read_bytes(path), str(path), path.stem, base)
@@ -118,7 +119,10 @@ class _Tree:
         if not self.bodies:
             raise UrdfError(f"{elements.source}: has no moving joint; there is nothing to compute")
         base = root if self.carrier is None else self._world()
-        return Robot(name, base, tuple(self.bodies), tuple(self.frames))
+        try:
+            return Robot(name, base, tuple(self.bodies), tuple(self.frames))
+        except ConfigError as error:
+            raise UrdfError(f"{elements.source}: {error}") from None
 
     def warnings(self) -> list[str]:
         """What is odd about the robot, in words, once it is made."""
@@ -138,9 +142,6 @@ class _Tree:
             )
         for what, places in self.elements.assumed.items():
             found.append(f"{what}: {listed(places)}")
-        if self.elements.damped:
-            joints = listed(self.elements.damped)
-            found.append(f"damping and friction are ignored, at joints: {joints}")
         return found
 
     def _root(self) -> str:
@@ -203,7 +204,18 @@ class _Tree:
                 self.bodies[body] = replace(self.bodies[body], inertia=merged)
             return body, placement
         kind = JOINT_TYPES[joint.kind](joint.axis)
-        moving = Body(joint.child, joint.name, kind, body, placement, inertia, joint.limits)
+        moving = Body(
+            joint.child,
+            joint.name,
+            kind,
+            body,
+            placement,
+            inertia,
+            joint.limits,
+            damping=_for_all(joint.damping, kind),
+            friction=_for_all(joint.friction, kind),
+            mimic=joint.mimic,
+        )
         self.bodies.append(moving)
         return len(self.bodies) - 1, Placement()
 
@@ -218,3 +230,8 @@ class _Tree:
         while name in self.elements.links:
             name += "_"
         return name
+
+
+def _for_all(x: float, joint: Joint) -> tuple[float, ...]:
+    """A number for each degree of freedom of ``joint``; nothing for zero."""
+    return (x,) * joint.nv if x else ()

@@ -16,7 +16,7 @@ import numpy as np
 
 from rbdgen.errors import UnsupportedError, UrdfError, short
 from rbdgen.model.joints import Axis, Continuous, FreeFlyer, Joint, Planar, Prismatic, Revolute
-from rbdgen.model.robot import Inertia, Limits, Placement
+from rbdgen.model.robot import Inertia, Limits, Mimic, Placement
 from rbdgen.spatial import constant_matrix, constant_vector
 
 JOINT_TYPES: dict[str, Callable[[Axis], Joint]] = {
@@ -58,17 +58,18 @@ class JointElement:
     placement: Placement
     axis: tuple[float, float, float]
     limits: Limits
+    damping: float
+    friction: float
+    mimic: Mimic | None
 
 
 class UrdfElements:
     """One file's ``links`` by name and its ``joints``; UrdfError for what contradicts itself, UnsupportedError for what
-    rbdgen does not do. ``damped``: joints with damping or friction; ``pointlike``: links, of those whose inertia was
-    read, with a mass but no moments; ``assumed``: what the file leaves open or says wrongly and how it was taken, with
-    the joints or links where that is so."""
+    rbdgen does not do. ``pointlike``: links, of those whose inertia was read, with a mass but no moments; ``assumed``:
+    what the file leaves open or says wrongly and how it was taken, with the joints or links where that is so."""
 
     def __init__(self, source: str, root: Element) -> None:
         self.source = source
-        self.damped: list[str] = []
         self.pointlike: list[str] = []
         self.assumed: dict[str, list[str]] = defaultdict(list)
         _strip_namespace(root)
@@ -164,13 +165,23 @@ class UrdfElements:
         where = f"joint {short(name)}"
         kind = self._kind(where, element)
         axis = self._axis(name, element.find("axis"), kind)
-        if kind != "fixed" and self._is_damped(where, element.find("dynamics")):
-            self.damped.append(name)
+        dynamics = element.find("dynamics")
         parent = self._end(where, element, "parent")
         child = self._end(where, element, "child")
         placement = self._placement(where, element.find("origin"))
         limits = self._limits(name, element.find("limit"), kind)
-        return JointElement(name, kind, parent, child, placement, axis, limits)
+        return JointElement(
+            name,
+            kind,
+            parent,
+            child,
+            placement,
+            axis,
+            limits,
+            damping=self._resistance(where, dynamics, "damping"),
+            friction=self._resistance(where, dynamics, "friction"),
+            mimic=None if kind == "fixed" else self._mimic(where, element.find("mimic")),
+        )
 
     def _kind(self, where: str, element: Element) -> str:
         """The type of a joint."""
@@ -178,10 +189,6 @@ class UrdfElements:
         known = ["fixed", *JOINT_TYPES]
         if kind is None or kind not in known:
             raise self.fault(where, f"type must be one of {', '.join(known)}, not {short(kind)}")
-        if element.find("mimic") is not None and kind != "fixed":
-            raise UnsupportedError(
-                f"{self.source}: {where}: mimic joints are not supported; remove <mimic> or make it fixed"
-            )
         return kind
 
     def _axis(self, name: str, element: Element | None, kind: str) -> Axis:
@@ -203,13 +210,25 @@ class UrdfElements:
             )
         return x / length, y / length, z / length
 
-    def _is_damped(self, where: str, element: Element | None) -> bool:
-        """Whether a joint has damping or friction."""
+    def _resistance(self, where: str, element: Element | None, key: str) -> float:
+        """The damping or the friction of a joint."""
+        if element is None or key not in element.attrib:
+            return 0.0
+        value = self._number(where, element, key)
+        if value < 0:
+            raise self.fault(where, f"{key} must not be negative, is {value:g}")
+        return value
+
+    def _mimic(self, where: str, element: Element | None) -> Mimic | None:
+        """What a joint follows."""
         if element is None:
-            return False
-        damping = self._numbers(where, element, "damping", 1, "0")
-        friction = self._numbers(where, element, "friction", 1, "0")
-        return any(damping + friction)
+            return None
+        leader = element.get("joint")
+        if not leader:
+            raise self.fault(where, "<mimic> names no joint; say which one it follows")
+        multiplier = self._numbers(where, element, "multiplier", 1, "1")[0]
+        offset = self._numbers(where, element, "offset", 1, "0")[0]
+        return Mimic(leader, multiplier, offset)
 
     def _limits(self, name: str, element: Element | None, kind: str) -> Limits:
         where = f"joint {short(name)}"

@@ -55,7 +55,7 @@ def argument(
 def configuration(robot: Robot, q: object) -> np.ndarray:
     """``q`` (..., nq), checked joint by joint."""
     array = argument("q", q, (robot.nq,), None)
-    for body, part in zip(robot.bodies, robot.q_slices, strict=True):
+    for body, part, _ in robot.independent:
         fault = body.joint.fault(array[..., part])
         if fault is not None:
             raise ConfigError(f"q: joint {body.joint_name!r} {fault}")
@@ -82,7 +82,7 @@ def require_positive_definite(robot: Robot, m: np.ndarray) -> None:
     whole = work[range(robot.nv), range(robot.nv)]
     names: list[str] = []
     for body in robot.bodies:
-        names += [body.joint_name] * body.joint.nv
+        names += [body.joint_name] * body.nv
     for k in reversed(range(robot.nv)):
         pivot, row = work[k, k], work[k, :k]
         bad = ~(pivot > SMALLEST_PIVOT * whole[k])

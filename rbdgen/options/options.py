@@ -13,6 +13,7 @@ from rbdgen.functions.algorithms import DERIVATIVES, MASS_MATRICES, check_combin
 from rbdgen.functions.record import Function
 from rbdgen.functions.roll_out import COEFFICIENTS
 from rbdgen.layout.torques import BOTH, RANGES
+from rbdgen.model.robot import FRICTIONS, VISCOUS
 from rbdgen.model.urdf import BASES
 from rbdgen.options.setting import (
     BY_JOINT,
@@ -20,6 +21,7 @@ from rbdgen.options.setting import (
     LIMITS,
     METADATA,
     NUMBER,
+    PAYLOADS,
     SWITCH,
     TARGETS,
     VECTOR,
@@ -363,6 +365,36 @@ ROBOT = {
         "inertia of joints' rotors times the square of their gear ratio, kg·m² (kg of prismatic ones)",
         otherwise="none",
         metavar="JOINT=V,JOINT=V",
+    ),
+    "friction": Setting(
+        WORD,
+        "what",
+        "what of the joints' friction in the robot's file counts",
+        otherwise=VISCOUS,
+        choices=lambda: FRICTIONS,
+        metavar="F",
+    ),
+    "lock": Setting(
+        BY_JOINT,
+        "what",
+        "joints that are fixed, at rad or m; their links become parts of those that carry them",
+        otherwise="none",
+        metavar="JOINT=V,JOINT=V",
+    ),
+    "payload": Setting(
+        PAYLOADS,
+        "what",
+        "what links carry: mass in kg, centre of mass in the link's frame in m, moments about it in kg·m² "
+        "(xx, yy, zz, xy, xz, yz); the last two may be left out; several with semicolons",
+        otherwise="none",
+        metavar="LINK:M,X,Y,Z,…",
+    ),
+    "tip": Setting(
+        WORD,
+        "what",
+        "only the links from the base to this one",
+        otherwise="all",
+        metavar="LINK",
     ),
 }
 """What of a robot is chosen as it is read."""

@@ -247,6 +247,34 @@ def _read_by_joint(name: str, text: str) -> dict[str, float]:
     return given
 
 
+def _payloads(name: str, value: Any) -> dict[str, tuple[float, ...]]:
+    if not isinstance(value, Mapping):
+        raise _a("a table of numbers by link", name, value)
+    given = {}
+    for link, numbers in value.items():
+        path = dotted(name, str(link))
+        if isinstance(numbers, int | float) and not isinstance(numbers, bool):
+            numbers = [numbers]
+        if not isinstance(numbers, list | tuple):
+            raise _a("a list of numbers", path, numbers)
+        given[str(link)] = tuple(_number(path, x) for x in numbers)
+    return given
+
+
+def _read_payloads(name: str, text: str) -> dict[str, tuple[float, ...]]:
+    form = "LINK:MASS,... (several with semicolons)"
+    given = {}
+    for part in text.split(";"):
+        link, _, numbers = part.rpartition(":")
+        try:
+            given[link.strip()] = tuple(float(x) for x in numbers.split(","))
+        except ValueError:
+            raise _a(form, name, text) from None
+    if "" in given:
+        raise _a(form, name, text)
+    return given
+
+
 INTEGER = ValueKind("integer", _integer, _read_integer)
 NUMBER = ValueKind("number", _number, _read_number)
 SWITCH = ValueKind("true or false", _switch, _read_switch)
@@ -255,6 +283,7 @@ WORDS = ValueKind("list of words", _words, lambda name, text: tuple(names(text))
 TARGETS = ValueKind("number, or numbers by name", _targets, _read_targets)
 VECTOR = ValueKind("three numbers", _vector, _read_vector)
 BY_JOINT = ValueKind("numbers by joint", _by_joint, _read_by_joint)
+PAYLOADS = ValueKind("numbers by link", _payloads, _read_payloads)
 LIMITS = ValueKind("table", _limits, lambda name, text: {})
 
 

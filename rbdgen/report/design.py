@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 from rbdgen.compiler import Design, Family, Options
@@ -15,6 +16,8 @@ from rbdgen.host.manifest import MANIFEST_SCHEMA
 from rbdgen.host.stream_keys import packet_keys, stream_keys
 from rbdgen.ir.fixed import Format
 from rbdgen.ir.programs import cone
+from rbdgen.model.robot import Robot
+from rbdgen.model.setup import setup_of
 from rbdgen.passes.trigonometry import sine_method
 from rbdgen.report.evidence import formats
 from rbdgen.report.produced import graph_digest, versions
@@ -274,6 +277,30 @@ def _parameter_entries(design: Design) -> list[dict[str, Any]]:
     return entries
 
 
+def _followers(robot: Robot) -> list[dict[str, Any]]:
+    """The joints that follow others."""
+    found = []
+    for body in robot.bodies:
+        if body.mimic:
+            found.append(
+                {"joint": body.joint_name, "follows": body.mimic.joint}
+                | {"multiplier": body.mimic.multiplier, "offset": body.mimic.offset}
+            )
+    return found
+
+
+def _setup(robot: Robot) -> dict[str, Any]:
+    """How the robot was set up, as far as that says more than its description."""
+    setup = setup_of(robot)
+    said: dict[str, Any] = {}
+    for f in fields(setup):
+        value = getattr(setup, f.name)
+        if value is not None and value != {}:
+            said[f.name] = value
+    # as it is read back: with lists for tuples
+    return json.loads(json.dumps(said))
+
+
 def manifest(design: Design, verilog_sha256: str, version: str) -> dict[str, Any]:
     """What a host or a bench needs to talk to the accelerator: ports, codes, header, words, formats, declared ranges,
     promised cycles; and its identity. Its schema says what each key means."""
@@ -283,7 +310,9 @@ def manifest(design: Design, verilog_sha256: str, version: str) -> dict[str, Any
         "generator": f"rbdgen {version}",
         "name": design.name,
         "robot": design.robot.name,
-        "joint_names": list(design.robot.joint_names),
+        "joint_names": [body.joint_name for body, _, _ in design.robot.independent],
+        "followers": _followers(design.robot),
+        "setup": _setup(design.robot),
         "verilog_sha256": verilog_sha256,
         "vectors": vector_shapes(design),
         "functions": {name: _function_entry(design, name) for name in tasks.functions},

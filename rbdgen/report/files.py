@@ -43,9 +43,7 @@ def config_text(design: Design, robot: str) -> str:
     """``config.toml``: every option as it was resolved, and every joint's declared range."""
     options, ranges = design.options, design.ranges
     joints: dict[str, dict[str, float]] = {}
-    for body, q, v in zip(
-        design.robot.bodies, design.robot.q_slices, design.robot.v_slices, strict=True
-    ):
+    for body, q, v in design.robot.independent:
         limits = {
             "velocity": ranges.v_max[v.start],
             "acceleration": ranges.a_max[v.start],

@@ -51,8 +51,9 @@ class BoundFinder:
         self.experiment = experiment
         self.targets = request.targets
         self.usual = np.array([f.resolution for f in simplified.choice.formats])
-        self.derivatives: list[sparse.csr_array] = []
-        self.squares: list[sparse.csr_array] = []
+        # a robot whose results are all zero has no rows
+        none = sparse.csr_array((0, sites.count), dtype=np.float32)
+        self.derivatives, self.squares = [none], [none]
         self.limits: list[float] = []
         self.keys: list[Key] = []
 

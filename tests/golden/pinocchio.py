@@ -96,6 +96,64 @@ def reference(
     return {name: np.array(rows) for name, rows in results.items()}
 
 
+def whole(robot: Robot, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates of the whole tree, and G (joints of the tree, joints that lead)."""
+    starts = {b.joint_name: (qs, vs.start) for b, qs, vs in robot.independent}
+    columns = []
+    g = np.zeros((robot.unreduced.nv, robot.nv))
+    for rows, body in zip(robot.unreduced.v_slices, robot.bodies, strict=True):
+        if body.mimic is None:
+            own, column = starts[body.joint_name]
+            columns.append(q[:, own])
+            g[rows, column : column + body.nv] = np.eye(body.nv)
+            continue
+        own, column = starts[body.mimic.joint]
+        led = q[:, own]
+        g[rows, column] = body.mimic.multiplier
+        if led.shape[1] == 2:
+            angle = np.arctan2(led[:, 1], led[:, 0]) * body.mimic.multiplier + body.mimic.offset
+            columns.append(np.stack([np.cos(angle), np.sin(angle)], axis=1))
+        else:
+            columns.append(led * body.mimic.multiplier + body.mimic.offset)
+    return np.concatenate(columns, axis=1), g
+
+
+def reduced_reference(
+    robot: Robot,
+    model: pin.Model,
+    q: np.ndarray,
+    v: np.ndarray,
+    a: np.ndarray,
+    tau: np.ndarray,
+    f_ext: np.ndarray,
+) -> dict[str, np.ndarray]:
+    """Pinocchio's results for a robot of whose joints some follow others: those of ``model``, in which none does,
+    reduced by G. (Pinocchio's own mimic joints have no derivatives and no forward dynamics.)"""
+    if robot.unreduced is robot:
+        return reference(robot, model, q, v, a, tau, f_ext)
+    everything, g = whole(robot, q)
+    speeds = v @ g.T
+    nothing = np.zeros_like(speeds)
+
+    def tree(accelerations: np.ndarray) -> dict[str, np.ndarray]:
+        return reference(robot.unreduced, model, everything, speeds, accelerations, nothing, f_ext)
+
+    moving = tree(a @ g.T)
+    expected = {"id": moving["id"] @ g}
+    for name in ("m", "dtau_dq", "dtau_dv"):
+        expected[name] = g.T @ moving[name] @ g
+    if np.any(np.linalg.matrix_rank(expected["m"]) < robot.nv):
+        return expected
+    inverse = np.linalg.inv(expected["m"])
+    rest = tau - tree(nothing)["id"] @ g
+    expected["minv"] = inverse
+    expected["fd"] = np.einsum("kij,kj->ki", inverse, rest)
+    reached = tree(expected["fd"] @ g.T)
+    for name, derivative in (("da_dq", "dtau_dq"), ("da_dv", "dtau_dv")):
+        expected[name] = -inverse @ g.T @ reached[derivative] @ g
+    return expected
+
+
 def ours(
     robot: Robot,
     method: str,

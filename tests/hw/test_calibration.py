@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdgen import ConfigError, Robot, load_robot
+from rbdgen import ConfigError, Robot, load_robot, parameter_values
 from rbdgen.compiler import Options, compile_robot
 from rbdgen.functions.registry import common
 from rbdgen.layout.calibration import varied_robot
+from rbdgen.model import with_armature
 from rbdgen.protocol.tasks import CALIBRATE, Flag
 from rbdgen.trials import make_tasks, raw_parameters, relative_errors, task_states
 from rbdgen_hw.emit import accelerator
@@ -61,6 +62,26 @@ def test_the_hardware_becomes_that_of_another_robot(
         tasks = [make_tasks(d, f, states, robot) for f in ALL]
         run = run_tasks(d, tasks, np.arange(35) % 7, rtl(d), AMARANTH, tmp_path, stall=0.2, seed=4)
         assert all(o.mismatches == 0 for o in run.outcomes.values())
+
+
+def test_rotors_are_loaded_as_well(tmp_path: Path) -> None:
+    plain = load_robot("pendulum2")
+    robot = with_armature(plain, dict.fromkeys(plain.joint_names, 0.1))
+    d = compile_robot(robot, Options(ALL, ii=4, calibratable=True, word=18))
+    names = [p.word.name for p in d.network.parameters]
+    assert {"p_link1_r0", "p_link2_r0"} <= set(names)
+    changed = other(robot)
+    assert changed.bodies[0].armature != robot.bodies[0].armature
+    states = task_states(d, 35, seed=3, robot=changed)
+    tasks = [make_tasks(d, f, states, changed) for f in ALL]
+    for made in tasks:
+        assert relative_errors(d, made, made.expected)[0] < 1e-3
+    run = run_tasks(d, tasks, np.arange(35) % 7, rtl(d), AMARANTH, tmp_path, stall=0.2, seed=4)
+    assert all(o.mismatches == 0 for o in run.outcomes.values())
+    with pytest.raises(ConfigError, match="and rotors' where there are some"):
+        parameter_values(robot, plain)
+    with pytest.raises(ConfigError, match="and rotors' where there are some"):
+        parameter_values(plain, robot)
 
 
 def test_parameters_change_between_tasks_only(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from rbdgen.model import (
     Continuous,
     FreeFlyer,
     Joint,
+    Mimic,
     Planar,
     Prismatic,
     Revolute,
@@ -179,10 +180,6 @@ def test_what_contradicts_itself_is_one_line(text: str, message: str) -> None:
             urdf(joint(kind="planar", inside=AXIS.format("0 1 0"))),
             r"joint 'j': planar joints move in their x-y plane only; turn the origin .+ is 0 0 1, not '0 1 0'",
         ),
-        (
-            urdf(joint(inside='<mimic joint="k"/>')),
-            r"joint 'j': mimic joints are not supported; remove <mimic> or make it fixed",
-        ),
     ],
 )
 def test_what_is_not_supported_is_refused_by_name(text: str, message: str) -> None:
@@ -242,7 +239,7 @@ def test_paths_that_no_file_can_have_are_named(tmp_path: Path) -> None:
     with pytest.raises(UrdfError, match=r"cannot be read: .*null.*; give the path of a URDF$"):
         load_urdf(tmp_path / "a\0b.urdf")
     with pytest.raises(
-        UrdfError, match=r"^robot 'x+': neither a file nor built in; built-in robots: "
+        UrdfError, match=r"^robot 'x+\.\.\.x+': neither a file nor built in; built-in robots: "
     ):
         load_robot("x" * 5000)
 
@@ -261,6 +258,52 @@ def test_a_robot_without_name_is_called_after_its_file(tmp_path: Path) -> None:
 def test_limits_may_be_as_large_as_a_double() -> None:
     limit = '<limit lower="-1.7e308" upper="1.7e308"/>'
     assert parse(urdf(joint(inside=limit))).bodies[0].limits.upper == 1.7e308
+
+
+def test_a_joint_may_follow_another_and_that_a_third() -> None:
+    second = joint(
+        "k", parent="b", child="c", inside='<mimic joint="j" multiplier="2" offset="0.5"/>'
+    )
+    third = joint(
+        "l", parent="c", child="d", inside='<mimic joint="k" multiplier="-3" offset="1"/>'
+    )
+    robot = parse(urdf(joint(), second, third, links="abcd"))
+    assert (robot.nq, robot.nv) == (1, 1)
+    assert robot.bodies[2].mimic == Mimic("j", -6.0, -0.5)
+
+
+@pytest.mark.parametrize(
+    ("inside", "message"),
+    [
+        ('<mimic joint="h"/>', "follows 'h', which is no moving joint; joints are j, k"),
+        ('<mimic joint="k"/>', "follows itself: k → k; let one of them move by itself"),
+        ('<mimic joint="j" multiplier="0"/>', "by the multiplier 0 and the offset 0; the mult"),
+        ('<mimic joint="j" multiplier="nan"/>', "multiplier must be finite, not 'nan'"),
+        ('<mimic joint="j" offset="x"/>', "offset must be 1 number"),
+        ("<mimic/>", "<mimic> names no joint; say which one it follows"),
+        ('<dynamics damping="-1"/>', "damping must not be negative, is -1"),
+        ('<dynamics friction="nan"/>', "friction must be finite, not 'nan'"),
+    ],
+)
+def test_what_cannot_be_followed_or_damped_is_refused(inside: str, message: str) -> None:
+    second = joint("k", parent="b", child="c", inside=inside)
+    with pytest.raises(UrdfError, match=r"^r\.urdf: .*joint 'k': .*") as caught:
+        parse_urdf(urdf(joint(), second, links="abc"), "r.urdf")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_circle_of_followers_is_refused() -> None:
+    first = joint(inside='<mimic joint="k"/>')
+    second = joint("k", parent="b", child="c", inside='<mimic joint="j"/>')
+    with pytest.raises(UrdfError, match="joint 'j': follows itself: j → k → j"):
+        parse_urdf(urdf(first, second, links="abc"), "r.urdf")
+
+
+def test_a_joint_keeps_its_friction() -> None:
+    robot = parse(urdf(joint(inside='<dynamics damping="0.5" friction="2"/>')))
+    assert (robot.bodies[0].damping, robot.bodies[0].friction) == ((0.5,), (2.0,))
+    assert robot.dampers(0) == (0.0,)
 
 
 def test_mimic_does_not_matter_at_a_fixed_joint() -> None:
@@ -358,10 +401,6 @@ def test_topology_is_a_networkx_tree() -> None:
             r"b: principal moments 1, 1, 5 violate the triangle inequality",
         ),
         (urdf(joint()).replace('izz="1"', 'izz="-1"'), r"b: principal moment -1 is negative"),
-        (
-            urdf(joint(inside='<dynamics damping="0.5"/>')),
-            r"damping and friction are ignored, at joints: j",
-        ),
         (
             '<robot name="r"><link name="a"/><link name="b"/>' + joint() + "</robot>",
             r"links without mass move: b",

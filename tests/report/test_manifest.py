@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Iterator
@@ -11,16 +12,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rbdgen import Design, parameter_values
+from rbdgen import Design, Options, compile_robot, parameter_values
 from rbdgen.functions.registry import common
 from rbdgen.functions.roll_out import COEFFICIENTS
 from rbdgen.layout.torques import RANGES
+from rbdgen.model import Setup, parse_urdf
 from rbdgen.protocol.packets import result_rows, task_rows
 from rbdgen.report.design import manifest
 from rbdgen.schema.checking import check, schema
 from rbdgen.schema.keys import described_keys
 from rbdgen_hw.emit import design_verilog
 from tests.conftest import design
+from tests.golden.test_following import HAND
 
 PAGE = Path(__file__).parents[2] / "docs/protocol.md"
 KINDS = {
@@ -29,7 +32,10 @@ KINDS = {
     "calibratable": {"functions": ("id", "m"), "calibratable": True},
     "moving base": {"functions": ("id", "did"), "moving_base": True},
 }
-NAMED = {"ports", "vectors", "functions", "flags"}
+NAMED = {
+    *("ports", "vectors", "functions", "flags"),
+    *("setup.armature", "setup.lock", "setup.payload"),
+}
 """Keys whose values are by name."""
 
 
@@ -47,7 +53,7 @@ def keys_of(value: Any, path: str = "") -> Iterator[str]:
     elif isinstance(value, list) and value and isinstance(value[0], dict):
         for inner in value:
             yield from keys_of(inner, f"{path}[]")
-    elif value != [] or path != "parameters":
+    elif value != [] or path not in ("parameters", "followers"):
         yield path
 
 
@@ -58,8 +64,32 @@ def test_the_schema_describes_every_key_and_no_other(kind: str) -> None:
     keys = described_keys("manifest")
     assert len({key.path for key in keys}) == len(keys)
     assert set(keys_of(content)) == {key.path for key in keys if key.where in ("all", kind)}
-    assert {key.where for key in keys} == {"all", "roll", "calibratable"}
+    assert {key.where for key in keys} == {"all", "roll", "calibratable", "followers", "setup"}
     assert all(key.means for key in keys)
+
+
+def test_the_manifest_says_how_the_robot_was_set_up() -> None:
+    setup = Setup(
+        "floating",
+        root="palm",
+        armature={"a1": 0.1},
+        lock={"c1": 0.5},
+        payload={"l2": (0.1, 0, 0, 0.01)},
+        tip="l2",
+    )
+    robot = parse_urdf(HAND, "hand.urdf")
+    said = {f.name: getattr(setup, f.name) for f in dataclasses.fields(setup)}
+    d = compile_robot(dataclasses.replace(robot, setup=said), Options(("id",), word=18))
+    content = json.loads(json.dumps(manifest(d, "0" * 64, "1")))
+    check(content, "manifest")
+    keys = {k.path for k in described_keys("manifest") if k.where in ("all", "followers", "setup")}
+    assert set(keys_of(content)) == keys
+    assert content["joint_names"] == ["a1", "b1"]
+    assert {f["joint"]: f["follows"] for f in content["followers"]} == {
+        "a2": "a1",
+        "b2": "b1",
+        "c1": "a1",
+    }
 
 
 def test_words_of_the_schema_are_those_of_the_options() -> None:

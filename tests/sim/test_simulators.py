@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rbdgen.caching import cache_folder
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen_sim.interface import DeadlockError, ProtocolError, Rtl, Stimulus, Trace
 from rbdgen_sim.simulators import SIMULATORS, get_simulator
@@ -197,6 +198,25 @@ def test_build_is_reused_until_the_source_changes(tmp_path: Path) -> None:
     assert again.build_seconds == 0
     assert changed.build_seconds > 0
     assert changed.payloads == [(value + 1) % (1 << WIDTH) for value in again.payloads]
+
+
+def test_a_build_is_reused_in_another_directory(tmp_path: Path) -> None:
+    stimulus = Stimulus(BEATS[:10], 10)
+    # a source that no other test compiles
+    text = ("in_payload + 1", "in_payload + 5")
+    places = [tmp_path / name for name in ("one", "other", "third")]
+    for place in places:
+        place.mkdir()
+    first = simulate("verilator", stimulus, places[0], variant(places[0], text))
+    again = simulate("verilator", stimulus, places[1], variant(places[1], text))
+    assert first.build_seconds > 0
+    assert again.build_seconds == 0
+    assert again.payloads == first.payloads
+    for kept in (cache_folder() / "simulation").iterdir():
+        kept.write_bytes(kept.read_bytes()[:1000])
+    mended = simulate("verilator", stimulus, places[2], variant(places[2], text))
+    assert mended.build_seconds > 0
+    assert mended.payloads == first.payloads
 
 
 @pytest.mark.parametrize("name", ["icarus", "verilator"])
