@@ -20,7 +20,7 @@ from typing import Any
 import mujoco
 import numpy as np
 import pinocchio as pin
-from beside_mujoco import free_tree, worst_errors
+from beside_mujoco import worst_errors
 from figures import Targets, arguments, parse, section
 
 from rbdgen import RbdgenError, RbdgenWarning, Robot, golden, load_urdf
@@ -46,9 +46,12 @@ def urdfs(folder: Path | None) -> list[Path]:
 
 def beside_pinocchio(robot: Robot, path: Path) -> tuple[float, float]:
     """The largest relative differences of τ and M."""
-    model = pin.buildModelFromUrdf(str(path))
+    try:
+        model = pin.buildModelFromUrdf(str(path), mimic=True)
+    except ValueError:  # Pinocchio has no followers that turn without end
+        model = pin.buildModelFromUrdf(str(path))
+        robot = robot.unreduced
     data = model.createData()
-    robot = free_tree(robot)
     q, v, a = golden.random_states(robot, golden.declared_ranges(robot), STATES, 1)
     torques, matrices = [], []
     for k in range(STATES):

@@ -181,6 +181,22 @@ def test_a_linear_equality_of_joints_is_a_mimic() -> None:
     assert mimic.offset == pytest.approx(0.2 + 0.1 - 1.0)
 
 
+def test_joints_that_follow_agree_with_mujoco() -> None:
+    more = (
+        '<body name="other"><joint name="lead" type="slide" ref="0.5" armature="0.3"/><geom size=".1" pos="0 0 1"/>'
+        '<body pos="1 0 0"><joint name="third" ref="-0.1" armature="0.2" axis="1 0 0"/><geom size=".2" pos="0 1 0"/>'
+        "</body></body>"
+    )
+    rest = (
+        '<equality><joint joint1="swing" joint2="lead" polycoef="0.1 2 0 0 0"/>'
+        '<joint joint1="third" joint2="swing" polycoef="0.2 -1.5 0 0 0"/></equality>'
+    )
+    source = text('ref="0.2" armature="0.1" axis="0 1 0" pos="0.4 0 0"', body=more, rest=rest)
+    robot = quietly(source)
+    assert (robot.nq, robot.nv) == (1, 1)
+    assert max(worst_errors(robot, mujoco.MjModel.from_xml_string(source), 20)) < TOLERANCE
+
+
 @pytest.mark.parametrize(
     "equality",
     [

@@ -210,6 +210,13 @@ def test_followers_are_mimics(kind: str, joint: type) -> None:
     assert (lead.damping, lead.friction) == ((0.5,), (0.25,))
     assert follow.joint == joint((0.0, 0.0, 1.0))
     assert follow.mimic == Mimic("lead", -2.0, 0.3)
+    model = pin.buildModelFromXML(FINGER.format(kind), mimic=True)
+    q, v, a = golden.random_states(robot, golden.declared_ranges(robot), 5, 1)
+    data = model.createData()
+    for k in range(5):
+        torques = pin.rnea(model, data, q[k], v[k], a[k])
+        assert np.allclose(golden.rnea(robot, q[k], v[k], a[k]), torques, atol=1e-12)
+        assert np.allclose(golden.crba(robot, q[k]), pin.crba(model, data, q[k]), atol=1e-12)
 
 
 def test_frames_on_a_link_are_kept() -> None:
