@@ -51,8 +51,13 @@ def _load(source: Any, base: str, arguments: Mapping[str, Any] | None) -> Robot:
             f"robot {short(source)}: must be a name, a path, the text of a URDF or MJCF, or a model of MuJoCo or "
             f"Pinocchio, not {kind}"
         )
-    if isinstance(source, str) and source.lstrip().startswith("<"):
+    if isinstance(source, str) and _is_text(source):
         return read_text(source, base)
     if arguments:
         return read_file(source, base, arguments)
     return load_robot(source, base)
+
+
+def _is_text(source: str) -> bool:
+    """Whether a robot is given by its description, not by a name or path."""
+    return "\n" in source or source.lstrip().startswith("<")

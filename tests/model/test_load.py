@@ -66,6 +66,7 @@ def test_root_elements(data: bytes, root: str) -> None:
     [
         ("<sdf version='1.6'/>", "^URDF: is SDF, not URDF; give the robot's URDF, or convert it"),
         ("<robot", "^URDF: not well-formed XML"),
+        ("robot\nname=", "^URDF: not well-formed XML"),
         ("iiwa", "neither a file nor built in; did you mean iiwa14"),
         ("no/such.xacro", r"no/such\.xacro: no such file"),
         ("no.mjcf", r"no\.mjcf: no such file"),
