@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from rbdgen.errors import ConfigError, short
-from rbdgen.explore import AXES, RATES
+from rbdgen.explore import AXES, NAMES, RATES
 from rbdgen.options import DEMANDS, GROUPS, ROBOT, Options, Setting, settings
 from rbdgen.options.setting import INTEGER, SWITCH, WORDS, names
 
@@ -135,6 +135,12 @@ def add_strict(parser: Parser) -> None:
     )
 
 
+def given_setup(args: argparse.Namespace) -> dict[str, Any]:
+    """How the robot is to be set up, as far as the arguments say."""
+    given = {name: getattr(args, name) for name in ROBOT if name not in NAMES}
+    return {name: value for name, value in given.items() if value is not None}
+
+
 def add_evidence(parser: Parser) -> None:
     """At how many states errors are measured."""
     parser.add_more(
@@ -159,8 +165,10 @@ def add_figures(parser: Parser) -> None:
 
 def add_lists(parser: Parser) -> None:
     """Options of which several values may be given, separated by commas; every combination becomes a design."""
-    add_setting(parser, parser, "base", ROBOT["base"])
-    parser.set_defaults(base=ROBOT["base"].otherwise)
+    for name, setting in ROBOT.items():
+        # roots are a list as well
+        if name not in NAMES:
+            add_setting(parser, parser, name, setting)
     for axis in (*RATES, *AXES):
         flag = f"--{axis.name.replace('_', '-')}"
         kind = integers(axis.name) if axis.integers else names

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rbdgen.cli.arguments import given_setup
 from rbdgen.cli.console import Reporter, print_result, reporter
 from rbdgen.cli.simulation import get_simulator, simulate_design
 from rbdgen.compiler import Options, compile_robot
 from rbdgen.explore import NAMES, Choice, combinations
-from rbdgen.model import Robot, builtin_path, builtin_robots, load_robot
+from rbdgen.model import Robot, Setup, builtin_path, builtin_robots
 from rbdgen.report import comparison, plots
 from rbdgen.report.writing import check_writable, write_files
 from rbdgen.timing import BATCHES, machine, time_today
@@ -54,7 +55,8 @@ def compare(args: argparse.Namespace) -> None:
     designs = _designs(args, functions)
     simulator = get_simulator(args.simulator)
     named = list(dict.fromkeys(args.robots))
-    robots = {name: load_robot(name, base=args.base or "fixed") for name in named}
+    setup = Setup(**given_setup(args))
+    robots = {name: setup.load(name) for name in named}
     reports: list[tuple[str, dict[str, Any]]] = []
     with reporter() as progress:
         for name, robot in robots.items():

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from rbdgen import explore as sweep
+from rbdgen.cli.arguments import given_setup
 from rbdgen.cli.console import print_result, reporter
 from rbdgen.cli.process import put
 from rbdgen.compiler import Options
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen.explore.figures import figures
 from rbdgen.explore.rows import make_row
-from rbdgen.model import load_robot
+from rbdgen.model import Setup
 from rbdgen.report import plots
 from rbdgen.report.writing import check_writable, write_files
 from rbdgen.timing.machine import cores
@@ -35,7 +36,8 @@ def explore(args: argparse.Namespace) -> None:
     asked = args.functions or [Options().functions]
     values["functions"] = [Options(functions=functions).functions for functions in asked]
     choices = sweep.combinations(Options(), values)
-    task = sweep.Task(load_robot(args.robot, base=args.base), args.tasks, args.seed)
+    robot = Setup(**given_setup(args)).load(args.robot)
+    task = sweep.Task(robot, args.tasks, args.seed)
     points = sweep.make_points(task, choices)
     store = sweep.Store(directory)
     finished = store.load(points)

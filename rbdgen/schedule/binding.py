@@ -15,11 +15,14 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rbdgen.devices.device import Device
+from rbdgen.forking import on_all_cores
 from rbdgen.schedule.multipliers import UnitMultipliers
 from rbdgen.schedule.schedule import Schedule
 
 TRIES, MOST_TRIES = 100, 200_000
 """Exchanges that are tried for every product, and in a unit in all."""
+FEW_TRIES = 100_000
+"""A second's worth: below, forking a process is not worth it."""
 TOLERANCE = 12.0
 """Bits of multiplexers by which an exchange may make things worse at first."""
 NEAR = 0.6
@@ -71,19 +74,27 @@ def bind_products(schedule: Schedule, most: Mapping[str, int]) -> Schedule:
     binding = dict(schedule.binding)
     multipliers = dict(schedule.multipliers)
     crossed: set[tuple[int, int]] = set()
-    for unit, runs in _shared_runs(schedule).items():
+    units = _shared_runs(schedule)
+
+    def bound(unit: str) -> dict[int, Binding]:
+        """The bindings of one unit."""
+        runs = units[unit]
         interval = schedule.folds.interval(unit, schedule.ii)
         count = 1 + max(schedule.binding[run.node] for run in runs)
         extra = max(0, most[unit] - count)
-        bindings = bind(runs, interval, schedule.device, schedule.binding, extra)
-        multipliers[unit] = 1 + max(bound.number for bound in bindings.values())
-        for i, bound in bindings.items():
-            binding[i] = bound.number
-            for k, other in enumerate(bound.crossed):
+        return bind(runs, interval, schedule.device, schedule.binding, extra)
+
+    sizes = [_tries(runs) for runs in units.values()]
+    found = on_all_cores(bound, list(units), sizes) if sum(sizes) > FEW_TRIES else map(bound, units)
+    for unit, bindings in zip(units, found, strict=True):
+        multipliers[unit] = 1 + max(made.number for made in bindings.values())
+        for i, made in bindings.items():
+            binding[i] = made.number
+            for k, other in enumerate(made.crossed):
                 if other:
                     crossed.add((i, k))
             for turn in schedule.folds.turns.get(i, ()):
-                binding[turn.node] = bound.number
+                binding[turn.node] = made.number
     return replace(
         schedule,
         binding=binding,
@@ -279,8 +290,7 @@ class _Binder:
 
     def exchange(self) -> None:
         """Exchange runs, or the factors of products, as long as the tolerance lasts."""
-        products = sum(len(run.products) for run in self.runs)
-        tries = min(TRIES * products, MOST_TRIES)
+        tries = _tries(self.runs)
         draw = random.Random(1).random
         for n in range(tries):
             tolerance = TOLERANCE * (1 - n / tries)
@@ -360,6 +370,12 @@ class _Binder:
             self._take(n)
         for n, bound in moves.items():
             self._put(n, bound)
+
+
+def _tries(runs: Iterable[Run]) -> int:
+    """Exchanges that are tried for the runs of a unit."""
+    products = sum(len(run.products) for run in runs)
+    return min(TRIES * products, MOST_TRIES)
 
 
 def _numbered(runs: Iterable[Run]) -> list[Run]:

@@ -1,0 +1,99 @@
+"""The same function of many things on all cores, where a process can be forked: children see what the parent has."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import warnings
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from typing import Any, TypeVar
+
+from rbdgen.timing.machine import cores
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def on_all_cores(function: Callable[[T], R], things: Sequence[T], sizes: Sequence[int]) -> list[R]:
+    """``function`` of each of the ``things``, in their order. ``sizes``: about how long each takes. What a child cannot
+    do, for want of memory or by an error, this process does."""
+    shares = _shares(sizes, _workers())
+    children = [_Child(function, things, share) for share in shares[1:]]
+    try:
+        found = {k: function(things[k]) for k in shares[0]}
+        for child in children:
+            found |= child.results()
+    finally:
+        for child in children:
+            child.end()
+    return [found[k] for k in range(len(things))]
+
+
+def _workers() -> int:
+    """Processes that work at a time: one where none can be forked."""
+    possible = "fork" in multiprocessing.get_all_start_methods()
+    if not possible or multiprocessing.current_process().daemon:
+        return 1
+    return cores()
+
+
+def _shares(sizes: Sequence[int], workers: int) -> list[list[int]]:
+    """The numbers of the things that each worker takes: the largest first, to who has least."""
+    shares: list[list[int]] = [[] for _ in range(workers)]
+    loads = [0] * workers
+    for k in sorted(range(len(sizes)), key=lambda k: -sizes[k]):
+        least = loads.index(min(loads))
+        shares[least].append(k)
+        loads[least] += sizes[k]
+    return [shares[0], *(share for share in shares[1:] if share)]
+
+
+class _Child:
+    """A forked process that does a share of the things."""
+
+    def __init__(
+        self, function: Callable[[Any], Any], things: Sequence[Any], share: list[int]
+    ) -> None:
+        self.function = function
+        self.things = things
+        self.share = share
+        context = multiprocessing.get_context("fork")
+        self.here, there = context.Pipe(duplex=False)
+        self.process: BaseProcess = context.Process(target=self._work, args=(there,))
+        with warnings.catch_warnings():
+            # a thread that draws progress takes no part in what the process does
+            warnings.filterwarnings(
+                "ignore", "This process .* is multi-threaded", DeprecationWarning
+            )
+            self.process.start()
+        there.close()
+
+    def _work(self, there: Connection) -> None:
+        """What the process does."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
+        status = 1
+        try:
+            found = {k: self.function(self.things[k]) for k in self.share}
+            there.send_bytes(pickle.dumps(found))
+            status = 0
+        finally:
+            # what this process got from its parent is not its own to tidy up, nor to tell of an error
+            os._exit(status)
+
+    def results(self) -> dict[int, Any]:
+        """The results by number."""
+        try:
+            return pickle.loads(self.here.recv_bytes())
+        except (EOFError, OSError):
+            return {k: self.function(self.things[k]) for k in self.share}
+
+    def end(self) -> None:
+        """End the process, whatever it is at."""
+        self.process.kill()
+        self.process.join()
+        self.here.close()
