@@ -130,8 +130,11 @@ def add_design(parser: Parser, needs_board: bool = False) -> None:
 
 def add_strict(parser: Parser) -> None:
     """Whether remarks on a robot's description are errors."""
-    parser.add_argument(
-        "--strict", action="store_true", help="what is odd about the robot's file is an error"
+    parser.add_more(
+        parser,
+        "--strict",
+        action="store_true",
+        help="what is odd about the robot's file is an error",
     )
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from rbdgen.errors import ConfigError, UnsupportedError, short
 from rbdgen.model.joint import CompoundJoint, Joint
 from rbdgen.model.joints import Continuous, Revolute
+from rbdgen.model.names import unused
 from rbdgen.spatial import IDENTITY3, ZERO3, Matrix, Vector, constant_matrix, constant_vector
 
 STANDARD_GRAVITY: Vector = (0.0, 0.0, -9.81)
@@ -304,8 +305,8 @@ def _expanded(
         placement = body.placement
         own = _slices([part.nv for part in parts])
         for k, part in enumerate(parts[:-1], 1):
-            link = _unused(f"{body.name}_{k}", links)
-            joint = _unused(f"{body.joint_name}_{k}", joints)
+            link = unused(f"{body.name}_{k}", links)
+            joint = unused(f"{body.joint_name}_{k}", joints)
             bare = Body(link, joint, part, parent, placement, Inertia(), body.limits)
             result.append(replace(bare, **_drive(body, own[k - 1])))
             parent = len(result) - 1
@@ -387,14 +388,6 @@ def _following_joint(where: str, joint: Joint, leader: Body, mimic: Mimic) -> Jo
             "it must be a rotation by a whole multiplier; give the leader limits"
         )
     return Continuous(joint.axis)
-
-
-def _unused(name: str, taken: set[str]) -> str:
-    """``name``, with underscores behind it as long as it is taken; taken from now on."""
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name
 
 
 def _slices(sizes: list[int]) -> tuple[slice, ...]:

@@ -11,28 +11,27 @@ from pathlib import Path
 from rbdgen.errors import ConfigError, short
 from rbdgen.model.builtin import load_robot
 from rbdgen.model.reduced import Coordinates, chain_to, locked, with_payloads
-from rbdgen.model.robot import NO_FRICTION, STANDARD_GRAVITY, VISCOUS, Body, Robot
+from rbdgen.model.remarks import listed
+from rbdgen.model.robot import NO_FRICTION, VISCOUS, Body, Robot
 from rbdgen.model.rooting import rerooted
 from rbdgen.model.urdf import BASES, ROOT_JOINT
 from rbdgen.spatial import Vector
 
 Rotors = float | Sequence[float]
 """An armature: one number for all degrees of freedom of a joint, or one for each."""
-MOST_NAMED = 8
-"""Joints in a note."""
 
 
 @dataclass(frozen=True)
 class Setup:
     """How a robot is set up: its ``base`` as :func:`rbdgen.load_urdf` takes it, the link that a mobile base carries if
-    it is another than the file's root (``root``), ``gravity`` in the base's frame (m/s²), the ``armature`` of joints by
-    name (kg·m² or kg, see :class:`rbdgen.model.Body`), what of their ``friction`` counts, joints to ``lock``, a
-    ``payload`` on links, and the link that the only chain to be kept leads to (``tip``), all as in
-    :mod:`rbdgen.model.reduced`."""
+    it is another than the file's root (``root``), ``gravity`` in the base's frame (m/s²; None: the description's), the
+    ``armature`` of joints by name (kg·m² or kg, see :class:`rbdgen.model.Body`), what of their ``friction`` counts,
+    joints to ``lock``, a ``payload`` on links, and the link that the only chain to be kept leads to (``tip``), all as
+    in :mod:`rbdgen.model.reduced`."""
 
     base: str = "fixed"
     root: str | None = None
-    gravity: Vector = STANDARD_GRAVITY
+    gravity: Vector | None = None
     armature: Mapping[str, Rotors] = field(default_factory=dict)
     friction: str = VISCOUS
     lock: Mapping[str, Coordinates] = field(default_factory=dict)
@@ -51,7 +50,9 @@ class Setup:
         if self.tip:
             robot = chain_to(robot, self.tip)
         said = {f.name: getattr(self, f.name) for f in fields(self)}
-        return replace(robot, gravity=tuple(self.gravity), friction=self.friction, setup=said)
+        if self.gravity is not None:
+            robot = replace(robot, gravity=tuple(self.gravity))
+        return replace(robot, friction=self.friction, setup=said)
 
 
 def setup_of(robot: Robot) -> Setup:
@@ -75,16 +76,10 @@ def friction_notes(robot: Robot) -> tuple[str, ...]:
     if damped:
         what = "does not count" if robot.friction == NO_FRICTION else "counts"
         other = VISCOUS if robot.friction == NO_FRICTION else NO_FRICTION
-        notes.append(f"damping {what} at {_some(damped)}; --friction {other} changes that")
+        notes.append(f"damping {what} at {listed(damped)}; --friction {other} changes that")
     if rubbing:
-        notes.append(f"dry friction does not count at {_some(rubbing)}")
+        notes.append(f"dry friction does not count at {listed(rubbing)}")
     return tuple(notes)
-
-
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:MOST_NAMED])
-    more = len(names) - MOST_NAMED
-    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def with_armature(robot: Robot, armature: Mapping[str, Rotors]) -> Robot:

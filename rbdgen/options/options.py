@@ -356,7 +356,7 @@ ROBOT = {
         VECTOR,
         "what",
         "gravity in the base's frame, m/s²; write --gravity=X,Y,Z where it begins with a minus",
-        otherwise="0,0,-9.81",
+        otherwise="the file's, else 0,0,-9.81",
         metavar="X,Y,Z",
     ),
     "armature": Setting(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -81,3 +83,15 @@ def test_what_cannot_be_read_is_refused(option: str, text: str, message: str) ->
     kind = ROBOT[option].kind
     with pytest.raises(ConfigError, match=message):
         kind.taken(option, kind.read(option, text))
+
+
+def test_gravity_is_the_files_unless_it_is_given(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco")
+    path = tmp_path / "moon.xml"
+    path.write_text(
+        '<mujoco><option gravity="0 0 -1.62"/><worldbody><body name="a">'
+        '<joint name="j" axis="0 1 0"/><geom size="0.1"/></body></worldbody></mujoco>',
+        encoding="utf-8",
+    )
+    assert Setup().load(path).gravity == (0.0, 0.0, -1.62)
+    assert Setup(gravity=WALL).load(path).gravity == WALL

@@ -72,6 +72,7 @@ def test_the_manifest_says_how_the_robot_was_set_up() -> None:
     setup = Setup(
         "floating",
         root="palm",
+        gravity=(0.0, 0.0, -9.81),
         armature={"a1": 0.1},
         lock={"c1": 0.5},
         payload={"l2": (0.1, 0, 0, 0.01)},
