@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 from rbdgen.compiler import Design, Family, Options
@@ -291,7 +291,7 @@ def _followers(robot: Robot) -> list[dict[str, Any]]:
 
 def _setup(robot: Robot) -> dict[str, Any]:
     """How the robot was set up, as far as that says more than its description."""
-    setup = setup_of(robot)
+    setup = replace(setup_of(robot), gravity=robot.gravity)
     said: dict[str, Any] = {}
     for f in fields(setup):
         value = getattr(setup, f.name)
