@@ -4,7 +4,7 @@ BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 
 .DEFAULT_GOAL := help
 .PHONY: bench bench-boards bench-choices bench-compare bench-endurance bench-formats bench-functions bench-golden bench-layouts \
-	bench-logic bench-ranges bench-speed clean demo docs figures format fuzz help lint test zoo
+	bench-logic bench-ranges bench-robots bench-speed clean demo docs figures format fuzz help lint test zoo
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,10 @@ bench-logic: ## Measure logic: by the model, by synthesis, in RTL simulation; tw
 
 bench-ranges: ## Measure whether declared ranges hold, and what they cost; an hour
 	$(BIN)python bench/ranges.py
+
+bench-robots: ## Simulate robots as their files have them; half an hour (MENAGERIE: a checkout of MuJoCo's)
+	$(BIN)python -m pip install --quiet -e '.[zoo]'
+	$(BIN)python bench/robots.py $(if $(MENAGERIE),--menagerie $(MENAGERIE))
 
 bench-endurance: ## Simulate a million mixed tasks of each built-in robot under stalls; half an hour
 	$(BIN)python bench/endurance.py

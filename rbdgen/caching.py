@@ -80,6 +80,9 @@ def keep(kind: str, key: str, suffix: str, content: bytes) -> Path | None:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
         Path(name).replace(path)
+        for other in folder.glob(f"{key}-*{suffix}"):
+            if other != path:
+                other.unlink(missing_ok=True)
     except OSError:  # the disk is full: a cache is no loss
         path = None
     finally:

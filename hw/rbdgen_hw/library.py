@@ -18,6 +18,7 @@ from amaranth.lib.wiring import In, Out
 
 from rbdgen.errors import UnsupportedError
 from rbdgen.memory import without_collections
+from rbdgen_hw.kept_texts import KeptTexts, kept_texts
 from rbdgen_hw.rtlil_text import ElaboratedModule, rtlil_texts
 from rbdgen_hw.yosys import run_yosys
 
@@ -33,11 +34,13 @@ WIDEST = LARGEST
 class SharedComponent(wiring.Component):
     """A component whose ``module_name`` says all that its logic depends on (equal names, equal logic).
 
-    Ports must be plain signals at the top level of its signature. ``clocked`` components take ``clk`` and ``rst``.
+    Ports must be plain signals at the top level of its signature. ``clocked`` components take ``clk`` and ``rst``. Of a
+    ``general`` one the name says all in whatever design, and it has no other below: its text is kept.
     """
 
     module_name: str
     clocked: bool = True
+    general: bool = False
 
     if TYPE_CHECKING:  # the ports come from the signature, at run time
 
@@ -122,15 +125,22 @@ def to_verilog(top: SharedComponent, name: str, header: str, streams: Mapping[st
     """
     library = Library(name)
     library.components[name] = top
+    kept = kept_texts()
+    known: dict[str, str] = {}
     with without_collections():
-        texts = rtlil_texts(_modules(top, library, streams))
+        converted = rtlil_texts(_modules(top, library, streams, kept, known))
+    for full_name, component in library.components.items():
+        if component.general and full_name not in known:
+            kept.add(component.module_name, full_name, converted[full_name])
+    kept.save()
+    texts = known | converted
     script = [
         "read_rtlil design.il",
         "proc -nomux -norom",
         "memory_collect",
         "write_verilog -norename design.v",
     ]
-    design = "\n".join(texts.values())
+    design = "\n".join(texts[full_name] for full_name in library.components)
     verilog = run_yosys(script, {"design.il": design}, "design.v")
     # the first line says how Yosys itself was compiled, which is not the same on every machine
     _, body = verilog.split("\n", 1)
@@ -138,14 +148,23 @@ def to_verilog(top: SharedComponent, name: str, header: str, streams: Mapping[st
 
 
 def _modules(
-    top: SharedComponent, library: Library, streams: Mapping[str, str]
+    top: SharedComponent,
+    library: Library,
+    streams: Mapping[str, str],
+    kept: KeptTexts,
+    known: dict[str, str],
 ) -> Iterator[tuple[str, ElaboratedModule]]:
-    """All modules with their names, each elaborated when it is asked for: which ones there are shows on the way."""
+    """All modules with their names, each elaborated when it is asked for: which ones there are shows on the way. Those
+    whose texts are ``kept`` are put among the ``known`` ones instead."""
     done: set[str] = set()
     while missing := [name for name in library.components if name not in done]:
         for name in missing:
             done.add(name)
             component = library.components[name]
+            text = kept.text(component.module_name, name) if component.general else None
+            if text is not None:
+                known[name] = text
+                continue
             prefixes = streams if component is top else {}
             yield name, _elaborated(component, library, prefixes)
 

@@ -96,6 +96,7 @@ class Sum(SharedComponent):
     one component.
     """
 
+    general = True
     clocked = False
 
     def __init__(
@@ -163,6 +164,8 @@ class Sum(SharedComponent):
 class Multiplier(SharedComponent):
     """The exact product p = a · b, with ``cycles`` registers behind it."""
 
+    general = True
+
     def __init__(self, a: int, b: int, cycles: int) -> None:
         self.cycles = cycles
         self.clocked = cycles > 0
@@ -189,6 +192,8 @@ class Accumulate(SharedComponent):
     """y = the sum so far, of ``width`` bits, plus x or, where ``minus`` is high, less x; where ``first`` is high, of
     ``start`` instead of the sum so far. The sum so far is y of the cycle before. Of ``start`` only the bits in the mask
     ``starting`` are ever high."""
+
+    general = True
 
     def __init__(self, width: int, starting: int) -> None:
         self.width = width
@@ -221,6 +226,7 @@ class Accumulate(SharedComponent):
 class Round(SharedComponent):
     """y = the exact value x, ``width`` bits, rounded and saturated."""
 
+    general = True
     clocked = False
 
     def __init__(self, width: int, rounding: Rounding) -> None:
@@ -338,6 +344,8 @@ class SineTable(SharedComponent):
     ``place`` is the angle in intervals of 2^−address_bits quarters of a full circle, taken modulo four.
     """
 
+    general = True
+
     def __init__(self, address_bits: int, fmt: Format, cycles: int = 1) -> None:
         self.address_bits = address_bits
         self.fmt = fmt
@@ -383,6 +391,8 @@ class SineTable(SharedComponent):
 class ReciprocalTable(SharedComponent):
     """Reciprocal of the middle of a table interval of [1, 2), ``cycles`` clocks later; ``place`` is the interval's
     number."""
+
+    general = True
 
     def __init__(self, address_bits: int, fmt: Format, cycles: int = 1) -> None:
         self.address_bits = address_bits
@@ -467,6 +477,8 @@ class Normalise(SharedComponent):
     """y = a moved by a power of two into [1, 2), cut to ``result``; ``overflow`` where a is not positive; both
     ``cycles`` (0 or 1) later."""
 
+    general = True
+
     def __init__(self, arg: Format, result: Format, cycles: int = 0) -> None:
         self.arg = arg
         self.result = result
@@ -498,6 +510,8 @@ class Normalise(SharedComponent):
 
 class Rescale(SharedComponent):
     """y = a times the power of two that normalises b, rounded and saturated, ``cycles`` (0 or 1) later."""
+
+    general = True
 
     def __init__(self, arg: Format, scale: Format, rounding: Rounding, cycles: int = 0) -> None:
         self.arg = arg
