@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rbdgen.errors import ToolError
-from rbdgen_sim import verilator
+from rbdgen_sim import runtime, verilator
 from rbdgen_sim.dma import DmaModel
 from rbdgen_sim.processes import bench_environment, last_line
 
@@ -64,6 +64,8 @@ def play(
     environment = bench_environment() | verilator.environment()
     environment["RBDGEN_AXI_JOB"] = str(directory)
     log = directory / "axi.log"
+    flags = "axi", environment["MAKEFLAGS"]
+    runtime.place(directory / "build", *flags)
     with log.open("w", encoding="utf-8") as output:
         subprocess.run(
             [sys.executable, "-P", "-c", _RUN],
@@ -76,4 +78,5 @@ def play(
         )
     if not outcome.exists():
         raise ToolError(f"verilator: the AXI bench failed: {last_line(log)} (log: {log})")
+    runtime.save(directory / "build", *flags)
     return json.loads(outcome.read_text(encoding="utf-8"))

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from rbdgen.caching import cached, keep
 from rbdgen.errors import ConfigError, ToolError
-from rbdgen_sim import exchange, verilator
+from rbdgen_sim import exchange, runtime, verilator
 from rbdgen_sim.exchange import Job
 from rbdgen_sim.interface import Progress, Rtl, Simulator, Stimulus, Trace
 from rbdgen_sim.processes import bench_environment, telling_line
@@ -155,9 +155,13 @@ class CocotbSimulator(Simulator):
         for path in job.control_files:
             Path(path).write_text(control, encoding="utf-8")
         log = workdir / "build.log"
+        flags = "cocotb", "waves" if waves else "", str(self._environment().get("MAKEFLAGS"))
+        if self.kept:
+            runtime.place(build_dir, *flags)
         if self._launch(job, log):
             raise ToolError(f"{self.name} cannot build {rtl.top}: {telling_line(log)} (log: {log})")
         if self.kept:
+            runtime.save(build_dir, *flags)
             keep(CACHE, digest, SUFFIX, zlib.compress(program.read_bytes(), 1))
         stamp.write_text(digest, encoding="ascii")
         return time.perf_counter() - started

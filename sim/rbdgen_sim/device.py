@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rbdgen.errors import ToolError
 from rbdgen.host.transport import DEFAULT_TIMEOUT, ProcessTransport
-from rbdgen_sim import verilator
+from rbdgen_sim import runtime, verilator
 
 PROGRAM = "device"
 _MAIN = Path(__file__).with_name("device.cpp")
@@ -58,6 +58,8 @@ def build_device(sources: Sequence[Path], top: str, directory: Path) -> Path:
         *(str(s.resolve()) for s in sources),
         str(_MAIN),
     ]
+    flags = "device", verilator.environment()["MAKEFLAGS"]
+    runtime.place(directory / "obj", *flags)
     done = verilator.run(arguments, directory)
     (directory / "device.log").write_text(done.stdout, encoding="utf-8")
     if done.returncode:
@@ -65,6 +67,7 @@ def build_device(sources: Sequence[Path], top: str, directory: Path) -> Path:
         raise ToolError(
             f"verilator cannot build {top}: {lines[0]} (log: {directory / 'device.log'})"
         )
+    runtime.save(directory / "obj", *flags)
     stamp.write_text(digest, encoding="ascii")
     return program
 

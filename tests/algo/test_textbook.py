@@ -29,7 +29,7 @@ Text = Callable[[Robot, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], Enter
 def derivatives(robot: Robot, q: Any, v: Any, a: Any, enter: Enter) -> Any:
     joints = joint_placements(robot, q, enter)
     motions, wrenches = outward_sweep(robot, joints, v, a, enter=enter)
-    totals = inward_sweep(robot, joints, a, wrenches, enter)[1]
+    totals = inward_sweep(robot, joints, v, a, wrenches, enter)[1]
     return rnea_derivatives(robot, transforms(robot, joints, enter), v, motions, totals, enter)
 
 
