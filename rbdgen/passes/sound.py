@@ -148,7 +148,11 @@ class _Intervals:
         slack = 0.0
         if math.isfinite(low) and math.isfinite(high):
             slack = error + (SLACK - 1) * _magnitude((low, high))
-        self.spans.append((low - slack, high + slack))
+        low = low - slack
+        if node.op == "abs":
+            # what is rounded is no less than nothing either
+            low = max(low, 0.0)
+        self.spans.append((low, high + slack))
 
     def _span(self, i: int, node: Node) -> Span:
         """The span of an operation's exact result."""
@@ -161,6 +165,8 @@ class _Intervals:
             case "add" | "sub" | "neg" | "mul" | "dot":
                 lows, highs = zip(*self._term_spans(node), strict=True)
                 return sum(lows), sum(highs)
+            case "abs":
+                return max(low, -high, 0.0), _magnitude(first)
             case "round":
                 return first
             case "scale":
