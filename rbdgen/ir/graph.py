@@ -40,14 +40,14 @@ ARITY = {
 }
 """Operations and their number of arguments (None: as the attribute says).
 
-``input``: attribute is its name. ``const``: its value. ``add sub neg abs mul``: as named. ``dot``: a sum of products and
-addends, exact inside; attribute are its :class:`~rbdgen.ir.terms.Terms`. ``scale``: times the
-constant attribute. ``shift``: times 2^attribute. ``sin cos``: of radians. ``table_sin table_cos residual``: of an
-angle in quarter turns, attribute the number of address bits A per quarter; with m the middle of the angle's interval
-of width 2^−A, the tables give the sine and cosine of m and the residual is angle − m. ``reciprocal``: of a positive
-number. ``divide``: y and a positive x, y / x. ``normalise``: x · 2^−e in [1, 2), with e = floor(log2 x), of a positive x. ``table_reciprocal``: of a number in
-[1, 2), the reciprocal of the middle of its interval. ``rescale``: of y and x: y · 2^−e with the e of x. ``round``: its
-argument with only attribute bits behind the binary point (without formats, its argument).
+``input``: attribute is its name. ``const``: its value. ``add sub neg abs mul``: as named. ``dot``: a sum of products
+and addends, exact inside; attribute are its :class:`~rbdgen.ir.terms.Terms`. ``scale``: times the constant attribute.
+``shift``: times 2^attribute. ``sin cos``: of radians. ``table_sin table_cos residual``: of an angle in quarter turns,
+attribute the number of address bits A per quarter; with m the middle of the angle's interval of width 2^−A, the tables
+give the sine and cosine of m and the residual is angle − m. ``reciprocal``: of a positive number. ``divide``: y and a
+positive x, y / x. ``normalise``: x · 2^−e in [1, 2), with e = floor(log2 x), of a positive x. ``table_reciprocal``: of
+a number in [1, 2), the reciprocal of the middle of its interval. ``rescale``: of y and x: y · 2^−e with the e of x.
+``round``: its argument with only attribute bits behind the binary point (without formats, its argument).
 """
 
 OF_FLOATS = ("const", "scale")

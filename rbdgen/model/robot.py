@@ -32,8 +32,8 @@ FRICTIONS = {
 """What of the joints' friction a robot's dynamics have."""
 DRY_WIDTH = 0.0625
 """rad/s or m/s: at this velocity w half of the dry friction f acts, f·v / (w + |v|). Small beside velocities at which
-robots work; large enough for words of 18 bits, in which the slope at rest, f / w, is beside the other derivatives; and a
-power of two, which they hold exactly."""
+robots work; large enough for words of 18 bits, in which the slope at rest, f / w, is beside the other derivatives; and
+a power of two, which they hold exactly."""
 
 
 @dataclass(frozen=True)

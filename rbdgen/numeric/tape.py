@@ -16,8 +16,18 @@ Operation = tuple[str, int, int]
 """Name and arguments: numbers of earlier operations, −1 for none. Of ``operand`` and ``constant``: which one."""
 
 COMMUTATIVE = ("add", "mul")
-_BINARY = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "divide": np.divide}
-_UNARY = {"neg": np.negative, "abs": np.absolute, "sin": np.sin, "cos": np.cos}
+_BINARY = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "divide": np.divide,
+}
+_UNARY = {
+    "neg": np.negative,
+    "abs": np.absolute,
+    "sin": np.sin,
+    "cos": np.cos,
+}
 
 
 class Recorder:

@@ -1,9 +1,9 @@
 """Pass: reciprocals by normalisation, a table and a short series.
 
-x is moved by a power of two into m in [1, 2); with c the middle of m's table interval, r = 1/c from the table and
-u = (m − c) r, 1/m = r (1 − u + u² − …). The result, or y times that of a quotient y/x, moves back by the same power of
-two: quotients are products before they move, and so lose no bits to the largest reciprocal. Order 1 leaves out u², order 2 leaves out u³; |u| is at most half a table
-interval. An x that is not positive raises the overflow flag.
+x is moved by a power of two into m in [1, 2); with c the middle of m's table interval, r = 1/c from the table and u =
+(m − c) r, 1/m = r (1 − u + u² − …). The result, or y times that of a quotient y/x, moves back by the same power of two:
+quotients are products before they move, and so lose no bits to the largest reciprocal. Order 1 leaves out u², order 2
+leaves out u³; |u| is at most half a table interval. An x that is not positive raises the overflow flag.
 """
 
 from __future__ import annotations

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pinocchio as pin
 import pytest
 
 from rbdgen import ConfigError, golden, load_robot
 from rbdgen.model import Planar, Setup, builtin_path, setup_of, with_armature
+from rbdgen.model.setup import friction_notes
 from rbdgen.options.options import ROBOT
 from tests.golden.pinocchio import differences, model_of_file, ours, reference, states
 
@@ -81,3 +84,29 @@ def test_what_cannot_be_read_is_refused(option: str, text: str, message: str) ->
     kind = ROBOT[option].kind
     with pytest.raises(ConfigError, match=message):
         kind.taken(option, kind.read(option, text))
+
+
+@pytest.mark.parametrize(
+    ("friction", "notes"),
+    [
+        (
+            "none",
+            (
+                "damping does not count at joint1; --friction viscous changes that",
+                "dry friction does not count at joint1; --friction viscous+dry changes that",
+            ),
+        ),
+        (
+            "viscous+dry",
+            (
+                "damping counts at joint1; --friction none changes that",
+                "dry friction counts at joint1; --friction viscous changes that",
+            ),
+        ),
+    ],
+)
+def test_notes_say_what_friction_counts(friction: str, notes: tuple[str, ...]) -> None:
+    robot = load_robot("pendulum2")
+    first = dataclasses.replace(robot.bodies[0], damping=(0.5,), friction=(2.0,))
+    bodies = first, *robot.bodies[1:]
+    assert friction_notes(dataclasses.replace(robot, bodies=bodies, friction=friction)) == notes
