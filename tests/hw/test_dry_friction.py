@@ -64,7 +64,7 @@ def test_a_rubbing_arm_is_as_exact_as_one_that_is_not(
     ("name", "ii", "changes"),
     [
         ("ur5", 8, {}),
-        ("ur5", 8, {"derivative": "columns", "mass_matrix": "mminvgen"}),
+        ("pendulum2", 8, {"derivative": "columns", "mass_matrix": "mminvgen"}),
         ("pendulum2", 1, {}),
         ("pendulum2", 8, {"overflow": "saturate", "rounding": "truncate"}),
         ("pendulum2", 8, {"error": {"all": 1e-3}, "word": None}),
