@@ -113,12 +113,12 @@ def run(targets: Targets, case: Case, path: str | Path, count: int) -> list[str 
 
 
 def operations(robot: Robot) -> tuple[int, ...]:
-    """Products and sums of each function, as traced."""
+    """Products and sums of each function, as traced; a quotient counts as a product, a magnitude as a sum."""
     counts = []
     for function in FUNCTIONS:
         graph = compile_robot(robot, Options((function,), ii=8, word=18)).network.graph
         ops = [node.op for _, node in graph]
-        counts.append(sum(op in ("mul", "scale") for op in ops))
+        counts.append(sum(op in ("mul", "scale", "divide") for op in ops))
         counts.append(sum(op in ("add", "sub", "abs") for op in ops))
     return tuple(counts)
 
@@ -155,7 +155,7 @@ def damped(robot: Robot) -> Robot:
 def rubbing(robot: Robot) -> Robot:
     """The robot with viscous damping and dry friction at all joints."""
     robot = damped(robot)
-    bodies = [dataclasses.replace(body, friction=(2.0,) * body.joint.nv) for body in robot.bodies]
+    bodies = [dataclasses.replace(body, friction=(1.7,) * body.joint.nv) for body in robot.bodies]
     return dataclasses.replace(robot, bodies=tuple(bodies), friction="viscous+dry")
 
 
