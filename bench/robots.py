@@ -113,23 +113,24 @@ def run(targets: Targets, case: Case, path: str | Path, count: int) -> list[str 
 
 
 def operations(robot: Robot) -> tuple[int, ...]:
-    """Products and sums of each function, as traced."""
+    """Products and sums of each function, as traced; a quotient counts as a product, a magnitude as a sum."""
     counts = []
     for function in FUNCTIONS:
         graph = compile_robot(robot, Options((function,), ii=8, word=18)).network.graph
         ops = [node.op for _, node in graph]
-        counts.append(sum(op in ("mul", "scale") for op in ops))
-        counts.append(sum(op in ("add", "sub") for op in ops))
+        counts.append(sum(op in ("mul", "scale", "divide") for op in ops))
+        counts.append(sum(op in ("add", "sub", "abs") for op in ops))
     return tuple(counts)
 
 
 def cost() -> None:
-    """What rotors and damping cost iiwa14, by degree of freedom."""
+    """What rotors, damping and dry friction cost iiwa14, by degree of freedom."""
     plain = load_robot("iiwa14")
     kinds: Mapping[str, Robot] = {
         "rotors": with_armature(plain, dict.fromkeys(plain.joint_names, 0.1)),
         "damping": damped(plain),
         "both": with_armature(damped(plain), dict.fromkeys(plain.joint_names, 0.1)),
+        "damping and dry friction": rubbing(plain),
     }
     without = operations(plain)
     rows = []
@@ -149,6 +150,13 @@ def damped(robot: Robot) -> Robot:
     """The robot with viscous damping at all joints."""
     bodies = [dataclasses.replace(body, damping=(0.5,) * body.joint.nv) for body in robot.bodies]
     return dataclasses.replace(robot, bodies=tuple(bodies), friction="viscous")
+
+
+def rubbing(robot: Robot) -> Robot:
+    """The robot with viscous damping and dry friction at all joints."""
+    robot = damped(robot)
+    bodies = [dataclasses.replace(body, friction=(1.7,) * body.joint.nv) for body in robot.bodies]
+    return dataclasses.replace(robot, bodies=tuple(bodies), friction="viscous+dry")
 
 
 def collections(args: argparse.Namespace) -> dict[str, Path]:

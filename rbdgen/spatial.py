@@ -79,6 +79,22 @@ def reciprocal(x: Scalar) -> Scalar:
     return 1.0 / x
 
 
+def divide(y: Scalar, x: Scalar) -> Scalar:
+    """y / x of an x above zero; more precise than y times the reciprocal where that spans powers of two."""
+    if is_constant(y, 0):
+        return 0.0
+    if hasattr(x, "divide"):
+        return x.divide(y)
+    return y / x
+
+
+def absolute(x: Scalar) -> Scalar:
+    """|x|."""
+    if hasattr(x, "absolute"):
+        return x.absolute()
+    return abs(x)
+
+
 def vadd(*vectors: Vector) -> Vector:
     """Sum of vectors, from left to right."""
     total = vectors[0]

@@ -89,7 +89,7 @@ def _outputs(rounding: Rounding) -> dict[str, Member]:
 
 
 class Sum(SharedComponent):
-    """y = a + b, a − b or, with one argument, −a or a itself (``op``: add, sub, neg, round).
+    """y = a + b, a − b or, with one argument, −a, |a| or a itself (``op``: add, sub, neg, abs, round).
 
     Of an add, the arguments in the positions ``signed_args`` have signs of their own: it subtracts a where ``minus_a``
     is high, b where ``minus_b`` is, never both at once. Equal up to a common move of all binary points, two sums are
@@ -139,6 +139,8 @@ class Sum(SharedComponent):
             return self._added(terms)
         if self.op == "sub":
             return terms[0] - terms[1]
+        if self.op == "abs":
+            return _magnitude(terms[0])
         return -terms[0] if self.op == "neg" else terms[0]
 
     def _added(self, terms: list[Value]) -> Value:
@@ -159,6 +161,13 @@ class Sum(SharedComponent):
         carry = any_of(flags)
         twice = Cat(1, a).as_signed() + Cat(carry, b).as_signed()
         return twice >> 1
+
+
+def _magnitude(x: Value) -> Value:
+    """|x|: a negative number is inverted, and the one that this lacks is its sign."""
+    negative = x[-1]
+    inverted = x ^ negative.replicate(len(x)).as_signed()
+    return inverted + negative
 
 
 class Multiplier(SharedComponent):

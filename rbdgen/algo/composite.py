@@ -377,7 +377,7 @@ def derivatives(
         own = _dof_columns(robot, i)
         with enter("Db", i):
             speeds = rates(robot, i, v)
-            slopes = friction_slopes(robot, i, speeds)
+            slopes = friction_slopes(robot, i, speeds, enter)
         for a, (dof, column) in enumerate(own):
             with enter("Db", i):
                 position = response(inertias[i], momentum, sweep.by_position[i][a])

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from rbdgen.model.robot import Robot
-from rbdgen.spatial import Scalar, Vector, mul, vadd
+from rbdgen.algo.submodules import Enter, anywhere
+from rbdgen.model.robot import DRY_WIDTH, Robot
+from rbdgen.spatial import Scalar, Vector, absolute, add, divide, mul, sub, vadd
 
 
 def friction_forces(robot: Robot, i: int, v: Vector) -> Vector:
     """The forces (nv) that it takes to move the joint of body ``i`` at ``v`` (nv) against its friction."""
     forces = []
-    dampers = robot.dampers(i)
-    for damping, rate in zip(dampers, v, strict=True):
+    kinds = robot.dampers(i), robot.rubs(i), v
+    for damping, dry, rate in zip(*kinds, strict=True):
         force = mul(damping, rate)
+        if dry:
+            rubbing = mul(dry, _dry_share(rate))
+            force = add(force, rubbing)
         forces.append(force)
     return tuple(forces)
+
+
+def _dry_share(rate: Scalar) -> Scalar:
+    """v / (w + |v|): what of a dry friction acts at a velocity, with w where half of it does."""
+    speed = absolute(rate)
+    beyond = add(DRY_WIDTH, speed)
+    return divide(rate, beyond)
 
 
 def drive_forces(robot: Robot, i: int, v: Vector, a: Vector) -> Vector:
@@ -27,6 +38,25 @@ def drive_forces(robot: Robot, i: int, v: Vector, a: Vector) -> Vector:
     return vadd(rubbing, tuple(turned))
 
 
-def friction_slopes(robot: Robot, i: int, v: Vector) -> tuple[Scalar, ...]:
+def friction_slopes(
+    robot: Robot,
+    i: int,
+    v: Vector,
+    enter: Enter = anywhere,
+) -> tuple[Scalar, ...]:
     """By degree of freedom (nv), how friction grows with the velocity ``v`` (nv)."""
-    return robot.dampers(i)
+    slopes = []
+    kinds = robot.dampers(i), robot.rubs(i), v
+    for damping, dry, rate in zip(*kinds, strict=True):
+        slope: Scalar = damping
+        if dry:
+            # a quotient costs: the force has it in the same place
+            with enter("Rb", i):
+                share = _dry_share(rate)
+            # w / (w + |v|)² is (1 − |s|)² / w
+            missing = sub(1.0, absolute(share))
+            square = mul(missing, missing)
+            rubbing = mul(dry / DRY_WIDTH, square)
+            slope = add(slope, rubbing)
+        slopes.append(slope)
+    return tuple(slopes)

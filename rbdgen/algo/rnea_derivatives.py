@@ -72,7 +72,8 @@ def rnea_derivatives(
             for kind in KINDS:
                 sweep.inward(i, kind)
             own = rates(robot, i, v)
-            sweep.rub(i, own)
+            slopes = friction_slopes(robot, i, own, enter)
+            sweep.rub(i, slopes)
             sweep.turn_total(i, force_vector(totals[i]))
     by_position, by_velocity = sweep.results
     return by_position.entries, by_velocity.entries
@@ -168,9 +169,8 @@ class _ColumnSweeps:
             for row, x in link.felt(change):
                 self.results[kind].put(row, dof, x)
 
-    def rub(self, i: int, own: Vector) -> None:
-        """What the friction of the joint of body ``i`` changes with its velocity."""
-        slopes = friction_slopes(self.robot, i, own)
+    def rub(self, i: int, slopes: Vector) -> None:
+        """The friction of the joint of body ``i`` grows with its velocity by these ``slopes``."""
         dofs = self.links[i].dofs
         for dof, slope in zip(dofs, slopes, strict=True):
             self.results[BY_VELOCITY].put(dof, dof, slope)

@@ -16,7 +16,19 @@ from rbdgen.ir.terms import Terms
 
 Args = tuple[int, ...]
 """Numbers of nodes."""
-OF_ARGUMENTS = ("add", "sub", "neg", "mul", "sin", "cos", "reciprocal", "normalise", "rescale")
+OF_ARGUMENTS = (
+    "add",
+    "sub",
+    "neg",
+    "abs",
+    "mul",
+    "sin",
+    "cos",
+    "reciprocal",
+    "divide",
+    "normalise",
+    "rescale",
+)
 """Operations without an attribute."""
 WITH_ATTRIBUTE = ("scale", "shift", "round")
 """Operations of one argument and an attribute."""
@@ -191,6 +203,22 @@ class Builder:
             return na
         return self._node("neg", (a,))
 
+    def abs(self, a: int) -> int:
+        """|a|; positive factors stand outside."""
+        node = self.nodes[a]
+        match node.op:
+            case "const":
+                return self.const(math.fabs(node.attr))
+            case "abs":
+                return a
+            case "neg":
+                return self.abs(node.args[0])
+            case "scale" | "shift":
+                size = self.abs(node.args[0])
+                return self.make(node.op, (size,), node.attr)
+            case _:
+                return self._node("abs", (a,))
+
     def mul(self, a: int, b: int) -> int:
         """a · b; by a constant it becomes a scale."""
         x = self._value(a)
@@ -287,6 +315,17 @@ class Builder:
         if x is not None:
             return self.const(1.0 / x)
         return self._node("reciprocal", (a,))
+
+    def divide(self, y: int, x: int) -> int:
+        """y / x of a positive x."""
+        value = self._value(x)
+        if value is not None:
+            return self.scale(y, 1.0 / value)
+        negative = self._negated(y)
+        if negative is not None:
+            quotient = self.divide(negative, x)
+            return self.neg(quotient)
+        return self._node("divide", (y, x))
 
     def table(self, op: str, a: int, address_bits: int) -> int:
         """``table_sin``, ``table_cos`` or ``residual`` of an angle in quarter turns; ``table_reciprocal`` or
@@ -398,6 +437,11 @@ class Expr:
         negative = self.builder.neg(self.node)
         return Expr(self.builder, negative)
 
+    def absolute(self) -> Expr:
+        """Its magnitude."""
+        size = self.builder.abs(self.node)
+        return Expr(self.builder, size)
+
     def sin(self) -> Expr:
         """Sine of this angle in radians."""
         sine = self.builder.sin(self.node)
@@ -412,3 +456,8 @@ class Expr:
         """1 / this, which must be positive."""
         inverse = self.builder.reciprocal(self.node)
         return Expr(self.builder, inverse)
+
+    def divide(self, y: Expr | float) -> Expr:
+        """``y`` divided by this, which must be positive."""
+        quotient = self.builder.divide(self._lift(y), self.node)
+        return Expr(self.builder, quotient)

@@ -24,7 +24,7 @@ BEYOND = 2
 """Bits that an addend or the result of a dot may have before those of its products, where the accumulator has room."""
 ADDING_GUARD = 2
 """Bits below the last place of any dot's result that an accumulator keeps where there is no common word."""
-ROUNDED = ("add", "sub", "neg", "mul", "dot", "scale", "rescale", "round")
+ROUNDED = ("add", "sub", "neg", "abs", "mul", "dot", "scale", "rescale", "round")
 """Operations whose exact result is rounded and saturated to the node's format."""
 
 
@@ -157,6 +157,9 @@ class FixedGraph:
         match node.op:
             case "add" | "sub" | "neg" | "mul" | "dot":
                 return exact_sum(node.terms, args, self.points.get(i))
+            case "abs":
+                (argument,) = args
+                return argument.frac, 0, -argument.minimum
             case "round":
                 fmt = args[0]
             case "scale":

@@ -21,6 +21,7 @@ ARITY = {
     "add": 2,
     "sub": 2,
     "neg": 1,
+    "abs": 1,
     "mul": 2,
     "dot": None,
     "scale": 1,
@@ -31,6 +32,7 @@ ARITY = {
     "table_cos": 1,
     "residual": 1,
     "reciprocal": 1,
+    "divide": 2,
     "normalise": 1,
     "table_reciprocal": 1,
     "rescale": 2,
@@ -38,14 +40,14 @@ ARITY = {
 }
 """Operations and their number of arguments (None: as the attribute says).
 
-``input``: attribute is its name. ``const``: its value. ``add sub neg mul``: as named. ``dot``: a sum of products and
-addends, exact inside; attribute are its :class:`~rbdgen.ir.terms.Terms`. ``scale``: times the
-constant attribute. ``shift``: times 2^attribute. ``sin cos``: of radians. ``table_sin table_cos residual``: of an
-angle in quarter turns, attribute the number of address bits A per quarter; with m the middle of the angle's interval
-of width 2^−A, the tables give the sine and cosine of m and the residual is angle − m. ``reciprocal``: of a positive
-number. ``normalise``: x · 2^−e in [1, 2), with e = floor(log2 x), of a positive x. ``table_reciprocal``: of a number in
-[1, 2), the reciprocal of the middle of its interval. ``rescale``: of y and x: y · 2^−e with the e of x. ``round``: its
-argument with only attribute bits behind the binary point (without formats, its argument).
+``input``: attribute is its name. ``const``: its value. ``add sub neg abs mul``: as named. ``dot``: a sum of products
+and addends, exact inside; attribute are its :class:`~rbdgen.ir.terms.Terms`. ``scale``: times the constant attribute.
+``shift``: times 2^attribute. ``sin cos``: of radians. ``table_sin table_cos residual``: of an angle in quarter turns,
+attribute the number of address bits A per quarter; with m the middle of the angle's interval of width 2^−A, the tables
+give the sine and cosine of m and the residual is angle − m. ``reciprocal``: of a positive number. ``divide``: y and a
+positive x, y / x. ``normalise``: x · 2^−e in [1, 2), with e = floor(log2 x), of a positive x. ``table_reciprocal``: of
+a number in [1, 2), the reciprocal of the middle of its interval. ``rescale``: of y and x: y · 2^−e with the e of x.
+``round``: its argument with only attribute bits behind the binary point (without formats, its argument).
 """
 
 OF_FLOATS = ("const", "scale")
@@ -183,8 +185,9 @@ class Graph:
         return {"variable": variable, "constant": self.count("scale", owner) + constant}
 
     def additions(self, owner: str | None = None) -> int:
-        """Number of sums of two terms, differences and negations of all or one owner, those in dots among them."""
-        total = 0
+        """Number of sums of two terms, differences, negations and magnitudes of all or one owner, those in dots among
+        them."""
+        total = self.count("abs", owner)
         for node in self._of(owner):
             if node.op == "mul":
                 continue

@@ -101,6 +101,8 @@ def _value(
             return x[0] * x[1]
         case "dot":
             return _float_dot(node.terms, x)
+        case "divide":
+            return x[0] / x[1]
         case "rescale":
             return np.ldexp(x[0], -exponent(x[1]))
         case _:
@@ -126,6 +128,8 @@ def _value_of_one(node: Node, x: np.ndarray, dtype: type[np.floating]) -> np.nda
     match node.op:
         case "neg":
             return -x
+        case "abs":
+            return np.abs(x)
         case "round":
             return x
         case "scale":
@@ -264,6 +268,8 @@ class _FixedInterpreter:
         match node.op:
             case "add" | "sub" | "neg" | "dot":
                 return self._sum(i, node)
+            case "abs":
+                return np.abs(first)
             case "round":
                 return first
             case "mul" if self.fixed.split(i):

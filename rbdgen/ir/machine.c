@@ -8,8 +8,8 @@
 #define BLOCK 128
 #define FIELDS 12
 
-enum { INPUT, CONSTANT, ADD, SUB, NEG, MUL, SCALE, COPY, SINE, RECIPROCAL, RESIDUAL, NORMALISE, RESCALE, OUTPUT, LONG_MUL,
-       PLUS_PRODUCT, PLUS };
+enum { INPUT, CONSTANT, ADD, SUB, NEG, ABS, MUL, SCALE, COPY, SINE, RECIPROCAL, RESIDUAL, NORMALISE, RESCALE, OUTPUT,
+       LONG_MUL, PLUS_PRODUCT, PLUS };
 enum { OP, DEST, A, B, P, Q, R, DROP, HALF, LIMITS, LOW, HIGH };
 enum { NO_LIMIT, SATURATE, WRAP };
 
@@ -69,6 +69,10 @@ static void block(const int64_t *code, int64_t length, const int64_t *tables, co
         case NEG:
             for (int k = 0; k < BLOCK; k++)
                 y[k] = -a[k];
+            break;
+        case ABS:
+            for (int k = 0; k < BLOCK; k++)
+                y[k] = a[k] < 0 ? -a[k] : a[k];
             break;
         case MUL:
             for (int k = 0; k < BLOCK; k++)

@@ -34,6 +34,7 @@ OPCODES = (
     "add",
     "sub",
     "neg",
+    "abs",
     "mul",
     "scale",
     "round",

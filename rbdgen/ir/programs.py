@@ -47,7 +47,7 @@ def single_program(graph: Graph) -> Programs:
     return Programs(operands, (leaving,))
 
 
-ANYTIME = ("const", "input", "add", "sub", "neg", "scale", "shift", "round")
+ANYTIME = ("const", "input", "add", "sub", "neg", "abs", "scale", "shift", "round")
 """Operations that, of parameters, take no operator's turn: their results can be read at any time."""
 
 

@@ -24,12 +24,17 @@ from rbdgen.spatial import IDENTITY3, ZERO3, Matrix, Vector, constant_matrix, co
 
 STANDARD_GRAVITY: Vector = (0.0, 0.0, -9.81)
 """Default gravity in the world frame, m/s² (Pinocchio's default)."""
-NO_FRICTION, VISCOUS = "none", "viscous"
+NO_FRICTION, VISCOUS, DRY = "none", "viscous", "viscous+dry"
 FRICTIONS = {
     NO_FRICTION: "as in Pinocchio's algorithms, which know no friction",
     VISCOUS: "a joint's damping times its velocity",
+    DRY: "also its dry friction, which grows with the velocity up to that force",
 }
 """What of the joints' friction a robot's dynamics have."""
+DRY_WIDTH = 0.0625
+"""rad/s or m/s: at this velocity w half of the dry friction f acts, f·v / (w + |v|). Small beside velocities at which
+robots work; large enough for words of 18 bits, in which the slope at rest, f / w, is beside the other derivatives; and
+a power of two, which they hold exactly."""
 
 
 @dataclass(frozen=True)
@@ -245,6 +250,13 @@ class Robot:
         if self.friction == NO_FRICTION or not body.damping:
             return (0.0,) * body.joint.nv
         return body.damping
+
+    def rubs(self, i: int) -> tuple[float, ...]:
+        """Of the joint of body ``i`` by degree of freedom: the dry friction that counts, N·m or N."""
+        body = self.bodies[i]
+        if self.friction != DRY or not body.friction:
+            return (0.0,) * body.joint.nv
+        return body.friction
 
     def leader(self, i: int) -> int:
         """The body whose joint that of body ``i`` follows."""

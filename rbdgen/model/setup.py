@@ -12,7 +12,7 @@ from rbdgen.errors import ConfigError, short
 from rbdgen.model.builtin import load_robot
 from rbdgen.model.reduced import Coordinates, chain_to, locked, with_payloads
 from rbdgen.model.remarks import listed
-from rbdgen.model.robot import NO_FRICTION, VISCOUS, Body, Robot
+from rbdgen.model.robot import DRY, NO_FRICTION, VISCOUS, Body, Robot
 from rbdgen.model.rooting import rerooted
 from rbdgen.model.urdf import BASES, ROOT_JOINT
 from rbdgen.spatial import Vector
@@ -78,7 +78,9 @@ def friction_notes(robot: Robot) -> tuple[str, ...]:
         other = VISCOUS if robot.friction == NO_FRICTION else NO_FRICTION
         notes.append(f"damping {what} at {listed(damped)}; --friction {other} changes that")
     if rubbing:
-        notes.append(f"dry friction does not count at {listed(rubbing)}")
+        what = "counts" if robot.friction == DRY else "does not count"
+        other = VISCOUS if robot.friction == DRY else DRY
+        notes.append(f"dry friction {what} at {listed(rubbing)}; --friction {other} changes that")
     return tuple(notes)
 
 

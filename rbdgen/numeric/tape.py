@@ -16,8 +16,18 @@ Operation = tuple[str, int, int]
 """Name and arguments: numbers of earlier operations, −1 for none. Of ``operand`` and ``constant``: which one."""
 
 COMMUTATIVE = ("add", "mul")
-_BINARY = {"add": np.add, "sub": np.subtract, "mul": np.multiply}
-_UNARY = {"neg": np.negative, "sin": np.sin, "cos": np.cos}
+_BINARY = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "divide": np.divide,
+}
+_UNARY = {
+    "neg": np.negative,
+    "abs": np.absolute,
+    "sin": np.sin,
+    "cos": np.cos,
+}
 
 
 class Recorder:
@@ -92,6 +102,10 @@ class Recorded:
     def __neg__(self) -> Recorded:
         return self.recorder.record("neg", self.number)
 
+    def absolute(self) -> Recorded:
+        """Its magnitude."""
+        return self.recorder.record("abs", self.number)
+
     def sin(self) -> Recorded:
         """Sine of this angle in radians."""
         return self.recorder.record("sin", self.number)
@@ -99,6 +113,11 @@ class Recorded:
     def cos(self) -> Recorded:
         """Cosine of this angle in radians."""
         return self.recorder.record("cos", self.number)
+
+    def divide(self, y: Recorded | float) -> Recorded:
+        """``y`` divided by this."""
+        a = self.recorder.number(y)
+        return self.recorder.record("divide", a, self.number)
 
     def reciprocal(self) -> Recorded:
         """1 / this."""

@@ -68,15 +68,17 @@ def configuration(robot: Robot, q: np.ndarray) -> np.ndarray:
 
 
 def serial_chain(robot: Robot) -> None:
-    """UnsupportedError unless every body's parent is the body before it, and no joint has an armature."""
+    """UnsupportedError unless every body's parent is the body before it, and every joint moves by itself, without
+    armature and friction."""
     if not robot.bodies:
         raise UnsupportedError(
             f"robot {robot.name!r}: has no moving joint; there is nothing to compute"
         )
     for i, body in enumerate(robot.bodies):
-        if any(body.armature):
+        unknown = _unknown(robot, i)
+        if unknown is not None:
             raise UnsupportedError(
-                f"robot {robot.name!r}: parallel algorithms know no armature, and joint {body.joint_name!r} has one; "
+                f"robot {robot.name!r}: parallel algorithms know no {unknown}, and joint {body.joint_name!r} has one; "
                 "use rbdgen.golden"
             )
         if body.parent != i - 1:
@@ -85,6 +87,18 @@ def serial_chain(robot: Robot) -> None:
                 f"robot {robot.name!r}: parallel algorithms take serial chains only, "
                 f"but link {above!r} has more than one child, {body.name!r} among them; use rbdgen.golden"
             )
+
+
+def _unknown(robot: Robot, i: int) -> str | None:
+    """What the joint of body ``i`` has that parallel algorithms do not know."""
+    body = robot.bodies[i]
+    if any(body.armature):
+        return "armature"
+    if body.mimic is not None:
+        return "joint to follow"
+    if any(robot.dampers(i)):
+        return "damping"
+    return "dry friction" if any(robot.rubs(i)) else None
 
 
 def state(index: np.ndarray) -> str:

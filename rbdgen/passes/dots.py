@@ -27,6 +27,7 @@ STEPS = {
     "add": 0.3,
     "sub": 0.3,
     "neg": 0.3,
+    "abs": 0.3,
 }
 """How long operations take, in products, to put terms in order; others with arguments take as long as a product."""
 

@@ -35,8 +35,8 @@ COMPUTED = ("add", "sub", "mul", "dot", "scale")
 """Sums and products: operations whose results have more bits where only certain others use them."""
 ACCUMULATING = ("add", "sub", "dot", "normalise", "rescale", "scale")
 """Those others, of a dot as an addend."""
-SHOWING = ("add", "sub", "neg", "dot")
-"""Sums, which show an addend's bits down to their own binary point."""
+SHOWING = ("add", "sub", "neg", "abs", "dot")
+"""Sums, and magnitudes, which show an addend's bits down to their own binary point."""
 
 
 @dataclass(frozen=True)
@@ -201,6 +201,8 @@ class _Chooser:
                 for _, one, other in node.products:
                     points.append(self.fracs[one] + self.fracs[other])
                 return max(points)
+            case "abs":
+                return args[0]
             case "scale":
                 return args[0] + self.constants[i].exponent
             case "rescale":

@@ -1,8 +1,9 @@
 """Pass: reciprocals by normalisation, a table and a short series.
 
-x is moved by a power of two into m in [1, 2); with c the middle of m's table interval, r = 1/c from the table and
-u = (m − c) r, 1/m = r (1 − u + u² − …). Order 1 leaves out u², order 2 leaves out u³; |u| is at most half a table
-interval. The result moves back by the same power of two. An x that is not positive raises the overflow flag.
+x is moved by a power of two into m in [1, 2); with c the middle of m's table interval, r = 1/c from the table and u =
+(m − c) r, 1/m = r (1 − u + u² − …). The result, or y times that of a quotient y/x, moves back by the same power of two:
+quotients are products before they move, and so lose no bits to the largest reciprocal. Order 1 leaves out u², order 2
+leaves out u³; |u| is at most half a table interval. An x that is not positive raises the overflow flag.
 """
 
 from __future__ import annotations
@@ -44,18 +45,21 @@ def reciprocal_method(word: int) -> ReciprocalMethod:
 
 
 def expand_reciprocals(graph: Graph, method: ReciprocalMethod) -> Graph:
-    """Replace every ``reciprocal``."""
+    """Replace every ``reciprocal`` and ``divide``."""
 
     def rule(builder: Builder, i: int, node: Node, args: tuple[int, ...]) -> int | None:
-        if node.op != "reciprocal":
+        if node.op not in ("reciprocal", "divide"):
             return None
-        m = builder.normalise(args[0])
+        x = args[-1]
+        m = builder.normalise(x)
         r = builder.table("table_reciprocal", m, method.address_bits)
         residual = builder.table("residual", m, method.address_bits)
         u = builder.mul(residual, r)
         if method.order == 2:
             u = builder.sub(u, builder.mul(u, u))
         inverse = builder.sub(r, builder.mul(r, u))
-        return builder.rescale(inverse, args[0])
+        if node.op == "divide":
+            inverse = builder.mul(args[0], inverse)
+        return builder.rescale(inverse, x)
 
     return rebuild(graph, rule)

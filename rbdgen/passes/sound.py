@@ -1,6 +1,7 @@
 """Analysis: bounds of every signal that hold for all operands inside their declared ranges, by interval arithmetic.
 
 Where a sum turns two signals by the sine and cosine of one angle, s·x ± c·y, its bound is √(x² + y²) instead of x + y.
+A quotient x / (c + |x|) with a positive constant c is bounded as what it is made of shows: below 2, not x / c.
 What depends on the reciprocal of a number that the intervals cannot keep above zero has no bound: pivots of a mass
 matrix are positive for reasons that no interval sees.
 """
@@ -112,13 +113,18 @@ def _product_span(one: Span, other: Span, square: bool) -> Span:
     return least, max(ends)
 
 
+def _normalising_factor(span: Span) -> float:
+    """The largest power of two that moves a number into [1, 2); infinite for one that may not be positive."""
+    least, _ = span
+    if least <= 0:
+        return math.inf
+    exponent = math.floor(math.log2(least))
+    return math.ldexp(1.0, -exponent)
+
+
 def _rescaled_span(span: Span, normalised: Span) -> Span:
     """The span of a number moved by the power of two that normalises another."""
-    least = normalised[0]
-    factor = math.inf
-    if least > 0:
-        exponent = math.floor(math.log2(least))
-        factor = math.ldexp(1.0, -exponent)
+    factor = _normalising_factor(normalised)
     moved = [_product(y, factor) for y in span]
     return min(0.0, *moved), max(0.0, *moved)
 
@@ -131,12 +137,16 @@ class _Intervals:
         self.declared = declared
         self.angles = _angles(graph)
         self.spans: list[Span] = []
+        self.errors: list[float] = []
         self.unbounded: list[int] = []
 
     def add(self, i: int, node: Node, error: float) -> None:
         """The span of the next node, whose result may be off by ``error``."""
         low, high = self._span(i, node)
+        self.errors.append(error)
         most = math.inf
+        if node.op == "rescale":
+            most = self._share(*node.args)
         if node.op in ("add", "sub", "dot"):
             most = self._turned(node)
         if i in self.angles:
@@ -148,7 +158,11 @@ class _Intervals:
         slack = 0.0
         if math.isfinite(low) and math.isfinite(high):
             slack = error + (SLACK - 1) * _magnitude((low, high))
-        self.spans.append((low - slack, high + slack))
+        low = low - slack
+        if node.op == "abs":
+            # what is rounded is no less than nothing either
+            low = max(low, 0.0)
+        self.spans.append((low, high + slack))
 
     def _span(self, i: int, node: Node) -> Span:
         """The span of an operation's exact result."""
@@ -161,6 +175,8 @@ class _Intervals:
             case "add" | "sub" | "neg" | "mul" | "dot":
                 lows, highs = zip(*self._term_spans(node), strict=True)
                 return sum(lows), sum(highs)
+            case "abs":
+                return max(low, -high, 0.0), _magnitude(first)
             case "round":
                 return first
             case "scale":
@@ -199,6 +215,46 @@ class _Intervals:
                 return 0.5, 1.0
             case _:
                 raise ValueError(f"node %{i} ({node.op}): no bound")
+
+    def _share(self, product: int, x: int) -> float:
+        """A bound of a product moved by the power of two that normalises x, where x is a positive constant plus the
+        magnitude of one factor, and so no less than that; infinite for others."""
+        i, _ = self._unrounded(product)
+        made = self.graph.nodes[i]
+        speed = self._offset_magnitude(x)
+        if made.op != "mul" or speed is None:
+            return math.inf
+        source, room = speed
+        for factor, other in (made.args, made.args[::-1]):
+            origin, off = self._unrounded(factor)
+            if origin == source and off <= room:
+                rounding = self.errors[i] + self.errors[product]
+                moved = _product(rounding, _normalising_factor(self.spans[x]))
+                return 2.0 * _magnitude(self.spans[other]) + moved
+        return math.inf
+
+    def _offset_magnitude(self, x: int) -> tuple[int, float] | None:
+        """The node whose magnitude and a positive constant add up to node ``x``, and what remains of the constant with
+        all that is rounded; None for others."""
+        total, off = self._unrounded(x)
+        node = self.graph.nodes[total]
+        parts = {self.graph.nodes[a].op: a for a in node.args}
+        if node.op != "add" or set(parts) != {"const", "abs"}:
+            return None
+        size = parts["abs"]
+        (argument,) = self.graph.nodes[size].args
+        source, below = self._unrounded(argument)
+        rounded = off + below + self.errors[total] + self.errors[size]
+        constant, _ = self.spans[parts["const"]]
+        return source, constant - rounded
+
+    def _unrounded(self, i: int) -> tuple[int, float]:
+        """The node that node ``i`` is, but for rounding, and by how much at most that differs."""
+        off = 0.0
+        while self.graph.nodes[i].op == "round":
+            off += self.errors[i]
+            (i,) = self.graph.nodes[i].args
+        return i, off
 
     def _taylor(self, node: Node) -> float:
         """Bound of what a table and a Taylor step are off the unit circle."""

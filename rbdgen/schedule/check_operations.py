@@ -235,7 +235,7 @@ class OperationCheck:
 
     def _plain_timing(self, i: int) -> OperationTiming:
         device, node = self.device, self.nodes[i]
-        if node.op in ("add", "sub", "neg"):
+        if node.op in ("add", "sub", "neg", "abs"):
             return OperationTiming(delay=device.add)
         if node.op == "round" and i not in self.fixed.truncated:
             return OperationTiming(delay=device.add)

@@ -237,7 +237,7 @@ class Operators:
     def _combinational(self, i: int) -> float:
         """How long an operator without registers takes, but for overflow."""
         op = self.fixed.graph.nodes[i].op
-        if op in ("add", "sub", "neg"):
+        if op in ("add", "sub", "neg", "abs"):
             return self.device.add
         if op == "round" and i not in self.fixed.truncated:
             return self.device.add

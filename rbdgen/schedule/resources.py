@@ -284,7 +284,7 @@ class _Model:
 
     def _computation(self, i: int, node: Node, exact: int) -> float:
         """Look-up tables of an exact result of so many bits, before it is rounded."""
-        if node.op in ("add", "sub", "neg"):
+        if node.op in ("add", "sub", "neg", "abs"):
             return self.fabric.adder * exact + self.fabric.carry
         if node.op == "scale":
             argument = self._width(node.args[0])

@@ -16,6 +16,7 @@ BIT_COST = {
     "sub": 2.0,
     "dot": 2.0,
     "neg": 2.0,
+    "abs": 2.0,
     "scale": 3.0,
     "normalise": 8.0,
     "rescale": 8.0,

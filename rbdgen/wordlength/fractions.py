@@ -87,6 +87,7 @@ class ExactFractions:
         self.dots: list[int] = []
         self.scales: list[int] = []
         scaled: list[int] = []
+        sizes: list[tuple[int, ...]] = []
         rescales: list[tuple[int, ...]] = []
         rounded: list[bool] = []
         for i, node in self.signals.graph:
@@ -96,9 +97,12 @@ class ExactFractions:
             elif node.op == "scale":
                 self.scales.append(i)
                 scaled.append(node.args[0])
+            elif node.op == "abs":
+                sizes.append((i, *node.args))
             elif node.op == "rescale":
                 rescales.append((i, *node.args))
         self.scaled = np.array(scaled, int)
+        self.sizes = np.array(sizes, int).reshape(-1, 2).T
         self.rescales = np.array(rescales, int).reshape(-1, 3).T
         self.rounded = np.array(rounded, bool)
 
@@ -146,6 +150,8 @@ class ExactFractions:
         result[self.dots] = np.minimum(result[self.dots], self._room)
         exponents = np.array([constants[i].exponent for i in self.scales], int)
         result[self.scales] = fracs[self.scaled] + exponents
+        i, signed = self.sizes
+        result[i] = fracs[signed]
         i, moved, by = self.rescales
         result[i] = fracs[moved] + self._heads[by] - 1
         return result
@@ -197,7 +203,7 @@ class SeenFractions:
                         by_site.append((i, site))
                 if i not in user.args[len(user.factors) :]:
                     continue
-                if user.op == "neg":
+                if user.op in ("neg", "abs"):
                     by_node.append((i, u, 0))
                 elif user.op == "shift":
                     by_node.append((i, u, user.attr))

@@ -169,6 +169,9 @@ class _ReverseSweep:
         match node.op:
             case "add" | "sub" | "neg" | "mul" | "dot":
                 return [(a, _signed(here, sign)) for sign, a in node.addends]
+            case "abs":
+                negative = self._at(first) < 0
+                return [(first, np.where(negative, -here, here))]
             case "round":
                 return [(first, here)]
             case "scale":

@@ -140,7 +140,7 @@ class Signals:
                 # beside their errors
                 error = min(error, largest * OUTWEIGHED)
             deviations.append(math.hypot(error, last / 2))
-            if node.op in COMPUTED or node.op == "neg" or i in given:
+            if node.op in (*COMPUTED, "neg", "abs") or i in given:
                 needed = largest * MARGIN + NOISE_DEVIATIONS * deviations[i] + last
                 heads[i] = max(heads[i], integer_bits(needed))
             elif node.op == "shift":
@@ -209,6 +209,16 @@ def _margin(graph: Graph, i: int) -> float:
     return WIDE_MARGIN if op in COMPUTED and not multiplied else MARGIN
 
 
+def _positive_fraction(graph: Graph, i: int) -> int:
+    """Bits behind the binary point with which a positive constant plus a magnitude stays positive, however it is
+    rounded; no number of them for other nodes."""
+    parts = [graph.nodes[a] for a in graph.nodes[i].args]
+    if graph.nodes[i].op != "add" or {part.op for part in parts} != {"const", "abs"}:
+        return -4 * MAX_WORD
+    (constant,) = (part.attr for part in parts if part.op == "const")
+    return 1 - integer_bits(constant)
+
+
 def _fraction_limits(graph: Graph, i: int, head: int) -> tuple[int, int]:
     """Fewest and most bits behind the binary point of node ``i``, with ``head`` bits before it."""
     op = graph.nodes[i].op
@@ -225,4 +235,6 @@ def _fraction_limits(graph: Graph, i: int, head: int) -> tuple[int, int]:
     for u in addressing:
         if graph.nodes[u].op in ADDRESSED:
             least = max(least, graph.nodes[u].attr + RESIDUAL)
+    if "normalise" in uses:
+        least = max(least, _positive_fraction(graph, i))
     return least, widest - 1 - head

@@ -151,6 +151,16 @@ def test_negation_exhaustively() -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "result", [Format(6, 3), Format(7, 3), Format(4, 1), Format(3, 3)], ids=str
+)
+def test_magnitude_exhaustively(result: Format, way: tuple[bool, bool]) -> None:
+    fixed = model("abs", (Format(6, 3),), result, way=way)
+    assert fixed.may_overflow(1) == (result.head < 3)
+    check(Sum("abs", (Format(6, 3),), rounding(fixed)), fixed, every(Format(6, 3)))
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("result", [Format(4, 1), Format(3, 3)], ids=str)
 def test_dropping_bits_exhaustively(result: Format, way: tuple[bool, bool]) -> None:
     fixed = model("round", (Format(6, 3),), result, way=way)

@@ -13,6 +13,7 @@ from rbdgen.ir.graph import Graph, Node, ports, verify
 from rbdgen.ir.interpret import evaluate
 from rbdgen.ir.terms import Terms
 from rbdgen.ir.text import to_text
+from rbdgen.spatial import absolute
 
 
 def small() -> Graph:
@@ -67,6 +68,13 @@ def test_equal_nodes_of_one_submodule_are_one() -> None:
         (lambda b, x, y: b.sub(b.neg(x), b.neg(y)), "sub"),
         (lambda b, x, y: b.add(x, x), "shift"),
         (lambda b, x, y: b.mul(b.shift(x, 3), y), "shift"),
+        (lambda b, x, y: b.abs(b.neg(x)), "abs"),
+        (lambda b, x, y: b.abs(b.scale(x, -3.0)), "scale"),
+        (lambda b, x, y: b.abs(b.shift(x, 2)), "shift"),
+        (lambda b, x, y: b.sub(b.abs(b.abs(x)), b.abs(b.neg(x))), "0"),
+        (lambda b, x, y: b.abs(b.sub(b.const(0.0), b.const(3.0))), "const"),
+        (lambda b, x, y: b.divide(b.neg(x), y), "neg"),
+        (lambda b, x, y: b.divide(x, b.const(4.0)), "shift"),
     ],
 )
 def test_simplifies_while_building(make, text: str) -> None:
@@ -88,7 +96,7 @@ def test_simplification_keeps_values() -> None:
         ]
         for _ in range(40):
             (a, va), (b, vb) = (exprs[int(draw.integers(len(exprs)))] for _ in range(2))
-            match int(draw.integers(5)):
+            match int(draw.integers(6)):
                 case 0:
                     exprs.append((a + b, va + vb))
                 case 1:
@@ -97,6 +105,8 @@ def test_simplification_keeps_values() -> None:
                     exprs.append((a * b, va * vb))
                 case 3:
                     exprs.append((-a, -va))
+                case 4:
+                    exprs.append((absolute(a), np.abs(va)))
                 case _:
                     c = float(draw.choice([0.0, 1.0, -1.0, 0.5, 3.0, -2.0]))
                     exprs.append((a * c, va * c))

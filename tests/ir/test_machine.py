@@ -42,6 +42,7 @@ def every_operation(saturate: bool, truncated: frozenset[int]) -> FixedGraph:
     outputs["sum"] = made(b.add(x, y), Format(9, 5))
     outputs["difference"] = made(b.sub(x, y), Format(12, 7))
     outputs["negative"] = made(b.neg(x), Format(11, 8))
+    outputs["magnitude"] = made(b.abs(y), Format(8, 2))
     outputs["product"] = made(b.mul(x, y), Format(14, 9))
     outputs["scaled"] = made(b.scale(x, 0.6875), Format(10, 8))
     outputs["shifted"] = made(b.shift(outputs["product"], 3), Format(14, 6))

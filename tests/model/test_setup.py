@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from rbdgen import ConfigError, golden, load_robot
 from rbdgen.model import Planar, Setup, builtin_path, setup_of, with_armature
+from rbdgen.model.setup import friction_notes
 from rbdgen.options.options import ROBOT
 from tests.golden.pinocchio import differences, model_of_file, ours, reference, states
 
@@ -95,3 +97,29 @@ def test_gravity_is_the_files_unless_it_is_given(tmp_path: Path) -> None:
     )
     assert Setup().load(path).gravity == (0.0, 0.0, -1.62)
     assert Setup(gravity=WALL).load(path).gravity == WALL
+
+
+@pytest.mark.parametrize(
+    ("friction", "notes"),
+    [
+        (
+            "none",
+            (
+                "damping does not count at joint1; --friction viscous changes that",
+                "dry friction does not count at joint1; --friction viscous+dry changes that",
+            ),
+        ),
+        (
+            "viscous+dry",
+            (
+                "damping counts at joint1; --friction none changes that",
+                "dry friction counts at joint1; --friction viscous changes that",
+            ),
+        ),
+    ],
+)
+def test_notes_say_what_friction_counts(friction: str, notes: tuple[str, ...]) -> None:
+    robot = load_robot("pendulum2")
+    first = dataclasses.replace(robot.bodies[0], damping=(0.5,), friction=(2.0,))
+    bodies = first, *robot.bodies[1:]
+    assert friction_notes(dataclasses.replace(robot, bodies=bodies, friction=friction)) == notes

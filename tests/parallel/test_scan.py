@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from rbdgen import ConfigError, load_robot
 from rbdgen.errors import UnsupportedError
+from rbdgen.model.robot import Mimic
 from rbdgen.parallel import propagator, random_chain, scan_inverse_dynamics, scan_mass_matrix
 from tests.parallel.reference import LENGTHS, Reference, error, revolute_chain, states
 
@@ -73,6 +76,29 @@ def test_complains() -> None:
     )
     with pytest.raises(UnsupportedError, match=message):
         scan_mass_matrix(hyq, np.zeros(hyq.nq))
+
+
+@pytest.mark.parametrize(
+    ("changes", "unknown"),
+    [
+        ({"armature": (0.1,)}, "armature"),
+        ({"damping": (0.1,)}, "damping"),
+        ({"friction": (0.1,)}, "dry friction"),
+        ({"mimic": Mimic("joint1", 2.0)}, "joint to follow"),
+    ],
+)
+def test_refuses_what_a_drive_adds(changes: dict, unknown: str) -> None:
+    robot = load_robot("pendulum2")
+    first, last = robot.bodies
+    geared = dataclasses.replace(last, **changes)
+    robot = dataclasses.replace(robot, bodies=(first, geared), friction="viscous+dry")
+    message = f"^robot 'pendulum2': parallel algorithms know no {unknown}, and joint 'joint2' has"
+    with pytest.raises(UnsupportedError, match=message):
+        scan_mass_matrix(robot, np.zeros(robot.nq))
+    # friction that does not count is none
+    if "friction" in changes or "damping" in changes:
+        free = dataclasses.replace(robot, friction="none")
+        assert scan_mass_matrix(free, np.zeros(2)).shape == (2, 2)
 
 
 def test_complains_about_cosine_and_sine_off_the_circle() -> None:

@@ -111,6 +111,22 @@ def test_a_dot_passes_on_to_every_factor_and_addend(traced) -> None:
         assert np.allclose((ends[0] - ends[1]) / (2 * STEP), found[i])
 
 
+def test_a_magnitude_passes_on_by_its_sign(traced) -> None:
+    builder = Builder()
+    size = builder.abs(builder.input("x"))
+    graph = builder.graph({"out": builder.mul(size, size)})
+    x = np.array([-0.5, 0.25, 2.0, -3.0])
+    values = evaluate(graph, {"x": x})
+    found: dict[int, np.ndarray] = {}
+
+    def visit(turn: int, i: int, here: np.ndarray, factors: tuple[np.ndarray, ...]) -> None:
+        found[i] = here
+
+    pairs = Pairs({"out": np.ones(4)}, np.arange(4))
+    derivatives(traced[0], graph, "id", [dict(enumerate(values))], pairs, visit)
+    assert np.allclose(found[graph.inputs["x"]], 2 * x)
+
+
 def test_what_a_step_begins_with_is_the_state() -> None:
     """An error of the state is one of Runge-Kutta's copies of it as well."""
     options = TraceOptions(("roll",), integrator="rk4")
