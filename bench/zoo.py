@@ -26,7 +26,7 @@ from figures import Targets, arguments, parse, section
 from rbdgen import RbdgenError, RbdgenWarning, Robot, golden, load_urdf
 from rbdgen.model.mjcf import robot_of_mujoco
 
-STATES = 5
+STATES = 20
 ERROR = 1e-9
 """Largest difference, relative to the largest magnitude."""
 SECONDS = 0.5

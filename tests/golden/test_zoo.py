@@ -11,9 +11,10 @@ from importlib import metadata
 from pathlib import Path
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
-from rbdgen import RbdgenWarning, golden, load_urdf
+from rbdgen import RbdgenWarning, Robot, golden, load_urdf
 from rbdgen.errors import RbdgenError, SingularityError
 from tests.golden.pinocchio import (
     INVERSE,
@@ -22,6 +23,7 @@ from tests.golden.pinocchio import (
     ours,
     reduced_reference,
     states,
+    whole,
     with_heavy_base,
 )
 
@@ -103,9 +105,26 @@ def test_public_robots_agree_with_pinocchio(name: str, base: str) -> None:
         condition, limit = ILL_CONDITIONED[key]
         assert np.linalg.cond(expected["m"]).max() > condition
         limits |= dict.fromkeys(INVERSE, limit)
+    at_rest(robot, model, *given[:2])
     for method in golden.METHODS:
         found = differences(ours(robot, method, *given, inverse=key not in SINGULAR), expected)
         assert all(found[n] < limits[n] for n in found), (method, found)
+
+
+def at_rest(robot: Robot, model: pin.Model, q: np.ndarray, v: np.ndarray) -> None:
+    """Nonlinear effects and gravity agree as well."""
+    everything, g = whole(robot, q)
+    data = model.createData()
+    effects, weights = [], []
+    for k in range(len(q)):
+        effects.append(np.array(pin.nonLinearEffects(model, data, everything[k], g @ v[k])) @ g)
+        weights.append(np.array(pin.computeGeneralizedGravity(model, data, everything[k])) @ g)
+    found = {
+        "nle": golden.nonlinear_effects(robot, q, v),
+        "g": golden.generalized_gravity(robot, q),
+    }
+    close = differences(found, {"nle": np.array(effects), "g": np.array(weights)})
+    assert max(close.values()) < TOLERANCE, close
 
 
 def test_what_is_left_out_is_there() -> None:
