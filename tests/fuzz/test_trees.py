@@ -16,7 +16,7 @@ from rbdgen.functions.registry import common
 from rbdgen.trials import make_tasks, relative_errors, task_states
 from tests.fuzz.effort import examples
 from tests.fuzz.refusals import attempt
-from tests.fuzz.trees import robots
+from tests.fuzz.trees import driven, robots
 from tests.golden.pinocchio import differences, model_of_bodies, ours, reference, states
 from tests.hw.test_joint_types import simulated_mismatches
 
@@ -79,7 +79,7 @@ def compiled(robot: Robot, options: dict[str, Any]) -> Design | None:
 
 
 @examples(8)
-@given(robots(most=4), wishes())
+@given(driven(most=4), wishes())
 def test_hardware_keeps_its_errors(robot: Robot, options: dict[str, Any]) -> None:
     d = compiled(robot, options)
     if d is None:
@@ -94,7 +94,7 @@ def test_hardware_keeps_its_errors(robot: Robot, options: dict[str, Any]) -> Non
 
 
 @examples(2)
-@given(robots(most=3, kinds=FEW), wishes())
+@given(driven(most=3, kinds=FEW), wishes())
 def test_rtl_has_the_bits_of_the_model(robot: Robot, options: dict[str, Any]) -> None:
     d = compiled(robot, options)
     if d is None:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from rbdgen import Robot
+from rbdgen import RbdgenError, Robot
 from rbdgen.model import JOINT_TYPES, Placement
 from rbdgen.model.joint import Coordinates
-from rbdgen.model.robot import Body, Inertia, Limits
+from rbdgen.model.robot import FRICTIONS, Body, Inertia, Limits, Mimic
 from tests.model.test_joints import examples as joint_examples
 
 TURNS = (
@@ -60,6 +60,8 @@ def joints(draw: Any, kinds: tuple[str, ...]) -> Coordinates:
     return draw(st.sampled_from(joint_examples(JOINT_TYPES[kind])))
 
 
+DRIVES = {"armature": (0.01, 0.5), "damping": (0.1, 3.0), "friction": (0.2, 5.0)}
+"""What a joint's drive may add, beside nothing."""
 LIMITS = (
     Limits(),
     Limits(-1.0, 2.0, 3.0, 50.0),
@@ -90,6 +92,32 @@ def robots(
     if hollow and count > 1 and draw(st.booleans()):
         bodies = _hollow(bodies)
     return Robot("tree", "base", tuple(bodies), gravity=gravity)
+
+
+@st.composite
+def driven(draw: Any, most: int = 4, kinds: tuple[str, ...] = tuple(JOINT_TYPES)) -> Robot:
+    """The same with what drives add, and with joints that follow others where that can be."""
+    robot = draw(robots(most, kinds))
+    bodies = []
+    for body in robot.bodies:
+        count = body.joint.nv
+        added = {}
+        for name, values in DRIVES.items():
+            value = draw(st.sampled_from((0.0, *values)))
+            added[name] = (value,) * count if value else ()
+        bodies.append(replace(body, **added))
+    simple = [i for i, body in enumerate(bodies) if body.joint.nv == 1]
+    if len(simple) > 1 and draw(st.booleans()):
+        follower, leader = draw(st.permutations(simple))[:2]
+        ratio = draw(st.sampled_from((1.0, -2.0, 0.3)))
+        mimic = Mimic(bodies[leader].joint_name, ratio, draw(st.sampled_from((0.0, 0.5))))
+        bodies[follower] = replace(bodies[follower], mimic=mimic)
+    counting = draw(st.sampled_from(tuple(FRICTIONS)))
+    try:
+        return replace(robot, bodies=tuple(bodies), friction=counting)
+    except RbdgenError:  # it cannot follow that one
+        bodies = [replace(body, mimic=None) for body in bodies]
+        return replace(robot, bodies=tuple(bodies), friction=counting)
 
 
 def _hollow(bodies: list[Body]) -> list[Body]:
