@@ -212,6 +212,7 @@ class _Tree:
             placement,
             inertia,
             joint.limits,
+            armature=_for_all(joint.rotor, kind),
             damping=_for_all(joint.damping, kind),
             friction=_for_all(joint.friction, kind),
             mimic=joint.mimic,

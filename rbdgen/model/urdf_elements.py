@@ -58,6 +58,7 @@ class JointElement:
     placement: Placement
     axis: tuple[float, float, float]
     limits: Limits
+    rotor: float
     damping: float
     friction: float
     mimic: Mimic | None
@@ -88,11 +89,36 @@ class UrdfElements:
                 f"{source}: root element must be <robot>, not <{root.tag}>; give a URDF"
             )
         self.links = dict(self._named(root, "link"))
+        self._rotors = self._rotors_by_joint(root)
         self.joints = [self._joint(name, element) for name, element in self._named(root, "joint")]
 
     def fault(self, where: str, what: str) -> UrdfError:
         """An error at a place of the file."""
         return UrdfError(f"{self.source}: {where}: {what}")
+
+    def _rotors_by_joint(self, root: Element) -> dict[str, float]:
+        """Rotor inertia times the square of the gear ratio, where a transmission's actuator has Drake's elements."""
+        found: dict[str, float] = {}
+        for transmission in root.findall("transmission"):
+            joint, actuator = transmission.find("joint"), transmission.find("actuator")
+            if joint is None or actuator is None:
+                continue
+            name = joint.get("name", "")
+            values = {"rotor_inertia": 0.0, "gear_ratio": 1.0}
+            for element in actuator:
+                key = str(element.tag).rpartition("}")[2]
+                if key in values and "drake" in str(element.tag):
+                    values[key] = self._number(
+                        f"transmission of joint {short(name)}", element, "value"
+                    )
+            rotor = values["rotor_inertia"] * values["gear_ratio"] ** 2
+            if rotor < 0:
+                raise self.fault(
+                    f"transmission of joint {short(name)}",
+                    f"rotor_inertia must not be negative, is {values['rotor_inertia']:g}",
+                )
+            found[name] = rotor
+        return found
 
     def _named(self, root: Element, tag: str) -> Iterable[tuple[str, Element]]:
         seen: set[str] = set()
@@ -178,6 +204,7 @@ class UrdfElements:
             placement,
             axis,
             limits,
+            rotor=self._rotors.get(name, 0.0),
             damping=self._resistance(where, dynamics, "damping"),
             friction=self._resistance(where, dynamics, "friction"),
             mimic=None if kind == "fixed" else self._mimic(where, element.find("mimic")),

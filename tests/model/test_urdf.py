@@ -300,6 +300,19 @@ def test_a_circle_of_followers_is_refused() -> None:
         parse_urdf(urdf(first, second, links="abc"), "r.urdf")
 
 
+DRIVE = """<transmission name="t"><joint name="j"/><actuator name="m" xmlns:drake="http://drake.mit.edu">
+<drake:rotor_inertia value="{}"/><drake:gear_ratio value="{}"/></actuator></transmission>"""
+
+
+def test_drakes_rotors_are_read() -> None:
+    assert parse(urdf(joint(), DRIVE.format("0.5", "-4"))).bodies[0].armature == (8.0,)
+    assert parse(urdf(joint(), DRIVE.format("0", "100"))).bodies[0].armature == ()
+    with pytest.raises(UrdfError, match="of joint 'j': rotor_inertia must not be negative, is -1"):
+        parse(urdf(joint(), DRIVE.format("-1", "2")))
+    with pytest.raises(UrdfError, match="of joint 'j': value must be finite, not 'nan'"):
+        parse(urdf(joint(), DRIVE.format("nan", "2")))
+
+
 def test_a_joint_keeps_its_friction() -> None:
     robot = parse(urdf(joint(inside='<dynamics damping="0.5" friction="2"/>')))
     assert (robot.bodies[0].damping, robot.bodies[0].friction) == ((0.5,), (2.0,))
