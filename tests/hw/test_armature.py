@@ -31,17 +31,17 @@ def products_and_sums(robot: Robot) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize(
-    ("functions", "derivative", "mass_matrix"),
+    ("name", "functions", "derivative", "mass_matrix"),
     [
-        (common(), "composite", "ldl"),
-        (("fd", "m", "minv", "dfd"), "columns", "mminvgen"),
+        ("ur5", common(), "composite", "ldl"),
+        ("pendulum2", ("fd", "m", "minv", "dfd"), "columns", "mminvgen"),
     ],
 )
 def test_a_geared_arm_becomes_hardware(
-    functions: tuple[str, ...], derivative: str, mass_matrix: str, tmp_path: Path
+    name: str, functions: tuple[str, ...], derivative: str, mass_matrix: str, tmp_path: Path
 ) -> None:
     options = Options(functions, ii=8, word=20, derivative=derivative, mass_matrix=mass_matrix)
-    d = compile_robot(geared("ur5"), options)
+    d = compile_robot(geared(name), options)
     states = task_states(d, 200, seed=1)
     for function in d.network.functions:
         tasks = make_tasks(d, function, states)
