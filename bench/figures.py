@@ -66,6 +66,8 @@ def parse(parser: argparse.ArgumentParser) -> argparse.Namespace:
     if args.write:
         bench = Path(sys.argv[0])
         given = [argument for argument in sys.argv[1:] if argument != "--write"]
+        # where folders lie on this machine is nobody's business
+        given = ["DIR" if Path(argument).is_absolute() else argument for argument in given]
         line = shlex.join(["python", f"bench/{bench.name}", *given])
         _pages.append(Page(bench.stem, line, revision()))
     return args

@@ -25,6 +25,7 @@ from figures import Targets, arguments, parse, section
 
 from rbdgen import RbdgenError, RbdgenWarning, Robot, golden, load_urdf
 from rbdgen.model.mjcf import robot_of_mujoco
+from rbdgen.report.tables import table
 
 STATES = 20
 ERROR = 1e-9
@@ -132,15 +133,20 @@ def rows_of(files: list[Path], folder: Path, targets: Targets) -> Iterator[list[
 
 
 def show(title: str, rows: list[list[Any]]) -> None:
-    """A table of robots, and how many there are of each kind."""
+    """A table of robots, and a row that sums it up, which alone is for the page."""
     head = ["robot", "result", "nv", "error of id", "error of m", "s", ""]
-    section(title, head, rows, keys=1)
+    print(f"\n{title}\n\n{table(head, rows)}", flush=True)
+    counts = []
     for kind in ("read", "refused", "no model"):
-        count = sum(row[1].startswith(kind) for row in rows)
-        print(f"{kind}: {count} of {len(rows)}")
-    times = [float(row[5]) for row in rows if row[5]]
+        counts.append(sum(row[1].startswith(kind) for row in rows))
     errors = [float(x) for row in rows for x in row[3:5] if x]
-    print(f"largest error {max(errors, default=0):.1e}, longest time {max(times, default=0):.3f} s")
+    times = [float(row[5]) for row in rows if row[5]]
+    summary = [title, len(rows), *counts, f"{max(errors, default=0):.1e}"]
+    summary.append(f"{max(times, default=0):.3f}")
+    head = ["files", "found", "read", "refused", "no model of the parser's", "largest error"]
+    head.append("longest load beyond the parser's, s")
+    what = f"Public robots: inverse dynamics and mass matrix at {STATES} random states"
+    section(what, head, [summary], keys=1)
 
 
 def main() -> int:
