@@ -207,8 +207,8 @@ def _statement(figure: Figure) -> dict[str, Any]:
 
 
 def own_joints(report: dict[str, Any]) -> int:
-    """Joints of a report's robot, without the one that carries its base."""
-    return sum(row["joint"] != ROOT_JOINT for row in report["tree"])
+    """Joints of a report's robot, without the one that carries its base and those that follow others."""
+    return sum(row["joint"] != ROOT_JOINT and "follows" not in row for row in report["tree"])
 
 
 def short_name(robot: str) -> str:

@@ -188,17 +188,7 @@ def design_report(design: Design) -> dict[str, Any]:
         "units": unit_table(design),
         "layout": list(design.why),
         "fifos": [asdict(q) for q in all_queues(plan, design.tasks)],
-        "tree": [
-            {
-                "joint": b.joint_name,
-                "type": type(b.joint).__name__.lower(),
-                "link": b.name,
-                "parent": design.robot.base_name
-                if b.parent < 0
-                else design.robot.bodies[b.parent].name,
-            }
-            for b in design.robot.bodies
-        ],
+        "tree": _tree(design.robot),
         "produced": {
             "command": "rbdgen generate --config config.toml",
             "seed": options.seed,
@@ -275,6 +265,19 @@ def _parameter_entries(design: Design) -> list[dict[str, Any]]:
         limits = {"nominal": p.nominal, "lower": p.word.lower, "upper": p.word.upper}
         entries.append(place | limits | {"codes": list(w.codes)} | _format(w.format))
     return entries
+
+
+def _tree(robot: Robot) -> list[dict[str, Any]]:
+    """The robot's joints, each with what it carries and is on, and the one that it follows, if it does."""
+    rows = []
+    for body in robot.bodies:
+        parent = robot.base_name if body.parent < 0 else robot.bodies[body.parent].name
+        kind = type(body.joint).__name__.lower()
+        row = {"joint": body.joint_name, "type": kind, "link": body.name, "parent": parent}
+        if body.mimic:
+            row["follows"] = body.mimic.joint
+        rows.append(row)
+    return rows
 
 
 def _followers(robot: Robot) -> list[dict[str, Any]]:

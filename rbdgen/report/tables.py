@@ -35,7 +35,8 @@ def tree(report: dict[str, Any]) -> str:
         for k, row in enumerate(children):
             last = k == len(children) - 1
             branch, below = ("└─ ", "   ") if last else ("├─ ", "│  ")
-            lines.append(f"{indent}{branch}{row['link']}  ({row['joint']}, {row['type']})")
+            after = f", follows {row['follows']}" if "follows" in row else ""
+            lines.append(f"{indent}{branch}{row['link']}  ({row['joint']}, {row['type']}{after})")
             walk(row["link"], indent + below)
 
     roots = [row["parent"] for row in rows if row["parent"] not in names]

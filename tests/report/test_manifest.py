@@ -18,7 +18,8 @@ from rbdgen.functions.roll_out import COEFFICIENTS
 from rbdgen.layout.torques import RANGES
 from rbdgen.model import Setup, parse_urdf
 from rbdgen.protocol.packets import result_rows, task_rows
-from rbdgen.report.design import manifest
+from rbdgen.report.design import design_report, manifest
+from rbdgen.report.tables import tree
 from rbdgen.schema.checking import check, schema
 from rbdgen.schema.keys import described_keys
 from rbdgen_hw.emit import design_verilog
@@ -91,6 +92,9 @@ def test_the_manifest_says_how_the_robot_was_set_up() -> None:
         "b2": "b1",
         "c1": "a1",
     }
+    shown = tree(design_report(d))
+    assert "l2  (a2, revolute, follows a1)" in shown
+    assert "l1  (a1, revolute)" in shown
 
 
 def test_words_of_the_schema_are_those_of_the_options() -> None:

@@ -109,6 +109,8 @@ class _Picture:
             room = _NODE[0] - 22 - text_width(kind, SMALL)
             joint = fitting(body.joint_name, room, SMALL)
             title = f"{body.name}, carried by {body.joint_name} ({kind})"
+            if body.mimic:
+                title += f", which follows {body.mimic.joint}"
             self.node(corner, body.name, f"{joint} · {kind}", title, "box")
         lowest = max(y for _, y in corners)
         return lowest + _NODE[1]
