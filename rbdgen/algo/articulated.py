@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from rbdgen.algo.plucker import JointedBody, Transform, combination, projections
 from rbdgen.algo.rotation import rotate_matrix, rotate_symmetric
-from rbdgen.model.robot import Inertia
+from rbdgen.model.body import Inertia
 from rbdgen.spatial import (
     Matrix,
     Scalar,

@@ -29,8 +29,9 @@ from rbdgen.algo.following import Entries, Reduced, rates
 from rbdgen.algo.rnea import CYCLES, Motion, Wrench, joint_velocity
 from rbdgen.algo.rotation import rotate, rotate_back, rotate_matrix, rotate_symmetric
 from rbdgen.algo.submodules import Enter, anywhere
+from rbdgen.model.body import Body
 from rbdgen.model.joints import JointPlacement
-from rbdgen.model.robot import Body, Robot
+from rbdgen.model.robot import Robot
 from rbdgen.spatial import (
     ZERO3,
     Matrix,

@@ -12,7 +12,8 @@ from rbdgen.algo.following import Reduced
 from rbdgen.algo.plucker import Transform, jointed_bodies
 from rbdgen.algo.rotation import rotate_symmetric, upper_twice
 from rbdgen.algo.submodules import Enter, anywhere
-from rbdgen.model.robot import Inertia, Robot
+from rbdgen.model.body import Inertia
+from rbdgen.model.robot import Robot
 from rbdgen.spatial import (
     Matrix,
     Scalar,

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from rbdgen.algo.rnea import Motion, Wrench
 from rbdgen.algo.rotation import rotate, rotate_back
 from rbdgen.algo.submodules import TRIGONOMETRY, Enter, anywhere
+from rbdgen.model.body import Body, Inertia
 from rbdgen.model.joints import JointPlacement
-from rbdgen.model.robot import Body, Inertia, Robot
+from rbdgen.model.robot import Robot
 from rbdgen.spatial import (
     ZERO3,
     Matrix,

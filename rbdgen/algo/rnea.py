@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from rbdgen.algo.drives import drive_forces
 from rbdgen.algo.following import collect, coordinates, rates
 from rbdgen.algo.submodules import TRIGONOMETRY, Enter, anywhere
+from rbdgen.model.body import Body, Inertia
 from rbdgen.model.joints import JointPlacement
-from rbdgen.model.robot import Body, Inertia, Robot
+from rbdgen.model.robot import Robot
 from rbdgen.spatial import (
     ZERO3,
     Matrix,

@@ -28,7 +28,8 @@ from rbdgen.algo.plucker import (
 )
 from rbdgen.algo.rnea import Motion, Wrench, base_motion
 from rbdgen.algo.submodules import Enter, anywhere
-from rbdgen.model.robot import Inertia, Robot
+from rbdgen.model.body import Inertia
+from rbdgen.model.robot import Robot
 from rbdgen.spatial import Vector, cross, vadd, vsub
 
 

@@ -18,8 +18,9 @@ import numpy as np
 from rbdgen.errors import ConfigError
 from rbdgen.layout.equivalent import EquivalentRobot, equivalent, kept_in_place, reframed, regrouped
 from rbdgen.layout.words import Word
+from rbdgen.model.body import Body, Inertia
 from rbdgen.model.names import sanitize
-from rbdgen.model.robot import Body, Inertia, Robot
+from rbdgen.model.robot import Robot
 from rbdgen.spatial import Scalar
 
 ENTRIES = {

@@ -21,8 +21,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from rbdgen.model.body import Body, Inertia, Placement
 from rbdgen.model.joint import Joint
-from rbdgen.model.robot import Body, Inertia, Placement, Robot
+from rbdgen.model.robot import Robot
 from rbdgen.spatial import IDENTITY3, constant_matrix, constant_vector
 
 ZERO_TOLERANCE = 1e-6

@@ -43,8 +43,9 @@ from rbdgen.layout.network import (
 )
 from rbdgen.layout.samples import given_motion
 from rbdgen.layout.words import TraceOptions, Word, dof_names
+from rbdgen.model.body import Placement
 from rbdgen.model.names import sanitize
-from rbdgen.model.robot import Placement, Robot
+from rbdgen.model.robot import Robot
 from rbdgen.spatial import Scalar, Vector, cross, matvec, sub, transpose, vsub
 
 Triangle = dict[tuple[int, int], Scalar]

@@ -1,5 +1,6 @@
 """The robot: description, joints, topology, ranges, built-in robots."""
 
+from rbdgen.model.body import Body, Inertia, Limits, MergedLink, Mimic, Placement
 from rbdgen.model.builtin import builtin_path, builtin_robots, load_robot
 from rbdgen.model.inertia import inertia_faults
 from rbdgen.model.joints import (
@@ -30,7 +31,7 @@ from rbdgen.model.ranges import (
     range_notes,
 )
 from rbdgen.model.reduced import chain_to, locked, with_payloads
-from rbdgen.model.robot import Body, Inertia, Limits, MergedLink, Mimic, Placement, Robot
+from rbdgen.model.robot import Robot
 from rbdgen.model.setup import Setup, setup_of, with_armature
 from rbdgen.model.urdf import load_urdf, parse_urdf
 from rbdgen.model.xacro import load_xacro

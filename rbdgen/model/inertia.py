@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rbdgen.model.robot import Inertia, Placement
+from rbdgen.model.body import Inertia, Placement
 from rbdgen.spatial import IDENTITY3, constant_vector
 
 TOLERANCE = 1e-6

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from rbdgen.errors import ConfigError, UnsupportedError, UrdfError, short
+from rbdgen.model.body import Body, Inertia, Limits, MergedLink, Mimic, Placement
 from rbdgen.model.extras import optional_module
 from rbdgen.model.inertia import inertia_faults
 from rbdgen.model.joints import FreeFlyer, Joint, Prismatic, Revolute, Spherical
@@ -30,7 +31,7 @@ from rbdgen.model.mjcf_names import model_name, names_of
 from rbdgen.model.mjcf_remarks import left_out
 from rbdgen.model.names import unused
 from rbdgen.model.remarks import listed, plain, warn_of
-from rbdgen.model.robot import Body, Inertia, Limits, MergedLink, Mimic, Placement, Robot
+from rbdgen.model.robot import Robot
 from rbdgen.model.rotations import about_axis, quaternion_matrix
 from rbdgen.model.urdf import BASES, ROOT_JOINT
 from rbdgen.model.urdf_elements import LARGEST

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from rbdgen.errors import ConfigError, UnsupportedError, UrdfError, short
+from rbdgen.model.body import Body, Inertia, Limits, MergedLink, Mimic, Placement
 from rbdgen.model.inertia import inertia_faults
 from rbdgen.model.joints import (
     Continuous,
@@ -29,7 +30,7 @@ from rbdgen.model.joints import (
 )
 from rbdgen.model.names import unused
 from rbdgen.model.remarks import listed, plain, warn_of
-from rbdgen.model.robot import Body, Inertia, Limits, MergedLink, Mimic, Placement, Robot
+from rbdgen.model.robot import Robot
 from rbdgen.model.urdf import BASES, WORLD
 from rbdgen.model.urdf_elements import LARGEST
 from rbdgen.spatial import constant_matrix, constant_vector

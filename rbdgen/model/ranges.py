@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from rbdgen.errors import ConfigError, dotted, short
+from rbdgen.model.body import Body, Limits
 from rbdgen.model.joint import Kind
-from rbdgen.model.robot import Body, Limits, Robot
+from rbdgen.model.robot import Robot
 
 REVOLUTE_RANGE = math.pi
 """rad: ± this, where limits are missing or wider than two turns either way (files write 100000 for "none")."""

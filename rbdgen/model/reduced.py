@@ -13,9 +13,10 @@ from dataclasses import replace
 import numpy as np
 
 from rbdgen.errors import ConfigError, UnsupportedError, short
+from rbdgen.model.body import Body, Inertia, MergedLink, Placement
 from rbdgen.model.inertia import inertia_faults
 from rbdgen.model.joints import Continuous
-from rbdgen.model.robot import Body, Inertia, MergedLink, Placement, Robot
+from rbdgen.model.robot import Robot
 from rbdgen.spatial import constant_matrix, constant_vector
 
 Coordinates = float | Sequence[float]

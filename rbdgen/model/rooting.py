@@ -15,8 +15,9 @@ import networkx as nx
 import numpy as np
 
 from rbdgen.errors import ConfigError, UnsupportedError
+from rbdgen.model.body import Body, Placement
 from rbdgen.model.joints import Continuous, Cylindrical, Helical, Prismatic, Revolute
-from rbdgen.model.robot import Body, Placement, Robot
+from rbdgen.model.robot import Robot
 from rbdgen.spatial import constant_matrix, constant_vector
 
 TURNABLE = (Revolute, Continuous, Prismatic, Helical, Cylindrical)

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from rbdgen.errors import ConfigError, short
+from rbdgen.model.body import Body
 from rbdgen.model.builtin import load_robot
 from rbdgen.model.reduced import Coordinates, chain_to, locked, with_payloads
 from rbdgen.model.remarks import listed
-from rbdgen.model.robot import DRY, NO_FRICTION, VISCOUS, Body, Robot
+from rbdgen.model.robot import DRY, NO_FRICTION, VISCOUS, Robot
 from rbdgen.model.rooting import rerooted
 from rbdgen.model.urdf import BASES, ROOT_JOINT
 from rbdgen.spatial import Vector

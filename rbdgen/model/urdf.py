@@ -17,10 +17,11 @@ from defusedxml import ElementTree
 from defusedxml.common import DefusedXmlException
 
 from rbdgen.errors import ConfigError, UrdfError, short
+from rbdgen.model.body import Body, Inertia, MergedLink, Placement
 from rbdgen.model.inertia import inertia_faults
 from rbdgen.model.joints import FreeFlyer, Joint, Planar
 from rbdgen.model.remarks import MOST_NAMED, listed, plain, warn_of
-from rbdgen.model.robot import Body, Inertia, MergedLink, Placement, Robot
+from rbdgen.model.robot import Robot
 from rbdgen.model.urdf_elements import JOINT_TYPES, JointElement, UrdfElements
 
 BASES: dict[str, Joint | None] = {"fixed": None, "floating": FreeFlyer(), "planar": Planar()}

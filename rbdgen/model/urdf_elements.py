@@ -15,8 +15,8 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from rbdgen.errors import UnsupportedError, UrdfError, short
+from rbdgen.model.body import Inertia, Limits, Mimic, Placement
 from rbdgen.model.joints import Axis, Continuous, FreeFlyer, Joint, Planar, Prismatic, Revolute
-from rbdgen.model.robot import Inertia, Limits, Mimic, Placement
 from rbdgen.spatial import constant_matrix, constant_vector
 
 JOINT_TYPES: dict[str, Callable[[Axis], Joint]] = {

@@ -13,7 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from rbdgen.errors import SingularityError
-from rbdgen.model.robot import Inertia, Placement, Robot
+from rbdgen.model.body import Inertia, Placement
+from rbdgen.model.robot import Robot
 from rbdgen.parallel.arguments import array, configuration, serial_chain
 
 SWAP = np.array([3, 4, 5, 0, 1, 2])

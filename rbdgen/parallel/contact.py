@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rbdgen.errors import ConfigError, SingularityError
-from rbdgen.model.robot import Placement, Robot
+from rbdgen.model.body import Placement
+from rbdgen.model.robot import Robot
 from rbdgen.parallel.arguments import array, matrix, state
 from rbdgen.parallel.cfa import elimination_of_a_steps, open_chain, settling_steps
 from rbdgen.parallel.chain import (

@@ -23,7 +23,8 @@ from functools import cached_property
 import numpy as np
 
 from rbdgen.errors import SingularityError
-from rbdgen.model.robot import Placement, Robot
+from rbdgen.model.body import Placement
+from rbdgen.model.robot import Robot
 from rbdgen.parallel.arguments import array, state
 from rbdgen.parallel.cfa import (
     REFINEMENTS,

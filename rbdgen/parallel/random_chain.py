@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from rbdgen.errors import ConfigError
+from rbdgen.model.body import Body, Inertia, Limits, Placement
 from rbdgen.model.joints import Continuous, Joint, Prismatic, Revolute
-from rbdgen.model.robot import Body, Inertia, Limits, Placement, Robot
+from rbdgen.model.robot import Robot
 from rbdgen.spatial import constant_matrix, constant_vector
 
 

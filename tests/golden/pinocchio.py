@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 from rbdgen import Robot, golden
-from rbdgen.model.robot import Body, Inertia
+from rbdgen.model.body import Body, Inertia
 from tests.model.test_joints import pinocchio_joint
 
 ROOTS = {"fixed": (), "floating": (pin.JointModelFreeFlyer,), "planar": (pin.JointModelPlanar,)}

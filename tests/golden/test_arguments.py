@@ -16,7 +16,7 @@ from rbdgen.functions import registry
 from rbdgen.functions.record import Function
 from rbdgen.golden import RootMotion
 from rbdgen.model import Continuous
-from rbdgen.model.robot import Inertia
+from rbdgen.model.body import Inertia
 
 STILL = np.zeros(6)
 

@@ -11,7 +11,7 @@ import pytest
 
 from rbdgen import Robot, golden, load_urdf
 from rbdgen.model import Continuous, Mimic
-from rbdgen.model.robot import Body
+from rbdgen.model.body import Body
 from tests.golden.pinocchio import differences, model_of_bodies, ours, reduced_reference, states
 from tests.golden.test_functions import random_tree
 

@@ -11,7 +11,7 @@ import pytest
 
 from rbdgen import RbdgenWarning, Robot, golden, load_urdf
 from rbdgen.model import JOINT_TYPES, Placement, builtin_path
-from rbdgen.model.robot import Body, Inertia
+from rbdgen.model.body import Body, Inertia
 from tests.conftest import BUILTIN, SHARED_ROBOTS, SUPPORTED
 from tests.golden.pinocchio import (
     INVERSE,

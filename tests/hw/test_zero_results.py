@@ -12,7 +12,7 @@ from rbdgen import ConfigError, Design, Robot, compile_robot, golden
 from rbdgen.functions.registry import common
 from rbdgen.host.driver import Driver
 from rbdgen.model import Cylindrical, Prismatic, Revolute, Spherical, Translation
-from rbdgen.model.robot import Body, Inertia, Limits, Placement
+from rbdgen.model.body import Body, Inertia, Limits, Placement
 from rbdgen.report.evidence import evidence, warnings_of
 from rbdgen.trials import make_tasks, task_states
 from rbdgen_sim.mixed import check_mixed, random_operands

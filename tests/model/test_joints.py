@@ -32,8 +32,8 @@ from rbdgen.model import (
     integrate,
     neutral,
 )
+from rbdgen.model.body import Body, Inertia, MergedLink
 from rbdgen.model.joints import Coordinates
-from rbdgen.model.robot import Body, Inertia, MergedLink
 
 STATES = 20
 STEP = 1e-6

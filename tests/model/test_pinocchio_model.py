@@ -27,7 +27,7 @@ from rbdgen.model import (
     builtin_path,
     builtin_robots,
 )
-from rbdgen.model.robot import Placement
+from rbdgen.model.body import Placement
 from tests.golden.pinocchio import model_of_file, ours, states
 
 TOLERANCE = 1e-9

@@ -9,7 +9,7 @@ import pytest
 
 from rbdgen import ConfigError, load_robot
 from rbdgen.errors import UnsupportedError
-from rbdgen.model.robot import Mimic
+from rbdgen.model.body import Mimic
 from rbdgen.parallel import propagator, random_chain, scan_inverse_dynamics, scan_mass_matrix
 from tests.parallel.reference import LENGTHS, Reference, error, revolute_chain, states
 

@@ -1,0 +1,162 @@
+"""A moving body as the compiler sees it: its joint, placement and inertia, and what the joint's drive adds.
+
+Plain frozen data; :mod:`rbdgen.model.robot` makes a tree of it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from rbdgen.model.joint import Joint
+from rbdgen.spatial import IDENTITY3, ZERO3, Matrix, Vector, constant_matrix, constant_vector
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A constant frame: ``rotation`` (3×3, child to parent coordinates) and ``translation`` (3, metres)."""
+
+    rotation: Matrix = IDENTITY3
+    translation: Vector = ZERO3
+
+    def __matmul__(self, other: Placement) -> Placement:
+        """Composition: first ``other`` (inner), then ``self`` (outer)."""
+        outer = np.array(self.rotation)
+        rotation = outer @ np.array(other.rotation)
+        translation = np.array(self.translation) + outer @ np.array(other.translation)
+        return Placement(constant_matrix(rotation), constant_vector(translation))
+
+
+@dataclass(frozen=True)
+class Inertia:
+    """Mass distribution of a body about its frame's origin, in its frame's coordinates.
+
+    ``mass`` in kg; ``first_moment`` h = ∫ r dm (3, kg·m); ``second_moment`` Σ = ∫ r rᵀ dm (3×3, kg·m²).
+    The rotational inertia is I = tr(Σ) 1 − Σ.
+    """
+
+    mass: float = 0.0
+    first_moment: Vector = ZERO3
+    second_moment: Matrix = ((0.0, 0.0, 0.0),) * 3
+
+    @classmethod
+    def from_com(cls, mass: float, com: np.ndarray, rotational: np.ndarray) -> Inertia:
+        """From mass (kg), centre of mass (3, m) and rotational inertia about it (3×3, kg·m²)."""
+        first = mass * np.asarray(com)
+        about_com = 0.5 * np.trace(rotational) * np.eye(3) - rotational
+        second = about_com + mass * np.outer(com, com)
+        return cls(float(mass), constant_vector(first), constant_matrix(second))
+
+    @property
+    def rotational(self) -> np.ndarray:
+        """Rotational inertia about the frame's origin, 3×3, kg·m²."""
+        sigma = np.array(self.second_moment)
+        return np.trace(sigma) * np.eye(3) - sigma
+
+    @property
+    def pseudo(self) -> np.ndarray:
+        """Pseudo-inertia [[Σ, h], [hᵀ, m]], 4×4; positive semidefinite exactly for bodies that can exist."""
+        result = np.empty((4, 4))
+        result[:3, :3] = self.second_moment
+        result[:3, 3] = self.first_moment
+        result[3, :3] = self.first_moment
+        result[3, 3] = self.mass
+        return result
+
+    @classmethod
+    def from_pseudo(cls, pseudo: np.ndarray) -> Inertia:
+        """Inverse of :attr:`pseudo`."""
+        first = constant_vector(pseudo[:3, 3])
+        second = constant_matrix(pseudo[:3, :3])
+        return cls(float(pseudo[3, 3]), first, second)
+
+    def __add__(self, other: Inertia) -> Inertia:
+        return Inertia.from_pseudo(self.pseudo + other.pseudo)
+
+    def __neg__(self) -> Inertia:
+        return Inertia.from_pseudo(-self.pseudo)
+
+    def expressed_in(self, placement: Placement) -> Inertia:
+        """The same mass distribution in the outer frame of ``placement`` (which places this frame in it)."""
+        t = np.eye(4)
+        t[:3, :3] = placement.rotation
+        t[:3, 3] = placement.translation
+        return Inertia.from_pseudo(t @ self.pseudo @ t.T)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the description says of one joint's range (None: it says nothing). Radians or metres, seconds, N or N·m."""
+
+    lower: float | None = None
+    upper: float | None = None
+    velocity: float | None = None
+    effort: float | None = None
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """What a joint of one degree of freedom follows: its coordinate is ``multiplier`` times that of the joint named
+    ``joint``, plus ``offset`` (radians or metres)."""
+
+    joint: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+    @property
+    def unit_offset(self) -> Vector:
+        """Cosine and sine of the offset."""
+        return math.cos(self.offset), math.sin(self.offset)
+
+
+@dataclass(frozen=True)
+class Body:
+    """A moving body and the joint that carries it.
+
+    ``name`` is the link's, ``joint_name`` the joint's; ``parent`` is the parent body's index (−1: the base);
+    ``placement`` the joint's predecessor frame in the parent body's frame; the body's frame is the joint's child frame.
+    ``armature``: what the joint's motor and gears resist to being turned with it, the rotor's inertia by the square of
+    the gear ratio, by degree of freedom (nv, kg·m² or kg), as Pinocchio's and MuJoCo's of that name; empty: none.
+    ``damping``: the force that resists the joint's velocity, by degree of freedom and unit of velocity (N·m·s or
+    N·s/m), and ``friction``: the dry one (N·m or N); empty: none. ``mimic``: the joint that this one follows, if it
+    does. A compound joint is for giving to a :class:`Robot` only, which holds simple ones.
+    """
+
+    name: str
+    joint_name: str
+    joint: Joint
+    parent: int
+    placement: Placement
+    inertia: Inertia
+    limits: Limits = Limits()
+    armature: tuple[float, ...] = ()
+    damping: tuple[float, ...] = ()
+    friction: tuple[float, ...] = ()
+    mimic: Mimic | None = None
+
+    @property
+    def rotors(self) -> tuple[float, ...]:
+        """The armature of its joint, zeros where there is none."""
+        return self.armature or (0.0,) * self.joint.nv
+
+    @property
+    def nq(self) -> int:
+        """Coordinates of its joint in q: none where that follows another."""
+        return 0 if self.mimic else self.joint.nq
+
+    @property
+    def nv(self) -> int:
+        """Degrees of freedom of its joint in v, a and τ: none where that follows another."""
+        return 0 if self.mimic else self.joint.nv
+
+
+@dataclass(frozen=True)
+class MergedLink:
+    """A link that a fixed joint merged into body ``body`` (−1: the base), ``placement`` in that body's frame."""
+
+    name: str
+    joint_name: str
+    body: int
+    placement: Placement
