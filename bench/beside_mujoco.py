@@ -1,4 +1,4 @@
-"""MuJoCo as an oracle: inverse dynamics and mass matrix of a robot that was read from its model.
+"""MuJoCo as an oracle: inverse dynamics, nonlinear effects and mass matrix of a robot that was read from its model.
 
 MuJoCo's velocity of a free joint has its linear part in the world's axes, its quaternions begin with w, and its joints
 may be in another order. MuJoCo's constraints are disabled; joints that follow others are moved with them.
@@ -46,12 +46,12 @@ def to_mujoco(
 
 def reference(
     robot: Robot, model: mujoco.MjModel, q: np.ndarray, v: np.ndarray, a: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """τ and M of MuJoCo, in our coordinates, for states in a row."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """τ, what of it is without acceleration, and M of MuJoCo, in our coordinates, for states in a row."""
     before = int(model.opt.disableflags)
     model.opt.disableflags = before | int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
     data = mujoco.MjData(model)
-    torques, matrices = [], []
+    torques, effects, matrices = [], [], []
     for k in range(len(q)):
         qpos, jacobian, bias = to_mujoco(robot, model, q[k], v[k])
         data.qpos[:], data.qvel[:], data.qacc[:] = qpos, jacobian @ v[k], jacobian @ a[k] + bias
@@ -61,16 +61,21 @@ def reference(
         full = np.zeros((model.nv, model.nv))
         mujoco.mj_fullM(model, data, full)
         matrices.append(jacobian.T @ full @ jacobian)
+        # in our coordinates at rest, a free joint's axes turn under it
+        effects.append(jacobian.T @ (data.qfrc_bias + full @ bias))
     model.opt.disableflags = before
-    return np.array(torques), np.array(matrices)
+    return np.array(torques), np.array(effects), np.array(matrices)
 
 
 def worst_errors(
     robot: Robot, model: mujoco.MjModel, count: int, seed: int = 1
-) -> tuple[float, float]:
-    """The largest differences of τ and M at random states, relative to the largest magnitudes."""
+) -> tuple[float, float, float]:
+    """The largest differences of τ, its nonlinear effects and M at random states, relative to the largest magnitudes
+    (effects to that of τ)."""
     q, v, a = golden.random_states(robot, golden.declared_ranges(robot), count, seed)
-    torques, matrices = reference(robot, model, q, v, a)
+    torques, effects, matrices = reference(robot, model, q, v, a)
     off = np.max(np.abs(golden.rnea(robot, q, v, a) - torques))
     off_m = np.max(np.abs(golden.crba(robot, q) - matrices))
-    return float(off / np.max(np.abs(torques))), float(off_m / np.max(np.abs(matrices)))
+    off_nle = np.max(np.abs(golden.nonlinear_effects(robot, q, v) - effects))
+    size = np.max(np.abs(torques))
+    return float(off / size), float(off_nle / size), float(off_m / np.max(np.abs(matrices)))

@@ -2,9 +2,9 @@
 
 URDFs are those of the package ``example-robot-data``, beside Pinocchio; MJCF files are those of a checkout of MuJoCo's
 menagerie (``--menagerie DIR``), beside MuJoCo. A robot is read or refused with a reason; of those that are read,
-inverse dynamics and the mass matrix are compared at random states. Time is what reading takes beyond the parser's own:
-for a URDF all of it, for MJCF after MuJoCo has compiled it. Meshes that a checkout lacks are left out, with the bodies'
-inertias where those come from meshes. Exit status 1 if a target is missed.
+inverse dynamics, nonlinear effects and the mass matrix are compared at random states. Time is what reading takes beyond
+the parser's own: for a URDF all of it, for MJCF after MuJoCo has compiled it. Meshes that a checkout lacks are left
+out, with the bodies' inertias where those come from meshes. Exit status 1 if a target is missed.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def urdfs(folder: Path | None) -> list[Path]:
     return sorted(Path(str(f.locate())) for f in files if str(f).endswith(".urdf"))
 
 
-def beside_pinocchio(robot: Robot, path: Path) -> tuple[float, float]:
-    """The largest relative differences of τ and M."""
+def beside_pinocchio(robot: Robot, path: Path) -> tuple[float, float, float]:
+    """The largest relative differences of τ, its nonlinear effects and M."""
     try:
         model = pin.buildModelFromUrdf(str(path), mimic=True)
     except ValueError:  # Pinocchio has no followers that turn without end
@@ -54,14 +54,17 @@ def beside_pinocchio(robot: Robot, path: Path) -> tuple[float, float]:
         robot = robot.unreduced
     data = model.createData()
     q, v, a = golden.random_states(robot, golden.declared_ranges(robot), STATES, 1)
-    torques, matrices = [], []
+    torques, effects, matrices = [], [], []
     for k in range(STATES):
         torques.append(np.array(pin.rnea(model, data, q[k], v[k], a[k])))
+        effects.append(np.array(pin.nonLinearEffects(model, data, q[k], v[k])))
         upper = np.triu(pin.crba(model, data, q[k]))
         matrices.append(upper + np.triu(upper, 1).T)
     off = np.max(np.abs(golden.rnea(robot, q, v, a) - np.array(torques)))
     off_m = np.max(np.abs(golden.crba(robot, q) - np.array(matrices)))
-    return float(off / np.max(np.abs(torques))), float(off_m / np.max(np.abs(matrices)))
+    off_nle = np.max(np.abs(golden.nonlinear_effects(robot, q, v) - np.array(effects)))
+    size = np.max(np.abs(torques))
+    return float(off / size), float(off_nle / size), float(off_m / np.max(np.abs(matrices)))
 
 
 def compiled(path: Path) -> tuple[mujoco.MjModel, bool]:
@@ -110,9 +113,9 @@ def row_of(name: str, path: Path, targets: Targets) -> list[Any]:
             robot, model, seconds, found = one_mjcf(path)
             errors = worst_errors(robot, model, STATES)
     except RbdgenError as error:
-        return [name, f"refused: {_line(error, path)}", "", "", "", "", ""]
+        return [name, f"refused: {_line(error, path)}", "", "", "", "", "", ""]
     except ValueError as error:
-        return [name, f"no model: {_line(error, path)}", "", "", "", "", ""]
+        return [name, f"no model: {_line(error, path)}", "", "", "", "", "", ""]
     verdicts = targets.at_most(max(errors), ERROR), targets.at_most(seconds, SECONDS)
     figures = [f"{error:.1e}" for error in errors]
     return [name, found, robot.nv, *figures, f"{seconds:.3f}", " ".join(dict.fromkeys(verdicts))]
@@ -134,18 +137,18 @@ def rows_of(files: list[Path], folder: Path, targets: Targets) -> Iterator[list[
 
 def show(title: str, rows: list[list[Any]]) -> None:
     """A table of robots, and a row that sums it up, which alone is for the page."""
-    head = ["robot", "result", "nv", "error of id", "error of m", "s", ""]
+    head = ["robot", "result", "nv", "error of id", "error of nle", "error of m", "s", ""]
     print(f"\n{title}\n\n{table(head, rows)}", flush=True)
     counts = []
     for kind in ("read", "refused", "no model"):
         counts.append(sum(row[1].startswith(kind) for row in rows))
-    errors = [float(x) for row in rows for x in row[3:5] if x]
-    times = [float(row[5]) for row in rows if row[5]]
+    errors = [float(x) for row in rows for x in row[3:6] if x]
+    times = [float(row[6]) for row in rows if row[6]]
     summary = [title, len(rows), *counts, f"{max(errors, default=0):.1e}"]
     summary.append(f"{max(times, default=0):.3f}")
     head = ["files", "found", "read", "refused", "no model of the parser's", "largest error"]
     head.append("longest load beyond the parser's, s")
-    what = f"Public robots: inverse dynamics and mass matrix at {STATES} random states"
+    what = f"Public robots: inverse dynamics, nonlinear effects and mass matrix at {STATES} random states"
     section(what, head, [summary], keys=1)
 
 

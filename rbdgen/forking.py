@@ -1,4 +1,4 @@
-"""The same function of many things on all cores, where a process can be forked: children see what the parent has."""
+"""Processes that are forked: children see what the parent has. And the same function of many things on all cores."""
 
 from __future__ import annotations
 
@@ -8,14 +8,39 @@ import pickle
 import signal
 import warnings
 from collections.abc import Callable, Sequence
-from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
-from rbdgen.timing.machine import cores
-
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+def cores() -> int:
+    """Processor cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def forked(work: Callable[[], None]) -> BaseProcess:
+    """A process that does ``work``; its exit status is 0 where that ended well."""
+    process: BaseProcess = multiprocessing.get_context("fork").Process(target=_run, args=(work,))
+    with warnings.catch_warnings():
+        # a thread that draws progress takes no part in what the process does
+        warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
+        process.start()
+    return process
+
+
+def _run(work: Callable[[], None]) -> None:
+    """What a forked process does."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    status = 1
+    try:
+        work()
+        status = 0
+    finally:
+        # what this process got from its parent is not its own to tidy up, nor to tell of an error
+        os._exit(status)
 
 
 def on_all_cores(function: Callable[[T], R], things: Sequence[T], sizes: Sequence[int]) -> list[R]:
@@ -61,36 +86,24 @@ class _Child:
         self.function = function
         self.things = things
         self.share = share
-        context = multiprocessing.get_context("fork")
-        self.here, there = context.Pipe(duplex=False)
-        self.process: BaseProcess = context.Process(target=self._work, args=(there,))
-        with warnings.catch_warnings():
-            # a thread that draws progress takes no part in what the process does
-            warnings.filterwarnings(
-                "ignore", "This process .* is multi-threaded", DeprecationWarning
-            )
-            self.process.start()
-        there.close()
+        self.here, self.there = multiprocessing.Pipe(duplex=False)
+        self.process = forked(self._send)
+        self.there.close()
 
-    def _work(self, there: Connection) -> None:
+    def _found(self) -> dict[int, Any]:
+        """The results of the share by number."""
+        return {k: self.function(self.things[k]) for k in self.share}
+
+    def _send(self) -> None:
         """What the process does."""
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_DFL)
-        status = 1
-        try:
-            found = {k: self.function(self.things[k]) for k in self.share}
-            there.send_bytes(pickle.dumps(found))
-            status = 0
-        finally:
-            # what this process got from its parent is not its own to tidy up, nor to tell of an error
-            os._exit(status)
+        self.there.send_bytes(pickle.dumps(self._found()))
 
     def results(self) -> dict[int, Any]:
-        """The results by number."""
+        """The results by number, from the process if it has them."""
         try:
             return pickle.loads(self.here.recv_bytes())
         except (EOFError, OSError):
-            return {k: self.function(self.things[k]) for k in self.share}
+            return self._found()
 
     def end(self) -> None:
         """End the process, whatever it is at."""

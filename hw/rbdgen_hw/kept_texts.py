@@ -1,6 +1,6 @@
 """Texts of the modules that any design may have, kept in the user's cache: adders, roundings, multipliers, tables.
 
-They are a tenth of a design's text and a quarter of what conversion takes, and most of another design's are the same.
+They are about a fifth of what conversion takes, and most of another design's are the same.
 """
 
 from __future__ import annotations

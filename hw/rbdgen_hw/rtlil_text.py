@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
-import os
-import signal
 import sys
 import tempfile
 import time
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -19,7 +16,7 @@ from amaranth.back import rtlil
 from amaranth.hdl import Fragment, Value
 from amaranth.hdl._ir import PortDirection
 
-from rbdgen.timing.machine import cores
+from rbdgen.forking import cores, forked
 
 BATCH = 600
 """Statements of the modules that a process converts: enough to be worth its start."""
@@ -82,15 +79,7 @@ class _Batch:
 
     def write(self, path: Path) -> None:
         """Write the texts of the modules to a file; what a process does."""
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_DFL)
-        status = 1
-        try:
-            path.write_text(json.dumps(self.texts()), encoding="utf-8")
-            status = 0
-        finally:
-            # what this process got from its parent is not its own to tidy up, nor to tell of an error
-            os._exit(status)
+        path.write_text(json.dumps(self.texts()), encoding="utf-8")
 
     def texts(self) -> dict[str, str]:
         """The RTLIL of each module by its name."""
@@ -102,7 +91,6 @@ class _Converters:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.context = multiprocessing.get_context("fork")
         self.waiting: list[_Batch] = []
         self.running: list[tuple[BaseProcess, _Batch, Path]] = []
         self.found: dict[str, str] = {}
@@ -138,13 +126,7 @@ class _Converters:
             batch = self.waiting.pop()
             path = self.folder / f"{self.started}.json"
             self.started += 1
-            process = self.context.Process(target=batch.write, args=(path,))
-            with warnings.catch_warnings():
-                # a thread that draws progress takes no part in what the processes do
-                warnings.filterwarnings(
-                    "ignore", "This process .* is multi-threaded", DeprecationWarning
-                )
-                process.start()
+            process = forked(partial(batch.write, path))
             self.running.append((process, batch, path))
 
     def _take(self, process: BaseProcess, batch: _Batch, path: Path) -> None:

@@ -46,7 +46,7 @@ def mminvgen(
     lower: Entries = {}
     for (row, column), x in inverse.upper.items():
         lower[column, row] = x
-    return mass.mass.entries, lower
+    return mass.matrix.entries, lower
 
 
 Forces = dict[int, Vector]
@@ -60,11 +60,11 @@ def _carry(above: Forces, below: Forces, transform: Transform) -> None:
 
 
 class _MassSweep:
-    """M from composite bodies: ``mass``, its entries (i, j), i ≥ j."""
+    """M from composite bodies: ``matrix``, its entries (i, j), i ≥ j."""
 
     def __init__(self, robot: Robot, transforms: list[Transform]) -> None:
         self.links = jointed_bodies(robot, transforms)
-        self.mass = Reduced(robot)
+        self.matrix = Reduced(robot)
         self.composites = [rigid(body.inertia) for body in robot.bodies]
         # by body: by degree of freedom of its subtree, the force of that column of M
         self.forces: list[Forces] = [{} for _ in robot.bodies]
@@ -82,7 +82,7 @@ class _MassSweep:
         for dof, column in link.own:
             forces[dof] = self.composites[i].times(column)
         for dof, row, x in link.entries(forces):
-            self.mass.put_both(dof, row, x)
+            self.matrix.put_both(dof, row, x)
 
 
 class _InverseSweep:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -138,9 +138,9 @@ def add_strict(parser: Parser) -> None:
     )
 
 
-def given_setup(args: argparse.Namespace) -> dict[str, Any]:
-    """How the robot is to be set up, as far as the arguments say."""
-    given = {name: getattr(args, name) for name in ROBOT if name not in NAMES}
+def given_setup(args: argparse.Namespace, varied: Collection[str] = ()) -> dict[str, Any]:
+    """How the robot is to be set up, as far as the arguments say; what is ``varied`` is not of one robot."""
+    given = {name: getattr(args, name) for name in ROBOT if name not in varied}
     return {name: value for name, value in given.items() if value is not None}
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rbdgen import __version__
-from rbdgen.cli.arguments import OPTION_ARGUMENTS
+from rbdgen.cli.arguments import OPTION_ARGUMENTS, given_setup
 from rbdgen.cli.console import Reporter, extension, print_result, reporter
 from rbdgen.cli.drawing import check_pictures, write_pictures
 from rbdgen.cli.simulation import get_simulator, simulate_design
@@ -18,7 +18,7 @@ from rbdgen.compiler.kept import kept_design
 from rbdgen.errors import ConfigError, RbdgenWarning
 from rbdgen.model import builtin_robots, load_robot, range_notes
 from rbdgen.model.setup import Setup, friction_notes
-from rbdgen.options import DEMANDS, ROBOT
+from rbdgen.options import DEMANDS
 from rbdgen.report import tables
 from rbdgen.report.accelerations import acceleration_note
 from rbdgen.report.design import design_report, families_table
@@ -51,12 +51,12 @@ def compile_design(args: argparse.Namespace, progress: Reporter) -> tuple[Design
     budget, timing = _budget(args, options)
     resolved = with_overrides(options, **(given | {"device": given["device"] or timing}))
     progress.stage("read robot")
-    chosen = {name: getattr(args, name) for name in ROBOT}
-    setup |= {name: value for name, value in chosen.items() if value is not None}
-    model = Setup(**setup).load(robot)
-    for note in (*friction_notes(model), *range_notes(model)):
-        if not any(joint in note for joint in resolved.limits):
-            print(f"rbdgen: note: {note}", file=sys.stderr)
+    model = Setup(**(setup | given_setup(args))).load(robot)
+    on_ranges = [
+        note for note in range_notes(model) if not any(joint in note for joint in resolved.limits)
+    ]
+    for note in (*friction_notes(model), *on_ranges):
+        print(f"rbdgen: note: {note}", file=sys.stderr)
     design = kept_design(
         *(model, resolved, budget),
         lambda: compile_robot(model, resolved, progress.stage, budget),

@@ -55,7 +55,7 @@ def compare(args: argparse.Namespace) -> None:
     designs = _designs(args, functions)
     simulator = get_simulator(args.simulator)
     named = list(dict.fromkeys(args.robots))
-    setup = Setup(**given_setup(args))
+    setup = Setup(**given_setup(args, NAMES))
     robots = {name: setup.load(name) for name in named}
     reports: list[tuple[str, dict[str, Any]]] = []
     with reporter() as progress:

@@ -17,10 +17,10 @@ from rbdgen.compiler import Options
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen.explore.figures import figures
 from rbdgen.explore.rows import make_row
+from rbdgen.forking import cores
 from rbdgen.model import Setup
 from rbdgen.report import plots
 from rbdgen.report.writing import check_writable, write_files
-from rbdgen.timing.machine import cores
 
 SCHEMA = "rbdgen.explore/1"
 """Name and version of a sweep's object."""
@@ -36,7 +36,7 @@ def explore(args: argparse.Namespace) -> None:
     asked = args.functions or [Options().functions]
     values["functions"] = [Options(functions=functions).functions for functions in asked]
     choices = sweep.combinations(Options(), values)
-    robot = Setup(**given_setup(args)).load(args.robot)
+    robot = Setup(**given_setup(args, sweep.NAMES)).load(args.robot)
     task = sweep.Task(robot, args.tasks, args.seed)
     points = sweep.make_points(task, choices)
     store = sweep.Store(directory)

@@ -30,6 +30,7 @@ from rbdgen.model.mjcf_actuators import Actuators
 from rbdgen.model.mjcf_names import model_name, names_of
 from rbdgen.model.mjcf_remarks import left_out
 from rbdgen.model.names import unused
+from rbdgen.model.numbers import check_numbers, unless_zero
 from rbdgen.model.remarks import listed, plain, warn_of
 from rbdgen.model.robot import Robot
 from rbdgen.model.rotations import about_axis, quaternion_matrix
@@ -197,29 +198,24 @@ class _Reader:
         model = self.model
         bodies = [f"body {short(link)}" for link in self.links]
         for what in ("body_pos", "body_quat", "body_ipos", "body_iquat"):
-            self._check(bodies, what, getattr(model, what), -LARGEST)
+            self._check(bodies, what, getattr(model, what))
         for what in ("body_mass", "body_inertia"):
             self._check(bodies, what, getattr(model, what), 0.0)
         joints = [f"joint {short(joint)}" for joint in self.joints]
         for what in ("jnt_pos", "jnt_axis"):
-            self._check(joints, what, getattr(model, what), -LARGEST)
+            self._check(joints, what, getattr(model, what))
         references = [model.qpos0[a] for a in model.jnt_qposadr]
-        self._check(joints, "jnt_ref", references, -LARGEST)
+        self._check(joints, "jnt_ref", references)
         moving = [joints[k] for k in model.dof_jntid]
         for what in ("dof_armature", "dof_damping", "dof_frictionloss"):
             self._check(moving, what, getattr(model, what), 0.0)
-        self._check(["option"], "opt_gravity", [model.opt.gravity], -LARGEST)
+        self._check(["option"], "opt_gravity", [model.opt.gravity])
 
-    def _check(self, where: list[str], what: str, values: Any, least: float) -> None:
-        """UrdfError for a number that is none, or is below ``least``, named after the row's owner."""
+    def _check(self, where: list[str], what: str, values: Any, least: float = -LARGEST) -> None:
+        """The same for rows of numbers, named after the rows' owners."""
         key = what.partition("_")[2]
-        bound = "of 0 or more" if least == 0.0 else f"within ±{LARGEST:g}"
         for owner, row in zip(where, values, strict=True):
-            for x in np.atleast_1d(row):
-                if not (math.isfinite(x) and least <= x <= LARGEST):
-                    raise UrdfError(
-                        f"{self.source}: {owner}: {key} must be a number {bound}, not {x:g}"
-                    )
+            check_numbers(f"{self.source}: {owner}", key, row, least)
 
     def _mimics(self) -> tuple[set[int], dict[int, Mimic]]:
         """Equalities by number that say that a joint follows another, and what each such joint follows."""
@@ -335,9 +331,9 @@ class _Reader:
             placement,
             Inertia(),
             self._limits(k),
-            _unless_zero(armature),
-            _unless_zero(damping),
-            _unless_zero(friction),
+            unless_zero(armature),
+            unless_zero(damping),
+            unless_zero(friction),
             self.mimics.get(k),
         )
 
@@ -373,8 +369,3 @@ def _placed(position: np.ndarray, quaternion: np.ndarray) -> Placement:
 def _unit(axis: np.ndarray) -> Vector:
     """The direction of an axis."""
     return constant_vector(axis / np.linalg.norm(axis))
-
-
-def _unless_zero(values: np.ndarray) -> tuple[float, ...]:
-    """Numbers by degree of freedom; empty where all are zero."""
-    return constant_vector(values) if np.any(values) else ()

@@ -7,7 +7,6 @@ add no rotor inertia of their own (its reader of SRDF has added it to the armatu
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,10 +28,10 @@ from rbdgen.model.joints import (
     Translation,
 )
 from rbdgen.model.names import unused
+from rbdgen.model.numbers import check_numbers, unless_zero
 from rbdgen.model.remarks import listed, plain, warn_of
 from rbdgen.model.robot import Robot
 from rbdgen.model.urdf import BASES, WORLD
-from rbdgen.model.urdf_elements import LARGEST
 from rbdgen.spatial import constant_matrix, constant_vector
 
 STILL = 1e-12
@@ -176,25 +175,17 @@ class _Reader:
             raise UnsupportedError(
                 f"{self.source}: gravity must have no angular part, has {model.gravity.angular}; set it to zero"
             )
-        self._check("model", "gravity", model.gravity.linear, -LARGEST)
+        check_numbers(f"{self.source}: model", "gravity", model.gravity.linear)
         for i in range(1, model.njoints):
-            where = f"joint {short(self.names[i])}"
-            self._check(where, "placement", model.jointPlacements[i].homogeneous, -LARGEST)
+            where = f"{self.source}: joint {short(self.names[i])}"
+            check_numbers(where, "placement", model.jointPlacements[i].homogeneous)
             inertia = model.inertias[i]
-            self._check(where, "mass", inertia.mass, 0.0)
-            self._check(where, "lever", inertia.lever, -LARGEST)
-            self._check(where, "inertia", inertia.inertia, -LARGEST)
+            check_numbers(where, "mass", inertia.mass, 0.0)
+            check_numbers(where, "lever", inertia.lever)
+            check_numbers(where, "inertia", inertia.inertia)
             for key in ("armature", "damping", "upperDryFrictionLimit"):
                 values = getattr(model, key, np.zeros(model.nv))
-                self._check(where, key, values[self._dofs(i)], 0.0)
-
-    def _check(self, where: str, key: str, values: Any, least: float) -> None:
-        for x in np.ravel(values):
-            if not (math.isfinite(x) and least <= x <= LARGEST):
-                bound = "of 0 or more" if least == 0.0 else f"within ±{LARGEST:g}"
-                raise UrdfError(
-                    f"{self.source}: {where}: {key} must be a number {bound}, not {x:g}"
-                )
+                check_numbers(where, key, values[self._dofs(i)], 0.0)
 
     def _add(self, i: int) -> None:
         """Add joint ``i`` with the body that it carries."""
@@ -232,9 +223,9 @@ class _Reader:
         return replace(
             body,
             limits=self._limits(body.joint, i, begin, dofs),
-            armature=_unless_zero(model.armature[dofs]),
-            damping=_unless_zero(model.damping[dofs]),
-            friction=_unless_zero(friction[dofs]),
+            armature=unless_zero(model.armature[dofs]),
+            damping=unless_zero(model.damping[dofs]),
+            friction=unless_zero(friction[dofs]),
         )
 
     def _limits(self, joint: Joint, i: int, begin: int, dofs: slice) -> Limits:
@@ -337,8 +328,3 @@ def _limit(values: np.ndarray) -> float | None:
     """The least magnitude of limits by degree of freedom, with its sign; None where there is none."""
     given = [float(x) for x in values if abs(x) < UNLIMITED]
     return min(given, key=abs) if given else None
-
-
-def _unless_zero(values: np.ndarray) -> tuple[float, ...]:
-    """Numbers by degree of freedom; empty where all are zero."""
-    return constant_vector(values) if np.any(values) else ()

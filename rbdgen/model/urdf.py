@@ -1,8 +1,9 @@
 """Reads a URDF into a :class:`~rbdgen.model.robot.Robot`: strict about what moves, tolerant of everything else.
 
-Visuals, collisions, transmissions, materials and vendors' tags are ignored. Fixed joints are merged, their links' names
-kept as frames. Bodies come in Pinocchio's order: depth first, siblings by joint name. A mobile base is a joint before
-the root link, by Pinocchio's name for it. Elements of the file are read in :mod:`rbdgen.model.urdf_elements`.
+Visuals, collisions, materials and vendors' tags are ignored, of transmissions all but rotors. Fixed joints are merged,
+their links' names kept as frames. Bodies come in Pinocchio's order: depth first, siblings by joint name. A mobile base
+is a joint before the root link, by Pinocchio's name for it. Elements of the file are read in
+:mod:`rbdgen.model.urdf_elements`.
 """
 
 from __future__ import annotations

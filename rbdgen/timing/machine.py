@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import platform
 from pathlib import Path
 from typing import Any
 
+from rbdgen.forking import cores
+
 PACKAGES = ("numpy", "pin")
 """Packages whose speed is measured."""
-
-
-def cores() -> int:
-    """Processor cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def machine() -> dict[str, Any]:

@@ -7,12 +7,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from rbdgen.forking import cores
 from rbdgen.functions import registry
 from rbdgen.functions.states import States
 from rbdgen.model.robot import Robot
 from rbdgen.timing import pinocchio
 from rbdgen.timing.golden import golden_calls, timing_states
-from rbdgen.timing.machine import cores
 from rbdgen.timing.stopwatch import best_seconds
 
 BATCHES = (1, 4, 16, 64, 256, 1024)

@@ -118,19 +118,12 @@ def whole(robot: Robot, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate(columns, axis=1), g
 
 
-def reduced_reference(
-    robot: Robot,
-    model: pin.Model,
-    q: np.ndarray,
-    v: np.ndarray,
-    a: np.ndarray,
-    tau: np.ndarray,
-    f_ext: np.ndarray,
-) -> dict[str, np.ndarray]:
+def reduced_reference(robot: Robot, model: pin.Model, *given: np.ndarray) -> dict[str, np.ndarray]:
     """Pinocchio's results for a robot of whose joints some follow others: those of ``model``, in which none does,
     reduced by G. (Pinocchio's own mimic joints have no derivatives and no forward dynamics.)"""
     if robot.unreduced is robot:
-        return reference(robot, model, q, v, a, tau, f_ext)
+        return reference(robot, model, *given)
+    q, v, a, tau, f_ext = given
     everything, g = whole(robot, q)
     speeds = v @ g.T
     nothing = np.zeros_like(speeds)
@@ -199,3 +192,12 @@ def differences(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -
         n: float(np.max(np.abs(x - expected[n]))) / max(largest[n], noise[n])
         for n, x in found.items()
     }
+
+
+def agree(robot: Robot, model: pin.Model, count: int = 10) -> None:
+    """All functions by both families at some states, to rounding."""
+    given = states(robot, count)
+    expected = reference(robot, model, *given)
+    for method in golden.METHODS:
+        found = differences(ours(robot, method, *given), expected)
+        assert max(found.values()) < 1e-9, (method, found)

@@ -109,16 +109,24 @@ def test_trees_of_all_joint_types_agree_with_pinocchio(seed: int) -> None:
     check_tree(random_tree(seed, 12, kinds), seed)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_rotors_of_all_joint_types_agree_with_pinocchio(seed: int) -> None:
+def driven_tree(seed: int, **most: float) -> tuple[Body, ...]:
+    """Bodies on joints of all types; most joints have drives, whose figures, by name, are up to these."""
     rng = np.random.default_rng(seed)
     kinds = tuple(rng.permutation(list(JOINT_TYPES)).tolist())
     bodies = []
     for body in random_tree(seed, 12, kinds):
-        # some joints have none
-        armature = tuple(rng.uniform(0.05, 1.0, body.joint.nv)) if rng.uniform() < 0.7 else ()
-        bodies.append(dataclasses.replace(body, armature=armature))
-    check_tree(tuple(bodies), seed)
+        figures = {}
+        for name, largest in most.items():
+            # some joints have none
+            drawn = tuple(rng.uniform(largest / 20, largest, body.joint.nv))
+            figures[name] = drawn if rng.uniform() < 0.7 else ()
+        bodies.append(dataclasses.replace(body, **figures))
+    return tuple(bodies)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rotors_of_all_joint_types_agree_with_pinocchio(seed: int) -> None:
+    check_tree(driven_tree(seed, armature=1.0), seed)
 
 
 @pytest.mark.parametrize("kind", JOINT_TYPES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -145,8 +146,8 @@ def test_random_trees_agree_with_pinocchio(seed: int) -> None:
     "build",
     [pin.buildSampleModelManipulator, pin.buildSampleModelHumanoid, pin.buildSampleModelHumanoidRandom],
 )  # fmt: skip
-def test_sample_models_agree_with_pinocchio(build: object) -> None:
-    model = build()  # type: ignore[operator]
+def test_sample_models_agree_with_pinocchio(build: Callable[[], pin.Model]) -> None:
+    model = build()
     robot = quietly(model)
     assert robot.joint_names == tuple(model.names)[1:]
     q, v, a = golden.random_states(robot, golden.declared_ranges(robot), 5, 1)

@@ -19,17 +19,8 @@ from rbdgen.model import (
     setup_of,
     with_payloads,
 )
-from tests.golden.pinocchio import differences, model_of_file, ours, reference, states
+from tests.golden.pinocchio import agree, model_of_file, states
 from tests.golden.test_following import HAND
-
-
-def agree(robot: Robot, model: pin.Model) -> None:
-    """All functions at some states."""
-    given = states(robot, 10)
-    expected = reference(robot, model, *given)
-    for method in golden.METHODS:
-        found = differences(ours(robot, method, *given), expected)
-        assert max(found.values()) < 1e-9, (method, found)
 
 
 @pytest.mark.parametrize(
