@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -11,6 +10,13 @@ from rbdgen.errors import ConfigError, UnsupportedError, short
 from rbdgen.model.body import Body, Mimic
 from rbdgen.model.joint import Joint
 from rbdgen.model.joints import Continuous, Revolute
+
+LEAST, MOST = 1e-6, 1e3
+"""Multipliers beyond these are no gears: what follows would stand still, or its motion would be all that is felt."""
+FARTHEST = 1e6
+"""rad or m: larger offsets leave no digits for the motion."""
+MOST_TURNS = 16
+"""Largest multiplier of what turns without end: each turn costs a rotation."""
 
 
 def resolved(robot: str, bodies: tuple[Body, ...]) -> tuple[Body, ...]:
@@ -51,11 +57,11 @@ def _led_back(where: str, name: str, mimic: Mimic, by_joint: Mapping[str, Body])
 
 def _following_joint(where: str, joint: Joint, leader: Body, mimic: Mimic) -> Joint:
     """The joint as one that follows: of the leader's sort of angle."""
-    finite = math.isfinite(mimic.multiplier) and math.isfinite(mimic.offset)
-    if not finite or mimic.multiplier == 0:
+    geared = LEAST <= abs(mimic.multiplier) <= MOST
+    if not geared or not abs(mimic.offset) <= FARTHEST:
         raise ConfigError(
             f"{where}: follows {leader.joint_name!r} by the multiplier {mimic.multiplier:g} and the offset "
-            f"{mimic.offset:g}; the multiplier must not be zero, and both finite"
+            f"{mimic.offset:g}; they must be {LEAST:g} to {MOST:g} and at most {FARTHEST:g}, of either sign"
         )
     if joint.nv != 1 or leader.joint.nv != 1:
         raise UnsupportedError(
@@ -64,10 +70,10 @@ def _following_joint(where: str, joint: Joint, leader: Body, mimic: Mimic) -> Jo
         )
     if not isinstance(leader.joint, Continuous):
         return Revolute(joint.axis) if isinstance(joint, Continuous) else joint
-    whole = mimic.multiplier == round(mimic.multiplier)
+    whole = mimic.multiplier == round(mimic.multiplier) and abs(mimic.multiplier) <= MOST_TURNS
     if not whole or not isinstance(joint, Revolute | Continuous):
         raise UnsupportedError(
             f"{where}: follows {leader.joint_name!r}, which turns without end, by {mimic.multiplier:g}; what follows "
-            "it must be a rotation by a whole multiplier; give the leader limits"
+            f"it must be a rotation by a whole multiplier of at most {MOST_TURNS}; give the leader limits"
         )
     return Continuous(joint.axis)

@@ -138,14 +138,15 @@ def declared_ranges(
 ) -> InputRanges:
     """The robot's ranges; ``overrides`` maps joint names to any of lower, upper, velocity, acceleration, effort.
 
-    ConfigError naming an unknown joint or key, a value that no format can hold, or reversed limits; and for a robot of
-    more than ``MAX_FREEDOM`` degrees of freedom.
+    ConfigError naming an unknown joint or key, a value that no format can hold, or reversed limits; for a drive or a
+    gravity out of scale, and for a robot of more than ``MAX_FREEDOM`` degrees of freedom.
     """
     if robot.nv > MAX_FREEDOM:
         raise ConfigError(
             f"{robot.name!r}: has {robot.nv} degrees of freedom, at most {MAX_FREEDOM} can be compiled; split it, or "
             "make joints fixed"
         )
+    _check_scale(robot)
     overrides = {} if overrides is None else overrides
     if not isinstance(overrides, Mapping):
         raise ConfigError(f"joints: must be a table of joints, not {short(overrides)}")
@@ -183,6 +184,21 @@ def declared_ranges(
         for key, values in magnitudes.items():
             values += [limits[key]] * body.joint.nv
     return InputRanges(tuple(q_lower), tuple(q_upper), *map(tuple, magnitudes.values()))
+
+
+def _check_scale(robot: Robot) -> None:
+    """ConfigError naming what of the joints' drives, or of gravity, is larger than any robot's."""
+    for x in robot.gravity:
+        if not abs(x) <= MOST:
+            raise ConfigError(f"gravity: must be at most {MOST:g} m/s², not {x:g}")
+    for body in robot.bodies:
+        for name in ("armature", "damping", "friction"):
+            for x in getattr(body, name):
+                if not 0 <= x <= MOST:
+                    raise ConfigError(
+                        f"robot {robot.name!r}: joint {short(body.joint_name)}: its {name} must be 0 to {MOST:g}, "
+                        f"not {x:g}"
+                    )
 
 
 def _checked(body: Body, overrides: Mapping[str, float]) -> dict[str, float]:

@@ -16,7 +16,9 @@ from rbdgen.errors import ConfigError, UnsupportedError, short
 from rbdgen.model.body import Body, Inertia, MergedLink, Placement
 from rbdgen.model.inertia import inertia_faults
 from rbdgen.model.joints import Continuous
+from rbdgen.model.mimics import FARTHEST
 from rbdgen.model.robot import Robot
+from rbdgen.model.urdf_elements import LARGEST
 from rbdgen.spatial import constant_matrix, constant_vector
 
 Coordinates = float | Sequence[float]
@@ -65,8 +67,8 @@ def _placed(body: Body, value: Coordinates) -> Placement:
         given = [math.cos(given[0]), math.sin(given[0])]
     if len(given) != joint.nq:
         raise ConfigError(f"{where}: has {joint.nq} coordinates, not {len(given)}")
-    if not all(map(math.isfinite, given)):
-        raise ConfigError(f"{where}: must be finite, not {short(value)}")
+    if not all(abs(x) <= FARTHEST for x in given):
+        raise ConfigError(f"{where}: must be at most {FARTHEST:g}, not {short(value)}")
     fault = joint.fault(np.array(given))
     if fault is not None:
         raise ConfigError(f"{where}: {fault}")
@@ -126,9 +128,9 @@ def _payload(link: str, numbers: Sequence[float]) -> Inertia:
             f"payload: of link {link!r}: must be mass, or mass and centre (3), or those and moments (6), not "
             f"{len(given)} numbers"
         )
-    if not all(map(math.isfinite, given)) or given[0] <= 0:
+    if not all(abs(x) <= LARGEST for x in given) or given[0] <= 0:
         raise ConfigError(
-            f"payload: of link {link!r}: must be finite, and its mass above 0, not {short(numbers)}"
+            f"payload: of link {link!r}: must be at most {LARGEST:g}, and its mass above 0, not {short(numbers)}"
         )
     mass, x, y, z, xx, yy, zz, xy, xz, yz = given + [0.0] * (10 - len(given))
     moments = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])

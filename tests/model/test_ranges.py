@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 
@@ -18,6 +19,23 @@ from rbdgen.model import (
     sanitize,
 )
 from tests.model.test_urdf import joint, urdf
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"damping": (1e29,)}, "joint 'joint1': its damping must be 0 to 1e.06, not 1e.29"),
+        ({"friction": (1e20,)}, "joint 'joint1': its friction must be 0 to 1e.06, not 1e.20"),
+        ({"armature": (float("inf"),)}, "joint 'joint1': its armature must be 0 to 1e.06, not i"),
+    ],
+)
+def test_drives_out_of_scale_are_refused(change: dict[str, tuple[float]], message: str) -> None:
+    robot = load_robot("pendulum2")
+    first = dataclasses.replace(robot.bodies[0], **change)
+    with pytest.raises(ConfigError, match=message):
+        declared_ranges(dataclasses.replace(robot, bodies=(first, *robot.bodies[1:])))
+    with pytest.raises(ConfigError, match=r"gravity: must be at most 1e\+06 m/s², not 1e\+200"):
+        declared_ranges(dataclasses.replace(robot, gravity=(0.0, 1e200, 0.0)))
 
 
 def test_limits_of_the_file_are_the_ranges() -> None:

@@ -277,7 +277,10 @@ def test_a_joint_may_follow_another_and_that_a_third() -> None:
     [
         ('<mimic joint="h"/>', "follows 'h', which is no moving joint; joints are j, k"),
         ('<mimic joint="k"/>', "follows itself: k → k; let one of them move by itself"),
-        ('<mimic joint="j" multiplier="0"/>', "by the multiplier 0 and the offset 0; the mult"),
+        ('<mimic joint="j" multiplier="0"/>', "by the multiplier 0 and the offset 0; they must "),
+        ('<mimic joint="j" multiplier="1e-300"/>', "multiplier 1e-300 and the offset 0; they"),
+        ('<mimic joint="j" multiplier="1e9"/>', "they must be 1e-06 to 1000 and at most 1e+06"),
+        ('<mimic joint="j" offset="1e25"/>', "the multiplier 1 and the offset 1e+25; they must"),
         ('<mimic joint="j" multiplier="nan"/>', "multiplier must be finite, not 'nan'"),
         ('<mimic joint="j" offset="x"/>', "offset must be 1 number"),
         ("<mimic/>", "<mimic> names no joint; say which one it follows"),
@@ -291,6 +294,14 @@ def test_what_cannot_be_followed_or_damped_is_refused(inside: str, message: str)
         parse_urdf(urdf(joint(), second, links="abc"), "r.urdf")
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_what_turns_without_end_is_followed_a_few_times_at_most() -> None:
+    second = '<mimic joint="j" multiplier="{}"/>'
+    for times in ("1000", "0.5"):
+        follower = joint("k", "continuous", "b", "c", second.format(times))
+        with pytest.raises(UnsupportedError, match="a whole multiplier of at most 16; give the l"):
+            parse_urdf(urdf(joint(kind="continuous"), follower, links="abc"), "r.urdf")
 
 
 def test_a_circle_of_followers_is_refused() -> None:
