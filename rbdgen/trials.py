@@ -12,7 +12,7 @@ from rbdgen.compiler import Design
 from rbdgen.functions import registry
 from rbdgen.functions.quantities import MINV
 from rbdgen.functions.states import States
-from rbdgen.layout.samples import random_base, random_forces
+from rbdgen.layout.samples import random_base, random_forces, random_others
 from rbdgen.layout.torques import with_torques
 from rbdgen.model.ranges import random_states
 from rbdgen.model.robot import Robot
@@ -56,7 +56,8 @@ def task_states(design: Design, count: int, seed: int, robot: Robot | None = Non
     f_ext = random_forces(robot, options, count, seed)
     base = random_base(options, count, seed)
     steps = np.ones((count, 1), int)
-    states = States(q, v, a, f_ext, np.zeros_like(v), None, base, steps=steps)
+    others = random_others(robot, options, count, seed)
+    states = States(q, v, a, f_ext, np.zeros_like(v), None, base, steps=steps, others=others)
     return _complete(design, robot, states, seed)
 
 

@@ -5,9 +5,11 @@ A function of its own file may bring quantities of its own (:mod:`rbdgen.functio
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rbdgen.ir.fixed import Format
+from rbdgen.model.names import sanitize
 from rbdgen.model.robot import Robot
 
 
@@ -15,9 +17,10 @@ from rbdgen.model.robot import Robot
 class Quantity:
     """A vector or matrix of tasks or results.
 
-    ``shape``: of one state, of numbers and of the words ``nq``, ``nv`` and ``bodies``, which stand for the robot's.
-    ``symmetric``: only the lower triangle is transferred. ``format``: of words that are no signals of the pipelines,
-    whatever the word length; ``limits`` is their declared range then.
+    ``shape``: of one state, of numbers and of the words of :func:`dimensions`, which stand for the robot's.
+    ``symmetric``: only the lower triangle is transferred. ``limits``: the declared range of an operand's words that no
+    joint has, and where there are ``scales``, one word after the other in units of these. ``whole``: its values are
+    whole numbers. ``format``: of words that are no signals of the pipelines, whatever the word length.
     """
 
     name: str
@@ -27,11 +30,51 @@ class Quantity:
     symmetric: bool = False
     format: Format | None = None
     limits: tuple[float, float] | None = None
+    scales: tuple[float, ...] = (1.0,)
+    whole: bool = False
 
     def size(self, robot: Robot) -> tuple[int, ...]:
         """The shape for ``robot``."""
-        known = {"nq": robot.nq, "nv": robot.nv, "bodies": len(robot.bodies)}
+        known = dimensions(robot)
         return tuple(known[n] if isinstance(n, str) else n for n in self.shape)
+
+
+def dimensions(robot: Robot) -> dict[str, int]:
+    """What the words of shapes stand for: coordinates, degrees of freedom, bodies; frames and the rows of all their
+    Jacobians; contacts and the rows of all of them."""
+    return {
+        "nq": robot.nq,
+        "nv": robot.nv,
+        "bodies": len(robot.bodies),
+        "frames": len(robot.task_frames),
+        "frame_rows": 6 * len(robot.task_frames),
+        "contacts": len(robot.contacts),
+        "contact_rows": sum(contact.rows for contact in robot.contacts),
+    }
+
+
+AXES = {3: ("x", "y", "z"), 6: ("x", "y", "z", "rx", "ry", "rz")}
+"""Names of the entries of vectors and of linear and angular parts."""
+
+
+def labels(robot: Robot, dimension: int | str, dofs: Sequence[str]) -> list[str]:
+    """Names for the entries along a dimension of a shape; ``dofs`` are those of degrees of freedom."""
+    if isinstance(dimension, int):
+        return list(AXES.get(dimension, map(str, range(dimension))))
+    if dimension in ("nv", "nq"):
+        return list(dofs)
+    frames = [frame.name for frame in robot.task_frames]
+    rows = [6] * len(frames)
+    if dimension.startswith("contact"):
+        frames = [contact.frame.name for contact in robot.contacts]
+        rows = [contact.rows for contact in robot.contacts]
+    plain = list(sanitize(frames).values())
+    if not dimension.endswith("_rows"):
+        return plain
+    found = []
+    for name, count in zip(plain, rows, strict=True):
+        found += [f"{name}_{axis}" for axis in AXES[count]]
+    return found
 
 
 BEGIN, SUM = "0", "s"

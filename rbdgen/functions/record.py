@@ -7,19 +7,23 @@ Nothing else in the project asks for a function's name: to add a function, add a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from rbdgen.algo.factorisation import Factors
+from rbdgen.algo.rnea import Motion
 from rbdgen.functions.quantities import Quantity
 from rbdgen.functions.states import States
+from rbdgen.model.joint import JointPlacement
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import Scalar, Vector
 
+Shared = TypeVar("Shared")
 Entries = Mapping[tuple[int, ...], Scalar]
 """Traced entries of a vector or matrix by index; those that are missing are zero."""
 
@@ -27,14 +31,16 @@ Entries = Mapping[tuple[int, ...], Scalar]
 class Need(IntEnum):
     """What functions share, in the order in which it is computed.
 
-    ``TORQUE`` and ``MASS`` can be had beside the derivatives as well; ``INVERSE`` and ``ACCELERATION`` in the program
-    of all that needs no derivatives; ``GRADIENT`` in that of the derivatives."""
+    ``PLACEMENT``, ``TORQUE`` and ``MASS`` can be had beside the derivatives as well; ``FACTORS`` (of M), ``INVERSE``
+    and ``ACCELERATION`` in the program of all that needs no derivatives; ``GRADIENT`` in that of the derivatives."""
 
-    TORQUE = 0
-    MASS = 1
-    INVERSE = 2
-    ACCELERATION = 3
-    GRADIENT = 4
+    PLACEMENT = 0
+    TORQUE = 1
+    MASS = 2
+    FACTORS = 3
+    INVERSE = 4
+    ACCELERATION = 5
+    GRADIENT = 6
 
 
 class Settings(Protocol):
@@ -44,6 +50,14 @@ class Settings(Protocol):
     def integrator(self) -> str: ...
     @property
     def time_step(self) -> float: ...
+    @property
+    def reference(self) -> str: ...
+    @property
+    def constraint_damping(self) -> float: ...
+    @property
+    def moving_base(self) -> bool: ...
+    @property
+    def mass_matrix(self) -> str: ...
 
 
 class TracedProgram(Protocol):
@@ -65,12 +79,29 @@ class TracedProgram(Protocol):
         """An operand's entries; zeros where no function of this program brings it."""
         ...
 
+    def shared(self, key: Hashable, make: Callable[[], Shared]) -> Shared:
+        """What ``make`` makes, once for all functions of the program that ask for it by this key."""
+        ...
+
+    @property
+    def joints(self) -> list[JointPlacement]:
+        """Where the joints place their bodies."""
+        ...
+
+    def motions(self) -> list[Motion]:
+        """How the bodies move, relative to free fall."""
+        ...
+
     def torque(self) -> Vector:
         """τ = ID(q, v, a): inverse dynamics of what the tasks bring."""
         ...
 
     def mass(self) -> Entries:
         """The lower triangle of M."""
+        ...
+
+    def factors(self) -> Factors:
+        """The factors of M."""
         ...
 
     def inverse(self) -> Entries:
@@ -139,13 +170,12 @@ class Repeat:
     """A function whose tasks go through the program again and again.
 
     ``count``: the operand that says how many steps; ``weights``: c and b in seconds of each evaluation of a step;
-    ``carried``: traces what every operand of the next evaluation comes from; ``check`` refuses robots and settings.
+    ``carried``: traces what every operand of the next evaluation comes from.
     """
 
     count: Quantity
     weights: Callable[[Settings], tuple[tuple[float, float], ...]]
     carried: Callable[[RepeatingProgram], Mapping[str, Carried]]
-    check: Callable[[Robot, Settings], None]
 
 
 @dataclass(frozen=True)
@@ -170,6 +200,7 @@ class Function:
     float64; ``method`` is a family of algorithms, or None for the default one. ``golden`` is the public function of
     :mod:`rbdgen.golden` and the host driver's method of that name. ``forced`` and ``based``: whether external forces
     and the base's motion act on it, where an accelerator takes them. ``common``: one of those that ``all`` means.
+    ``check`` refuses robots and settings; ``uses`` are the options that only such functions have a use for.
     """
 
     name: str
@@ -188,6 +219,8 @@ class Function:
     first_pass: FirstPass | None = None
     repeat: Repeat | None = None
     extra: Extra | None = None
+    check: Callable[[Robot, Settings], None] | None = None
+    uses: frozenset[str] = frozenset()
 
     @property
     def all_needs(self) -> frozenset[Need]:
@@ -197,7 +230,7 @@ class Function:
     @property
     def takes_inverse(self) -> bool:
         """Whether M⁻¹ is computed for it, or one of its operands."""
-        inverted = {Need.INVERSE, Need.ACCELERATION} & self.all_needs
+        inverted = {Need.FACTORS, Need.INVERSE, Need.ACCELERATION} & self.all_needs
         return bool(inverted) or any(q.name == "minv" for q in self.operands)
 
     @property

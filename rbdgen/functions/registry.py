@@ -14,10 +14,8 @@ from typing import Any
 from rbdgen import functions
 from rbdgen.errors import ConfigError
 from rbdgen.functions.record import Function
-from rbdgen.protocol.tasks import CALIBRATE
+from rbdgen.protocol.tasks import CODES
 
-CODES = range(CALIBRATE)
-"""Codes that a task's header can hold."""
 _known: dict[str, Function] = {}
 
 

@@ -250,7 +250,8 @@ RECORDS = (
             count=STEPS,
             weights=weights,
             carried=_carried,
-            check=check,
         ),
+        check=check,
+        uses=frozenset({"integrator", "time_step"}),
     ),
 )

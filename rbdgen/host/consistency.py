@@ -58,7 +58,9 @@ def _check_function(
     path: str, function: Mapping[str, Any], vectors: Mapping[str, Mapping[str, Any]]
 ) -> None:
     if function["code"] == CALIBRATE:
-        raise must_be(f"{path}.code", f"below {CALIBRATE}, which loads parameters", CALIBRATE)
+        raise must_be(
+            f"{path}.code", f"another than {CALIBRATE}, which loads parameters", CALIBRATE
+        )
     for part in ("operand", "result"):
         named = function[f"{part}_vectors"]
         _check_differ(f"{path}.{part}_vectors", named)

@@ -119,8 +119,8 @@ def check_options(robot: Robot, options: TraceOptions) -> None:
     )
     check_together(options.records)
     for f in options.records:
-        if f.repeat:
-            f.repeat.check(robot, options)
+        if f.check:
+            f.check(robot, options)
 
 
 def operand_samples(network: Network, states: States) -> dict[str, np.ndarray]:

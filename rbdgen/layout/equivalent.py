@@ -115,7 +115,8 @@ def reframed(robot: Robot, frames: tuple[Placement, ...]) -> Robot:
             inertia=body.inertia.expressed_in(_inverse(frame)),
         )
         bodies.append(changed)
-    return replace(robot, bodies=tuple(bodies))
+    into = {i: (i, _inverse(frame)) for i, frame in enumerate(frames)} | {-1: (-1, Placement())}
+    return replace(robot, bodies=tuple(bodies), **robot.carried(into))
 
 
 def _reframed_joint(joint: Joint, frame: Placement) -> Joint:

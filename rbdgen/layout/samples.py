@@ -62,6 +62,26 @@ def random_base(options: TraceOptions, count: int, seed: int) -> np.ndarray | No
     return shares * limits
 
 
+def random_others(
+    robot: Robot, options: TraceOptions, count: int, seed: int
+) -> dict[str, np.ndarray]:
+    """Values (count, …) of the operands whose range is declared with them, by name, but for those with a format of
+    their own."""
+    found: dict[str, np.ndarray] = {}
+    for f in options.records:
+        for quantity in f.operands:
+            if quantity.limits is None or quantity.format or quantity.name in found:
+                continue
+            rng = np.random.default_rng([seed, len(found), count])
+            size = quantity.size(robot)
+            lower, upper = quantity.limits
+            shares = rng.uniform(lower, upper, (count, *size))
+            if quantity.whole:
+                shares = rng.integers(int(lower), int(upper) + 1, (count, *size)).astype(float)
+            found[quantity.name] = shares * np.resize(quantity.scales, size)
+    return found
+
+
 def make_samples(
     robot: Robot,
     cheap: Robot,
@@ -102,7 +122,8 @@ def make_samples(
     if options.weights:
         weights = _repeated(np.array(options.weights), made)
     steps = np.ones((made, 1))
-    return States(q, v, a, f_ext, tau, minv, base, parameters, steps, weights)
+    others = random_others(robot, options, made, seed)
+    return States(q, v, a, f_ext, tau, minv, base, parameters, steps, weights, others=others)
 
 
 def _repeated(rows: np.ndarray, count: int) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
@@ -26,7 +26,7 @@ from rbdgen.algo.rnea_derivatives import rnea_derivatives
 from rbdgen.errors import UnsupportedError, short
 from rbdgen.functions import registry
 from rbdgen.functions.quantities import BASE as BASE_MOTION
-from rbdgen.functions.quantities import F_EXT, MINV
+from rbdgen.functions.quantities import F_EXT, MINV, labels
 from rbdgen.functions.record import Carried, Entries, Function, Need
 from rbdgen.ir.builder import Builder, Expr
 from rbdgen.ir.programs import Exit
@@ -44,13 +44,13 @@ from rbdgen.layout.network import (
 from rbdgen.layout.samples import given_motion
 from rbdgen.layout.words import TraceOptions, Word, dof_names
 from rbdgen.model.body import Placement
-from rbdgen.model.names import sanitize
+from rbdgen.model.names import sanitize, unused
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import Scalar, Vector, cross, matvec, sub, transpose, vsub
 
 Triangle = dict[tuple[int, int], Scalar]
 """Entries of a lower triangle."""
-DYNAMICS_ONLY = {Need.INVERSE, Need.ACCELERATION}
+DYNAMICS_ONLY = {Need.FACTORS, Need.INVERSE, Need.ACCELERATION}
 """What is not computed beside the derivatives."""
 
 
@@ -127,13 +127,22 @@ class Tracer:
             named = []
             for index, x in sorted(entries.items()):
                 if isinstance(x, Expr) or x != 0:
-                    dofs = [self.dofs[k] for k in index]
-                    name = "_".join([vector, *dofs])
+                    name = self._result_name(vector, index)
                     word = Word(name, vector, index)
                     self.outputs[word.name] = self._node(x)
                     named.append(word)
             self.results[vector] = tuple(named)
         return [w.name for w in self.results[vector]]
+
+    def _result_name(self, vector: str, index: tuple[int, ...]) -> str:
+        """A new name for an entry, of what its index stands for."""
+        quantity = self.options.quantities.get(vector)
+        shape = quantity.shape if quantity else ("nv",) * len(index)
+        parts = [vector]
+        for k, dimension in zip(index, shape, strict=True):
+            known = labels(self.robot, dimension, self.dofs)
+            parts.append(known[k])
+        return unused("_".join(parts), set(self.outputs))
 
     def leave(self, function: str, program: str, results: Iterable[str]) -> None:
         """By an exit of its own, or that of a function with the same results."""
@@ -210,6 +219,13 @@ class _Shared(ABC):
         self.robot = tracer.cheap
         self.settings = tracer.options
         self.enter = tracer.enter
+        self.kept: dict[Hashable, Any] = {}
+
+    def shared(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What ``make`` makes, once for all functions of the program that ask for it by this key."""
+        if key not in self.kept:
+            self.kept[key] = make()
+        return self.kept[key]
 
     def body(self, dof: int) -> int:
         """The body that a degree of freedom moves."""
@@ -337,8 +353,16 @@ class _Shared(ABC):
         """τ of what tasks bring."""
 
     @abstractmethod
+    def motions(self) -> list[Motion]:
+        """How the bodies move, relative to free fall."""
+
+    @abstractmethod
     def mass(self) -> Entries:
         """The lower triangle of M."""
+
+    def factors(self) -> Factors:
+        """The factors of M."""
+        raise self._missing("the factors of M")
 
     def inverse(self) -> Entries:
         """The lower triangle of M⁻¹."""
@@ -381,7 +405,7 @@ class _Dynamics(_Shared):
         """Compute what functions share."""
         if need == Need.TORQUE:
             self.torque()
-        elif need in (Need.MASS, Need.INVERSE):
+        elif need in (Need.MASS, Need.FACTORS, Need.INVERSE):
             _ = self.mass_and_inverse
         elif need == Need.ACCELERATION:
             self.acceleration()
@@ -401,12 +425,23 @@ class _Dynamics(_Shared):
         self.tracer.return_by(FEEDBACK, self.program, names, second)
 
     @cached_property
-    def _torque(self) -> Vector:
+    def _moved(self) -> tuple[list[Motion], list[Wrench]]:
+        """How the bodies move, and the wrenches that this takes."""
         v = self.operand("v")
         a = self.operand("a")
         base = self.base
         given = self.forces()
-        _, forces = outward_sweep(self.robot, self.joints, v, a, given, self.enter, base)
+        return outward_sweep(self.robot, self.joints, v, a, given, self.enter, base)
+
+    def motions(self) -> list[Motion]:
+        """How the bodies move, relative to free fall."""
+        return self._moved[0]
+
+    @cached_property
+    def _torque(self) -> Vector:
+        v = self.operand("v")
+        a = self.operand("a")
+        forces = self._moved[1]
         tau, _ = inward_sweep(self.robot, self.joints, v, a, forces, self.enter)
         return tau
 
@@ -416,9 +451,9 @@ class _Dynamics(_Shared):
 
     @cached_property
     def mass_and_inverse(self) -> tuple[Triangle, Triangle, Factors | None]:
-        """M, its inverse where one is needed, and its factors where accelerations are found by them."""
+        """M, its inverse where one is needed, and its factors where something is found by them."""
         wanted = Need.INVERSE in self.needs
-        solved = Need.ACCELERATION in self.needs
+        solved = bool({Need.ACCELERATION, Need.FACTORS} & self.needs)
         if self.tracer.options.mass_matrix == "mminvgen":
             self._refuse_followers(wanted or solved)
             placed = transforms(self.robot, self.joints, self.enter)
@@ -447,6 +482,13 @@ class _Dynamics(_Shared):
     def mass(self) -> Entries:
         """The lower triangle of M."""
         return self.mass_and_inverse[0]
+
+    def factors(self) -> Factors:
+        """The factors of M."""
+        found = self.mass_and_inverse[2]
+        if found is None:
+            raise self._missing("the factors of M")
+        return found
 
     def inverse(self) -> Entries:
         """The lower triangle of M⁻¹."""
@@ -514,6 +556,10 @@ class _Gradient(_Shared):
     def torque(self) -> Vector:
         """τ of what tasks bring."""
         return self._swept[0]
+
+    def motions(self) -> list[Motion]:
+        """How the bodies move, relative to free fall."""
+        return self._swept[2]
 
     def mass(self) -> Entries:
         """The lower triangle of M."""

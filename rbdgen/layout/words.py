@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rbdgen.algo.frames import LOCAL
 from rbdgen.errors import UnsupportedError
 from rbdgen.functions import registry
-from rbdgen.functions.quantities import BASE, BEGIN, F_EXT, SUM, WEIGHTS, Quantity
+from rbdgen.functions.quantities import BASE, BEGIN, F_EXT, SUM, WEIGHTS, Quantity, labels
 from rbdgen.functions.record import Function
 from rbdgen.layout.torques import BOTH, HEADROOM
+from rbdgen.model.names import unused
 from rbdgen.model.ranges import InputRanges
 from rbdgen.model.robot import Robot
 
@@ -43,7 +45,8 @@ class TraceOptions:
     """What to trace: ``functions`` by the algorithms ``derivative`` and ``mass_matrix``; ``forces``: with external
     forces as operands, up to ``force_limit`` (N) and ``moment_limit`` (N·m) per component; ``moving_base``: with the
     base's motion as operands; ``with_inverse``: ``dfd`` returns M⁻¹ as well; ``calibratable``: with the inertial
-    parameters as operands that are loaded once; ``integrator`` and ``time_step`` (s) of roll-outs; ``programs``:
+    parameters as operands that are loaded once; ``integrator`` and ``time_step`` (s) of roll-outs; the ``reference`` of
+    frames' motions and the ``constraint_damping`` of their inverse inertia; ``programs``:
     whether the derivatives are a program of their own (``two``) or parts of the only one; ``ranges``: where states of
     functions that take torques come from (:data:`rbdgen.layout.torques.RANGES`).
     """
@@ -57,6 +60,8 @@ class TraceOptions:
     calibratable: bool = False
     integrator: str = "euler"
     time_step: float = 1e-3
+    reference: str = LOCAL
+    constraint_damping: float = 0.0
     programs: str = "two"
     ranges: str = BOTH
     force_limit: float = 100.0
@@ -186,7 +191,7 @@ def operand_words(
         words[F_EXT.name] = _force_words(robot, options, links)
     if options.moving_base:
         words[BASE.name] = _base_words()
-    words |= _fixed_words(options)
+    words |= _declared_words(robot, options, dofs)
     if options.weighted:
         words |= _evaluation_words(options, words)
     if minv is not None:
@@ -234,16 +239,30 @@ def _base_words() -> tuple[Word, ...]:
     return _symmetric(names, BASE.name, limits)
 
 
-def _fixed_words(options: TraceOptions) -> dict[str, tuple[Word, ...]]:
-    """Words of operands with a format of their own."""
-    words = {}
+def _declared_words(
+    robot: Robot, options: TraceOptions, dofs: Sequence[str]
+) -> dict[str, tuple[Word, ...]]:
+    """Words of operands whose range is declared with them."""
+    words: dict[str, tuple[Word, ...]] = {}
     for f in options.records:
         for quantity in f.operands:
             if quantity.limits is not None:
-                lower, upper = quantity.limits
-                word = Word(quantity.name, quantity.name, (0,), lower, upper)
-                words[quantity.name] = (word,)
+                words[quantity.name] = _quantity_words(robot, quantity, dofs)
     return words
+
+
+def _quantity_words(robot: Robot, quantity: Quantity, dofs: Sequence[str]) -> tuple[Word, ...]:
+    assert quantity.limits is not None
+    if quantity.shape == (1,):
+        return (Word(quantity.name, quantity.name, (0,), *quantity.limits),)
+    names = [labels(robot, dimension, dofs) for dimension in quantity.shape]
+    words: list[Word] = []
+    for index in np.ndindex(quantity.size(robot)):
+        parts = [known[k] for k, known in zip(index, names, strict=True)]
+        scale = quantity.scales[len(words) % len(quantity.scales)]
+        lower, upper = (scale * limit for limit in quantity.limits)
+        words.append(Word("_".join([quantity.name, *parts]), quantity.name, index, lower, upper))
+    return tuple(words)
 
 
 def _evaluation_words(
@@ -268,10 +287,11 @@ def _inverse_words(robot: Robot, dofs: Sequence[str], minv: np.ndarray) -> tuple
     largest = HEADROOM * np.max(np.abs(minv), axis=0)
     least = ZERO_TOLERANCE * np.max(largest)
     words = []
+    taken: set[str] = set()
     for i in range(robot.nv):
         for j in range(i + 1):
             limit = float(largest[i, j])
             if limit > least:
-                name = f"minv_{dofs[i]}_{dofs[j]}"
+                name = unused(f"minv_{dofs[i]}_{dofs[j]}", taken)
                 words.append(Word(name, "minv", (i, j), -limit, limit))
     return tuple(words)

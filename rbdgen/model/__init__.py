@@ -2,6 +2,7 @@
 
 from rbdgen.model.body import Body, Inertia, Limits, MergedLink, Mimic, Placement
 from rbdgen.model.builtin import builtin_path, builtin_robots, load_robot
+from rbdgen.model.frames import with_contacts, with_frames
 from rbdgen.model.inertia import inertia_faults
 from rbdgen.model.joints import (
     JOINT_TYPES,
@@ -80,5 +81,7 @@ __all__ = [
     "sanitize",
     "setup_of",
     "with_armature",
+    "with_contacts",
+    "with_frames",
     "with_payloads",
 ]

@@ -154,9 +154,27 @@ class Body:
 
 @dataclass(frozen=True)
 class MergedLink:
-    """A link that a fixed joint merged into body ``body`` (−1: the base), ``placement`` in that body's frame."""
+    """A link that a fixed joint merged into body ``body`` (−1: the base), ``placement`` in that body's frame; a site of
+    MJCF has no joint."""
 
     name: str
     joint_name: str
     body: int
     placement: Placement
+
+
+@dataclass(frozen=True)
+class TaskFrame:
+    """A frame that functions compute for: fixed to body ``body``, ``placement`` in that body's frame."""
+
+    name: str
+    body: int
+    placement: Placement
+
+
+@dataclass(frozen=True)
+class Contact:
+    """A frame that may be held by the world: its origin (``rows`` 3) or all of it (6)."""
+
+    frame: TaskFrame
+    rows: int

@@ -5,9 +5,8 @@ As Pinocchio's ``buildReducedModel``: a locked joint's link becomes a part of th
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +15,7 @@ from rbdgen.errors import ConfigError, UnsupportedError, short
 from rbdgen.model.body import Body, Inertia, MergedLink, Placement
 from rbdgen.model.inertia import inertia_faults
 from rbdgen.model.joints import Continuous
+from rbdgen.model.links import hint, place_of
 from rbdgen.model.mimics import FARTHEST
 from rbdgen.model.robot import Robot
 from rbdgen.model.urdf_elements import LARGEST
@@ -38,7 +38,7 @@ def locked(robot: Robot, values: Mapping[str, Coordinates]) -> Robot:
     for joint, value in values.items():
         if joint not in named:
             raise ConfigError(
-                f"lock: no joint {short(joint)} of {robot.name!r}; {_hint(joint, named)}"
+                f"lock: no joint {short(joint)} of {robot.name!r}; {hint(joint, named)}"
             )
         body = robot.bodies[named[joint]]
         if body.mimic:
@@ -98,10 +98,10 @@ def _without(robot: Robot, fixed: Mapping[int, Placement]) -> Robot:
             bodies[parent] = replace(bodies[parent], inertia=inertia)
     if not bodies:
         raise ConfigError(f"lock: nothing of {robot.name!r} would move; leave a joint free")
-    for frame in robot.frames:
-        parent, here = into[frame.body]
-        frames.append(replace(frame, body=parent, placement=here @ frame.placement))
-    return replace(robot, bodies=tuple(bodies), frames=tuple(frames))
+    carried = robot.carried(into)
+    return replace(
+        robot, bodies=tuple(bodies), **carried | {"frames": (*frames, *carried["frames"])}
+    )
 
 
 def with_payloads(robot: Robot, payloads: Mapping[str, Sequence[float]]) -> Robot:
@@ -110,7 +110,7 @@ def with_payloads(robot: Robot, payloads: Mapping[str, Sequence[float]]) -> Robo
     xx, yy, zz, xy, xz, yz). ConfigError for a link that there is not or that does not move, and for what no body is."""
     bodies = list(robot.bodies)
     for link, numbers in payloads.items():
-        i, place = _link(robot, "payload", link)
+        i, place = place_of(robot, "payload", link)
         if i < 0:
             raise ConfigError(
                 f"payload: link {link!r} does not move, and what it carries has no effect; leave it out"
@@ -147,7 +147,7 @@ def chain_to(robot: Robot, tip: str) -> Robot:
     """``robot`` with only the links from its base to the link ``tip``. What hangs beside is left out with its mass; to
     keep that, lock its joints. ConfigError for a link that there is not or that does not move, UnsupportedError where a
     joint of the chain follows one beside it."""
-    last, _ = _link(robot, "tip", tip)
+    last, _ = place_of(robot, "tip", tip)
     kept: list[int] = []
     while last >= 0:
         kept.append(last)
@@ -165,25 +165,5 @@ def chain_to(robot: Robot, tip: str) -> Robot:
                 "lock that one instead"
             )
         bodies.append(replace(body, parent=number[body.parent]))
-    frames = [replace(f, body=number[f.body]) for f in robot.frames if f.body in number]
-    return replace(robot, bodies=tuple(bodies), frames=tuple(frames))
-
-
-def _link(robot: Robot, option: str, name: str) -> tuple[int, Placement]:
-    """The body that a link is or is a part of (−1: the base), and the link's place in it. ConfigError for a link that
-    there is not, as the ``option`` names it."""
-    places = {body.name: (i, Placement()) for i, body in enumerate(robot.bodies)}
-    places |= {frame.name: (frame.body, frame.placement) for frame in robot.frames}
-    places.setdefault(robot.base_name, (-1, Placement()))
-    if name not in places:
-        raise ConfigError(
-            f"{option}: no link {short(name)} of {robot.name!r}; {_hint(name, places)}"
-        )
-    return places[name]
-
-
-def _hint(name: str, known: Iterable[str]) -> str:
-    """What else it may be."""
-    names = list(known)
-    near = difflib.get_close_matches(name, names, 1)
-    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
+    carried = robot.carried({old: (new, Placement()) for old, new in number.items()})
+    return replace(robot, bodies=tuple(bodies), **carried)

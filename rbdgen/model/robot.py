@@ -14,7 +14,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from rbdgen.model.body import Body, Inertia, MergedLink, Placement
+from rbdgen.model.body import Body, Contact, Inertia, MergedLink, Placement, TaskFrame
 from rbdgen.model.joint import CompoundJoint
 from rbdgen.model.mimics import resolved
 from rbdgen.model.names import unused
@@ -43,8 +43,10 @@ class Robot:
     ``base_name`` is the link that does not move; ``gravity`` is in its frame, m/s²; ``friction`` (of :data:`FRICTIONS`)
     says what of the joints' friction counts. Joints that follow others have no part of q, v, a and τ; ConfigError for
     what cannot follow. ``setup`` says how it was made from its description, where that is known (the options of
-    :class:`rbdgen.model.Setup`). A body on a compound joint becomes one body for each of the joint's parts: the last
-    one keeps the body's and the joint's name, those before it have no mass and the names with _1, _2, … behind.
+    :class:`rbdgen.model.Setup`). ``task_frames`` and ``contacts`` are what functions compute for beside its joints
+    (:mod:`rbdgen.model.frames`); ``frames`` are links that fixed joints merged into others. A body on a compound joint
+    becomes one body for each of the joint's parts: the last one keeps the body's and the joint's name, those before it
+    have no mass and the names with _1, _2, … behind.
     """
 
     name: str
@@ -54,6 +56,8 @@ class Robot:
     gravity: Vector = STANDARD_GRAVITY
     friction: str = NO_FRICTION
     setup: Mapping[str, Any] | None = field(default=None, compare=False)
+    task_frames: tuple[TaskFrame, ...] = ()
+    contacts: tuple[Contact, ...] = ()
 
     def __post_init__(self) -> None:
         if any(body.mimic for body in self.bodies):
@@ -133,6 +137,21 @@ class Robot:
             geared += [(dof, 1.0) for dof in range(own.start, own.stop)]
         return tuple(geared)
 
+    def carried(self, into: Mapping[int, tuple[int, Placement]]) -> dict[str, Any]:
+        """Its frames and contacts by field, where bodies change: ``into`` gives each body's new number (−1: it is
+        a part of the base) and the place of its frame there. Those on bodies that are not named are left out, and tasks'
+        frames that would no longer move."""
+        frames = [_moved(f, into) for f in self.frames if f.body in into]
+        moving = {body for body, (number, _) in into.items() if number >= 0}
+        tasks = [_moved(f, into) for f in self.task_frames if f.body in moving]
+        held = [c for c in self.contacts if c.frame.body in moving]
+        contacts = [replace(c, frame=_moved(c.frame, into)) for c in held]
+        return {
+            "frames": tuple(frames),
+            "task_frames": tuple(tasks),
+            "contacts": tuple(contacts),
+        }
+
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """Each body's children, by index."""
@@ -178,6 +197,12 @@ def _expanded(
         index[i] = len(result) - 1
     moved = [replace(frame, body=index[frame.body]) for frame in frames]
     return tuple(result), tuple(moved)
+
+
+def _moved(frame: Any, into: Mapping[int, tuple[int, Placement]]) -> Any:
+    """A frame on what its body became."""
+    number, place = into[frame.body]
+    return replace(frame, body=number, placement=place @ frame.placement)
 
 
 def _drive(body: Body, own: slice) -> dict[str, tuple[float, ...]]:

@@ -127,13 +127,10 @@ def _sorted(
     for i in order:
         parent = -1 if i == first else index[carried[i].parent]
         bodies.append(replace(carried[i], parent=parent))
-    frames = []
-    for frame in robot.frames:
-        placement = frame.placement
-        if frame.body in moved:
-            placement = _inverse(moved[frame.body]) @ placement
-        frames.append(replace(frame, body=index[frame.body], placement=placement))
-    return replace(robot, bodies=tuple(bodies), frames=tuple(frames))
+    into = {}
+    for old, new in index.items():
+        into[old] = new, _inverse(moved[old]) if old in moved else Placement()
+    return replace(robot, bodies=tuple(bodies), **robot.carried(into))
 
 
 def shortest_root(robot: Robot) -> str:

@@ -5,9 +5,11 @@ Quaternions are (x, y, z, w), as Pinocchio's. Arrays may have any leading shape.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from rbdgen.spatial import Matrix, Scalar, Vector, add, mul, sub
+from rbdgen.spatial import Matrix, Scalar, Vector, add, constant_matrix, mul, sub
 
 SMALL_ANGLE = 0.03
 """rad: below this the series is more accurate than the closed form of the exponential's coefficients."""
@@ -34,6 +36,19 @@ def about_axis(axis: Vector, c: Scalar, s: Scalar) -> Matrix:
 def _levi_civita(i: int, j: int) -> float:
     """Sign of entry (i, j) of [a]×, which holds ± the third component."""
     return -1.0 if (j - i) % 3 == 1 else 1.0
+
+
+def fixed_axes_matrix(roll: float, pitch: float, yaw: float) -> Matrix:
+    """The rotation by ``roll`` about x, then ``pitch`` about y, then ``yaw`` about z, all of them fixed (radians)."""
+    cr, sr = math.cos(roll), math.sin(roll)
+    cp, sp = math.cos(pitch), math.sin(pitch)
+    cy, sy = math.cos(yaw), math.sin(yaw)
+    rotation = (
+        (cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr),
+        (sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr),
+        (-sp, cp * sr, cp * cr),
+    )
+    return constant_matrix(rotation)
 
 
 def quaternion_matrix(q: Vector) -> Matrix:

@@ -11,6 +11,7 @@ from pathlib import Path
 from rbdgen.errors import ConfigError, short
 from rbdgen.model.body import Body
 from rbdgen.model.builtin import load_robot
+from rbdgen.model.frames import with_contacts, with_frames
 from rbdgen.model.reduced import Coordinates, chain_to, locked, with_payloads
 from rbdgen.model.remarks import listed
 from rbdgen.model.robot import DRY, NO_FRICTION, VISCOUS, Robot
@@ -28,7 +29,7 @@ class Setup:
     it is another than the file's root (``root``), ``gravity`` in the base's frame (m/s²; None: the description's), the
     ``armature`` of joints by name (kg·m² or kg, see :class:`rbdgen.model.Body`), what of their ``friction`` counts,
     joints to ``lock``, a ``payload`` on links, and the link that the only chain to be kept leads to (``tip``), all as
-    in :mod:`rbdgen.model.reduced`."""
+    in :mod:`rbdgen.model.reduced`; then its ``frame`` and its ``contact``, as in :mod:`rbdgen.model.frames`."""
 
     base: str = "fixed"
     root: str | None = None
@@ -38,6 +39,8 @@ class Setup:
     lock: Mapping[str, Coordinates] = field(default_factory=dict)
     payload: Mapping[str, Sequence[float]] = field(default_factory=dict)
     tip: str | None = None
+    frame: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    contact: Sequence[str] = ()
 
     def load(self, name_or_path: str | Path) -> Robot:
         """The robot of that name or file, set up so. Errors are those of :func:`rbdgen.load_robot`, and ConfigError for
@@ -50,6 +53,8 @@ class Setup:
         robot = locked(robot, self.lock)
         if self.tip:
             robot = chain_to(robot, self.tip)
+        robot = with_frames(robot, self.frame)
+        robot = with_contacts(robot, self.contact)
         said = {f.name: getattr(self, f.name) for f in fields(self)}
         if self.gravity is not None:
             robot = replace(robot, gravity=tuple(self.gravity))

@@ -17,7 +17,8 @@ import numpy as np
 from rbdgen.errors import UnsupportedError, UrdfError, short
 from rbdgen.model.body import Inertia, Limits, Mimic, Placement
 from rbdgen.model.joints import Axis, Continuous, FreeFlyer, Joint, Planar, Prismatic, Revolute
-from rbdgen.spatial import constant_matrix, constant_vector
+from rbdgen.model.rotations import fixed_axes_matrix
+from rbdgen.spatial import constant_vector
 
 JOINT_TYPES: dict[str, Callable[[Axis], Joint]] = {
     "revolute": Revolute,
@@ -161,17 +162,9 @@ class UrdfElements:
         """An <origin>: roll, pitch and yaw about fixed axes, then the translation."""
         if element is None:
             return Placement()
-        roll, pitch, yaw = self._numbers(where, element, "rpy", 3, "0 0 0")
-        cr, sr = math.cos(roll), math.sin(roll)
-        cp, sp = math.cos(pitch), math.sin(pitch)
-        cy, sy = math.cos(yaw), math.sin(yaw)
-        rotation = (
-            (cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr),
-            (sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr),
-            (-sp, cp * sr, cp * cr),
-        )
+        angles = self._numbers(where, element, "rpy", 3, "0 0 0")
         translation = self._numbers(where, element, "xyz", 3, "0 0 0")
-        return Placement(constant_matrix(rotation), constant_vector(translation))
+        return Placement(fixed_axes_matrix(*angles), constant_vector(translation))
 
     def _end(self, where: str, element: Element, tag: str) -> str:
         end = element.find(tag)

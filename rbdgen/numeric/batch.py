@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -27,7 +27,7 @@ TAPES = 32
 Entries = Mapping[Any, Scalar]
 """Entries of an output by index; those that are missing are zero."""
 Text = Callable[..., Sequence[Entries]]
-"""``text(robot, composite, *operands)``: outputs of an algorithm, of the composite or the textbook family."""
+"""``text(robot, variant, *operands)``: outputs of an algorithm, of the composite or the textbook family."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,13 @@ class _TextRecording:
 
 @lru_cache(maxsize=TAPES)
 def recording(
-    text: Text, robot: Robot, composite: bool, sizes: tuple[int | None, ...]
+    text: Text, robot: Robot, variant: Hashable, sizes: tuple[int | None, ...]
 ) -> _TextRecording | None:
     """The text for this robot and operands of these sizes (None: no such operand); None if it is too long."""
     recorder = Recorder(LONGEST_TAPE)
     try:
         operands = [_recorded_operand(recorder, size) for size in sizes]
-        outputs = text(robot, composite, *operands)
+        outputs = text(robot, variant, *operands)
     except OverflowError:
         return None
     numbers: dict[int, int] = {}
@@ -101,7 +101,7 @@ def _length(count: int, recorded: _TextRecording | None) -> int:
 def evaluate(
     text: Text,
     robot: Robot,
-    composite: bool,
+    variant: Hashable,
     shapes: Sequence[tuple[int, ...]],
     batch: tuple[int, ...],
     operands: Sequence[np.ndarray | None],
@@ -114,7 +114,7 @@ def evaluate(
     count = math.prod(batch)
     flat = [_flattened(x, len(batch), count) for x in operands]
     sizes = tuple(None if x is None else x.shape[1] for x in flat)
-    recorded = recording(text, robot, composite, sizes)
+    recorded = recording(text, robot, variant, sizes)
     results = tuple(np.zeros((count, *shape)) for shape in shapes)
     length = _length(count, recorded)
     memory = recorded.tape.memory(length) if recorded else np.empty((0, 0))
@@ -125,7 +125,7 @@ def evaluate(
             if recorded:
                 outputs = played(recorded, columns, memory[:, : part.stop - begin])
             else:
-                outputs = text(robot, composite, *columns)
+                outputs = text(robot, variant, *columns)
             for result, entries in zip(results, outputs, strict=True):
                 for index, value in entries.items():
                     result[(part, *index)] = value

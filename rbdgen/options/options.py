@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 
+from rbdgen.algo.frames import LOCAL, REFERENCES
 from rbdgen.devices.device import FASTEST, SLOWEST
 from rbdgen.devices.registry import DEFAULT_DEVICE, DEVICES
 from rbdgen.errors import ConfigError
@@ -17,6 +18,7 @@ from rbdgen.model.robot import FRICTIONS, VISCOUS
 from rbdgen.model.urdf import BASES
 from rbdgen.options.setting import (
     BY_JOINT,
+    FRAMES,
     INTEGER,
     LIMITS,
     METADATA,
@@ -165,6 +167,25 @@ class Options:
         open=True,
         metavar="S",
     )
+    reference: str = setting(
+        LOCAL,
+        WORD,
+        "what",
+        "what frames' motions are given in, as Pinocchio's",
+        otherwise=LOCAL,
+        choices=lambda: REFERENCES,
+        metavar="R",
+    )
+    constraint_damping: float = setting(
+        0.0,
+        NUMBER,
+        "what",
+        "added to the diagonal of the inverse inertia that frames and contacts have, 1/kg and 1/(kg·m²)",
+        otherwise="0",
+        least=0,
+        most=1e6,
+        metavar="D",
+    )
     goal: str | None = setting(
         None,
         WORD,
@@ -302,7 +323,7 @@ class Options:
             _check_precision,
             _check_operands,
             _check_extras,
-            _check_integration,
+            _check_uses,
             _check_targets,
         )
         for check in checks:
@@ -396,6 +417,21 @@ ROBOT = {
         otherwise="all",
         metavar="LINK",
     ),
+    "frame": Setting(
+        FRAMES,
+        "what",
+        "frames that fk, jac, acc, lam and the like are of: a link, or also where in it (m; roll, pitch, yaw, rad), or "
+        "NAME=LINK:…; several with semicolons",
+        otherwise="none",
+        metavar="LINK:X,Y,Z,…",
+    ),
+    "contact": Setting(
+        WORDS,
+        "what",
+        "contacts of cfd: frames or links, separated by commas; :3d holds a point, :6d also its directions",
+        otherwise="none; 3d",
+        metavar="FRAME:KIND,…",
+    ),
 }
 """What of a robot is chosen as it is read."""
 DEMANDS = {
@@ -480,14 +516,18 @@ def _check_extras(options: Options) -> None:
             )
 
 
-def _check_integration(options: Options) -> None:
-    """ConfigError for an integrator or a time step where no function has a use for them."""
-    if any(f.repeat for f in options.records):
-        return
-    repeating = " or ".join(f.name for f in registry.known().values() if f.repeat)
+def _check_uses(options: Options) -> None:
+    """ConfigError for an option that none of the functions has a use for."""
+    users: dict[str, list[str]] = {}
+    for f in registry.known().values():
+        for name in sorted(f.uses):
+            users.setdefault(name, []).append(f.name)
     for f in fields(options):
-        if f.name in ("integrator", "time_step") and getattr(options, f.name) != f.default:
+        if f.name not in users or getattr(options, f.name) == f.default:
+            continue
+        known = users[f.name]
+        if not set(known) & set(options.functions):
             raise ConfigError(
-                f"{f.name} and functions: {f.name} is for {repeating}, and functions are "
-                f"{', '.join(options.functions)}; add it, or leave {f.name} out"
+                f"{f.name} and functions: {f.name} is for {' or '.join(known)}, and functions are "
+                f"{', '.join(options.functions)}; add {'it' if len(known) == 1 else 'one'}, or leave {f.name} out"
             )

@@ -263,15 +263,27 @@ def _payloads(name: str, value: Any) -> dict[str, tuple[float, ...]]:
 
 def _read_payloads(name: str, text: str) -> dict[str, tuple[float, ...]]:
     form = "LINK:MASS,... (several with semicolons)"
-    given = {}
+    return _read_by_link(name, text, form)
+
+
+def _read_frames(name: str, text: str) -> dict[str, tuple[float, ...]]:
+    form = "LINK or LINK:X,Y,Z,... (several with semicolons)"
+    parts = [part if ":" in part else f"{part}:" for part in text.split(";")]
+    return _read_by_link(name, ";".join(parts), form)
+
+
+def _read_by_link(name: str, text: str, form: str) -> dict[str, tuple[float, ...]]:
+    """Numbers by link from LINK:NUMBER,...;... ConfigError says the ``form``, also for a link that is there twice."""
+    given: dict[str, tuple[float, ...]] = {}
     for part in text.split(";"):
         link, _, numbers = part.rpartition(":")
+        link = link.strip()
+        if not link or link in given:
+            raise _a(form, name, text)
         try:
-            given[link.strip()] = tuple(float(x) for x in numbers.split(","))
+            given[link] = tuple(float(x) for x in names(numbers))
         except ValueError:
             raise _a(form, name, text) from None
-    if "" in given:
-        raise _a(form, name, text)
     return given
 
 
@@ -284,6 +296,7 @@ TARGETS = ValueKind("number, or numbers by name", _targets, _read_targets)
 VECTOR = ValueKind("three numbers", _vector, _read_vector)
 BY_JOINT = ValueKind("numbers by joint", _by_joint, _read_by_joint)
 PAYLOADS = ValueKind("numbers by link", _payloads, _read_payloads)
+FRAMES = ValueKind("numbers by link", _payloads, _read_frames)
 LIMITS = ValueKind("table", _limits, lambda name, text: {})
 
 

@@ -29,16 +29,18 @@ import numpy as np
 from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import Format
 
-FUNCTION_BITS = 4
+FUNCTION_BITS = 5
 TAG_BITS = 8
-FLAG_BITS = 4
+FLAG_BITS = 3
 HEADER_BITS = FUNCTION_BITS + TAG_BITS + FLAG_BITS
 """Header, from bit 0: function code, tag, flags."""
 
 NUMBER_BITS = 16
 """Of a parameter's number in a task that loads it."""
-CALIBRATE = (1 << FUNCTION_BITS) - 1
+CALIBRATE = 15
 """Code of a task that loads a parameter."""
+CODES = tuple(code for code in range(1 << FUNCTION_BITS) if code != CALIBRATE)
+"""Codes that functions may have."""
 
 
 def join_header(code: Any, tag: Any, flags: Any = 0) -> Any:

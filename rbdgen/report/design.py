@@ -298,7 +298,7 @@ def _setup(robot: Robot) -> dict[str, Any]:
     said: dict[str, Any] = {}
     for f in fields(setup):
         value = getattr(setup, f.name)
-        if value is not None and value != {}:
+        if value not in (None, {}, ()):
             said[f.name] = value
     # as it is read back: with lists for tuples
     return json.loads(json.dumps(said))

@@ -58,8 +58,8 @@ def config_text(design: Design, robot: str) -> str:
     content: dict[str, Any] = {"robot": robot}
     for name in ROBOT:
         value = getattr(setup, name)
-        if value is not None and value != {}:
-            content[name] = value
+        if value not in (None, {}, ()):
+            content[name] = list(value) if isinstance(value, tuple) else value
     for name in OPTIONS:
         value = options.targets if name == "error" else getattr(options, name)
         if value is not None:

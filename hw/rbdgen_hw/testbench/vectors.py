@@ -16,7 +16,7 @@ from rbdgen.compiler import Design
 from rbdgen.functions.states import States
 from rbdgen.layout.calibration import varied_robot
 from rbdgen.model.robot import Robot
-from rbdgen.protocol.tasks import CALIBRATE, TAG_BITS, Flag, OperandWord, join_header
+from rbdgen.protocol.tasks import CALIBRATE, FUNCTION_BITS, TAG_BITS, Flag, OperandWord, join_header
 from rbdgen.trials import model_answers, raw_parameters, task_states
 
 RATED = 24
@@ -206,7 +206,7 @@ class _Maker:
     def _unknown(self, count: int) -> list[Trial]:
         """``count`` tasks of functions that there are not, each a beat of any bits behind its header."""
         known = self.layout.task_words
-        codes = [code for code in range(CALIBRATE + 1) if code not in known]
+        codes = [code for code in range(1 << FUNCTION_BITS) if code not in known]
         trials = []
         for tag in self._tags(count).tolist():
             code = int(self.rng.choice(codes))

@@ -1,0 +1,222 @@
+"""Frames fixed to links: where they are, their Jacobians, and how they accelerate while the joints do not.
+
+A frame's motion is given in one of Pinocchio's three references: ``local``, of its origin in its own directions;
+``local_world_aligned``, of its origin in the base's directions; ``world``, of the point of its link that is at the
+base's origin, in the base's directions. Rows are [linear, angular].
+
+For ``local`` a sweep inward carries the frame's place in each body's coordinates (``Fj_i``), where a joint's axis is
+constant; for the others a sweep outward places the bodies in the base's (``Fp_i``). Source: Featherstone 2008, sections
+2.8 and 3.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from rbdgen.algo.following import Entries
+from rbdgen.algo.rnea import Motion
+from rbdgen.algo.submodules import Enter, anywhere
+from rbdgen.model.body import Placement, TaskFrame
+from rbdgen.model.joint import IDENTITY_PLACEMENT, JointPlacement
+from rbdgen.model.robot import Robot
+from rbdgen.spatial import (
+    ZERO3,
+    Scalar,
+    Vector,
+    add,
+    cross,
+    matvec,
+    mul,
+    transpose,
+    vadd,
+    vsub,
+)
+
+LOCAL, WORLD, ALIGNED = "local", "world", "local_world_aligned"
+REFERENCES = {
+    LOCAL: "of the frame's origin, in the frame's directions",
+    WORLD: "of what is at the base's origin, in the base's directions",
+    ALIGNED: "of the frame's origin, in the base's directions",
+}
+"""What a frame's motion is given in; the first is the default."""
+
+
+def path_of(robot: Robot, body: int) -> list[int]:
+    """The bodies from the base to this one."""
+    path: list[int] = []
+    while body >= 0:
+        path.append(body)
+        body = robot.bodies[body].parent
+    path.reverse()
+    return path
+
+
+def _constant(placement: Placement) -> JointPlacement:
+    """A constant place."""
+    return JointPlacement(placement.rotation, placement.translation)
+
+
+def body_places(
+    robot: Robot, joints: Sequence[JointPlacement], frames: Sequence[TaskFrame], enter: Enter
+) -> dict[int, JointPlacement]:
+    """In the base's coordinates, the bodies that these frames hang on, and the base, which is −1."""
+    wanted: set[int] = set()
+    for frame in frames:
+        wanted.update(path_of(robot, frame.body))
+    places = {-1: IDENTITY_PLACEMENT}
+    for i in sorted(wanted):
+        body = robot.bodies[i]
+        with enter("Fp", i):
+            own = _constant(body.placement) @ joints[i]
+            places[i] = places[body.parent] @ own
+    return places
+
+
+def frame_places(
+    robot: Robot,
+    joints: Sequence[JointPlacement],
+    frames: Sequence[TaskFrame],
+    enter: Enter = anywhere,
+) -> tuple[list[JointPlacement], dict[int, JointPlacement]]:
+    """Where frames are, and the bodies that they hang on (:func:`body_places`), in the base's coordinates."""
+    bodies = body_places(robot, joints, frames, enter)
+    places: list[JointPlacement] = []
+    for frame in frames:
+        with enter("Fp", frame.body):
+            place = bodies[frame.body] @ _constant(frame.placement)
+            places.append(place)
+    return places, bodies
+
+
+def inward_places(
+    robot: Robot, joints: Sequence[JointPlacement], frame: TaskFrame, enter: Enter = anywhere
+) -> dict[int, JointPlacement]:
+    """Where a frame is in the coordinates of each body that it hangs on, and of the base, which is −1."""
+    place = _constant(frame.placement)
+    places = {frame.body: place}
+    for i in reversed(path_of(robot, frame.body)):
+        body = robot.bodies[i]
+        with enter("Fj", i):
+            turned = joints[i] @ place
+            place = _constant(body.placement) @ turned
+        places[body.parent] = place
+    return places
+
+
+def _local_column(angular: Vector, linear: Vector, place: JointPlacement) -> Vector:
+    """A joint's motion, in its body's coordinates, as the frame's: the frame is at ``place`` there."""
+    inward = transpose(place.rotation)
+    moved = vadd(linear, cross(angular, place.translation))
+    return (*matvec(inward, moved), *matvec(inward, angular))
+
+
+def _outer_column(angular: Vector, linear: Vector, place: JointPlacement, point: Vector) -> Vector:
+    """A joint's motion, of a body at ``place``, as that of a point, both in the base's coordinates."""
+    turning = matvec(place.rotation, angular)
+    moving = matvec(place.rotation, linear)
+    lever = vsub(point, place.translation)
+    return (*vadd(moving, cross(turning, lever)), *turning)
+
+
+class Kinematics:
+    """Frames of a robot at one configuration, in one reference; what several functions need is computed once."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        joints: Sequence[JointPlacement],
+        frames: Sequence[TaskFrame],
+        reference: str,
+        enter: Enter = anywhere,
+    ) -> None:
+        self.robot = robot
+        self.joints = joints
+        self.frames = tuple(frames)
+        self.reference = reference
+        self.enter = enter
+        self.inward: list[dict[int, JointPlacement]] = []
+        self.places: list[JointPlacement] = []
+        self.bodies: dict[int, JointPlacement] = {}
+        if reference == LOCAL:
+            self.inward = [inward_places(robot, joints, f, enter) for f in frames]
+            self.places = [found[-1] for found in self.inward]
+        else:
+            self.places, self.bodies = frame_places(robot, joints, frames, enter)
+
+    @cached_property
+    def jacobians(self) -> list[Entries]:
+        """The frames' Jacobians: entries (row, degree of freedom)."""
+        return [self._jacobian(k) for k in range(len(self.frames))]
+
+    def _jacobian(self, number: int) -> Entries:
+        """A frame's Jacobian: entries (row, degree of freedom)."""
+        entries: Entries = {}
+        parts = self.robot.unreduced.v_slices
+        for i in path_of(self.robot, self.frames[number].body):
+            joint = self.robot.bodies[i].joint
+            geared = self.robot.gearing[parts[i]]
+            columns = zip(geared, joint.angular_subspace, joint.linear_subspace, strict=True)
+            with self.enter("Fj", i):
+                for (dof, gear), angular, linear in columns:
+                    column = self._column(number, i, angular, linear)
+                    _collect(entries, dof, gear, column)
+        return entries
+
+    def _column(self, number: int, body: int, angular: Vector, linear: Vector) -> Vector:
+        """What of the motion of a body's joint is a frame's."""
+        if self.reference == LOCAL:
+            return _local_column(angular, linear, self.inward[number][body])
+        point = ZERO3 if self.reference == WORLD else self.places[number].translation
+        return _outer_column(angular, linear, self.bodies[body], point)
+
+    def times(self, number: int, x: Vector) -> Vector:
+        """A frame's Jacobian times ``x`` (nv)."""
+        found: list[Scalar] = [0.0] * 6
+        with self.enter("Fv", self.frames[number].body):
+            for (row, dof), entry in self.jacobians[number].items():
+                found[row] = add(found[row], mul(entry, x[dof]))
+        return tuple(found)
+
+    def acceleration(self, number: int, motion: Motion, v: Vector) -> tuple[Vector, Vector]:
+        """A frame's spatial acceleration (6), and the linear part of the classical one (3), where its body moves as
+        ``motion`` says, which is relative to free fall, and the joints at ``v`` (nv)."""
+        frame = self.frames[number]
+        velocity = self.times(number, v)
+        linear, turning = velocity[:3], velocity[3:]
+        with self.enter("Fa", frame.body):
+            moved, turned = self._of_origin(number, motion)
+            swept = cross(turning, linear)
+            if self.reference != WORLD:
+                return (*vsub(moved, swept), *turned), moved
+            # from the frame's origin to what is at the base's
+            position = self.places[number].translation
+            carried = vadd(linear, cross(turning, position))
+            spatial = vsub(moved, cross(turning, carried))
+            spatial = vadd(spatial, cross(position, turned))
+            return (*spatial, *turned), vadd(spatial, swept)
+
+    def _of_origin(self, number: int, motion: Motion) -> tuple[Vector, Vector]:
+        """The classical acceleration of a frame's origin, gravity not felt, and its angular one; in the frame's
+        directions for ``local``, else in the base's."""
+        frame = self.frames[number]
+        offset = matvec(motion.gradient, frame.placement.translation)
+        felt = vadd(motion.acceleration, offset)
+        gravity = self.robot.gravity
+        if self.reference == LOCAL:
+            into = transpose(frame.placement.rotation)
+            falling = matvec(transpose(self.places[number].rotation), gravity)
+        else:
+            into = self.bodies[frame.body].rotation
+            falling = gravity
+        moved = vadd(matvec(into, felt), falling)
+        return moved, matvec(into, motion.angular_acceleration)
+
+
+def _collect(entries: Entries, dof: int, gear: float, column: Vector) -> None:
+    """Add a column to that of a degree of freedom (in place)."""
+    for row, x in enumerate(column):
+        entry = add(entries.get((row, dof), 0.0), mul(gear, x))
+        if isinstance(entry, float) and entry == 0.0:
+            continue
+        entries[row, dof] = entry

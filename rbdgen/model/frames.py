@@ -1,0 +1,100 @@
+"""Frames that a robot's tasks are about, and its contacts: points of its links, by name.
+
+A frame is fixed to a link: to a moving one or to what a fixed joint merged into it, such as a tool's tip or a foot.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from rbdgen.errors import ConfigError, short
+from rbdgen.model.body import Contact, Placement, TaskFrame
+from rbdgen.model.links import place_of
+from rbdgen.model.robot import Robot
+from rbdgen.model.rotations import fixed_axes_matrix
+from rbdgen.model.urdf_elements import LARGEST
+
+POINT, FULL = "3d", "6d"
+CONTACT_ROWS = {POINT: 3, FULL: 6}
+"""Kinds of contacts, with what each keeps from moving: a point, or a point and its directions."""
+SIZES = (0, 3, 6)
+"""Numbers of a frame: none; where it is in its link (m); also how it is turned there (roll, pitch and yaw, rad)."""
+MOST_ROWS = 60
+"""Rows of all frames together, and of all contacts: a matrix of more is no hardware."""
+
+
+def with_frames(robot: Robot, frames: Mapping[str, Sequence[float]]) -> Robot:
+    """``robot`` with frames on links, instead of those that it had.
+
+    A key is a link's name, which is the frame's as well, or NAME=LINK; the numbers are those of :data:`SIZES`.
+    ConfigError for a link that there is not or that does not move, for a name twice, and for numbers that are no place.
+    """
+    found: list[TaskFrame] = []
+    for key, numbers in frames.items():
+        name, _, link = key.rpartition("=")
+        place = _place(key, numbers)
+        found.append(_frame(robot, "frame", name or link, link, place))
+    names = [frame.name for frame in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"frame: {short(name)} is there twice; give one NAME=LINK")
+    if 6 * len(found) > MOST_ROWS:
+        raise ConfigError(f"frame: at most {MOST_ROWS // 6} frames, not {len(found)}")
+    return replace(robot, task_frames=tuple(found))
+
+
+def with_contacts(robot: Robot, contacts: Sequence[str]) -> Robot:
+    """``robot`` with contacts, instead of those that it had.
+
+    Each is FRAME or FRAME:KIND, a declared frame's name or a link's, and a kind of :data:`CONTACT_ROWS` (default: a
+    point). ConfigError for a frame that there is not, a kind that there is not, and a contact that is there twice.
+    """
+    declared = {frame.name: frame for frame in robot.task_frames}
+    found: list[Contact] = []
+    for text in contacts:
+        name, kind = _name_and_kind(text)
+        frame = declared.get(name)
+        if frame is None:
+            frame = _frame(robot, "contact", name, name, Placement(), tuple(declared))
+        if any(other.frame.name == name for other in found):
+            raise ConfigError(f"contact: {short(name)} is there twice")
+        found.append(Contact(frame, CONTACT_ROWS[kind]))
+    if sum(contact.rows for contact in found) > MOST_ROWS:
+        raise ConfigError(f"contact: at most {MOST_ROWS} rows of all contacts together")
+    return replace(robot, contacts=tuple(found))
+
+
+def _name_and_kind(text: str) -> tuple[str, str]:
+    """A contact's frame and its kind."""
+    name, colon, kind = text.rpartition(":")
+    if not colon:
+        return text, POINT
+    if kind not in CONTACT_ROWS:
+        known = " or ".join(CONTACT_ROWS)
+        raise ConfigError(f"contact: of {short(name)}: must be {known}, not {short(kind)}")
+    return name, kind
+
+
+def _place(key: str, numbers: Sequence[float]) -> Placement:
+    given = [float(x) for x in numbers]
+    if len(given) not in SIZES:
+        raise ConfigError(
+            f"frame: of {short(key)}: must be x,y,z, or those and roll,pitch,yaw, not {len(given)} numbers"
+        )
+    if not all(math.isfinite(x) and abs(x) <= LARGEST for x in given):
+        raise ConfigError(
+            f"frame: of {short(key)}: must be at most {LARGEST:g}, not {short(given)}"
+        )
+    padded = given + [0.0] * (6 - len(given))
+    return Placement(fixed_axes_matrix(*padded[3:]), tuple(padded[:3]))
+
+
+def _frame(
+    robot: Robot, option: str, name: str, link: str, place: Placement, more: Sequence[str] = ()
+) -> TaskFrame:
+    body, link_place = place_of(robot, option, link, more)
+    if body < 0:
+        raise ConfigError(f"{option}: link {link!r} does not move; give one that a joint moves")
+    return TaskFrame(name, body, link_place @ place)
