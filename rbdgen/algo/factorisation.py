@@ -10,6 +10,7 @@ product with M⁻¹ is ``Mx_i``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from rbdgen.algo.following import Entries
@@ -61,10 +62,10 @@ def dof_bodies(robot: Robot) -> tuple[int, ...]:
     return tuple(bodies)
 
 
-def _paths(robot: Robot) -> list[list[int]]:
-    """For each degree of freedom those before it on the path to the base, nearest first."""
+def _paths(parents: Sequence[int]) -> list[list[int]]:
+    """For each row those before it that it is coupled with, nearest first."""
     paths: list[list[int]] = []
-    for parent in dof_parents(robot):
+    for parent in parents:
         paths.append([] if parent < 0 else [parent, *paths[parent]])
     return paths
 
@@ -78,74 +79,112 @@ class Factors:
     reciprocals: list[Scalar]
 
 
-def factorise(robot: Robot, mass: Entries, enter: Enter = anywhere) -> Factors:
-    """The factors of M, which must be positive definite, from its entries (i, j), i ≥ j."""
-    paths = _paths(robot)
-    bodies = dof_bodies(robot)
-    work = dict(mass)
-    lower: Entries = {}
-    reciprocals: list[Scalar] = [0.0] * robot.nv
-    for k in reversed(range(robot.nv)):
-        with enter("Mf", bodies[k]):
-            pivot = reciprocal(work[k, k])
-            reciprocals[k] = pivot
-            path = paths[k]
-            row = {i: work.get((k, i), 0.0) for i in path}
-            for i in path:
-                lower[k, i] = mul(row[i], pivot)
-            for i in path:
-                factor = lower[k, i]
-                for j in [i, *paths[i]]:
-                    change = mul(factor, row[j])
-                    before = work.get((i, j), 0.0)
-                    work[i, j] = sub(before, change)
-    return Factors(lower, reciprocals)
+class Elimination:
+    """How a symmetric positive definite matrix is taken apart, from its last row to its first.
 
-
-def solve(
-    robot: Robot, factors: Factors, right: Sequence[Scalar], enter: Enter = anywhere
-) -> Vector:
-    """M⁻¹ times a vector (nv) by two substitutions.
-
-    Where M is nearly singular its inverse is large and its products cancel; substitution cancels first.
+    ``parents``: for each row the one that it is eliminated into (−1: none). ``bodies``: by row, the body whose
+    submodules the text belongs to: steps of elimination to those of the first of ``kinds``, rows of results to the
+    second's.
     """
-    paths = _paths(robot)
-    bodies = dof_bodies(robot)
-    lower = factors.lower
-    rest = list(right)
-    result: list[Scalar] = [0.0] * robot.nv
-    for k in reversed(range(robot.nv)):
-        with enter("Mf", bodies[k]):
-            for i in paths[k]:
-                change = mul(lower[k, i], rest[k])
-                rest[i] = sub(rest[i], change)
-    for k in range(robot.nv):
-        with enter("Mi", bodies[k]):
-            total = mul(rest[k], factors.reciprocals[k])
-            for i in reversed(paths[k]):
-                change = mul(lower[k, i], result[i])
-                total = sub(total, change)
-            result[k] = total
-    return tuple(result)
+
+    def __init__(
+        self,
+        parents: Sequence[int],
+        bodies: Sequence[int],
+        enter: Enter = anywhere,
+        kinds: tuple[str, str] = ("Mf", "Mi"),
+    ) -> None:
+        self.paths = _paths(parents)
+        self.bodies = bodies
+        self.enter = enter
+        self.kinds = kinds
+        self.rows = range(len(parents))
+
+    def _step(self, k: int) -> AbstractContextManager[None]:
+        return self.enter(self.kinds[0], self.bodies[k])
+
+    def _row(self, k: int) -> AbstractContextManager[None]:
+        return self.enter(self.kinds[1], self.bodies[k])
+
+    def factorise(self, matrix: Entries) -> Factors:
+        """The factors, from the entries (i, j), i ≥ j."""
+        work = dict(matrix)
+        lower: Entries = {}
+        reciprocals: list[Scalar] = [0.0] * len(self.rows)
+        for k in reversed(self.rows):
+            with self._step(k):
+                pivot = reciprocal(work[k, k])
+                reciprocals[k] = pivot
+                path = self.paths[k]
+                row = {i: work.get((k, i), 0.0) for i in path}
+                for i in path:
+                    lower[k, i] = mul(row[i], pivot)
+                for i in path:
+                    factor = lower[k, i]
+                    for j in [i, *self.paths[i]]:
+                        change = mul(factor, row[j])
+                        before = work.get((i, j), 0.0)
+                        work[i, j] = sub(before, change)
+        return Factors(lower, reciprocals)
+
+    def solve(self, factors: Factors, right: Sequence[Scalar]) -> Vector:
+        """The inverse times a vector by two substitutions.
+
+        Where the matrix is nearly singular its inverse is large and its products cancel; substitution cancels first.
+        """
+        rest = self.reduced(factors, right)
+        return self.restored(factors, self.scaled(factors, rest))
+
+    def reduced(self, factors: Factors, right: Sequence[Scalar]) -> list[Scalar]:
+        """L⁻ᵀ times a vector: the first substitution."""
+        rest = list(right)
+        for k in reversed(self.rows):
+            with self._step(k):
+                for i in self.paths[k]:
+                    change = mul(factors.lower[k, i], rest[k])
+                    rest[i] = sub(rest[i], change)
+        return rest
+
+    def scaled(self, factors: Factors, x: Sequence[Scalar]) -> list[Scalar]:
+        """D⁻¹ times a vector."""
+        result: list[Scalar] = []
+        for k in self.rows:
+            with self._row(k):
+                result.append(mul(x[k], factors.reciprocals[k]))
+        return result
+
+    def restored(self, factors: Factors, x: Sequence[Scalar]) -> Vector:
+        """L⁻¹ times a vector: the second substitution."""
+        result: list[Scalar] = []
+        for k in self.rows:
+            with self._row(k):
+                total = x[k]
+                for i in reversed(self.paths[k]):
+                    change = mul(factors.lower[k, i], result[i])
+                    total = sub(total, change)
+                result.append(total)
+        return tuple(result)
+
+    def inverse(self, factors: Factors) -> Entries:
+        """Entries (i, j), i ≥ j, of the inverse."""
+        rows: Entries = {}
+        for k in self.rows:
+            with self._step(k):
+                _inverse_row(k, self.paths, factors.lower, rows)
+        result: Entries = {}
+        for i in self.rows:
+            with self._row(i):
+                for j in range(i + 1):
+                    common = _common(self.paths, i, j)
+                    if common:
+                        entry = _inverse_entry(i, j, common, rows, factors.reciprocals)
+                        result[i, j] = entry
+        return result
 
 
-def inverse(robot: Robot, factors: Factors, enter: Enter = anywhere) -> Entries:
-    """Entries (i, j), i ≥ j, of M⁻¹."""
-    paths = _paths(robot)
-    bodies = dof_bodies(robot)
-    rows: Entries = {}
-    for k in range(robot.nv):
-        with enter("Mf", bodies[k]):
-            _inverse_row(k, paths, factors.lower, rows)
-    result: Entries = {}
-    for i in range(robot.nv):
-        with enter("Mi", bodies[i]):
-            for j in range(i + 1):
-                common = _common(paths, i, j)
-                if common:
-                    entry = _inverse_entry(i, j, common, rows, factors.reciprocals)
-                    result[i, j] = entry
-    return result
+def elimination(robot: Robot, enter: Enter = anywhere) -> Elimination:
+    """Of the mass matrix, along the tree."""
+    return Elimination(dof_parents(robot), dof_bodies(robot), enter)
 
 
 def _inverse_row(k: int, paths: list[list[int]], lower: Entries, rows: Entries) -> None:
@@ -181,7 +220,8 @@ def _inverse_entry(
 
 def inverse_from_mass(robot: Robot, mass: Entries, enter: Enter = anywhere) -> Entries:
     """Entries (i, j), i ≥ j, of M⁻¹ from those of M, which must be positive definite."""
-    return inverse(robot, factorise(robot, mass, enter), enter)
+    along = elimination(robot, enter)
+    return along.inverse(along.factorise(mass))
 
 
 def symmetric_product(

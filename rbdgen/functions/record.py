@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from rbdgen.algo.factorisation import Factors
+from rbdgen.algo.factorisation import Elimination, Factors
 from rbdgen.algo.rnea import Motion
 from rbdgen.functions.quantities import Quantity
 from rbdgen.functions.states import States
@@ -54,6 +54,8 @@ class Settings(Protocol):
     def reference(self) -> str: ...
     @property
     def constraint_damping(self) -> float: ...
+    @property
+    def contact_rate(self) -> float: ...
     @property
     def moving_base(self) -> bool: ...
     @property
@@ -100,8 +102,17 @@ class TracedProgram(Protocol):
         """The lower triangle of M."""
         ...
 
+    @property
+    def elimination(self) -> Elimination:
+        """How M is taken apart."""
+        ...
+
     def factors(self) -> Factors:
         """The factors of M."""
+        ...
+
+    def rest(self) -> Sequence[Scalar]:
+        """τ - ID(q, v, 0), by degree of freedom."""
         ...
 
     def inverse(self) -> Entries:

@@ -13,11 +13,19 @@ function that is registered later (:func:`rbdgen.functions.registry.register`) i
 from typing import TYPE_CHECKING
 
 from rbdgen.functions import registry
+from rbdgen.functions.contact import constrained_forward_dynamics
 from rbdgen.functions.derivatives import forward_dynamics_derivatives, rnea_derivatives
 from rbdgen.functions.forward_dynamics import forward_dynamics
+from rbdgen.functions.frames import frame_accelerations, frame_jacobians, frame_placements
 from rbdgen.functions.inverse_dynamics import generalized_gravity, nonlinear_effects, rnea
 from rbdgen.functions.mass_matrix import crba, minverse
 from rbdgen.functions.operands import METHODS
+from rbdgen.functions.operational_space import (
+    operational_space_acceleration,
+    operational_space_force,
+    operational_space_inertia,
+    operational_space_inverse,
+)
 from rbdgen.functions.roll_out import roll_out
 from rbdgen.model.ranges import declared_ranges, integrate, neutral, random_states
 from rbdgen.numeric.arguments import RootMotion
@@ -27,15 +35,23 @@ __all__ = [
     "METHODS",
     "RootMotion",
     "central_differences",
+    "constrained_forward_dynamics",
     "crba",
     "declared_ranges",
     "forward_dynamics",
     "forward_dynamics_derivatives",
+    "frame_accelerations",
+    "frame_jacobians",
+    "frame_placements",
     "generalized_gravity",
     "integrate",
     "minverse",
     "neutral",
     "nonlinear_effects",
+    "operational_space_acceleration",
+    "operational_space_force",
+    "operational_space_inertia",
+    "operational_space_inverse",
     "random_states",
     "rnea",
     "rnea_derivatives",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from rbdgen.algo.composite import MassMatrix, composite_inertias, derivatives, mass_matrix
-from rbdgen.algo.factorisation import Factors, factorise, inverse, solve, symmetric_product
+from rbdgen.algo.factorisation import Elimination, Factors, elimination, symmetric_product
 from rbdgen.algo.mminvgen import mminvgen
 from rbdgen.algo.plucker import transforms
 from rbdgen.algo.rnea import (
@@ -337,6 +337,11 @@ class _Shared(ABC):
         return quantity in self.brought()
 
     @cached_property
+    def elimination(self) -> Elimination:
+        """How M is taken apart."""
+        return elimination(self.robot, self.enter)
+
+    @cached_property
     def inertias_and_mass(self) -> tuple[list[Any], MassMatrix]:
         """Composite inertias and M."""
         inertias = composite_inertias(self.robot, self.joints, self.enter)
@@ -363,6 +368,10 @@ class _Shared(ABC):
     def factors(self) -> Factors:
         """The factors of M."""
         raise self._missing("the factors of M")
+
+    def rest(self) -> Sequence[Scalar]:
+        """τ - ID(q, v, 0)."""
+        raise self._missing("what torques leave to accelerations")
 
     def inverse(self) -> Entries:
         """The lower triangle of M⁻¹."""
@@ -464,10 +473,10 @@ class _Dynamics(_Shared):
         mass = self.inertias_and_mass[1].entries
         if not wanted and not solved:
             return mass, {}, None
-        factors = factorise(self.robot, mass, self.enter)
+        factors = self.elimination.factorise(mass)
         inverted: Triangle = {}
         if wanted:
-            inverted = inverse(self.robot, factors, self.enter)
+            inverted = self.elimination.inverse(factors)
         return mass, inverted, factors
 
     def _refuse_followers(self, inverted: bool) -> None:
@@ -499,20 +508,29 @@ class _Dynamics(_Shared):
         _, inverted, factors = self.mass_and_inverse
         if Need.INVERSE in self.needs:
             self.result(MINV.name, inverted)
+        rest = self.rest()
+        if factors is None:
+            columns = [dict(enumerate(rest))]
+            products = symmetric_product(self.robot, inverted, columns, self.enter)
+            solution = products[0]
+        else:
+            solved = self.elimination.solve(factors, rest)
+            solution = dict(enumerate(solved))
+        return {(i,): x for i, x in solution.items()}
+
+    @cached_property
+    def _rest(self) -> list[Scalar]:
         given = self.operand("tau")
         rest: list[Scalar] = []
         for t, c in zip(given, self.torque(), strict=True):
             body = self.body(len(rest))
             with self.enter("Rb", body):
                 rest.append(sub(t, c))
-        if factors is None:
-            columns = [dict(enumerate(rest))]
-            products = symmetric_product(self.robot, inverted, columns, self.enter)
-            solution = products[0]
-        else:
-            solved = solve(self.robot, factors, rest, self.enter)
-            solution = dict(enumerate(solved))
-        return {(i,): x for i, x in solution.items()}
+        return rest
+
+    def rest(self) -> Sequence[Scalar]:
+        """τ - ID(q, v, 0)."""
+        return self._rest
 
     def acceleration(self) -> Entries:
         """Forward dynamics; a result even where no function returns it, for what comes after."""

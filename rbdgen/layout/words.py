@@ -46,9 +46,9 @@ class TraceOptions:
     forces as operands, up to ``force_limit`` (N) and ``moment_limit`` (N·m) per component; ``moving_base``: with the
     base's motion as operands; ``with_inverse``: ``dfd`` returns M⁻¹ as well; ``calibratable``: with the inertial
     parameters as operands that are loaded once; ``integrator`` and ``time_step`` (s) of roll-outs; the ``reference`` of
-    frames' motions and the ``constraint_damping`` of their inverse inertia; ``programs``:
-    whether the derivatives are a program of their own (``two``) or parts of the only one; ``ranges``: where states of
-    functions that take torques come from (:data:`rbdgen.layout.torques.RANGES`).
+    frames' motions and the ``constraint_damping`` of their inverse inertia, the ``contact_rate`` (1/s) of contacts;
+    ``programs``: whether the derivatives are a program of their own (``two``) or parts of the only one; ``ranges``:
+    where states of functions that take torques come from (:data:`rbdgen.layout.torques.RANGES`).
     """
 
     functions: tuple[str, ...] = ("id",)
@@ -62,6 +62,7 @@ class TraceOptions:
     time_step: float = 1e-3
     reference: str = LOCAL
     constraint_damping: float = 0.0
+    contact_rate: float = 0.0
     programs: str = "two"
     ranges: str = BOTH
     force_limit: float = 100.0

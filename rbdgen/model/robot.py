@@ -139,8 +139,8 @@ class Robot:
 
     def carried(self, into: Mapping[int, tuple[int, Placement]]) -> dict[str, Any]:
         """Its frames and contacts by field, where bodies change: ``into`` gives each body's new number (−1: it is
-        a part of the base) and the place of its frame there. Those on bodies that are not named are left out, and tasks'
-        frames that would no longer move."""
+        a part of the base) and the place of its frame there. Those on bodies that are not named are left out, and
+        tasks' frames that would no longer move."""
         frames = [_moved(f, into) for f in self.frames if f.body in into]
         moving = {body for body, (number, _) in into.items() if number >= 0}
         tasks = [_moved(f, into) for f in self.task_frames if f.body in moving]

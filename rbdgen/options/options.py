@@ -186,6 +186,16 @@ class Options:
         most=1e6,
         metavar="D",
     )
+    contact_rate: float = setting(
+        0.0,
+        NUMBER,
+        "what",
+        "how fast velocities of contacts decay, 1/s: Baumgarte's term",
+        otherwise="0",
+        least=0,
+        most=1e4,
+        metavar="R",
+    )
     goal: str | None = setting(
         None,
         WORD,

@@ -1,0 +1,323 @@
+"""Inertia of frames: ``laminv`` and ``lam``, and both times a vector: ``laminvf`` and ``lama``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rbdgen.algo.composite import composite_inertias, mass_matrix
+from rbdgen.algo.factorisation import elimination
+from rbdgen.algo.frames import LOCAL, REFERENCES, Kinematics
+from rbdgen.algo.operational_space import OperationalSpace, rows_of
+from rbdgen.algo.rnea import joint_placements
+from rbdgen.errors import ConfigError, SingularityError, UnsupportedError
+from rbdgen.functions.frames import kinematics, need_frames
+from rbdgen.functions.mass_matrix import crba
+from rbdgen.functions.operands import both_triangles, vector_entries
+from rbdgen.functions.quantities import Q, Quantity
+from rbdgen.functions.record import Entries, Function, Need, Settings, TracedProgram
+from rbdgen.functions.states import States
+from rbdgen.model.ranges import declared_ranges, random_states
+from rbdgen.model.robot import Robot
+from rbdgen.numeric.arguments import (
+    argument,
+    choice,
+    configuration,
+    require_positive_definite,
+)
+from rbdgen.numeric.batch import Entries as Evaluated
+from rbdgen.numeric.batch import evaluate
+from rbdgen.spatial import Vector
+
+INVERSE = Quantity(
+    "laminv",
+    ("frame_rows", "frame_rows"),
+    "1/kg, 1/(kg·m²), …",
+    "inverse inertia of all frames",
+    symmetric=True,
+)
+INERTIA = Quantity(
+    "lam", ("frame_rows", "frame_rows"), "kg, kg·m², …", "inertia of all frames", symmetric=True
+)
+PUSH = Quantity(
+    "push",
+    ("frame_rows",),
+    "N, N·m",
+    "forces and moments on the frames",
+    limits=(-1.0, 1.0),
+    scales=(100.0,) * 3 + (20.0,) * 3,
+)
+PULL = Quantity(
+    "pull",
+    ("frame_rows",),
+    "m/s², rad/s²",
+    "accelerations of the frames",
+    limits=(-1.0, 1.0),
+    scales=(10.0,) * 3 + (40.0,) * 3,
+)
+MOVED = Quantity("moved", ("frame_rows",), "m/s², rad/s²", "accelerations of the frames")
+FORCE = Quantity("force", ("frame_rows",), "N, N·m", "forces and moments on the frames")
+TRIED = 16
+"""States at which an inertia is tried before it is made."""
+SMALLEST = 1e-9
+"""Below this share of the largest eigenvalue, a matrix has no inverse that is of use."""
+USES = frozenset({"reference", "constraint_damping"})
+
+
+def check(robot: Robot, settings: Settings) -> None:
+    """UnsupportedError for a robot without frames, and for a choice of algorithms that has no factors of M."""
+    need_frames(robot)
+    check_factors(settings)
+
+
+def check_factors(settings: Settings) -> None:
+    """UnsupportedError where M is not taken apart into factors."""
+    if settings.mass_matrix != "ldl":
+        raise UnsupportedError(
+            f"mass-matrix {settings.mass_matrix}: has no factors of M, which inertia of frames and contacts is made "
+            "of; use mass-matrix ldl"
+        )
+
+
+def _check_inertia(robot: Robot, settings: Settings) -> None:
+    """UnsupportedError also where no state has an inertia."""
+    check(robot, settings)
+    q, _, _ = random_states(robot, declared_ranges(robot), TRIED, 1)
+    found = operational_space_inverse(
+        robot, q, reference=settings.reference, damping=settings.constraint_damping
+    )
+    if np.all(is_singular(found)):
+        values = np.linalg.eigvalsh(found)
+        rank = int(np.max(np.sum(values > SMALLEST * values[:, -1:], axis=1)))
+        raise UnsupportedError(
+            f"robot {robot.name!r}: its frames have {found.shape[-1]} rows, of which only {rank} can be moved on their "
+            "own, so that lam has no meaning; give fewer frames, --constraint-damping, or use laminv"
+        )
+
+
+def mass_factors(robot: Robot, joints: Sequence[Any]) -> tuple[Any, Any]:
+    """How M is taken apart, and its factors."""
+    mass = mass_matrix(robot, joints, composite_inertias(robot, joints)).entries
+    along = elimination(robot)
+    return along, along.factorise(mass)
+
+
+def _space(robot: Robot, variant: tuple[str, float], q: Vector) -> OperationalSpace:
+    reference, damping = variant
+    joints = joint_placements(robot, q)
+    found = Kinematics(robot, joints, robot.task_frames, reference)
+    along, factors = mass_factors(robot, joints)
+    rows = rows_of(found, [6] * len(robot.task_frames))
+    return OperationalSpace(along, factors, rows, damping)
+
+
+def _inverses(robot: Robot, variant: tuple[str, float], q: Vector) -> Sequence[Evaluated]:
+    return (both_triangles(_space(robot, variant, q).inverse),)
+
+
+def _inertias(robot: Robot, variant: tuple[str, float], q: Vector) -> Sequence[Evaluated]:
+    return (both_triangles(_space(robot, variant, q).inertia),)
+
+
+def _moves(robot: Robot, variant: tuple[str, float], q: Vector, f: Vector) -> Sequence[Evaluated]:
+    return (vector_entries(_space(robot, variant, q).acceleration(f)),)
+
+
+def _forces(robot: Robot, variant: tuple[str, float], q: Vector, a: Vector) -> Sequence[Evaluated]:
+    return (vector_entries(_space(robot, variant, q).force(a)),)
+
+
+def _evaluated(
+    text: Any,
+    robot: Robot,
+    q: np.ndarray,
+    variant: tuple[str, float],
+    vector: tuple[str, np.ndarray] | None = None,
+) -> np.ndarray:
+    """What a text gives of the frames: a matrix, or of a ``vector`` by its name, another one. Arguments are checked."""
+    need_frames(robot)
+    reference, damping = variant
+    choice("reference", reference, tuple(REFERENCES))
+    if not (np.isfinite(damping) and damping >= 0):
+        raise ConfigError(f"damping: must be a number of 0 or more, not {damping!r}")
+    q = configuration(robot, q)
+    batch = q.shape[:-1]
+    rows = 6 * len(robot.task_frames)
+    require_positive_definite(robot, crba(robot, q))
+    if vector is None:
+        return evaluate(text, robot, variant, [(rows, rows)], batch, (q,))[0]
+    given = argument(*vector, (rows,), batch)
+    return evaluate(text, robot, variant, [(rows,)], batch, (q, given))[0]
+
+
+def is_singular(matrices: np.ndarray) -> np.ndarray:
+    """Which of symmetric ``matrices`` (..., n, n) are not positive definite for all that a float64 can tell (...)."""
+    values = np.linalg.eigvalsh(matrices)
+    return values[..., 0] <= SMALLEST * values[..., -1]
+
+
+def require_regular(what: str, matrices: np.ndarray) -> None:
+    """SingularityError naming the first of symmetric ``matrices`` (..., n, n) that is not positive definite."""
+    batch = matrices.shape[:-2]
+    singular = is_singular(matrices).ravel()
+    if np.any(singular):
+        state = int(np.argmax(singular))
+        at = f" at state {', '.join(map(str, np.unravel_index(state, batch)))}" if batch else ""
+        raise SingularityError(
+            f"{what}: is singular{at}: not all rows can be moved on their own; give fewer, or a damping"
+        )
+
+
+def operational_space_inverse(
+    robot: Robot, q: np.ndarray, *, reference: str = LOCAL, damping: float = 0.0
+) -> np.ndarray:
+    """The inverse inertia of the robot's frames, Λ⁻¹ = J M⁻¹ Jᵀ + ``damping`` · 1, of all frames together.
+
+    ``q`` (..., nq); ``reference`` as in :func:`rbdgen.golden.frame_jacobians`. Returns (..., 6 frames, 6 frames).
+    UnsupportedError for a robot without frames, SingularityError where M is not positive definite, ConfigError as
+    :func:`rbdgen.golden.rnea`. Source: :mod:`rbdgen.algo.operational_space`."""
+    return _evaluated(_inverses, robot, q, (reference, damping))
+
+
+def operational_space_inertia(
+    robot: Robot, q: np.ndarray, *, reference: str = LOCAL, damping: float = 0.0
+) -> np.ndarray:
+    """The inertia Λ of the robot's frames, the inverse of :func:`operational_space_inverse`.
+
+    All as there; SingularityError also where that has no inverse: where a frame cannot be moved in every direction."""
+    regular = operational_space_inverse(robot, q, reference=reference, damping=damping)
+    require_regular("frames' inertia", regular)
+    return _evaluated(_inertias, robot, q, (reference, damping))
+
+
+def operational_space_acceleration(
+    robot: Robot, q: np.ndarray, push: np.ndarray, *, reference: str = LOCAL, damping: float = 0.0
+) -> np.ndarray:
+    """Λ⁻¹ times forces ``push`` (..., 6 frames), [force, moment] of each frame: how the frames accelerate by them.
+
+    Λ⁻¹ is not formed. All else as :func:`operational_space_inverse`."""
+    return _evaluated(_moves, robot, q, (reference, damping), ("push", push))
+
+
+def operational_space_force(
+    robot: Robot, q: np.ndarray, pull: np.ndarray, *, reference: str = LOCAL, damping: float = 0.0
+) -> np.ndarray:
+    """Λ times accelerations ``pull`` (..., 6 frames), [linear, angular] of each frame: the forces that they take.
+
+    All else as :func:`operational_space_inertia`."""
+    regular = operational_space_inverse(robot, q, reference=reference, damping=damping)
+    require_regular("frames' inertia", regular)
+    return _evaluated(_forces, robot, q, (reference, damping), ("pull", pull))
+
+
+def _variant(settings: Settings | None) -> dict[str, Any]:
+    if settings is None:
+        return {}
+    return {"reference": settings.reference, "damping": settings.constraint_damping}
+
+
+def _traced_space(trace: TracedProgram) -> OperationalSpace:
+    """The frames' inertia that all functions of a program share."""
+
+    def make() -> OperationalSpace:
+        rows = rows_of(kinematics(trace), [6] * len(trace.robot.task_frames))
+        damping = trace.settings.constraint_damping
+        return OperationalSpace(trace.elimination, trace.factors(), rows, damping, trace.enter)
+
+    return trace.shared("operational space", make)
+
+
+def _traced_inverse(trace: TracedProgram) -> Mapping[str, Entries]:
+    return {INVERSE.name: _traced_space(trace).inverse}
+
+
+def _traced_inertia(trace: TracedProgram) -> Mapping[str, Entries]:
+    return {INERTIA.name: _traced_space(trace).inertia}
+
+
+def _traced_acceleration(trace: TracedProgram) -> Mapping[str, Entries]:
+    found = _traced_space(trace).acceleration(trace.operand(PUSH.name))
+    return {MOVED.name: vector_entries(found)}
+
+
+def _traced_force(trace: TracedProgram) -> Mapping[str, Entries]:
+    found = _traced_space(trace).force(trace.operand(PULL.name))
+    return {FORCE.name: vector_entries(found)}
+
+
+def _given(s: States, quantity: Quantity) -> np.ndarray:
+    return s.others[quantity.name]
+
+
+RECORDS = (
+    Function(
+        name="laminv",
+        code=14,
+        summary="inverse inertia of frames",
+        operands=(Q,),
+        results=(INVERSE,),
+        needs=frozenset({Need.FACTORS}),
+        trace=_traced_inverse,
+        reference=lambda robot, s, settings, method: (
+            operational_space_inverse(robot, s.q, **_variant(settings)),
+        ),
+        golden=operational_space_inverse,
+        forced=False,
+        based=False,
+        check=check,
+        uses=USES,
+    ),
+    Function(
+        name="lam",
+        code=13,
+        summary="inertia of frames",
+        operands=(Q,),
+        results=(INERTIA,),
+        needs=frozenset({Need.FACTORS}),
+        trace=_traced_inertia,
+        reference=lambda robot, s, settings, method: (
+            operational_space_inertia(robot, s.q, **_variant(settings)),
+        ),
+        golden=operational_space_inertia,
+        forced=False,
+        based=False,
+        check=_check_inertia,
+        uses=USES,
+    ),
+    Function(
+        name="laminvf",
+        code=16,
+        summary="accelerations of frames by forces on them",
+        operands=(Q, PUSH),
+        results=(MOVED,),
+        needs=frozenset({Need.FACTORS}),
+        trace=_traced_acceleration,
+        reference=lambda robot, s, settings, method: (
+            operational_space_acceleration(robot, s.q, _given(s, PUSH), **_variant(settings)),
+        ),
+        golden=operational_space_acceleration,
+        forced=False,
+        based=False,
+        check=check,
+        uses=USES,
+    ),
+    Function(
+        name="lama",
+        code=17,
+        summary="forces on frames for accelerations of them",
+        operands=(Q, PULL),
+        results=(FORCE,),
+        needs=frozenset({Need.FACTORS}),
+        trace=_traced_force,
+        reference=lambda robot, s, settings, method: (
+            operational_space_force(robot, s.q, _given(s, PULL), **_variant(settings)),
+        ),
+        golden=operational_space_force,
+        forced=False,
+        based=False,
+        check=_check_inertia,
+        uses=USES,
+    ),
+)
