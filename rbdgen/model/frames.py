@@ -12,9 +12,9 @@ from dataclasses import replace
 from rbdgen.errors import ConfigError, short
 from rbdgen.model.body import Contact, Placement, TaskFrame
 from rbdgen.model.links import place_of
+from rbdgen.model.mimics import FARTHEST
 from rbdgen.model.robot import Robot
 from rbdgen.model.rotations import fixed_axes_matrix
-from rbdgen.model.urdf_elements import LARGEST
 
 POINT, FULL = "3d", "6d"
 CONTACT_ROWS = {POINT: 3, FULL: 6}
@@ -83,9 +83,9 @@ def _place(key: str, numbers: Sequence[float]) -> Placement:
         raise ConfigError(
             f"frame: of {short(key)}: must be x,y,z, or those and roll,pitch,yaw, not {len(given)} numbers"
         )
-    if not all(math.isfinite(x) and abs(x) <= LARGEST for x in given):
+    if not all(math.isfinite(x) and abs(x) <= FARTHEST for x in given):
         raise ConfigError(
-            f"frame: of {short(key)}: must be at most {LARGEST:g}, not {short(given)}"
+            f"frame: of {short(key)}: must be at most {FARTHEST:g}, not {short(given)}"
         )
     padded = given + [0.0] * (6 - len(given))
     return Placement(fixed_axes_matrix(*padded[3:]), tuple(padded[:3]))

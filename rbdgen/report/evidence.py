@@ -14,6 +14,7 @@ import numpy as np
 from rbdgen.compiler import Design
 from rbdgen.errors import ConfigError
 from rbdgen.functions import registry
+from rbdgen.functions.quantities import labels
 from rbdgen.functions.states import States
 from rbdgen.layout.execute import float_passes
 from rbdgen.layout.torques import MOTION, TORQUE
@@ -251,15 +252,17 @@ def warnings_of(design: Design, found: dict[str, Any]) -> list[str]:
         if reached > max(NOTICED, outputs[vector]["target"] or 0.0):
             lines.append(
                 f"{function}: the largest error of {vector} is {reached:.2g} of its largest value, at "
-                f"{_place(design, outputs[vector]['worst']['entry'])}; use --error {NOTICED:g}"
+                f"{_place(design, vector, outputs[vector]['worst']['entry'])}; use --error {NOTICED:g}"
             )
     return lines
 
 
-def _place(design: Design, entry: list[int]) -> str:
-    """The joints that an entry belongs to."""
-    names = dof_names(design.robot, list(design.robot.joint_names))
-    return ", ".join(names[k] if k < len(names) else str(k) for k in entry)
+def _place(design: Design, vector: str, entry: list[int]) -> str:
+    """What an entry belongs to: joints, frames, directions."""
+    shape = design.network.options.quantities[vector].shape
+    joints = dof_names(design.robot, list(design.robot.joint_names))
+    names = [labels(design.robot, dimension, joints) for dimension in shape]
+    return ", ".join(known[k] for k, known in zip(entry, names, strict=True))
 
 
 def _group(design: Design, function: str, vector: str) -> str:
