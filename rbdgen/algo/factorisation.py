@@ -182,7 +182,7 @@ class Elimination:
         return result
 
 
-def elimination(robot: Robot, enter: Enter = anywhere) -> Elimination:
+def along_tree(robot: Robot, enter: Enter = anywhere) -> Elimination:
     """Of the mass matrix, along the tree."""
     return Elimination(dof_parents(robot), dof_bodies(robot), enter)
 
@@ -220,7 +220,7 @@ def _inverse_entry(
 
 def inverse_from_mass(robot: Robot, mass: Entries, enter: Enter = anywhere) -> Entries:
     """Entries (i, j), i ≥ j, of M⁻¹ from those of M, which must be positive definite."""
-    along = elimination(robot, enter)
+    along = along_tree(robot, enter)
     return along.inverse(along.factorise(mass))
 
 

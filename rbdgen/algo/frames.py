@@ -107,8 +107,10 @@ def inward_places(
 def _local_column(angular: Vector, linear: Vector, place: JointPlacement) -> Vector:
     """A joint's motion, in its body's coordinates, as the frame's: the frame is at ``place`` there."""
     inward = transpose(place.rotation)
-    moved = vadd(linear, cross(angular, place.translation))
-    return (*matvec(inward, moved), *matvec(inward, angular))
+    swung = cross(angular, place.translation)
+    moved = matvec(inward, vadd(linear, swung))
+    turned = matvec(inward, angular)
+    return (*moved, *turned)
 
 
 def _outer_column(angular: Vector, linear: Vector, place: JointPlacement, point: Vector) -> Vector:
@@ -116,7 +118,9 @@ def _outer_column(angular: Vector, linear: Vector, place: JointPlacement, point:
     turning = matvec(place.rotation, angular)
     moving = matvec(place.rotation, linear)
     lever = vsub(point, place.translation)
-    return (*vadd(moving, cross(turning, lever)), *turning)
+    swung = cross(turning, lever)
+    moving = vadd(moving, swung)
+    return (*moving, *turning)
 
 
 class Kinematics:
@@ -188,12 +192,15 @@ class Kinematics:
             moved, turned = self._of_origin(number, motion)
             swept = cross(turning, linear)
             if self.reference != WORLD:
-                return (*vsub(moved, swept), *turned), moved
+                spatial = vsub(moved, swept)
+                return (*spatial, *turned), moved
             # from the frame's origin to what is at the base's
             position = self.places[number].translation
-            carried = vadd(linear, cross(turning, position))
+            arm = cross(turning, position)
+            carried = vadd(linear, arm)
             spatial = vsub(moved, cross(turning, carried))
-            spatial = vadd(spatial, cross(position, turned))
+            lever = cross(position, turned)
+            spatial = vadd(spatial, lever)
             return (*spatial, *turned), vadd(spatial, swept)
 
     def _of_origin(self, number: int, motion: Motion) -> tuple[Vector, Vector]:
@@ -209,7 +216,8 @@ class Kinematics:
         else:
             into = self.bodies[frame.body].rotation
             falling = gravity
-        moved = vadd(matvec(into, felt), falling)
+        seen = matvec(into, felt)
+        moved = vadd(seen, falling)
         return moved, matvec(into, motion.angular_acceleration)
 
 

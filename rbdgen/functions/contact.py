@@ -237,10 +237,10 @@ def _reference(
 def _traced(trace: TracedProgram) -> Mapping[str, Entries]:
     robot, settings = trace.robot, trace.settings
     frames = [contact.frame for contact in robot.contacts]
-    found = Kinematics(robot, trace.joints, frames, settings.reference, trace.enter)
+    found = Kinematics(robot, trace.placements(), frames, settings.reference, trace.enter)
     rows = rows_of(found, _counts(robot))
     space = OperationalSpace(
-        trace.elimination, trace.factors(), rows, settings.constraint_damping, trace.enter
+        trace.along(), trace.factors(), rows, settings.constraint_damping, trace.enter
     )
     closed, wanted = trace.operand(CLOSED.name), trace.operand(WANTED.name)
     v = trace.operand(V.name)

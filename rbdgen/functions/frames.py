@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from rbdgen.algo.frames import LOCAL, REFERENCES, Kinematics
-from rbdgen.algo.rnea import base_motion, joint_placements, outward_sweep
+from rbdgen.algo.rnea import Motion, base_motion, joint_placements, outward_sweep
 from rbdgen.errors import UnsupportedError
 from rbdgen.functions.quantities import AXES, Q, Quantity, V
 from rbdgen.functions.record import Entries, Function, Need, Pinocchio, Settings, TracedProgram
+from rbdgen.model.joint import JointPlacement
 from rbdgen.model.robot import Robot
 from rbdgen.numeric.arguments import argument, choice, configuration
 from rbdgen.numeric.batch import Entries as Evaluated
@@ -63,12 +64,12 @@ def kinematics(trace: TracedProgram) -> Kinematics:
     return trace.shared(
         "frames",
         lambda: Kinematics(
-            robot, trace.joints, robot.task_frames, trace.settings.reference, trace.enter
+            robot, trace.placements(), robot.task_frames, trace.settings.reference, trace.enter
         ),
     )
 
 
-def still_motions(robot: Robot, joints: Sequence[Any], v: Vector) -> list[Any]:
+def still_motions(robot: Robot, joints: list[JointPlacement], v: Vector) -> list[Motion]:
     """How the bodies move at joint velocities ``v`` (nv) while those do not change."""
     still = (0.0,) * robot.nv
     base = base_motion(robot.gravity)

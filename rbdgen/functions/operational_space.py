@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rbdgen.algo.composite import composite_inertias, mass_matrix
-from rbdgen.algo.factorisation import elimination
+from rbdgen.algo.factorisation import Elimination, Factors, along_tree
 from rbdgen.algo.frames import LOCAL, REFERENCES, Kinematics
 from rbdgen.algo.operational_space import OperationalSpace, rows_of
 from rbdgen.algo.rnea import joint_placements
@@ -19,6 +19,7 @@ from rbdgen.functions.operands import both_triangles, vector_entries
 from rbdgen.functions.quantities import Q, Quantity
 from rbdgen.functions.record import Entries, Function, Need, Settings, TracedProgram
 from rbdgen.functions.states import States
+from rbdgen.model.joint import JointPlacement
 from rbdgen.model.ranges import declared_ranges, random_states
 from rbdgen.model.robot import Robot
 from rbdgen.numeric.arguments import (
@@ -97,10 +98,10 @@ def _check_inertia(robot: Robot, settings: Settings) -> None:
         )
 
 
-def mass_factors(robot: Robot, joints: Sequence[Any]) -> tuple[Any, Any]:
+def mass_factors(robot: Robot, joints: list[JointPlacement]) -> tuple[Elimination, Factors]:
     """How M is taken apart, and its factors."""
     mass = mass_matrix(robot, joints, composite_inertias(robot, joints)).entries
-    along = elimination(robot)
+    along = along_tree(robot)
     return along, along.factorise(mass)
 
 
@@ -224,7 +225,7 @@ def _traced_space(trace: TracedProgram) -> OperationalSpace:
     def make() -> OperationalSpace:
         rows = rows_of(kinematics(trace), [6] * len(trace.robot.task_frames))
         damping = trace.settings.constraint_damping
-        return OperationalSpace(trace.elimination, trace.factors(), rows, damping, trace.enter)
+        return OperationalSpace(trace.along(), trace.factors(), rows, damping, trace.enter)
 
     return trace.shared("operational space", make)
 

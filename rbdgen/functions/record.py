@@ -85,8 +85,7 @@ class TracedProgram(Protocol):
         """What ``make`` makes, once for all functions of the program that ask for it by this key."""
         ...
 
-    @property
-    def joints(self) -> list[JointPlacement]:
+    def placements(self) -> list[JointPlacement]:
         """Where the joints place their bodies."""
         ...
 
@@ -102,8 +101,7 @@ class TracedProgram(Protocol):
         """The lower triangle of M."""
         ...
 
-    @property
-    def elimination(self) -> Elimination:
+    def along(self) -> Elimination:
         """How M is taken apart."""
         ...
 

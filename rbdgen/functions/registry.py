@@ -14,7 +14,7 @@ from typing import Any
 from rbdgen import functions
 from rbdgen.errors import ConfigError
 from rbdgen.functions.record import Function
-from rbdgen.protocol.tasks import CODES
+from rbdgen.protocol.tasks import CALIBRATE, CODES
 
 _known: dict[str, Function] = {}
 
@@ -32,7 +32,8 @@ def register(function: Function) -> None:
             )
     if function.code not in CODES:
         raise ConfigError(
-            f"function {function.name!r}: code must be {CODES[0]} to {CODES[-1]}, not {function.code}"
+            f"function {function.name!r}: code must be {CODES[0]} to {CODES[-1]} and not {CALIBRATE}, which loads "
+            f"parameters, not {function.code}"
         )
     if function.name == "all" or not function.name.isidentifier():
         raise ConfigError(f"function {function.name!r}: the name must be an identifier, not 'all'")

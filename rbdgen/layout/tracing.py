@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from rbdgen.algo.composite import MassMatrix, composite_inertias, derivatives, mass_matrix
-from rbdgen.algo.factorisation import Elimination, Factors, elimination, symmetric_product
+from rbdgen.algo.factorisation import Elimination, Factors, along_tree, symmetric_product
 from rbdgen.algo.mminvgen import mminvgen
 from rbdgen.algo.plucker import transforms
 from rbdgen.algo.rnea import (
@@ -44,6 +44,7 @@ from rbdgen.layout.network import (
 from rbdgen.layout.samples import given_motion
 from rbdgen.layout.words import TraceOptions, Word, dof_names
 from rbdgen.model.body import Placement
+from rbdgen.model.joint import JointPlacement
 from rbdgen.model.names import sanitize, unused
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import Scalar, Vector, cross, matvec, sub, transpose, vsub
@@ -304,7 +305,7 @@ class _Shared(ABC):
         return given
 
     @cached_property
-    def joints(self) -> list[Any]:
+    def joints(self) -> list[JointPlacement]:
         """Where the joints place their bodies."""
         q = self.operand("q")
         return joint_placements(self.robot, q, self.enter)
@@ -336,10 +337,17 @@ class _Shared(ABC):
             return False
         return quantity in self.brought()
 
+    def placements(self) -> list[JointPlacement]:
+        """Where the joints place their bodies."""
+        return self.joints
+
     @cached_property
-    def elimination(self) -> Elimination:
+    def _along(self) -> Elimination:
+        return along_tree(self.robot, self.enter)
+
+    def along(self) -> Elimination:
         """How M is taken apart."""
-        return elimination(self.robot, self.enter)
+        return self._along
 
     @cached_property
     def inertias_and_mass(self) -> tuple[list[Any], MassMatrix]:
@@ -473,10 +481,10 @@ class _Dynamics(_Shared):
         mass = self.inertias_and_mass[1].entries
         if not wanted and not solved:
             return mass, {}, None
-        factors = self.elimination.factorise(mass)
+        factors = self._along.factorise(mass)
         inverted: Triangle = {}
         if wanted:
-            inverted = self.elimination.inverse(factors)
+            inverted = self._along.inverse(factors)
         return mass, inverted, factors
 
     def _refuse_followers(self, inverted: bool) -> None:
@@ -514,7 +522,7 @@ class _Dynamics(_Shared):
             products = symmetric_product(self.robot, inverted, columns, self.enter)
             solution = products[0]
         else:
-            solved = self.elimination.solve(factors, rest)
+            solved = self._along.solve(factors, rest)
             solution = dict(enumerate(solved))
         return {(i,): x for i, x in solution.items()}
 

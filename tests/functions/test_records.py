@@ -46,7 +46,7 @@ def trace(program: TracedProgram) -> Mapping[str, Entries]:
 
 RECORD = Function(
     name="ma",
-    code=13,
+    code=30,
     summary="inertial torques",
     operands=(Q, A),
     results=(INERTIAL,),
@@ -117,15 +117,22 @@ def test_an_operand_without_states_is_named(registered: Function) -> None:
     ("change", "message"),
     [
         ({"name": "id"}, "function 'id': the name is taken"),
-        ({"code": 0}, "function 'mb': code 0 is that of 'id'; free codes are 10, 11, 12, 14"),
-        ({"code": 15}, "function 'mb': code must be 0 to 14, not 15"),
+        ({"code": 0}, "function 'mb': code 0 is that of 'id'; free codes are 19, 20, 21"),
+        (
+            {"code": 15},
+            "function 'mb': code must be 0 to 31 and not 15, which loads parameters, not 15",
+        ),
+        (
+            {"code": 32},
+            "function 'mb': code must be 0 to 31 and not 15, which loads parameters, not 32",
+        ),
         ({"name": "all"}, "function 'all': the name must be an identifier"),
         ({"name": "a b"}, "function 'a b': the name must be an identifier"),
     ],
 )
 def test_names_and_codes_are_unique(registered: Function, change: dict, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        registry.register(replace(RECORD, **({"name": "mb", "code": 12} | change)))
+        registry.register(replace(RECORD, **({"name": "mb", "code": 29} | change)))
 
 
 def test_unknown_functions_are_errors() -> None:
@@ -141,7 +148,8 @@ def test_unknown_functions_are_errors() -> None:
 def test_codes_are_what_they_always_were() -> None:
     codes = {name: f.code for name, f in registry.known().items()}
     seven = {"id": 0, "fd": 1, "m": 2, "minv": 3, "did": 4, "dfd": 5, "difd": 6}
-    assert codes == seven | {"roll": 7, "nle": 8, "g": 9}
+    frames = {"fk": 10, "jac": 11, "acc": 12, "lam": 13, "laminv": 14, "laminvf": 16, "lama": 17}
+    assert codes == seven | {"roll": 7, "nle": 8, "g": 9} | frames | {"cfd": 18}
     assert registry.common() == tuple(seven)
 
 

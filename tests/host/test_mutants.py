@@ -139,7 +139,11 @@ def check_taken(known: Manifest, true_device: ShellModel, unchanged: bool) -> No
         ),
         (("functions", "id", "operands", 3, "width"), 18.0, r"width must be a whole .*, not 18\.0"),
         (("functions", "id", "code"), 16, r"functions\.id\.code must be a whole number from 0 to"),
-        (("functions", "id", "code"), 15, r"functions\.id\.code must be below 15, which loads"),
+        (
+            ("functions", "id", "code"),
+            15,
+            r"functions\.id\.code must be another than 15, which loads",
+        ),
         (("functions", "id", "code"), 2, r"functions\.\*\.code must differ, but 2 is there twice"),
         (("functions", "id", "task_beats"), 9, r"functions\.id\.task_beats must be 4, as the rest"),
         (
