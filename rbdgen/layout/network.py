@@ -8,8 +8,9 @@ computes the derivatives as well, from the same sines, motions and M, and such a
 
 Submodules are named after the literature and the body: ``Rf_<link>`` and ``Rb_<link>`` (RNEA), ``Mb_<link>``,
 ``Mf_<link>`` and ``Mi_<link>`` (mass matrix and inverse), ``Df_<link>`` and ``Db_<link>`` (derivatives),
-``Mx_<link>`` (products with M⁻¹), ``In_<link>`` (a roll-out's integration), ``Sc`` for the sines and cosines of all
-joints, and ``Ba`` for a given motion of the base.
+``Mx_<link>`` (products with M⁻¹), ``In_<link>`` (a roll-out's integration), ``Wr_<link>`` (its rotation into the base's
+coordinates, where algorithms scan), ``Sc`` for the sines and cosines of all joints, and ``Ba`` for a given motion of
+the base.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+from rbdgen.algo.chain import Chain, chain
 from rbdgen.algo.composite import MassMatrix, composite_inertias, derivatives, mass_matrix
 from rbdgen.algo.factorisation import Factors, factorise, inverse, solve, symmetric_product
 from rbdgen.algo.mminvgen import mminvgen
@@ -23,6 +24,8 @@ from rbdgen.algo.rnea import (
     wrenches,
 )
 from rbdgen.algo.rnea_derivatives import rnea_derivatives
+from rbdgen.algo.scan_mass import scan_mass_matrix
+from rbdgen.algo.scan_rnea import scan_rnea
 from rbdgen.errors import UnsupportedError, short
 from rbdgen.functions import registry
 from rbdgen.functions.quantities import BASE as BASE_MOTION
@@ -294,6 +297,11 @@ class _Shared(ABC):
         return joint_placements(self.robot, q, self.enter)
 
     @cached_property
+    def chain(self) -> Chain:
+        """Rotations, offsets and joint axes of a serial chain in the base's coordinates."""
+        return chain(self.robot, self.joints, self.enter)
+
+    @cached_property
     def base(self) -> Motion:
         """How the base moves."""
         if not self._option_brought(BASE_MOTION.name):
@@ -406,6 +414,8 @@ class _Dynamics(_Shared):
         a = self.operand("a")
         base = self.base
         given = self.forces()
+        if self.settings.inverse_dynamics == "scan":
+            return scan_rnea(self.robot, self.chain, v, a, given, self.enter, base)
         _, forces = outward_sweep(self.robot, self.joints, v, a, given, self.enter, base)
         tau, _ = inward_sweep(self.robot, self.joints, v, a, forces, self.enter)
         return tau
@@ -426,7 +436,7 @@ class _Dynamics(_Shared):
                 self.robot, placed, Need.MASS in self.needs, wanted or solved, self.enter
             )
             return mass, inverted, None
-        mass = self.inertias_and_mass[1].entries
+        mass = self._mass
         if not wanted and not solved:
             return mass, {}, None
         factors = factorise(self.robot, mass, self.enter)
@@ -434,6 +444,13 @@ class _Dynamics(_Shared):
         if wanted:
             inverted = inverse(self.robot, factors, self.enter)
         return mass, inverted, factors
+
+    @cached_property
+    def _mass(self) -> Triangle:
+        """The lower triangle of M by composite bodies, or by sums along the chain."""
+        if self.settings.forward_dynamics == "jsiia":
+            return scan_mass_matrix(self.robot, self.chain, self.enter)
+        return self.inertias_and_mass[1].entries
 
     def _refuse_followers(self, inverted: bool) -> None:
         """A joint that moves several bodies cannot be taken out of articulated ones."""

@@ -15,6 +15,7 @@ from rbdgen.report.drawings.svg import HUES
 
 KINDS = {
     "Sc": "sines and cosines",
+    "Wr": "rotations into the base's coordinates",
     "Rf": "RNEA, forward",
     "Rb": "RNEA, backward",
     "Mb": "mass matrix, backward",
