@@ -25,6 +25,7 @@ INVERSE_DYNAMICS = {
 FORWARD_DYNAMICS = {
     "factors": "by the mass matrix and its factors, or by its inverse",
     "jsiia": "the same, with M by prefix sums; serial chains (Yang, Wu & Pan 2016)",
+    "cfa": "by constraint forces, in logarithmic depth; serial chains (Fijany, Sharf & D'Eleuterio 1995)",
 }
 """Algorithms for forward dynamics; the first is the default."""
 FAMILIES: dict[str, Mapping[str, str]] = {
@@ -58,6 +59,9 @@ def check_combination(chosen: Mapping[str, str], calibratable: bool, moving_base
     if calibratable:
         needed.append(("calibratable", "derivative", "composite"))
         needed.append(("calibratable", "mass_matrix", "ldl"))
+        if chosen["forward_dynamics"] == "cfa":
+            # the inverse of a link's inertia is a constant
+            needed.append(("calibratable", "forward_dynamics", "factors"))
     if moving_base:
         needed.append(("moving_base", "derivative", "composite"))
     forward = chosen["forward_dynamics"]

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+from rbdgen.algo.cfa import constraint_forces
 from rbdgen.algo.chain import Chain, chain
 from rbdgen.algo.composite import MassMatrix, composite_inertias, derivatives, mass_matrix
 from rbdgen.algo.factorisation import Factors, factorise, inverse, solve, symmetric_product
@@ -428,7 +429,7 @@ class _Dynamics(_Shared):
     def mass_and_inverse(self) -> tuple[Triangle, Triangle, Factors | None]:
         """M, its inverse where one is needed, and its factors where accelerations are found by them."""
         wanted = Need.INVERSE in self.needs
-        solved = Need.ACCELERATION in self.needs
+        solved = Need.ACCELERATION in self.needs and self.settings.forward_dynamics != "cfa"
         if self.tracer.options.mass_matrix == "mminvgen":
             self._refuse_followers(wanted or solved)
             placed = transforms(self.robot, self.joints, self.enter)
@@ -471,7 +472,10 @@ class _Dynamics(_Shared):
 
     @cached_property
     def _acceleration(self) -> dict[tuple[int, ...], Scalar]:
-        _, inverted, factors = self.mass_and_inverse
+        inverted: Triangle = {}
+        factors: Factors | None = None
+        if Need.INVERSE in self.needs or self.settings.forward_dynamics != "cfa":
+            _, inverted, factors = self.mass_and_inverse
         if Need.INVERSE in self.needs:
             self.result(MINV.name, inverted)
         given = self.operand("tau")
@@ -480,7 +484,10 @@ class _Dynamics(_Shared):
             body = self.body(len(rest))
             with self.enter("Rb", body):
                 rest.append(sub(t, c))
-        if factors is None:
+        if self.settings.forward_dynamics == "cfa":
+            held = constraint_forces(self.tracer.frames.whole, self.joints, self.enter)
+            solution = dict(enumerate(held.accelerations(tuple(rest), self.enter)))
+        elif factors is None:
             columns = [dict(enumerate(rest))]
             products = symmetric_product(self.robot, inverted, columns, self.enter)
             solution = products[0]

@@ -24,6 +24,8 @@ KINDS = {
     "Df": "derivatives, forward",
     "Db": "derivatives, backward",
     "Mx": "products with the inverse",
+    "Ce": "constraints, eliminated",
+    "Cs": "constraint forces",
 }
 """Kinds of submodules in the order in which they are drawn."""
 
