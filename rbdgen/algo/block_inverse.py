@@ -56,23 +56,29 @@ class BlockInverse:
         """What of a right-hand side can be made before the last reciprocal is there."""
         lead = len(self.adjugate)
         given = column[:lead]
-        settled = vscale(self.reciprocal, matvec(self.adjugate, given))
-        rest = vsub(column[lead:], matvec(self.coupling, given))
-        return ReducedColumn(given, settled, rest, matvec(self.weights, rest))
+        settled = matvec(self.adjugate, given)
+        settled = vscale(self.reciprocal, settled)
+        taken = matvec(self.coupling, given)
+        rest = vsub(column[lead:], taken)
+        weighed = matvec(self.weights, rest)
+        return ReducedColumn(given, settled, rest, weighed)
 
     def solved(self, column: ReducedColumn) -> Vector:
         """The inverse times a right-hand side."""
         rest = vscale(self.last, column.weighed)
-        taken = matvec(transpose(self.coupling), rest)
         if not column.settled:
             return rest
-        return vsub(column.settled, taken) + rest
+        columns = transpose(self.coupling)
+        taken = matvec(columns, rest)
+        leading = vsub(column.settled, taken)
+        return leading + rest
 
     def form(self, left: ReducedColumn, right: ReducedColumn) -> Scalar:
         """leftᵀ times the inverse times right."""
         weighed = dot(left.rest, right.weighed)
+        weighed = mul(weighed, self.last)
         own = dot(left.given, right.settled)
-        return add(own, mul(weighed, self.last))
+        return add(own, weighed)
 
 
 def block_inverse(m: Matrix) -> BlockInverse:
@@ -87,14 +93,18 @@ def block_inverse(m: Matrix) -> BlockInverse:
     for k, row in enumerate(m[lead:]):
         entries = []
         for j, x in enumerate(row[lead:]):
-            taken = dot(carried[max(k, j)], coupling[min(k, j)])
-            entries.append(sub(mul(determinant, x), taken))
+            later = max(k, j)
+            before = min(k, j)
+            taken = dot(carried[later], coupling[before])
+            scaled = mul(determinant, x)
+            entries.append(sub(scaled, taken))
         complement.append(tuple(entries))
     rest, last = adjugate(tuple(complement))
+    last = reciprocal(last)
     inverted = reciprocal(determinant)
     weights = tuple(vscale(determinant, row) for row in rest)
     carried = tuple(vscale(inverted, row) for row in carried)
-    return BlockInverse(own, inverted, carried, weights, reciprocal(last))
+    return BlockInverse(own, inverted, carried, weights, last)
 
 
 def adjugate(m: Matrix) -> tuple[Matrix, Scalar]:
@@ -117,4 +127,6 @@ def adjugate(m: Matrix) -> tuple[Matrix, Scalar]:
 
 def _minor(a: Scalar, b: Scalar, c: Scalar, d: Scalar) -> Scalar:
     """a b − c d."""
-    return sub(mul(a, b), mul(c, d))
+    first = mul(a, b)
+    second = mul(c, d)
+    return sub(first, second)

@@ -66,19 +66,22 @@ class ConstraintForces:
                 entries = []
                 for k in self.axes[i].constrained:
                     forbidden = self._relative(i, k, wrenches)
-                    entries.append(mul(-self.scales[i][k], forbidden))
+                    scale = -self.scales[i][k]
+                    entries.append(mul(scale, forbidden))
                 right.append(tuple(entries))
         moved = _EnterFrom(enter, self.first)
         held = self.factors.solve(right, moved)
         for i, forces in enumerate(held, self.first):
             with enter("Cs", i):
                 for k, force in zip(self.axes[i].constrained, forces, strict=True):
-                    wrenches[i][k] = mul(self.scales[i][k], force)
+                    scale = self.scales[i][k]
+                    wrenches[i][k] = mul(scale, force)
         result: list[Scalar] = []
         for i, axes in enumerate(self.axes):
             with enter("Cs", i):
                 for k, sign in axes.driven:
-                    result.append(mul(sign, self._relative(i, k, wrenches)))
+                    moved = self._relative(i, k, wrenches)
+                    result.append(mul(sign, moved))
         return tuple(result)
 
     def _driven(self, tau: Vector) -> list[list[Scalar]]:
@@ -88,18 +91,25 @@ class ConstraintForces:
         for axes in self.axes:
             wrench: list[Scalar] = [0.0] * SPATIAL
             for k, sign in axes.driven:
-                wrench[k] = mul(sign, next(given))
+                force = next(given)
+                wrench[k] = mul(sign, force)
             wrenches.append(wrench)
         return wrenches
 
     def _relative(self, i: int, k: int, wrenches: Sequence[Sequence[Scalar]]) -> Scalar:
         """Component ``k`` of what joint ``i`` adds to the acceleration of the link before it."""
-        total = dot(self.own[i][k], tuple(wrenches[i]))
+        row = self.own[i][k]
+        total = dot(row, tuple(wrenches[i]))
         if i > 0:
-            total = sub(total, dot(self.passed[i][k], tuple(wrenches[i - 1])))
+            row = self.passed[i][k]
+            before = tuple(wrenches[i - 1])
+            taken = dot(row, before)
+            total = sub(total, taken)
         if i + 1 < len(self.axes):
             column = tuple(row[k] for row in self.passed[i + 1])
-            total = sub(total, dot(column, tuple(wrenches[i + 1])))
+            after = tuple(wrenches[i + 1])
+            taken = dot(column, after)
+            total = sub(total, taken)
         return total
 
 
@@ -129,9 +139,12 @@ def constraint_forces(
         before = _at_joint(body, mobilities[i - 1])
         scales.append(_scales(mobilities[i] + before))
         with enter("Ce", i):
-            there = before.about(joints[i].translation).seen_from(joints[i].rotation)
-            own.append((mobilities[i] + there).rows)
-            passed.append(_passed(body, joints[i], mobilities[i - 1]))
+            there = before.about(joints[i].translation)
+            there = there.seen_from(joints[i].rotation)
+            both = mobilities[i] + there
+            own.append(both.rows)
+            carried = _passed(body, joints[i], mobilities[i - 1])
+            passed.append(carried)
     first = 0 if axes[0].constrained else 1
     diagonal = []
     below = []
@@ -158,7 +171,8 @@ def joint_axes(robot: Robot, i: int) -> JointAxes:
         column = angular + linear
         largest = max(range(SPATIAL), key=lambda k: abs(column[k]))
         sign = 1.0 if column[largest] > 0.0 else -1.0
-        left = [x for k, x in enumerate(column) if k != largest] + [column[largest] - sign]
+        left = list(column)
+        left[largest] -= sign
         if max(map(abs, left)) > ROUNDING:
             raise _refused(body, "moves along no coordinate axis")
         driven.append((largest, sign))
@@ -180,7 +194,8 @@ def _refused(body: Body, why: str) -> UnsupportedError:
 def _at_joint(body: Body, before: Mobility) -> Mobility:
     """The mobility of the link before, at a body's joint."""
     placement = body.placement
-    return before.about(placement.translation).seen_from(placement.rotation)
+    there = before.about(placement.translation)
+    return there.seen_from(placement.rotation)
 
 
 def _passed(body: Body, joint: JointPlacement, before: Mobility) -> Matrix:
@@ -205,10 +220,15 @@ def _both_sides(left: Vector, m: Matrix, right: Vector) -> Matrix:
     rows = []
     for scale, row in zip(left, m, strict=True):
         pairs = zip(row, right, strict=True)
-        rows.append(tuple(mul(scale * other, x) for x, other in pairs))
+        entries = tuple(mul(scale * other, x) for x, other in pairs)
+        rows.append(entries)
     return tuple(rows)
 
 
 def _chosen(m: Matrix, rows: Sequence[int], columns: Sequence[int]) -> Matrix:
     """Some rows and columns of a matrix."""
-    return tuple(tuple(m[i][j] for j in columns) for i in rows)
+    chosen = []
+    for i in rows:
+        row = m[i]
+        chosen.append(tuple(row[j] for j in columns))
+    return tuple(chosen)

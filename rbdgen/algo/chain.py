@@ -69,8 +69,10 @@ def chain(robot: Robot, joints: list[JointPlacement], enter: Enter = anywhere) -
         with enter("Wr", i):
             moved = matvec(placement.rotation, joints[i].translation)
             offset = vadd(placement.translation, moved)
-            offsets.append(matvec(before, offset))
-            columns.append(_columns(body, before, rotations[i]))
+            offset = matvec(before, offset)
+            offsets.append(offset)
+            own = _columns(body, before, rotations[i])
+            columns.append(own)
         before = rotations[i]
     return Chain(rotations, offsets, columns)
 
@@ -88,5 +90,7 @@ def _columns(body: Body, before: Matrix, own: Matrix) -> list[Column]:
             angular = matvec(placement.rotation, angular)
             linear = matvec(placement.rotation, linear)
             rotation = before
-        turned.append((matvec(rotation, angular), matvec(rotation, linear)))
+        angular = matvec(rotation, angular)
+        linear = matvec(rotation, linear)
+        turned.append((angular, linear))
     return turned

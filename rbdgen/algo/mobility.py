@@ -27,6 +27,7 @@ from rbdgen.spatial import (
     vsub,
 )
 
+NONE: Matrix = ((0.0, 0.0, 0.0),) * 3
 LEAST = 1e-12
 """A moment of inertia at or below this share of the largest counts as none."""
 
@@ -42,7 +43,8 @@ class Mobility:
     def __add__(self, other: Mobility) -> Mobility:
         turning = _sum(self.turning, other.turning)
         mixed = _sum(self.mixed, other.mixed)
-        return Mobility(turning, mixed, _sum(self.sliding, other.sliding))
+        sliding = _sum(self.sliding, other.sliding)
+        return Mobility(turning, mixed, sliding)
 
     @property
     def columns(self) -> list[Column]:
@@ -54,28 +56,37 @@ class Mobility:
     @property
     def rows(self) -> Matrix:
         """All of it, 6×6."""
-        return transpose(tuple(e + d for e, d in self.columns))
+        columns = tuple(e + d for e, d in self.columns)
+        return transpose(columns)
 
     def about(self, origin: Vector) -> Mobility:
         """About another origin, given in the same coordinates."""
         lever = skew(origin)
-        mixed = _difference(self.mixed, matmul(lever, self.turning))
-        sliding = _difference(self.sliding, matmul(lever, transpose(self.mixed)))
-        return Mobility(self.turning, mixed, _sum(sliding, matmul(mixed, lever)))
+        swung = matmul(lever, self.turning)
+        mixed = _difference(self.mixed, swung)
+        by_force = transpose(self.mixed)
+        swung = matmul(lever, by_force)
+        sliding = _difference(self.sliding, swung)
+        swung = matmul(mixed, lever)
+        sliding = _sum(sliding, swung)
+        return Mobility(self.turning, mixed, sliding)
 
     def seen_from(self, rotation: Matrix) -> Mobility:
         """In the coordinates of a frame that is turned by ``rotation``."""
         back = transpose(rotation)
         turning = rotate_symmetric(back, self.turning)
         mixed = rotate_matrix(back, self.mixed)
-        return Mobility(turning, mixed, rotate_symmetric(back, self.sliding))
+        sliding = rotate_symmetric(back, self.sliding)
+        return Mobility(turning, mixed, sliding)
 
 
 def moved_column(column: Column, origin: Vector, rotation: Matrix) -> Column:
     """A motion as it is at another ``origin``, in the coordinates of a frame there that is turned by ``rotation``."""
     alpha, acceleration = column
-    moved = vadd(acceleration, cross(alpha, origin))
-    return rotate_back(rotation, alpha), rotate_back(rotation, moved)
+    swung = cross(alpha, origin)
+    moved = vadd(acceleration, swung)
+    moved = rotate_back(rotation, moved)
+    return rotate_back(rotation, alpha), moved
 
 
 def free_mobility(body: Body, family: str, remedy: str) -> Mobility:
@@ -83,16 +94,19 @@ def free_mobility(body: Body, family: str, remedy: str) -> Mobility:
     algorithm that was asked for; ``remedy``: the one that takes such links."""
     inertia = body.inertia
     if inertia.mass > 0.0:
-        centre = vscale(1.0 / inertia.mass, inertia.first_moment)
+        inverted = 1.0 / inertia.mass
+        centre = vscale(inverted, inertia.first_moment)
         central = _central_rotational(inertia, centre)
         size = max(central[k][k] for k in range(3))
         weights, determinant = adjugate(central)
         if determinant > LEAST * size**3:
-            turning = tuple(vscale(1.0 / determinant, row) for row in weights)
-            none = ((0.0,) * 3,) * 3
-            sliding = tuple(vscale(1.0 / inertia.mass, row) for row in IDENTITY3)
-            backwards = vsub((0.0,) * 3, centre)
-            return Mobility(turning, none, sliding).about(backwards)
+            inverted = 1.0 / determinant
+            turning = tuple(vscale(inverted, row) for row in weights)
+            light = 1.0 / inertia.mass
+            sliding = tuple(vscale(light, row) for row in IDENTITY3)
+            central = Mobility(turning, NONE, sliding)
+            backwards = vscale(-1.0, centre)
+            return central.about(backwards)
     raise UnsupportedError(
         f"{family}: link {short(body.name)} has a mass of {inertia.mass:.3g} kg and no inertia that can be inverted; "
         f"use {remedy}"
@@ -109,8 +123,10 @@ def _central_rotational(inertia: Inertia, centre: Vector) -> Matrix:
 
 
 def _sum(a: Matrix, b: Matrix) -> Matrix:
-    return tuple(vadd(x, y) for x, y in zip(a, b, strict=True))
+    pairs = zip(a, b, strict=True)
+    return tuple(vadd(x, y) for x, y in pairs)
 
 
 def _difference(a: Matrix, b: Matrix) -> Matrix:
-    return tuple(vsub(x, y) for x, y in zip(a, b, strict=True))
+    pairs = zip(a, b, strict=True)
+    return tuple(vsub(x, y) for x, y in pairs)

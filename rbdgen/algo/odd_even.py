@@ -51,10 +51,12 @@ class OddEvenFactors:
         for level in reversed(self.levels):
             for own in level:
                 with enter("Cs", own.row):
-                    x = own.inverse.solved(own.inverse.reduced(rest[own.row]))
+                    column = own.inverse.reduced(rest[own.row])
+                    x = own.inverse.solved(column)
                     for neighbour in own.neighbours:
                         rows = transpose(neighbour.columns)
-                        x = vsub(x, matvec(rows, result[neighbour.row]))
+                        taken = matvec(rows, result[neighbour.row])
+                        x = vsub(x, taken)
                 result[own.row] = x
         return result
 
@@ -80,9 +82,11 @@ def eliminate(
     while rows:
         level = []
         for place in range(0, len(rows), 2):
-            around = rows[max(place - 1, 0) : place + 2]
-            others = tuple(row for row in around if row != rows[place])
-            level.append(work.eliminated(rows[place], others))
+            own = rows[place]
+            first = max(place - 1, 0)
+            around = rows[first : place + 2]
+            others = tuple(row for row in around if row != own)
+            level.append(work.eliminated(own, others))
         levels.append(tuple(level))
         rows = rows[1::2]
     return OddEvenFactors(tuple(levels))
@@ -147,6 +151,7 @@ def _couplings(
     for left in after:
         entries: list[Scalar] = []
         for right in before:
-            entries.append(sub(0.0, inverse.form(left, right)))
+            taken = inverse.form(left, right)
+            entries.append(sub(0.0, taken))
         rows.append(tuple(entries))
     return tuple(rows)

@@ -69,7 +69,8 @@ def scan_rnea(
             if f_ext is not None:
                 given = f_ext[i]
                 moment = matvec(rotation, given.moment)
-                taken = taken - Wrench(moment, matvec(rotation, given.force))
+                force = matvec(rotation, given.force)
+                taken = taken - Wrench(moment, force)
             forces.append(taken)
     totals = scan_wrenches(placed, forces, enter)
     return joint_forces(robot, placed, v, a, totals, enter)
@@ -149,7 +150,9 @@ def turned_second_moment(inertia: Inertia, rotation: Matrix) -> tuple[Matrix, Sc
         entries[i] = sub(row[i], rest)
         rows.append(tuple(entries))
     half = matmul(rotation, tuple(rows))
-    return upper_twice(matmul(half, transpose(rotation))), rest
+    back = transpose(rotation)
+    whole = matmul(half, back)
+    return upper_twice(whole), rest
 
 
 def scan_wrenches(placed: Chain, forces: list[Wrench], enter: Enter = anywhere) -> list[Wrench]:
@@ -182,7 +185,8 @@ def joint_forces(
             felt = []
             for e, d in columns:
                 turning = dot(e, totals[i].moment)
-                felt.append(add(turning, dot(d, totals[i].force)))
+                sliding = dot(d, totals[i].force)
+                felt.append(add(turning, sliding))
             velocities = rates(robot, i, v)
             accelerations = rates(robot, i, a)
             taken = drive_forces(robot, i, velocities, accelerations)

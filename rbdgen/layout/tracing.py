@@ -176,7 +176,11 @@ class Tracer:
         gradient = [f for f in records if Need.GRADIENT in f.needs]
         dynamics = [f for f in records if Need.GRADIENT not in f.needs]
         first_pass = [f for f in gradient if f.first_pass]
-        beyond = any(DYNAMICS_ONLY & f.needs for f in dynamics)
+        apart = set(DYNAMICS_ONLY)
+        if self.options.inverse_dynamics != "recursive":
+            # the derivatives' own torques are the recursion's
+            apart.add(Need.TORQUE)
+        beyond = any(apart & f.needs for f in dynamics)
         if gradient and not first_pass and not beyond:
             ordered = sorted_by_need(records)
             _Gradient(self, GRADIENT, records).trace(ordered)
