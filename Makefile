@@ -3,7 +3,7 @@
 BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 
 .DEFAULT_GOAL := help
-.PHONY: bench bench-boards bench-choices bench-compare bench-endurance bench-formats bench-functions bench-golden bench-layouts \
+.PHONY: bench bench-boards bench-choices bench-compare bench-depth bench-endurance bench-formats bench-functions bench-golden bench-layouts \
 	bench-logic bench-ranges bench-robots bench-speed clean demo docs figures format fuzz help lint test zoo
 
 help: ## Show this list
@@ -32,6 +32,9 @@ bench: ## Measure accelerators for inverse dynamics
 
 bench-choices: ## Measure what the tool chooses by itself; a quarter of an hour
 	$(BIN)python bench/choices.py
+
+bench-depth: ## Measure the latency of serial chains by their length; half an hour
+	$(BIN)python bench/depth.py
 
 bench-logic: ## Measure logic: by the model, by synthesis, in RTL simulation; two hours
 	$(BIN)python bench/logic.py

@@ -191,6 +191,7 @@ def families(robots: Path) -> None:
     rows = [
         [f["derivative"], f["mass_matrix"], f["variable"], f["constant"]]
         for f in report["families"]
+        if (f["inverse_dynamics"], f["forward_dynamics"]) == ("recursive", "factors")
     ]
     section(
         "Multiplications, all seven functions of iiwa_rbd_accel",

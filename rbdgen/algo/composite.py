@@ -190,7 +190,7 @@ def _path(robot: Robot, i: int) -> list[tuple[int, int]]:
     return path
 
 
-def _felt(column: Column, wrench: Wrench) -> Scalar:
+def felt(column: Column, wrench: Wrench) -> Scalar:
     """What a joint feels of a wrench: its column's projection."""
     angular, linear = column
     turning = dot(angular, wrench.moment)
@@ -235,7 +235,7 @@ def mass_matrix(
                 wrench = unit_response(inertias[i], column)
                 wrenches[row, i] = wrench
                 for dof, before in own[: a + 1]:
-                    entry = _felt(before, wrench)
+                    entry = felt(before, wrench)
                     if dof == row:
                         entry = add(entry, rotors[a])
                     matrix.put_both(row, dof, entry)
@@ -247,7 +247,7 @@ def mass_matrix(
                     wrench = _wrench_inward(body, joint, wrench)
                     wrenches[row, parent] = wrench
                     for dof, column in _dof_columns(robot, parent):
-                        entry = _felt(column, wrench)
+                        entry = felt(column, wrench)
                         matrix.put_both(row, dof, entry)
     return MassMatrix(matrix.entries, wrenches)
 
@@ -384,11 +384,11 @@ def derivatives(
                 position = response(inertias[i], momentum, sweep.by_position[i][a])
                 speed = response(inertias[i], momentum, sweep.by_velocity[i][a])
                 for row, other in own:
-                    dq.put(row, dof, _felt(other, position))
-                    felt = _felt(other, speed)
+                    dq.put(row, dof, felt(other, position))
+                    entry = felt(other, speed)
                     if row == dof:
-                        felt = add(felt, slopes[a])
-                    dv.put(row, dof, felt)
+                        entry = add(entry, slopes[a])
+                    dv.put(row, dof, entry)
                 position = position + _turned_wrench(column, totals[i])
                 adjoint = _momentum_adjoint(column, momentum)
             for body, parent in _path(robot, i):
@@ -399,8 +399,8 @@ def derivatives(
                     adjoint = inward(moved, joint, adjoint)
                     unit = mass.wrenches[dof, parent]
                     for b, (row, other) in enumerate(_dof_columns(robot, parent)):
-                        dq.put(row, dof, _felt(other, position))
-                        dv.put(row, dof, _felt(other, speed))
+                        dq.put(row, dof, felt(other, position))
+                        dv.put(row, dof, felt(other, speed))
                         change = sweep.by_position[parent][b]
                         dq.put(dof, row, _adjoint(adjoint, unit, change))
                         change = sweep.by_velocity[parent][b]

@@ -12,6 +12,7 @@ from rbdgen.cli.console import Reporter, print_result, reporter
 from rbdgen.cli.simulation import get_simulator, simulate_design
 from rbdgen.compiler import Options, compile_robot
 from rbdgen.explore import NAMES, Choice, combinations
+from rbdgen.functions.algorithms import chosen_algorithms
 from rbdgen.model import Robot, Setup, builtin_path, builtin_robots
 from rbdgen.report import comparison, plots
 from rbdgen.report.writing import check_writable, write_files
@@ -38,7 +39,8 @@ def _simulated(
     design = compile_robot(robot, choice.options, progress.stage, choice.budget)
     options = design.options
     folder = f"{comparison.short_name(name)}_{design.name}_{design.precision}_{design.pace}_{options.device}"
-    folder += f"_{options.derivative}_{options.mass_matrix}_{args.base or 'fixed'}"
+    algorithms = chosen_algorithms(options).values()
+    folder += f"_{'_'.join(algorithms)}_{args.base or 'fixed'}"
     run = simulate_design(
         design, name, args.output / folder, simulator, args.tasks, args.seed, False, progress
     )

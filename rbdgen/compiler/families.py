@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import product
 
+from rbdgen.algo.chain import is_serial
 from rbdgen.compiler.lowering import lower, trace
 from rbdgen.compiler.stages import plainly
-from rbdgen.functions.algorithms import DERIVATIVES, MASS_MATRICES
+from rbdgen.errors import ConfigError
+from rbdgen.functions.algorithms import (
+    FAMILIES,
+    TREES,
+    check_combination,
+    chosen_algorithms,
+)
 from rbdgen.functions.record import Need
 from rbdgen.model.ranges import declared_ranges
 from rbdgen.model.robot import Robot
@@ -20,10 +29,9 @@ asked for."""
 
 @dataclass(frozen=True)
 class Family:
-    """Multiplications of one choice of algorithms: ``variable`` ones and ones with constants."""
+    """Multiplications of one choice of ``algorithms``, one of each kind: ``variable`` ones and ones with constants."""
 
-    derivative: str
-    mass_matrix: str
+    algorithms: dict[str, str]
     variable: int
     constant: int
 
@@ -38,16 +46,38 @@ def compare_families(
     options = plainly(options)
     if options.word is None:
         options = replace(options, error={}, formats="signal", word=FAMILY_WORD)
-    needs = frozenset[Need]().union(*(f.all_needs for f in options.records))
-    gradient = Need.GRADIENT in needs
-    inverts = bool({Need.INVERSE, Need.ACCELERATION} & needs)
     ranges = declared_ranges(robot, options.limits)
     result = []
-    for derivative in DERIVATIVES if gradient else (options.derivative,):
-        for mass_matrix in MASS_MATRICES if inverts else (options.mass_matrix,):
-            progress(f"count multiplications of {derivative}, {mass_matrix}")
-            choice = replace(options, derivative=derivative, mass_matrix=mass_matrix)
-            lowered = lower(trace(robot, choice, ranges, FAMILY_SAMPLES), choice, ranges)
-            counted = lowered.fixed.graph.multiplications()
-            result.append(Family(derivative, mass_matrix, **counted))
+    for algorithms in _choices(robot, options):
+        progress(f"count multiplications of {', '.join(algorithms.values())}")
+        choice = replace(options, **algorithms)
+        lowered = lower(trace(robot, choice, ranges, FAMILY_SAMPLES), choice, ranges)
+        counted = lowered.fixed.graph.multiplications()
+        result.append(Family(algorithms, **counted))
     return tuple(result)
+
+
+def _choices(robot: Robot, options: Options) -> list[dict[str, str]]:
+    """The choices of algorithms that make a difference, go together, and take the robot: all of those that take trees,
+    and those for serial chains one by one beside what was chosen."""
+    needs = frozenset[Need]().union(*(f.all_needs for f in options.records))
+    matters = {
+        "derivative": Need.GRADIENT in needs,
+        "mass_matrix": bool({Need.INVERSE, Need.ACCELERATION} & needs),
+        "inverse_dynamics": Need.TORQUE in needs,
+        "forward_dynamics": Need.ACCELERATION in needs,
+    }
+    chosen = chosen_algorithms(options)
+    varied = [kind for kind in FAMILIES if matters[kind] and kind not in TREES]
+    candidates = []
+    for names in product(*(FAMILIES[kind] for kind in varied)):
+        candidates.append(chosen | dict(zip(varied, names, strict=True)))
+    for kind in TREES:
+        others = FAMILIES[kind] if matters[kind] and is_serial(robot) else ()
+        candidates += [chosen | {kind: name} for name in others if name != chosen[kind]]
+    choices = []
+    for choice in candidates:
+        with suppress(ConfigError):
+            check_combination(choice, options.calibratable, options.moving_base)
+            choices.append(choice)
+    return choices

@@ -13,6 +13,7 @@ from typing import Any
 from rbdgen.caching import code_digest
 from rbdgen.compiler import Options
 from rbdgen.errors import ConfigError
+from rbdgen.functions.algorithms import FAMILIES
 from rbdgen.model.robot import Robot
 from rbdgen.options import DEMANDS, settings
 from rbdgen.options.setting import INTEGER
@@ -40,7 +41,7 @@ RATES = (_axis("ii"), _axis("multipliers"))
 """What sets the rate, one of these for every point: an option, or a demand of a budget."""
 ROOT = Axis("root", False, "links that a mobile base carries, by name (the file's root)")
 """What is not an option of the compiler, but of the robot."""
-AXES = tuple(_axis(name) for name in ("replicas", "word", "device", "derivative", "mass_matrix"))
+AXES = tuple(_axis(name) for name in ("replicas", "word", "device", *FAMILIES))
 """All else, options by name; the last varies fastest."""
 NAMES = ("functions", ROOT.name, *(a.name for a in RATES), *(a.name for a in AXES))
 """What is told of a point's position."""

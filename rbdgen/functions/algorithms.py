@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from rbdgen.errors import ConfigError, UnsupportedError
 
 DERIVATIVES = {
@@ -14,29 +17,58 @@ MASS_MATRICES = {
     "mminvgen": "M and its inverse in one algorithm (Yang, Chen & Han 2023)",
 }
 """Algorithms for the mass matrix and its inverse; the first is the default."""
+INVERSE_DYNAMICS = {
+    "recursive": "from link to link (Luh, Walker & Paul 1980)",
+    "scan": "by prefix sums, in logarithmic depth; serial chains (after Yang, Wu & Pan 2016)",
+}
+"""Algorithms for inverse dynamics; the first is the default."""
+FORWARD_DYNAMICS = {
+    "factors": "by the mass matrix and its factors, or by its inverse",
+    "jsiia": "the same, with M by prefix sums; serial chains (Yang, Wu & Pan 2016)",
+    "cfa": "by constraint forces, in logarithmic depth; serial chains (Fijany, Sharf & D'Eleuterio 1995)",
+}
+"""Algorithms for forward dynamics; the first is the default."""
+FAMILIES: dict[str, Mapping[str, str]] = {
+    "derivative": DERIVATIVES,
+    "mass_matrix": MASS_MATRICES,
+    "inverse_dynamics": INVERSE_DYNAMICS,
+    "forward_dynamics": FORWARD_DYNAMICS,
+}
+"""The algorithms of each kind, by the option that chooses among them."""
+TREES = {"inverse_dynamics": "recursive", "forward_dynamics": "factors"}
+"""Of the kinds with algorithms for serial chains only, the one that takes trees."""
 
 
-def check_algorithms(derivative: str, mass_matrix: str) -> None:
-    """UnsupportedError naming an algorithm that there is not."""
-    for option, name, known in (
-        ("derivative", derivative, DERIVATIVES),
-        ("mass-matrix", mass_matrix, MASS_MATRICES),
-    ):
+def chosen_algorithms(options: Any) -> dict[str, str]:
+    """The algorithm of each kind that options (of the compiler, or of a trace) choose."""
+    return {kind: getattr(options, kind) for kind in FAMILIES}
+
+
+def check_algorithms(chosen: Mapping[str, str]) -> None:
+    """UnsupportedError naming an algorithm that there is not. ``chosen``: one of each kind."""
+    for kind, name in chosen.items():
+        known = FAMILIES[kind]
         if name not in known:
+            option = kind.replace("_", "-")
             raise UnsupportedError(f"{option} {name!r}: unknown; choose from {', '.join(known)}")
 
 
-def check_combination(
-    derivative: str, mass_matrix: str, calibratable: bool, moving_base: bool
-) -> None:
-    """ConfigError naming an algorithm that does not go with another option."""
+def check_combination(chosen: Mapping[str, str], calibratable: bool, moving_base: bool) -> None:
+    """ConfigError naming an algorithm that does not go with another option. ``chosen``: one of each kind."""
     needed = []
     if calibratable:
-        needed.append(("calibratable", "derivative", derivative, "composite"))
-        needed.append(("calibratable", "mass_matrix", mass_matrix, "ldl"))
+        needed.append(("calibratable", "derivative", "composite"))
+        needed.append(("calibratable", "mass_matrix", "ldl"))
+        if chosen["forward_dynamics"] == "cfa":
+            # the inverse of a link's inertia is a constant
+            needed.append(("calibratable", "forward_dynamics", "factors"))
     if moving_base:
-        needed.append(("moving_base", "derivative", derivative, "composite"))
-    for option, algorithm, given, needs in needed:
+        needed.append(("moving_base", "derivative", "composite"))
+    forward = chosen["forward_dynamics"]
+    if forward != "factors":
+        needed.append((f"forward_dynamics {forward}", "mass_matrix", "ldl"))
+    for option, algorithm, needs in needed:
+        given = chosen[algorithm]
         if given != needs:
             raise ConfigError(
                 f"{option} and {algorithm}: {option} needs {algorithm} {needs}, not {given}"

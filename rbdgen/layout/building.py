@@ -7,8 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from rbdgen.algo.chain import check_serial
 from rbdgen.errors import UnsupportedError
-from rbdgen.functions.algorithms import check_algorithms, check_combination
+from rbdgen.functions.algorithms import (
+    TREES,
+    check_algorithms,
+    check_combination,
+    chosen_algorithms,
+)
 from rbdgen.functions.record import Need
 from rbdgen.functions.registry import check_functions, check_together
 from rbdgen.functions.states import States
@@ -109,14 +115,17 @@ def _taken_words(tracer: Tracer) -> dict[str, tuple[Word, ...]]:
 
 def check_options(robot: Robot, options: TraceOptions) -> None:
     """UnsupportedError for a choice that there is not, ConfigError for one that does not go with another."""
-    check_algorithms(options.derivative, options.mass_matrix)
+    chosen = chosen_algorithms(options)
+    check_algorithms(chosen)
     if options.programs not in PROGRAMS:
         raise UnsupportedError(
             f"programs {options.programs!r}: unknown; choose from {', '.join(PROGRAMS)}"
         )
-    check_combination(
-        options.derivative, options.mass_matrix, options.calibratable, options.moving_base
-    )
+    check_combination(chosen, options.calibratable, options.moving_base)
+    for kind, remedy in TREES.items():
+        if chosen[kind] != remedy:
+            option = kind.replace("_", "-")
+            check_serial(robot, f"{option} {chosen[kind]}", f"{option} {remedy}")
     check_together(options.records)
     for f in options.records:
         if f.check:

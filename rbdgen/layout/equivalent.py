@@ -35,10 +35,12 @@ SNAP_TOLERANCE = 1e-13
 
 @dataclass(frozen=True)
 class EquivalentRobot:
-    """``robot``, and for each body its new frame's placement in the original body frame."""
+    """``robot``, and for each body its new frame's placement in the original body frame. ``whole``: the robot in these
+    frames whose links keep the inertias that are theirs."""
 
     robot: Robot
     frames: tuple[Placement, ...]
+    whole: Robot
 
 
 def _inverse(placement: Placement) -> Placement:
@@ -235,4 +237,4 @@ def equivalent(robot: Robot) -> EquivalentRobot:
                     improved = True
                     frames[i] = frames[i] @ move
                     break
-    return EquivalentRobot(regrouped(current), tuple(frames))
+    return EquivalentRobot(regrouped(current), tuple(frames), current)

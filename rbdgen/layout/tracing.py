@@ -9,6 +9,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+from rbdgen.algo.cfa import constraint_forces
+from rbdgen.algo.chain import Chain, chain
 from rbdgen.algo.composite import MassMatrix, composite_inertias, derivatives, mass_matrix
 from rbdgen.algo.factorisation import Elimination, Factors, along_tree, symmetric_product
 from rbdgen.algo.mminvgen import mminvgen
@@ -23,6 +25,8 @@ from rbdgen.algo.rnea import (
     wrenches,
 )
 from rbdgen.algo.rnea_derivatives import rnea_derivatives
+from rbdgen.algo.scan_mass import scan_mass_matrix
+from rbdgen.algo.scan_rnea import scan_rnea
 from rbdgen.errors import UnsupportedError, short
 from rbdgen.functions import registry
 from rbdgen.functions.quantities import BASE as BASE_MOTION
@@ -182,7 +186,11 @@ class Tracer:
         gradient = [f for f in records if Need.GRADIENT in f.needs]
         dynamics = [f for f in records if Need.GRADIENT not in f.needs]
         first_pass = [f for f in gradient if f.first_pass]
-        beyond = any(DYNAMICS_ONLY & f.needs for f in dynamics)
+        apart = set(DYNAMICS_ONLY)
+        if self.options.inverse_dynamics != "recursive":
+            # the derivatives' own torques are the recursion's
+            apart.add(Need.TORQUE)
+        beyond = any(apart & f.needs for f in dynamics)
         if gradient and not first_pass and not beyond:
             ordered = sorted_by_need(records)
             _Gradient(self, GRADIENT, records).trace(ordered)
@@ -309,6 +317,11 @@ class _Shared(ABC):
         """Where the joints place their bodies."""
         q = self.operand("q")
         return joint_placements(self.robot, q, self.enter)
+
+    @cached_property
+    def chain(self) -> Chain:
+        """Rotations, offsets and joint axes of a serial chain in the base's coordinates."""
+        return chain(self.robot, self.joints, self.enter)
 
     @cached_property
     def base(self) -> Motion:
@@ -458,6 +471,9 @@ class _Dynamics(_Shared):
     def _torque(self) -> Vector:
         v = self.operand("v")
         a = self.operand("a")
+        if self.settings.inverse_dynamics == "scan":
+            given = self.forces()
+            return scan_rnea(self.robot, self.chain, v, a, given, self.enter, self.base)
         forces = self._moved[1]
         tau, _ = inward_sweep(self.robot, self.joints, v, a, forces, self.enter)
         return tau
@@ -470,7 +486,8 @@ class _Dynamics(_Shared):
     def mass_and_inverse(self) -> tuple[Triangle, Triangle, Factors | None]:
         """M, its inverse where one is needed, and its factors where something is found by them."""
         wanted = Need.INVERSE in self.needs
-        solved = bool({Need.ACCELERATION, Need.FACTORS} & self.needs)
+        factored = self.settings.forward_dynamics != "cfa"
+        solved = Need.FACTORS in self.needs or (factored and Need.ACCELERATION in self.needs)
         if self.tracer.options.mass_matrix == "mminvgen":
             self._refuse_followers(wanted or solved)
             placed = transforms(self.robot, self.joints, self.enter)
@@ -478,7 +495,7 @@ class _Dynamics(_Shared):
                 self.robot, placed, Need.MASS in self.needs, wanted or solved, self.enter
             )
             return mass, inverted, None
-        mass = self.inertias_and_mass[1].entries
+        mass = self._mass
         if not wanted and not solved:
             return mass, {}, None
         factors = self._along.factorise(mass)
@@ -486,6 +503,13 @@ class _Dynamics(_Shared):
         if wanted:
             inverted = self._along.inverse(factors)
         return mass, inverted, factors
+
+    @cached_property
+    def _mass(self) -> Triangle:
+        """The lower triangle of M by composite bodies, or by sums along the chain."""
+        if self.settings.forward_dynamics == "jsiia":
+            return scan_mass_matrix(self.robot, self.chain, self.enter)
+        return self.inertias_and_mass[1].entries
 
     def _refuse_followers(self, inverted: bool) -> None:
         """A joint that moves several bodies cannot be taken out of articulated ones."""
@@ -513,11 +537,17 @@ class _Dynamics(_Shared):
 
     @cached_property
     def _acceleration(self) -> dict[tuple[int, ...], Scalar]:
-        _, inverted, factors = self.mass_and_inverse
+        inverted: Triangle = {}
+        factors: Factors | None = None
+        if Need.INVERSE in self.needs or self.settings.forward_dynamics != "cfa":
+            _, inverted, factors = self.mass_and_inverse
         if Need.INVERSE in self.needs:
             self.result(MINV.name, inverted)
         rest = self.rest()
-        if factors is None:
+        if self.settings.forward_dynamics == "cfa":
+            held = constraint_forces(self.tracer.frames.whole, self.joints, self.enter)
+            solution = dict(enumerate(held.accelerations(tuple(rest), self.enter)))
+        elif factors is None:
             columns = [dict(enumerate(rest))]
             products = symmetric_product(self.robot, inverted, columns, self.enter)
             solution = products[0]

@@ -10,7 +10,7 @@ from rbdgen.devices.device import FASTEST, SLOWEST
 from rbdgen.devices.registry import DEFAULT_DEVICE, DEVICES
 from rbdgen.errors import ConfigError
 from rbdgen.functions import registry
-from rbdgen.functions.algorithms import DERIVATIVES, MASS_MATRICES, check_combination
+from rbdgen.functions.algorithms import FAMILIES, check_combination, chosen_algorithms
 from rbdgen.functions.record import Function
 from rbdgen.functions.roll_out import COEFFICIENTS
 from rbdgen.layout.torques import BOTH, RANGES
@@ -119,7 +119,7 @@ class Options:
         "what",
         "algorithm of the derivatives of inverse dynamics",
         otherwise="composite",
-        choices=lambda: DERIVATIVES,
+        choices=lambda: FAMILIES["derivative"],
         metavar="A",
     )
     mass_matrix: str = setting(
@@ -128,7 +128,25 @@ class Options:
         "what",
         "algorithm of the mass matrix and its inverse",
         otherwise="ldl",
-        choices=lambda: MASS_MATRICES,
+        choices=lambda: FAMILIES["mass_matrix"],
+        metavar="A",
+    )
+    inverse_dynamics: str = setting(
+        "recursive",
+        WORD,
+        "what",
+        "algorithm of inverse dynamics; scan: in logarithmic depth, for serial chains",
+        otherwise="recursive",
+        choices=lambda: FAMILIES["inverse_dynamics"],
+        metavar="A",
+    )
+    forward_dynamics: str = setting(
+        "factors",
+        WORD,
+        "what",
+        "algorithm of forward dynamics; all but factors are for serial chains",
+        otherwise="factors",
+        choices=lambda: FAMILIES["forward_dynamics"],
         metavar="A",
     )
     forces: bool = setting(
@@ -328,7 +346,7 @@ class Options:
                 object.__setattr__(self, f.name, f.metadata[METADATA].check(f.name, value))
         object.__setattr__(self, "functions", _resolved(self.functions))
         registry.check_together(self.records)
-        check_combination(self.derivative, self.mass_matrix, self.calibratable, self.moving_base)
+        check_combination(chosen_algorithms(self), self.calibratable, self.moving_base)
         checks = (
             _check_precision,
             _check_operands,

@@ -11,6 +11,7 @@ from typing import Any
 
 from rbdgen.compiler import Design, Family, Options
 from rbdgen.functions import registry
+from rbdgen.functions.algorithms import chosen_algorithms
 from rbdgen.host.identity import KEY, identity_of
 from rbdgen.host.manifest import MANIFEST_SCHEMA
 from rbdgen.host.stream_keys import packet_keys, stream_keys
@@ -91,8 +92,13 @@ def function_promises(design: Design, function: str) -> dict[str, Any]:
 
 def families_table(families: Sequence[Family], options: Options) -> list[dict[str, Any]]:
     """One row per choice of algorithms: its multiplications, and whether it is the design's."""
-    chosen = options.derivative, options.mass_matrix
-    return [asdict(f) | {"chosen": (f.derivative, f.mass_matrix) == chosen} for f in families]
+    chosen = chosen_algorithms(options)
+    rows = []
+    for family in families:
+        counts = {"variable": family.variable, "constant": family.constant}
+        own = {"chosen": family.algorithms == chosen}
+        rows.append({**family.algorithms, **counts, **own})
+    return rows
 
 
 def submodule_table(design: Design) -> list[dict[str, Any]]:
@@ -192,7 +198,7 @@ def design_report(design: Design) -> dict[str, Any]:
         "produced": {
             "command": "rbdgen generate --config config.toml",
             "seed": options.seed,
-            "algorithms": {"derivative": options.derivative, "mass_matrix": options.mass_matrix},
+            "algorithms": chosen_algorithms(options),
             "graph_sha256": graph_digest(design),
             "versions": versions(),
         },

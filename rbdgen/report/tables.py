@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from rbdgen.functions.algorithms import FAMILIES
+
 
 def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """Columns under their heads; numbers to the right."""
@@ -115,15 +117,15 @@ def families(report: dict[str, Any]) -> str:
     """Multiplications by every choice of algorithms, side by side."""
     rows = [
         [
-            f["derivative"],
-            f["mass_matrix"],
+            *(f[kind] for kind in FAMILIES),
             f["variable"],
             f["constant"],
             "this design" if f["chosen"] else "",
         ]
         for f in report["families"]
     ]
-    return table(["derivative", "mass matrix", "var mult", "const mult", ""], rows)
+    kinds = [kind.replace("_", " ") for kind in FAMILIES]
+    return table([*kinds, "var mult", "const mult", ""], rows)
 
 
 def evidence(report: dict[str, Any]) -> str:

@@ -15,6 +15,7 @@ from rbdgen.report.drawings.svg import HUES
 
 KINDS = {
     "Sc": "sines and cosines",
+    "Wr": "rotations into the base's coordinates",
     "Rf": "RNEA, forward",
     "Rb": "RNEA, backward",
     "Mb": "mass matrix, backward",
@@ -23,6 +24,8 @@ KINDS = {
     "Df": "derivatives, forward",
     "Db": "derivatives, backward",
     "Mx": "products with the inverse",
+    "Ce": "constraints, eliminated",
+    "Cs": "constraint forces",
 }
 """Kinds of submodules in the order in which they are drawn."""
 

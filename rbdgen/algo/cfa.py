@@ -1,0 +1,234 @@
+"""The constraint-force algorithm: M⁻¹ of a serial chain applied in logarithmic depth, without M.
+
+A joint between two links passes a wrench on: along its motion subspace S what drives it, along the rest W what it
+constrains. With the links' mobilities (:mod:`rbdgen.algo.mobility`), what joint i adds to the acceleration of the link
+before it is
+
+    r_i = D_i f_i − G_i f_{i−1} − G_{i+1}ᵀ f_{i+1},    D_i = J_i + X J_{i−1} Xᵀ,  G_i = X J_{i−1},
+
+for wrenches f on a chain at rest without gravity, X taking motions over the joint. No joint moves along W: Wᵀ r = 0 is
+a block tridiagonal system A λ = −B τ for the constraint forces λ, and q̈ = Sᵀ r, which makes M⁻¹ = C − Bᵀ A⁻¹ B. A
+joint's blocks depend on its own coordinate only, and odd-even elimination (:mod:`rbdgen.algo.odd_even`) takes
+⌊log₂ n⌋ + 1 levels. (Fijany, Sharf & D'Eleuterio, IEEE Trans. Robotics and Automation 11(3), 1995.) The mobilities of
+light links are large and cancel along the chain, which costs a bit or two beside the factors of M. Blocks are of
+submodules ``Ce_i``, what is done with a right-hand side of ``Cs_i``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from rbdgen.algo.mobility import Mobility, free_mobility, moved_column
+from rbdgen.algo.odd_even import OddEvenFactors, eliminate
+from rbdgen.algo.submodules import Enter, anywhere
+from rbdgen.errors import UnsupportedError, short
+from rbdgen.model.body import Body
+from rbdgen.model.joints import JointPlacement
+from rbdgen.model.robot import Robot
+from rbdgen.spatial import Matrix, Scalar, Vector, dot, mul, sub, transpose, vscale
+
+FAMILY, REMEDY = "forward-dynamics cfa", "forward-dynamics factors"
+SPATIAL = 6
+ROUNDING = 1e-12
+"""How far a coordinate axis may be from one."""
+
+
+@dataclass(frozen=True)
+class JointAxes:
+    """Which components of a wrench drive a joint, by degree of freedom with their signs, and which it constrains."""
+
+    driven: tuple[tuple[int, float], ...]
+    constrained: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ConstraintForces:
+    """A chain whose constraints are eliminated. By joint its ``axes``, D (``own``) and G (``passed``; of the first one
+    nothing), 6×6 each; ``factors`` of A's rows from the joint ``first`` on, in units of force (``scales``, by joint and
+    component) that bring its diagonal near one."""
+
+    axes: tuple[JointAxes, ...]
+    scales: list[Vector]
+    own: list[Matrix]
+    passed: list[Matrix]
+    first: int
+    factors: OddEvenFactors
+
+    def accelerations(self, tau: Vector, enter: Enter = anywhere) -> Vector:
+        """M⁻¹ times the joints' forces (nv)."""
+        wrenches = self._driven(tau)
+        right = []
+        for i in range(self.first, len(self.axes)):
+            with enter("Cs", i):
+                entries = []
+                for k in self.axes[i].constrained:
+                    forbidden = self._relative(i, k, wrenches)
+                    scale = -self.scales[i][k]
+                    entries.append(mul(scale, forbidden))
+                right.append(tuple(entries))
+        moved = _EnterFrom(enter, self.first)
+        held = self.factors.solve(right, moved)
+        for i, forces in enumerate(held, self.first):
+            with enter("Cs", i):
+                for k, force in zip(self.axes[i].constrained, forces, strict=True):
+                    scale = self.scales[i][k]
+                    wrenches[i][k] = mul(scale, force)
+        result: list[Scalar] = []
+        for i, axes in enumerate(self.axes):
+            with enter("Cs", i):
+                for k, sign in axes.driven:
+                    moved = self._relative(i, k, wrenches)
+                    result.append(mul(sign, moved))
+        return tuple(result)
+
+    def _driven(self, tau: Vector) -> list[list[Scalar]]:
+        """The joints' wrenches (6 each) without constraint forces."""
+        given = iter(tau)
+        wrenches = []
+        for axes in self.axes:
+            wrench: list[Scalar] = [0.0] * SPATIAL
+            for k, sign in axes.driven:
+                force = next(given)
+                wrench[k] = mul(sign, force)
+            wrenches.append(wrench)
+        return wrenches
+
+    def _relative(self, i: int, k: int, wrenches: Sequence[Sequence[Scalar]]) -> Scalar:
+        """Component ``k`` of what joint ``i`` adds to the acceleration of the link before it."""
+        row = self.own[i][k]
+        total = dot(row, tuple(wrenches[i]))
+        if i > 0:
+            row = self.passed[i][k]
+            before = tuple(wrenches[i - 1])
+            taken = dot(row, before)
+            total = sub(total, taken)
+        if i + 1 < len(self.axes):
+            column = tuple(row[k] for row in self.passed[i + 1])
+            after = tuple(wrenches[i + 1])
+            taken = dot(column, after)
+            total = sub(total, taken)
+        return total
+
+
+@dataclass(frozen=True)
+class _EnterFrom:
+    """Enters submodules of rows that are numbered from the joint ``first``."""
+
+    enter: Enter
+    first: int
+
+    def __call__(self, kind: str, body: int | None) -> AbstractContextManager[None]:
+        row = 0 if body is None else body
+        return self.enter(kind, self.first + row)
+
+
+def constraint_forces(
+    robot: Robot, joints: list[JointPlacement], enter: Enter = anywhere
+) -> ConstraintForces:
+    """The constraints of ``robot`` with its ``joints`` placed, eliminated. UnsupportedError naming a joint or a link
+    that the algorithm does not take; trees are not looked for (:func:`rbdgen.algo.chain.check_serial`)."""
+    axes = tuple(joint_axes(robot, i) for i in range(len(robot.bodies)))
+    mobilities = [free_mobility(body, FAMILY, REMEDY) for body in robot.bodies]
+    own = [mobilities[0].rows]
+    scales = [_scales(mobilities[0])]
+    passed: list[Matrix] = [()]
+    for i, body in enumerate(robot.bodies[1:], 1):
+        before = _at_joint(body, mobilities[i - 1])
+        scales.append(_scales(mobilities[i] + before))
+        with enter("Ce", i):
+            there = before.about(joints[i].translation)
+            there = there.seen_from(joints[i].rotation)
+            both = mobilities[i] + there
+            own.append(both.rows)
+            carried = _passed(body, joints[i], mobilities[i - 1])
+            passed.append(carried)
+    first = 0 if axes[0].constrained else 1
+    diagonal = []
+    below = []
+    for i in range(first, len(axes)):
+        rows = axes[i].constrained
+        with enter("Ce", i):
+            scaled = _both_sides(scales[i], own[i], scales[i])
+            diagonal.append(_chosen(scaled, rows, rows))
+            if i > first:
+                negative = vscale(-1.0, scales[i])
+                scaled = _both_sides(negative, passed[i], scales[i - 1])
+                below.append(_chosen(scaled, rows, axes[i - 1].constrained))
+    factors = eliminate(diagonal, below, _EnterFrom(enter, first))
+    return ConstraintForces(axes, scales, own, passed, first, factors)
+
+
+def joint_axes(robot: Robot, i: int) -> JointAxes:
+    """The axes of the joint of body ``i``, which must be coordinate axes. UnsupportedError naming a joint that is
+    moved by more than its force, or along other axes."""
+    body = robot.bodies[i]
+    joint = body.joint
+    driven = []
+    for angular, linear in zip(joint.angular_subspace, joint.linear_subspace, strict=True):
+        column = angular + linear
+        largest = max(range(SPATIAL), key=lambda k: abs(column[k]))
+        sign = 1.0 if column[largest] > 0.0 else -1.0
+        left = list(column)
+        left[largest] -= sign
+        if max(map(abs, left)) > ROUNDING:
+            raise _refused(body, "moves along no coordinate axis")
+        driven.append((largest, sign))
+    if body.mimic is not None:
+        raise _refused(body, "follows another")
+    if any(body.rotors):
+        raise _refused(body, "turns a rotor's inertia")
+    free = [k for k, _ in driven]
+    constrained = tuple(k for k in range(SPATIAL) if k not in free)
+    if i > 0 and not constrained:
+        raise _refused(body, "constrains nothing")
+    return JointAxes(tuple(driven), constrained)
+
+
+def _refused(body: Body, why: str) -> UnsupportedError:
+    return UnsupportedError(f"{FAMILY}: joint {short(body.joint_name)} {why}; use {REMEDY}")
+
+
+def _at_joint(body: Body, before: Mobility) -> Mobility:
+    """The mobility of the link before, at a body's joint."""
+    placement = body.placement
+    there = before.about(placement.translation)
+    return there.seen_from(placement.rotation)
+
+
+def _passed(body: Body, joint: JointPlacement, before: Mobility) -> Matrix:
+    """G of a body's joint: how the link before moves there under its own joint's wrench."""
+    placement = body.placement
+    columns = []
+    for column in before.columns:
+        there = moved_column(column, placement.translation, placement.rotation)
+        e, d = moved_column(there, joint.translation, joint.rotation)
+        columns.append(e + d)
+    return transpose(tuple(columns))
+
+
+def _scales(mobility: Mobility) -> Vector:
+    """By component of a wrench the power of two nearest to the root of what a constant mobility does not resist."""
+    rows = mobility.rows
+    return tuple(2.0 ** -round(math.log2(rows[k][k]) / 2) for k in range(SPATIAL))
+
+
+def _both_sides(left: Vector, m: Matrix, right: Vector) -> Matrix:
+    """The rows of a matrix times ``left``, its columns times ``right``."""
+    rows = []
+    for scale, row in zip(left, m, strict=True):
+        pairs = zip(row, right, strict=True)
+        entries = tuple(mul(scale * other, x) for x, other in pairs)
+        rows.append(entries)
+    return tuple(rows)
+
+
+def _chosen(m: Matrix, rows: Sequence[int], columns: Sequence[int]) -> Matrix:
+    """Some rows and columns of a matrix."""
+    chosen = []
+    for i in rows:
+        row = m[i]
+        chosen.append(tuple(row[j] for j in columns))
+    return tuple(chosen)

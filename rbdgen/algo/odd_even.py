@@ -1,0 +1,157 @@
+"""Symmetric positive definite block tridiagonal systems by odd-even elimination, in logarithmic depth.
+
+Every other row is eliminated at the same time, each into its two neighbours, which leaves a system of the same kind
+with half of the rows; ⌊log₂ n⌋ + 1 eliminations leave none, and as many steps back give the solution (cyclic
+reduction: Hockney 1965; Heller 1976 for blocks; Fijany, Sharf & D'Eleuterio 1995 use it for robots). No pivoting is
+needed: the diagonal blocks of every level are Schur complements, positive definite with the matrix. What a row does is
+submodule ``Ce_i`` while it is eliminated and ``Cs_i`` for a right-hand side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rbdgen.algo.block_inverse import BlockInverse, ReducedColumn, block_inverse
+from rbdgen.algo.submodules import Enter, anywhere
+from rbdgen.spatial import Matrix, Scalar, Vector, dot, matvec, sub, transpose, vsub
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A row that another one is eliminated into: its number ``row``, and by its entries the columns of the
+    eliminated diagonal block's inverse times the block that couples the two (``columns``)."""
+
+    row: int
+    columns: tuple[Vector, ...]
+
+
+@dataclass(frozen=True)
+class EliminatedRow:
+    """A ``row``, the ``inverse`` of its diagonal block and its ``neighbours``, one or two."""
+
+    row: int
+    inverse: BlockInverse
+    neighbours: tuple[Neighbour, ...]
+
+
+@dataclass(frozen=True)
+class OddEvenFactors:
+    """What elimination leaves of a matrix: the rows by ``levels``, those of a level eliminated at the same time."""
+
+    levels: tuple[tuple[EliminatedRow, ...], ...]
+
+    def solve(self, right: Sequence[Vector], enter: Enter = anywhere) -> list[Vector]:
+        """x of A x = right, both by block row."""
+        rest = list(right)
+        for level in self.levels:
+            for own in level:
+                _pass_on(own, rest, enter)
+        result = list(rest)
+        for level in reversed(self.levels):
+            for own in level:
+                with enter("Cs", own.row):
+                    column = own.inverse.reduced(rest[own.row])
+                    x = own.inverse.solved(column)
+                    for neighbour in own.neighbours:
+                        rows = transpose(neighbour.columns)
+                        taken = matvec(rows, result[neighbour.row])
+                        x = vsub(x, taken)
+                result[own.row] = x
+        return result
+
+
+def _pass_on(own: EliminatedRow, rest: list[Vector], enter: Enter) -> None:
+    """Take what a row has of a right-hand side into its neighbours' (in place)."""
+    for neighbour in own.neighbours:
+        with enter("Cs", neighbour.row):
+            taken = tuple(dot(column, rest[own.row]) for column in neighbour.columns)
+            rest[neighbour.row] = vsub(rest[neighbour.row], taken)
+
+
+def eliminate(
+    diagonal: Sequence[Matrix], below: Sequence[Matrix], enter: Enter = anywhere
+) -> OddEvenFactors:
+    """The factors of a matrix of n block rows, from its ``diagonal`` blocks (n) and those ``below``: the k-th is block
+    (k + 1, k)."""
+    work = _Work(list(diagonal), {}, enter)
+    for k, block in enumerate(below):
+        work.below[k + 1, k] = block
+    rows = list(range(len(diagonal)))
+    levels = []
+    while rows:
+        level = []
+        for place in range(0, len(rows), 2):
+            own = rows[place]
+            first = max(place - 1, 0)
+            around = rows[first : place + 2]
+            others = tuple(row for row in around if row != own)
+            level.append(work.eliminated(own, others))
+        levels.append(tuple(level))
+        rows = rows[1::2]
+    return OddEvenFactors(tuple(levels))
+
+
+@dataclass(frozen=True)
+class _Work:
+    """The blocks of the rows that are left, in place."""
+
+    diagonal: list[Matrix]
+    below: dict[tuple[int, int], Matrix]
+    enter: Enter
+
+    def eliminated(self, row: int, others: tuple[int, ...]) -> EliminatedRow:
+        """A row, eliminated into the ``others``."""
+        with self.enter("Ce", row):
+            inverse = block_inverse(self.diagonal[row])
+            coupled = []
+            for other in others:
+                block = self._coupling(row, other)
+                columns = [inverse.reduced(column) for column in transpose(block)]
+                coupled.append(columns)
+            found = []
+            for other, columns in zip(others, coupled, strict=True):
+                solved = tuple(inverse.solved(column) for column in columns)
+                found.append(Neighbour(other, solved))
+        for other, columns in zip(others, coupled, strict=True):
+            self._reduce_diagonal(row, other, inverse, columns)
+        if len(others) == 2:
+            before, after = others
+            with self.enter("Ce", row):
+                self.below[after, before] = _couplings(inverse, coupled[1], coupled[0])
+        return EliminatedRow(row, inverse, tuple(found))
+
+    def _coupling(self, row: int, other: int) -> Matrix:
+        """Block (row, other)."""
+        if other < row:
+            return self.below[row, other]
+        return transpose(self.below[other, row])
+
+    def _reduce_diagonal(
+        self, row: int, other: int, inverse: BlockInverse, columns: list[ReducedColumn]
+    ) -> None:
+        """Take from another row's diagonal block what this one's elimination changes."""
+        block = [list(entries) for entries in self.diagonal[other]]
+        for i, left in enumerate(columns):
+            for j in range(i + 1):
+                with self.enter("Ce", row):
+                    taken = inverse.form(left, columns[j])
+                with self.enter("Ce", other):
+                    entry = sub(block[i][j], taken)
+                block[i][j] = entry
+                block[j][i] = entry
+        self.diagonal[other] = tuple(tuple(entries) for entries in block)
+
+
+def _couplings(
+    inverse: BlockInverse, after: list[ReducedColumn], before: list[ReducedColumn]
+) -> Matrix:
+    """The block between two rows that the elimination of the one between them makes."""
+    rows = []
+    for left in after:
+        entries: list[Scalar] = []
+        for right in before:
+            taken = inverse.form(left, right)
+            entries.append(sub(0.0, taken))
+        rows.append(tuple(entries))
+    return tuple(rows)

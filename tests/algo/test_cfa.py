@@ -1,0 +1,80 @@
+"""The constraint-force algorithm as a text, beside the golden model, and what it refuses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rbdgen import Robot, UnsupportedError, golden
+from rbdgen.algo.cfa import constraint_forces
+from rbdgen.algo.rnea import joint_placements
+from rbdgen.layout.equivalent import equivalent
+from rbdgen.model import FreeFlyer, Helical, Inertia, Spherical, with_armature
+from rbdgen.parallel import cfa_forward_dynamics, random_chain
+from tests.chains import error, random_states, scalars, snake, stacked
+
+
+def accelerations(robot: Robot, q: np.ndarray, rest: np.ndarray) -> np.ndarray:
+    """M⁻¹ times ``rest`` (n, nv), in the frames that hardware is traced in."""
+    whole = equivalent(robot).whole
+    joints = joint_placements(whole, scalars(q))
+    return stacked(constraint_forces(whole, joints).accelerations(scalars(rest)))
+
+
+@pytest.mark.parametrize("links", [1, 2, 3, 5, 8, 17, 32])
+def test_chains_move_as_the_golden_model_has_them(links: int) -> None:
+    robot = random_chain(links, seed=links)
+    q, v, tau = random_states(robot)
+    rest = tau - golden.nonlinear_effects(robot, q, v)
+    found = accelerations(robot, q, rest)
+    assert error(found, golden.forward_dynamics(robot, q, v, tau)) < 1e-8
+    assert error(found, cfa_forward_dynamics(robot, q, v, tau)) < 1e-8
+
+
+def test_a_long_chain_loses_half_of_the_digits_of_float64() -> None:
+    robot = random_chain(128, seed=128)
+    q, v, tau = random_states(robot)
+    rest = tau - golden.nonlinear_effects(robot, q, v)
+    assert error(accelerations(robot, q, rest), golden.forward_dynamics(robot, q, v, tau)) < 1e-6
+
+
+def jointed(links: dict[int, object]) -> Robot:
+    """A snake with other joints at some of its links."""
+    robot = snake(5)
+    bodies = list(robot.bodies)
+    for i, joint in links.items():
+        bodies[i] = replace(bodies[i], joint=joint)  # type: ignore[arg-type]
+    return replace(robot, bodies=tuple(bodies))
+
+
+@pytest.mark.parametrize("links", [{0: FreeFlyer()}, {2: Spherical()}, {0: Spherical()}])
+def test_joints_of_several_degrees_of_freedom(links: dict[int, object]) -> None:
+    robot = jointed(links)
+    q, _, rest = random_states(robot)
+    expected = (golden.minverse(robot, q) @ rest[..., None])[..., 0]
+    assert error(accelerations(robot, q, rest), expected) < 1e-9
+
+
+def massless() -> Robot:
+    robot = snake(3)
+    bodies = list(robot.bodies)
+    bodies[1] = replace(bodies[1], inertia=Inertia())
+    return replace(robot, bodies=tuple(bodies))
+
+
+@pytest.mark.parametrize(
+    ("robot", "why"),
+    [
+        (jointed({1: Helical((0.0, 0.0, 1.0), 0.2)}), "joint 'j1' moves along no coordinate axis"),
+        (jointed({1: FreeFlyer()}), "joint 'j1' constrains nothing"),
+        (with_armature(snake(3), {"j2": 0.1}), "joint 'j2' turns a rotor's inertia"),
+        (massless(), "link 'l2' has a mass of 0 kg and no inertia that can be inverted"),
+    ],
+)
+def test_what_it_does_not_take_is_named_with_the_remedy(robot: Robot, why: str) -> None:
+    q, _, rest = random_states(robot)
+    text = f"^forward-dynamics cfa: {why}; use forward-dynamics factors$"
+    with pytest.raises(UnsupportedError, match=text):
+        accelerations(robot, q, rest)

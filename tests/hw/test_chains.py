@@ -1,0 +1,75 @@
+"""Serial chains by scans and constraint forces in hardware: bit for bit, precise, and sooner than by recursion."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rbdgen import ConfigError, Options, UnsupportedError, compile_robot, load_robot
+from rbdgen.trials import make_tasks, relative_errors, task_states
+from tests.chains import snake
+from tests.hw.test_joint_types import simulated_mismatches
+
+
+@pytest.mark.parametrize(
+    ("functions", "forward", "more"),
+    [
+        (("id", "fd"), "cfa", {}),
+        (("id", "nle", "fd"), "jsiia", {"calibratable": True}),
+    ],
+)
+def test_a_snake_becomes_hardware(
+    functions: tuple[str, ...], forward: str, more: dict[str, bool], tmp_path: Path
+) -> None:
+    options = Options(
+        functions, ii=8, word=26, inverse_dynamics="scan", forward_dynamics=forward, **more
+    )
+    d = compile_robot(snake(3), options)
+    states = task_states(d, 200, seed=1)
+    for function in d.network.functions:
+        tasks = make_tasks(d, function, states)
+        assert relative_errors(d, tasks, tasks.expected)[0] < 1e-4, function
+    assert simulated_mismatches(d, 4 * len(functions), tmp_path) == 0
+
+
+@pytest.mark.parametrize("more", [{"forces": True}, {"moving_base": True}, {"calibratable": True}])
+def test_scans_take_forces_moving_bases_and_loaded_parameters(more: dict[str, bool]) -> None:
+    options = Options(("id", "did"), word=26, inverse_dynamics="scan", programs="two", **more)
+    d = compile_robot(snake(3), options)
+    tasks = make_tasks(d, "id", task_states(d, 200, seed=1))
+    assert relative_errors(d, tasks, tasks.expected)[0] < 1e-4
+
+
+def latency(links: int, function: str, **more: str) -> int:
+    d = compile_robot(snake(links), Options((function,), word=28, **more))
+    return d.promised_latency(function)
+
+
+def test_derivatives_beside_them_do_not_make_torques_slow() -> None:
+    d = compile_robot(snake(16), Options(("id", "did"), word=26, inverse_dynamics="scan"))
+    assert d.promised_latency("id") < 16
+
+
+def test_twice_the_links_cost_a_constant_number_of_cycles() -> None:
+    scans = [latency(n, "id", inverse_dynamics="scan") for n in (4, 8, 16)]
+    assert scans[-1] - scans[0] <= 4
+    assert scans[-1] < latency(16, "id") / 2
+    held = {"inverse_dynamics": "scan", "forward_dynamics": "cfa"}
+    assert latency(8, "fd", **held) < latency(8, "fd")
+
+
+def test_what_does_not_go_together_is_refused() -> None:
+    with pytest.raises(
+        ConfigError,
+        match=r"^forward_dynamics jsiia and mass_matrix: forward_dynamics jsiia needs mass_matrix ldl, "
+        "not mminvgen$",
+    ):
+        Options(("fd",), forward_dynamics="jsiia", mass_matrix="mminvgen")
+    with pytest.raises(
+        ConfigError,
+        match=r"^calibratable and forward_dynamics: calibratable needs forward_dynamics factors, not cfa$",
+    ):
+        Options(("fd",), forward_dynamics="cfa", calibratable=True)
+    with pytest.raises(UnsupportedError, match=r"^forward-dynamics cfa: takes serial chains"):
+        compile_robot(load_robot("hyq"), Options(("fd",), forward_dynamics="cfa"))
