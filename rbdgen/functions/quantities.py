@@ -40,11 +40,12 @@ class Quantity:
 
 
 def dimensions(robot: Robot) -> dict[str, int]:
-    """What the words of shapes stand for: coordinates, degrees of freedom, bodies; frames and the rows of all their
-    Jacobians; contacts and the rows of all of them."""
+    """What the words of shapes stand for: coordinates, degrees of freedom, those of a state (q, v), bodies; frames and the
+    rows of all their Jacobians; contacts and the rows of all of them."""
     return {
         "nq": robot.nq,
         "nv": robot.nv,
+        "nx": 2 * robot.nv,
         "bodies": len(robot.bodies),
         "frames": len(robot.task_frames),
         "frame_rows": 6 * len(robot.task_frames),
@@ -63,6 +64,8 @@ def labels(robot: Robot, dimension: int | str, dofs: Sequence[str]) -> list[str]
         return list(AXES.get(dimension, map(str, range(dimension))))
     if dimension in ("nv", "nq"):
         return list(dofs)
+    if dimension == "nx":
+        return [f"{part}_{dof}" for part in "qv" for dof in dofs]
     frames = [frame.name for frame in robot.task_frames]
     rows = [6] * len(frames)
     if dimension.startswith("contact"):

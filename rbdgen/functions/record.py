@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from rbdgen.algo.factorisation import Elimination, Factors
-from rbdgen.algo.rnea import Motion
+from rbdgen.algo.rnea import Motion, Wrench
 from rbdgen.functions.quantities import Quantity
 from rbdgen.functions.states import States
 from rbdgen.model.joint import JointPlacement
@@ -59,6 +59,8 @@ class Settings(Protocol):
     @property
     def moving_base(self) -> bool: ...
     @property
+    def derivative(self) -> str: ...
+    @property
     def mass_matrix(self) -> str: ...
 
 
@@ -87,6 +89,14 @@ class TracedProgram(Protocol):
 
     def placements(self) -> list[JointPlacement]:
         """Where the joints place their bodies."""
+        ...
+
+    def root_motion(self) -> Motion:
+        """How the base moves."""
+        ...
+
+    def forces(self) -> tuple[Wrench, ...] | None:
+        """External forces, where there are any, as seen from the bodies' frames."""
         ...
 
     def motions(self) -> list[Motion]:

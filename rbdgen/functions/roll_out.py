@@ -57,8 +57,14 @@ def weights(settings: Settings) -> tuple[tuple[float, float], ...]:
 
 
 def check(robot: Robot, settings: Settings) -> None:
-    """UnsupportedError for an integrator that there is not, a time step that is not positive, and a joint whose
-    coordinates are not its velocity's integral."""
+    """UnsupportedError for what :func:`check_integration` refuses, and for a joint whose coordinates are not its
+    velocity's integral."""
+    check_integration(settings)
+    check_joints(robot, "roll")
+
+
+def check_integration(settings: Settings) -> None:
+    """UnsupportedError for an integrator that there is not, and a time step that is not positive."""
     if settings.integrator not in COEFFICIENTS:
         raise UnsupportedError(
             f"integrator {settings.integrator!r}: unknown; choose from {', '.join(COEFFICIENTS)}"
@@ -67,16 +73,15 @@ def check(robot: Robot, settings: Settings) -> None:
         raise UnsupportedError(
             f"time-step: must be between 0 and 1 second, not {settings.time_step:g}"
         )
-    check_joints(robot)
 
 
-def check_joints(robot: Robot) -> None:
-    """UnsupportedError for a joint whose coordinates are not its velocity's integral."""
+def check_joints(robot: Robot, function: str) -> None:
+    """UnsupportedError for a joint whose coordinates are not its velocity's integral, which ``function`` needs."""
     for body in robot.bodies:
         if body.joint.nq != body.joint.nv or "unit" in body.joint.kinds:
             raise UnsupportedError(
-                f"robot {robot.name!r}: joint {body.joint_name!r} ({type(body.joint).__name__.lower()}): roll-outs "
-                "take joints whose q is a plain angle or length; leave out the function roll"
+                f"robot {robot.name!r}: joint {body.joint_name!r} ({type(body.joint).__name__.lower()}): {function} "
+                f"takes joints whose q is a plain angle or length; leave out the function {function}"
             )
 
 
@@ -99,7 +104,7 @@ def roll_out(
     ConfigError for a wrong shape, a number of steps that is negative or not whole, a time step that is not positive,
     and an unknown integrator; UnsupportedError for a joint whose coordinates are not its velocity's integral.
     """
-    check_joints(robot)
+    check_joints(robot, "roll")
     if integrator not in COEFFICIENTS:
         raise ConfigError(
             f"integrator: must be one of {', '.join(COEFFICIENTS)}, not {integrator!r}"

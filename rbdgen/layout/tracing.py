@@ -88,6 +88,7 @@ class Tracer:
         self.outputs: dict[str, int] = {}
         self.results: dict[str, tuple[Word, ...]] = {}
         self.made_by: dict[str, str] = {}
+        self.given: dict[str, dict[tuple[int, ...], int]] = {}
         self.exits: list[Exit] = []
         self.leaves: dict[str, str] = {}
         self.submodules: dict[str, Submodule] = {}
@@ -127,6 +128,11 @@ class Tracer:
         if self.made_by.setdefault(vector, program) != program:
             raise UnsupportedError(
                 f"functions: {vector!r} would be a result of both programs; give it two names, or use programs one"
+            )
+        nodes = {index: self._node(x) for index, x in entries.items()}
+        if self.given.setdefault(vector, nodes) != nodes:
+            raise UnsupportedError(
+                f"functions: two of them give different {vector!r}; give the results two names"
             )
         if vector not in self.results:
             named = []
@@ -331,6 +337,10 @@ class _Shared(ABC):
         operands = self.operand(BASE_MOTION.name)
         with self.enter(BASE, None):
             return given_motion(operands)
+
+    def root_motion(self) -> Motion:
+        """How the base moves."""
+        return self.base
 
     def forces(self) -> tuple[Wrench, ...] | None:
         """External forces, as seen from the bodies' frames."""

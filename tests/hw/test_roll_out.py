@@ -141,7 +141,7 @@ def test_a_state_that_leaves_the_ranges_is_flagged() -> None:
         (
             "floating",
             {},
-            r"joint 'root_joint' \(freeflyer\): roll-outs take joints whose q is a plain angle",
+            r"joint 'root_joint' \(freeflyer\): roll takes joints whose q is a plain angle",
         ),
         ("fixed", {"integrator": "heun"}, "integrator: must be one of euler, rk4, not 'heun'"),
         ("fixed", {"time_step": 0.0}, "time_step: must be between 0 and 1 seconds, not 0"),

@@ -93,12 +93,12 @@ WRONG: list[tuple[dict[str, Any], list[str], str]] = [
     (
         {"integrator": "rk4"},
         ["--integrator", "rk4"],
-        "integrator and functions: integrator is for roll, and functions are id; add it, or leave",
+        "integrator and functions: integrator is for roll or step, and functions are id; add one, or leave",
     ),
     (
         {"time_step": 0.01},
         ["--time-step", "0.01"],
-        "time_step and functions: time_step is for roll, and functions are id",
+        "time_step and functions: time_step is for roll or step, and functions are id",
     ),
     (
         {"calibratable": True, "derivative": "columns"},

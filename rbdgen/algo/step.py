@@ -1,0 +1,256 @@
+"""One step of time, and what it does to small changes: x⁺ = x(q, v, τ, h) and its Jacobians A = ∂x⁺/∂x, B = ∂x⁺/∂τ.
+
+Semi-implicit Euler: v⁺ = v + h a, q⁺ = q + h v⁺, one evaluation of the acceleration with its derivatives. The classical
+Runge-Kutta method: four, K_i = A_i (1 + c_i h K_{i−1}) and L_i = B_i + c_i h A_i L_{i−1} with those of ẋ at each, as
+Crocoddyl's integrated action models. q and v are plain vectors here: joints whose coordinates are their velocity's
+integral. Integration is submodule ``In_i`` of a degree of freedom's body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rbdgen.algo.composite import composite_inertias, derivatives, mass_matrix
+from rbdgen.algo.factorisation import along_tree, dof_bodies, symmetric_product
+from rbdgen.algo.following import Entries
+from rbdgen.algo.rnea import Motion, Wrench, inward_sweep, joint_placements, outward_sweep
+from rbdgen.algo.submodules import Enter, anywhere
+from rbdgen.model.joint import JointPlacement
+from rbdgen.model.robot import Robot
+from rbdgen.spatial import Scalar, Vector, add, mul, sub
+
+STAGES = ((0.0, 1 / 6), (0.5, 1 / 3), (0.5, 1 / 3), (1.0, 1 / 6))
+"""Of each evaluation of the classical Runge-Kutta method: how far from its begin in units of h, and its weight."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a step takes of its robot and of its task: ``torques`` (nv), the ``base``'s motion and external ``forces``;
+    where it is there already, τ − ID(q, v, 0) at the step's begin (``rest``)."""
+
+    robot: Robot
+    torques: Vector
+    base: Motion
+    forces: tuple[Wrench, ...] | None
+    enter: Enter = anywhere
+    rest: Sequence[Scalar] | None = None
+
+
+@dataclass(frozen=True)
+class Linear:
+    """An acceleration (nv), and by entry ``scale`` times its derivatives by q, v and τ."""
+
+    acceleration: Vector
+    by_position: Entries
+    by_velocity: Entries
+    by_torque: Entries
+
+
+@dataclass(frozen=True)
+class Step:
+    """The next q and v (nv each), and A (2 nv, 2 nv) and B (2 nv, nv) by entry, both of the state [q, v]."""
+
+    position: Vector
+    velocity: Vector
+    by_state: Entries
+    by_torque: Entries
+
+
+def _rest(given: Given, joints: list[JointPlacement], v: Vector) -> Sequence[Scalar]:
+    """τ − ID(q, v, 0)."""
+    robot, enter = given.robot, given.enter
+    still = (0.0,) * robot.nv
+    _, wrenches = outward_sweep(robot, joints, v, still, given.forces, enter, given.base)
+    effects, _ = inward_sweep(robot, joints, v, still, wrenches, enter)
+    bodies = dof_bodies(robot)
+    rest: list[Scalar] = []
+    for k, effect in enumerate(effects):
+        with enter("Rb", bodies[k]):
+            rest.append(sub(given.torques[k], effect))
+    return rest
+
+
+def linearised(
+    given: Given, q: Vector, v: Vector, scale: float = 1.0, rest: Sequence[Scalar] | None = None
+) -> Linear:
+    """Forward dynamics at ``q`` and ``v``; M⁻¹ is multiplied by ``scale`` where it makes derivatives. ``rest``: what
+    torques leave there to accelerations, where that is known."""
+    robot, enter = given.robot, given.enter
+    joints = joint_placements(robot, q, enter)
+    if rest is None:
+        rest = _rest(given, joints, v)
+    inertias = composite_inertias(robot, joints, enter)
+    mass = mass_matrix(robot, joints, inertias, enter)
+    along = along_tree(robot, enter)
+    factors = along.factorise(mass.entries)
+    bodies = dof_bodies(robot)
+    acceleration = along.solve(factors, rest)
+    motions, wrenches = outward_sweep(
+        robot, joints, v, acceleration, given.forces, enter, given.base
+    )
+    _, totals = inward_sweep(robot, joints, v, acceleration, wrenches, enter)
+    found = derivatives(robot, joints, v, given.base, motions, totals, inertias, mass, enter)
+    inverse: Entries = {}
+    for (i, j), x in along.inverse(factors).items():
+        with enter("Mi", bodies[i]):
+            inverse[i, j] = mul(scale, x)
+    by_position = _negated_product(given, inverse, found.by_position)
+    by_velocity = _negated_product(given, inverse, found.by_velocity)
+    return Linear(acceleration, by_position, by_velocity, _whole(inverse))
+
+
+def _negated_product(given: Given, inverse: Entries, matrix: Mapping) -> Entries:
+    """Minus a symmetric matrix, of which the lower triangle is given, times another."""
+    columns: list[dict[int, Scalar]] = [{} for _ in range(given.robot.nv)]
+    for (i, j), x in matrix.items():
+        columns[j][i] = x
+    products = symmetric_product(given.robot, inverse, columns, given.enter)
+    bodies = dof_bodies(given.robot)
+    result: Entries = {}
+    for j, column in enumerate(products):
+        for i, x in column.items():
+            with given.enter("Mx", bodies[i]):
+                result[i, j] = sub(0.0, x)
+    return result
+
+
+def _whole(lower: Entries) -> Entries:
+    """Both triangles of a symmetric matrix."""
+    return {pair: x for (i, j), x in lower.items() for pair in ((i, j), (j, i))}
+
+
+def euler_step(given: Given, q: Vector, v: Vector, h: float) -> Step:
+    """A semi-implicit step of ``h`` seconds."""
+    nv = given.robot.nv
+    now = linearised(given, q, v, h, given.rest)
+    bodies = dof_bodies(given.robot)
+    speeds: list[Scalar] = []
+    places: list[Scalar] = []
+    for k, a in enumerate(now.acceleration):
+        with given.enter("In", bodies[k]):
+            speed = add(v[k], mul(h, a))
+            speeds.append(speed)
+            places.append(add(q[k], mul(h, speed)))
+    below: Entries = {}
+    for (i, j), x in now.by_position.items():
+        below[i, j] = x
+    for (i, j), x in now.by_velocity.items():
+        below[i, nv + j] = x
+    for k in range(nv):
+        with given.enter("In", bodies[k]):
+            below[k, nv + k] = add(1.0, below.get((k, nv + k), 0.0))
+    by_state = _semi_implicit(given, below, h)
+    for k in range(nv):
+        with given.enter("In", bodies[k]):
+            by_state[k, k] = add(1.0, by_state.get((k, k), 0.0))
+    by_torque = _semi_implicit(given, now.by_torque, h)
+    return Step(tuple(places), tuple(speeds), by_state, by_torque)
+
+
+def _semi_implicit(given: Given, rows: Entries, h: float) -> Entries:
+    """Rows of velocities, and ``h`` times them above: the positions move at the new velocity."""
+    bodies = dof_bodies(given.robot)
+    result: Entries = {}
+    for (i, j), x in rows.items():
+        with given.enter("In", bodies[i]):
+            result[i, j] = mul(h, x)
+        result[given.robot.nv + i, j] = x
+    return result
+
+
+def runge_kutta_step(given: Given, q: Vector, v: Vector, h: float) -> Step:
+    """A step of ``h`` seconds by the classical Runge-Kutta method."""
+    robot = given.robot
+    nv = robot.nv
+    bodies = dof_bodies(robot)
+    begun = (*q, *v)
+    owners = (*bodies, *bodies)
+    slope: Sequence[Scalar] = (0.0,) * (2 * nv)
+    by_state: Entries = {}
+    by_torque: Entries = {}
+    total: list[Scalar] = list(begun)
+    all_state: Entries = {}
+    all_torque: Entries = {}
+    for far, weight in STAGES:
+        state: list[Scalar] = []
+        for k, x in enumerate(slope):
+            with given.enter("In", owners[k]):
+                state.append(add(begun[k], mul(far * h, x)))
+        rest = given.rest if far == 0.0 else None
+        now = linearised(given, tuple(state[:nv]), tuple(state[nv:]), rest=rest)
+        slope = (*state[nv:], *now.acceleration)
+        by_state, by_torque = _chained(given, now, by_state, by_torque, far * h)
+        for k, x in enumerate(slope):
+            with given.enter("In", owners[k]):
+                total[k] = add(total[k], mul(weight * h, x))
+        _accumulate(given, all_state, by_state, weight * h)
+        _accumulate(given, all_torque, by_torque, weight * h)
+    for k in range(2 * nv):
+        with given.enter("In", owners[k]):
+            all_state[k, k] = add(1.0, all_state.get((k, k), 0.0))
+    return Step(tuple(total[:nv]), tuple(total[nv:]), all_state, all_torque)
+
+
+def _chained(
+    given: Given, now: Linear, by_state: Entries, by_torque: Entries, way: float
+) -> tuple[Entries, Entries]:
+    """Derivatives of an evaluation's slope [v, a] by the step's begin and by τ, from those of the slope before, which
+    moved the state by ``way`` seconds."""
+    nv = given.robot.nv
+    moved = _moved(given, by_state, way)
+    for k in range(2 * nv):
+        with given.enter("In", dof_bodies(given.robot)[k % nv]):
+            moved[k, k] = add(1.0, moved.get((k, k), 0.0))
+    pushed = _moved(given, by_torque, way)
+    state = _through(given, now, moved)
+    torque = _through(given, now, pushed)
+    for (i, j), x in now.by_torque.items():
+        with given.enter("Mx", dof_bodies(given.robot)[i]):
+            before = torque.get((nv + i, j), 0.0)
+            torque[nv + i, j] = add(before, x)
+    return state, torque
+
+
+def _moved(given: Given, slopes: Entries, way: float) -> Entries:
+    """``way`` times derivatives of a slope."""
+    nv = given.robot.nv
+    bodies = dof_bodies(given.robot)
+    result: Entries = {}
+    if way == 0.0:
+        return result
+    for (i, j), x in slopes.items():
+        with given.enter("In", bodies[i % nv]):
+            result[i, j] = mul(way, x)
+    return result
+
+
+def _through(given: Given, now: Linear, moved: Entries) -> Entries:
+    """[[0, 1], [∂a/∂q, ∂a/∂v]] times a matrix."""
+    nv = given.robot.nv
+    bodies = dof_bodies(given.robot)
+    result: Entries = {}
+    for (i, j), x in moved.items():
+        if i >= nv:
+            result[i - nv, j] = x
+    own = {(i, k): x for (i, k), x in now.by_position.items()}
+    own |= {(i, nv + k): x for (i, k), x in now.by_velocity.items()}
+    by_row: dict[int, list[tuple[int, Scalar]]] = {}
+    for (k, j), x in moved.items():
+        by_row.setdefault(k, []).append((j, x))
+    for (i, k), factor in own.items():
+        with given.enter("Mx", bodies[i]):
+            for j, x in by_row.get(k, ()):
+                before = result.get((nv + i, j), 0.0)
+                result[nv + i, j] = add(before, mul(factor, x))
+    return result
+
+
+def _accumulate(given: Given, total: Entries, slopes: Entries, weight: float) -> None:
+    """Add ``weight`` times derivatives of a slope (in place)."""
+    nv = given.robot.nv
+    bodies = dof_bodies(given.robot)
+    for (i, j), x in slopes.items():
+        with given.enter("In", bodies[i % nv]):
+            before = total.get((i, j), 0.0)
+            total[i, j] = add(before, mul(weight, x))

@@ -1,0 +1,154 @@
+"""One step of time with its Jacobians: ``step``, what a model-predictive controller asks at every knot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rbdgen.algo.step import Given, Step, euler_step, runge_kutta_step
+from rbdgen.errors import ConfigError, UnsupportedError
+from rbdgen.functions.mass_matrix import crba
+from rbdgen.functions.operands import (
+    checked_forces,
+    checked_root,
+    given_base,
+    given_wrenches,
+    vector_entries,
+)
+from rbdgen.functions.quantities import TAU, Q, Quantity, V
+from rbdgen.functions.record import Entries, Function, Need, Settings, TracedProgram
+from rbdgen.functions.roll_out import COEFFICIENTS, check_integration, check_joints
+from rbdgen.functions.states import States
+from rbdgen.model.robot import Robot
+from rbdgen.numeric.arguments import (
+    RootMotion,
+    argument,
+    choice,
+    configuration,
+    require_positive_definite,
+)
+from rbdgen.numeric.batch import Entries as Evaluated
+from rbdgen.numeric.batch import evaluate
+from rbdgen.spatial import Vector
+
+Q_NEXT = Quantity("q_next", ("nq",), "rad, m", "positions after a step")
+V_NEXT = Quantity("v_next", ("nv",), "rad/s, m/s", "velocities after a step")
+BY_STATE = Quantity("dx_dx", ("nx", "nx"), "1, s, 1/s", "A: ∂(q⁺, v⁺)/∂(q, v), row: what changes")
+BY_TORQUE = Quantity("dx_dtau", ("nx", "nv"), "rad/(N·m), …", "B: ∂(q⁺, v⁺)/∂τ, row: what changes")
+Variant = tuple[str, float]
+"""Integrator and time step."""
+FAMILIES = {"derivative": "composite", "mass_matrix": "ldl"}
+"""The algorithms that a step is made of."""
+
+
+def check(robot: Robot, settings: Settings) -> None:
+    """UnsupportedError for what :func:`rbdgen.functions.roll_out.check_integration` refuses, for a joint whose
+    coordinates are not its velocity's integral, and for other algorithms than :data:`FAMILIES`."""
+    check_integration(settings)
+    check_joints(robot, "step")
+    for option, family in FAMILIES.items():
+        given = getattr(settings, option)
+        if given != family:
+            raise UnsupportedError(
+                f"{option.replace('_', '-')} {given}: step is made with {family}; use that, or leave out step"
+            )
+
+
+def _made(given: Given, variant: Variant, q: Vector, v: Vector) -> Step:
+    integrator, h = variant
+    return (euler_step if integrator == "euler" else runge_kutta_step)(given, q, v, h)
+
+
+def _text(
+    robot: Robot,
+    variant: Variant,
+    q: Vector,
+    v: Vector,
+    tau: Vector,
+    f: Vector | None,
+    root: Vector | None,
+) -> Sequence[Evaluated]:
+    given = Given(robot, tau, given_base(robot, root), given_wrenches(f))
+    made = _made(given, variant, q, v)
+    return tuple(_named(made).values())
+
+
+def _named(made: Step) -> dict[str, Any]:
+    """The results by name."""
+    return {
+        Q_NEXT.name: vector_entries(made.position),
+        V_NEXT.name: vector_entries(made.velocity),
+        BY_STATE.name: made.by_state,
+        BY_TORQUE.name: made.by_torque,
+    }
+
+
+def step(
+    robot: Robot,
+    q: np.ndarray,
+    v: np.ndarray,
+    tau: np.ndarray,
+    f_ext: np.ndarray | None = None,
+    *,
+    root: RootMotion | None = None,
+    integrator: str = "euler",
+    time_step: float = 1e-3,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The state after ``time_step`` seconds at constant ``tau``, and the discrete dynamics' Jacobians.
+
+    ``integrator``: ``euler`` (semi-implicit) or ``rk4`` (the classical Runge-Kutta method); all else as
+    :func:`rbdgen.golden.forward_dynamics`. Returns q⁺ (..., nq), v⁺ (..., nv), A = ∂(q⁺, v⁺)/∂(q, v) (..., 2 nv, 2 nv)
+    and B = ∂(q⁺, v⁺)/∂τ (..., 2 nv, nv). UnsupportedError for a joint whose coordinates are not its velocity's integral,
+    SingularityError where M is not positive definite. Source: :mod:`rbdgen.algo.step`."""
+    check_joints(robot, "step")
+    choice("integrator", integrator, tuple(COEFFICIENTS))
+    if not 0 < time_step < math.inf:
+        raise ConfigError(f"time_step: must be above 0 seconds, not {time_step:g}")
+    q = configuration(robot, q)
+    batch = q.shape[:-1]
+    v, tau = (argument(name, x, (robot.nv,), batch) for name, x in (("v", v), ("tau", tau)))
+    require_positive_definite(robot, crba(robot, q))
+    forces, moving = checked_forces(robot, f_ext, batch), checked_root(robot, root, batch)
+    shapes = [quantity.size(robot) for quantity in (Q_NEXT, V_NEXT, BY_STATE, BY_TORQUE)]
+    variant = integrator, float(time_step)
+    position, velocity, by_state, by_torque = evaluate(
+        _text, robot, variant, shapes, batch, (q, v, tau, forces, moving)
+    )
+    return position, velocity, by_state, by_torque
+
+
+def _reference(
+    robot: Robot, s: States, settings: Settings | None, method: str | None
+) -> Sequence[np.ndarray]:
+    chosen: dict[str, Any] = {}
+    if settings is not None:
+        chosen = {"integrator": settings.integrator, "time_step": settings.time_step}
+    return step(robot, s.q, s.v, s.tau, s.f_ext, root=s.root, **chosen)
+
+
+def _traced(trace: TracedProgram) -> Mapping[str, Entries]:
+    settings = trace.settings
+    tau = trace.operand(TAU.name)
+    given = Given(trace.robot, tau, trace.root_motion(), trace.forces(), trace.enter, trace.rest())
+    variant = settings.integrator, settings.time_step
+    return _named(_made(given, variant, trace.operand(Q.name), trace.operand(V.name)))
+
+
+RECORDS = (
+    Function(
+        name="step",
+        code=19,
+        summary="one step of time with its Jacobians",
+        operands=(Q, V, TAU),
+        results=(Q_NEXT, V_NEXT, BY_STATE, BY_TORQUE),
+        needs=frozenset({Need.TORQUE, Need.FACTORS}),
+        trace=_traced,
+        reference=_reference,
+        golden=step,
+        check=check,
+        uses=frozenset({"integrator", "time_step"}),
+    ),
+)
