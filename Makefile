@@ -3,7 +3,7 @@
 BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 
 .DEFAULT_GOAL := help
-.PHONY: bench bench-boards bench-choices bench-compare bench-depth bench-endurance bench-formats bench-functions bench-golden bench-layouts \
+.PHONY: bench bench-boards bench-choices bench-compare bench-depth bench-endurance bench-formats bench-frames bench-functions bench-golden bench-layouts \
 	bench-logic bench-ranges bench-robots bench-speed clean demo docs figures format fuzz help lint test zoo
 
 help: ## Show this list
@@ -41,6 +41,9 @@ bench-logic: ## Measure logic: by the model, by synthesis, in RTL simulation; tw
 
 bench-ranges: ## Measure whether declared ranges hold, and what they cost; an hour
 	$(BIN)python bench/ranges.py
+
+bench-frames: ## Simulate functions of frames, contacts and steps; a quarter of an hour
+	$(BIN)python bench/frames.py
 
 bench-robots: ## Simulate robots as their files have them; half an hour (MENAGERIE: a checkout of MuJoCo's)
 	$(BIN)python -m pip install --quiet -e '.[zoo]'

@@ -40,8 +40,8 @@ class Quantity:
 
 
 def dimensions(robot: Robot) -> dict[str, int]:
-    """What the words of shapes stand for: coordinates, degrees of freedom, those of a state (q, v), bodies; frames and the
-    rows of all their Jacobians; contacts and the rows of all of them."""
+    """What the words of shapes stand for: coordinates, degrees of freedom, those of a state (q, v), bodies; frames and
+    the rows of all their Jacobians; contacts and the rows of all of them."""
     return {
         "nq": robot.nq,
         "nv": robot.nv,

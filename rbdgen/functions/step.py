@@ -101,8 +101,8 @@ def step(
 
     ``integrator``: ``euler`` (semi-implicit) or ``rk4`` (the classical Runge-Kutta method); all else as
     :func:`rbdgen.golden.forward_dynamics`. Returns q⁺ (..., nq), v⁺ (..., nv), A = ∂(q⁺, v⁺)/∂(q, v) (..., 2 nv, 2 nv)
-    and B = ∂(q⁺, v⁺)/∂τ (..., 2 nv, nv). UnsupportedError for a joint whose coordinates are not its velocity's integral,
-    SingularityError where M is not positive definite. Source: :mod:`rbdgen.algo.step`."""
+    and B = ∂(q⁺, v⁺)/∂τ (..., 2 nv, nv). UnsupportedError for a joint whose coordinates are not its velocity's
+    integral, SingularityError where M is not positive definite. Source: :mod:`rbdgen.algo.step`."""
     check_joints(robot, "step")
     choice("integrator", integrator, tuple(COEFFICIENTS))
     if not 0 < time_step < math.inf:
