@@ -84,11 +84,10 @@ def run(targets: Targets, case: Case, ii: int, count: int) -> list[list[str | in
         tasks = make_tasks(design, function, states)
         error = relative_errors(design, tasks, tasks.expected)[0]
         small = targets.at_most(error, LEAST_ERROR)
-        rows.append(
-            [case.name, function, ii, design.promised_latency(function), count]
-            + [endurance.mismatches, verdict, f"{error:.1e}", small]
-            + [multipliers(design)["variable"], f"{seconds:.0f}"]
-        )
+        row = [case.name, function, ii, design.promised_latency(function), count]
+        row += [endurance.mismatches, verdict, f"{error:.1e}", small]
+        row += [multipliers(design)["variable"], f"{seconds:.0f}"]
+        rows.append(row)
     return rows
 
 

@@ -44,7 +44,8 @@ def held_dynamics(
     for half, force in zip(space.halves, forces, strict=True):
         for k, x in enumerate(half):
             with space.enter("Mi", space.along.bodies[k]):
-                pushed[k] = add(pushed[k], mul(x, force))
+                push = mul(x, force)
+                pushed[k] = add(pushed[k], push)
     scaled = space.along.scaled(space.factors, pushed)
     return space.along.restored(space.factors, scaled), forces
 
@@ -73,9 +74,12 @@ def _masked(space: OperationalSpace, contacts: Sequence[Held], owner: Sequence[i
         one = contacts[owner[i]].closed
         other = contacts[owner[j]].closed
         with space.enter("Os", space.rows[i].body):
-            both = one if owner[i] == owner[j] else mul(one, other)
+            both = one
+            if owner[i] != owner[j]:
+                both = mul(one, other)
             entry = mul(both, x)
             if i == j:
-                entry = add(entry, sub(1.0, one))
+                instead = sub(1.0, one)
+                entry = add(entry, instead)
             entries[i, j] = entry
     return entries

@@ -179,7 +179,8 @@ class Kinematics:
         found: list[Scalar] = [0.0] * 6
         with self.enter("Fv", self.frames[number].body):
             for (row, dof), entry in self.jacobians[number].items():
-                found[row] = add(found[row], mul(entry, x[dof]))
+                term = mul(entry, x[dof])
+                found[row] = add(found[row], term)
         return tuple(found)
 
     def acceleration(self, number: int, motion: Motion, v: Vector) -> tuple[Vector, Vector]:
@@ -224,7 +225,9 @@ class Kinematics:
 def _collect(entries: Entries, dof: int, gear: float, column: Vector) -> None:
     """Add a column to that of a degree of freedom (in place)."""
     for row, x in enumerate(column):
-        entry = add(entries.get((row, dof), 0.0), mul(gear, x))
+        geared = mul(gear, x)
+        before = entries.get((row, dof), 0.0)
+        entry = add(before, geared)
         if isinstance(entry, float) and entry == 0.0:
             continue
         entries[row, dof] = entry

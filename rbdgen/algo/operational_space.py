@@ -65,7 +65,11 @@ class OperationalSpace:
     @cached_property
     def halves(self) -> list[list[Scalar]]:
         """Z by row: L⁻ᵀ times the row."""
-        return [self.along.reduced(self.factors, self._dense(row)) for row in self.rows]
+        found = []
+        for row in self.rows:
+            dense = self._dense(row)
+            found.append(self.along.reduced(self.factors, dense))
+        return found
 
     @cached_property
     def inverse(self) -> Entries:
@@ -109,11 +113,13 @@ class OperationalSpace:
         for row, f in zip(self.rows, force, strict=True):
             with self.enter("Os", row.body):
                 for dof, x in row.entries.items():
-                    pushed[dof] = add(pushed[dof], mul(x, f))
+                    push = mul(x, f)
+                    pushed[dof] = add(pushed[dof], push)
         moved = self.along.solve(self.factors, pushed)
         found: list[Scalar] = []
         for row, f in zip(self.rows, force, strict=True):
             with self.enter("Os", row.body):
                 total = dot(tuple(self._dense(row)), moved)
-                found.append(add(total, mul(self.damping, f)))
+                damped = mul(self.damping, f)
+                found.append(add(total, damped))
         return tuple(found)

@@ -9,7 +9,9 @@ integral. Integration is submodule ``In_i`` of a degree of freedom's body.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cached_property
 
 from rbdgen.algo.composite import composite_inertias, derivatives, mass_matrix
 from rbdgen.algo.factorisation import along_tree, dof_bodies, symmetric_product
@@ -35,6 +37,20 @@ class Given:
     forces: tuple[Wrench, ...] | None
     enter: Enter = anywhere
     rest: Sequence[Scalar] | None = None
+
+    @cached_property
+    def bodies(self) -> tuple[int, ...]:
+        """For each entry of a state the body of its degree of freedom."""
+        bodies = dof_bodies(self.robot)
+        return bodies + bodies
+
+    def integrating(self, k: int) -> AbstractContextManager[None]:
+        """Text of an entry of a state belongs to its integration."""
+        return self.enter("In", self.bodies[k])
+
+    def multiplying(self, k: int) -> AbstractContextManager[None]:
+        """Text of a degree of freedom belongs to its row of products with M⁻¹."""
+        return self.enter("Mx", self.bodies[k])
 
 
 @dataclass(frozen=True)
@@ -106,54 +122,66 @@ def _negated_product(given: Given, inverse: Entries, matrix: Mapping) -> Entries
     for (i, j), x in matrix.items():
         columns[j][i] = x
     products = symmetric_product(given.robot, inverse, columns, given.enter)
-    bodies = dof_bodies(given.robot)
     result: Entries = {}
     for j, column in enumerate(products):
         for i, x in column.items():
-            with given.enter("Mx", bodies[i]):
+            with given.multiplying(i):
                 result[i, j] = sub(0.0, x)
     return result
 
 
 def _whole(lower: Entries) -> Entries:
     """Both triangles of a symmetric matrix."""
-    return {pair: x for (i, j), x in lower.items() for pair in ((i, j), (j, i))}
+    whole = dict(lower)
+    for (i, j), x in lower.items():
+        whole[j, i] = x
+    return whole
 
 
 def euler_step(given: Given, q: Vector, v: Vector, h: float) -> Step:
     """A semi-implicit step of ``h`` seconds."""
     nv = given.robot.nv
     now = linearised(given, q, v, h, given.rest)
-    bodies = dof_bodies(given.robot)
     speeds: list[Scalar] = []
     places: list[Scalar] = []
     for k, a in enumerate(now.acceleration):
-        with given.enter("In", bodies[k]):
-            speed = add(v[k], mul(h, a))
+        with given.integrating(k):
+            gained = mul(h, a)
+            speed = add(v[k], gained)
+            moved = mul(h, speed)
             speeds.append(speed)
-            places.append(add(q[k], mul(h, speed)))
-    below: Entries = {}
-    for (i, j), x in now.by_position.items():
-        below[i, j] = x
-    for (i, j), x in now.by_velocity.items():
-        below[i, nv + j] = x
+            places.append(add(q[k], moved))
+    below = _side_by_side(now, nv)
     for k in range(nv):
-        with given.enter("In", bodies[k]):
-            below[k, nv + k] = add(1.0, below.get((k, nv + k), 0.0))
+        with given.integrating(k):
+            _increase(below, (k, nv + k), 1.0)
     by_state = _semi_implicit(given, below, h)
     for k in range(nv):
-        with given.enter("In", bodies[k]):
-            by_state[k, k] = add(1.0, by_state.get((k, k), 0.0))
+        with given.integrating(k):
+            _increase(by_state, (k, k), 1.0)
     by_torque = _semi_implicit(given, now.by_torque, h)
     return Step(tuple(places), tuple(speeds), by_state, by_torque)
 
 
+def _increase(entries: Entries, place: tuple[int, int], x: Scalar) -> None:
+    """Add to an entry (in place)."""
+    before = entries.get(place, 0.0)
+    entries[place] = add(before, x)
+
+
+def _side_by_side(now: Linear, nv: int) -> Entries:
+    """Derivatives of accelerations by the whole state."""
+    result = dict(now.by_position)
+    for (i, j), x in now.by_velocity.items():
+        result[i, nv + j] = x
+    return result
+
+
 def _semi_implicit(given: Given, rows: Entries, h: float) -> Entries:
     """Rows of velocities, and ``h`` times them above: the positions move at the new velocity."""
-    bodies = dof_bodies(given.robot)
     result: Entries = {}
     for (i, j), x in rows.items():
-        with given.enter("In", bodies[i]):
+        with given.integrating(i):
             result[i, j] = mul(h, x)
         result[given.robot.nv + i, j] = x
     return result
@@ -163,9 +191,7 @@ def runge_kutta_step(given: Given, q: Vector, v: Vector, h: float) -> Step:
     """A step of ``h`` seconds by the classical Runge-Kutta method."""
     robot = given.robot
     nv = robot.nv
-    bodies = dof_bodies(robot)
     begun = (*q, *v)
-    owners = (*bodies, *bodies)
     slope: Sequence[Scalar] = (0.0,) * (2 * nv)
     by_state: Entries = {}
     by_torque: Entries = {}
@@ -175,21 +201,27 @@ def runge_kutta_step(given: Given, q: Vector, v: Vector, h: float) -> Step:
     for far, weight in STAGES:
         state: list[Scalar] = []
         for k, x in enumerate(slope):
-            with given.enter("In", owners[k]):
-                state.append(add(begun[k], mul(far * h, x)))
+            with given.integrating(k):
+                moved = mul(far * h, x)
+                state.append(add(begun[k], moved))
         rest = given.rest if far == 0.0 else None
-        now = linearised(given, tuple(state[:nv]), tuple(state[nv:]), rest=rest)
-        slope = (*state[nv:], *now.acceleration)
+        place = tuple(state[:nv])
+        speed = tuple(state[nv:])
+        now = linearised(given, place, speed, rest=rest)
+        slope = (*speed, *now.acceleration)
         by_state, by_torque = _chained(given, now, by_state, by_torque, far * h)
         for k, x in enumerate(slope):
-            with given.enter("In", owners[k]):
-                total[k] = add(total[k], mul(weight * h, x))
+            with given.integrating(k):
+                moved = mul(weight * h, x)
+                total[k] = add(total[k], moved)
         _accumulate(given, all_state, by_state, weight * h)
         _accumulate(given, all_torque, by_torque, weight * h)
     for k in range(2 * nv):
-        with given.enter("In", owners[k]):
-            all_state[k, k] = add(1.0, all_state.get((k, k), 0.0))
-    return Step(tuple(total[:nv]), tuple(total[nv:]), all_state, all_torque)
+        with given.integrating(k):
+            _increase(all_state, (k, k), 1.0)
+    places = tuple(total[:nv])
+    speeds = tuple(total[nv:])
+    return Step(places, speeds, all_state, all_torque)
 
 
 def _chained(
@@ -200,27 +232,24 @@ def _chained(
     nv = given.robot.nv
     moved = _moved(given, by_state, way)
     for k in range(2 * nv):
-        with given.enter("In", dof_bodies(given.robot)[k % nv]):
-            moved[k, k] = add(1.0, moved.get((k, k), 0.0))
+        with given.integrating(k):
+            _increase(moved, (k, k), 1.0)
     pushed = _moved(given, by_torque, way)
     state = _through(given, now, moved)
     torque = _through(given, now, pushed)
     for (i, j), x in now.by_torque.items():
-        with given.enter("Mx", dof_bodies(given.robot)[i]):
-            before = torque.get((nv + i, j), 0.0)
-            torque[nv + i, j] = add(before, x)
+        with given.multiplying(i):
+            _increase(torque, (nv + i, j), x)
     return state, torque
 
 
 def _moved(given: Given, slopes: Entries, way: float) -> Entries:
     """``way`` times derivatives of a slope."""
-    nv = given.robot.nv
-    bodies = dof_bodies(given.robot)
     result: Entries = {}
     if way == 0.0:
         return result
     for (i, j), x in slopes.items():
-        with given.enter("In", bodies[i % nv]):
+        with given.integrating(i):
             result[i, j] = mul(way, x)
     return result
 
@@ -228,29 +257,25 @@ def _moved(given: Given, slopes: Entries, way: float) -> Entries:
 def _through(given: Given, now: Linear, moved: Entries) -> Entries:
     """[[0, 1], [∂a/∂q, ∂a/∂v]] times a matrix."""
     nv = given.robot.nv
-    bodies = dof_bodies(given.robot)
     result: Entries = {}
     for (i, j), x in moved.items():
         if i >= nv:
             result[i - nv, j] = x
-    own = {(i, k): x for (i, k), x in now.by_position.items()}
-    own |= {(i, nv + k): x for (i, k), x in now.by_velocity.items()}
+    own = _side_by_side(now, nv)
     by_row: dict[int, list[tuple[int, Scalar]]] = {}
     for (k, j), x in moved.items():
         by_row.setdefault(k, []).append((j, x))
     for (i, k), factor in own.items():
-        with given.enter("Mx", bodies[i]):
+        with given.multiplying(i):
             for j, x in by_row.get(k, ()):
-                before = result.get((nv + i, j), 0.0)
-                result[nv + i, j] = add(before, mul(factor, x))
+                term = mul(factor, x)
+                _increase(result, (nv + i, j), term)
     return result
 
 
 def _accumulate(given: Given, total: Entries, slopes: Entries, weight: float) -> None:
     """Add ``weight`` times derivatives of a slope (in place)."""
-    nv = given.robot.nv
-    bodies = dof_bodies(given.robot)
     for (i, j), x in slopes.items():
-        with given.enter("In", bodies[i % nv]):
-            before = total.get((i, j), 0.0)
-            total[i, j] = add(before, mul(weight, x))
+        with given.integrating(i):
+            term = mul(weight, x)
+            _increase(total, (i, j), term)
