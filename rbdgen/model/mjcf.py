@@ -27,7 +27,7 @@ from rbdgen.model.extras import optional_module
 from rbdgen.model.inertia import inertia_faults
 from rbdgen.model.joints import FreeFlyer, Joint, Prismatic, Revolute, Spherical
 from rbdgen.model.mjcf_actuators import Actuators
-from rbdgen.model.mjcf_names import model_name, names_of
+from rbdgen.model.mjcf_names import given_names, model_name, names_of
 from rbdgen.model.mjcf_remarks import left_out
 from rbdgen.model.names import unused
 from rbdgen.model.numbers import check_numbers, unless_zero
@@ -138,6 +138,11 @@ class _Reader:
         for below in self.children:
             below.sort(key=self._order)
         self.followed, self.mimics = self._mimics()
+        self.site_names = given_names(model, "site")
+        self.sites: dict[int, list[int]] = {}
+        for k, name in enumerate(self.site_names):
+            if name:
+                self.sites.setdefault(int(model.site_bodyid[k]), []).append(k)
 
     def robot(self, name: str, base: str) -> Robot:
         """The robot, called ``name`` if the file gives no name. UrdfError for what does not move."""
@@ -150,6 +155,7 @@ class _Reader:
             here = here @ _placed(model.body_pos[i], model.body_quat[i])
             carrier = BASES[base] if i == carried else None
             parent, here = self._add(i, parent, here, carrier)
+            self._add_sites(i, parent, here)
             ahead += [(below, parent, here) for below in reversed(self.children[i])]
         if not self.bodies:
             raise UrdfError(f"{self.source}: has no moving joint; there is nothing to compute")
@@ -202,6 +208,9 @@ class _Reader:
         for what in ("body_mass", "body_inertia"):
             self._check(bodies, what, getattr(model, what), 0.0)
         joints = [f"joint {short(joint)}" for joint in self.joints]
+        sites = [f"site {k}" for k in range(model.nsite)]
+        for what in ("site_pos", "site_quat"):
+            self._check(sites, what, getattr(model, what))
         for what in ("jnt_pos", "jnt_axis"):
             self._check(joints, what, getattr(model, what))
         references = [model.qpos0[a] for a in model.jnt_qposadr]
@@ -263,6 +272,14 @@ class _Reader:
                 f"{self.source}: joint {ROOT_JOINT!r}: a mobile base's joint has that name; rename it"
             )
         return root
+
+    def _add_sites(self, i: int, parent: int, here: Placement) -> None:
+        """Add the named sites of body ``i``, at ``here`` in body ``parent``, as frames."""
+        model = self.model
+        for k in self.sites.get(i, ()):
+            place = here @ _placed(model.site_pos[k], model.site_quat[k])
+            name = unused(self.site_names[k], self.taken)
+            self.frames.append(MergedLink(name, "", parent, place))
 
     def _add(
         self, i: int, parent: int, here: Placement, carrier: Joint | None

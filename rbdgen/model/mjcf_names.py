@@ -20,13 +20,18 @@ def model_name(model: Any) -> str:
 def names_of(model: Any, kind: str, defaults: Sequence[str] = ()) -> list[str]:
     """Names of all objects of a ``kind``, as MuJoCo's arrays are called ("jnt", "body"). Those without one are called
     by the ``defaults``, or by their kind and number."""
-    given = [_name_at(model, address) for address in getattr(model, f"name_{kind}adr")]
+    given = given_names(model, kind)
     taken = set(given)
     names = []
     for k, name in enumerate(given):
         default = defaults[k] if defaults else f"{kind}{k}"
         names.append(name or unused(default, taken))
     return names
+
+
+def given_names(model: Any, kind: str) -> list[str]:
+    """Names of all objects of a ``kind`` as the file has them, empty where it has none."""
+    return [_name_at(model, address) for address in getattr(model, f"name_{kind}adr")]
 
 
 def _name_at(model: Any, address: int) -> str:

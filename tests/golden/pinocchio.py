@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -201,3 +202,35 @@ def agree(robot: Robot, model: pin.Model, count: int = 10) -> None:
     for method in golden.METHODS:
         found = differences(ours(robot, method, *given), expected)
         assert max(found.values()) < 1e-9, (method, found)
+
+
+def held_dynamics(
+    model: pin.Model,
+    holds: Sequence[tuple[int, int]],
+    reference: pin.ReferenceFrame,
+    state: tuple[np.ndarray, np.ndarray, np.ndarray],
+    damping: float,
+    rate: float = 0.0,
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Pinocchio's accelerations, and the force of each contact, at one q, v and τ: ``holds`` are frames' numbers and
+    rows, 3 or 6; ``damping`` and ``rate`` as ours."""
+    models, made = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    for number, rows in holds:
+        frame = model.frames[number]
+        kind = pin.ContactType.CONTACT_3D if rows == 3 else pin.ContactType.CONTACT_6D
+        held = pin.RigidConstraintModel(kind, model, frame.parentJoint, frame.placement, reference)
+        corrector = held.m_baumgarte_parameters
+        corrector.Kp, corrector.Kd = 0.0, rate
+        held.setBaumgarteCorrectorParameters(corrector)
+        models.append(held)
+    for held in models:
+        made.append(held.createData())
+    data = model.createData()
+    pin.initConstraintDynamics(model, data, models, made)
+    once = pin.ProximalSettings(1e-14, damping, 1)
+    accelerations = np.array(pin.constraintDynamics(model, data, *state, models, made, once))
+    rows = [count for _, count in holds]
+    forces = [
+        np.array(one.contact_force.vector[:count]) for one, count in zip(made, rows, strict=True)
+    ]
+    return accelerations, forces

@@ -11,7 +11,13 @@ import pytest
 from rbdgen import Robot, golden
 from rbdgen.errors import ConfigError, SingularityError, UnsupportedError
 from rbdgen.model import Setup, builtin_path, load_robot, locked, with_contacts, with_frames
-from tests.golden.pinocchio import model_of_bodies, model_of_file, states, whole
+from tests.golden.pinocchio import (
+    held_dynamics,
+    model_of_bodies,
+    model_of_file,
+    states,
+    whole,
+)
 from tests.golden.test_following import following_tree
 
 REFERENCES = {
@@ -158,33 +164,20 @@ def test_contacts_are_pinocchios(name: str, reference: str) -> None:
         robot, q, v, tau, closed, reference=reference, damping=damping, rate=rate
     )
     for s in range(COUNT):
-        models, kept, first = pin.StdVec_RigidConstraintModel(), [], 0
+        holds, kept, first = [], [], 0
         for k, contact in enumerate(robot.contacts):
             rows = slice(first, first + contact.rows)
             first = rows.stop
-            if not closed[s, k]:
+            if closed[s, k]:
+                holds.append((ids[contact.frame.name], contact.rows))
+                kept.append(rows)
+            else:
                 assert np.all(forces[s, rows] == 0)
-                continue
-            frame = model.frames[ids[contact.frame.name]]
-            kind = pin.ContactType.CONTACT_3D if contact.rows == 3 else pin.ContactType.CONTACT_6D
-            held = pin.RigidConstraintModel(
-                kind, model, frame.parentJoint, frame.placement, REFERENCES[reference]
-            )
-            corrector = held.m_baumgarte_parameters
-            corrector.Kp, corrector.Kd = 0.0, rate
-            held.setBaumgarteCorrectorParameters(corrector)
-            models.append(held)
-            kept.append((rows, contact.rows))
-        made = pin.StdVec_RigidConstraintData()
-        for held in models:
-            made.append(held.createData())
-        data = model.createData()
-        pin.initConstraintDynamics(model, data, models, made)
-        once = pin.ProximalSettings(1e-14, damping, 1)
-        expected = pin.constraintDynamics(model, data, q[s], v[s], tau[s], models, made, once)
+        state = q[s], v[s], tau[s]
+        expected, pushes = held_dynamics(model, holds, REFERENCES[reference], state, damping, rate)
         assert close(found[s], expected)
-        for (rows, count), one in zip(kept, made, strict=True):
-            assert close(forces[s, rows], one.contact_force.vector[:count])
+        for rows, push in zip(kept, pushes, strict=True):
+            assert close(forces[s, rows], push)
 
 
 def test_wanted_accelerations_are_what_held_contacts_get() -> None:

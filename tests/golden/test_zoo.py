@@ -16,9 +16,11 @@ import pytest
 
 from rbdgen import RbdgenWarning, Robot, golden, load_urdf
 from rbdgen.errors import RbdgenError, SingularityError
+from rbdgen.model import with_contacts, with_frames
 from tests.golden.pinocchio import (
     INVERSE,
     differences,
+    held_dynamics,
     model_of_file,
     ours,
     reduced_reference,
@@ -28,6 +30,10 @@ from tests.golden.pinocchio import (
 )
 
 STATES = 20
+OFFSET = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+"""Of a frame in its link: m, and rad about fixed axes."""
+DAMPING = 1e-2
+"""Of a contact, 1/kg."""
 TOLERANCE = 1e-9
 BASES = ("fixed", "floating")
 
@@ -106,6 +112,7 @@ def test_public_robots_agree_with_pinocchio(name: str, base: str) -> None:
         assert np.linalg.cond(expected["m"]).max() > condition
         limits |= dict.fromkeys(INVERSE, limit)
     at_rest(robot, model, *given[:2])
+    frames_agree(robot, model, given, expected, limits["minv"] if key not in SINGULAR else None)
     for method in golden.METHODS:
         found = differences(ours(robot, method, *given, inverse=key not in SINGULAR), expected)
         assert all(found[n] < limits[n] for n in found), (method, found)
@@ -125,6 +132,72 @@ def at_rest(robot: Robot, model: pin.Model, q: np.ndarray, v: np.ndarray) -> Non
     }
     close = differences(found, {"nle": np.array(effects), "g": np.array(weights)})
     assert max(close.values()) < TOLERANCE, close
+
+
+def frames_agree(
+    robot: Robot,
+    model: pin.Model,
+    given: tuple[np.ndarray, ...],
+    expected: dict[str, np.ndarray],
+    limit: float | None,
+) -> None:
+    """Frames on the last links of the first and of the last branch, and, where M has an inverse, their inertia to
+    within ``limit``, and forward dynamics where one of them is held."""
+    leaves = [
+        body.name for body, below in zip(robot.bodies, robot.children, strict=True) if not below
+    ]
+    links = dict.fromkeys((leaves[0], leaves[-1]))
+    framed = with_frames(robot, {f"f{k}={link}": OFFSET for k, link in enumerate(links)})
+    numbers = []
+    for frame in framed.task_frames:
+        joint = model.getJointId(framed.bodies[frame.body].joint_name)
+        place = pin.SE3(np.array(frame.placement.rotation), np.array(frame.placement.translation))
+        new = pin.Frame(f"test_{frame.name}", joint, 0, place, pin.OP_FRAME)
+        numbers.append(model.addFrame(new))
+    q, v, _, tau, _ = given
+    everything, g = whole(robot, q)
+    data, count = model.createData(), len(numbers)
+    found: dict[str, list] = {name: [] for name in ("rotation", "position", "jac", "drift")}
+    for k in range(len(q)):
+        pin.forwardKinematics(model, data, everything[k], g @ v[k], np.zeros(len(g)))
+        pin.updateFramePlacements(model, data)
+        pin.computeJointJacobians(model, data, everything[k])
+        found["rotation"].append([np.array(data.oMf[n].rotation) for n in numbers])
+        found["position"].append([np.array(data.oMf[n].translation) for n in numbers])
+        found["jac"].append([pin.getFrameJacobian(model, data, n, pin.LOCAL) @ g for n in numbers])
+        drifts = [pin.getFrameAcceleration(model, data, n, pin.LOCAL) for n in numbers]
+        found["drift"].append([x.vector for x in drifts])
+    theirs = {name: np.array(rows) for name, rows in found.items()}
+    mine = dict(zip(("rotation", "position"), golden.frame_placements(framed, q), strict=True))
+    mine["jac"] = golden.frame_jacobians(framed, q)
+    close = differences(mine, {name: theirs[name] for name in mine})
+    assert max(close.values()) < TOLERANCE, close
+    # a lone body's is zero, what is left of its classical acceleration
+    drift, classical = golden.frame_accelerations(framed, q, v)
+    largest = max(1.0, np.max(np.abs(classical)), np.max(np.abs(drift)))
+    assert np.max(np.abs(drift - theirs["drift"])) < TOLERANCE * largest
+    if limit is None:
+        return
+    jacobian = theirs["jac"].reshape(len(q), 6 * count, robot.nv)
+    inverse = jacobian @ expected["minv"] @ np.swapaxes(jacobian, 1, 2)
+    ours_of_it = golden.operational_space_inverse(framed, q)
+    close = differences({"laminv": ours_of_it}, {"laminv": inverse})
+    assert max(close.values()) < limit, close
+    if robot.unreduced is not robot:
+        return
+    held = with_contacts(framed, [framed.task_frames[-1].name])
+    accelerations, forces = golden.constrained_forward_dynamics(held, q, v, tau, damping=DAMPING)
+    pushes, moves = [], []
+    for k in range(len(q)):
+        moved, pushed = held_dynamics(
+            model, [(numbers[-1], 3)], pin.LOCAL, (q[k], v[k], tau[k]), DAMPING
+        )
+        moves.append(moved)
+        pushes.append(pushed[0])
+    close = differences(
+        {"a": accelerations, "f": forces}, {"a": np.array(moves), "f": np.array(pushes)}
+    )
+    assert max(close.values()) < limit, close
 
 
 def test_what_is_left_out_is_there() -> None:

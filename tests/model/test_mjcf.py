@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 
 from bench.beside_mujoco import worst_errors
-from rbdgen import ConfigError, RobotWarning, ToolError, UnsupportedError, UrdfError, load
+from rbdgen import (
+    ConfigError,
+    RobotWarning,
+    ToolError,
+    UnsupportedError,
+    UrdfError,
+    golden,
+    load,
+)
 from rbdgen.errors import RbdgenError
 from rbdgen.model import (
     FreeFlyer,
@@ -26,6 +34,7 @@ from rbdgen.model import (
     load_robot,
     mjcf,
     mujoco_joint_names,
+    with_frames,
 )
 
 TOLERANCE = 1e-12
@@ -155,6 +164,26 @@ def test_rotors_of_actuators_count() -> None:
     assert robot.bodies[0].armature == pytest.approx((4.6,))
     model = mujoco.MjModel.from_xml_string(source)
     assert max(worst_errors(robot, model, 5)) < TOLERANCE
+
+
+def test_sites_are_places_for_frames() -> None:
+    """Also those of a body that is merged; a name that a link has as well gets an underscore."""
+    sites = '<site name="tip" pos="0.1 0.2 0.3" euler="30 40 50"/><site name="lever"/><site/>'
+    ball = '<geom size="0.1" contype="0" conaffinity="0"/>'
+    palm = f'<body pos="0 0 0.5" euler="0 90 0">{ball}<site name="palm" pos="1 0 0"/></body>'
+    lever = f'<body name="lever"><joint axis="0 0 1"/>{ball}{sites}{palm}</body>'
+    source = f"<mujoco><worldbody>{lever}</worldbody></mujoco>"
+    robot = with_frames(quietly(source), {"tip": (), "palm": (), "lever_": (0.1, 0.0, 0.0)})
+    model = mujoco.MjModel.from_xml_string(source)
+    data = mujoco.MjData(model)
+    data.qpos[:] = 0.4
+    mujoco.mj_kinematics(model, data)
+    rotation, position = golden.frame_placements(robot, np.array([0.4]))
+    for k, name in enumerate(("tip", "palm")):
+        site = data.site(name)
+        np.testing.assert_allclose(position[k], site.xpos, atol=1e-12)
+        np.testing.assert_allclose(rotation[k].ravel(), site.xmat, atol=1e-12)
+    np.testing.assert_allclose(position[2], [0.1 * np.cos(0.4), 0.1 * np.sin(0.4), 0], atol=1e-12)
 
 
 def test_gravity_can_be_off() -> None:
