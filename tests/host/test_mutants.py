@@ -138,7 +138,7 @@ def check_taken(known: Manifest, true_device: ShellModel, unchanged: bool) -> No
             r"functions\.id\.operands\[3\]\.width must be a whole number from 1 to 62, not a number of 401 digits",
         ),
         (("functions", "id", "operands", 3, "width"), 18.0, r"width must be a whole .*, not 18\.0"),
-        (("functions", "id", "code"), 16, r"functions\.id\.code must be a whole number from 0 to"),
+        (("functions", "id", "code"), 32, r"functions\.id\.code must be a whole number from 0 to"),
         (
             ("functions", "id", "code"),
             15,
