@@ -103,11 +103,11 @@ def step(
     :func:`rbdgen.golden.forward_dynamics`. Returns q⁺ (..., nq), v⁺ (..., nv), A = ∂(q⁺, v⁺)/∂(q, v) (..., 2 nv, 2 nv)
     and B = ∂(q⁺, v⁺)/∂τ (..., 2 nv, nv). UnsupportedError for a joint whose coordinates are not its velocity's
     integral, SingularityError where M is not positive definite. Source: :mod:`rbdgen.algo.step`."""
+    q = configuration(robot, q)
     check_joints(robot, "step")
     choice("integrator", integrator, tuple(COEFFICIENTS))
     if not 0 < time_step < math.inf:
         raise ConfigError(f"time_step: must be above 0 seconds, not {time_step:g}")
-    q = configuration(robot, q)
     batch = q.shape[:-1]
     v, tau = (argument(name, x, (robot.nv,), batch) for name, x in (("v", v), ("tau", tau)))
     require_positive_definite(robot, crba(robot, q))

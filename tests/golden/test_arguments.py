@@ -15,7 +15,7 @@ from rbdgen.errors import RbdgenError, SingularityError, UnsupportedError
 from rbdgen.functions import registry
 from rbdgen.functions.record import Function
 from rbdgen.golden import RootMotion
-from rbdgen.model import Continuous
+from rbdgen.model import Continuous, with_contacts, with_frames
 from rbdgen.model.body import Inertia
 
 STILL = np.zeros(6)
@@ -66,6 +66,8 @@ def called(f: Function) -> Call:
     """A golden function at q, all else zero."""
 
     def call(robot: Robot, q: np.ndarray) -> object:
+        last = robot.bodies[-1].name
+        robot = with_contacts(with_frames(robot, {last: ()}), [last])
         others = [np.zeros(quantity.size(robot)) for quantity in f.operands[1:]]
         assert f.golden is not None
         return f.golden(robot, q, *others)
