@@ -13,7 +13,7 @@ from amaranth.sim import Simulator
 from rbdgen import Options, UnsupportedError, compile_robot, load_robot
 from rbdgen.functions.registry import common
 from rbdgen.model import Prismatic
-from rbdgen.protocol.tasks import Flag
+from rbdgen.protocol.tasks import Flag, join_header
 from rbdgen.schedule.queues import loop_in_block_memory, send_cycles
 from rbdgen.trials import make_tasks, relative_errors, task_states
 from rbdgen_hw import library
@@ -262,9 +262,9 @@ def test_an_unknown_function_is_answered_with_its_tag_and_a_flag(tmp_path: Path)
     layout = d.tasks
     tasks = make_tasks(d, "id", task_states(d, 2, seed=6))
     first, second = layout.pack("id", np.array([1, 3]), tasks.raw)
-    unknown = 9 | 2 << 4
-    beats = [*first, unknown, unknown + (1 << 4), *second, 15]
-    trace = AMARANTH.run(rtl(d), Stimulus(beats, 2 * layout.result_beats("id") + 3), tmp_path)
+    unknown = [join_header(9, 2), join_header(9, 3), join_header(31, 0), join_header(15, 0)]
+    beats = [*first, *unknown[:2], *second, *unknown[2:]]
+    trace = AMARANTH.run(rtl(d), Stimulus(beats, 2 * layout.result_beats("id") + 4), tmp_path)
     packets = [layout.header(p[0]) for p in layout.split(trace.payloads)]
     assert sorted(packets) == [
         (0, 1, 0),
@@ -272,6 +272,7 @@ def test_an_unknown_function_is_answered_with_its_tag_and_a_flag(tmp_path: Path)
         (9, 2, Flag.FUNCTION),
         (9, 3, Flag.FUNCTION),
         (15, 0, Flag.FUNCTION),
+        (31, 0, Flag.FUNCTION),
     ]
 
 

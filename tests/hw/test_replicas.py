@@ -16,6 +16,8 @@ from rbdgen.ir.fixed import Format
 from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.tasks import (
     CALIBRATE,
+    FUNCTION_BITS,
+    TAG_BITS,
     FunctionFormat,
     OperandWord,
     ResultWord,
@@ -421,8 +423,8 @@ class ReorderSpec(Elaboratable):
             with m.If(self.valid):
                 m.d.sync += [held.eq(place), turn.eq(turn + 1)]
         # the data stand in the last beat's lowest bits that no header is in, or in a header's flags
-        shift = 12 if beats == 1 else 0
-        header = self.answered << 4
+        shift = FUNCTION_BITS + TAG_BITS if beats == 1 else 0
+        header = self.answered << FUNCTION_BITS
         m.d.comb += dut.i.payload.eq(
             (self.data << shift) | (header if beats == 1 else 0),
         )

@@ -14,6 +14,7 @@ from rbdgen.functions.registry import common
 from rbdgen.host.identity import identity_of
 from rbdgen.host.shell import ShellModel, buffer_bytes
 from rbdgen.protocol.frames import FRAME_BYTES, STATUS_BYTES, Kind, frame_bytes
+from rbdgen.protocol.tasks import FUNCTION_BITS
 from rbdgen.report.design import manifest
 from rbdgen_hw.shells.receiver import COUNTERS, Receiver
 from rbdgen_hw.shells.sender import Sender
@@ -149,7 +150,7 @@ def test_results_leave_as_the_model_sends_them() -> None:
             for _ in range(tasks.result_beats(f.name))
         ]
         beats = [b & ((1 << tasks.result.beat_bits) - 1) for b in beats]
-        beats[0] = beats[0] & ~15 | f.code
+        beats[0] = beats[0] & -(1 << FUNCTION_BITS) | f.code
         size = tasks.result.beat_bytes
         whole = b"".join(b.to_bytes(size, "little") for b in beats)
         packets.append((beats, whole[: tasks.result.packet_bytes(len(f.results))]))

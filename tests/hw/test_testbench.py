@@ -10,6 +10,7 @@ import pytest
 
 from rbdgen import Design, UnsupportedError
 from rbdgen.functions.registry import common
+from rbdgen.protocol.tasks import FUNCTION_BITS, split_header
 from rbdgen_hw.emit import design_verilog
 from rbdgen_hw.testbench import testbench_files as bench_files
 from rbdgen_sim import verilator
@@ -98,10 +99,10 @@ def change(directory: Path, name: str) -> str:
     beat, comment = lines[place].split(" ", 1)
     function, number = re.findall(r"// (\w+), task (\d+)", comment)[0]
     # the lowest digit of the tag
-    changed = f"{int(beat, 16) ^ 1 << 4:0{len(beat)}x}"
+    changed = f"{int(beat, 16) ^ 1 << FUNCTION_BITS:0{len(beat)}x}"
     lines[place] = f"{changed} {comment}"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    tag = int(changed, 16) >> 4 & 0xFF
+    tag = split_header(int(changed, 16))[1]
     return f"MISMATCH {function}, task {number}, tag {tag}, beat 1 of 2: expected {changed}, got {beat}"
 
 
