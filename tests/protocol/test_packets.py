@@ -88,5 +88,5 @@ def test_a_row_must_be_whole() -> None:
 def test_a_tag_is_all_that_is_replaced() -> None:
     packet = bytearray(b"\xff\xff\xff")
     set_tag(packet, 0x5A)
-    assert header(bytes(packet)) == (15, 0x5A, 15)
+    assert header(bytes(packet)) == (31, 0x5A, 7)
     assert packet[2] == 0xFF

@@ -78,6 +78,8 @@ def test_the_manifest_says_how_the_robot_was_set_up() -> None:
         lock={"c1": 0.5},
         payload={"l2": (0.1, 0, 0, 0.01)},
         tip="l2",
+        frame={"tip=l2": (0.0, 0.0, 0.1)},
+        contact=("tip:6d",),
     )
     robot = parse_urdf(HAND, "hand.urdf")
     said = {f.name: getattr(setup, f.name) for f in dataclasses.fields(setup)}
