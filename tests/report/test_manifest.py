@@ -35,7 +35,7 @@ KINDS = {
 }
 NAMED = {
     *("ports", "vectors", "functions", "flags"),
-    *("setup.armature", "setup.lock", "setup.payload"),
+    *("setup.armature", "setup.lock", "setup.payload", "setup.frame"),
 }
 """Keys whose values are by name."""
 
