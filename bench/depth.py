@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from figures import Targets, arguments, parse, section
+from snake import snake_urdf
 
 from rbdgen import Options, compile_robot, load_urdf
 from rbdgen.errors import RbdgenError, RbdgenWarning
@@ -49,21 +50,6 @@ class Point:
     multipliers: int
 
 
-def snake(links: int) -> str:
-    """The URDF of links of 0.1 m whose joints turn in z and y, one after the other."""
-    inertia = '<inertia ixx="0.004" iyy="0.01" izz="0.012" ixy="0" ixz="0" iyz="0"/>'
-    mass = f'<inertial><origin xyz="0.05 0 0"/><mass value="0.5"/>{inertia}</inertial>'
-    limit = '<limit lower="-1" upper="1" velocity="1" effort="10"/>'
-    parts = ['<robot name="snake"><link name="l0"/>']
-    for k in range(links):
-        axis = ("0 0 1", "0 1 0")[k % 2]
-        ends = f'<parent link="l{k}"/><child link="l{k + 1}"/><origin xyz="0.1 0 0"/>'
-        joint = f'{ends}<axis xyz="{axis}"/>{limit}'
-        parts.append(f'<link name="l{k + 1}">{mass}</link>')
-        parts.append(f'<joint name="j{k}" type="revolute">{joint}</joint>')
-    return "".join(parts) + "</robot>"
-
-
 def measure(
     folder: Path, function: str, options: dict[str, str], longest: int
 ) -> list[Point | str]:
@@ -75,7 +61,7 @@ def measure(
             points.append("left out: too long to compile")
             continue
         urdf = folder / f"snake{links}.urdf"
-        urdf.write_text(snake(links))
+        urdf.write_text(snake_urdf(links))
         begin = time.monotonic()
         try:
             design = compile_robot(load_urdf(urdf), Options((function,), word=WORD, **options))

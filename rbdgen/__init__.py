@@ -16,7 +16,7 @@ from rbdgen.errors import (
     UrdfError,
 )
 from rbdgen.layout.calibration import parameter_values
-from rbdgen.model import Robot, load, load_robot, load_urdf
+from rbdgen.model import Robot, load, load_robot, load_urdf, with_contacts, with_frames
 
 __version__ = "0.1.0"
 
@@ -39,4 +39,6 @@ __all__ = [
     "load_robot",
     "load_urdf",
     "parameter_values",
+    "with_contacts",
+    "with_frames",
 ]

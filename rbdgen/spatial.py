@@ -153,6 +153,17 @@ def matmul(a: Matrix, b: Matrix) -> Matrix:
     return tuple(rows)
 
 
+def madd(*matrices: Matrix) -> Matrix:
+    """Sum of matrices, from left to right."""
+    return tuple(vadd(*rows) for rows in zip(*matrices, strict=True))
+
+
+def msub(a: Matrix, b: Matrix) -> Matrix:
+    """A − B."""
+    pairs = zip(a, b, strict=True)
+    return tuple(vsub(x, y) for x, y in pairs)
+
+
 def constant_vector(v: Sequence[float] | np.ndarray) -> Vector:
     """An array of floats as a tuple of Python floats (negative zero becomes zero)."""
     return tuple(float(x) + 0.0 for x in v)

@@ -18,6 +18,7 @@ from rbdgen.spatial import (
     add,
     constant_matrix,
     is_constant,
+    madd,
     matmul,
     matvec,
     mul,
@@ -39,7 +40,7 @@ class ArticulatedInertia:
 
     def __add__(self, other: ArticulatedInertia) -> ArticulatedInertia:
         angular = _symmetric_sum(self.angular, other.angular)
-        coupling = _sum(self.coupling, other.coupling)
+        coupling = madd(self.coupling, other.coupling)
         linear = _symmetric_sum(self.linear, other.linear)
         return ArticulatedInertia(angular, coupling, linear)
 
@@ -61,7 +62,7 @@ class ArticulatedInertia:
         linear = rotate_symmetric(transform.tree, linear)
         p = skew(transform.offset)
         # with P = [p]×:  H' = H + P M  and  Θ' = Θ + P Hᵀ − H' P
-        shifted = _sum(coupling, matmul(p, linear))
+        shifted = madd(coupling, matmul(p, linear))
         below = matmul(p, transpose(coupling))
         beside = matmul(shifted, p)
 
@@ -196,13 +197,6 @@ def _entry(inertia: ArticulatedInertia, i: int, j: int) -> Scalar:
     if i < 3:
         return inertia.coupling[i][j - 3]
     return inertia.linear[i - 3][j - 3]
-
-
-def _sum(a: Matrix, b: Matrix) -> Matrix:
-    rows = []
-    for x, y in zip(a, b, strict=True):
-        rows.append(vadd(x, y))
-    return tuple(rows)
 
 
 def _symmetric_sum(a: Matrix, b: Matrix) -> Matrix:

@@ -40,6 +40,7 @@ from rbdgen.spatial import (
     add,
     cross,
     dot,
+    madd,
     matvec,
     mul,
     sub,
@@ -105,10 +106,6 @@ def _outer(a: Vector, b: Vector) -> Matrix:
     return tuple(vscale(x, b) for x in a)
 
 
-def _sum(*matrices: Matrix) -> Matrix:
-    return tuple(vadd(*rows) for rows in zip(*matrices, strict=True))
-
-
 def _complement(m: Matrix, x: Vector) -> Vector:
     """(tr M 1 − M) x, without the diagonal entries that cancel."""
     rows = []
@@ -144,7 +141,7 @@ def composite_inertias(
                 mixed = _outer(moment, offset)
                 weighted = vscale(below.mass, offset)
                 shift = _outer(offset, weighted)
-                second = _sum(second, turned, _symmetric(mixed), shift)
+                second = madd(second, turned, _symmetric(mixed), shift)
                 first = vadd(first, moment, weighted)
                 mass += below.mass
         result[i] = CompositeInertia(mass, first, second)
@@ -342,7 +339,7 @@ def composite_momenta(
             linear = vadd(linear, cross(omega, own.first_moment))
             spin = tuple(cross(omega, column) for column in transpose(own.second_moment))
             moment = _outer(origin, own.first_moment)
-            moment = _sum(moment, transpose(spin))
+            moment = madd(moment, transpose(spin))
             for child in robot.children[i]:
                 body, joint = robot.bodies[child], joints[child]
                 below = result[child]
@@ -350,7 +347,7 @@ def composite_momenta(
                 turned = rotate_matrix(joint.rotation, below.moment)
                 turned = rotate_matrix(body.placement.rotation, turned)
                 shift = _outer(carried, _offset(body, joint))
-                moment = _sum(moment, turned, shift)
+                moment = madd(moment, turned, shift)
                 linear = vadd(linear, carried)
         result[i] = CompositeMomentum(linear, moment)
     return [result[i] for i in range(len(robot.bodies))]

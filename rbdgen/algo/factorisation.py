@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Any
 
 from rbdgen.algo.following import Entries
 from rbdgen.algo.submodules import Enter, anywhere
@@ -242,6 +243,43 @@ def symmetric_product(
                 if terms:
                     product[i] = _balanced_sum(terms)
     return result
+
+
+def negated_product(
+    robot: Robot, inverse: Entries, matrix: Mapping[Any, Scalar], enter: Enter = anywhere
+) -> Entries:
+    """−M⁻¹ times a matrix, from the entries (i, j), i ≥ j, of M⁻¹ and those of the matrix that may differ from zero."""
+    bodies = dof_bodies(robot)
+    columns: list[dict[int, Scalar]] = [{} for _ in bodies]
+    for (i, j), x in matrix.items():
+        columns[j][i] = x
+    products = symmetric_product(robot, inverse, columns, enter)
+    result: Entries = {}
+    for j, column in enumerate(products):
+        for i, x in column.items():
+            with enter("Mx", bodies[i]):
+                result[i, j] = sub(0.0, x)
+    return result
+
+
+def remaining_torques(
+    robot: Robot, tau: Sequence[Scalar], effects: Sequence[Scalar], enter: Enter = anywhere
+) -> list[Scalar]:
+    """What the torques ``tau`` (nv) leave to accelerations beyond the nonlinear ``effects``."""
+    rest: list[Scalar] = []
+    for body, torque, effect in zip(dof_bodies(robot), tau, effects, strict=True):
+        with enter("Rb", body):
+            rest.append(sub(torque, effect))
+    return rest
+
+
+def both_triangles(lower: Mapping[Any, Scalar]) -> Entries:
+    """All entries of a symmetric matrix from those of its lower triangle."""
+    whole: Entries = {}
+    for (i, j), x in lower.items():
+        whole[i, j] = x
+        whole[j, i] = x
+    return whole
 
 
 def _balanced_sum(terms: list[Scalar]) -> Scalar:

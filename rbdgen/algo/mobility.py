@@ -19,12 +19,13 @@ from rbdgen.spatial import (
     Matrix,
     Vector,
     cross,
+    madd,
     matmul,
+    msub,
     skew,
     transpose,
     vadd,
     vscale,
-    vsub,
 )
 
 NONE: Matrix = ((0.0, 0.0, 0.0),) * 3
@@ -41,9 +42,9 @@ class Mobility:
     sliding: Matrix
 
     def __add__(self, other: Mobility) -> Mobility:
-        turning = _sum(self.turning, other.turning)
-        mixed = _sum(self.mixed, other.mixed)
-        sliding = _sum(self.sliding, other.sliding)
+        turning = madd(self.turning, other.turning)
+        mixed = madd(self.mixed, other.mixed)
+        sliding = madd(self.sliding, other.sliding)
         return Mobility(turning, mixed, sliding)
 
     @property
@@ -63,12 +64,12 @@ class Mobility:
         """About another origin, given in the same coordinates."""
         lever = skew(origin)
         swung = matmul(lever, self.turning)
-        mixed = _difference(self.mixed, swung)
+        mixed = msub(self.mixed, swung)
         by_force = transpose(self.mixed)
         swung = matmul(lever, by_force)
-        sliding = _difference(self.sliding, swung)
+        sliding = msub(self.sliding, swung)
         swung = matmul(mixed, lever)
-        sliding = _sum(sliding, swung)
+        sliding = madd(sliding, swung)
         return Mobility(self.turning, mixed, sliding)
 
     def seen_from(self, rotation: Matrix) -> Mobility:
@@ -116,17 +117,7 @@ def free_mobility(body: Body, family: str, remedy: str) -> Mobility:
 def _central_rotational(inertia: Inertia, centre: Vector) -> Matrix:
     """The rotational inertia about the centre of mass."""
     carried = tuple(vscale(x, inertia.first_moment) for x in centre)
-    second = _difference(inertia.second_moment, carried)
+    second = msub(inertia.second_moment, carried)
     trace = second[0][0] + second[1][1] + second[2][2]
     whole = tuple(vscale(trace, row) for row in IDENTITY3)
-    return _difference(whole, second)
-
-
-def _sum(a: Matrix, b: Matrix) -> Matrix:
-    pairs = zip(a, b, strict=True)
-    return tuple(vadd(x, y) for x, y in pairs)
-
-
-def _difference(a: Matrix, b: Matrix) -> Matrix:
-    pairs = zip(a, b, strict=True)
-    return tuple(vsub(x, y) for x, y in pairs)
+    return msub(whole, second)

@@ -8,22 +8,33 @@ integral. Integration is submodule ``In_i`` of a degree of freedom's body.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 
 from rbdgen.algo.composite import composite_inertias, derivatives, mass_matrix
-from rbdgen.algo.factorisation import along_tree, dof_bodies, symmetric_product
+from rbdgen.algo.factorisation import (
+    along_tree,
+    both_triangles,
+    dof_bodies,
+    negated_product,
+    remaining_torques,
+)
 from rbdgen.algo.following import Entries
 from rbdgen.algo.rnea import Motion, Wrench, inward_sweep, joint_placements, outward_sweep
 from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.model.joint import JointPlacement
 from rbdgen.model.robot import Robot
-from rbdgen.spatial import Scalar, Vector, add, mul, sub
+from rbdgen.spatial import Scalar, Vector, add, mul
 
-STAGES = ((0.0, 1 / 6), (0.5, 1 / 3), (0.5, 1 / 3), (1.0, 1 / 6))
-"""Of each evaluation of the classical Runge-Kutta method: how far from its begin in units of h, and its weight."""
+EULER, RUNGE_KUTTA = "euler", "rk4"
+COEFFICIENTS = {
+    EULER: ((1.0, 1.0),),
+    RUNGE_KUTTA: ((0.5, 1 / 6), (0.5, 1 / 3), (1.0, 1 / 3), (0.0, 1 / 6)),
+}
+"""By integrator, of each evaluation of a step, in units of the time step: how far from the step's begin the next
+evaluation is, and its own weight. Euler's are built in."""
 
 
 @dataclass(frozen=True)
@@ -79,12 +90,7 @@ def _rest(given: Given, joints: list[JointPlacement], v: Vector) -> Sequence[Sca
     still = (0.0,) * robot.nv
     _, wrenches = outward_sweep(robot, joints, v, still, given.forces, enter, given.base)
     effects, _ = inward_sweep(robot, joints, v, still, wrenches, enter)
-    bodies = dof_bodies(robot)
-    rest: list[Scalar] = []
-    for k, effect in enumerate(effects):
-        with enter("Rb", bodies[k]):
-            rest.append(sub(given.torques[k], effect))
-    return rest
+    return remaining_torques(robot, given.torques, effects, enter)
 
 
 def linearised(
@@ -111,31 +117,9 @@ def linearised(
     for (i, j), x in along.inverse(factors).items():
         with enter("Mi", bodies[i]):
             inverse[i, j] = mul(scale, x)
-    by_position = _negated_product(given, inverse, found.by_position)
-    by_velocity = _negated_product(given, inverse, found.by_velocity)
-    return Linear(acceleration, by_position, by_velocity, _whole(inverse))
-
-
-def _negated_product(given: Given, inverse: Entries, matrix: Mapping) -> Entries:
-    """Minus a symmetric matrix, of which the lower triangle is given, times another."""
-    columns: list[dict[int, Scalar]] = [{} for _ in range(given.robot.nv)]
-    for (i, j), x in matrix.items():
-        columns[j][i] = x
-    products = symmetric_product(given.robot, inverse, columns, given.enter)
-    result: Entries = {}
-    for j, column in enumerate(products):
-        for i, x in column.items():
-            with given.multiplying(i):
-                result[i, j] = sub(0.0, x)
-    return result
-
-
-def _whole(lower: Entries) -> Entries:
-    """Both triangles of a symmetric matrix."""
-    whole = dict(lower)
-    for (i, j), x in lower.items():
-        whole[j, i] = x
-    return whole
+    by_position = negated_product(robot, inverse, found.by_position, enter)
+    by_velocity = negated_product(robot, inverse, found.by_velocity, enter)
+    return Linear(acceleration, by_position, by_velocity, both_triangles(inverse))
 
 
 def euler_step(given: Given, q: Vector, v: Vector, h: float) -> Step:
@@ -198,7 +182,8 @@ def runge_kutta_step(given: Given, q: Vector, v: Vector, h: float) -> Step:
     total: list[Scalar] = list(begun)
     all_state: Entries = {}
     all_torque: Entries = {}
-    for far, weight in STAGES:
+    far = 0.0
+    for further, weight in COEFFICIENTS[RUNGE_KUTTA]:
         state: list[Scalar] = []
         for k, x in enumerate(slope):
             with given.integrating(k):
@@ -216,6 +201,7 @@ def runge_kutta_step(given: Given, q: Vector, v: Vector, h: float) -> Step:
                 total[k] = add(total[k], moved)
         _accumulate(given, all_state, by_state, weight * h)
         _accumulate(given, all_torque, by_torque, weight * h)
+        far = further
     for k in range(2 * nv):
         with given.integrating(k):
             _increase(all_state, (k, k), 1.0)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rbdgen.algo.contact import Held, held_dynamics
+from rbdgen.algo.factorisation import both_triangles, remaining_torques
 from rbdgen.algo.frames import ALIGNED, LOCAL, Kinematics
 from rbdgen.algo.operational_space import OperationalSpace, rows_of
 from rbdgen.algo.rnea import Motion, inward_sweep, joint_placements, outward_sweep
@@ -145,7 +146,7 @@ def _text(
     found = _contact_kinematics(robot, joints, reference)
     space = OperationalSpace(along, factors, rows_of(found, _counts(robot)), damping)
     held = _held(robot, found, motions, v, closed, wanted, rate)
-    rest = [sub(t, c) for t, c in zip(tau, effects, strict=True)]
+    rest = remaining_torques(robot, tau, effects)
     accelerations, forces = held_dynamics(space, held, rest)
     return vector_entries(accelerations), vector_entries(forces)
 
@@ -155,7 +156,7 @@ def _inverse_text(robot: Robot, variant: Variant, q: Vector) -> Sequence[Evaluat
     found = _contact_kinematics(robot, joints, variant[0])
     along, factors = mass_factors(robot, joints)
     space = OperationalSpace(along, factors, rows_of(found, _counts(robot)), variant[1])
-    return (space.inverse,)
+    return (both_triangles(space.inverse),)
 
 
 def _inverse_inertia(
@@ -164,8 +165,7 @@ def _inverse_inertia(
     """Λ⁻¹ of the closed contacts (..., rows, rows), and 1 on the diagonal of the others."""
     counts = _counts(robot)
     rows = sum(counts)
-    lower = evaluate(_inverse_text, robot, variant, [(rows, rows)], q.shape[:-1], (q,))[0]
-    whole = lower + np.swapaxes(np.tril(lower, -1), -1, -2)
+    whole = evaluate(_inverse_text, robot, variant, [(rows, rows)], q.shape[:-1], (q,))[0]
     kept = np.repeat(closed, counts, axis=-1)
     masked = whole * kept[..., :, None] * kept[..., None, :]
     return masked + (1.0 - kept)[..., None] * np.eye(rows)

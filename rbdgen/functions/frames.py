@@ -216,7 +216,6 @@ RECORDS = (
             frame_jacobians(robot, s.q, reference=_reference(settings)),
         ),
         golden=frame_jacobians,
-        pinocchio=Pinocchio("computeJointJacobians", ("q",)),
         forced=False,
         based=False,
         check=check_frames,
@@ -234,7 +233,6 @@ RECORDS = (
             robot, s.q, s.v, reference=_reference(settings)
         ),
         golden=frame_accelerations,
-        pinocchio=Pinocchio("computeJointJacobiansTimeVariation", ("q", "v")),
         forced=False,
         based=False,
         check=_check_accelerations,

@@ -8,11 +8,11 @@ import numpy as np
 
 from rbdgen.algo.composite import composite_inertias, mass_matrix
 from rbdgen.algo.crba import crba as crba_text
-from rbdgen.algo.factorisation import inverse_from_mass
+from rbdgen.algo.factorisation import both_triangles, inverse_from_mass
 from rbdgen.algo.mminvgen import mminvgen
 from rbdgen.algo.plucker import transforms
 from rbdgen.algo.rnea import joint_placements
-from rbdgen.functions.operands import METHODS, articulates, both_triangles
+from rbdgen.functions.operands import METHODS, articulates
 from rbdgen.functions.quantities import MINV, M, Q
 from rbdgen.functions.record import Entries, Function, Need, Pinocchio, TracedProgram
 from rbdgen.model.robot import Robot

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from rbdgen.algo.rnea import Motion, Wrench, base_motion, moving_base, wrenches
 from rbdgen.model.robot import Robot
 from rbdgen.numeric.arguments import RootMotion, argument, choice
-from rbdgen.numeric.batch import Entries
 from rbdgen.spatial import Scalar, Vector, cross, vadd
 
 METHODS = ("composite", "textbook")
@@ -64,8 +60,3 @@ def given_base(robot: Robot, root: Vector | None) -> Motion:
 def vector_entries(x: Vector) -> dict[tuple[int, ...], Scalar]:
     """A vector's entries by index."""
     return {(i,): value for i, value in enumerate(x)}
-
-
-def both_triangles(lower: Mapping[Any, Scalar]) -> Entries:
-    """All entries of a symmetric matrix from those of its lower triangle."""
-    return {pair: x for (i, j), x in lower.items() for pair in ((i, j), (j, i))}

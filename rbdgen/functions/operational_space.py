@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from rbdgen.algo.composite import composite_inertias, mass_matrix
-from rbdgen.algo.factorisation import Elimination, Factors, along_tree
+from rbdgen.algo.factorisation import Elimination, Factors, along_tree, both_triangles
 from rbdgen.algo.frames import LOCAL, REFERENCES, Kinematics
 from rbdgen.algo.operational_space import OperationalSpace, rows_of
 from rbdgen.algo.rnea import joint_placements
 from rbdgen.errors import ConfigError, SingularityError, UnsupportedError
 from rbdgen.functions.frames import kinematics, need_frames
 from rbdgen.functions.mass_matrix import crba
-from rbdgen.functions.operands import both_triangles, vector_entries
+from rbdgen.functions.operands import vector_entries
 from rbdgen.functions.quantities import Q, Quantity
 from rbdgen.functions.record import Entries, Function, Need, Settings, TracedProgram
 from rbdgen.functions.states import States
@@ -248,77 +248,57 @@ def _traced_force(trace: TracedProgram) -> Mapping[str, Entries]:
     return {FORCE.name: vector_entries(found)}
 
 
-def _given(s: States, quantity: Quantity) -> np.ndarray:
-    return s.others[quantity.name]
+def _record(name: str, code: int, summary: str, takes: Quantity | None, **more: Any) -> Function:
+    """A function of all frames' inertia, which it ``takes`` times a vector, if any; ``golden`` is among the rest."""
+    golden = more["golden"]
+
+    def reference(
+        robot: Robot, s: States, settings: Settings | None, method: str | None
+    ) -> Sequence[np.ndarray]:
+        vectors = (s.others[takes.name],) if takes else ()
+        return (golden(robot, s.q, *vectors, **_variant(settings)),)
+
+    return Function(
+        name=name,
+        code=code,
+        summary=summary,
+        operands=(Q, takes) if takes else (Q,),
+        needs=frozenset({Need.FACTORS}),
+        reference=reference,
+        forced=False,
+        based=False,
+        uses=USES,
+        **more,
+    )
 
 
 RECORDS = (
-    Function(
-        name="laminv",
-        code=14,
-        summary="inverse inertia of frames",
-        operands=(Q,),
+    _record(
+        *("laminv", 14, "inverse inertia of frames", None),
         results=(INVERSE,),
-        needs=frozenset({Need.FACTORS}),
         trace=_traced_inverse,
-        reference=lambda robot, s, settings, method: (
-            operational_space_inverse(robot, s.q, **_variant(settings)),
-        ),
         golden=operational_space_inverse,
-        forced=False,
-        based=False,
         check=check,
-        uses=USES,
     ),
-    Function(
-        name="lam",
-        code=13,
-        summary="inertia of frames",
-        operands=(Q,),
+    _record(
+        *("lam", 13, "inertia of frames", None),
         results=(INERTIA,),
-        needs=frozenset({Need.FACTORS}),
         trace=_traced_inertia,
-        reference=lambda robot, s, settings, method: (
-            operational_space_inertia(robot, s.q, **_variant(settings)),
-        ),
         golden=operational_space_inertia,
-        forced=False,
-        based=False,
         check=_check_inertia,
-        uses=USES,
     ),
-    Function(
-        name="laminvf",
-        code=16,
-        summary="accelerations of frames by forces on them",
-        operands=(Q, PUSH),
+    _record(
+        *("laminvf", 16, "accelerations of frames by forces on them", PUSH),
         results=(MOVED,),
-        needs=frozenset({Need.FACTORS}),
         trace=_traced_acceleration,
-        reference=lambda robot, s, settings, method: (
-            operational_space_acceleration(robot, s.q, _given(s, PUSH), **_variant(settings)),
-        ),
         golden=operational_space_acceleration,
-        forced=False,
-        based=False,
         check=check,
-        uses=USES,
     ),
-    Function(
-        name="lama",
-        code=17,
-        summary="forces on frames for accelerations of them",
-        operands=(Q, PULL),
+    _record(
+        *("lama", 17, "forces on frames for accelerations of them", PULL),
         results=(FORCE,),
-        needs=frozenset({Need.FACTORS}),
         trace=_traced_force,
-        reference=lambda robot, s, settings, method: (
-            operational_space_force(robot, s.q, _given(s, PULL), **_variant(settings)),
-        ),
         golden=operational_space_force,
-        forced=False,
-        based=False,
         check=_check_inertia,
-        uses=USES,
     ),
 )

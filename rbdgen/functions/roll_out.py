@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from rbdgen.algo.step import COEFFICIENTS, EULER
 from rbdgen.errors import ConfigError, UnsupportedError
 from rbdgen.functions.forward_dynamics import forward_dynamics
 from rbdgen.functions.quantities import (
@@ -38,14 +39,9 @@ from rbdgen.functions.record import (
 )
 from rbdgen.functions.states import States
 from rbdgen.model.robot import Robot
-from rbdgen.numeric.arguments import RootMotion, argument, configuration
+from rbdgen.numeric.arguments import RootMotion, argument, choice, configuration
 from rbdgen.spatial import Scalar, add, mul
 
-COEFFICIENTS = {
-    "euler": ((1.0, 1.0),),
-    "rk4": ((0.5, 1 / 6), (0.5, 1 / 3), (1.0, 1 / 3), (0.0, 1 / 6)),
-}
-"""By integrator, of each evaluation of a step: c and b in units of the time step. Euler's are built in."""
 Q_MIDDLE, V_MIDDLE = "q_mid", "v_mid"
 """Results that are operands of the next evaluation within a step."""
 
@@ -105,12 +101,7 @@ def roll_out(
     and an unknown integrator; UnsupportedError for a joint whose coordinates are not its velocity's integral.
     """
     check_joints(robot, "roll")
-    if integrator not in COEFFICIENTS:
-        raise ConfigError(
-            f"integrator: must be one of {', '.join(COEFFICIENTS)}, not {integrator!r}"
-        )
-    if not 0 < time_step < math.inf:
-        raise ConfigError(f"time_step: must be above 0 seconds, not {time_step:g}")
+    check_method(integrator, time_step)
     q = configuration(robot, q)
     batch = q.shape[:-1]
     v, tau = (argument(name, x, (robot.nv,), batch) for name, x in (("v", v), ("tau", tau)))
@@ -119,12 +110,19 @@ def roll_out(
     def acceleration(q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return forward_dynamics(robot, q, v, tau, f_ext, root=root)
 
-    step = _euler_step if integrator == "euler" else _runge_kutta_step
+    step = _euler_step if integrator == EULER else _runge_kutta_step
     for number in range(int(counts.max(initial=0))):
         moved, speed = step(acceleration, q, v, time_step)
         going = counts > number
         q, v = np.where(going, moved, q), np.where(going, speed, v)
     return q, v
+
+
+def check_method(integrator: str, time_step: float) -> None:
+    """ConfigError for an integrator that there is not, and a time step that is not positive."""
+    choice("integrator", integrator, tuple(COEFFICIENTS))
+    if not 0 < time_step < math.inf:
+        raise ConfigError(f"time_step: must be above 0 seconds, not {time_step:g}")
 
 
 def _checked_steps(steps: np.ndarray | int, batch: tuple[int, ...]) -> np.ndarray:

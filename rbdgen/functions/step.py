@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from rbdgen.algo.step import Given, Step, euler_step, runge_kutta_step
-from rbdgen.errors import ConfigError, UnsupportedError
+from rbdgen.algo.step import EULER, Given, Step, euler_step, runge_kutta_step
+from rbdgen.errors import UnsupportedError
 from rbdgen.functions.mass_matrix import crba
 from rbdgen.functions.operands import (
     checked_forces,
@@ -20,13 +19,12 @@ from rbdgen.functions.operands import (
 )
 from rbdgen.functions.quantities import TAU, Q, Quantity, V
 from rbdgen.functions.record import Entries, Function, Need, Settings, TracedProgram
-from rbdgen.functions.roll_out import COEFFICIENTS, check_integration, check_joints
+from rbdgen.functions.roll_out import check_integration, check_joints, check_method
 from rbdgen.functions.states import States
 from rbdgen.model.robot import Robot
 from rbdgen.numeric.arguments import (
     RootMotion,
     argument,
-    choice,
     configuration,
     require_positive_definite,
 )
@@ -59,7 +57,7 @@ def check(robot: Robot, settings: Settings) -> None:
 
 def _made(given: Given, variant: Variant, q: Vector, v: Vector) -> Step:
     integrator, h = variant
-    return (euler_step if integrator == "euler" else runge_kutta_step)(given, q, v, h)
+    return (euler_step if integrator == EULER else runge_kutta_step)(given, q, v, h)
 
 
 def _text(
@@ -105,9 +103,7 @@ def step(
     integral, SingularityError where M is not positive definite. Source: :mod:`rbdgen.algo.step`."""
     q = configuration(robot, q)
     check_joints(robot, "step")
-    choice("integrator", integrator, tuple(COEFFICIENTS))
-    if not 0 < time_step < math.inf:
-        raise ConfigError(f"time_step: must be above 0 seconds, not {time_step:g}")
+    check_method(integrator, time_step)
     batch = q.shape[:-1]
     v, tau = (argument(name, x, (robot.nv,), batch) for name, x in (("v", v), ("tau", tau)))
     require_positive_definite(robot, crba(robot, q))

@@ -21,12 +21,13 @@ from rbdgen.functions.states import States
 from rbdgen.ir.graph import Graph
 from rbdgen.ir.programs import Programs
 from rbdgen.layout.calibration import make_calibration
+from rbdgen.layout.construction import Construction
 from rbdgen.layout.equivalent import equivalent
 from rbdgen.layout.execute import float_passes
 from rbdgen.layout.network import PREFIX, PROGRAMS, Network
 from rbdgen.layout.samples import make_samples
 from rbdgen.layout.torques import torque_limits, with_torques
-from rbdgen.layout.tracing import Tracer
+from rbdgen.layout.tracing import trace
 from rbdgen.layout.words import TraceOptions, Word, operand_words
 from rbdgen.model.names import sanitize
 from rbdgen.model.ranges import InputRanges, declared_ranges
@@ -70,44 +71,44 @@ def build_network(
         torques,
         states.minv,
     )
-    tracer = Tracer(robot, frames, calibration, options, words)
-    tracer.trace()
-    graph = _traced_graph(tracer)
-    parameters = tuple(n for n in tracer.parameters if n in graph.inputs)
+    built = Construction(robot, frames, calibration, options, words)
+    trace(built)
+    graph = _traced_graph(built)
+    parameters = tuple(n for n in built.parameters if n in graph.inputs)
     network = Network(
         robot,
         options,
-        _taken_words(tracer),
-        tracer.results,
-        tuple(tracer.submodules.values()),
+        _taken_words(built),
+        built.results,
+        tuple(built.submodules.values()),
         graph,
-        Programs(tracer.operands, tuple(tracer.exits), parameters),
-        tracer.leaves,
+        Programs(built.operands, tuple(built.exits), parameters),
+        built.leaves,
         calibration,
-        tracer.carried,
+        built.carried,
     )
     return network, states
 
 
-def _traced_graph(tracer: Tracer) -> Graph:
+def _traced_graph(built: Construction) -> Graph:
     """The graph of what leaves by an exit."""
     needed: set[str] = set()
-    for e in tracer.exits:
+    for e in built.exits:
         needed.update(e.results)
-    outputs = {name: i for name, i in tracer.outputs.items() if name in needed}
-    return tracer.builder.graph(outputs)
+    outputs = {name: i for name, i in built.outputs.items() if name in needed}
+    return built.builder.graph(outputs)
 
 
-def _taken_words(tracer: Tracer) -> dict[str, tuple[Word, ...]]:
+def _taken_words(built: Construction) -> dict[str, tuple[Word, ...]]:
     """The words of the operands of which any part is taken, by the graph or beside it."""
     taken: set[str] = set()
-    for name, program in tracer.operands.items():
+    for name, program in built.operands.items():
         taken.add(name.removeprefix(PREFIX[program]))
     # what goes along with a task, beside the pipelines
-    for f in tracer.options.records:
+    for f in built.options.records:
         taken.update(q.name for q in f.operands if q.format)
     operands = {}
-    for vector, words in tracer.words.items():
+    for vector, words in built.words.items():
         if any(word.name in taken for word in words):
             operands[vector] = words
     return operands

@@ -1,10 +1,9 @@
-"""Traces functions into one graph: what they share, program by program, and their results and exits."""
+"""Traces functions into one graph: what they share, program by program."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -12,7 +11,14 @@ from typing import Any
 from rbdgen.algo.cfa import constraint_forces
 from rbdgen.algo.chain import Chain, chain
 from rbdgen.algo.composite import MassMatrix, composite_inertias, derivatives, mass_matrix
-from rbdgen.algo.factorisation import Elimination, Factors, along_tree, symmetric_product
+from rbdgen.algo.factorisation import (
+    Elimination,
+    Factors,
+    along_tree,
+    negated_product,
+    remaining_torques,
+    symmetric_product,
+)
 from rbdgen.algo.mminvgen import mminvgen
 from rbdgen.algo.plucker import transforms
 from rbdgen.algo.rnea import (
@@ -30,12 +36,9 @@ from rbdgen.algo.scan_rnea import scan_rnea
 from rbdgen.errors import UnsupportedError, short
 from rbdgen.functions import registry
 from rbdgen.functions.quantities import BASE as BASE_MOTION
-from rbdgen.functions.quantities import F_EXT, MINV, labels
-from rbdgen.functions.record import Carried, Entries, Function, Need
-from rbdgen.ir.builder import Builder, Expr
-from rbdgen.ir.programs import Exit
-from rbdgen.layout.calibration import Calibration
-from rbdgen.layout.equivalent import EquivalentRobot
+from rbdgen.functions.quantities import F_EXT, MINV
+from rbdgen.functions.record import Entries, Function, Need
+from rbdgen.layout.construction import Construction
 from rbdgen.layout.network import (
     AGAIN,
     BASE,
@@ -43,15 +46,11 @@ from rbdgen.layout.network import (
     FEEDBACK,
     GRADIENT,
     PREFIX,
-    Submodule,
 )
 from rbdgen.layout.samples import given_motion
-from rbdgen.layout.words import TraceOptions, Word, dof_names
 from rbdgen.model.body import Placement
 from rbdgen.model.joint import JointPlacement
-from rbdgen.model.names import sanitize, unused
-from rbdgen.model.robot import Robot
-from rbdgen.spatial import Scalar, Vector, cross, matvec, sub, transpose, vsub
+from rbdgen.spatial import Scalar, Vector, cross, matvec, transpose, vsub
 
 Triangle = dict[tuple[int, int], Scalar]
 """Entries of a lower triangle."""
@@ -59,157 +58,30 @@ DYNAMICS_ONLY = {Need.FACTORS, Need.INVERSE, Need.ACCELERATION}
 """What is not computed beside the derivatives."""
 
 
-class Tracer:
-    """The graph under construction: names of operands, results and submodules, and the exits.
-
-    ``words`` are those of all operands that there may be.
-    """
-
-    def __init__(
-        self,
-        robot: Robot,
-        frames: EquivalentRobot,
-        calibration: Calibration | None,
-        options: TraceOptions,
-        words: dict[str, tuple[Word, ...]],
-    ) -> None:
-        self.robot = robot
-        self.frames = frames
-        self.options = options
-        self.words = words
-        self.builder = Builder()
-        self.cheap = frames.robot
-        self.parameters: tuple[str, ...] = ()
-        if calibration is not None:
-            self.parameters = tuple(p.word.name for p in calibration.parameters)
-            inputs = [self._input(name) for name in self.parameters]
-            self.cheap = calibration.applied(inputs)
-        self.operands: dict[str, str] = {}
-        self.outputs: dict[str, int] = {}
-        self.results: dict[str, tuple[Word, ...]] = {}
-        self.made_by: dict[str, str] = {}
-        self.given: dict[str, dict[tuple[int, ...], int]] = {}
-        self.exits: list[Exit] = []
-        self.leaves: dict[str, str] = {}
-        self.submodules: dict[str, Submodule] = {}
-        self.carried: dict[str, Carried] = {}
-        self.links = sanitize([b.name for b in robot.bodies])
-        joints = sanitize(list(robot.joint_names))
-        self.dofs = dof_names(robot, [joints[n] for n in robot.joint_names])
-
-    def enter(self, kind: str, body: int | None) -> AbstractContextManager[None]:
-        """Operations inside belong to the submodule of this kind and body."""
-        name = kind
-        if body is not None:
-            link = self.robot.bodies[body].name
-            name += f"_{self.links[link]}"
-        self.submodules.setdefault(name, Submodule(name, kind, body))
-        return self.builder.submodule(name)
-
-    def operand(self, program: str, vector: str) -> Vector:
-        """An operand's entries in a program."""
-        prefix = PREFIX[program]
-        names = [prefix + w.name for w in self.words[vector]]
-        self.operands |= dict.fromkeys(names, program)
-        return tuple(self._input(name) for name in names)
-
-    def _input(self, name: str) -> Expr:
-        node = self.builder.input(name)
-        return Expr(self.builder, node)
-
-    def _node(self, x: Scalar) -> int:
-        if isinstance(x, Expr):
-            return x.node
-        return self.builder.const(x)
-
-    def result(self, program: str, vector: str, entries: Entries) -> list[str]:
-        """Name a vector's or matrix's results, once; those that are zero for this robot are none. UnsupportedError
-        where another program makes it."""
-        if self.made_by.setdefault(vector, program) != program:
-            raise UnsupportedError(
-                f"functions: {vector!r} would be a result of both programs; give it two names, or use programs one"
-            )
-        nodes = {index: self._node(x) for index, x in entries.items()}
-        if self.given.setdefault(vector, nodes) != nodes:
-            raise UnsupportedError(
-                f"functions: two of them give different {vector!r}; give the results two names"
-            )
-        if vector not in self.results:
-            named = []
-            for index, x in sorted(entries.items()):
-                if isinstance(x, Expr) or x != 0:
-                    name = self._result_name(vector, index)
-                    word = Word(name, vector, index)
-                    self.outputs[word.name] = self._node(x)
-                    named.append(word)
-            self.results[vector] = tuple(named)
-        return [w.name for w in self.results[vector]]
-
-    def _result_name(self, vector: str, index: tuple[int, ...]) -> str:
-        """A new name for an entry, of what its index stands for."""
-        quantity = self.options.quantities.get(vector)
-        shape = quantity.shape if quantity else ("nv",) * len(index)
-        parts = [vector]
-        for k, dimension in zip(index, shape, strict=True):
-            known = labels(self.robot, dimension, self.dofs)
-            parts.append(known[k])
-        return unused("_".join(parts), set(self.outputs))
-
-    def leave(self, function: str, program: str, results: Iterable[str]) -> None:
-        """By an exit of its own, or that of a function with the same results."""
-        own = Exit(function, program, tuple(results))
-        for other in self.exits:
-            if replace(other, name=function) == own:
-                self.leaves[function] = other.name
-                return
-        self.leaves[function] = function
-        self.exits.append(own)
-
-    def return_by(self, name: str, program: str, results: Iterable[str], into: str) -> None:
-        """What goes back into a program."""
-        back = Exit(name, program, tuple(results), into)
-        self.exits.append(back)
-
-    def passed(self, name: str) -> str:
-        """The result by which an operand is handed on as it is."""
-        result = f"next_{name}"
-        self.outputs[result] = self.builder.input(name)
-        return result
-
-    def given_again(self, group: str, vector: str, given: Entries) -> list[str]:
-        """The results by which an operand is returned, under another name."""
-        words = []
-        for own, x in zip(self.words[vector], given.values(), strict=True):
-            name = own.name.replace(vector, group, 1)
-            words.append(replace(own, name=name))
-            self.outputs[name] = self._node(x)
-        self.results[group] = tuple(words)
-        return [w.name for w in words]
-
-    def trace(self) -> None:
-        """All functions, in the programs that the options and their needs ask for."""
-        records = self.options.records
-        gradient = [f for f in records if Need.GRADIENT in f.needs]
-        dynamics = [f for f in records if Need.GRADIENT not in f.needs]
-        first_pass = [f for f in gradient if f.first_pass]
-        apart = set(DYNAMICS_ONLY)
-        if self.options.inverse_dynamics != "recursive":
-            # the derivatives' own torques are the recursion's
-            apart.add(Need.TORQUE)
-        beyond = any(apart & f.needs for f in dynamics)
-        if gradient and not first_pass and not beyond:
-            ordered = sorted_by_need(records)
-            _Gradient(self, GRADIENT, records).trace(ordered)
-            return
-        if self.options.programs == "one":
-            program = DYNAMICS
-            entering = list(records)
-        else:
-            program = GRADIENT
-            entering = [*dynamics, *map(_first_half, first_pass)]
-        _Dynamics(self, DYNAMICS, entering).trace(dynamics, first_pass, program)
-        if gradient:
-            _Gradient(self, program, gradient).trace(gradient)
+def trace(built: Construction) -> None:
+    """Trace all functions, in the programs that the options and their needs ask for."""
+    records = built.options.records
+    gradient = [f for f in records if Need.GRADIENT in f.needs]
+    dynamics = [f for f in records if Need.GRADIENT not in f.needs]
+    first_pass = [f for f in gradient if f.first_pass]
+    apart = set(DYNAMICS_ONLY)
+    if built.options.inverse_dynamics != "recursive":
+        # the derivatives' own torques are the recursion's
+        apart.add(Need.TORQUE)
+    beyond = any(apart & f.needs for f in dynamics)
+    if gradient and not first_pass and not beyond:
+        ordered = sorted_by_need(records)
+        _Gradient(built, GRADIENT, records).trace(ordered)
+        return
+    if built.options.programs == "one":
+        program = DYNAMICS
+        entering = list(records)
+    else:
+        program = GRADIENT
+        entering = [*dynamics, *map(_first_half, first_pass)]
+    _Dynamics(built, DYNAMICS, entering).trace(dynamics, first_pass, program)
+    if gradient:
+        _Gradient(built, program, gradient).trace(gradient)
 
 
 def sorted_by_need(records: Iterable[Function]) -> list[Function]:
@@ -227,13 +99,13 @@ class _Shared(ABC):
     """What functions share in one program; a :class:`rbdgen.functions.record.TracedProgram`. ``functions`` are all
     whose tasks it admits."""
 
-    def __init__(self, tracer: Tracer, program: str, functions: Iterable[Function]) -> None:
-        self.tracer = tracer
+    def __init__(self, built: Construction, program: str, functions: Iterable[Function]) -> None:
+        self.built = built
         self.program = program
         self.functions = tuple(functions)
-        self.robot = tracer.cheap
-        self.settings = tracer.options
-        self.enter = tracer.enter
+        self.robot = built.cheap
+        self.settings = built.options
+        self.enter = built.enter
         self.kept: dict[Hashable, Any] = {}
 
     def shared(self, key: Hashable, make: Callable[[], Any]) -> Any:
@@ -271,47 +143,47 @@ class _Shared(ABC):
         """An operand's entries; zeros where no task brings it."""
         absent = quantity not in self.brought()
         if absent and self.is_brought_by_tasks(quantity):
-            words = self.tracer.words[quantity]
+            words = self.built.words[quantity]
             return (0.0,) * len(words)
-        return self.tracer.operand(self.program, quantity)
+        return self.built.operand(self.program, quantity)
 
     def operand_names(self, quantity: str) -> list[str]:
         """The names of an operand's words, in order; none where there is no such operand."""
         prefix = PREFIX[self.program]
-        words = self.tracer.words.get(quantity, ())
+        words = self.built.words.get(quantity, ())
         return [prefix + w.name for w in words]
 
     def result(self, quantity: str, entries: Entries) -> list[str]:
         """Name results; the names, in order."""
-        return self.tracer.result(self.program, quantity, entries)
+        return self.built.result(self.program, quantity, entries)
 
     def passed(self, name: str) -> str:
         """The result by which an operand is handed on as it is."""
-        return self.tracer.passed(name)
+        return self.built.passed(name)
 
     def finish(self, function: Function) -> None:
         """Trace a function's results, and let them leave."""
         names = []
         for quantity, entries in function.trace(self).items():
             names += self.result(quantity, entries)
-        group = self.tracer.options.extra_of(function.name)
+        group = self.built.options.extra_of(function.name)
         if function.extra and group:
             source = function.extra.source
             given = self.given_matrix(source)
-            names += self.tracer.given_again(group, source, given)
-        self.tracer.leave(function.name, self.program, names)
+            names += self.built.given_again(group, source, given)
+        self.built.leave(function.name, self.program, names)
         if function.repeat:
             carried = dict(function.repeat.carried(self))
-            self.tracer.carried |= carried
+            self.built.carried |= carried
             back: list[str] = []
             for c in carried.values():
                 back += [c.within, c.behind]
             each_once = dict.fromkeys(back)
-            self.tracer.return_by(AGAIN, self.program, each_once, self.program)
+            self.built.return_by(AGAIN, self.program, each_once, self.program)
 
     def given_matrix(self, quantity: str) -> dict[tuple[int, int], Scalar]:
         """An operand that is a matrix, by its entries."""
-        words = self.tracer.words[quantity]
+        words = self.built.words[quantity]
         given = {}
         for word, x in zip(words, self.operand(quantity), strict=True):
             row, column = word.index
@@ -346,7 +218,7 @@ class _Shared(ABC):
         """External forces, as seen from the bodies' frames."""
         if not self._option_brought(F_EXT.name):
             return None
-        frames = self.tracer.frames.frames
+        frames = self.built.frames.frames
         given = wrenches(self.operand(F_EXT.name))
         seen = []
         for i, wrench in enumerate(given):
@@ -356,7 +228,7 @@ class _Shared(ABC):
 
     def _option_brought(self, quantity: str) -> bool:
         """Whether an operand that an option adds is there, and tasks bring it."""
-        if quantity not in self.tracer.words:
+        if quantity not in self.built.words:
             return False
         return quantity in self.brought()
 
@@ -462,7 +334,7 @@ class _Dynamics(_Shared):
         for quantity in function.first_pass.hands_over:
             entries = handed[quantity]()
             names += self.result(quantity, entries)
-        self.tracer.return_by(FEEDBACK, self.program, names, second)
+        self.built.return_by(FEEDBACK, self.program, names, second)
 
     @cached_property
     def _moved(self) -> tuple[list[Motion], list[Wrench]]:
@@ -498,7 +370,7 @@ class _Dynamics(_Shared):
         wanted = Need.INVERSE in self.needs
         factored = self.settings.forward_dynamics != "cfa"
         solved = Need.FACTORS in self.needs or (factored and Need.ACCELERATION in self.needs)
-        if self.tracer.options.mass_matrix == "mminvgen":
+        if self.built.options.mass_matrix == "mminvgen":
             self._refuse_followers(wanted or solved)
             placed = transforms(self.robot, self.joints, self.enter)
             mass, inverted = mminvgen(
@@ -555,7 +427,7 @@ class _Dynamics(_Shared):
             self.result(MINV.name, inverted)
         rest = self.rest()
         if self.settings.forward_dynamics == "cfa":
-            held = constraint_forces(self.tracer.frames.whole, self.joints, self.enter)
+            held = constraint_forces(self.built.frames.whole, self.joints, self.enter)
             solution = dict(enumerate(held.accelerations(tuple(rest), self.enter)))
         elif factors is None:
             columns = [dict(enumerate(rest))]
@@ -568,13 +440,8 @@ class _Dynamics(_Shared):
 
     @cached_property
     def _rest(self) -> list[Scalar]:
-        given = self.operand("tau")
-        rest: list[Scalar] = []
-        for t, c in zip(given, self.torque(), strict=True):
-            body = self.body(len(rest))
-            with self.enter("Rb", body):
-                rest.append(sub(t, c))
-        return rest
+        tau = self.operand("tau")
+        return remaining_torques(self.robot, tau, self.torque(), self.enter)
 
     def rest(self) -> Sequence[Scalar]:
         """τ - ID(q, v, 0)."""
@@ -609,7 +476,7 @@ class _Gradient(_Shared):
         given = self.forces()
         motions, forces = outward_sweep(self.robot, joints, v, a, given, self.enter, base)
         tau, totals = inward_sweep(self.robot, joints, v, a, forces, self.enter)
-        if self.tracer.options.derivative == "columns":
+        if self.built.options.derivative == "columns":
             placed = transforms(self.robot, joints, self.enter)
             both = rnea_derivatives(self.robot, placed, v, motions, totals, self.enter)
             return tau, both, motions, totals
@@ -641,33 +508,14 @@ class _Gradient(_Shared):
         found = []
         by_position, by_velocity = self.torque_derivatives()
         for quantity, entries in (("da_dq", by_position), ("da_dv", by_velocity)):
-            columns = [_column(entries, j) for j in range(self.robot.nv)]
-            products = symmetric_product(self.robot, given, columns, self.enter)
-            negated = self._negated(products)
+            negated = negated_product(self.robot, given, entries, self.enter)
             self.result(quantity, negated)
             found.append(negated)
         return found[0], found[1]
 
-    def _negated(self, columns: list[dict[int, Scalar]]) -> dict[tuple[int, ...], Scalar]:
-        negated: dict[tuple[int, ...], Scalar] = {}
-        for j, column in enumerate(columns):
-            for i, x in column.items():
-                with self.enter("Mx", self.body(i)):
-                    negated[i, j] = sub(0.0, x)
-        return negated
-
     def acceleration_derivatives(self) -> tuple[Entries, Entries]:
         """-M⁻¹ ∂τ/∂q and -M⁻¹ ∂τ/∂v."""
         return self._acceleration_derivatives
-
-
-def _column(entries: Mapping[Any, Scalar], j: int) -> dict[int, Scalar]:
-    """A matrix's column by row, without what is missing."""
-    column = {}
-    for (i, k), x in entries.items():
-        if k == j:
-            column[i] = x
-    return column
 
 
 def _seen_from(frame: Placement, wrench: Wrench) -> Wrench:

@@ -14,7 +14,7 @@ from rbdgen.model.body import Contact, Placement, TaskFrame
 from rbdgen.model.links import place_of
 from rbdgen.model.mimics import FARTHEST
 from rbdgen.model.robot import Robot
-from rbdgen.model.rotations import fixed_axes_matrix
+from rbdgen.model.rotations import fixed_axes_angles, fixed_axes_matrix
 
 POINT, FULL = "3d", "6d"
 CONTACT_ROWS = {POINT: 3, FULL: 6}
@@ -42,7 +42,7 @@ def with_frames(robot: Robot, frames: Mapping[str, Sequence[float]]) -> Robot:
             raise ConfigError(f"frame: {short(name)} is there twice; give one NAME=LINK")
     if 6 * len(found) > MOST_ROWS:
         raise ConfigError(f"frame: at most {MOST_ROWS // 6} frames, not {len(found)}")
-    return replace(robot, task_frames=tuple(found))
+    return _said(replace(robot, task_frames=tuple(found)), frame=dict(frames))
 
 
 def with_contacts(robot: Robot, contacts: Sequence[str]) -> Robot:
@@ -63,7 +63,7 @@ def with_contacts(robot: Robot, contacts: Sequence[str]) -> Robot:
         found.append(Contact(frame, CONTACT_ROWS[kind]))
     if sum(contact.rows for contact in found) > MOST_ROWS:
         raise ConfigError(f"contact: at most {MOST_ROWS} rows of all contacts together")
-    return replace(robot, contacts=tuple(found))
+    return _said(replace(robot, contacts=tuple(found)), contact=tuple(contacts))
 
 
 def _name_and_kind(text: str) -> tuple[str, str]:
@@ -98,3 +98,26 @@ def _frame(
     if body < 0:
         raise ConfigError(f"{option}: link {link!r} does not move; give one that a joint moves")
     return TaskFrame(name, body, link_place @ place)
+
+
+def _said(robot: Robot, **what: object) -> Robot:
+    """``robot`` with what its setup says of it, where that is known."""
+    if robot.setup is None:
+        return robot
+    return replace(robot, setup={**robot.setup, **what})
+
+
+def said_frames(robot: Robot) -> dict[str, tuple[float, ...]]:
+    """The frames that :func:`with_frames` makes the robot's of, in the frames of their moving links."""
+    found = {}
+    for frame in robot.task_frames:
+        place = frame.placement
+        key = f"{frame.name}={robot.bodies[frame.body].name}"
+        found[key] = (*place.translation, *fixed_axes_angles(place.rotation))
+    return found
+
+
+def said_contacts(robot: Robot) -> tuple[str, ...]:
+    """The contacts that :func:`with_contacts` makes the robot's of."""
+    kinds = {rows: kind for kind, rows in CONTACT_ROWS.items()}
+    return tuple(f"{contact.frame.name}:{kinds[contact.rows]}" for contact in robot.contacts)

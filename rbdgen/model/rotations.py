@@ -13,6 +13,8 @@ from rbdgen.spatial import Matrix, Scalar, Vector, add, constant_matrix, mul, su
 
 SMALL_ANGLE = 0.03
 """rad: below this the series is more accurate than the closed form of the exponential's coefficients."""
+UPRIGHT = 1e-9
+"""Cosine of a pitch at or below which it is a right angle, and roll and yaw turn about the same axis."""
 
 
 def about_axis(axis: Vector, c: Scalar, s: Scalar) -> Matrix:
@@ -49,6 +51,16 @@ def fixed_axes_matrix(roll: float, pitch: float, yaw: float) -> Matrix:
         (-sp, cp * sr, cp * cr),
     )
     return constant_matrix(rotation)
+
+
+def fixed_axes_angles(rotation: Matrix) -> tuple[float, float, float]:
+    """Roll, pitch and yaw (radians) of :func:`fixed_axes_matrix`; where pitch is a right angle, roll is zero."""
+    first, second, third = rotation
+    across = math.hypot(first[0], second[0])
+    pitch = math.atan2(-third[0], across)
+    if across < UPRIGHT:
+        return 0.0, pitch, math.atan2(-first[1], second[1])
+    return math.atan2(third[1], third[2]), pitch, math.atan2(second[0], first[0])
 
 
 def quaternion_matrix(q: Vector) -> Matrix:

@@ -11,7 +11,7 @@ from pathlib import Path
 from rbdgen.errors import ConfigError, short
 from rbdgen.model.body import Body
 from rbdgen.model.builtin import load_robot
-from rbdgen.model.frames import with_contacts, with_frames
+from rbdgen.model.frames import said_contacts, said_frames, with_contacts, with_frames
 from rbdgen.model.reduced import Coordinates, chain_to, locked, with_payloads
 from rbdgen.model.remarks import listed
 from rbdgen.model.robot import DRY, NO_FRICTION, VISCOUS, Robot
@@ -71,7 +71,10 @@ def setup_of(robot: Robot) -> Setup:
         base = next((name for name, carrier in BASES.items() if carrier == first.joint), base)
         root = first.name if base != "fixed" else None
     armature = {body.joint_name: body.armature for body in robot.bodies if any(body.armature)}
-    return Setup(base, root, robot.gravity, armature, robot.friction)
+    frames, contacts = said_frames(robot), said_contacts(robot)
+    return Setup(
+        base, root, robot.gravity, armature, robot.friction, frame=frames, contact=contacts
+    )
 
 
 def friction_notes(robot: Robot) -> tuple[str, ...]:

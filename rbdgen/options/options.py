@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 
 from rbdgen.algo.frames import LOCAL, REFERENCES
+from rbdgen.algo.step import COEFFICIENTS
 from rbdgen.devices.device import FASTEST, SLOWEST
 from rbdgen.devices.registry import DEFAULT_DEVICE, DEVICES
 from rbdgen.errors import ConfigError
 from rbdgen.functions import registry
 from rbdgen.functions.algorithms import FAMILIES, check_combination, chosen_algorithms
 from rbdgen.functions.record import Function
-from rbdgen.functions.roll_out import COEFFICIENTS
 from rbdgen.layout.torques import BOTH, RANGES
 from rbdgen.model.robot import FRICTIONS, VISCOUS
 from rbdgen.model.urdf import BASES

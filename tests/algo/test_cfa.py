@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from rbdgen import Robot, UnsupportedError, golden
 from rbdgen.algo.cfa import constraint_forces
 from rbdgen.algo.rnea import joint_placements
 from rbdgen.layout.equivalent import equivalent
-from rbdgen.model import FreeFlyer, Helical, Inertia, Spherical, with_armature
+from rbdgen.model import FreeFlyer, Helical, Inertia, Joint, Spherical, with_armature
 from rbdgen.parallel import cfa_forward_dynamics, random_chain
 from tests.chains import error, random_states, scalars, snake, stacked
 
@@ -40,17 +41,17 @@ def test_a_long_chain_loses_half_of_the_digits_of_float64() -> None:
     assert error(accelerations(robot, q, rest), golden.forward_dynamics(robot, q, v, tau)) < 1e-6
 
 
-def jointed(links: dict[int, object]) -> Robot:
+def jointed(links: Mapping[int, Joint]) -> Robot:
     """A snake with other joints at some of its links."""
     robot = snake(5)
     bodies = list(robot.bodies)
     for i, joint in links.items():
-        bodies[i] = replace(bodies[i], joint=joint)  # type: ignore[arg-type]
+        bodies[i] = replace(bodies[i], joint=joint)
     return replace(robot, bodies=tuple(bodies))
 
 
 @pytest.mark.parametrize("links", [{0: FreeFlyer()}, {2: Spherical()}, {0: Spherical()}])
-def test_joints_of_several_degrees_of_freedom(links: dict[int, object]) -> None:
+def test_joints_of_several_degrees_of_freedom(links: Mapping[int, Joint]) -> None:
     robot = jointed(links)
     q, _, rest = random_states(robot)
     expected = (golden.minverse(robot, q) @ rest[..., None])[..., 0]

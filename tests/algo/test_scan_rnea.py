@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -54,8 +55,8 @@ def geared_chain() -> Robot:
 
 
 @pytest.mark.parametrize("make", [mixed_chain, geared_chain, lambda: equivalent(snake(6)).robot])
-def test_joints_of_all_kinds_rotors_and_massless_links(make: object) -> None:
-    robot = make()  # type: ignore[operator]
+def test_joints_of_all_kinds_rotors_and_massless_links(make: Callable[[], Robot]) -> None:
+    robot = make()
     q, v, a = random_states(robot)
     assert error(torque(robot, q, v, a), golden.rnea(robot, q, v, a)) < 1e-12
     assert error(mass(robot, q), golden.crba(robot, q)) < 1e-12

@@ -24,6 +24,25 @@ def test_a_setup_with_frames_is_made_again_from_what_it_says() -> None:
     assert setup_of(robot).load("iiwa14") == robot
 
 
+@pytest.mark.parametrize("angles", [(0.3, 0.2, -0.1), (2.0, -1.2, 3.0), (0.4, np.pi / 2, 0.0)])
+def test_a_robot_without_a_setup_says_its_frames(angles: tuple[float, ...]) -> None:
+    robot = with_frames(load_robot("iiwa14"), {"tip=link7": (0.1, 0.2, 0.3, *angles)})
+    robot = with_contacts(robot, ["tip:6d", "link7"])
+    assert robot.setup is None
+    again = setup_of(robot).load("iiwa14")
+    one, other = robot.task_frames[0], again.task_frames[0]
+    assert (one.name, one.body) == (other.name, other.body)
+    np.testing.assert_allclose(other.placement.rotation, one.placement.rotation, atol=1e-12)
+    np.testing.assert_allclose(other.placement.translation, one.placement.translation)
+    assert [(c.frame.name, c.rows) for c in again.contacts] == [("tip", 6), ("link7", 3)]
+
+
+def test_frames_after_a_setup_are_what_it_says() -> None:
+    robot = with_frames(Setup(frame={"link3": ()}).load("iiwa14"), FRAMES)
+    assert setup_of(robot).frame == FRAMES
+    assert setup_of(robot).load("iiwa14") == robot
+
+
 def test_a_frame_is_placed_by_fixed_axes_in_its_link() -> None:
     frame = with_frames(load_robot("iiwa14"), FRAMES).task_frames[0]
     c, s = np.cos(0.3), np.sin(0.3)
