@@ -153,6 +153,14 @@ def matmul(a: Matrix, b: Matrix) -> Matrix:
     return tuple(rows)
 
 
+def identity(size: int) -> Matrix:
+    """The identity of so many rows."""
+    rows = []
+    for i in range(size):
+        rows.append(tuple(1.0 if j == i else 0.0 for j in range(size)))
+    return tuple(rows)
+
+
 def madd(*matrices: Matrix) -> Matrix:
     """Sum of matrices, from left to right."""
     return tuple(vadd(*rows) for rows in zip(*matrices, strict=True))

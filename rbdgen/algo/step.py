@@ -2,8 +2,9 @@
 
 Semi-implicit Euler: v⁺ = v + h a, q⁺ = q + h v⁺, one evaluation of the acceleration with its derivatives. The classical
 Runge-Kutta method: four, K_i = A_i (1 + c_i h K_{i−1}) and L_i = B_i + c_i h A_i L_{i−1} with those of ẋ at each, as
-Crocoddyl's integrated action models. q and v are plain vectors here: joints whose coordinates are their velocity's
-integral. Integration is submodule ``In_i`` of a degree of freedom's body.
+Crocoddyl's integrated action models. x moves on its joints' manifolds (:mod:`rbdgen.algo.integration`), and its
+Jacobians are those of its tangent. Velocities of a body that turns are added as if its axes stood still for the step,
+as Crocoddyl's are: what that leaves out of a Runge-Kutta step is h³ ω × ω̇ / 12 of a quaternion's turn.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ from rbdgen.algo.factorisation import (
     remaining_torques,
 )
 from rbdgen.algo.following import Entries
+from rbdgen.algo.integration import Integration, increase
 from rbdgen.algo.rnea import Motion, Wrench, inward_sweep, joint_placements, outward_sweep
 from rbdgen.algo.submodules import Enter, anywhere
+from rbdgen.model.displacement import Functions
 from rbdgen.model.joint import JointPlacement
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import Scalar, Vector, add, mul
@@ -40,28 +43,25 @@ evaluation is, and its own weight. Euler's are built in."""
 @dataclass(frozen=True)
 class Given:
     """What a step takes of its robot and of its task: ``torques`` (nv), the ``base``'s motion and external ``forces``;
-    where it is there already, τ − ID(q, v, 0) at the step's begin (``rest``)."""
+    where it is there already, τ − ID(q, v, 0) at the step's begin (``rest``); ``functions`` of the angles by which
+    joints turn."""
 
     robot: Robot
     torques: Vector
     base: Motion
     forces: tuple[Wrench, ...] | None
+    functions: Functions
     enter: Enter = anywhere
     rest: Sequence[Scalar] | None = None
 
     @cached_property
-    def bodies(self) -> tuple[int, ...]:
-        """For each entry of a state the body of its degree of freedom."""
-        bodies = dof_bodies(self.robot)
-        return bodies + bodies
-
-    def integrating(self, k: int) -> AbstractContextManager[None]:
-        """Text of an entry of a state belongs to its integration."""
-        return self.enter("In", self.bodies[k])
+    def integration(self) -> Integration:
+        """How states move."""
+        return Integration(self.robot, self.functions, self.enter)
 
     def multiplying(self, k: int) -> AbstractContextManager[None]:
         """Text of a degree of freedom belongs to its row of products with M⁻¹."""
-        return self.enter("Mx", self.bodies[k])
+        return self.enter("Mx", self.integration.bodies[k])
 
 
 @dataclass(frozen=True)
@@ -125,32 +125,28 @@ def linearised(
 def euler_step(given: Given, q: Vector, v: Vector, h: float) -> Step:
     """A semi-implicit step of ``h`` seconds."""
     nv = given.robot.nv
+    integration = given.integration
     now = linearised(given, q, v, h, given.rest)
     speeds: list[Scalar] = []
-    places: list[Scalar] = []
+    way: list[Scalar] = []
     for k, a in enumerate(now.acceleration):
-        with given.integrating(k):
+        with integration.of_entry(k):
             gained = mul(h, a)
             speed = add(v[k], gained)
-            moved = mul(h, speed)
-            speeds.append(speed)
-            places.append(add(q[k], moved))
-    below = _side_by_side(now, nv)
+            way.append(mul(h, speed))
+        speeds.append(speed)
+    changes = integration.changes(tuple(way))
+    faster = _side_by_side(now, nv)
     for k in range(nv):
-        with given.integrating(k):
-            _increase(below, (k, nv + k), 1.0)
-    by_state = _semi_implicit(given, below, h)
-    for k in range(nv):
-        with given.integrating(k):
-            _increase(by_state, (k, k), 1.0)
-    by_torque = _semi_implicit(given, now.by_torque, h)
-    return Step(tuple(places), tuple(speeds), by_state, by_torque)
-
-
-def _increase(entries: Entries, place: tuple[int, int], x: Scalar) -> None:
-    """Add to an entry (in place)."""
-    before = entries.get(place, 0.0)
-    entries[place] = add(before, x)
+        with integration.of_entry(k):
+            increase(faster, (k, nv + k), 1.0)
+    by_state = changes.through(_semi_implicit(given, faster, h))
+    for (i, j), x in changes.by_start.items():
+        with integration.of_entry(i):
+            increase(by_state, (i, j), x)
+    by_torque = changes.through(_semi_implicit(given, now.by_torque, h))
+    place = integration.moved(q, tuple(way))
+    return Step(place, tuple(speeds), by_state, by_torque)
 
 
 def _side_by_side(now: Linear, nv: int) -> Entries:
@@ -161,83 +157,82 @@ def _side_by_side(now: Linear, nv: int) -> Entries:
     return result
 
 
-def _semi_implicit(given: Given, rows: Entries, h: float) -> Entries:
-    """Rows of velocities, and ``h`` times them above: the positions move at the new velocity."""
-    result: Entries = {}
-    for (i, j), x in rows.items():
-        with given.integrating(i):
-            result[i, j] = mul(h, x)
+def _semi_implicit(given: Given, faster: Entries, h: float) -> Entries:
+    """By rows of the new velocity those of a state's way: positions move at that velocity for ``h`` seconds."""
+    result = given.integration.scaled(h, faster)
+    for (i, j), x in faster.items():
         result[given.robot.nv + i, j] = x
     return result
 
 
 def runge_kutta_step(given: Given, q: Vector, v: Vector, h: float) -> Step:
     """A step of ``h`` seconds by the classical Runge-Kutta method."""
-    robot = given.robot
-    nv = robot.nv
-    begun = (*q, *v)
-    slope: Sequence[Scalar] = (0.0,) * (2 * nv)
+    integration = given.integration
+    slope: Sequence[Scalar] = (0.0,) * (2 * given.robot.nv)
     by_state: Entries = {}
     by_torque: Entries = {}
-    total: list[Scalar] = list(begun)
+    total = list(slope)
     all_state: Entries = {}
     all_torque: Entries = {}
     far = 0.0
     for further, weight in COEFFICIENTS[RUNGE_KUTTA]:
-        state: list[Scalar] = []
-        for k, x in enumerate(slope):
-            with given.integrating(k):
-                moved = mul(far * h, x)
-                state.append(add(begun[k], moved))
+        way = _way(given, slope, far * h)
+        place, speed = _moved(given, q, v, way)
         rest = given.rest if far == 0.0 else None
-        place = tuple(state[:nv])
-        speed = tuple(state[nv:])
         now = linearised(given, place, speed, rest=rest)
         slope = (*speed, *now.acceleration)
-        by_state, by_torque = _chained(given, now, by_state, by_torque, far * h)
+        by_state, by_torque = _chained(given, now, way, by_state, by_torque, far * h)
         for k, x in enumerate(slope):
-            with given.integrating(k):
+            with integration.of_entry(k):
                 moved = mul(weight * h, x)
                 total[k] = add(total[k], moved)
         _accumulate(given, all_state, by_state, weight * h)
         _accumulate(given, all_torque, by_torque, weight * h)
         far = further
-    for k in range(2 * nv):
-        with given.integrating(k):
-            _increase(all_state, (k, k), 1.0)
-    places = tuple(total[:nv])
-    speeds = tuple(total[nv:])
-    return Step(places, speeds, all_state, all_torque)
+    place, speed = _moved(given, q, v, total)
+    changes = integration.changes(tuple(total[: given.robot.nv]))
+    return Step(place, speed, changes.with_start(all_state), changes.through(all_torque))
+
+
+def _way(given: Given, slope: Sequence[Scalar], duration: float) -> list[Scalar]:
+    """Where a state's slope leads in that many seconds."""
+    way: list[Scalar] = []
+    for k, x in enumerate(slope):
+        with given.integration.of_entry(k):
+            way.append(mul(duration, x))
+    return way
+
+
+def _moved(given: Given, q: Vector, v: Vector, way: Sequence[Scalar]) -> tuple[Vector, Vector]:
+    """A state after a way of its whole tangent."""
+    nv = given.robot.nv
+    speeds: list[Scalar] = []
+    for k, (speed, gained) in enumerate(zip(v, way[nv:], strict=True)):
+        with given.integration.of_entry(k):
+            speeds.append(add(speed, gained))
+    return given.integration.moved(q, tuple(way[:nv])), tuple(speeds)
 
 
 def _chained(
-    given: Given, now: Linear, by_state: Entries, by_torque: Entries, way: float
+    given: Given,
+    now: Linear,
+    way: Sequence[Scalar],
+    by_state: Entries,
+    by_torque: Entries,
+    duration: float,
 ) -> tuple[Entries, Entries]:
     """Derivatives of an evaluation's slope [v, a] by the step's begin and by τ, from those of the slope before, which
-    moved the state by ``way`` seconds."""
+    moved the state a ``way`` in so many seconds."""
     nv = given.robot.nv
-    moved = _moved(given, by_state, way)
-    for k in range(2 * nv):
-        with given.integrating(k):
-            _increase(moved, (k, k), 1.0)
-    pushed = _moved(given, by_torque, way)
+    changes = given.integration.changes(tuple(way[:nv]))
+    moved = changes.with_start(given.integration.scaled(duration, by_state))
+    pushed = changes.through(given.integration.scaled(duration, by_torque))
     state = _through(given, now, moved)
     torque = _through(given, now, pushed)
     for (i, j), x in now.by_torque.items():
         with given.multiplying(i):
-            _increase(torque, (nv + i, j), x)
+            increase(torque, (nv + i, j), x)
     return state, torque
-
-
-def _moved(given: Given, slopes: Entries, way: float) -> Entries:
-    """``way`` times derivatives of a slope."""
-    result: Entries = {}
-    if way == 0.0:
-        return result
-    for (i, j), x in slopes.items():
-        with given.integrating(i):
-            result[i, j] = mul(way, x)
-    return result
 
 
 def _through(given: Given, now: Linear, moved: Entries) -> Entries:
@@ -255,13 +250,13 @@ def _through(given: Given, now: Linear, moved: Entries) -> Entries:
         with given.multiplying(i):
             for j, x in by_row.get(k, ()):
                 term = mul(factor, x)
-                _increase(result, (nv + i, j), term)
+                increase(result, (nv + i, j), term)
     return result
 
 
 def _accumulate(given: Given, total: Entries, slopes: Entries, weight: float) -> None:
     """Add ``weight`` times derivatives of a slope (in place)."""
     for (i, j), x in slopes.items():
-        with given.integrating(i):
+        with given.integration.of_entry(i):
             term = mul(weight, x)
-            _increase(total, (i, j), term)
+            increase(total, (i, j), term)

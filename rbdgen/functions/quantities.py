@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rbdgen.ir.fixed import Format
-from rbdgen.model.names import sanitize
+from rbdgen.model.names import coordinate_names, dof_names, sanitize
 from rbdgen.model.robot import Robot
 
 
@@ -58,12 +58,15 @@ AXES = {3: ("x", "y", "z"), 6: ("x", "y", "z", "rx", "ry", "rz")}
 """Names of the entries of vectors and of linear and angular parts."""
 
 
-def labels(robot: Robot, dimension: int | str, dofs: Sequence[str]) -> list[str]:
-    """Names for the entries along a dimension of a shape; ``dofs`` are those of degrees of freedom."""
+def labels(robot: Robot, dimension: int | str, joints: Sequence[str]) -> list[str]:
+    """Names for the entries along a dimension of a shape, by the names of the bodies' ``joints``."""
     if isinstance(dimension, int):
         return list(AXES.get(dimension, map(str, range(dimension))))
-    if dimension in ("nv", "nq"):
-        return list(dofs)
+    if dimension == "nq":
+        return coordinate_names(robot, joints)
+    dofs = dof_names(robot, joints)
+    if dimension == "nv":
+        return dofs
     if dimension == "nx":
         return [f"{part}_{dof}" for part in "qv" for dof in dofs]
     frames = [frame.name for frame in robot.task_frames]

@@ -64,6 +64,10 @@ class Settings(Protocol):
     def mass_matrix(self) -> str: ...
 
 
+Reference = Callable[[Robot, States, Settings | None, str | None], Sequence[np.ndarray]]
+"""A function's results in float64, of a robot's states, by settings and a family of algorithms (None: the usual)."""
+
+
 class TracedProgram(Protocol):
     """What a function is traced with: the operands of its program, and what it shares with other functions there."""
 
@@ -81,6 +85,10 @@ class TracedProgram(Protocol):
 
     def operand(self, quantity: str) -> Vector:
         """An operand's entries; zeros where no function of this program brings it."""
+        ...
+
+    def reached(self, reference: Reference) -> Sequence[np.ndarray]:
+        """What a function's results are at the states that ranges are found at."""
         ...
 
     def shared(self, key: Hashable, make: Callable[[], Shared]) -> Shared:
@@ -229,7 +237,7 @@ class Function:
     results: tuple[Quantity, ...]
     needs: frozenset[Need]
     trace: Callable[[TracedProgram], Mapping[str, Entries]]
-    reference: Callable[[Robot, States, Settings | None, str | None], Sequence[np.ndarray]]
+    reference: Reference
     golden: Callable[..., Any] | None = None
     pinocchio: Pinocchio | None = None
     forced: bool = True

@@ -56,7 +56,7 @@ def check(robot: Robot, settings: Settings) -> None:
     """UnsupportedError for what :func:`check_integration` refuses, and for a joint whose coordinates are not its
     velocity's integral."""
     check_integration(settings)
-    check_joints(robot, "roll")
+    check_joints(robot)
 
 
 def check_integration(settings: Settings) -> None:
@@ -71,13 +71,13 @@ def check_integration(settings: Settings) -> None:
         )
 
 
-def check_joints(robot: Robot, function: str) -> None:
-    """UnsupportedError for a joint whose coordinates are not its velocity's integral, which ``function`` needs."""
+def check_joints(robot: Robot) -> None:
+    """UnsupportedError for a joint whose coordinates are not its velocity's integral."""
     for body in robot.bodies:
         if body.joint.nq != body.joint.nv or "unit" in body.joint.kinds:
             raise UnsupportedError(
-                f"robot {robot.name!r}: joint {body.joint_name!r} ({type(body.joint).__name__.lower()}): {function} "
-                f"takes joints whose q is a plain angle or length; leave out the function {function}"
+                f"robot {robot.name!r}: joint {body.joint_name!r} ({type(body.joint).__name__.lower()}): roll takes "
+                "joints whose q is a plain angle or length; leave out the function roll, or take step"
             )
 
 
@@ -100,7 +100,7 @@ def roll_out(
     ConfigError for a wrong shape, a number of steps that is negative or not whole, a time step that is not positive,
     and an unknown integrator; UnsupportedError for a joint whose coordinates are not its velocity's integral.
     """
-    check_joints(robot, "roll")
+    check_joints(robot)
     check_method(integrator, time_step)
     q = configuration(robot, q)
     batch = q.shape[:-1]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rbdgen.algo.step import EULER, Given, Step, euler_step, runge_kutta_step
-from rbdgen.errors import UnsupportedError
+from rbdgen.errors import ConfigError, UnsupportedError
 from rbdgen.functions.mass_matrix import crba
 from rbdgen.functions.operands import (
     checked_forces,
@@ -19,8 +19,9 @@ from rbdgen.functions.operands import (
 )
 from rbdgen.functions.quantities import TAU, Q, Quantity, V
 from rbdgen.functions.record import Entries, Function, Need, Settings, TracedProgram
-from rbdgen.functions.roll_out import check_integration, check_joints, check_method
+from rbdgen.functions.roll_out import check_integration, check_method
 from rbdgen.functions.states import States
+from rbdgen.model.displacement import FARTHEST_TURN, ROUNDING, series
 from rbdgen.model.robot import Robot
 from rbdgen.numeric.arguments import (
     RootMotion,
@@ -38,21 +39,34 @@ BY_STATE = Quantity("dx_dx", ("nx", "nx"), "1, s, 1/s", "A: ∂(q⁺, v⁺)/∂(
 BY_TORQUE = Quantity("dx_dtau", ("nx", "nv"), "rad/(N·m), …", "B: ∂(q⁺, v⁺)/∂τ, row: what changes")
 Variant = tuple[str, float]
 """Integrator and time step."""
+MARGIN = 2.0
+"""How much farther than at the states that ranges are found at joints may turn in a step."""
 FAMILIES = {"derivative": "composite", "mass_matrix": "ldl"}
 """The algorithms that a step is made of."""
 
 
 def check(robot: Robot, settings: Settings) -> None:
-    """UnsupportedError for what :func:`rbdgen.functions.roll_out.check_integration` refuses, for a joint whose
-    coordinates are not its velocity's integral, and for other algorithms than :data:`FAMILIES`."""
+    """UnsupportedError for what :func:`rbdgen.functions.roll_out.check_integration` refuses, and for other algorithms
+    than :data:`FAMILIES`."""
     check_integration(settings)
-    check_joints(robot, "step")
     for option, family in FAMILIES.items():
         given = getattr(settings, option)
         if given != family:
             raise UnsupportedError(
                 f"{option.replace('_', '-')} {given}: step is made with {family}; use that, or leave out step"
             )
+
+
+def turn(robot: Robot, v: Sequence[float] | np.ndarray) -> float:
+    """How far joints with coordinates of unit length turn in a second at most, at velocities ``v`` (nv): rad."""
+    farthest = 0.0
+    for body, _, own in robot.independent:
+        if "unit" not in body.joint.kinds:
+            continue
+        axes = np.array(body.joint.angular_subspace)
+        rates = np.linalg.norm(axes, axis=1) * v[own]
+        farthest = max(farthest, float(np.linalg.norm(rates)))
+    return farthest
 
 
 def _made(given: Given, variant: Variant, q: Vector, v: Vector) -> Step:
@@ -69,7 +83,8 @@ def _text(
     f: Vector | None,
     root: Vector | None,
 ) -> Sequence[Evaluated]:
-    given = Given(robot, tau, given_base(robot, root), given_wrenches(f))
+    functions = series(FARTHEST_TURN, ROUNDING)
+    given = Given(robot, tau, given_base(robot, root), given_wrenches(f), functions)
     made = _made(given, variant, q, v)
     return tuple(_named(made).values())
 
@@ -99,10 +114,10 @@ def step(
 
     ``integrator``: ``euler`` (semi-implicit) or ``rk4`` (the classical Runge-Kutta method); all else as
     :func:`rbdgen.golden.forward_dynamics`. Returns q⁺ (..., nq), v⁺ (..., nv), A = ∂(q⁺, v⁺)/∂(q, v) (..., 2 nv, 2 nv)
-    and B = ∂(q⁺, v⁺)/∂τ (..., 2 nv, nv). UnsupportedError for a joint whose coordinates are not its velocity's
-    integral, SingularityError where M is not positive definite. Source: :mod:`rbdgen.algo.step`."""
+    and B = ∂(q⁺, v⁺)/∂τ (..., 2 nv, nv), of q in the tangent space (:func:`rbdgen.golden.integrate`). ConfigError for a
+    time step in which a joint without limits, or a floating base, turns by more than 2π, SingularityError where M is
+    not positive definite. Source: :mod:`rbdgen.algo.step`."""
     q = configuration(robot, q)
-    check_joints(robot, "step")
     check_method(integrator, time_step)
     batch = q.shape[:-1]
     v, tau = (argument(name, x, (robot.nv,), batch) for name, x in (("v", v), ("tau", tau)))
@@ -113,6 +128,12 @@ def step(
     position, velocity, by_state, by_torque = evaluate(
         _text, robot, variant, shapes, batch, (q, v, tau, forces, moving)
     )
+    fastest = np.maximum(np.abs(v), np.abs(velocity)).reshape(-1, robot.nv).max(axis=0, initial=0)
+    if turn(robot, fastest) * time_step > FARTHEST_TURN:
+        raise ConfigError(
+            f"time_step: a joint turns by {turn(robot, fastest) * time_step:.3g} rad in {time_step:g} s, which is more "
+            "than a whole turn; give a smaller one"
+        )
     return position, velocity, by_state, by_torque
 
 
@@ -127,10 +148,22 @@ def _reference(
 
 def _traced(trace: TracedProgram) -> Mapping[str, Entries]:
     settings = trace.settings
+    base, forces = trace.root_motion(), trace.forces()
+    functions = series(_farthest(trace))
     tau = trace.operand(TAU.name)
-    given = Given(trace.robot, tau, trace.root_motion(), trace.forces(), trace.enter, trace.rest())
+    given = Given(trace.robot, tau, base, forces, functions, trace.enter, trace.rest())
     variant = settings.integrator, settings.time_step
     return _named(_made(given, variant, trace.operand(Q.name), trace.operand(V.name)))
+
+
+def _farthest(trace: TracedProgram) -> float:
+    """How far joints turn in a step at the states that ranges are found at, and some more: rad."""
+    robot = trace.robot
+    if not any("unit" in body.joint.kinds for body, _, _ in robot.independent):
+        return 0.0
+    _, velocity, _, _ = trace.reached(_reference)
+    fastest = np.max(np.abs(velocity), axis=0)
+    return MARGIN * turn(robot, fastest) * trace.settings.time_step
 
 
 RECORDS = (

@@ -71,7 +71,7 @@ def build_network(
         torques,
         states.minv,
     )
-    built = Construction(robot, frames, calibration, options, words)
+    built = Construction(robot, frames, calibration, options, words, states)
     trace(built)
     graph = _traced_graph(built)
     parameters = tuple(n for n in built.parameters if n in graph.inputs)

@@ -9,12 +9,13 @@ from dataclasses import replace
 from rbdgen.errors import UnsupportedError
 from rbdgen.functions.quantities import labels
 from rbdgen.functions.record import Carried, Entries
+from rbdgen.functions.states import States
 from rbdgen.ir.builder import Builder, Expr
 from rbdgen.ir.programs import Exit
 from rbdgen.layout.calibration import Calibration
 from rbdgen.layout.equivalent import EquivalentRobot
 from rbdgen.layout.network import PREFIX, Submodule
-from rbdgen.layout.words import TraceOptions, Word, dof_names
+from rbdgen.layout.words import TraceOptions, Word
 from rbdgen.model.names import sanitize, unused
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import Scalar, Vector
@@ -23,7 +24,7 @@ from rbdgen.spatial import Scalar, Vector
 class Construction:
     """The graph under construction: names of operands, results and submodules, and the exits.
 
-    ``words`` are those of all operands that there may be.
+    ``words`` are those of all operands that there may be, ``states`` those that ranges are found at.
     """
 
     def __init__(
@@ -33,11 +34,13 @@ class Construction:
         calibration: Calibration | None,
         options: TraceOptions,
         words: dict[str, tuple[Word, ...]],
+        states: States,
     ) -> None:
         self.robot = robot
         self.frames = frames
         self.options = options
         self.words = words
+        self.states = states
         self.builder = Builder()
         self.cheap = frames.robot
         self.parameters: tuple[str, ...] = ()
@@ -56,7 +59,7 @@ class Construction:
         self.carried: dict[str, Carried] = {}
         self.links = sanitize([b.name for b in robot.bodies])
         joints = sanitize(list(robot.joint_names))
-        self.dofs = dof_names(robot, [joints[n] for n in robot.joint_names])
+        self.joints = [joints[n] for n in robot.joint_names]
 
     def enter(self, kind: str, body: int | None) -> AbstractContextManager[None]:
         """Operations inside belong to the submodule of this kind and body."""
@@ -112,7 +115,7 @@ class Construction:
         shape = quantity.shape if quantity else ("nv",) * len(index)
         parts = [vector]
         for k, dimension in zip(index, shape, strict=True):
-            known = labels(self.robot, dimension, self.dofs)
+            known = labels(self.robot, dimension, self.joints)
             parts.append(known[k])
         return unused("_".join(parts), set(self.outputs))
 

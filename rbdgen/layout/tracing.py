@@ -8,6 +8,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from rbdgen.algo.cfa import constraint_forces
 from rbdgen.algo.chain import Chain, chain
 from rbdgen.algo.composite import MassMatrix, composite_inertias, derivatives, mass_matrix
@@ -37,7 +39,7 @@ from rbdgen.errors import UnsupportedError, short
 from rbdgen.functions import registry
 from rbdgen.functions.quantities import BASE as BASE_MOTION
 from rbdgen.functions.quantities import F_EXT, MINV
-from rbdgen.functions.record import Entries, Function, Need
+from rbdgen.functions.record import Entries, Function, Need, Reference
 from rbdgen.layout.construction import Construction
 from rbdgen.layout.network import (
     AGAIN,
@@ -118,6 +120,10 @@ class _Shared(ABC):
         """The body that a degree of freedom moves."""
         parts = self.robot.v_slices
         return next(i for i, part in enumerate(parts) if dof < part.stop)
+
+    def reached(self, reference: Reference) -> Sequence[np.ndarray]:
+        """What a function's results are at the states that ranges are found at."""
+        return reference(self.built.robot, self.built.states, self.settings, None)
 
     def is_brought_by_tasks(self, quantity: str) -> bool:
         """Whether this is an operand that some functions have and others have not."""

@@ -13,7 +13,7 @@ from rbdgen.functions import registry
 from rbdgen.functions.quantities import BASE, BEGIN, F_EXT, SUM, WEIGHTS, Quantity, labels
 from rbdgen.functions.record import Function
 from rbdgen.layout.torques import BOTH, HEADROOM
-from rbdgen.model.names import unused
+from rbdgen.model.names import coordinate_names, dof_names, unused
 from rbdgen.model.ranges import InputRanges
 from rbdgen.model.robot import Robot
 
@@ -152,18 +152,6 @@ class TraceOptions:
         return extra.group if extra and getattr(self, extra.option) else None
 
 
-def dof_names(robot: Robot, joints: Sequence[str]) -> list[str]:
-    """A name for each degree of freedom: its joint's, numbered where the joint has several."""
-    names = []
-    for name, body in zip(joints, robot.bodies, strict=True):
-        count = body.nv
-        if count == 1:
-            names.append(name)
-        else:
-            names += [f"{name}_{k}" for k in range(count)]
-    return names
-
-
 def _symmetric(
     names: Sequence[str], vector: str, limits: Sequence[float] | np.ndarray
 ) -> tuple[Word, ...]:
@@ -195,7 +183,7 @@ def operand_words(
         words[F_EXT.name] = _force_words(robot, options, links)
     if options.moving_base:
         words[BASE.name] = _base_words()
-    words |= _declared_words(robot, options, dofs)
+    words |= _declared_words(robot, options, joints)
     if options.weighted:
         words |= _evaluation_words(options, words)
     if minv is not None:
@@ -212,17 +200,10 @@ def operand_words(
 
 def _position_words(robot: Robot, ranges: InputRanges, joints: Sequence[str]) -> tuple[Word, ...]:
     words = []
-    for i, body in enumerate(robot.bodies):
-        if body.mimic:
-            continue
-        first = robot.q_slices[i].start
-        for k, part in enumerate(body.joint.coordinate_names, first):
-            name = f"q_{joints[i]}"
-            if part:
-                name += f"_{part}"
-            lower = ranges.q_lower[k]
-            upper = ranges.q_upper[k]
-            words.append(Word(name, "q", (k,), lower, upper))
+    for k, name in enumerate(coordinate_names(robot, joints)):
+        lower = ranges.q_lower[k]
+        upper = ranges.q_upper[k]
+        words.append(Word(f"q_{name}", "q", (k,), lower, upper))
     return tuple(words)
 
 
@@ -244,22 +225,22 @@ def _base_words() -> tuple[Word, ...]:
 
 
 def _declared_words(
-    robot: Robot, options: TraceOptions, dofs: Sequence[str]
+    robot: Robot, options: TraceOptions, joints: Sequence[str]
 ) -> dict[str, tuple[Word, ...]]:
     """Words of operands whose range is declared with them."""
     words: dict[str, tuple[Word, ...]] = {}
     for f in options.records:
         for quantity in f.operands:
             if quantity.limits is not None:
-                words[quantity.name] = _quantity_words(robot, quantity, dofs)
+                words[quantity.name] = _quantity_words(robot, quantity, joints)
     return words
 
 
-def _quantity_words(robot: Robot, quantity: Quantity, dofs: Sequence[str]) -> tuple[Word, ...]:
+def _quantity_words(robot: Robot, quantity: Quantity, joints: Sequence[str]) -> tuple[Word, ...]:
     assert quantity.limits is not None
     if quantity.shape == (1,):
         return (Word(quantity.name, quantity.name, (0,), *quantity.limits),)
-    names = [labels(robot, dimension, dofs) for dimension in quantity.shape]
+    names = [labels(robot, dimension, joints) for dimension in quantity.shape]
     words: list[Word] = []
     for index in np.ndindex(quantity.size(robot)):
         parts = [known[k] for k, known in zip(index, names, strict=True)]

@@ -15,7 +15,8 @@ from typing import Literal
 import numpy as np
 
 from rbdgen.errors import ConfigError
-from rbdgen.spatial import IDENTITY3, ZERO3, Matrix, Vector, matmul, matvec, vadd
+from rbdgen.model.displacement import Functions, closed
+from rbdgen.spatial import IDENTITY3, ZERO3, Matrix, Vector, identity, matmul, matvec, vadd
 
 Axis = tuple[float, float, float]
 Kind = Literal["angle", "length", "unit"]
@@ -108,11 +109,28 @@ class Coordinates(ABC):
             q[:, self.unit_part] = four / np.linalg.norm(four, axis=-1, keepdims=True)
         return q
 
+    def moved(self, q: Vector, way: Vector, functions: Functions) -> Vector:
+        """Where a velocity kept for one second, ``way`` (nv), leads from ``q`` (nq), over abstract scalars;
+        ``functions`` are those of :mod:`rbdgen.model.displacement`."""
+        if self.nq != self.nv:
+            raise NotImplementedError(f"{type(self).__name__} must say how it moves")
+        return vadd(q, way)
+
+    def moved_by(self, way: Vector, functions: Functions) -> tuple[Matrix, Matrix]:
+        """How where :meth:`moved` leads depends on where it starts, and on ``way`` (nv, nv each), all changes seen as
+        velocities of the joint: Pinocchio's ``dIntegrate``."""
+        if self.nq != self.nv:
+            raise NotImplementedError(f"{type(self).__name__} must say how it moves")
+        return identity(self.nv), identity(self.nv)
+
     def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
         """Where the velocity ``dv`` (..., nv), kept for one second, leads from ``q`` (..., nq). Same leading shapes."""
-        if self.nq != self.nv:
-            raise NotImplementedError(f"{type(self).__name__} must say how it integrates")
-        return q + dv
+        start = tuple(np.moveaxis(q, -1, 0))
+        way = tuple(np.moveaxis(dv, -1, 0))
+        moved = np.stack(self.moved(start, way, closed), axis=-1)
+        unit = moved[..., self.unit_part]
+        moved[..., self.unit_part] = unit / np.linalg.norm(unit, axis=-1, keepdims=True)
+        return moved
 
     def fault(self, q: np.ndarray) -> str | None:
         """What is wrong with configurations ``q`` (..., nq), in words."""

@@ -1,26 +1,33 @@
 """Joint types: one frozen class each. Adding a joint is adding a class here and to ``JOINT_TYPES``.
 
 Each states its coordinates, the placement of its child in its predecessor as a function of q, its motion subspace, and
-how it integrates where that is not a sum. Spatial quantities are expressed in the joint's child frame (Featherstone
-2008, section 4.4); q, v and the order of the subspace's columns are Pinocchio's for all types that it has.
+how it moves where that is not a sum. Spatial quantities are expressed in the joint's child frame (Featherstone 2008,
+section 4.4); q, v and the order of the subspace's columns are Pinocchio's for all types that it has.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from rbdgen.model.displacement import Displacement, Functions, nearer_unit, turned
 from rbdgen.model.joint import Axis, CompoundJoint, Coordinates, Joint, JointPlacement, checked_axis
-from rbdgen.model.rotations import (
-    about_axis,
-    quaternion_exponential,
-    quaternion_matrix,
-    quaternion_product,
-    quaternion_rotate,
-    translation_exponential,
+from rbdgen.model.rotations import about_axis, quaternion_matrix
+from rbdgen.spatial import (
+    IDENTITY3,
+    ZERO3,
+    Matrix,
+    Vector,
+    add,
+    cos,
+    identity,
+    matvec,
+    mul,
+    sin,
+    sub,
+    vadd,
+    vscale,
 )
-from rbdgen.spatial import IDENTITY3, ZERO3, Vector, cos, mul, sin, sub, vscale
 
 __all__ = [
     "JOINT_TYPES",
@@ -45,11 +52,29 @@ _UNIT_AXES: tuple[Axis, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0
 _STILL: tuple[Axis, ...] = ((0.0, 0.0, 0.0),) * 3
 
 
-def _turned(q: np.ndarray, angle: np.ndarray) -> np.ndarray:
-    """(cos, sin) (..., 2) turned by ``angle`` (...), of unit length to the last bit."""
-    (c, s), (dc, ds) = np.moveaxis(q, -1, 0), (np.cos(angle), np.sin(angle))
-    turned = np.stack([c * dc - s * ds, s * dc + c * ds], axis=-1)
-    return turned / np.linalg.norm(turned, axis=-1, keepdims=True)
+def _turned(q: Vector, displacement: Displacement) -> Vector:
+    """(cos, sin) turned about z."""
+    c, s = q
+    cosine = displacement.cosine
+    sine = mul(displacement.angular[2], displacement.sine_ratio)
+    across = sub(mul(c, cosine), mul(s, sine))
+    along = add(mul(s, cosine), mul(c, sine))
+    return nearer_unit((across, along))
+
+
+def _part(m: Matrix, chosen: Sequence[int]) -> Matrix:
+    """The chosen rows and columns of a matrix."""
+    rows = []
+    for i in chosen:
+        row = m[i]
+        rows.append(tuple(row[j] for j in chosen))
+    return tuple(rows)
+
+
+def _changes(displacement: Displacement, chosen: Sequence[int]) -> tuple[Matrix, Matrix]:
+    """How a joint of the ``chosen`` motions depends on where it starts and on how it moves."""
+    by_start = _part(displacement.by_start, chosen)
+    return by_start, _part(displacement.by_velocity, chosen)
 
 
 @dataclass(frozen=True)
@@ -90,8 +115,11 @@ class Continuous(_AxisJoint):
     def placement(self, q: Vector) -> JointPlacement:
         return JointPlacement(about_axis(self.axis, q[0], q[1]), ZERO3)
 
-    def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
-        return _turned(q, dv[..., 0])
+    def moved(self, q: Vector, way: Vector, functions: Functions) -> Vector:
+        return _turned(q, Displacement(ZERO3, (0.0, 0.0, way[0]), functions))
+
+    def moved_by(self, way: Vector, functions: Functions) -> tuple[Matrix, Matrix]:
+        return identity(1), identity(1)
 
 
 @dataclass(frozen=True)
@@ -188,16 +216,19 @@ class Planar(Joint):
     def linear_subspace(self) -> tuple[Axis, ...]:
         return (_UNIT_AXES[0], _UNIT_AXES[1], ZERO3)  # type: ignore[return-value]
 
-    def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
-        zero = np.zeros_like(dv[..., :1])
-        displacement = translation_exponential(
-            np.concatenate([dv[..., :2], zero], axis=-1),
-            np.concatenate([zero, zero, dv[..., 2:]], axis=-1),
-        )
-        c, s = q[..., 2], q[..., 3]
-        x, y = displacement[..., 0], displacement[..., 1]
-        moved = np.stack([c * x - s * y, s * x + c * y], axis=-1)
-        return np.concatenate([q[..., :2] + moved, _turned(q[..., 2:], dv[..., 2])], axis=-1)
+    def moved(self, q: Vector, way: Vector, functions: Functions) -> Vector:
+        displacement = _planar(way, functions)
+        x, y, _ = matvec(self.placement(q).rotation, displacement.way)
+        return (add(q[0], x), add(q[1], y), *_turned(q[2:], displacement))
+
+    def moved_by(self, way: Vector, functions: Functions) -> tuple[Matrix, Matrix]:
+        return _changes(_planar(way, functions), (0, 1, 5))
+
+
+def _planar(way: Vector, functions: Functions) -> Displacement:
+    """Of a velocity in the x-y plane and about z."""
+    x, y, w = way
+    return Displacement((x, y, 0.0), (0.0, 0.0, w), functions)
 
 
 @dataclass(frozen=True)
@@ -218,8 +249,11 @@ class Spherical(Joint):
     def linear_subspace(self) -> tuple[Axis, ...]:
         return _STILL
 
-    def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
-        return quaternion_product(q, quaternion_exponential(dv))
+    def moved(self, q: Vector, way: Vector, functions: Functions) -> Vector:
+        return turned(q, Displacement(ZERO3, way, functions).quaternion)
+
+    def moved_by(self, way: Vector, functions: Functions) -> tuple[Matrix, Matrix]:
+        return _changes(Displacement(ZERO3, way, functions), (3, 4, 5))
 
 
 @dataclass(frozen=True)
@@ -241,12 +275,13 @@ class FreeFlyer(Joint):
     def linear_subspace(self) -> tuple[Axis, ...]:
         return _UNIT_AXES + _STILL
 
-    def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
-        displacement = translation_exponential(dv[..., :3], dv[..., 3:])
-        position = q[..., :3] + quaternion_rotate(q[..., 3:], displacement)
-        return np.concatenate(
-            [position, quaternion_product(q[..., 3:], quaternion_exponential(dv[..., 3:]))], axis=-1
-        )
+    def moved(self, q: Vector, way: Vector, functions: Functions) -> Vector:
+        displacement = Displacement(way[:3], way[3:], functions)
+        gone = matvec(quaternion_matrix(q[3:]), displacement.way)
+        return (*vadd(q[:3], gone), *turned(q[3:], displacement.quaternion))
+
+    def moved_by(self, way: Vector, functions: Functions) -> tuple[Matrix, Matrix]:
+        return _changes(Displacement(way[:3], way[3:], functions), range(6))
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,13 @@
-"""Names of links and joints as parts of Verilog identifiers."""
+"""Names of links, joints and their coordinates as parts of Verilog identifiers."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rbdgen.model.robot import Robot
 
 MAX_LENGTH = 40
 """Longest name given, so that a prefix and a suffix still make a readable identifier."""
@@ -39,3 +43,27 @@ def unused(name: str, taken: set[str]) -> str:
         name += "_"
     taken.add(name)
     return name
+
+
+def dof_names(robot: Robot, joints: Sequence[str]) -> list[str]:
+    """A name for each degree of freedom, by the names of the bodies' joints: its joint's, numbered where the joint has
+    several."""
+    names = []
+    for name, body in zip(joints, robot.bodies, strict=True):
+        count = body.nv
+        if count == 1:
+            names.append(name)
+        else:
+            names += [f"{name}_{k}" for k in range(count)]
+    return names
+
+
+def coordinate_names(robot: Robot, joints: Sequence[str]) -> list[str]:
+    """A name for each coordinate of q, by the names of the bodies' joints: its joint's, and which of it."""
+    names = []
+    for name, body in zip(joints, robot.bodies, strict=True):
+        if body.mimic:
+            continue
+        for part in body.joint.coordinate_names:
+            names.append(f"{name}_{part}" if part else name)
+    return names

@@ -1,18 +1,11 @@
-"""Rotations as joints need them: matrices over abstract scalars, unit quaternions in numbers.
-
-Quaternions are (x, y, z, w), as Pinocchio's. Arrays may have any leading shape.
-"""
+"""Rotations as joints need them: matrices over abstract scalars. Quaternions are (x, y, z, w), as Pinocchio's."""
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from rbdgen.spatial import Matrix, Scalar, Vector, add, constant_matrix, mul, sub
 
-SMALL_ANGLE = 0.03
-"""rad: below this the series is more accurate than the closed form of the exponential's coefficients."""
 UPRIGHT = 1e-9
 """Cosine of a pitch at or below which it is a right angle, and roll and yaw turn about the same axis."""
 
@@ -83,43 +76,3 @@ def quaternion_matrix(q: Vector) -> Matrix:
         (add(xy, wz), sub(1.0, add(xx, zz)), sub(yz, wx)),
         (sub(xz, wy), add(yz, wx), sub(1.0, add(xx, yy))),
     )
-
-
-def quaternion_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a ∘ b (..., 4): first turned by ``b``, then by ``a``; of unit length to the last bit."""
-    va, wa = a[..., :3], a[..., 3:]
-    vb, wb = b[..., :3], b[..., 3:]
-    vector = wa * vb + wb * va
-    vector = vector + np.cross(va, vb)
-    scalar = wa * wb
-    scalar = scalar - np.sum(va * vb, axis=-1, keepdims=True)
-    product = np.concatenate([vector, scalar], axis=-1)
-    return product / np.linalg.norm(product, axis=-1, keepdims=True)
-
-
-def quaternion_rotate(q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """v (..., 3) turned by the unit quaternion q (..., 4)."""
-    vector, scalar = q[..., :3], q[..., 3:]
-    twice = 2 * np.cross(vector, v)
-    return v + scalar * twice + np.cross(vector, twice)
-
-
-def quaternion_exponential(w: np.ndarray) -> np.ndarray:
-    """The unit quaternion (..., 4) of a turn by the rotation vector w (..., 3; radians)."""
-    half = np.linalg.norm(w, axis=-1, keepdims=True) / 2
-    vector = 0.5 * np.sinc(half / np.pi) * w
-    return np.concatenate([vector, np.cos(half)], axis=-1)
-
-
-def translation_exponential(v: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """The way (..., 3) of a frame that moves for one second at linear velocity v and angular velocity w, both (..., 3)
-    and constant in its own coordinates; in the coordinates that it started with."""
-    angle = np.linalg.norm(w, axis=-1, keepdims=True)
-    first = 0.5 * np.sinc(angle / (2 * np.pi)) ** 2
-    square = angle**2
-    safe = np.maximum(angle, SMALL_ANGLE)
-    series = 1 / 6 - square / 120 + square**2 / 5040
-    closed = (safe - np.sin(safe)) / safe**3
-    second = np.where(angle < SMALL_ANGLE, series, closed)
-    once = np.cross(w, v)
-    return v + first * once + second * np.cross(w, once)

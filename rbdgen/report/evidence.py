@@ -18,7 +18,6 @@ from rbdgen.functions.quantities import labels
 from rbdgen.functions.states import States
 from rbdgen.layout.execute import float_passes
 from rbdgen.layout.torques import MOTION, TORQUE
-from rbdgen.layout.words import dof_names
 from rbdgen.protocol.tasks import Flag
 from rbdgen.trials import (
     TaskSet,
@@ -260,8 +259,7 @@ def warnings_of(design: Design, found: dict[str, Any]) -> list[str]:
 def _place(design: Design, vector: str, entry: list[int]) -> str:
     """What an entry belongs to: joints, frames, directions."""
     shape = design.network.options.quantities[vector].shape
-    joints = dof_names(design.robot, list(design.robot.joint_names))
-    names = [labels(design.robot, dimension, joints) for dimension in shape]
+    names = [labels(design.robot, dimension, design.robot.joint_names) for dimension in shape]
     return ", ".join(known[k] for k, known in zip(entry, names, strict=True))
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from rbdgen import Options, UnsupportedError, compile_robot, load_robot
+from rbdgen import ConfigError, Options, Robot, UnsupportedError, compile_robot, load_robot
+from rbdgen.model.joints import FreeFlyer, Joint, Planar
 from rbdgen.report.design import multipliers
 from rbdgen.trials import make_tasks, relative_errors, task_states
 from tests.hw.test_joint_types import simulated_mismatches
@@ -24,6 +26,33 @@ def test_a_step_becomes_hardware(integrator: str, tmp_path: Path) -> None:
         assert not tasks.flags.any()
         assert relative_errors(d, tasks, tasks.expected)[0] < 1e-3, function
     assert simulated_mismatches(d, 24, tmp_path) == 0
+
+
+def mobile(joint: Joint) -> Robot:
+    """The pendulum with its upper link on another joint."""
+    robot = load_robot("pendulum2")
+    upper, lower = robot.bodies
+    upper = replace(upper, joint=joint, damping=(), friction=())
+    return replace(robot, bodies=(upper, lower))
+
+
+@pytest.mark.parametrize("joint", [FreeFlyer(), Planar()])
+def test_a_mobile_robot_steps_on_its_manifold(joint: Joint, tmp_path: Path) -> None:
+    d = compile_robot(mobile(joint), Options(("step",), ii=8, word=27, time_step=0.01))
+    tasks = make_tasks(d, "step", task_states(d, 200, seed=1))
+    assert not tasks.flags.any()
+    assert relative_errors(d, tasks, tasks.expected)[0] < 1e-3
+    if joint.nq == 7:
+        assert "q_next_joint1_qw" in {w.name for w in d.network.results["q_next"]}
+        assert simulated_mismatches(d, 12, tmp_path) == 0
+
+
+def test_a_turn_beyond_a_step_is_refused() -> None:
+    options = Options(("step",), time_step=0.1)
+    with pytest.raises(
+        ConfigError, match=r"a joint turns by \d+ rad in 0.1 s, .* give a smaller one"
+    ):
+        compile_robot(mobile(FreeFlyer()), options)
 
 
 def test_a_step_takes_no_more_multipliers_than_its_derivatives() -> None:
