@@ -22,6 +22,7 @@ from typing import Any
 from figures import Targets, arguments, parse, section
 
 from rbdgen import Options, RbdgenWarning, compile_robot, load_robot
+from rbdgen.emulation import bit_true_shell
 from rbdgen.functions.registry import common
 from rbdgen.host.beats import StreamLink
 from rbdgen.host.driver import Driver
@@ -34,7 +35,7 @@ from rbdgen_sim.axi import play
 from rbdgen_sim.device import build_device
 from rbdgen_sim.dma import DmaModel
 from rbdgen_sim.mixed import check_mixed
-from rbdgen_sim.noise import Noise, model
+from rbdgen_sim.noise import Noise
 
 ROBOT = "iiwa14"
 LEAN = ("--rounding", "truncate", "--overflow", "flag")
@@ -243,13 +244,13 @@ def link(targets: Targets, work: Path) -> None:
 def axi(targets: Targets, work: Path) -> None:
     """10,000 mixed tasks through the AXI shell, every channel stalling in 30% of its cycles."""
     d, known, files, top = sources(work, ("id", "m", "did"), "axi")
-    recorder = DmaModel(model(d))
+    recorder = DmaModel(bit_true_shell(d))
     check_mixed(d, Driver(known, StreamLink(known, recorder, 1000)), TASKS, 1)
     outcome = play(files, top, recorder, 0.3, 5, work / "axi")
     answers = [bytes.fromhex(r) for r in outcome["results"]]
     wrong = 0
     try:
-        replayed = DmaModel(model(d), answers)
+        replayed = DmaModel(bit_true_shell(d), answers)
         check_mixed(d, Driver(known, StreamLink(known, replayed, 1000)), TASKS, 1)
     except AssertionError:
         wrong = 1

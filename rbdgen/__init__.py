@@ -6,6 +6,7 @@ itself is in ``rbdgen_hw``, its co-simulation in ``rbdgen_sim``; this package ne
 
 from rbdgen import golden
 from rbdgen.compiler import Budget, Design, Options, compile_robot
+from rbdgen.emulation import bit_true
 from rbdgen.errors import (
     ConfigError,
     RbdgenError,
@@ -33,6 +34,7 @@ __all__ = [
     "UnsupportedError",
     "UrdfError",
     "__version__",
+    "bit_true",
     "compile_robot",
     "golden",
     "load",

@@ -7,11 +7,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from rbdgen import Design, golden
+from rbdgen.emulation import manifest_of
 from rbdgen.functions.registry import function as known_function
 from rbdgen.host.driver import Tasks
 from rbdgen.model.ranges import random_states
 from rbdgen.protocol.tasks import Flag
-from rbdgen_sim.noise import manifest_of
 
 
 class Solver(Protocol):

@@ -1,21 +1,12 @@
-"""A transport that damages what goes through it, and devices made of a design's bit-true model."""
+"""A transport that damages what goes through it."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from rbdgen import Design
-from rbdgen.host.manifest import Manifest, manifest_from
-from rbdgen.host.shell import ShellModel
 from rbdgen.host.transport import Transport
-from rbdgen.report.design import manifest
-
-DIGEST = "0123456789abcdef" * 4
-"""A Verilog file's, of no file in particular."""
 
 
 @dataclass
@@ -61,26 +52,3 @@ class Noise:
     def close(self) -> None:
         """Close the transport inside."""
         self.inner.close()
-
-
-def manifest_of(design: Design, digest: str = DIGEST) -> Manifest:
-    """The manifest as a host reads it."""
-    return manifest_from(json.loads(json.dumps(manifest(design, digest, "0"))))
-
-
-def model(design: Design) -> ShellModel:
-    """A device in this process that answers by the design's bit-true model."""
-    held: dict[str, int] = {}
-
-    def compute(
-        function: str, raw: Sequence[np.ndarray]
-    ) -> tuple[Sequence[np.ndarray], np.ndarray]:
-        loaded = {name: np.full(len(raw[0]), value) for name, value in held.items()}
-        answer = design.run(function, raw, loaded)
-        return answer.values, answer.overflow
-
-    def load(number: int, value: int) -> None:
-        held[known.tasks.parameters[number].name] = value
-
-    known = manifest_of(design)
-    return ShellModel(known.identity, known.tasks, compute, load, held.clear)

@@ -11,6 +11,7 @@ import pytest
 
 from rbdgen import ConfigError, Options, UnsupportedError, compile_robot, golden, load_robot
 from rbdgen.algo.factorisation import symmetric_product
+from rbdgen.emulation import bit_true_shell, manifest_of
 from rbdgen.functions import registry
 from rbdgen.functions.quantities import A, Q, Quantity
 from rbdgen.functions.record import Entries, Function, Need, TracedProgram
@@ -25,7 +26,6 @@ from rbdgen.trials import make_tasks, relative_errors, task_states
 from rbdgen_hw.marks import MarkedAccelerator, mark_ports, marked_name
 from rbdgen_sim.cosim import cosimulate
 from rbdgen_sim.interface import Rtl
-from rbdgen_sim.noise import manifest_of, model
 from rbdgen_sim.simulators import get_simulator
 from tests.conftest import in_words
 
@@ -85,7 +85,7 @@ def test_a_function_that_only_a_test_knows(
     measured = run.functions["ma"].alone
     assert min(measured.latencies) == d.promised_latency("ma")
     s = task_states(d, 5, seed=2)
-    with Driver.open(manifest_of(d), model(d)) as driver:
+    with Driver.open(manifest_of(d), bit_true_shell(d)) as driver:
         truth = golden.inertial_torques(robot, s.q, s.a)
         got = driver.inertial_torques(s.q, s.a)
     assert np.max(np.abs(got - truth)) < 1e-3 * np.max(np.abs(truth))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from rbdgen.emulation import bit_true_shell, manifest_of
 from rbdgen.errors import LinkError
 from rbdgen.host.beats import StreamLink
 from rbdgen.host.driver import Driver
 from rbdgen.protocol.registers import Register, stream_bits
 from rbdgen_sim.dma import DmaModel
 from rbdgen_sim.mixed import check_mixed, golden_requests
-from rbdgen_sim.noise import manifest_of, model
 from tests.conftest import design
 from tests.host.test_driver import everything
 
@@ -19,7 +19,7 @@ from tests.host.test_driver import everything
 @pytest.mark.parametrize("ii", [1, 4])
 def test_mixed_tasks_come_back_from_batches(batch: int, ii: int) -> None:
     d = design("pendulum2", functions=("id", "m", "did"), ii=ii)
-    known, dma = manifest_of(d), DmaModel(model(d))
+    known, dma = manifest_of(d), DmaModel(bit_true_shell(d))
     check_mixed(d, Driver(known, StreamLink(known, dma, batch)), 100, 1)
     assert len(dma.sent) == -(-100 // batch)
 
@@ -28,7 +28,7 @@ def test_mixed_tasks_come_back_from_batches(batch: int, ii: int) -> None:
 @pytest.mark.parametrize(("replicas", "ii"), [(2, 1), (3, 4)])
 def test_tasks_go_side_by_side_to_several_accelerators(replicas: int, ii: int, batch: int) -> None:
     d = design("pendulum2", functions=("id", "m", "did"), ii=ii, replicas=replicas)
-    known, dma = manifest_of(d), DmaModel(model(d))
+    known, dma = manifest_of(d), DmaModel(bit_true_shell(d))
     assert known.tasks.replicas == replicas
     check_mixed(d, Driver(known, StreamLink(known, dma, batch)), 100, 1)
     assert len(dma.sent) == -(-100 // batch)
@@ -52,7 +52,7 @@ def test_answers_that_do_not_belong_are_refused(
     change, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     d = everything()
-    known, dma = manifest_of(d), DmaModel(model(d))
+    known, dma = manifest_of(d), DmaModel(bit_true_shell(d))
     transfer = dma.transfer
     monkeypatch.setattr(dma, "transfer", lambda data, size: change(transfer(data, size)))
     with pytest.raises(LinkError, match=message):

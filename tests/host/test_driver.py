@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from rbdgen import Design, golden, parameter_values
+from rbdgen.emulation import DIGEST, bit_true_shell, manifest_of
 from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
 from rbdgen.functions.registry import common
 from rbdgen.host.driver import Driver, Tasks
@@ -22,7 +23,7 @@ from rbdgen.protocol.tasks import Flag
 from rbdgen.report.design import manifest
 from rbdgen.trials import reference, task_states
 from rbdgen_sim.mixed import check_mixed, golden_requests, random_operands
-from rbdgen_sim.noise import DIGEST, Noise, manifest_of, model
+from rbdgen_sim.noise import Noise
 from tests.conftest import design
 
 ALL = common()
@@ -42,7 +43,7 @@ def test_all_functions_are_those_of_the_golden_model(batch: tuple[int, ...]) -> 
     d = everything()
     q, v, a, tau = random_operands(d, *batch)
     minv = golden.minverse(d.robot, q)
-    with Driver.open(manifest_of(d), model(d)) as device:
+    with Driver.open(manifest_of(d), bit_true_shell(d)) as device:
         close(device.rnea(q, v, a), golden.rnea(d.robot, q, v, a))
         assert device.flags.shape == batch
         close(device.forward_dynamics(q, v, tau), a)
@@ -65,13 +66,13 @@ def test_external_forces_are_operands() -> None:
     d = design("pendulum2", forces=True)
     q, v, a, _ = random_operands(d, 7)
     f_ext = np.random.default_rng(1).uniform(-5, 5, (7, 2, 6))
-    device = Driver.open(manifest_of(d), model(d))
+    device = Driver.open(manifest_of(d), bit_true_shell(d))
     close(device.rnea(q, v, a, f_ext), golden.rnea(d.robot, q, v, a, f_ext))
 
 
 def test_no_tasks_are_no_results() -> None:
     d = everything()
-    device = Driver.open(manifest_of(d), model(d))
+    device = Driver.open(manifest_of(d), bit_true_shell(d))
     assert device.crba(np.zeros((0, 2))).shape == (0, 2, 2)
 
 
@@ -79,7 +80,7 @@ def test_flags_are_those_of_their_tasks() -> None:
     d = everything()
     q, v, a, _ = random_operands(d, 9)
     v[4] *= 30.0
-    device = Driver.open(manifest_of(d), model(d))
+    device = Driver.open(manifest_of(d), bit_true_shell(d))
     with pytest.warns(
         RbdgenWarning,
         match=r"^id: of 9 tasks 1 with operands outside .*; the first is number 4, see",
@@ -90,14 +91,14 @@ def test_flags_are_those_of_their_tasks() -> None:
 
 def test_mixed_tasks_are_all_answered() -> None:
     d = everything()
-    device = Driver.open(manifest_of(d), model(d))
+    device = Driver.open(manifest_of(d), bit_true_shell(d))
     check_mixed(d, device, 10_000, 1)
     assert (device.link.counters.sent, device.link.counters.lost) == (10_000, 0)
 
 
 def test_mixed_tasks_survive_a_link_that_damages_one_byte_in_a_hundred() -> None:
     d = everything()
-    noise = Noise(model(d), 0.01, seed=2)
+    noise = Noise(bit_true_shell(d), 0.01, seed=2)
     device = Driver.open(manifest_of(d), noise, patience=100)
     check_mixed(d, device, 10_000, 2)
     counters = device.link.counters
@@ -108,7 +109,9 @@ def test_mixed_tasks_survive_a_link_that_damages_one_byte_in_a_hundred() -> None
 
 def test_what_is_lost_for_good_is_reported() -> None:
     d = everything()
-    device = Driver.open(manifest_of(d), Noise(model(d), 0.02, seed=3), attempts=1, patience=100)
+    device = Driver.open(
+        manifest_of(d), Noise(bit_true_shell(d), 0.02, seed=3), attempts=1, patience=100
+    )
     (answers,) = device.solve(golden_requests(d, 200)[:1])
     assert 20 < np.count_nonzero(answers.lost) < 180
     assert np.isnan(answers.values["tau"][answers.lost]).all()
@@ -126,8 +129,8 @@ def test_a_device_that_falls_silent_is_named() -> None:
             return b""
 
     d = everything()
-    device = Driver.open(manifest_of(d), model(d), patience=3)
-    device.link.transport = Cut(model(d), 0.0)
+    device = Driver.open(manifest_of(d), bit_true_shell(d), patience=3)
+    device.link.transport = Cut(bit_true_shell(d), 0.0)
     with pytest.raises(
         LinkError, match=r"^device: silent after 0 of 1 tasks, 4 hellos in a row; check"
     ):
@@ -135,12 +138,12 @@ def test_a_device_that_falls_silent_is_named() -> None:
     with pytest.raises(
         LinkError, match=r"^device: no answer to 3 hellos; check that the board is programmed"
     ):
-        Driver.open(manifest_of(d), Cut(model(d), 0.0), patience=3)
+        Driver.open(manifest_of(d), Cut(bit_true_shell(d), 0.0), patience=3)
 
 
 def test_results_of_an_earlier_session_are_not_taken() -> None:
     d = everything()
-    shell = model(d)
+    shell = bit_true_shell(d)
     stale = Driver.open(manifest_of(d), shell)
     sent = []
     shell.write, write = sent.append, shell.write  # type: ignore[method-assign]
@@ -154,7 +157,7 @@ def test_results_of_an_earlier_session_are_not_taken() -> None:
 
 def test_frames_that_are_no_tasks_are_counted_and_not_answered() -> None:
     d = everything()
-    shell = model(d)
+    shell = bit_true_shell(d)
     device = Driver.open(manifest_of(d), shell)
     for kind, payload in (
         (Kind.TASK, b""),
@@ -173,7 +176,7 @@ def test_a_device_of_another_design_is_refused() -> None:
         LinkError,
         match=rf"^device: holds design {manifest_of(d).identity.hex()}, not {other.identity.hex()} \({d.name}\); prog",
     ):
-        Driver.open(other, model(d))
+        Driver.open(other, bit_true_shell(d))
 
 
 @pytest.mark.parametrize(
@@ -192,14 +195,14 @@ def test_a_device_of_another_design_is_refused() -> None:
 def test_bad_arrays_are_one_line(change: dict, message: str) -> None:
     d = everything()
     given = {"q": np.zeros(2), "v": np.zeros(2), "a": np.zeros(2)} | change
-    device = Driver.open(manifest_of(d), model(d))
+    device = Driver.open(manifest_of(d), bit_true_shell(d))
     with pytest.raises(ConfigError, match=message):
         device.solve([Tasks("id", {k: x for k, x in given.items() if x is not None})])
 
 
 def test_a_function_that_was_not_built_is_named() -> None:
     d = design("pendulum2")
-    device = Driver.open(manifest_of(d), model(d))
+    device = Driver.open(manifest_of(d), bit_true_shell(d))
     with pytest.raises(
         ConfigError,
         match=r"^crba: this accelerator has no such function, only rnea \(id\); build one with --functions$",
@@ -211,7 +214,7 @@ def test_a_function_that_was_not_built_is_named() -> None:
         device.rnea.__doc__
         == "inverse dynamics: of q (..., 2), v (..., 2), a (..., 2), tau (..., 2)."
     )
-    both = Driver.open(manifest_of(everything()), model(everything()))
+    both = Driver.open(manifest_of(everything()), bit_true_shell(everything()))
     with pytest.raises(
         ConfigError, match=r"^forward_dynamics_derivatives: give q, v, tau; or q, v, a, minv$"
     ):
@@ -260,7 +263,7 @@ def test_a_device_becomes_that_of_another_robot() -> None:
     other = varied_robot(d.robot, np.random.default_rng(4))
     values = parameter_values(d.robot, other)
     q, v, a, _ = random_operands(d, 9)
-    with Driver.open(manifest_of(d), model(d)) as device:
+    with Driver.open(manifest_of(d), bit_true_shell(d)) as device:
         close(device.rnea(q, v, a), golden.rnea(d.robot, q, v, a))
         device.calibrate(values)
         close(device.rnea(q, v, a), golden.rnea(other, q, v, a))
@@ -274,7 +277,7 @@ def test_a_device_becomes_that_of_another_robot() -> None:
             device.calibrate({"p_x": 1.0})
     message, d = "parameters are none; build with --calibratable", everything()
     with (
-        Driver.open(manifest_of(everything()), model(everything())) as device,
+        Driver.open(manifest_of(everything()), bit_true_shell(everything())) as device,
         pytest.raises(ConfigError, match=message),
     ):
         device.calibrate({"p_x": 1.0})
@@ -284,7 +287,7 @@ def test_parameters_survive_a_noisy_link() -> None:
     d = design("pendulum2", functions=("id", "m"), ii=4, calibratable=True)
     other = varied_robot(d.robot, np.random.default_rng(5))
     q, v, a, _ = random_operands(d, 50)
-    with Driver.open(manifest_of(d), Noise(model(d), 0.01, seed=3)) as device:
+    with Driver.open(manifest_of(d), Noise(bit_true_shell(d), 0.01, seed=3)) as device:
         device.calibrate(parameter_values(d.robot, other))
         close(device.rnea(q, v, a), golden.rnea(other, q, v, a))
 
@@ -299,7 +302,7 @@ def test_roll_outs_moving_bases_and_inverses() -> None:
         time_step=0.002,
     )
     s = replace(task_states(d, 20, 1), steps=np.full((20, 1), 3))
-    with Driver.open(manifest_of(d), model(d)) as device, warnings.catch_warnings():
+    with Driver.open(manifest_of(d), bit_true_shell(d)) as device, warnings.catch_warnings():
         warnings.simplefilter("ignore", RbdgenWarning)
         ends = device.roll_out(s.q, s.v, s.tau, 3, base=s.base)
         good = device.flags == 0  # some leave the declared ranges on their way

@@ -15,13 +15,14 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
+from rbdgen.emulation import bit_true_shell, manifest_of
 from rbdgen.errors import LinkError
 from rbdgen.host.driver import Driver
 from rbdgen.host.link import connect
 from rbdgen.host.transport import ProcessTransport, SerialTransport
 from rbdgen.protocol.frames import Kind, frame_bytes
 from rbdgen_sim.mixed import check_mixed
-from rbdgen_sim.noise import Noise, manifest_of, model
+from rbdgen_sim.noise import Noise
 from tests.conftest import design
 from tests.host.test_driver import everything
 
@@ -74,7 +75,7 @@ def test_chatter_does_not_keep_an_exchange_alive(
     noise: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     d = everything()
-    shell = model(d)
+    shell = bit_true_shell(d)
     device = Driver.open(manifest_of(d), shell, seconds=0.8)
     monkeypatch.setattr(shell, "read", lambda: noise)
     with (
@@ -86,7 +87,7 @@ def test_chatter_does_not_keep_an_exchange_alive(
 
 def test_hellos_that_are_answered_are_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     d = everything()
-    shell = model(d)
+    shell = bit_true_shell(d)
     device = Driver.open(manifest_of(d), shell, attempts=10**9, seconds=0.2)
     write = shell.write
 
@@ -193,7 +194,7 @@ def test_a_port_is_nobody_elses(line: tuple[int, str]) -> None:
 def test_a_driver_over_a_serial_line(line: tuple[int, str]) -> None:
     device, name = line
     d = design("pendulum2")
-    shell = model(d)
+    shell = bit_true_shell(d)
     stop = threading.Event()
 
     def serve() -> None:
@@ -216,7 +217,7 @@ def test_a_driver_over_a_serial_line(line: tuple[int, str]) -> None:
 def test_a_line_with_a_twentieth_of_its_bytes_bad_is_right_or_named(seed: int) -> None:
     d = everything()
     with within(5):
-        error = failure(Noise(model(d), 0.05, seed), seed)
+        error = failure(Noise(bit_true_shell(d), 0.05, seed), seed)
     found = re.search(r"(\d+)%\) came damaged; check", error or "(50%) came damaged; check")
     assert found, error
     assert 40 < int(found[1]) <= 100
@@ -235,7 +236,9 @@ def failure(noise: Noise, seed: int) -> str | None:
 
 def test_what_is_lost_for_good_comes_with_the_measured_rate() -> None:
     d = everything()
-    device = Driver.open(manifest_of(d), Noise(model(d), 0.02, seed=3), attempts=1, patience=100)
+    device = Driver.open(
+        manifest_of(d), Noise(bit_true_shell(d), 0.02, seed=3), attempts=1, patience=100
+    )
     with pytest.raises(
         LinkError, match=r" were lost 1 times each, .*\(\d\d%\) came damaged; check the cable, or"
     ):

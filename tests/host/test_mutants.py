@@ -17,13 +17,13 @@ import numpy as np
 import pytest
 
 from rbdgen import Design
+from rbdgen.emulation import DIGEST, bit_true_shell
 from rbdgen.errors import ConfigError, LinkError, RbdgenError
 from rbdgen.host.driver import Driver
 from rbdgen.host.identity import KEY, identity_of
 from rbdgen.host.manifest import Manifest, read_manifest
 from rbdgen.host.shell import ShellModel
 from rbdgen.report.design import manifest
-from rbdgen_sim.noise import DIGEST, model
 from tests.conftest import design
 from tests.mutants import mutants
 
@@ -91,7 +91,7 @@ def zeros(known: Manifest) -> ShellModel:
 def test_mutants_of_a_manifest_are_refused_or_harmless(kind: str, tmp_path: Path) -> None:
     d: Design = design("pendulum2", **DESIGNS[kind])
     content = json.loads(json.dumps(manifest(d, DIGEST, "0")))
-    true_device = model(d)
+    true_device = bit_true_shell(d)
     counts: Counter[str] = Counter()
     longest = 0.0
     for text in mutants(content, COUNT, seed=11):

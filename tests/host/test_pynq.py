@@ -9,12 +9,12 @@ import types
 import numpy as np
 import pytest
 
+from rbdgen.emulation import bit_true_shell, manifest_of
 from rbdgen.errors import LinkError, ToolError
 from rbdgen.host.pynq import open_pynq
 from rbdgen.protocol.registers import VERSION, Register
 from rbdgen_sim.dma import DmaModel
 from rbdgen_sim.mixed import check_mixed
-from rbdgen_sim.noise import manifest_of, model
 from tests.conftest import design
 
 FUNCTIONS = ("id", "m", "did")
@@ -67,7 +67,7 @@ def overlay_of(
 ) -> tuple[list[str], DmaModel, types.SimpleNamespace]:
     """The same; with the model of the device, and the overlay."""
     d = design("pendulum2", functions=FUNCTIONS, ii=4)
-    dma, loaded = DmaModel(model(d)), []
+    dma, loaded = DmaModel(bit_true_shell(d)), []
     dma.registers |= {Register.VERSION: version, Register.RESULTS: 0}
 
     class Receive(Channel):

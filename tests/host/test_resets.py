@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from rbdgen import Design, Robot, parameter_values
+from rbdgen.emulation import bit_true_shell, manifest_of
 from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
 from rbdgen.host.beats import StreamLink
 from rbdgen.host.driver import Driver
@@ -20,7 +21,7 @@ from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.frames import Deframer, Kind, frame_bytes
 from rbdgen_sim.dma import DmaModel
 from rbdgen_sim.mixed import random_operands
-from rbdgen_sim.noise import Noise, manifest_of, model
+from rbdgen_sim.noise import Noise
 from tests.conftest import design
 
 WARNING = (
@@ -37,7 +38,7 @@ def calibratable(replicas: int = 1) -> tuple[Design, Robot]:
 def calibrated() -> tuple[Design, ShellModel, Driver]:
     """A design, the model of its shell, and a device into which another robot's parameters were loaded."""
     d, other = calibratable()
-    shell = model(d)
+    shell = bit_true_shell(d)
     device = Driver.open(manifest_of(d), shell)
     device.calibrate(parameter_values(d.robot, other))
     return d, shell, device
@@ -75,7 +76,7 @@ class Disturbed:
 def reference() -> np.ndarray:
     """Results of a device that was never reset."""
     d, other = calibratable()
-    device = Driver.open(manifest_of(d), model(d))
+    device = Driver.open(manifest_of(d), bit_true_shell(d))
     nominal = results(device, d)
     device.calibrate(parameter_values(d.robot, other))
     found = results(device, d)
@@ -85,7 +86,7 @@ def reference() -> np.ndarray:
 
 def test_a_status_tells_the_first_hello_since_the_reset() -> None:
     d, _ = calibratable()
-    shell = model(d)
+    shell = bit_true_shell(d)
     link = Driver.open(manifest_of(d), shell).link
     assert isinstance(link.epoch, int)
     first = link.status.epoch
@@ -112,7 +113,7 @@ def test_parameters_are_loaded_again_between_two_calls() -> None:
 @pytest.mark.parametrize("rate", [0.0, 0.003])
 def test_a_reset_in_the_middle_of_a_call(after: int, rate: float) -> None:
     d, other = calibratable()
-    shell = model(d)
+    shell = bit_true_shell(d)
     transport = Disturbed(shell, shell.reset)
     device = Driver.open(manifest_of(d), Noise(transport, rate, after), patience=100)
     device.calibrate(parameter_values(d.robot, other))
@@ -130,7 +131,7 @@ def test_a_reset_in_the_middle_of_a_call(after: int, rate: float) -> None:
 def test_resets_while_parameters_are_loaded() -> None:
     d, other = calibratable()
     for after in range(1, 6):
-        shell = model(d)
+        shell = bit_true_shell(d)
         transport = Disturbed(shell, shell.reset)
         device = Driver.open(manifest_of(d), transport)
         transport.after = [transport.count + after]
@@ -142,7 +143,7 @@ def test_resets_while_parameters_are_loaded() -> None:
 
 def test_what_was_loaded_beside_a_refused_value_is_loaded_again() -> None:
     d, other = calibratable()
-    shell = model(d)
+    shell = bit_true_shell(d)
     device = Driver.open(manifest_of(d), shell)
     values = parameter_values(d.robot, other)
     bad = next(iter(values))
@@ -179,7 +180,7 @@ def test_a_device_of_another_version_is_named() -> None:
 
 def test_without_parameters_a_reset_costs_time_only() -> None:
     d, _ = calibratable()
-    shell = model(d)
+    shell = bit_true_shell(d)
     expected = results(Driver.open(manifest_of(d), shell), d)
     transport = Disturbed(shell, shell.reset)
     device = Driver.open(manifest_of(d), transport)
@@ -192,7 +193,7 @@ def test_without_parameters_a_reset_costs_time_only() -> None:
 
 def test_a_device_that_is_reset_again_and_again_is_given_up() -> None:
     d, other = calibratable()
-    shell = model(d)
+    shell = bit_true_shell(d)
     transport = Disturbed(shell, shell.reset)
     device = Driver.open(manifest_of(d), transport)
     device.calibrate(parameter_values(d.robot, other))
@@ -210,7 +211,7 @@ def test_a_device_that_is_reset_again_and_again_is_given_up() -> None:
 
 def test_a_board_that_is_programmed_anew_is_refused() -> None:
     d, _ = calibratable()
-    shell = model(d)
+    shell = bit_true_shell(d)
     device = Driver.open(manifest_of(d), shell)
     results(device, d)
     shell.reset()
@@ -224,7 +225,7 @@ def test_a_call_that_was_broken_off_leaves_no_results_to_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     d, _ = calibratable()
-    shell = model(d)
+    shell = bit_true_shell(d)
     device = Driver.open(manifest_of(d), shell)
     expected = results(device, d)
 
@@ -265,7 +266,7 @@ def test_results_without_a_status_behind_them_are_not_trusted(
 @pytest.mark.parametrize("replicas", [1, 2])
 def test_streams_of_a_device_that_was_reset(replicas: int, monkeypatch: pytest.MonkeyPatch) -> None:
     d, other = calibratable(replicas)
-    dma = DmaModel(model(d))
+    dma = DmaModel(bit_true_shell(d))
     device = Driver(manifest_of(d), StreamLink(manifest_of(d), dma, batch=16))
     device.calibrate(parameter_values(d.robot, other))
     expected = results(device, d)
@@ -289,7 +290,7 @@ def test_streams_of_a_device_that_was_reset(replicas: int, monkeypatch: pytest.M
         assert np.array_equal(results(device, d), expected)
     # it may even lose its design
     dma.reset()
-    other_design = DmaModel(replace(model(d), identity=bytes(16)))
+    other_design = DmaModel(replace(bit_true_shell(d), identity=bytes(16)))
     dma.registers = other_design.registers
     with pytest.raises(LinkError, match=r"^device: holds design 0{32}, not "):
         results(device, d)

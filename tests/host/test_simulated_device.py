@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rbdgen import Design, golden, parameter_values
+from rbdgen.emulation import manifest_of
 from rbdgen.errors import LinkError, RbdgenWarning
 from rbdgen.host.driver import Driver
 from rbdgen.host.manifest import Manifest
@@ -18,7 +19,7 @@ from rbdgen.report.design import verilog_digest
 from rbdgen_hw.emit import design_verilog, link_verilog
 from rbdgen_sim.device import build_device
 from rbdgen_sim.mixed import check_mixed, random_operands
-from rbdgen_sim.noise import Noise, manifest_of
+from rbdgen_sim.noise import Noise
 from tests.conftest import design
 from tests.host.test_driver import close
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rbdgen import Design, parameter_values
+from rbdgen.emulation import bit_true_shell, manifest_of
 from rbdgen.errors import LinkError, RbdgenWarning
 from rbdgen.host.beats import StreamLink, check_identity
 from rbdgen.host.driver import Driver
@@ -17,7 +18,6 @@ from rbdgen_hw.emit import axi_verilog, design_verilog
 from rbdgen_sim.axi import play
 from rbdgen_sim.dma import DmaModel
 from rbdgen_sim.mixed import check_mixed, random_operands
-from rbdgen_sim.noise import manifest_of, model
 from tests.conftest import design
 
 FUNCTIONS = ("id", "m", "did")
@@ -40,12 +40,12 @@ def run_axi(tasks: int, stall: float, batch: int, work: Path, ii: int, replicas:
     d = design("pendulum2", functions=FUNCTIONS, ii=ii, replicas=replicas)
     known = manifest_of(d)
     # what the driver sends does not depend on the answers: it is recorded, played, and answered from the RTL
-    recorder = DmaModel(model(d))
+    recorder = DmaModel(bit_true_shell(d))
     check_mixed(d, Driver(known, StreamLink(known, recorder, batch)), tasks, 1)
     outcome = played(d, recorder, stall, work)
     assert outcome["epochs"] == recorder.epochs
     answers = [bytes.fromhex(r) for r in outcome["results"]]
-    replayed = DmaModel(model(d), answers)
+    replayed = DmaModel(bit_true_shell(d), answers)
     check_mixed(d, Driver(known, StreamLink(known, replayed, batch)), tasks, 1)
     assert not answers
     check_identity(outcome["identity"], known.identity, known.name)
@@ -89,7 +89,7 @@ def test_a_reset_amid_a_batch_is_told_and_mended(tmp_path: Path) -> None:
     """The driver meets the resets with the model; the RTL has the same epochs after each batch, and its answers."""
     d = design("pendulum2", functions=("id", "m"), ii=4, calibratable=True)
     other = varied_robot(d.robot, np.random.default_rng(4))
-    known, recorder = manifest_of(d), DmaModel(model(d))
+    known, recorder = manifest_of(d), DmaModel(bit_true_shell(d))
     device = Driver(known, StreamLink(known, recorder, 40))
     device.calibrate(parameter_values(d.robot, other))
     q, v, a, _ = random_operands(d, 100)
@@ -102,7 +102,7 @@ def test_a_reset_amid_a_batch_is_told_and_mended(tmp_path: Path) -> None:
     assert 0 in outcome["epochs"]
     assert outcome["broken"] == []
     # the model's answers to the last call are the calibrated robot's, and the RTL's hold the same packets
-    model_again = DmaModel(model(d))
+    model_again = DmaModel(bit_true_shell(d))
     again = Driver(known, StreamLink(known, model_again, 40))
     again.calibrate(parameter_values(d.robot, other))
     answers = [bytes.fromhex(r) for r in outcome["results"][-3:]]

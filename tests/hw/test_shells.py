@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from amaranth.sim import Simulator
 
+from rbdgen.emulation import DIGEST, bit_true_shell, manifest_of
 from rbdgen.errors import ConfigError
 from rbdgen.functions.registry import common
 from rbdgen.host.identity import identity_of
@@ -19,12 +20,12 @@ from rbdgen.report.design import manifest
 from rbdgen_hw.shells.receiver import COUNTERS, Receiver
 from rbdgen_hw.shells.sender import Sender
 from rbdgen_hw.shells.uart import UartReceiver, UartTransmitter, bit_cycles
-from rbdgen_sim.noise import DIGEST, Noise, manifest_of, model
+from rbdgen_sim.noise import Noise
 from tests.conftest import design
 
 
 def shell_model() -> ShellModel:
-    return model(design("pendulum2", functions=common(), ii=4))
+    return bit_true_shell(design("pendulum2", functions=common(), ii=4))
 
 
 def received(data: bytes, drained: bool = True) -> tuple[list[int], dict[str, int]]:

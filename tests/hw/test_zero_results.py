@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rbdgen import ConfigError, Design, Robot, compile_robot, golden
+from rbdgen.emulation import bit_true_shell, manifest_of
 from rbdgen.functions.registry import common
 from rbdgen.host.driver import Driver
 from rbdgen.model import Cylindrical, Prismatic, Revolute, Spherical, Translation
@@ -16,7 +17,6 @@ from rbdgen.model.body import Body, Inertia, Limits, Placement
 from rbdgen.report.evidence import evidence, warnings_of
 from rbdgen.trials import make_tasks, task_states
 from rbdgen_sim.mixed import check_mixed, random_operands
-from rbdgen_sim.noise import manifest_of, model
 from tests.conftest import in_words
 from tests.hw.test_joint_types import simulated_mismatches
 
@@ -48,7 +48,7 @@ def test_they_are_answered_by_a_header(tmp_path: Path) -> None:
 def test_the_host_gives_zeros_in_their_place() -> None:
     d = design_of(*common())
     q, v, a, tau = random_operands(d, 5)
-    with Driver.open(manifest_of(d), model(d)) as device:
+    with Driver.open(manifest_of(d), bit_true_shell(d)) as device:
         for got in device.rnea_derivatives(q, v, a):
             assert np.array_equal(got, np.zeros((5, 1, 1)))
         for got in device.forward_dynamics_derivatives(q, v, tau):

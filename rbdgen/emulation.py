@@ -1,0 +1,55 @@
+"""A design as a device, without hardware: the host's driver in front of the bit-true model.
+
+It takes and gives what a board does, byte for byte, flags too, so that a program that is written with it goes on with
+hardware: only the line that opens the device is another one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+
+from rbdgen.compiler import Design
+from rbdgen.host.driver import Driver
+from rbdgen.host.manifest import Manifest, manifest_from
+from rbdgen.host.shell import ShellModel
+from rbdgen.report.design import manifest
+
+DIGEST = "0123456789abcdef" * 4
+"""A Verilog file's, of no file in particular."""
+
+
+def bit_true(design: Design) -> Driver:
+    """A device that answers by the bit-true model of ``design``: bit for bit what its hardware does, at Python's speed.
+
+    >>> from rbdgen import Options, bit_true, compile_robot, load_robot
+    >>> device = bit_true(compile_robot(load_robot("pendulum2"), Options(("id",), word=18)))
+    >>> device.rnea([0.1, 0.2], [0.0, 0.0], [0.0, 0.0]).shape
+    (2,)
+    """
+    return Driver.open(manifest_of(design), bit_true_shell(design))
+
+
+def manifest_of(design: Design, digest: str = DIGEST) -> Manifest:
+    """The manifest as a host reads it; ``digest`` of the design's Verilog."""
+    return manifest_from(json.loads(json.dumps(manifest(design, digest, "0"))))
+
+
+def bit_true_shell(design: Design) -> ShellModel:
+    """A shell in this process whose accelerator is the design's bit-true model."""
+    held: dict[str, int] = {}
+
+    def compute(
+        function: str, raw: Sequence[np.ndarray]
+    ) -> tuple[Sequence[np.ndarray], np.ndarray]:
+        loaded = {name: np.full(len(raw[0]), value) for name, value in held.items()}
+        answer = design.run(function, raw, loaded)
+        return answer.values, answer.overflow
+
+    def load(number: int, value: int) -> None:
+        held[known.tasks.parameters[number].name] = value
+
+    known = manifest_of(design)
+    return ShellModel(known.identity, known.tasks, compute, load, held.clear)
