@@ -40,21 +40,27 @@ def rows_of(kinematics: Kinematics, counts: Sequence[int]) -> list[Row]:
     return rows
 
 
+def even_damping(rows: int, damping: float) -> Entries:
+    """δ 1 of so many rows."""
+    return {(i, i): damping for i in range(rows)} if damping else {}
+
+
 class OperationalSpace:
-    """Rows of Jacobians over a mass matrix that is taken apart ``along`` its tree into ``factors``."""
+    """Rows of Jacobians over a mass matrix that is taken apart ``along`` its tree into ``factors``; entries (i, j), i ≥
+    j, of ``damping`` are added to Λ⁻¹."""
 
     def __init__(
         self,
         along: Elimination,
         factors: Factors,
         rows: Sequence[Row],
-        damping: float = 0.0,
+        damping: Entries | None = None,
         enter: Enter = anywhere,
     ) -> None:
         self.along = along
         self.factors = factors
         self.rows = tuple(rows)
-        self.damping = damping
+        self.damping = damping or {}
         self.enter = enter
         self.dofs = range(len(factors.reciprocals))
 
@@ -80,8 +86,7 @@ class OperationalSpace:
             with self.enter("Os", row.body):
                 for j in range(i + 1):
                     entry = dot(tuple(self.halves[i]), tuple(scaled[j]))
-                    if i == j:
-                        entry = add(entry, self.damping)
+                    entry = add(entry, self.damping.get((i, j), 0.0))
                     if not (isinstance(entry, float) and entry == 0.0):
                         entries[i, j] = entry
         return entries
@@ -117,9 +122,11 @@ class OperationalSpace:
                     pushed[dof] = add(pushed[dof], push)
         moved = self.along.solve(self.factors, pushed)
         found: list[Scalar] = []
-        for row, f in zip(self.rows, force, strict=True):
+        for i, row in enumerate(self.rows):
             with self.enter("Os", row.body):
                 total = dot(tuple(self._dense(row)), moved)
-                damped = mul(self.damping, f)
-                found.append(add(total, damped))
+                for j, f in enumerate(force):
+                    damped = mul(self.damping.get((max(i, j), min(i, j)), 0.0), f)
+                    total = add(total, damped)
+                found.append(total)
         return tuple(found)

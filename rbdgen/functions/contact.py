@@ -10,7 +10,7 @@ import numpy as np
 from rbdgen.algo.contact import Held, held_dynamics
 from rbdgen.algo.factorisation import both_triangles, remaining_torques
 from rbdgen.algo.frames import ALIGNED, LOCAL, Kinematics
-from rbdgen.algo.operational_space import OperationalSpace, rows_of
+from rbdgen.algo.operational_space import OperationalSpace, even_damping, rows_of
 from rbdgen.algo.rnea import Motion, inward_sweep, joint_placements, outward_sweep
 from rbdgen.errors import ConfigError, UnsupportedError
 from rbdgen.functions.frames import check_still
@@ -144,7 +144,8 @@ def _text(
     effects, _ = inward_sweep(robot, joints, v, still, wrenches)
     along, factors = mass_factors(robot, joints)
     found = _contact_kinematics(robot, joints, reference)
-    space = OperationalSpace(along, factors, rows_of(found, _counts(robot)), damping)
+    rows = rows_of(found, _counts(robot))
+    space = OperationalSpace(along, factors, rows, even_damping(len(rows), damping))
     held = _held(robot, found, motions, v, closed, wanted, rate)
     rest = remaining_torques(robot, tau, effects)
     accelerations, forces = held_dynamics(space, held, rest)
@@ -155,7 +156,8 @@ def _inverse_text(robot: Robot, variant: Variant, q: Vector) -> Sequence[Evaluat
     joints = joint_placements(robot, q)
     found = _contact_kinematics(robot, joints, variant[0])
     along, factors = mass_factors(robot, joints)
-    space = OperationalSpace(along, factors, rows_of(found, _counts(robot)), variant[1])
+    rows = rows_of(found, _counts(robot))
+    space = OperationalSpace(along, factors, rows, even_damping(len(rows), variant[1]))
     return (both_triangles(space.inverse),)
 
 
@@ -239,9 +241,8 @@ def _traced(trace: TracedProgram) -> Mapping[str, Entries]:
     frames = [contact.frame for contact in robot.contacts]
     found = Kinematics(robot, trace.placements(), frames, settings.reference, trace.enter)
     rows = rows_of(found, _counts(robot))
-    space = OperationalSpace(
-        trace.along(), trace.factors(), rows, settings.constraint_damping, trace.enter
-    )
+    damping = even_damping(len(rows), settings.constraint_damping)
+    space = OperationalSpace(trace.along(), trace.factors(), rows, damping, trace.enter)
     closed, wanted = trace.operand(CLOSED.name), trace.operand(WANTED.name)
     v = trace.operand(V.name)
     held = _held(robot, found, trace.motions(), v, closed, wanted, settings.contact_rate)

@@ -7,13 +7,21 @@ from typing import Any
 
 import numpy as np
 
+from rbdgen.algo.carried import (
+    SPATIAL,
+    CarriedSpace,
+    bodies_of,
+    body_damping,
+    carriers,
+)
 from rbdgen.algo.composite import composite_inertias, mass_matrix
 from rbdgen.algo.factorisation import Elimination, Factors, along_tree, both_triangles
-from rbdgen.algo.frames import LOCAL, REFERENCES, Kinematics
+from rbdgen.algo.frames import LOCAL, REFERENCES
 from rbdgen.algo.operational_space import OperationalSpace, rows_of
 from rbdgen.algo.rnea import joint_placements
+from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.errors import ConfigError, SingularityError, UnsupportedError
-from rbdgen.functions.frames import kinematics, need_frames
+from rbdgen.functions.frames import need_frames
 from rbdgen.functions.mass_matrix import crba
 from rbdgen.functions.operands import vector_entries
 from rbdgen.functions.quantities import Q, Quantity
@@ -105,13 +113,28 @@ def mass_factors(robot: Robot, joints: list[JointPlacement]) -> tuple[Eliminatio
     return along, along.factorise(mass)
 
 
-def _space(robot: Robot, variant: tuple[str, float], q: Vector) -> OperationalSpace:
-    reference, damping = variant
+def _space(robot: Robot, variant: tuple[str, float], q: Vector) -> CarriedSpace:
     joints = joint_placements(robot, q)
-    found = Kinematics(robot, joints, robot.task_frames, reference)
     along, factors = mass_factors(robot, joints)
-    rows = rows_of(found, [6] * len(robot.task_frames))
-    return OperationalSpace(along, factors, rows, damping)
+    return _carried(robot, joints, along, factors, *variant, anywhere)
+
+
+def _carried(
+    robot: Robot,
+    joints: list[JointPlacement],
+    along: Elimination,
+    factors: Factors,
+    reference: str,
+    damping: float,
+    enter: Enter,
+) -> CarriedSpace:
+    """Inertia of the robot's frames."""
+    frames = robot.task_frames
+    found = carriers(robot, joints, frames, reference, enter)
+    bodies = bodies_of(robot, joints, frames, enter)
+    rows = rows_of(bodies, [SPATIAL] * len(frames))
+    space = OperationalSpace(along, factors, rows, body_damping(found, damping), enter)
+    return CarriedSpace(space, found, enter)
 
 
 def _inverses(robot: Robot, variant: tuple[str, float], q: Vector) -> Sequence[Evaluated]:
@@ -219,13 +242,20 @@ def _variant(settings: Settings | None) -> dict[str, Any]:
     return {"reference": settings.reference, "damping": settings.constraint_damping}
 
 
-def _traced_space(trace: TracedProgram) -> OperationalSpace:
+def _traced_space(trace: TracedProgram) -> CarriedSpace:
     """The frames' inertia that all functions of a program share."""
 
-    def make() -> OperationalSpace:
-        rows = rows_of(kinematics(trace), [6] * len(trace.robot.task_frames))
-        damping = trace.settings.constraint_damping
-        return OperationalSpace(trace.along(), trace.factors(), rows, damping, trace.enter)
+    def make() -> CarriedSpace:
+        settings = trace.settings
+        return _carried(
+            trace.robot,
+            trace.placements(),
+            trace.along(),
+            trace.factors(),
+            settings.reference,
+            settings.constraint_damping,
+            trace.enter,
+        )
 
     return trace.shared("operational space", make)
 

@@ -29,6 +29,7 @@ def figure(text: str, pattern: str) -> float:
 
 def test_every_script_is_run_here() -> None:
     scripts = {"swap_pinocchio.py", "drop_in_ip.py", "new_algorithm.py", "controller.py"}
+    scripts |= {"task_space.py", "stand.py", "snake.py"}
     assert {p.name for p in FOLDER.glob("*.py")} == scripts
 
 
@@ -60,6 +61,13 @@ def test_new_algorithm() -> None:
     assert figure(out, r"golden model by (\S+)") < 1e-12
     rows = dict(re.findall(r"^(built in|textbook) +(\d+) ", out, re.M))
     assert 0 < int(rows["built in"]) < int(rows["textbook"])
+
+
+def test_task_space() -> None:
+    out = run("task_space.py", "--seconds", "0.8")
+    exact = figure(out, r"float64: off the circle by (\S+) mm")
+    assert exact < 3
+    assert figure(out, r"bit-true: off the circle by (\S+) mm") < exact + 0.3
 
 
 @pytest.mark.slow
