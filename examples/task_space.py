@@ -4,9 +4,9 @@
 
 Per control step an accelerator gives the tip's placement, Jacobian, velocity-dependent acceleration, the force for an
 acceleration in operational space, the torques that carry the arm, and M: `fk`, `jac`, `acc`, `lama`, `nle` and `m`, all
-of one design. The law is Khatib's: τ = Jᵀ Λ (ẍ_wanted + gains − J̇ v) + nonlinear effects, and damping where the tip does
-not feel it. Here the accelerator is its bit-true model, which answers as the hardware does, bit for bit; the arm moves in
-float64. With a board, :func:`rbdgen.bit_true` gives way to ``Driver.serial``, and nothing else changes.
+of one design. The law is Khatib's, τ = Jᵀ Λ (ẍ_wanted + gains − J̇ v) + nonlinear effects, with damping where the tip
+does not feel it. Here the accelerator is its bit-true model, which answers as the hardware does, bit for bit; the arm
+moves in float64. With a board, :func:`rbdgen.bit_true` gives way to ``Driver.serial``, and nothing else changes.
 """
 
 from __future__ import annotations
