@@ -15,10 +15,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from figures import Targets, arguments, parse, section
-from snake import snake_urdf
 
 from rbdgen import Options, compile_robot, load_urdf
 from rbdgen.errors import RbdgenError, RbdgenWarning
+from rbdgen.model.snake import snake_urdf
 
 LENGTHS = (4, 8, 16, 32, 64, 128)
 WORD = 30

@@ -28,7 +28,7 @@ INTERVALS = (1, 12)
 DAMPING = 0.1
 """1/kg and 1/(kg·m²): what an arm needs near states in which it is stretched out."""
 TIP = {"tip=link7": (0.0, 0.0, 0.1)}
-FEET = {"lf=lf_lowerleg": (0.0, 0.0, -0.33), "rh=rh_lowerleg": (0.0, 0.0, -0.33)}
+FEET = {"lf=lf_lowerleg": (0.35, 0.0, 0.0), "rh=rh_lowerleg": (0.35, 0.0, 0.0)}
 NEW = ("fk", "jac", "acc", "lam", "laminv", "laminvf", "lama", "cfd", "step")
 MOST_MULTIPLIERS = 1.6
 """Of all functions, as multiples of the seven's."""

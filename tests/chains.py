@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from bench.snake import snake_urdf
 from rbdgen import Robot
 from rbdgen.algo.chain import Chain, chain
 from rbdgen.algo.rnea import joint_placements
 from rbdgen.model import Cylindrical, FreeFlyer, Helical, Spherical, parse_urdf
+from rbdgen.model.snake import snake_urdf
 from rbdgen.parallel import random_chain
 
 LENGTHS = (1, 2, 3, 5, 8, 17, 32, 128)

@@ -82,3 +82,21 @@ def test_controller(tmp_path: Path) -> None:
     assert rows["18"][4] < 1.05 * rows["float64"][4] < rows["12"][4]
     assert "18 bits are enough" in out
     assert picture.stat().st_size > 1000
+
+
+@pytest.mark.filterwarnings("ignore::rbdgen.errors.RbdgenWarning")
+def test_stand() -> None:
+    out = run("stand.py", "--seconds", "0.6")
+    strays = [float(x) for x in re.findall(r"strays by (\S+) mm", out)]
+    assert len(strays) == 2
+    assert max(strays) < 150
+    loads = [float(x) for x in re.findall(r"carry (\S+) N", out)]
+    assert min(loads) > 100
+
+
+def test_snake(tmp_path: Path) -> None:
+    out = run("snake.py", "--links", "12", "-o", tmp_path / "snake.urdf")
+    rows = {r[0]: r[1:] for r in re.findall(r"^(\w+) +(\d+) +\S+ +(\d+) +(\S+)$", out, re.M)}
+    assert int(rows["scan"][0]) < int(rows["recursive"][0])
+    assert all(float(row[2]) < 1e-5 for row in rows.values())
+    assert (tmp_path / "snake.urdf").is_file()
