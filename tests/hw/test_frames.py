@@ -8,12 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdgen import Design, Options, compile_robot, golden
-from rbdgen.host.driver import Driver
+from rbdgen import Design, Options, bit_true, compile_robot, golden
 from rbdgen.model import load_robot, with_contacts, with_frames
 from rbdgen.protocol.tasks import Flag
 from rbdgen.trials import make_tasks, model_answers, relative_errors, task_states
-from tests.host.test_driver import manifest_of, model
 from tests.hw.test_following import hand
 from tests.hw.test_joint_types import simulated_mismatches
 
@@ -54,7 +52,7 @@ def test_the_driver_calls_them_by_the_names_of_the_golden_functions() -> None:
     closed = np.array([[1, 0], [0, 1], [1, 1], [0, 0], [1, 0]])
     wanted = np.zeros((5, 9))
     how = {"damping": 0.5, "rate": 2.0}
-    with Driver.open(manifest_of(d), model(d)) as device:
+    with bit_true(d) as device:
         places = device.frame_placements(q)
         for found, expected in zip(places, golden.frame_placements(d.robot, q), strict=True):
             np.testing.assert_allclose(found, expected, atol=1e-4)
@@ -94,6 +92,6 @@ def test_frames_behind_followers_and_manifests_of_them() -> None:
     for function in d.network.functions:
         tasks = make_tasks(d, function, states)
         assert relative_errors(d, tasks, tasks.expected)[0] < 1e-3, function
-    known = manifest_of(d)
+    known = bit_true(d).manifest
     assert known.shapes["jacobian"].size == (1, 6, robot.nv)
     assert known.shapes["laminv"].symmetric
