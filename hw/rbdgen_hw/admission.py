@@ -31,7 +31,7 @@ from rbdgen_hw.passes import (
     repeated_exit,
     repeated_program,
     repeats,
-    second_pass_exit,
+    second_pass_exits,
 )
 from rbdgen_hw.rollout_loop import RollOutLoop
 from rbdgen_hw.roundtrip import RoundTrip
@@ -128,17 +128,17 @@ class Admission:
             self._admit_roll_out()
 
     def _admit_feedback(self) -> None:
-        leaves = second_pass_exit(self.network)
+        exits = second_pass_exits(self.network)
+        program = next(iter(exits.values())).program
         self.feedback = loop = FeedbackLoop(self.design)
         self._bind_start(loop)
-        loop.bind(
-            available=self.credits[leaves.name].available,
-            wanted=self._wanted(leaves.program),
-        )
+        room = [self.credits[leaves.name].available for leaves in exits.values()]
+        loop.bind(available=Cat(*room), wanted=self._wanted(program))
         loop.admit(self.m, self.platform)
-        self.busy[leaves.program] = loop.first
-        start = Start(loop.start, loop.chosen, loop.waiting_header)
-        self.starts[leaves.name].append(start)
+        self.busy[program] = loop.first
+        for leaves, mine in zip(exits.values(), loop.meant, strict=True):
+            start = Start(loop.start & mine, loop.chosen & mine, loop.waiting_header)
+            self.starts[leaves.name].append(start)
 
     def _wanted(self, program: str) -> Value:
         """Whether a task is there that starts with ``program``, and its exit has room."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 
-from amaranth.hdl import Cat, Module, Signal, Value, signed
+from amaranth.hdl import Cat, Const, Module, Signal, Value, signed
 from amaranth.lib.wiring import In, Member, Out
 
 from rbdgen.compiler import Design
@@ -148,7 +148,8 @@ class Loop(Inlined):
 class FeedbackLoop(Loop):
     """From the first pass of a task to its second.
 
-    ``available``: the exit of the second pass has room for its results. ``wanted``: a new task could start in the
+    ``available``: by function that takes two passes, its exit has room for results; ``meant``, by function: the task
+    that waits longest is one of it. ``wanted``: a new task could start in the
     program of the second pass. It may if the loop is not ``first``: that leaves as many turns to new tasks as
     :data:`rbdgen.schedule.mixes.MOST_YIELDS` from when something waits until nothing does, where the first pass has a
     program of its own (:func:`rbdgen.schedule.mixes.yields`), else none.
@@ -163,14 +164,23 @@ class FeedbackLoop(Loop):
                 self.sources[operand] = result
                 operands[operand] = design.input_format(operand)
                 results[result] = design.output_format(result)
-        ports = {"available": In(1), "wanted": In(1), "first": Out(1)}
+        self.functions = design.network.two_passes
+        count = len(self.functions)
+        ports = {"available": In(count), "wanted": In(1), "meant": Out(count), "first": Out(1)}
         super().__init__(design, FEEDBACK, operands, results, {}, ports)
         self.first.name = "feedback_first"
 
     def admit(self, m: Module, platform: object) -> None:
         self._instantiate_queue(m, platform)
+        meant: Value = Const(1)
+        if len(self.functions) > 1:
+            code = self.waiting_header[:FUNCTION_BITS]
+            formats = self.design.tasks.functions
+            meant = Cat(*(code == formats[f].code for f in self.functions))
+        self.bind(meant=meant)
         ready = Signal(name="feedback_ready")
-        m.d.comb += ready.eq(self.queue.r_rdy & self.available)
+        room = (self.available & meant).any()
+        m.d.comb += ready.eq(self.queue.r_rdy & room)
         if not yields(self.design.network):
             m.d.comb += [
                 self.first.eq(ready),

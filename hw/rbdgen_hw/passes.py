@@ -19,10 +19,9 @@ def has_second_pass(network: Network) -> bool:
     return any(e.name == FEEDBACK for e in network.programs.exits)
 
 
-def second_pass_exit(network: Network) -> Exit:
-    """Where a task leaves that goes through the pipelines twice."""
-    assert network.two_passes is not None
-    return network.exit(network.two_passes.name)
+def second_pass_exits(network: Network) -> dict[str, Exit]:
+    """Where a task of each function leaves that goes through the pipelines twice, all of them in one program."""
+    return {function: network.exit(function) for function in network.two_passes}
 
 
 def repeats(network: Network, function: str | None = None) -> bool:

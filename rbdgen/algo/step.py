@@ -124,9 +124,16 @@ def linearised(
 
 def euler_step(given: Given, q: Vector, v: Vector, h: float) -> Step:
     """A semi-implicit step of ``h`` seconds."""
-    nv = given.robot.nv
-    integration = given.integration
     now = linearised(given, q, v, h, given.rest)
+    return semi_implicit_step(given.integration, now, q, v, h)
+
+
+def semi_implicit_step(
+    integration: Integration, now: Linear, q: Vector, v: Vector, h: float
+) -> Step:
+    """A semi-implicit step of ``h`` seconds by the acceleration at its begin, ``now``, with ``h`` times its
+    derivatives."""
+    nv = integration.robot.nv
     speeds: list[Scalar] = []
     way: list[Scalar] = []
     for k, a in enumerate(now.acceleration):
@@ -140,11 +147,11 @@ def euler_step(given: Given, q: Vector, v: Vector, h: float) -> Step:
     for k in range(nv):
         with integration.of_entry(k):
             increase(faster, (k, nv + k), 1.0)
-    by_state = changes.through(_semi_implicit(given, faster, h))
+    by_state = changes.through(_semi_implicit(integration, faster, h))
     for (i, j), x in changes.by_start.items():
         with integration.of_entry(i):
             increase(by_state, (i, j), x)
-    by_torque = changes.through(_semi_implicit(given, now.by_torque, h))
+    by_torque = changes.through(_semi_implicit(integration, now.by_torque, h))
     place = integration.moved(q, tuple(way))
     return Step(place, tuple(speeds), by_state, by_torque)
 
@@ -157,11 +164,11 @@ def _side_by_side(now: Linear, nv: int) -> Entries:
     return result
 
 
-def _semi_implicit(given: Given, faster: Entries, h: float) -> Entries:
+def _semi_implicit(integration: Integration, faster: Entries, h: float) -> Entries:
     """By rows of the new velocity those of a state's way: positions move at that velocity for ``h`` seconds."""
-    result = given.integration.scaled(h, faster)
+    result = integration.scaled(h, faster)
     for (i, j), x in faster.items():
-        result[given.robot.nv + i, j] = x
+        result[integration.robot.nv + i, j] = x
     return result
 
 

@@ -39,6 +39,12 @@ from rbdgen.spatial import Vector
 
 INVERSE = "inverse"
 """The group of result words by which ``dfd`` returns M⁻¹; their quantity is ``minv``."""
+FORWARD_DYNAMICS = FirstPass(
+    needs=frozenset({Need.TORQUE, Need.INVERSE, Need.ACCELERATION}),
+    operands=(Q, V, TAU),
+    hands_over=(A.name, MINV.name),
+)
+"""The pass before derivatives of accelerations."""
 
 
 def _rnea_derivatives(
@@ -163,11 +169,7 @@ RECORDS = (
         golden=forward_dynamics_derivatives,
         pinocchio=Pinocchio("computeABADerivatives", ("q", "v", "tau")),
         common=True,
-        first_pass=FirstPass(
-            needs=frozenset({Need.TORQUE, Need.INVERSE, Need.ACCELERATION}),
-            operands=(Q, V, TAU),
-            hands_over=(A.name, MINV.name),
-        ),
+        first_pass=FORWARD_DYNAMICS,
         extra=Extra(
             option="with_inverse",
             group=INVERSE,

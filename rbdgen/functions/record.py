@@ -147,6 +147,10 @@ class TracedProgram(Protocol):
         """-M⁻¹ ∂τ/∂q and -M⁻¹ ∂τ/∂v with the M⁻¹ that is an operand."""
         ...
 
+    def given_matrix(self, quantity: str) -> dict[tuple[int, int], Scalar]:
+        """An operand that is a matrix, by its entries; of a symmetric one the lower triangle."""
+        ...
+
 
 class RepeatingProgram(TracedProgram, Protocol):
     """What the next evaluation of a function that repeats is traced with."""
@@ -227,7 +231,8 @@ class Function:
     float64; ``method`` is a family of algorithms, or None for the default one. ``golden`` is the public function of
     :mod:`rbdgen.golden` and the host driver's method of that name. ``forced`` and ``based``: whether external forces
     and the base's motion act on it, where an accelerator takes them. ``common``: one of those that ``all`` means.
-    ``check`` refuses robots and settings; ``uses`` are the options that only such functions have a use for.
+    ``check`` refuses robots and settings; ``uses`` are the options that only such functions have a use for. ``beside``
+    is the function as it is made with these settings beside other functions, where that depends on them.
     """
 
     name: str
@@ -248,6 +253,7 @@ class Function:
     extra: Extra | None = None
     check: Callable[[Robot, Settings], None] | None = None
     uses: frozenset[str] = frozenset()
+    beside: Callable[[Function, Settings, Sequence[Function]], Function] | None = None
 
     @property
     def all_needs(self) -> frozenset[Need]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from rbdgen import functions
 from rbdgen.errors import ConfigError
-from rbdgen.functions.record import Function
+from rbdgen.functions.record import Function, Settings
 from rbdgen.protocol.tasks import CALIBRATE, CODES
 
 _known: dict[str, Function] = {}
@@ -69,6 +69,16 @@ def function(name: str) -> Function:
     return _known[name]
 
 
+def made(names: Sequence[str], settings: Settings) -> tuple[Function, ...]:
+    """The functions of these names, as they are made with these settings beside each other."""
+    records = [function(name) for name in names]
+    found = []
+    for record in records:
+        others = [other for other in records if other is not record]
+        found.append(record.beside(record, settings, others) if record.beside else record)
+    return tuple(found)
+
+
 def check_functions(names: Sequence[str]) -> tuple[str, ...]:
     """The functions in the order of their codes, each once; ConfigError naming one that there is not."""
     for name in names:
@@ -80,15 +90,18 @@ def check_functions(names: Sequence[str]) -> tuple[str, ...]:
 
 def check_together(functions: Sequence[Function]) -> None:
     """ConfigError for functions that one accelerator cannot have together."""
-    for what, several in (
-        ("take two passes", [f.name for f in functions if f.first_pass]),
-        ("repeat", [f.name for f in functions if f.repeat]),
-    ):
-        if len(several) > 1:
-            raise ConfigError(
-                f"functions: {' and '.join(several)} {what}, which only one function of an accelerator can; build an "
-                "accelerator for each"
-            )
+    several = [f.name for f in functions if f.repeat]
+    if len(several) > 1:
+        raise ConfigError(
+            f"functions: {' and '.join(several)} repeat, which only one function of an accelerator can; build an "
+            "accelerator for each"
+        )
+    first_passes = {f.first_pass: f.name for f in functions if f.first_pass}
+    if len(first_passes) > 1:
+        raise ConfigError(
+            f"functions: {' and '.join(first_passes.values())} have first passes that differ, which those of one "
+            "accelerator cannot; build an accelerator for each"
+        )
 
 
 def golden_functions() -> dict[str, Callable[..., Any]]:

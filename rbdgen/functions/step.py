@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from rbdgen.algo.step import EULER, Given, Step, euler_step, runge_kutta_step
+from rbdgen.algo.factorisation import both_triangles
+from rbdgen.algo.integration import Integration
+from rbdgen.algo.step import (
+    EULER,
+    Given,
+    Linear,
+    Step,
+    euler_step,
+    runge_kutta_step,
+    semi_implicit_step,
+)
 from rbdgen.errors import ConfigError, UnsupportedError
+from rbdgen.functions.derivatives import FORWARD_DYNAMICS
 from rbdgen.functions.mass_matrix import crba
 from rbdgen.functions.operands import (
     checked_forces,
@@ -17,7 +29,7 @@ from rbdgen.functions.operands import (
     given_wrenches,
     vector_entries,
 )
-from rbdgen.functions.quantities import TAU, Q, Quantity, V
+from rbdgen.functions.quantities import MINV, TAU, A, Q, Quantity, V
 from rbdgen.functions.record import Entries, Function, Need, Settings, TracedProgram
 from rbdgen.functions.roll_out import check_integration, check_method
 from rbdgen.functions.states import States
@@ -156,6 +168,35 @@ def _traced(trace: TracedProgram) -> Mapping[str, Entries]:
     return _named(_made(given, variant, trace.operand(Q.name), trace.operand(V.name)))
 
 
+def _traced_second(trace: TracedProgram) -> Mapping[str, Entries]:
+    """A semi-implicit step by the acceleration and M⁻¹ of a first pass."""
+    h = trace.settings.time_step
+    integration = Integration(trace.robot, series(_farthest(trace)), trace.enter)
+    scaled = []
+    for entries in (*trace.acceleration_derivatives(), trace.given_matrix(MINV.name)):
+        plain = {(i, j): x for (i, j), x in entries.items()}
+        scaled.append(integration.scaled(h, plain))
+    by_position, by_velocity, inverse = scaled
+    now = Linear(trace.operand(A.name), by_position, by_velocity, both_triangles(inverse))
+    return _named(
+        semi_implicit_step(integration, now, trace.operand(Q.name), trace.operand(V.name), h)
+    )
+
+
+def _beside(step: Function, settings: Settings, others: Sequence[Function]) -> Function:
+    """A semi-implicit step beside derivatives goes through their program, with their first pass; else it is one pass,
+    which answers sooner."""
+    derived = any(Need.GRADIENT in other.needs for other in others)
+    if settings.integrator != EULER or not derived:
+        return step
+    return replace(
+        step,
+        needs=frozenset({Need.GRADIENT}),
+        first_pass=FORWARD_DYNAMICS,
+        trace=_traced_second,
+    )
+
+
 def _farthest(trace: TracedProgram) -> float:
     """How far joints turn in a step at the states that ranges are found at, and some more: rad."""
     robot = trace.robot
@@ -179,5 +220,6 @@ RECORDS = (
         golden=step,
         check=check,
         uses=frozenset({"integrator", "time_step"}),
+        beside=_beside,
     ),
 )

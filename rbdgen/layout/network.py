@@ -109,13 +109,13 @@ class Network:
         """The exits of a task of ``function`` in each of its passes, the one that its results leave by last. (How often
         a task of a function that repeats goes by :data:`AGAIN` before is the task's own.)"""
         results = self.exit(function)
-        if self.two_passes and function == self.two_passes.name:
+        if function in self.two_passes:
             return (self.exit(FEEDBACK), results)
         return (results,)
 
     @property
-    def two_passes(self) -> Function | None:
-        """The function that has a first pass, where there is one."""
+    def two_passes(self) -> tuple[str, ...]:
+        """The functions that have a first pass, which is the same of all of them."""
         return self.options.two_passes
 
     @property

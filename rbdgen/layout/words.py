@@ -74,7 +74,7 @@ class TraceOptions:
     @property
     def records(self) -> tuple[Function, ...]:
         """The functions' records."""
-        return tuple(registry.function(name) for name in self.functions)
+        return registry.made(self.functions, self)
 
     @property
     def quantities(self) -> dict[str, Quantity]:
@@ -101,9 +101,9 @@ class TraceOptions:
         return next((f for f in self.records if f.repeat), None)
 
     @property
-    def two_passes(self) -> Function | None:
-        """The function that has a first pass, where there is one."""
-        return next((f for f in self.records if f.first_pass), None)
+    def two_passes(self) -> tuple[str, ...]:
+        """The functions that have a first pass, which is the same of all of them."""
+        return tuple(f.name for f in self.records if f.first_pass)
 
     @property
     def weights(self) -> tuple[tuple[float, float], ...]:

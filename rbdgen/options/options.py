@@ -360,7 +360,7 @@ class Options:
     @property
     def records(self) -> tuple[Function, ...]:
         """The functions' records."""
-        return tuple(registry.function(name) for name in self.functions)
+        return registry.made(self.functions, self)
 
     @property
     def targets(self) -> Mapping[str, float]:

@@ -26,9 +26,9 @@ TASKS = 10_000
 
 def yields(network: Network) -> bool:
     """Whether second passes leave turns to new tasks: their program admits some, and first passes have another one."""
-    if network.two_passes is None:
+    if not network.two_passes:
         return False
-    first, second = network.passes(network.two_passes.name)
+    first, second = network.passes(network.two_passes[0])
     entries = [network.entry(function) for function in network.functions]
     return first.program != second.program and second.program in entries
 
@@ -49,7 +49,7 @@ def mixed_turns(network: Network, plan: Plan, tasks: TaskFormat) -> float:
 def order_turns(network: Network, plan: Plan, tasks: TaskFormat, order: np.ndarray) -> float:
     """Turns per task where tasks come in this ``order`` (numbers of functions), without a pause, and results are taken
     at once. Not for roll-outs: their tasks ask for steps."""
-    if network.two_passes is None:
+    if not network.two_passes:
         return 1.0
     turns = _Turns(network, plan, tasks)
     for k in order.tolist():
@@ -62,9 +62,8 @@ class _Turns:
 
     def __init__(self, network: Network, plan: Plan, tasks: TaskFormat) -> None:
         self.network = network
-        assert network.two_passes is not None
-        self.twice = network.two_passes.name
-        self.second_program = network.passes(self.twice)[1].program
+        self.twice = network.two_passes
+        self.second_program = network.passes(self.twice[0])[1].program
         self.yields = MOST_YIELDS if yields(network) else 0
         self.around = around_turns(plan, FEEDBACK)
         self.room = exit_depth(plan, tasks, FEEDBACK)
@@ -81,7 +80,7 @@ class _Turns:
     def _turn(self, function: str) -> bool:
         """Pass a turn in which a task of ``function`` is there; whether it is admitted."""
         waiting = bool(self.under_way) and self.under_way[0] <= self.now
-        blocked = function == self.twice and len(self.under_way) == self.room
+        blocked = function in self.twice and len(self.under_way) == self.room
         wanted = self.network.entry(function) == self.second_program and not blocked
         if not waiting:
             self.yielded = 0

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rbdgen import ConfigError, Options, Robot, UnsupportedError, compile_robot, load_robot
+from rbdgen.functions.registry import common
 from rbdgen.model.joints import FreeFlyer, Joint, Planar
 from rbdgen.report.design import multipliers
 from rbdgen.trials import make_tasks, relative_errors, task_states
@@ -26,6 +27,26 @@ def test_a_step_becomes_hardware(integrator: str, tmp_path: Path) -> None:
         assert not tasks.flags.any()
         assert relative_errors(d, tasks, tasks.expected)[0] < 1e-3, function
     assert simulated_mismatches(d, 24, tmp_path) == 0
+
+
+def test_beside_derivatives_a_step_goes_through_their_program(tmp_path: Path) -> None:
+    functions = ("fd", "did", "dfd", "step")
+    d = compile_robot(load_robot("pendulum2"), Options(functions, ii=4, word=24, time_step=0.01))
+    assert d.network.two_passes == ("dfd", "step")
+    states = task_states(d, 200, seed=1)
+    for function in functions:
+        tasks = make_tasks(d, function, states)
+        assert relative_errors(d, tasks, tasks.expected)[0] < 1e-3, function
+    assert simulated_mismatches(d, 40, tmp_path) == 0
+    rk4 = Options(functions, ii=4, word=24, time_step=0.01, integrator="rk4")
+    assert compile_robot(load_robot("pendulum2"), rk4).network.two_passes == ("dfd",)
+
+
+def test_a_step_beside_the_seven_functions_takes_little_more() -> None:
+    robot = load_robot("iiwa14")
+    seven = compile_robot(robot, Options(common(), ii=12, word=18))
+    eight = compile_robot(robot, Options((*common(), "step"), ii=12, word=18))
+    assert multipliers(eight)["variable"] <= 1.15 * multipliers(seven)["variable"]
 
 
 def mobile(joint: Joint) -> Robot:
