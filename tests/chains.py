@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from bench.snake import snake_urdf
 from rbdgen import Robot
 from rbdgen.algo.chain import Chain, chain
 from rbdgen.algo.rnea import joint_placements
-from rbdgen.model import Cylindrical, FreeFlyer, Helical, Spherical, parse_urdf
+from rbdgen.model import Cylindrical, FreeFlyer, Helical, Joint, Spherical, parse_urdf
 from rbdgen.parallel import random_chain
 
 LENGTHS = (1, 2, 3, 5, 8, 17, 32, 128)
@@ -22,6 +23,15 @@ STATES = 4
 def snake(links: int) -> Robot:
     """Links of 0.1 m whose joints turn in z and y, one after the other."""
     return parse_urdf(snake_urdf(links).encode(), "snake", "snake", "fixed")
+
+
+def jointed(links: Mapping[int, Joint], count: int = 5) -> Robot:
+    """A snake of ``count`` links with other joints at some of them."""
+    robot = snake(count)
+    bodies = list(robot.bodies)
+    for i, joint in links.items():
+        bodies[i] = replace(bodies[i], joint=joint)
+    return replace(robot, bodies=tuple(bodies))
 
 
 def mixed_chain() -> Robot:

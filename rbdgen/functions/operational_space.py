@@ -10,8 +10,9 @@ import numpy as np
 from rbdgen.algo.composite import composite_inertias, mass_matrix
 from rbdgen.algo.factorisation import Elimination, Factors, along_tree, both_triangles
 from rbdgen.algo.frames import LOCAL, REFERENCES, Kinematics
-from rbdgen.algo.operational_space import OperationalSpace, rows_of
+from rbdgen.algo.operational_space import FrameInertia, OperationalSpace, rows_of
 from rbdgen.algo.rnea import joint_placements
+from rbdgen.algo.schur import SchurComplements, check_frame
 from rbdgen.errors import ConfigError, SingularityError, UnsupportedError
 from rbdgen.functions.frames import kinematics, need_frames
 from rbdgen.functions.mass_matrix import crba
@@ -64,13 +65,19 @@ TRIED = 16
 """States at which an inertia is tried before it is made."""
 SMALLEST = 1e-9
 """Below this share of the largest eigenvalue, a matrix has no inverse that is of use."""
-USES = frozenset({"reference", "constraint_damping"})
+USES = frozenset({"reference", "constraint_damping", "operational_space"})
+SCHUR = "schur"
+"""The algorithm by Schur complements."""
 
 
 def check(robot: Robot, settings: Settings) -> None:
-    """UnsupportedError for a robot without frames, and for a choice of algorithms that has no factors of M."""
+    """UnsupportedError for a robot without frames, for a choice of algorithms that has no factors of M, and for frames
+    that the chosen one does not take."""
     need_frames(robot)
-    check_factors(settings)
+    if settings.operational_space == SCHUR:
+        check_frame(robot)
+    else:
+        check_factors(settings)
 
 
 def check_factors(settings: Settings) -> None:
@@ -219,12 +226,23 @@ def _variant(settings: Settings | None) -> dict[str, Any]:
     return {"reference": settings.reference, "damping": settings.constraint_damping}
 
 
-def _traced_space(trace: TracedProgram) -> OperationalSpace:
+def _traced_space(trace: TracedProgram) -> FrameInertia:
     """The frames' inertia that all functions of a program share."""
 
-    def make() -> OperationalSpace:
+    def make() -> FrameInertia:
+        settings = trace.settings
+        if settings.operational_space == SCHUR:
+            whole = trace.whole()
+            return SchurComplements(
+                whole,
+                trace.placements(),
+                whole.task_frames[0],
+                settings.reference,
+                settings.constraint_damping,
+                trace.enter,
+            )
         rows = rows_of(kinematics(trace), [6] * len(trace.robot.task_frames))
-        damping = trace.settings.constraint_damping
+        damping = settings.constraint_damping
         return OperationalSpace(trace.along(), trace.factors(), rows, damping, trace.enter)
 
     return trace.shared("operational space", make)

@@ -62,6 +62,8 @@ class Settings(Protocol):
     def derivative(self) -> str: ...
     @property
     def mass_matrix(self) -> str: ...
+    @property
+    def operational_space(self) -> str: ...
 
 
 class TracedProgram(Protocol):
@@ -85,6 +87,10 @@ class TracedProgram(Protocol):
 
     def shared(self, key: Hashable, make: Callable[[], Shared]) -> Shared:
         """What ``make`` makes, once for all functions of the program that ask for it by this key."""
+        ...
+
+    def whole(self) -> Robot:
+        """The robot with all inertia where it is, which its own may have regrouped."""
         ...
 
     def placements(self) -> list[JointPlacement]:

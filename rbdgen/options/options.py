@@ -149,6 +149,15 @@ class Options:
         choices=lambda: FAMILIES["forward_dynamics"],
         metavar="A",
     )
+    operational_space: str = setting(
+        "factors",
+        WORD,
+        "what",
+        "algorithm of the inertia of frames; schur: in logarithmic depth, for a frame at a serial chain's end",
+        otherwise="factors",
+        choices=lambda: FAMILIES["operational_space"],
+        metavar="A",
+    )
     forces: bool = setting(
         False,
         SWITCH,

@@ -14,7 +14,7 @@ from rbdgen.algo.rnea import joint_placements
 from rbdgen.layout.equivalent import equivalent
 from rbdgen.model import FreeFlyer, Helical, Inertia, Joint, Spherical, with_armature
 from rbdgen.parallel import cfa_forward_dynamics, random_chain
-from tests.chains import error, random_states, scalars, snake, stacked
+from tests.chains import error, jointed, random_states, scalars, snake, stacked
 
 
 def accelerations(robot: Robot, q: np.ndarray, rest: np.ndarray) -> np.ndarray:
@@ -39,15 +39,6 @@ def test_a_long_chain_loses_half_of_the_digits_of_float64() -> None:
     q, v, tau = random_states(robot)
     rest = tau - golden.nonlinear_effects(robot, q, v)
     assert error(accelerations(robot, q, rest), golden.forward_dynamics(robot, q, v, tau)) < 1e-6
-
-
-def jointed(links: Mapping[int, Joint]) -> Robot:
-    """A snake with other joints at some of its links."""
-    robot = snake(5)
-    bodies = list(robot.bodies)
-    for i, joint in links.items():
-        bodies[i] = replace(bodies[i], joint=joint)
-    return replace(robot, bodies=tuple(bodies))
 
 
 @pytest.mark.parametrize("links", [{0: FreeFlyer()}, {2: Spherical()}, {0: Spherical()}])
