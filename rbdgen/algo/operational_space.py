@@ -31,11 +31,11 @@ class Row:
     body: int
 
 
-def rows_of(kinematics: Kinematics, counts: Sequence[int]) -> list[Row]:
-    """The first so many rows of each frame's Jacobian, one frame after the other."""
+def rows_of(kinematics: Kinematics, axes: Sequence[Sequence[int]]) -> list[Row]:
+    """The rows of each frame's Jacobian for some ``axes`` of its motion, one frame after the other."""
     rows: list[Row] = []
-    for frame, jacobian, count in zip(kinematics.frames, kinematics.jacobians, counts, strict=True):
-        for row in range(count):
+    for frame, jacobian, chosen in zip(kinematics.frames, kinematics.jacobians, axes, strict=True):
+        for row in chosen:
             entries = {dof: x for (r, dof), x in jacobian.items() if r == row}
             rows.append(Row(entries, frame.body))
     return rows

@@ -117,7 +117,7 @@ def _space(robot: Robot, variant: tuple[str, float], q: Vector) -> OperationalSp
     joints = joint_placements(robot, q)
     found = Kinematics(robot, joints, robot.task_frames, reference)
     along, factors = mass_factors(robot, joints)
-    rows = rows_of(found, [6] * len(robot.task_frames))
+    rows = rows_of(found, [range(6)] * len(robot.task_frames))
     return OperationalSpace(along, factors, rows, damping)
 
 
@@ -241,7 +241,7 @@ def _traced_space(trace: TracedProgram) -> FrameInertia:
                 settings.constraint_damping,
                 trace.enter,
             )
-        rows = rows_of(kinematics(trace), [6] * len(trace.robot.task_frames))
+        rows = rows_of(kinematics(trace), [range(6)] * len(trace.robot.task_frames))
         damping = settings.constraint_damping
         return OperationalSpace(trace.along(), trace.factors(), rows, damping, trace.enter)
 

@@ -465,7 +465,8 @@ ROBOT = {
     "contact": Setting(
         WORDS,
         "what",
-        "contacts of cfd: frames or links, separated by commas; :3d holds a point, :6d also its directions",
+        "contacts of cfd and the like: frames or links, separated by commas; :3d holds a point, :6d also its "
+        "directions, letters of xyzabc some linear (x, y, z) and angular ones (a, b, c)",
         otherwise="none; 3d",
         metavar="FRAME:KIND,…",
     ),

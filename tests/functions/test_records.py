@@ -117,7 +117,7 @@ def test_an_operand_without_states_is_named(registered: Function) -> None:
     ("change", "message"),
     [
         ({"name": "id"}, "function 'id': the name is taken"),
-        ({"code": 0}, "function 'mb': code 0 is that of 'id'; free codes are 20, 21, 22"),
+        ({"code": 0}, "function 'mb': code 0 is that of 'id'; free codes are 21, 22, 23"),
         (
             {"code": 15},
             "function 'mb': code must be 0 to 31 and not 15, which loads parameters, not 15",
