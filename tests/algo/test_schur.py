@@ -16,8 +16,16 @@ from rbdgen.algo.rnea import joint_placements
 from rbdgen.algo.schur import SchurComplements, check_frame
 from rbdgen.layout.equivalent import equivalent
 from rbdgen.model import FreeFlyer, Inertia, Spherical, with_armature, with_frames
-from rbdgen.parallel import random_chain
-from tests.chains import STATES, error, jointed, random_states, scalars, snake, stacked
+from tests.chains import (
+    STATES,
+    error,
+    jointed,
+    random_chain,
+    random_states,
+    scalars,
+    snake,
+    stacked,
+)
 
 TURNED = (0.1, -0.2, 0.3, 0.3, -0.5, 0.9)
 

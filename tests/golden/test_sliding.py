@@ -11,9 +11,9 @@ import pytest
 from rbdgen import Robot, golden
 from rbdgen.errors import ConfigError, SingularityError, UnsupportedError
 from rbdgen.model import Setup, load_robot, with_contacts, with_frames
+from tests.chains import revolute_chain
 from tests.golden.pinocchio import states
 from tests.golden.test_frames import REFERENCES, TURNED, close, model_with_frames
-from tests.parallel.reference import revolute_chain
 
 COUNT = 8
 FRAMES = {"a=lf_lowerleg": (0.0, 0.0, -0.3), "b=rh_lowerleg": TURNED, "c=rf_lowerleg": ()}
@@ -159,6 +159,20 @@ def test_without_slopes_they_are_held_as_any_contacts() -> None:
     expected = golden.constrained_forward_dynamics(robot, q, v, tau)
     for x, y in zip(found, expected, strict=True):
         assert close(x, y, 1e-8)
+
+
+def test_they_take_any_leading_shape() -> None:
+    robot = with_contacts(revolute_chain(6), ["link5:xz"])
+    rng = np.random.default_rng(5)
+    q, v, tau = rng.uniform(-1, 1, (3, 2, 3, 6))
+    slope, offset = rng.uniform(-0.1, 0.1, (2, 3, 2)), rng.normal(size=(2, 3, 1))
+    a, forces = golden.sliding_forward_dynamics(robot, q, v, tau, slope=slope, offset=offset)
+    assert (a.shape, forces.shape) == ((2, 3, 6), (2, 3, 2))
+    one = golden.sliding_forward_dynamics(
+        *(robot, q[1, 0], v[1, 0], tau[1, 0]), slope=slope[1, 0], offset=offset[1, 0]
+    )
+    assert close(one[0], a[1, 0])
+    assert close(one[1], forces[1, 0])
 
 
 def jamming(robot: Robot, q: np.ndarray) -> float:
