@@ -1,8 +1,9 @@
 """Prints the latency of serial chains by their length, by recursion and in logarithmic depth: ``make bench-depth``.
 
 Snakes whose joints turn in z and y are scheduled at an interval of one cycle on the 125 MHz model, in words of 30 bits;
-nothing is simulated. A length that would take much more than five minutes to compile, by the length before it, is
-left out and said to be. ``--links`` chooses the longest chain. Exit status 1 if a target is missed.
+nothing is simulated; the inertia is that of a frame on the last link. A length that would take much more than five
+minutes to compile, by the length before it, is left out and said to be. ``--links`` chooses the longest chain. Exit
+status 1 if a target is missed.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 from figures import Targets, arguments, parse, section
 
-from rbdgen import Options, compile_robot, load_urdf
+from rbdgen import Options, compile_robot, load_urdf, with_frames
 from rbdgen.errors import RbdgenError, RbdgenWarning
 from rbdgen.model.snake import snake_urdf
 
@@ -35,6 +36,10 @@ FAMILIES = {
         "factors": {},
         "jsiia": {"inverse_dynamics": "scan", "forward_dynamics": "jsiia"},
         "cfa": {"inverse_dynamics": "scan", "forward_dynamics": "cfa"},
+    },
+    "laminvf": {
+        "factors": {},
+        "schur": {"operational_space": "schur"},
     },
 }
 """Options of each family, by function; the first is the default, which the others are compared with."""
@@ -64,7 +69,8 @@ def measure(
         urdf.write_text(snake_urdf(links))
         begin = time.monotonic()
         try:
-            design = compile_robot(load_urdf(urdf), Options((function,), word=WORD, **options))
+            robot = with_frames(load_urdf(urdf), {f"l{links}": ()})
+            design = compile_robot(robot, Options((function,), word=WORD, **options))
         except RbdgenError as refused:
             points.append(f"refused: {refused}")
             continue

@@ -12,7 +12,7 @@ from rbdgen.compiler import Design
 from rbdgen.functions import registry
 from rbdgen.functions.quantities import MINV
 from rbdgen.functions.states import States
-from rbdgen.layout.samples import random_base, random_forces, random_others
+from rbdgen.layout.samples import bounded_others, random_base, random_forces, random_others
 from rbdgen.layout.torques import with_torques
 from rbdgen.model.ranges import random_states
 from rbdgen.model.robot import Robot
@@ -62,7 +62,7 @@ def task_states(design: Design, count: int, seed: int, robot: Robot | None = Non
 
 
 def _complete(design: Design, robot: Robot, s: States, seed: int) -> States:
-    """States with torques (:mod:`rbdgen.layout.torques`), and M⁻¹ where that is an operand."""
+    """States with torques (:mod:`rbdgen.layout.torques`), M⁻¹ where that is an operand, and others within bounds."""
     taken: set[str] = set()
     for f in design.network.options.records:
         taken.update(q.name for q in f.operands)
@@ -70,7 +70,8 @@ def _complete(design: Design, robot: Robot, s: States, seed: int) -> States:
     if MINV.name in taken:
         minv = golden.minverse(robot, s.q)
     tau = golden.rnea(robot, s.q, s.v, s.a, s.f_ext, root=s.root)
-    found = replace(s, tau=tau, minv=minv)
+    others = bounded_others(robot, design.network.options, s.q, s.others)
+    found = replace(s, tau=tau, minv=minv, others=others)
     return with_torques(found, design.network.torque_limits, design.options.ranges, seed)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,18 +11,97 @@ import numpy as np
 from rbdgen import Robot
 from rbdgen.algo.chain import Chain, chain
 from rbdgen.algo.rnea import joint_placements
-from rbdgen.model import Cylindrical, FreeFlyer, Helical, Spherical, parse_urdf
+from rbdgen.model import (
+    Body,
+    Continuous,
+    Cylindrical,
+    FreeFlyer,
+    Helical,
+    Inertia,
+    Joint,
+    Limits,
+    Placement,
+    Prismatic,
+    Revolute,
+    Spherical,
+    parse_urdf,
+)
 from rbdgen.model.snake import snake_urdf
-from rbdgen.parallel import random_chain
+from rbdgen.spatial import constant_matrix, constant_vector
 
 LENGTHS = (1, 2, 3, 5, 8, 17, 32, 128)
 """Numbers of links: small ones, powers of two, and numbers that are none."""
 STATES = 4
+LENGTH, MASS = 0.3, 2.0
+"""Of a random chain's links on average: m and kg."""
 
 
 def snake(links: int) -> Robot:
     """Links of 0.1 m whose joints turn in z and y, one after the other."""
     return parse_urdf(snake_urdf(links).encode(), "snake", "snake", "fixed")
+
+
+def jointed(links: Mapping[int, Joint], count: int = 5) -> Robot:
+    """A snake of ``count`` links with other joints at some of them."""
+    robot = snake(count)
+    bodies = list(robot.bodies)
+    for i, joint in links.items():
+        bodies[i] = replace(bodies[i], joint=joint)
+    return replace(robot, bodies=tuple(bodies))
+
+
+def random_chain(links: int, seed: int = 0) -> Robot:
+    """A serial chain with random joints on random axes, placements and sound inertias; half of the joints are revolute,
+    a quarter each continuous and prismatic. Neighbouring joints are :data:`LENGTH` apart and a link weighs
+    :data:`MASS`, give or take half, and its mass fills a random ellipsoid of about its length."""
+    rng = np.random.default_rng(seed)
+    bodies = [_body(rng, i) for i in range(links)]
+    return Robot(f"chain{links}", "base", tuple(bodies))
+
+
+def _body(rng: np.random.Generator, i: int) -> Body:
+    """The ``i``-th link on a random joint."""
+    offset = _direction(rng) * LENGTH * rng.uniform(0.5, 1.5)
+    placement = Placement(constant_matrix(_rotation(rng)), constant_vector(offset))
+    limits = Limits(lower=-1.0, upper=1.0, velocity=1.0, effort=10.0)
+    inertia = _inertia(rng)
+    return Body(f"link{i}", f"joint{i}", _joint(rng), i - 1, placement, inertia, limits)
+
+
+def _joint(rng: np.random.Generator) -> Joint:
+    x, y, z = constant_vector(_direction(rng))
+    kinds = (Revolute, Revolute, Continuous, Prismatic)
+    return kinds[int(rng.integers(4))]((x, y, z))
+
+
+def _inertia(rng: np.random.Generator) -> Inertia:
+    """A solid ellipsoid's."""
+    weight = MASS * rng.uniform(0.5, 1.5)
+    along_axes = np.diag((LENGTH * rng.uniform(0.1, 0.4, 3)) ** 2)
+    rotation = _rotation(rng)
+    second = rotation @ along_axes @ rotation.T * weight / 5.0
+    com = LENGTH * rng.uniform(-0.5, 0.5, 3)
+    return Inertia.from_com(weight, com, np.trace(second) * np.eye(3) - second)
+
+
+def _direction(rng: np.random.Generator) -> np.ndarray:
+    """A uniformly distributed unit vector."""
+    direction = rng.normal(size=3)
+    return direction / np.linalg.norm(direction)
+
+
+def _rotation(rng: np.random.Generator) -> np.ndarray:
+    """A uniformly distributed rotation: from the Q of a Gaussian matrix with the signs of R (Mezzadri 2007)."""
+    q, r = np.linalg.qr(rng.normal(size=(3, 3)))
+    q = q * np.sign(np.diag(r))
+    return q * np.sign(np.linalg.det(q))
+
+
+def revolute_chain(links: int, seed: int = 4) -> Robot:
+    """A random chain with revolute joints only."""
+    robot = random_chain(links, seed)
+    joint = Revolute((0.0, 0.6, 0.8))
+    return replace(robot, bodies=tuple(replace(body, joint=joint) for body in robot.bodies))
 
 
 def mixed_chain() -> Robot:

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from rbdgen.algo.mobility import Mobility, free_mobility, moved_column
+from rbdgen.algo.mobility import NO_MOBILITY, Mobility, free_mobility, moved_column
 from rbdgen.algo.odd_even import OddEvenFactors, eliminate
 from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.errors import UnsupportedError, short
@@ -30,10 +30,27 @@ from rbdgen.model.joints import JointPlacement
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import Matrix, Scalar, Vector, dot, mul, sub, transpose, vscale
 
-FAMILY, REMEDY = "forward-dynamics cfa", "forward-dynamics factors"
 SPATIAL = 6
 ROUNDING = 1e-12
 """How far a coordinate axis may be from one."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """For what is refused: the ``family`` of algorithms that was asked for, and the one that takes it instead
+    (``remedy``)."""
+
+    family: str
+    remedy: str
+
+    def refused(self, body: Body, why: str) -> UnsupportedError:
+        """The error for a body's joint."""
+        return UnsupportedError(
+            f"{self.family}: joint {short(body.joint_name)} {why}; use {self.remedy}"
+        )
+
+
+FORWARD_DYNAMICS = Asked("forward-dynamics cfa", "forward-dynamics factors")
 
 
 @dataclass(frozen=True)
@@ -45,36 +62,65 @@ class JointAxes:
 
 
 @dataclass(frozen=True)
-class ConstraintForces:
-    """A chain whose constraints are eliminated. By joint its ``axes``, D (``own``) and G (``passed``; of the first one
-    nothing), 6×6 each; ``factors`` of A's rows from the joint ``first`` on, in units of force (``scales``, by joint and
-    component) that bring its diagonal near one."""
+class Constraints:
+    """What the joints of a chain constrain: by joint its ``axes``, its link's ``mobilities``, those of the link before
+    as its own link has them (``before``), and G (``passed``, 6×6), both nothing of the first one, and units of force by
+    component that bring the diagonal of A near one (``scales``). ``first`` is the first joint with constraints."""
 
     axes: tuple[JointAxes, ...]
-    scales: list[Vector]
-    own: list[Matrix]
+    mobilities: list[Mobility]
+    before: list[Mobility]
     passed: list[Matrix]
+    scales: list[Vector]
     first: int
+
+    def diagonal(self, i: int, own: Matrix) -> Matrix:
+        """A's diagonal block of joint ``i``, of whose D is ``own`` (6×6)."""
+        rows = self.axes[i].constrained
+        scaled = scaled_entries(self.scales[i], own, self.scales[i])
+        return chosen_entries(scaled, rows, rows)
+
+    def below(self, i: int) -> Matrix:
+        """A's block of joint ``i`` and the one before it."""
+        negative = vscale(-1.0, self.scales[i])
+        scaled = scaled_entries(negative, self.passed[i], self.scales[i - 1])
+        return chosen_entries(scaled, self.axes[i].constrained, self.axes[i - 1].constrained)
+
+
+@dataclass(frozen=True)
+class ConstraintForces:
+    """A chain whose ``constraints`` are eliminated: D by joint (``own``, 6×6), and the ``factors`` of A's rows from the
+    first joint that constrains anything on."""
+
+    constraints: Constraints
+    own: list[Matrix]
     factors: OddEvenFactors
+
+    @property
+    def axes(self) -> tuple[JointAxes, ...]:
+        """By joint."""
+        return self.constraints.axes
 
     def accelerations(self, tau: Vector, enter: Enter = anywhere) -> Vector:
         """M⁻¹ times the joints' forces (nv)."""
         wrenches = self._driven(tau)
+        first = self.constraints.first
+        scales = self.constraints.scales
         right = []
-        for i in range(self.first, len(self.axes)):
+        for i in range(first, len(self.axes)):
             with enter("Cs", i):
                 entries = []
                 for k in self.axes[i].constrained:
                     forbidden = self._relative(i, k, wrenches)
-                    scale = -self.scales[i][k]
+                    scale = -scales[i][k]
                     entries.append(mul(scale, forbidden))
                 right.append(tuple(entries))
-        moved = _EnterFrom(enter, self.first)
+        moved = EnterFrom(enter, first)
         held = self.factors.solve(right, moved)
-        for i, forces in enumerate(held, self.first):
+        for i, forces in enumerate(held, first):
             with enter("Cs", i):
                 for k, force in zip(self.axes[i].constrained, forces, strict=True):
-                    scale = self.scales[i][k]
+                    scale = scales[i][k]
                     wrenches[i][k] = mul(scale, force)
         result: list[Scalar] = []
         for i, axes in enumerate(self.axes):
@@ -101,12 +147,12 @@ class ConstraintForces:
         row = self.own[i][k]
         total = dot(row, tuple(wrenches[i]))
         if i > 0:
-            row = self.passed[i][k]
+            row = self.constraints.passed[i][k]
             before = tuple(wrenches[i - 1])
             taken = dot(row, before)
             total = sub(total, taken)
         if i + 1 < len(self.axes):
-            column = tuple(row[k] for row in self.passed[i + 1])
+            column = tuple(row[k] for row in self.constraints.passed[i + 1])
             after = tuple(wrenches[i + 1])
             taken = dot(column, after)
             total = sub(total, taken)
@@ -114,7 +160,7 @@ class ConstraintForces:
 
 
 @dataclass(frozen=True)
-class _EnterFrom:
+class EnterFrom:
     """Enters submodules of rows that are numbered from the joint ``first``."""
 
     enter: Enter
@@ -128,40 +174,46 @@ class _EnterFrom:
 def constraint_forces(
     robot: Robot, joints: list[JointPlacement], enter: Enter = anywhere
 ) -> ConstraintForces:
-    """The constraints of ``robot`` with its ``joints`` placed, eliminated. UnsupportedError naming a joint or a link
-    that the algorithm does not take; trees are not looked for (:func:`rbdgen.algo.chain.check_serial`)."""
-    axes = tuple(joint_axes(robot, i) for i in range(len(robot.bodies)))
-    mobilities = [free_mobility(body, FAMILY, REMEDY) for body in robot.bodies]
-    own = [mobilities[0].rows]
-    scales = [_scales(mobilities[0])]
-    passed: list[Matrix] = [()]
-    for i, body in enumerate(robot.bodies[1:], 1):
-        before = _at_joint(body, mobilities[i - 1])
-        scales.append(_scales(mobilities[i] + before))
+    """The constraints of ``robot`` with its ``joints`` placed, eliminated. Refuses as :func:`constraints`."""
+    found = constraints(robot, joints, FORWARD_DYNAMICS, enter)
+    own = []
+    for i, mobility in enumerate(found.mobilities):
         with enter("Ce", i):
-            there = before.about(joints[i].translation)
-            there = there.seen_from(joints[i].rotation)
-            both = mobilities[i] + there
+            both = mobility + found.before[i]
             own.append(both.rows)
-            carried = _passed(body, joints[i], mobilities[i - 1])
-            passed.append(carried)
-    first = 0 if axes[0].constrained else 1
     diagonal = []
     below = []
-    for i in range(first, len(axes)):
-        rows = axes[i].constrained
+    for i in range(found.first, len(own)):
         with enter("Ce", i):
-            scaled = _both_sides(scales[i], own[i], scales[i])
-            diagonal.append(_chosen(scaled, rows, rows))
-            if i > first:
-                negative = vscale(-1.0, scales[i])
-                scaled = _both_sides(negative, passed[i], scales[i - 1])
-                below.append(_chosen(scaled, rows, axes[i - 1].constrained))
-    factors = eliminate(diagonal, below, _EnterFrom(enter, first))
-    return ConstraintForces(axes, scales, own, passed, first, factors)
+            diagonal.append(found.diagonal(i, own[i]))
+            if i > found.first:
+                below.append(found.below(i))
+    factors = eliminate(diagonal, below, EnterFrom(enter, found.first))
+    return ConstraintForces(found, own, factors)
 
 
-def joint_axes(robot: Robot, i: int) -> JointAxes:
+def constraints(
+    robot: Robot, joints: list[JointPlacement], asked: Asked, enter: Enter = anywhere
+) -> Constraints:
+    """The constraints of ``robot`` with its ``joints`` placed. UnsupportedError naming a joint or a link that the
+    algorithm does not take; trees are not looked for (:func:`rbdgen.algo.chain.check_serial`)."""
+    axes = tuple(joint_axes(robot, i, asked) for i in range(len(robot.bodies)))
+    mobilities = [free_mobility(body, asked.family, asked.remedy) for body in robot.bodies]
+    before = [NO_MOBILITY]
+    passed: list[Matrix] = [()]
+    scales = [unit_scales(mobilities[0])]
+    for i, body in enumerate(robot.bodies[1:], 1):
+        at_joint = mobility_at_joint(body, mobilities[i - 1])
+        scales.append(unit_scales(mobilities[i] + at_joint))
+        with enter("Ce", i):
+            there = at_joint.about(joints[i].translation)
+            before.append(there.seen_from(joints[i].rotation))
+            passed.append(_passed(body, joints[i], mobilities[i - 1]))
+    first = 0 if axes[0].constrained else 1
+    return Constraints(axes, mobilities, before, passed, scales, first)
+
+
+def joint_axes(robot: Robot, i: int, asked: Asked) -> JointAxes:
     """The axes of the joint of body ``i``, which must be coordinate axes. UnsupportedError naming a joint that is
     moved by more than its force, or along other axes."""
     body = robot.bodies[i]
@@ -174,24 +226,20 @@ def joint_axes(robot: Robot, i: int) -> JointAxes:
         left = list(column)
         left[largest] -= sign
         if max(map(abs, left)) > ROUNDING:
-            raise _refused(body, "moves along no coordinate axis")
+            raise asked.refused(body, "moves along no coordinate axis")
         driven.append((largest, sign))
     if body.mimic is not None:
-        raise _refused(body, "follows another")
+        raise asked.refused(body, "follows another")
     if any(body.rotors):
-        raise _refused(body, "turns a rotor's inertia")
+        raise asked.refused(body, "turns a rotor's inertia")
     free = [k for k, _ in driven]
     constrained = tuple(k for k in range(SPATIAL) if k not in free)
     if i > 0 and not constrained:
-        raise _refused(body, "constrains nothing")
+        raise asked.refused(body, "constrains nothing")
     return JointAxes(tuple(driven), constrained)
 
 
-def _refused(body: Body, why: str) -> UnsupportedError:
-    return UnsupportedError(f"{FAMILY}: joint {short(body.joint_name)} {why}; use {REMEDY}")
-
-
-def _at_joint(body: Body, before: Mobility) -> Mobility:
+def mobility_at_joint(body: Body, before: Mobility) -> Mobility:
     """The mobility of the link before, at a body's joint."""
     placement = body.placement
     there = before.about(placement.translation)
@@ -209,13 +257,13 @@ def _passed(body: Body, joint: JointPlacement, before: Mobility) -> Matrix:
     return transpose(tuple(columns))
 
 
-def _scales(mobility: Mobility) -> Vector:
+def unit_scales(mobility: Mobility) -> Vector:
     """By component of a wrench the power of two nearest to the root of what a constant mobility does not resist."""
     rows = mobility.rows
     return tuple(2.0 ** -round(math.log2(rows[k][k]) / 2) for k in range(SPATIAL))
 
 
-def _both_sides(left: Vector, m: Matrix, right: Vector) -> Matrix:
+def scaled_entries(left: Vector, m: Matrix, right: Vector) -> Matrix:
     """The rows of a matrix times ``left``, its columns times ``right``."""
     rows = []
     for scale, row in zip(left, m, strict=True):
@@ -225,7 +273,7 @@ def _both_sides(left: Vector, m: Matrix, right: Vector) -> Matrix:
     return tuple(rows)
 
 
-def _chosen(m: Matrix, rows: Sequence[int], columns: Sequence[int]) -> Matrix:
+def chosen_entries(m: Matrix, rows: Sequence[int], columns: Sequence[int]) -> Matrix:
     """Some rows and columns of a matrix."""
     chosen = []
     for i in rows:

@@ -36,10 +36,17 @@ def held_dynamics(
     for number, contact in enumerate(contacts):
         owner += [number] * len(contact.wanted)
     reduced = space.along.reduced(space.factors, rest)
-    wanted = _wanted(space, contacts, reduced)
+    missing = missing_accelerations(space, contacts, reduced)
     matrix = _masked(space, contacts, owner)
     factors = space.elimination.factorise(matrix)
-    forces = space.elimination.solve(factors, wanted)
+    forces = space.elimination.solve(factors, missing)
+    return pushed_accelerations(space, forces, reduced), forces
+
+
+def pushed_accelerations(
+    space: OperationalSpace, forces: Sequence[Scalar], reduced: Sequence[Scalar]
+) -> Vector:
+    """Accelerations (nv) with ``forces`` on all rows, from τ − C after M's first substitution (``reduced``)."""
     pushed = list(reduced)
     for half, force in zip(space.halves, forces, strict=True):
         for k, x in enumerate(half):
@@ -47,13 +54,14 @@ def held_dynamics(
                 push = mul(x, force)
                 pushed[k] = add(pushed[k], push)
     scaled = space.along.scaled(space.factors, pushed)
-    return space.along.restored(space.factors, scaled), forces
+    return space.along.restored(space.factors, scaled)
 
 
-def _wanted(
+def missing_accelerations(
     space: OperationalSpace, contacts: Sequence[Held], reduced: Sequence[Scalar]
 ) -> list[Scalar]:
-    """By row the acceleration that its force has to make: nothing of an open contact."""
+    """By row of the contacts, which are the first of ``space``, the acceleration that its force has to make: nothing of
+    an open contact."""
     scaled = tuple(space.along.scaled(space.factors, reduced))
     rows = iter(zip(space.rows, space.halves, strict=True))
     found: list[Scalar] = []

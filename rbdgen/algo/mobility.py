@@ -41,6 +41,14 @@ class Mobility:
     mixed: Matrix
     sliding: Matrix
 
+    @classmethod
+    def of(cls, rows: Matrix) -> Mobility:
+        """From all of it, 6×6."""
+        turning = tuple(row[:3] for row in rows[:3])
+        mixed = tuple(row[:3] for row in rows[3:])
+        sliding = tuple(row[3:] for row in rows[3:])
+        return cls(turning, mixed, sliding)
+
     def __add__(self, other: Mobility) -> Mobility:
         turning = madd(self.turning, other.turning)
         mixed = madd(self.mixed, other.mixed)
@@ -79,6 +87,10 @@ class Mobility:
         mixed = rotate_matrix(back, self.mixed)
         sliding = rotate_symmetric(back, self.sliding)
         return Mobility(turning, mixed, sliding)
+
+
+NO_MOBILITY = Mobility(NONE, NONE, NONE)
+"""Of what does not move."""
 
 
 def moved_column(column: Column, origin: Vector, rotation: Matrix) -> Column:

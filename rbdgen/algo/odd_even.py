@@ -74,22 +74,28 @@ def eliminate(
 ) -> OddEvenFactors:
     """The factors of a matrix of n block rows, from its ``diagonal`` blocks (n) and those ``below``: the k-th is block
     (k + 1, k)."""
-    work = _Work(list(diagonal), {}, enter)
-    for k, block in enumerate(below):
-        work.below[k + 1, k] = block
+    work = _work(diagonal, below, enter)
     rows = list(range(len(diagonal)))
     levels = []
     while rows:
-        level = []
-        for place in range(0, len(rows), 2):
-            own = rows[place]
-            first = max(place - 1, 0)
-            around = rows[first : place + 2]
-            others = tuple(row for row in around if row != own)
-            level.append(work.eliminated(own, others))
-        levels.append(tuple(level))
+        levels.append(work.level(rows, 0))
         rows = rows[1::2]
     return OddEvenFactors(tuple(levels))
+
+
+def complement(
+    diagonal: Sequence[Matrix], below: Sequence[Matrix], enter: Enter = anywhere
+) -> Matrix:
+    """The last row's diagonal block with all other rows eliminated into it, their Schur complement: ⌈log₂ n⌉ levels,
+    and no step back. Blocks as in :func:`eliminate`; the last one need not be positive definite."""
+    work = _work(diagonal, below, enter)
+    rows = list(range(len(diagonal)))
+    while len(rows) > 1:
+        # such that the last one stays
+        start = len(rows) % 2
+        work.level(rows, start)
+        rows = rows[1 - start :: 2]
+    return work.diagonal[-1]
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,16 @@ class _Work:
     diagonal: list[Matrix]
     below: dict[tuple[int, int], Matrix]
     enter: Enter
+
+    def level(self, rows: Sequence[int], start: int) -> tuple[EliminatedRow, ...]:
+        """Every other one of the ``rows`` that are left, from the place ``start`` on, eliminated."""
+        found = []
+        for place in range(start, len(rows), 2):
+            first = max(place - 1, 0)
+            around = rows[first : place + 2]
+            others = tuple(row for row in around if row != rows[place])
+            found.append(self.eliminated(rows[place], others))
+        return tuple(found)
 
     def eliminated(self, row: int, others: tuple[int, ...]) -> EliminatedRow:
         """A row, eliminated into the ``others``."""
@@ -141,6 +157,12 @@ class _Work:
                 block[i][j] = entry
                 block[j][i] = entry
         self.diagonal[other] = tuple(tuple(entries) for entries in block)
+
+
+def _work(diagonal: Sequence[Matrix], below: Sequence[Matrix], enter: Enter) -> _Work:
+    """All rows."""
+    blocks = {(k + 1, k): block for k, block in enumerate(below)}
+    return _Work(list(diagonal), blocks, enter)
 
 
 def _couplings(

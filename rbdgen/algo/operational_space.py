@@ -8,6 +8,7 @@ dynamics", 2010. Entries are submodule ``Os_i`` of the frame's body; Λ itself i
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,38 +31,85 @@ class Row:
     body: int
 
 
-def rows_of(kinematics: Kinematics, counts: Sequence[int]) -> list[Row]:
-    """The first so many rows of each frame's Jacobian, one frame after the other."""
+def rows_of(kinematics: Kinematics, axes: Sequence[Sequence[int]]) -> list[Row]:
+    """The rows of each frame's Jacobian for some ``axes`` of its motion, one frame after the other."""
     rows: list[Row] = []
-    for frame, jacobian, count in zip(kinematics.frames, kinematics.jacobians, counts, strict=True):
-        for row in range(count):
+    for frame, jacobian, chosen in zip(kinematics.frames, kinematics.jacobians, axes, strict=True):
+        for row in chosen:
             entries = {dof: x for (r, dof), x in jacobian.items() if r == row}
             rows.append(Row(entries, frame.body))
     return rows
 
 
 def even_damping(rows: int, damping: float) -> Entries:
-    """δ 1 of so many rows."""
+    """Entries of δ 1 of so many rows, for ``damping`` δ; none for zero."""
     return {(i, i): damping for i in range(rows)} if damping else {}
 
 
-class OperationalSpace:
-    """Rows of Jacobians over a mass matrix that is taken apart ``along`` its tree into ``factors``; entries (i, j), i ≥
-    j, of ``damping`` are added to Λ⁻¹."""
+class FrameInertia(ABC):
+    """Λ and Λ⁻¹ of rows, by row the ``bodies`` whose motion they are; however Λ⁻¹ is found, Λ can be found of it."""
+
+    def __init__(self, bodies: Sequence[int], enter: Enter) -> None:
+        self.row_bodies = tuple(bodies)
+        self.enter = enter
+
+    @cached_property
+    def inverse(self) -> Entries:
+        """Entries (i, j), i ≥ j, of Λ⁻¹, without those that are zero."""
+        return self._inverse()
+
+    @cached_property
+    def inertia(self) -> Entries:
+        """Entries (i, j), i ≥ j, of Λ."""
+        return self._inertia()
+
+    @abstractmethod
+    def _inverse(self) -> Entries:
+        """:attr:`inverse`, once."""
+
+    def _inertia(self) -> Entries:
+        """:attr:`inertia`, once."""
+        return self.elimination.inverse(self.inverse_factors)
+
+    @abstractmethod
+    def acceleration(self, force: Sequence[Scalar]) -> Vector:
+        """Λ⁻¹ times a force on the rows: the acceleration that it gives."""
+
+    @cached_property
+    def elimination(self) -> Elimination:
+        """How Λ⁻¹ is taken apart: as a matrix without a structure."""
+        parents = range(-1, len(self.row_bodies) - 1)
+        return Elimination(parents, self.row_bodies, self.enter, DENSE)
+
+    @cached_property
+    def inverse_factors(self) -> Factors:
+        """The factors of Λ⁻¹."""
+        return self.elimination.factorise(self.inverse)
+
+    def force(self, acceleration: Sequence[Scalar]) -> Vector:
+        """Λ times an acceleration of the rows: the force that it takes."""
+        return self.elimination.solve(self.inverse_factors, acceleration)
+
+
+class OperationalSpace(FrameInertia):
+    """Rows of Jacobians over a mass matrix that is taken apart ``along`` its tree into ``factors``; ``damping`` is
+    added to Λ⁻¹: a number on its diagonal, or entries (i, j), i ≥ j."""
 
     def __init__(
         self,
         along: Elimination,
         factors: Factors,
         rows: Sequence[Row],
-        damping: Entries | None = None,
+        damping: float | Entries = 0.0,
         enter: Enter = anywhere,
     ) -> None:
+        super().__init__([row.body for row in rows], enter)
         self.along = along
         self.factors = factors
         self.rows = tuple(rows)
-        self.damping = damping or {}
-        self.enter = enter
+        if isinstance(damping, (int, float)):
+            damping = even_damping(len(rows), damping)
+        self.damping: Entries = damping
         self.dofs = range(len(factors.reciprocals))
 
     def _dense(self, row: Row) -> list[Scalar]:
@@ -77,9 +125,8 @@ class OperationalSpace:
             found.append(self.along.reduced(self.factors, dense))
         return found
 
-    @cached_property
-    def inverse(self) -> Entries:
-        """Entries (i, j), i ≥ j, of Λ⁻¹, without those that are zero."""
+    def _inverse(self) -> Entries:
+        """By one substitution per row."""
         scaled = [self.along.scaled(self.factors, half) for half in self.halves]
         entries: Entries = {}
         for i, row in enumerate(self.rows):
@@ -90,27 +137,6 @@ class OperationalSpace:
                     if not (isinstance(entry, float) and entry == 0.0):
                         entries[i, j] = entry
         return entries
-
-    @cached_property
-    def elimination(self) -> Elimination:
-        """How Λ⁻¹ is taken apart: as a matrix without a structure."""
-        parents = range(-1, len(self.rows) - 1)
-        bodies = [row.body for row in self.rows]
-        return Elimination(parents, bodies, self.enter, DENSE)
-
-    @cached_property
-    def inverse_factors(self) -> Factors:
-        """The factors of Λ⁻¹."""
-        return self.elimination.factorise(self.inverse)
-
-    @cached_property
-    def inertia(self) -> Entries:
-        """Entries (i, j), i ≥ j, of Λ."""
-        return self.elimination.inverse(self.inverse_factors)
-
-    def force(self, acceleration: Sequence[Scalar]) -> Vector:
-        """Λ times an acceleration of the rows: the force that it takes."""
-        return self.elimination.solve(self.inverse_factors, acceleration)
 
     def acceleration(self, force: Sequence[Scalar]) -> Vector:
         """Λ⁻¹ times a force on the rows: the acceleration that it gives, by one solution with M."""

@@ -10,7 +10,7 @@ from itertools import product
 from rbdgen.algo.chain import is_serial
 from rbdgen.compiler.lowering import lower, trace
 from rbdgen.compiler.stages import plainly
-from rbdgen.errors import ConfigError
+from rbdgen.errors import ConfigError, UnsupportedError
 from rbdgen.functions.algorithms import (
     FAMILIES,
     TREES,
@@ -51,7 +51,14 @@ def compare_families(
     for algorithms in _choices(robot, options):
         progress(f"count multiplications of {', '.join(algorithms.values())}")
         choice = replace(options, **algorithms)
-        lowered = lower(trace(robot, choice, ranges, FAMILY_SAMPLES), choice, ranges)
+        try:
+            traced = trace(robot, choice, ranges, FAMILY_SAMPLES)
+        except UnsupportedError:
+            if algorithms == chosen_algorithms(options):
+                raise
+            # a family for some robots only
+            continue
+        lowered = lower(traced, choice, ranges)
         counted = lowered.fixed.graph.multiplications()
         result.append(Family(algorithms, **counted))
     return tuple(result)
@@ -66,6 +73,7 @@ def _choices(robot: Robot, options: Options) -> list[dict[str, str]]:
         "mass_matrix": bool({Need.INVERSE, Need.ACCELERATION} & needs),
         "inverse_dynamics": Need.TORQUE in needs,
         "forward_dynamics": Need.ACCELERATION in needs,
+        "operational_space": any("operational_space" in f.uses for f in options.records),
     }
     chosen = chosen_algorithms(options)
     varied = [kind for kind in FAMILIES if matters[kind] and kind not in TREES]

@@ -28,14 +28,24 @@ FORWARD_DYNAMICS = {
     "cfa": "by constraint forces, in logarithmic depth; serial chains (Fijany, Sharf & D'Eleuterio 1995)",
 }
 """Algorithms for forward dynamics; the first is the default."""
+OPERATIONAL_SPACE = {
+    "factors": "by the factors of the mass matrix (Featherstone 2010)",
+    "schur": "by Schur complements, in logarithmic depth; one frame at a serial chain's end (Fijany 1994)",
+}
+"""Algorithms for the inertia of frames; the first is the default."""
 FAMILIES: dict[str, Mapping[str, str]] = {
     "derivative": DERIVATIVES,
     "mass_matrix": MASS_MATRICES,
     "inverse_dynamics": INVERSE_DYNAMICS,
     "forward_dynamics": FORWARD_DYNAMICS,
+    "operational_space": OPERATIONAL_SPACE,
 }
 """The algorithms of each kind, by the option that chooses among them."""
-TREES = {"inverse_dynamics": "recursive", "forward_dynamics": "factors"}
+TREES = {
+    "inverse_dynamics": "recursive",
+    "forward_dynamics": "factors",
+    "operational_space": "factors",
+}
 """Of the kinds with algorithms for serial chains only, the one that takes trees."""
 
 
@@ -59,9 +69,10 @@ def check_combination(chosen: Mapping[str, str], calibratable: bool, moving_base
     if calibratable:
         needed.append(("calibratable", "derivative", "composite"))
         needed.append(("calibratable", "mass_matrix", "ldl"))
+        # the inverse of a link's inertia is a constant
         if chosen["forward_dynamics"] == "cfa":
-            # the inverse of a link's inertia is a constant
             needed.append(("calibratable", "forward_dynamics", "factors"))
+        needed.append(("calibratable", "operational_space", "factors"))
     if moving_base:
         needed.append(("moving_base", "derivative", "composite"))
     forward = chosen["forward_dynamics"]

@@ -17,8 +17,9 @@ from rbdgen.algo.carried import (
 from rbdgen.algo.composite import composite_inertias, mass_matrix
 from rbdgen.algo.factorisation import Elimination, Factors, along_tree, both_triangles
 from rbdgen.algo.frames import LOCAL, REFERENCES
-from rbdgen.algo.operational_space import OperationalSpace, rows_of
+from rbdgen.algo.operational_space import FrameInertia, OperationalSpace, rows_of
 from rbdgen.algo.rnea import joint_placements
+from rbdgen.algo.schur import SchurComplements, check_frame
 from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.errors import ConfigError, SingularityError, UnsupportedError
 from rbdgen.functions.frames import need_frames
@@ -72,13 +73,19 @@ TRIED = 16
 """States at which an inertia is tried before it is made."""
 SMALLEST = 1e-9
 """Below this share of the largest eigenvalue, a matrix has no inverse that is of use."""
-USES = frozenset({"reference", "constraint_damping"})
+USES = frozenset({"reference", "constraint_damping", "operational_space"})
+SCHUR = "schur"
+"""The algorithm by Schur complements."""
 
 
 def check(robot: Robot, settings: Settings) -> None:
-    """UnsupportedError for a robot without frames, and for a choice of algorithms that has no factors of M."""
+    """UnsupportedError for a robot without frames, for a choice of algorithms that has no factors of M, and for frames
+    that the chosen one does not take."""
     need_frames(robot)
-    check_factors(settings)
+    if settings.operational_space == SCHUR:
+        check_frame(robot)
+    else:
+        check_factors(settings)
 
 
 def check_factors(settings: Settings) -> None:
@@ -132,7 +139,7 @@ def _carried(
     frames = robot.task_frames
     found = carriers(robot, joints, frames, reference, enter)
     bodies = bodies_of(robot, joints, frames, enter)
-    rows = rows_of(bodies, [SPATIAL] * len(frames))
+    rows = rows_of(bodies, [range(SPATIAL)] * len(frames))
     space = OperationalSpace(along, factors, rows, body_damping(found, damping), enter)
     return CarriedSpace(space, found, enter)
 
@@ -242,20 +249,16 @@ def _variant(settings: Settings | None) -> dict[str, Any]:
     return {"reference": settings.reference, "damping": settings.constraint_damping}
 
 
-def _traced_space(trace: TracedProgram) -> CarriedSpace:
+def _traced_space(trace: TracedProgram) -> FrameInertia | CarriedSpace:
     """The frames' inertia that all functions of a program share."""
 
-    def make() -> CarriedSpace:
+    def make() -> FrameInertia | CarriedSpace:
         settings = trace.settings
-        return _carried(
-            trace.robot,
-            trace.placements(),
-            trace.along(),
-            trace.factors(),
-            settings.reference,
-            settings.constraint_damping,
-            trace.enter,
-        )
+        how = settings.reference, settings.constraint_damping, trace.enter
+        if settings.operational_space == SCHUR:
+            whole = trace.whole()
+            return SchurComplements(whole, trace.placements(), whole.task_frames[0], *how)
+        return _carried(trace.robot, trace.placements(), trace.along(), trace.factors(), *how)
 
     return trace.shared("operational space", make)
 

@@ -41,7 +41,8 @@ class Quantity:
 
 def dimensions(robot: Robot) -> dict[str, int]:
     """What the words of shapes stand for: coordinates, degrees of freedom, those of a state (q, v), bodies; frames and
-    the rows of all their Jacobians; contacts and the rows of all of them."""
+    the rows of all their Jacobians; contacts, the rows of all that are held, those that are free, and by contact each
+    of these for each of those."""
     return {
         "nq": robot.nq,
         "nv": robot.nv,
@@ -51,6 +52,8 @@ def dimensions(robot: Robot) -> dict[str, int]:
         "frame_rows": 6 * len(robot.task_frames),
         "contacts": len(robot.contacts),
         "contact_rows": sum(contact.rows for contact in robot.contacts),
+        "contact_free_rows": sum(len(contact.free_axes) for contact in robot.contacts),
+        "contact_slopes": sum(contact.rows * len(contact.free_axes) for contact in robot.contacts),
     }
 
 
@@ -69,17 +72,32 @@ def labels(robot: Robot, dimension: int | str, joints: Sequence[str]) -> list[st
         return dofs
     if dimension == "nx":
         return [f"{part}_{dof}" for part in "qv" for dof in dofs]
-    frames = [frame.name for frame in robot.task_frames]
-    rows = [6] * len(frames)
     if dimension.startswith("contact"):
-        frames = [contact.frame.name for contact in robot.contacts]
-        rows = [contact.rows for contact in robot.contacts]
-    plain = list(sanitize(frames).values())
-    if not dimension.endswith("_rows"):
+        return _contact_labels(robot, dimension)
+    plain = list(sanitize([frame.name for frame in robot.task_frames]).values())
+    if dimension != "frame_rows":
         return plain
     found = []
-    for name, count in zip(plain, rows, strict=True):
-        found += [f"{name}_{axis}" for axis in AXES[count]]
+    for name in plain:
+        found += [f"{name}_{axis}" for axis in AXES[6]]
+    return found
+
+
+def _contact_labels(robot: Robot, dimension: str) -> list[str]:
+    """Names for the contacts, or for what of their motions is held, free, or both."""
+    plain = list(sanitize([contact.frame.name for contact in robot.contacts]).values())
+    if dimension == "contacts":
+        return plain
+    found = []
+    for name, contact in zip(plain, robot.contacts, strict=True):
+        held = [AXES[6][axis] for axis in contact.axes]
+        free = [AXES[6][axis] for axis in contact.free_axes]
+        parts = {
+            "contact_rows": held,
+            "contact_free_rows": free,
+            "contact_slopes": [f"{one}_{other}" for one in free for other in held],
+        }
+        found += [f"{name}_{part}" for part in parts[dimension]]
     return found
 
 

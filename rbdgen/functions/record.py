@@ -24,6 +24,11 @@ from rbdgen.model.robot import Robot
 from rbdgen.spatial import Scalar, Vector
 
 Shared = TypeVar("Shared")
+Bounded = Callable[
+    [Robot, "Settings", np.ndarray, Mapping[str, np.ndarray]], Mapping[str, np.ndarray]
+]
+"""``bounded(robot, settings, q, others)``: of operands whose range is declared with them, by name, those that there
+should be at ``q``."""
 Entries = Mapping[tuple[int, ...], Scalar]
 """Traced entries of a vector or matrix by index; those that are missing are zero."""
 
@@ -62,6 +67,8 @@ class Settings(Protocol):
     def derivative(self) -> str: ...
     @property
     def mass_matrix(self) -> str: ...
+    @property
+    def operational_space(self) -> str: ...
 
 
 Reference = Callable[[Robot, States, Settings | None, str | None], Sequence[np.ndarray]]
@@ -93,6 +100,10 @@ class TracedProgram(Protocol):
 
     def shared(self, key: Hashable, make: Callable[[], Shared]) -> Shared:
         """What ``make`` makes, once for all functions of the program that ask for it by this key."""
+        ...
+
+    def whole(self) -> Robot:
+        """The robot with all inertia where it is, which its own may have regrouped."""
         ...
 
     def placements(self) -> list[JointPlacement]:
@@ -231,8 +242,9 @@ class Function:
     float64; ``method`` is a family of algorithms, or None for the default one. ``golden`` is the public function of
     :mod:`rbdgen.golden` and the host driver's method of that name. ``forced`` and ``based``: whether external forces
     and the base's motion act on it, where an accelerator takes them. ``common``: one of those that ``all`` means.
-    ``check`` refuses robots and settings; ``uses`` are the options that only such functions have a use for. ``beside``
-    is the function as it is made with these settings beside other functions, where that depends on them.
+    ``check`` refuses robots and settings; ``bounded`` brings random operands to where results have bounds; ``uses``
+    are the options that only such functions have a use for. ``beside`` is the function as it is made with these
+    settings beside other functions, where that depends on them.
     """
 
     name: str
@@ -252,6 +264,7 @@ class Function:
     repeat: Repeat | None = None
     extra: Extra | None = None
     check: Callable[[Robot, Settings], None] | None = None
+    bounded: Bounded | None = None
     uses: frozenset[str] = frozenset()
     beside: Callable[[Function, Settings, Sequence[Function]], Function] | None = None
 

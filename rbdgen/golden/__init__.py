@@ -27,6 +27,7 @@ from rbdgen.functions.operational_space import (
     operational_space_inverse,
 )
 from rbdgen.functions.roll_out import roll_out
+from rbdgen.functions.sliding import sliding_forward_dynamics
 from rbdgen.functions.step import step
 from rbdgen.model.ranges import declared_ranges, integrate, neutral, random_states
 from rbdgen.numeric.arguments import RootMotion
@@ -57,6 +58,7 @@ __all__ = [
     "rnea",
     "rnea_derivatives",
     "roll_out",
+    "sliding_forward_dynamics",
     "step",
 ]
 

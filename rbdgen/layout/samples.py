@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from rbdgen.algo.composite import composite_inertias, mass_matrix
@@ -82,6 +84,16 @@ def random_others(
     return found
 
 
+def bounded_others(
+    robot: Robot, options: TraceOptions, q: np.ndarray, others: Mapping[str, np.ndarray]
+) -> Mapping[str, np.ndarray]:
+    """``others`` at ``q`` (n, nq) such that all functions' results have bounds there."""
+    for f in options.records:
+        if f.bounded:
+            others = f.bounded(robot, options, q, others)
+    return others
+
+
 def make_samples(
     robot: Robot,
     cheap: Robot,
@@ -123,6 +135,7 @@ def make_samples(
         weights = _repeated(np.array(options.weights), made)
     steps = np.ones((made, 1))
     others = random_others(robot, options, made, seed)
+    others = bounded_others(robot, options, q, others)
     return States(q, v, a, f_ext, tau, minv, base, parameters, steps, weights, others=others)
 
 

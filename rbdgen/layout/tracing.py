@@ -52,6 +52,7 @@ from rbdgen.layout.network import (
 from rbdgen.layout.samples import given_motion
 from rbdgen.model.body import Placement
 from rbdgen.model.joint import JointPlacement
+from rbdgen.model.robot import Robot
 from rbdgen.spatial import Scalar, Vector, cross, matvec, transpose, vsub
 
 Triangle = dict[tuple[int, int], Scalar]
@@ -238,6 +239,10 @@ class _Shared(ABC):
             return False
         return quantity in self.brought()
 
+    def whole(self) -> Robot:
+        """The robot with all inertia where it is, which its own may have regrouped."""
+        return self.built.frames.whole
+
     def placements(self) -> list[JointPlacement]:
         """Where the joints place their bodies."""
         return self.joints
@@ -323,7 +328,7 @@ class _Dynamics(_Shared):
         """Compute what functions share."""
         if need == Need.TORQUE:
             self.torque()
-        elif need in (Need.MASS, Need.FACTORS, Need.INVERSE):
+        elif need in (Need.MASS, Need.INVERSE):
             _ = self.mass_and_inverse
         elif need == Need.ACCELERATION:
             self.acceleration()
@@ -433,7 +438,7 @@ class _Dynamics(_Shared):
             self.result(MINV.name, inverted)
         rest = self.rest()
         if self.settings.forward_dynamics == "cfa":
-            held = constraint_forces(self.built.frames.whole, self.joints, self.enter)
+            held = constraint_forces(self.whole(), self.joints, self.enter)
             solution = dict(enumerate(held.accelerations(tuple(rest), self.enter)))
         elif factors is None:
             columns = [dict(enumerate(rest))]

@@ -42,14 +42,15 @@ class Word:
 
 @dataclass(frozen=True)
 class TraceOptions:
-    """What to trace: ``functions`` by the algorithms ``derivative``, ``mass_matrix``, ``inverse_dynamics`` and
-    ``forward_dynamics`` (:data:`rbdgen.functions.algorithms.FAMILIES`); ``forces``: with external forces as operands,
-    up to ``force_limit`` (N) and ``moment_limit`` (N·m) per component; ``moving_base``: with the base's motion as
-    operands; ``with_inverse``: ``dfd`` returns M⁻¹ as well; ``calibratable``: with the inertial parameters as operands
-    that are loaded once; ``integrator`` and ``time_step`` (s) of roll-outs; the ``reference`` of frames' motions and
-    the ``constraint_damping`` of their inverse inertia, the ``contact_rate`` (1/s) of contacts; ``programs``: whether
-    the derivatives are a program of their own (``two``) or parts of the only one; ``ranges``: where states of functions
-    that take torques come from (:data:`rbdgen.layout.torques.RANGES`).
+    """What to trace: ``functions`` by the algorithms ``derivative``, ``mass_matrix``, ``inverse_dynamics``,
+    ``forward_dynamics`` and ``operational_space`` (:data:`rbdgen.functions.algorithms.FAMILIES`); ``forces``: with
+    external forces as operands, up to ``force_limit`` (N) and ``moment_limit`` (N·m) per component;
+    ``moving_base``: with the base's motion as operands; ``with_inverse``: ``dfd`` returns M⁻¹ as well;
+    ``calibratable``: with the inertial parameters as operands that are loaded once; ``integrator`` and
+    ``time_step`` (s) of roll-outs; the ``reference`` of frames' motions and the ``constraint_damping`` of their
+    inverse inertia, the ``contact_rate`` (1/s) of contacts; ``programs``: whether the derivatives are a program of
+    their own (``two``) or parts of the only one; ``ranges``: where states of functions that take torques come from
+    (:data:`rbdgen.layout.torques.RANGES`).
     """
 
     functions: tuple[str, ...] = ("id",)
@@ -57,6 +58,7 @@ class TraceOptions:
     mass_matrix: str = "ldl"
     inverse_dynamics: str = "recursive"
     forward_dynamics: str = "factors"
+    operational_space: str = "factors"
     forces: bool = False
     moving_base: bool = False
     with_inverse: bool = False

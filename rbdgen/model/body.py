@@ -172,9 +172,30 @@ class TaskFrame:
     placement: Placement
 
 
+LINEAR_AXES = 3
+"""Of the six axes of a frame's motion, so many are linear; angular ones follow."""
+
+
 @dataclass(frozen=True)
 class Contact:
-    """A frame that may be held by the world: its origin (``rows`` 3) or all of it (6)."""
+    """A frame that the world may hold along some ``axes`` of its motion: 0 to 2 are linear ones along x, y and z, 3 to
+    5 angular ones about them."""
 
     frame: TaskFrame
-    rows: int
+    axes: tuple[int, ...]
+
+    @property
+    def rows(self) -> int:
+        """How many axes are held."""
+        return len(self.axes)
+
+    @property
+    def is_point(self) -> bool:
+        """Whether linear axes only are held: the frame's origin, and no force turns the frame."""
+        return max(self.axes) < LINEAR_AXES
+
+    @property
+    def free_axes(self) -> tuple[int, ...]:
+        """Along which it lets the frame move: of a point's three axes, or of a frame's six, those that are not held."""
+        count = LINEAR_AXES if self.is_point else 2 * LINEAR_AXES
+        return tuple(axis for axis in range(count) if axis not in self.axes)

@@ -17,8 +17,11 @@ from rbdgen.model.robot import Robot
 from rbdgen.model.rotations import fixed_axes_angles, fixed_axes_matrix
 
 POINT, FULL = "3d", "6d"
-CONTACT_ROWS = {POINT: 3, FULL: 6}
-"""Kinds of contacts, with what each keeps from moving: a point, or a point and its directions."""
+CONTACT_AXES = {POINT: (0, 1, 2), FULL: (0, 1, 2, 3, 4, 5)}
+"""Kinds of contacts, with the axes along which each keeps its frame from moving: a point, or a point and its
+directions."""
+LETTERS = "xyzabc"
+"""Letters of single axes: linear ones, then angular ones about the same."""
 SIZES = (0, 3, 6)
 """Numbers of a frame: none; where it is in its link (m); also how it is turned there (roll, pitch and yaw, rad)."""
 MOST_ROWS = 60
@@ -48,33 +51,39 @@ def with_frames(robot: Robot, frames: Mapping[str, Sequence[float]]) -> Robot:
 def with_contacts(robot: Robot, contacts: Sequence[str]) -> Robot:
     """``robot`` with contacts, instead of those that it had.
 
-    Each is FRAME or FRAME:KIND, a declared frame's name or a link's, and a kind of :data:`CONTACT_ROWS` (default: a
-    point). ConfigError for a frame that there is not, a kind that there is not, and a contact that is there twice.
+    Each is FRAME or FRAME:KIND, a declared frame's name or a link's, and a kind of :data:`CONTACT_AXES` (default: a
+    point) or some of :data:`LETTERS`, such as ``z`` or ``zab``. ConfigError for a frame or a kind that there is not,
+    and for a contact that is there twice.
     """
     declared = {frame.name: frame for frame in robot.task_frames}
     found: list[Contact] = []
     for text in contacts:
-        name, kind = _name_and_kind(text)
+        name, axes = _name_and_axes(text)
         frame = declared.get(name)
         if frame is None:
             frame = _frame(robot, "contact", name, name, Placement(), tuple(declared))
         if any(other.frame.name == name for other in found):
             raise ConfigError(f"contact: {short(name)} is there twice")
-        found.append(Contact(frame, CONTACT_ROWS[kind]))
+        found.append(Contact(frame, axes))
     if sum(contact.rows for contact in found) > MOST_ROWS:
         raise ConfigError(f"contact: at most {MOST_ROWS} rows of all contacts together")
     return _said(replace(robot, contacts=tuple(found)), contact=tuple(contacts))
 
 
-def _name_and_kind(text: str) -> tuple[str, str]:
-    """A contact's frame and its kind."""
+def _name_and_axes(text: str) -> tuple[str, tuple[int, ...]]:
+    """A contact's frame, and the axes along which it is held."""
     name, colon, kind = text.rpartition(":")
     if not colon:
-        return text, POINT
-    if kind not in CONTACT_ROWS:
-        known = " or ".join(CONTACT_ROWS)
-        raise ConfigError(f"contact: of {short(name)}: must be {known}, not {short(kind)}")
-    return name, kind
+        return text, CONTACT_AXES[POINT]
+    if kind in CONTACT_AXES:
+        return name, CONTACT_AXES[kind]
+    axes = {LETTERS.find(letter) for letter in kind}
+    if not axes or -1 in axes or len(axes) < len(kind):
+        known = ", ".join(CONTACT_AXES)
+        raise ConfigError(
+            f"contact: of {short(name)}: must be {known} or letters of {LETTERS}, each once, not {short(kind)}"
+        )
+    return name, tuple(sorted(axes))
 
 
 def _place(key: str, numbers: Sequence[float]) -> Placement:
@@ -119,5 +128,10 @@ def said_frames(robot: Robot) -> dict[str, tuple[float, ...]]:
 
 def said_contacts(robot: Robot) -> tuple[str, ...]:
     """The contacts that :func:`with_contacts` makes the robot's of."""
-    kinds = {rows: kind for kind, rows in CONTACT_ROWS.items()}
-    return tuple(f"{contact.frame.name}:{kinds[contact.rows]}" for contact in robot.contacts)
+    kinds = {axes: kind for kind, axes in CONTACT_AXES.items()}
+    found = []
+    for contact in robot.contacts:
+        letters = "".join(LETTERS[axis] for axis in contact.axes)
+        kind = kinds.get(contact.axes, letters)
+        found.append(f"{contact.frame.name}:{kind}")
+    return tuple(found)

@@ -149,6 +149,15 @@ class Options:
         choices=lambda: FAMILIES["forward_dynamics"],
         metavar="A",
     )
+    operational_space: str = setting(
+        "factors",
+        WORD,
+        "what",
+        "algorithm of the inertia of frames; schur: in logarithmic depth, for a frame at a serial chain's end",
+        otherwise="factors",
+        choices=lambda: FAMILIES["operational_space"],
+        metavar="A",
+    )
     forces: bool = setting(
         False,
         SWITCH,
@@ -456,7 +465,8 @@ ROBOT = {
     "contact": Setting(
         WORDS,
         "what",
-        "contacts of cfd: frames or links, separated by commas; :3d holds a point, :6d also its directions",
+        "contacts of cfd and the like: frames or links, separated by commas; :3d holds a point, :6d also its "
+        "directions, letters of xyzabc some linear (x, y, z) and angular ones (a, b, c)",
         otherwise="none; 3d",
         metavar="FRAME:KIND,…",
     ),

@@ -23,6 +23,8 @@ from rbdgen.passes.trigonometry import expand_trigonometry, sine_method
 
 FEWER = 8
 """Of so many states one says what is noise."""
+LARGEST = 1e12
+"""Beyond this magnitude of a signal, a sum of it and of what is as large as usual does not fit into 64 bits."""
 PROOFS = 8
 """Attempts to give every signal room for its bound."""
 
@@ -94,8 +96,14 @@ def with_ranges(
     table_word: int,
     sound: bool = False,
 ) -> Simplified:
-    """A graph of :func:`simplify` with its ranges and formats."""
+    """A graph of :func:`simplify` with its ranges and formats. ConfigError where values are beyond all words."""
     ranges = find_ranges(graph, samples, declared)
+    most = float(np.max(ranges.sampled, initial=0.0))
+    if not most <= LARGEST:
+        raise ConfigError(
+            f"word: values grow to {most:.2g} at the declared states, beyond all words: what is inverted is nearly "
+            "singular there; narrow the joints' ranges (limits), give a damping, or choose other algorithms"
+        )
     largest = ranges.sound if sound else ranges.sampled
     choice = choose_formats(graph, largest, word)
     return Simplified(graph, largest, choice, word, table_word, ranges)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
 from rbdgen import Robot, UnsupportedError, golden
@@ -13,8 +14,17 @@ from rbdgen.algo.cfa import constraint_forces
 from rbdgen.algo.rnea import joint_placements
 from rbdgen.layout.equivalent import equivalent
 from rbdgen.model import FreeFlyer, Helical, Inertia, Joint, Spherical, with_armature
-from rbdgen.parallel import cfa_forward_dynamics, random_chain
-from tests.chains import error, random_states, scalars, snake, stacked
+from tests.chains import (
+    error,
+    jointed,
+    random_chain,
+    random_states,
+    revolute_chain,
+    scalars,
+    snake,
+    stacked,
+)
+from tests.golden.pinocchio import model_of_bodies
 
 
 def accelerations(robot: Robot, q: np.ndarray, rest: np.ndarray) -> np.ndarray:
@@ -31,7 +41,16 @@ def test_chains_move_as_the_golden_model_has_them(links: int) -> None:
     rest = tau - golden.nonlinear_effects(robot, q, v)
     found = accelerations(robot, q, rest)
     assert error(found, golden.forward_dynamics(robot, q, v, tau)) < 1e-8
-    assert error(found, cfa_forward_dynamics(robot, q, v, tau)) < 1e-8
+
+
+def test_a_chain_moves_as_pinocchio_has_it() -> None:
+    robot = revolute_chain(17)
+    q, v, tau = random_states(robot)
+    model = model_of_bodies(robot.bodies)
+    data = model.createData()
+    rest = np.stack([x - pin.rnea(model, data, *s, 0 * x) for *s, x in zip(q, v, tau, strict=True)])
+    expected = np.stack([pin.aba(model, data, *s) for s in zip(q, v, tau, strict=True)])
+    assert error(accelerations(robot, q, rest), expected) < 1e-9
 
 
 def test_a_long_chain_loses_half_of_the_digits_of_float64() -> None:
@@ -39,15 +58,6 @@ def test_a_long_chain_loses_half_of_the_digits_of_float64() -> None:
     q, v, tau = random_states(robot)
     rest = tau - golden.nonlinear_effects(robot, q, v)
     assert error(accelerations(robot, q, rest), golden.forward_dynamics(robot, q, v, tau)) < 1e-6
-
-
-def jointed(links: Mapping[int, Joint]) -> Robot:
-    """A snake with other joints at some of its links."""
-    robot = snake(5)
-    bodies = list(robot.bodies)
-    for i, joint in links.items():
-        bodies[i] = replace(bodies[i], joint=joint)
-    return replace(robot, bodies=tuple(bodies))
 
 
 @pytest.mark.parametrize("links", [{0: FreeFlyer()}, {2: Spherical()}, {0: Spherical()}])
@@ -58,11 +68,15 @@ def test_joints_of_several_degrees_of_freedom(links: Mapping[int, Joint]) -> Non
     assert error(accelerations(robot, q, rest), expected) < 1e-9
 
 
-def massless() -> Robot:
+def with_inertia(inertia: Inertia) -> Robot:
+    """A snake whose second link has this one."""
     robot = snake(3)
     bodies = list(robot.bodies)
-    bodies[1] = replace(bodies[1], inertia=Inertia())
+    bodies[1] = replace(bodies[1], inertia=inertia)
     return replace(robot, bodies=tuple(bodies))
+
+
+NEEDLE = Inertia.from_com(1.0, np.array([0.1, 0.2, 0.3]), np.diag([0.1, 0.1, 0.0]))
 
 
 @pytest.mark.parametrize(
@@ -71,7 +85,8 @@ def massless() -> Robot:
         (jointed({1: Helical((0.0, 0.0, 1.0), 0.2)}), "joint 'j1' moves along no coordinate axis"),
         (jointed({1: FreeFlyer()}), "joint 'j1' constrains nothing"),
         (with_armature(snake(3), {"j2": 0.1}), "joint 'j2' turns a rotor's inertia"),
-        (massless(), "link 'l2' has a mass of 0 kg and no inertia that can be inverted"),
+        (with_inertia(Inertia()), "link 'l2' has a mass of 0 kg and no inertia that can be inv.*"),
+        (with_inertia(NEEDLE), "link 'l2' has a mass of 1 kg and no inertia that can be inverted"),
     ],
 )
 def test_what_it_does_not_take_is_named_with_the_remedy(robot: Robot, why: str) -> None:

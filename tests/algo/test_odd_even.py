@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rbdgen.algo.block_inverse import adjugate, block_inverse
-from rbdgen.algo.odd_even import eliminate
+from rbdgen.algo.odd_even import complement, eliminate
 from rbdgen.spatial import Matrix, constant_matrix, constant_vector
 
 
@@ -48,6 +48,14 @@ def blocks(m: np.ndarray, sizes: Sequence[int]) -> tuple[list[Matrix], list[Matr
     return diagonal, [constant_matrix(m[row, before]) for row, before in pairs]
 
 
+def tridiagonal(rng: np.random.Generator, sizes: Sequence[int]) -> np.ndarray:
+    """A random positive definite matrix of block rows, each coupled with its neighbours."""
+    number = np.repeat(np.arange(len(sizes)), sizes)
+    near = np.abs(number[:, None] - number) <= 1
+    m = np.where(near, definite(rng, len(number)), 0.0)
+    return m + 4 * len(number) * np.eye(len(number))
+
+
 @pytest.mark.parametrize(
     ("rows", "levels"), [(1, 1), (2, 2), (3, 2), (4, 3), (7, 3), (8, 4), (33, 6)]
 )
@@ -55,8 +63,7 @@ def test_block_tridiagonal_systems_are_solved_in_few_levels(rows: int, levels: i
     rng = np.random.default_rng(rows)
     sizes = rng.integers(1, 6, rows).tolist()
     number = np.repeat(np.arange(rows), sizes)
-    near = np.abs(number[:, None] - number) <= 1
-    m = np.where(near, definite(rng, len(number)), 0.0) + 4 * len(number) * np.eye(len(number))
+    m = tridiagonal(rng, sizes)
     factors = eliminate(*blocks(m, sizes))
     assert len(factors.levels) == levels
     for _ in range(2):
@@ -64,3 +71,13 @@ def test_block_tridiagonal_systems_are_solved_in_few_levels(rows: int, levels: i
         given = [constant_vector(right[number == i]) for i in range(rows)]
         found = np.concatenate(factors.solve(given))
         assert found == pytest.approx(np.linalg.solve(m, right), abs=1e-12)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 7, 8, 33])
+def test_all_rows_but_the_last_are_eliminated_into_it(rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    sizes = rng.integers(1, 6, rows).tolist()
+    m = tridiagonal(rng, sizes)
+    last = slice(len(m) - sizes[-1], None)
+    found = complement(*blocks(m, sizes))
+    assert np.array(found) == pytest.approx(np.linalg.inv(np.linalg.inv(m)[last, last]), rel=1e-9)

@@ -15,13 +15,13 @@ from rbdgen.algo.scan_mass import scan_mass_matrix
 from rbdgen.algo.scan_rnea import scan_rnea
 from rbdgen.layout.equivalent import equivalent
 from rbdgen.model import Mimic, with_armature
-from rbdgen.parallel import random_chain
 from tests.chains import (
     LENGTHS,
     STATES,
     error,
     mixed_chain,
     placed,
+    random_chain,
     random_states,
     scalars,
     snake,

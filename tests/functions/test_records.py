@@ -117,7 +117,7 @@ def test_an_operand_without_states_is_named(registered: Function) -> None:
     ("change", "message"),
     [
         ({"name": "id"}, "function 'id': the name is taken"),
-        ({"code": 0}, "function 'mb': code 0 is that of 'id'; free codes are 20, 21, 22"),
+        ({"code": 0}, "function 'mb': code 0 is that of 'id'; free codes are 21, 22, 23"),
         (
             {"code": 15},
             "function 'mb': code must be 0 to 31 and not 15, which loads parameters, not 15",
@@ -149,7 +149,8 @@ def test_codes_are_what_they_always_were() -> None:
     codes = {name: f.code for name, f in registry.known().items()}
     seven = {"id": 0, "fd": 1, "m": 2, "minv": 3, "did": 4, "dfd": 5, "difd": 6}
     frames = {"fk": 10, "jac": 11, "acc": 12, "lam": 13, "laminv": 14, "laminvf": 16, "lama": 17}
-    assert codes == seven | {"roll": 7, "nle": 8, "g": 9} | frames | {"cfd": 18, "step": 19}
+    contacts = {"cfd": 18, "scfd": 20}
+    assert codes == seven | {"roll": 7, "nle": 8, "g": 9} | frames | contacts | {"step": 19}
     assert registry.common() == tuple(seven)
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from rbdgen import ConfigError, Options, UnsupportedError, compile_robot, load_robot
+from rbdgen.model import FreeFlyer, with_frames
 from rbdgen.trials import make_tasks, relative_errors, task_states
-from tests.chains import snake
+from tests.chains import jointed, snake
 from tests.hw.test_joint_types import simulated_mismatches
 
 
@@ -41,8 +42,41 @@ def test_scans_take_forces_moving_bases_and_loaded_parameters(more: dict[str, bo
     assert relative_errors(d, tasks, tasks.expected)[0] < 1e-4
 
 
+FRAMED = ("laminvf", "lama", "laminv", "lam")
+
+
+@pytest.mark.parametrize(
+    ("reference", "damping"), [("local", 0.0), ("world", 0.0), ("local_world_aligned", 0.5)]
+)
+def test_the_inertia_of_a_floating_chains_end_is_near_float64(
+    reference: str, damping: float
+) -> None:
+    robot = with_frames(jointed({0: FreeFlyer()}, 3), {"tip=l3": (0.1, 0.0, 0.2, 0.3, 0.2, 0.1)})
+    options = Options(
+        FRAMED,
+        ii=8,
+        word=26,
+        operational_space="schur",
+        reference=reference,
+        constraint_damping=damping,
+    )
+    d = compile_robot(robot, options)
+    states = task_states(d, 200, seed=1)
+    for function in FRAMED:
+        tasks = make_tasks(d, function, states)
+        assert not tasks.flags.any(), function
+        assert relative_errors(d, tasks, tasks.expected)[0] < 1e-4, function
+
+
+def test_the_inertia_of_a_chains_end_becomes_hardware(tmp_path: Path) -> None:
+    robot = with_frames(jointed({0: FreeFlyer()}, 3), {"l3": ()})
+    options = Options(("lam", "lama", "laminvf"), ii=12, word=18, operational_space="schur")
+    assert simulated_mismatches(compile_robot(robot, options), 12, tmp_path) == 0
+
+
 def latency(links: int, function: str, **more: str) -> int:
-    d = compile_robot(snake(links), Options((function,), word=28, **more))
+    robot = with_frames(snake(links), {f"l{links}": ()})
+    d = compile_robot(robot, Options((function,), word=28, **more))
     return d.promised_latency(function)
 
 
@@ -57,6 +91,9 @@ def test_twice_the_links_cost_a_constant_number_of_cycles() -> None:
     assert scans[-1] < latency(16, "id") / 2
     held = {"inverse_dynamics": "scan", "forward_dynamics": "cfa"}
     assert latency(8, "fd", **held) < latency(8, "fd")
+    ends = [latency(n, "laminvf", operational_space="schur") for n in (4, 8)]
+    assert ends[1] - ends[0] <= 6
+    assert ends[1] < latency(8, "laminvf")
 
 
 def test_what_does_not_go_together_is_refused() -> None:

@@ -27,14 +27,15 @@ def test_a_setup_with_frames_is_made_again_from_what_it_says() -> None:
 @pytest.mark.parametrize("angles", [(0.3, 0.2, -0.1), (2.0, -1.2, 3.0), (0.4, np.pi / 2, 0.0)])
 def test_a_robot_without_a_setup_says_its_frames(angles: tuple[float, ...]) -> None:
     robot = with_frames(load_robot("iiwa14"), {"tip=link7": (0.1, 0.2, 0.3, *angles)})
-    robot = with_contacts(robot, ["tip:6d", "link7"])
+    robot = with_contacts(robot, ["tip:6d", "link7", "link6:bz"])
     assert robot.setup is None
     again = setup_of(robot).load("iiwa14")
     one, other = robot.task_frames[0], again.task_frames[0]
     assert (one.name, one.body) == (other.name, other.body)
     np.testing.assert_allclose(other.placement.rotation, one.placement.rotation, atol=1e-12)
     np.testing.assert_allclose(other.placement.translation, one.placement.translation)
-    assert [(c.frame.name, c.rows) for c in again.contacts] == [("tip", 6), ("link7", 3)]
+    held = [(c.frame.name, c.axes) for c in again.contacts]
+    assert held == [("tip", (0, 1, 2, 3, 4, 5)), ("link7", (0, 1, 2)), ("link6", (2, 4))]
 
 
 def test_frames_after_a_setup_are_what_it_says() -> None:
@@ -75,10 +76,18 @@ def test_frames_are_read_from_text(text: str, frames: dict[str, tuple[float, ...
         (["--frame", "a=link7;a=link6"], "frame: 'a' is there twice; give one NAME=LINK"),
         (["--frame", ""], "frame: must be LINK or LINK:X,Y,Z"),
         (["--contact", "link9"], "contact: no link 'link9' of 'iiwa14'; did you mean"),
-        (["--contact", "link7:4d"], "contact: of 'link7': must be 3d or 6d, not '4d'"),
+        (
+            ["--contact", "link7:4d"],
+            "contact: of 'link7': must be 3d, 6d or letters of xyzabc, each once, not '4d'",
+        ),
+        (["--contact", "link7:zz"], "must be 3d, 6d or letters of xyzabc, each once, not 'zz'"),
         (["--contact", "link7,link7"], "contact: 'link7' is there twice"),
         (["--functions", "jac"], "robot 'iiwa14': has no frames; give --frame LINK"),
         (["--functions", "cfd"], "robot 'iiwa14': has no contacts; give --contact FRAME:3d"),
+        (
+            ["--functions", "scfd", "--contact", "link7,link6:6d", "--constraint-damping", "1"],
+            "robot 'iiwa14': its contacts link7, link6 leave no direction free along which they",
+        ),
         (
             ["--functions", "lam", "--frame", "link5"],
             "robot 'iiwa14': its frames have 6 rows, of which only 5 can be moved on their own",

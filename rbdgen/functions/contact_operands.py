@@ -1,0 +1,312 @@
+"""What functions of contacts share: operands, checks, and how robots with contacts move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rbdgen.algo.carried import SPATIAL, Carrier, bodies_of, body_damping, carriers
+from rbdgen.algo.contact import Held
+from rbdgen.algo.factorisation import Elimination, Factors, both_triangles, remaining_torques
+from rbdgen.algo.following import Entries
+from rbdgen.algo.frames import ALIGNED, LOCAL, Kinematics
+from rbdgen.algo.operational_space import OperationalSpace, Row, even_damping, rows_of
+from rbdgen.algo.rnea import Motion, inward_sweep, joint_placements, outward_sweep
+from rbdgen.algo.submodules import Enter, anywhere
+from rbdgen.errors import ConfigError, UnsupportedError
+from rbdgen.functions.frames import check_still
+from rbdgen.functions.mass_matrix import crba
+from rbdgen.functions.operands import checked_forces, given_base, given_wrenches
+from rbdgen.functions.operational_space import (
+    TRIED,
+    check_factors,
+    is_singular,
+    mass_factors,
+    require_regular,
+)
+from rbdgen.functions.quantities import Quantity
+from rbdgen.functions.record import Settings, TracedProgram
+from rbdgen.model.ranges import declared_ranges, random_states
+from rbdgen.model.robot import Robot
+from rbdgen.numeric.arguments import (
+    argument,
+    choice,
+    configuration,
+    require_positive_definite,
+)
+from rbdgen.numeric.batch import Entries as Evaluated
+from rbdgen.numeric.batch import evaluate
+from rbdgen.spatial import Scalar, Vector, mul, sub
+
+CLOSED = Quantity(
+    "closed", ("contacts",), "1", "which contacts are closed: 1 or 0", limits=(0.0, 1.0), whole=True
+)
+WANTED = Quantity(
+    "wanted",
+    ("contact_rows",),
+    "m/s², rad/s²",
+    "accelerations that the contacts are held at: zero, or what corrects their places",
+    limits=(-10.0, 10.0),
+)
+REFERENCES = (LOCAL, ALIGNED)
+"""What contacts' motions and forces can be given in."""
+USES = frozenset({"reference", "constraint_damping", "contact_rate"})
+Variant = tuple[str, float, float]
+"""Reference, damping of the constraint, and rate at which velocities of contacts decay."""
+
+
+def check(robot: Robot, settings: Settings) -> None:
+    """UnsupportedError for a robot without contacts, or with some that hinder each other at all states, and for options
+    that do not go with them."""
+    need_contacts(robot)
+    check_factors(settings)
+    check_still(robot, settings)
+    if settings.reference not in REFERENCES:
+        raise UnsupportedError(
+            f"reference {settings.reference}: contacts are held in one of {', '.join(REFERENCES)}; choose one"
+        )
+    q, _, _ = random_states(robot, declared_ranges(robot), TRIED, 1)
+    variant = settings.reference, settings.constraint_damping, 0.0
+    held = np.ones((TRIED, len(robot.contacts)))
+    if np.all(is_singular(inverse_inertia(robot, q, held, variant))):
+        names = ", ".join(contact.frame.name for contact in robot.contacts)
+        raise UnsupportedError(
+            f"robot {robot.name!r}: its contacts {names} hold some motion twice, or one that the robot has not, when "
+            "all are closed; give fewer, :3d instead of :6d, or --constraint-damping"
+        )
+
+
+def need_contacts(robot: Robot) -> None:
+    """UnsupportedError for a robot without contacts."""
+    if not robot.contacts:
+        raise UnsupportedError(
+            f"robot {robot.name!r}: has no contacts; give --contact FRAME:3d, or with_contacts(robot, [FRAME])"
+        )
+
+
+def contact_kinematics(
+    robot: Robot, joints: Sequence[Any], reference: str, enter: Enter = anywhere
+) -> Kinematics:
+    """Of the contacts' frames."""
+    return Kinematics(robot, joints, [c.frame for c in robot.contacts], reference, enter)
+
+
+def held_axes(robot: Robot) -> list[tuple[int, ...]]:
+    """The axes along which each contact is held."""
+    return [contact.axes for contact in robot.contacts]
+
+
+def held_contacts(
+    robot: Robot,
+    now: Moving,
+    v: Vector,
+    closed: Vector,
+    wanted: Vector,
+    rate: float,
+) -> list[Held]:
+    """What the contacts are held at: ``wanted``, less what velocities do, less ``rate`` times the velocity."""
+    found = now.contacts
+    held: list[Held] = []
+    first = 0
+    for k, contact in enumerate(robot.contacts):
+        motion = now.motions[contact.frame.body]
+        spatial, classical = found.acceleration(k, motion, v)
+        # a point has a classical acceleration, a frame that does not turn a spatial one
+        drift = classical if contact.is_point else spatial
+        speed = found.times(k, v)
+        asked: list[Scalar] = []
+        with found.enter("Fa", contact.frame.body):
+            for number, axis in enumerate(contact.axes, first):
+                rest = sub(wanted[number], drift[axis])
+                asked.append(sub(rest, mul(rate, speed[axis])))
+        held.append(Held(closed[k], asked))
+        first += contact.rows
+    return held
+
+
+@dataclass(frozen=True)
+class HeldRows:
+    """The ``rows`` by which contacts are held, and the ``damping`` of their inertia; of a contact that holds a whole
+    frame they are those of its body, which its ``carriers`` entry carries to the frame (:mod:`rbdgen.algo.carried`)."""
+
+    rows: list[Row]
+    damping: Entries
+    carriers: list[Carrier | None]
+    enter: Enter
+
+    def inward(self, held: Sequence[Held]) -> list[Held]:
+        """What the contacts are held at, by these rows."""
+        found = []
+        for contact, carrier in zip(held, self.carriers, strict=True):
+            wanted = contact.wanted
+            if carrier:
+                with self.enter("Fx", carrier.body):
+                    wanted = carrier.body_motion(tuple(wanted))
+            found.append(Held(contact.closed, wanted))
+        return found
+
+    def outward(self, forces: Sequence[Scalar], counts: Sequence[int]) -> Vector:
+        """The contacts' forces from those on these rows, so many of each."""
+        left = iter(forces)
+        found: list[Scalar] = []
+        for count, carrier in zip(counts, self.carriers, strict=True):
+            force = tuple(next(left) for _ in range(count))
+            if carrier:
+                with self.enter("Fx", carrier.body):
+                    force = carrier.force(force)
+            found += force
+        return tuple(found)
+
+
+def held_rows(robot: Robot, found: Kinematics, damping: float) -> HeldRows:
+    """The rows of ``robot``'s contacts, whose frames' motions are ``found``."""
+    axes = held_axes(robot)
+    plain = iter(rows_of(found, axes))
+    rows: list[Row] = []
+    entries: Entries = {}
+    carried: list[Carrier | None] = []
+    for contact in robot.contacts:
+        own = [next(plain) for _ in contact.axes]
+        added = even_damping(len(own), damping)
+        carrier = None
+        if contact.rows == SPATIAL:
+            frames = [contact.frame]
+            (carrier,) = carriers(robot, found.joints, frames, found.reference, found.enter)
+            bodies = bodies_of(robot, found.joints, frames, found.enter)
+            own = rows_of(bodies, [contact.axes])
+            added = body_damping([carrier], damping)
+        for (i, j), x in added.items():
+            entries[len(rows) + i, len(rows) + j] = x
+        rows += own
+        carried.append(carrier)
+    return HeldRows(rows, entries, carried, found.enter)
+
+
+@dataclass(frozen=True)
+class Moving:
+    """A robot with contacts in motion: how its contacts and its bodies move, how M is taken ``along`` its tree into
+    ``factors``, and what torques leave to accelerations (``rest``)."""
+
+    contacts: Kinematics
+    motions: Sequence[Motion]
+    along: Elimination
+    factors: Factors
+    rest: Sequence[Scalar]
+
+
+def moving(
+    robot: Robot, reference: str, q: Vector, v: Vector, tau: Vector, f: Vector | None
+) -> Moving:
+    """``robot`` at q, v and τ, with external forces, if any."""
+    joints = joint_placements(robot, q)
+    still = (0.0,) * robot.nv
+    base = given_base(robot, None)
+    motions, wrenches = outward_sweep(robot, joints, v, still, given_wrenches(f), base=base)
+    effects, _ = inward_sweep(robot, joints, v, still, wrenches)
+    along, factors = mass_factors(robot, joints)
+    found = contact_kinematics(robot, joints, reference)
+    rest = remaining_torques(robot, tau, effects)
+    return Moving(found, motions, along, factors, rest)
+
+
+def traced_moving(trace: TracedProgram) -> Moving:
+    """The same, traced."""
+    robot = trace.robot
+    reference = trace.settings.reference
+    found = contact_kinematics(robot, trace.placements(), reference, trace.enter)
+    return Moving(found, trace.motions(), trace.along(), trace.factors(), trace.rest())
+
+
+def _inverse_text(robot: Robot, variant: Variant, q: Vector) -> Sequence[Evaluated]:
+    joints = joint_placements(robot, q)
+    found = contact_kinematics(robot, joints, variant[0])
+    along, factors = mass_factors(robot, joints)
+    space = OperationalSpace(along, factors, rows_of(found, held_axes(robot)), variant[1])
+    return (both_triangles(space.inverse),)
+
+
+def inverse_inertia(
+    robot: Robot, q: np.ndarray, closed: np.ndarray, variant: Variant
+) -> np.ndarray:
+    """Λ⁻¹ of the closed contacts (..., rows, rows), and 1 on the diagonal of the others."""
+    counts = [contact.rows for contact in robot.contacts]
+    rows = sum(counts)
+    whole = evaluate(_inverse_text, robot, variant, [(rows, rows)], q.shape[:-1], (q,))[0]
+    kept = np.repeat(closed, counts, axis=-1)
+    masked = whole * kept[..., :, None] * kept[..., None, :]
+    return masked + (1.0 - kept)[..., None] * np.eye(rows)
+
+
+@dataclass(frozen=True, eq=False)
+class ContactArguments:
+    """Arguments of a function of contacts, checked; shapes as of :func:`constrained_forward_dynamics`."""
+
+    q: np.ndarray
+    v: np.ndarray
+    tau: np.ndarray
+    closed: np.ndarray
+    wanted: np.ndarray
+    f_ext: np.ndarray | None
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """The leading shape."""
+        return self.q.shape[:-1]
+
+    @property
+    def operands(self) -> tuple[np.ndarray | None, ...]:
+        """All, in this order."""
+        return self.q, self.v, self.tau, self.closed, self.wanted, self.f_ext
+
+
+def checked_contacts(
+    robot: Robot,
+    variant: Variant,
+    q: np.ndarray,
+    v: np.ndarray,
+    tau: np.ndarray,
+    closed: np.ndarray | None,
+    wanted: np.ndarray | None,
+    f_ext: np.ndarray | None,
+) -> ContactArguments:
+    """The arguments, with errors as of :func:`constrained_forward_dynamics`."""
+    need_contacts(robot)
+    reference, damping, rate = variant
+    choice("reference", reference, REFERENCES)
+    for name, x in (("damping", damping), ("rate", rate)):
+        if not (np.isfinite(x) and x >= 0):
+            raise ConfigError(f"{name}: must be a number of 0 or more, not {x!r}")
+    q = configuration(robot, q)
+    batch = q.shape[:-1]
+    v, tau = (argument(name, x, (robot.nv,), batch) for name, x in (("v", v), ("tau", tau)))
+    count = len(robot.contacts)
+    rows = sum(contact.rows for contact in robot.contacts)
+    mask = np.ones((*batch, count)) if closed is None else closed
+    mask = argument("closed", mask, (count,), batch)
+    if not np.all((mask == 0) | (mask == 1)):
+        raise ConfigError("closed: must be 0 or 1 for each contact")
+    held = np.zeros((*batch, rows)) if wanted is None else wanted
+    held = argument("wanted", held, (rows,), batch)
+    require_positive_definite(robot, crba(robot, q))
+    require_regular("contacts' inertia", inverse_inertia(robot, q, mask, variant))
+    return ContactArguments(q, v, tau, mask, held, checked_forces(robot, f_ext, batch))
+
+
+def given_options(settings: Settings | None) -> dict[str, Any]:
+    """The options of a design by the names of the golden functions' arguments."""
+    if settings is None:
+        return {}
+    return {
+        "reference": settings.reference,
+        "damping": settings.constraint_damping,
+        "rate": settings.contact_rate,
+    }
+
+
+def traced_variant(trace: TracedProgram) -> Variant:
+    """The options that contacts are traced with."""
+    settings = trace.settings
+    return settings.reference, settings.constraint_damping, settings.contact_rate

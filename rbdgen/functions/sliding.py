@@ -1,0 +1,269 @@
+"""Forward dynamics with contacts that slide or turn along free directions, where forces follow a law: ``scfd``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from rbdgen.algo.contact import Held
+from rbdgen.algo.frames import LOCAL
+from rbdgen.algo.operational_space import OperationalSpace, rows_of
+from rbdgen.algo.rnea import joint_placements
+from rbdgen.algo.sliding import Law, SlidingContacts, sliding_dynamics
+from rbdgen.algo.submodules import Enter, anywhere
+from rbdgen.errors import SingularityError, UnsupportedError
+from rbdgen.functions import contact_operands
+from rbdgen.functions.contact_operands import (
+    CLOSED,
+    USES,
+    WANTED,
+    Moving,
+    Variant,
+    checked_contacts,
+    contact_kinematics,
+    given_options,
+    held_axes,
+    held_contacts,
+    inverse_inertia,
+    moving,
+    traced_moving,
+    traced_variant,
+)
+from rbdgen.functions.operands import vector_entries
+from rbdgen.functions.operational_space import SMALLEST, mass_factors
+from rbdgen.functions.quantities import TAU, Q, Quantity, V
+from rbdgen.functions.record import Entries, Function, Need, Settings, TracedProgram
+from rbdgen.functions.states import States
+from rbdgen.model.robot import Robot
+from rbdgen.numeric.arguments import argument
+from rbdgen.numeric.batch import Entries as Evaluated
+from rbdgen.numeric.batch import evaluate
+from rbdgen.spatial import Vector
+
+SLOPE = Quantity(
+    "slope",
+    ("contact_slopes",),
+    "1, m, 1/m",
+    "force along each free direction by that along each held one, contact by contact",
+    limits=(-1.0, 1.0),
+)
+OFFSET = Quantity(
+    "offset",
+    ("contact_free_rows",),
+    "N, N·m",
+    "force along each free direction beside that",
+    limits=(-10.0, 10.0),
+)
+ACCELERATION = Quantity("sliding_a", ("nv",), "rad/s², m/s²", "accelerations with sliding contacts")
+FORCE = Quantity(
+    "sliding_force", ("contact_rows",), "N, N·m", "forces of the contacts where they are held"
+)
+LEAST_PIVOT = 0.25
+"""States are made such that no pivot is below this share of what it is without slopes: far from where contacts jam."""
+HALVINGS = 4
+"""How often slopes are halved for that, before they are none."""
+
+
+def check(robot: Robot, settings: Settings) -> None:
+    """UnsupportedError as of ``cfd``, and for contacts without free directions."""
+    contact_operands.check(robot, settings)
+    if not any(contact.free_axes for contact in robot.contacts):
+        names = ", ".join(contact.frame.name for contact in robot.contacts)
+        raise UnsupportedError(
+            f"robot {robot.name!r}: its contacts {names} leave no direction free along which they could slide; give "
+            "--contact FRAME:z, or use cfd"
+        )
+
+
+def _laws(robot: Robot, slope: Vector, offset: Vector) -> list[Law]:
+    """The contacts' laws, from all slopes and offsets."""
+    slopes, offsets = iter(slope), iter(offset)
+    found = []
+    for contact in robot.contacts:
+        rows = []
+        given = []
+        for _ in contact.free_axes:
+            rows.append(tuple(next(slopes) for _ in contact.axes))
+            given.append(next(offsets))
+        found.append(Law(tuple(rows), tuple(given)))
+    return found
+
+
+def _sliding(
+    robot: Robot,
+    now: Moving,
+    damping: float,
+    held: Sequence[Held],
+    slope: Vector,
+    offset: Vector,
+    enter: Enter = anywhere,
+) -> SlidingContacts:
+    """The contacts, held as said, with their laws."""
+    free = [contact.free_axes for contact in robot.contacts]
+    rows = rows_of(now.contacts, held_axes(robot)) + rows_of(now.contacts, free)
+    space = OperationalSpace(now.along, now.factors, rows, damping, enter)
+    return SlidingContacts(space, held, _laws(robot, slope, offset))
+
+
+def _text(
+    robot: Robot,
+    variant: Variant,
+    q: Vector,
+    v: Vector,
+    tau: Vector,
+    closed: Vector,
+    wanted: Vector,
+    f: Vector | None,
+    slope: Vector,
+    offset: Vector,
+) -> Sequence[Evaluated]:
+    reference, damping, rate = variant
+    now = moving(robot, reference, q, v, tau, f)
+    held = held_contacts(robot, now, v, closed, wanted, rate)
+    sliding = _sliding(robot, now, damping, held, slope, offset)
+    accelerations, forces = sliding_dynamics(sliding, now.rest)
+    return vector_entries(accelerations), vector_entries(forces)
+
+
+def _response_text(
+    robot: Robot, variant: Variant, q: Vector, closed: Vector, slope: Vector
+) -> Sequence[Evaluated]:
+    joints = joint_placements(robot, q)
+    along, factors = mass_factors(robot, joints)
+    found = contact_kinematics(robot, joints, variant[0])
+    now = Moving(found, (), along, factors, ())
+    held = []
+    offset: Vector = ()
+    for one, contact in zip(closed, robot.contacts, strict=True):
+        held.append(Held(one, (0.0,) * contact.rows))
+        offset += (0.0,) * len(contact.free_axes)
+    return (_sliding(robot, now, variant[1], held, slope, offset).response,)
+
+
+def _least_pivots(
+    robot: Robot, q: np.ndarray, closed: np.ndarray, slope: np.ndarray, variant: Variant
+) -> np.ndarray:
+    """The least of the pivots of what the contacts' forces and those that follow do (...), each relative to what it is
+    without slopes."""
+    rows = sum(contact.rows for contact in robot.contacts)
+    operands = q, closed, slope
+    response = evaluate(_response_text, robot, variant, [(rows, rows)], q.shape[:-1], operands)[0]
+    alone = inverse_inertia(robot, q, closed, variant)
+    least = np.full(q.shape[:-1], np.inf)
+    before = np.ones(q.shape[:-1])
+    for k in reversed(range(rows)):
+        # by trailing minors: pivots are their quotients
+        both = np.linalg.det(response[..., k:, k:]) / np.linalg.det(alone[..., k:, k:])
+        least = np.minimum(least, both / before)
+        before = np.where(both > 0, both, 1.0)
+    return least
+
+
+def _bounded(
+    robot: Robot, settings: Settings, q: np.ndarray, others: Mapping[str, np.ndarray]
+) -> Mapping[str, np.ndarray]:
+    """Slopes that are halved, or none, at states near which contacts jam."""
+    slope = others[SLOPE.name].copy()
+    variant = settings.reference, settings.constraint_damping, 0.0
+    for number in range(HALVINGS + 1):
+        jammed = _least_pivots(robot, q, others[CLOSED.name], slope, variant) < LEAST_PIVOT
+        if not jammed.any():
+            break
+        slope[jammed] *= 0.0 if number == HALVINGS else 0.5
+    return {**others, SLOPE.name: slope}
+
+
+def sliding_forward_dynamics(
+    robot: Robot,
+    q: np.ndarray,
+    v: np.ndarray,
+    tau: np.ndarray,
+    closed: np.ndarray | None = None,
+    wanted: np.ndarray | None = None,
+    slope: np.ndarray | None = None,
+    offset: np.ndarray | None = None,
+    f_ext: np.ndarray | None = None,
+    *,
+    reference: str = LOCAL,
+    damping: float = 0.0,
+    rate: float = 0.0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Forward dynamics with contacts along whose free directions forces act: φ times those that hold them, plus d.
+
+    Contacts are held along their axes as :func:`rbdgen.golden.constrained_forward_dynamics` holds them. Free are, of a
+    contact with linear axes only, the other linear ones, else all others. ``slope`` φ (..., slopes): contact by
+    contact, for each free axis an entry for each held one; ``offset`` d (..., free rows); default: none. With no slope,
+    d is a known force. Friction of what slides along −x at a contact ``z`` has the slopes μ and 0.
+
+    Returns a (..., nv) and the forces along the held axes (..., rows). SingularityError where a slope is so large that
+    its contact jams, or nearly. All else as there. Source: :mod:`rbdgen.algo.sliding`."""
+    variant = reference, damping, rate
+    given = checked_contacts(robot, variant, q, v, tau, closed, wanted, f_ext)
+    laws = []
+    for name, quantity, x in (("slope", SLOPE, slope), ("offset", OFFSET, offset)):
+        size = quantity.size(robot)
+        value = np.zeros((*given.batch, *size)) if x is None else x
+        laws.append(argument(name, value, size, given.batch))
+    _require_sliding(robot, _least_pivots(robot, given.q, given.closed, laws[0], variant))
+    shapes = [(robot.nv,), (given.wanted.shape[-1],)]
+    operands = *given.operands, *laws
+    accelerations, found = evaluate(_text, robot, variant, shapes, given.batch, operands)
+    return accelerations, found
+
+
+def _require_sliding(robot: Robot, pivots: np.ndarray) -> None:
+    """SingularityError naming the first state at which a contact jams."""
+    jammed = pivots <= SMALLEST
+    if np.any(jammed):
+        state = np.argwhere(jammed)[0]
+        at = f" at state {', '.join(map(str, state))}" if pivots.ndim else ""
+        raise SingularityError(
+            f"slope: jams a contact of robot {robot.name!r}{at}: the force that holds it, with what follows, does not "
+            "move it back; give smaller slopes, or a damping"
+        )
+
+
+def _reference(
+    robot: Robot, s: States, settings: Settings | None, method: str | None
+) -> Sequence[np.ndarray]:
+    closed, wanted = s.others[CLOSED.name], s.others[WANTED.name]
+    slope, offset = s.others[SLOPE.name], s.others[OFFSET.name]
+    chosen = given_options(settings)
+    return sliding_forward_dynamics(
+        robot, s.q, s.v, s.tau, closed, wanted, slope, offset, s.f_ext, **chosen
+    )
+
+
+def _traced(trace: TracedProgram) -> Mapping[str, Entries]:
+    robot = trace.robot
+    _, damping, rate = traced_variant(trace)
+    closed, wanted = trace.operand(CLOSED.name), trace.operand(WANTED.name)
+    slope, offset = trace.operand(SLOPE.name), trace.operand(OFFSET.name)
+    now = traced_moving(trace)
+    held = held_contacts(robot, now, trace.operand(V.name), closed, wanted, rate)
+    sliding = _sliding(robot, now, damping, held, slope, offset, trace.enter)
+    accelerations, forces = sliding_dynamics(sliding, now.rest)
+    return {
+        ACCELERATION.name: vector_entries(accelerations),
+        FORCE.name: vector_entries(forces),
+    }
+
+
+RECORDS = (
+    Function(
+        name="scfd",
+        code=20,
+        summary="forward dynamics with sliding contacts",
+        operands=(Q, V, TAU, CLOSED, WANTED, SLOPE, OFFSET),
+        results=(ACCELERATION, FORCE),
+        needs=frozenset({Need.TORQUE, Need.FACTORS}),
+        trace=_traced,
+        reference=_reference,
+        golden=sliding_forward_dynamics,
+        based=False,
+        check=check,
+        uses=USES,
+        bounded=_bounded,
+    ),
+)
