@@ -91,7 +91,7 @@ class _Turns:
         elif waiting:
             self.yielded += 1
         admitted = not blocked and not (wanted and starts)
-        if admitted and function == self.twice:
+        if admitted and function in self.twice:
             self.under_way.append(self.now + self.around)
         self.now += 1
         return admitted

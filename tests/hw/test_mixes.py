@@ -49,7 +49,9 @@ def test_mixes_take_the_promised_interval(ii: int, options, programs: str, tmp_p
     assert all(o.mismatches == 0 for o in stalled.outcomes.values())
 
 
-@pytest.mark.parametrize("functions", [("did", "dfd"), ("fd", "did", "dfd"), ("id", "dfd")])
+@pytest.mark.parametrize(
+    "functions", [("did", "dfd"), ("fd", "did", "dfd"), ("id", "dfd"), ("did", "dfd", "step")]
+)
 def test_other_mixes_take_the_promised_interval(functions: tuple[str, ...], tmp_path: Path) -> None:
     """Also where second passes and new tasks ask for every turn of a program, so that some are lost."""
     d = design("pendulum2", functions=functions, ii=3)
