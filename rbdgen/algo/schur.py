@@ -70,6 +70,8 @@ from rbdgen.spatial import (
 )
 
 ASKED = Asked("operational-space schur", "operational-space factors")
+SWAPPED = (3, 4, 5, 0, 1, 2)
+"""Angular and linear parts exchanged."""
 
 
 def check_frame(robot: Robot) -> None:
@@ -140,11 +142,11 @@ class _Inverse:
 
 @dataclass(frozen=True)
 class _Answer:
-    """How a frame on the last link answers wrenches with motions, or motions with wrenches: as its link does on its
-    ``own``, and what the rest of the chain adds, ``sign`` × Xᵀ ``inverse`` X with the constant rows X (``reach``).
+    """How a frame on the last link answers wrenches with motions, or motions with wrenches: as its link does alone
+    (``own``), and what the chain before adds, ``sign`` × Xᵀ ``inverse`` X with constant rows X (``reach``).
 
-    Wrenches answered, all is in the order of moments and forces, and of angular and linear accelerations. Motions
-    answered, it is in the other order, linear accelerations and forces first: then both move alike to other origins."""
+    Where wrenches are answered, moments and angular accelerations come first, where motions are, forces and linear
+    accelerations: both go to other origins alike then, and an inertia is written as a :class:`Mobility`."""
 
     own: Mobility
     sign: float
@@ -320,14 +322,16 @@ class SchurComplements(FrameInertia):
         """Λ times an acceleration of the frame: the force that it takes."""
         if self.damping:
             return super().force(acceleration)
+        answer = self._resisting
         with self.enter("Oi", self.last):
-            return self._answered(self._resisting, tuple(acceleration))
+            return self._answered(answer, tuple(acceleration))
 
     def acceleration(self, force: Sequence[Scalar]) -> Vector:
         """Λ⁻¹ times a force on the frame: the acceleration that it gives."""
+        answer = self._moving
         with self.enter("Os", self.last):
             swapped = _entries(tuple(force), SWAPPED)
-            moved = self._answered(self._moving, swapped)
+            moved = self._answered(answer, swapped)
             damped = vscale(self.damping, tuple(force))
             return vadd(_entries(moved, SWAPPED), damped)
 
@@ -337,10 +341,6 @@ class SchurComplements(FrameInertia):
         answered = answer.times(first + second)
         first, second = self._seen.outward(answered[:3], answered[3:])
         return first + second
-
-
-SWAPPED = (3, 4, 5, 0, 1, 2)
-"""Angular and linear parts exchanged."""
 
 
 def _entries(x: Vector, numbers: Sequence[int]) -> Vector:
