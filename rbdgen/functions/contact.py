@@ -8,8 +8,6 @@ import numpy as np
 
 from rbdgen.algo.contact import held_dynamics
 from rbdgen.algo.frames import LOCAL
-from rbdgen.algo.operational_space import OperationalSpace, rows_of
-from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.functions.contact_operands import (
     CLOSED,
     USES,
@@ -23,7 +21,6 @@ from rbdgen.functions.contact_operands import (
     held_contacts,
     moving,
     traced_moving,
-    traced_variant,
 )
 from rbdgen.functions.operands import vector_entries
 from rbdgen.functions.quantities import TAU, Q, Quantity, V
@@ -48,23 +45,20 @@ def _text(
     wanted: Vector,
     f: Vector | None,
 ) -> Sequence[Evaluated]:
-    now = moving(robot, variant[0], q, v, tau, f)
-    return _constrained(robot, variant, now, v, closed, wanted)
+    now = moving(robot, variant, q, v, tau, f)
+    return _constrained(robot, variant[-1], now, v, closed, wanted)
 
 
 def _constrained(
     robot: Robot,
-    variant: Variant,
+    rate: float,
     now: Moving,
     v: Vector,
     closed: Vector,
     wanted: Vector,
-    enter: Enter = anywhere,
 ) -> Sequence[Entries]:
     """Accelerations and forces."""
-    _, damping, rate = variant
-    rows = rows_of(now.contacts, held_axes(robot))
-    space = OperationalSpace(now.along, now.factors, rows, damping, enter)
+    space = now.space(held_axes(robot))
     held = held_contacts(robot, now, v, closed, wanted, rate)
     accelerations, forces = held_dynamics(space, held, now.rest)
     return vector_entries(accelerations), vector_entries(forces)
@@ -115,7 +109,8 @@ def _traced(trace: TracedProgram) -> Mapping[str, Entries]:
     closed, wanted = trace.operand(CLOSED.name), trace.operand(WANTED.name)
     now = traced_moving(trace)
     v = trace.operand(V.name)
-    found = _constrained(trace.robot, traced_variant(trace), now, v, closed, wanted, trace.enter)
+    rate = trace.settings.contact_rate
+    found = _constrained(trace.robot, rate, now, v, closed, wanted)
     accelerations, forces = found
     return {ACCELERATION.name: accelerations, FORCE.name: forces}
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from rbdgen.algo.chain_contact import ChainContact
 from rbdgen.algo.contact import Held
 from rbdgen.algo.factorisation import Elimination, Factors, both_triangles, remaining_torques
 from rbdgen.algo.frames import ALIGNED, LOCAL, Kinematics
-from rbdgen.algo.operational_space import OperationalSpace, rows_of
+from rbdgen.algo.operational_space import ContactSpace, OperationalSpace, Row, rows_of
 from rbdgen.algo.rnea import Motion, inward_sweep, joint_placements, outward_sweep
+from rbdgen.algo.schur import check_end
 from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.errors import ConfigError, UnsupportedError
 from rbdgen.functions.frames import check_still
 from rbdgen.functions.mass_matrix import crba
 from rbdgen.functions.operands import checked_forces, given_base, given_wrenches
 from rbdgen.functions.operational_space import (
+    SCHUR,
     TRIED,
     check_factors,
     is_singular,
@@ -51,7 +55,7 @@ WANTED = Quantity(
 )
 REFERENCES = (LOCAL, ALIGNED)
 """What contacts' motions and forces can be given in."""
-USES = frozenset({"reference", "constraint_damping", "contact_rate"})
+USES = frozenset({"reference", "constraint_damping", "contact_rate", "operational_space"})
 Variant = tuple[str, float, float]
 """Reference, damping of the constraint, and rate at which velocities of contacts decay."""
 
@@ -60,7 +64,10 @@ def check(robot: Robot, settings: Settings) -> None:
     """UnsupportedError for a robot without contacts, or with some that hinder each other at all states, and for options
     that do not go with them."""
     need_contacts(robot)
-    check_factors(settings)
+    if settings.operational_space == SCHUR:
+        check_end(robot, "contact", [contact.frame for contact in robot.contacts])
+    else:
+        check_factors(settings)
     check_still(robot, settings)
     if settings.reference not in REFERENCES:
         raise UnsupportedError(
@@ -125,22 +132,36 @@ def held_contacts(
     return held
 
 
+Axes = Sequence[tuple[int, ...]]
+"""By contact some axes of its frame."""
+
+
 @dataclass(frozen=True)
 class Moving:
-    """A robot with contacts in motion: how its contacts and its bodies move, how M is taken ``along`` its tree into
-    ``factors``, and what torques leave to accelerations (``rest``)."""
+    """A robot with contacts in motion: how its contacts and its bodies move, and what torques leave to accelerations
+    (``rest``). ``space`` gives rows of all contacts, for one or several choices of axes one after the other."""
 
     contacts: Kinematics
     motions: Sequence[Motion]
-    along: Elimination
-    factors: Factors
     rest: Sequence[Scalar]
+    space: Callable[..., ContactSpace]
+
+
+def factored_space(
+    found: Kinematics, along: Elimination, factors: Factors, damping: float, *axes: Axes
+) -> ContactSpace:
+    """Rows of contacts over a mass matrix that is taken apart."""
+    rows: list[Row] = []
+    for chosen in axes:
+        rows += rows_of(found, chosen)
+    return OperationalSpace(along, factors, rows, damping, found.enter)
 
 
 def moving(
-    robot: Robot, reference: str, q: Vector, v: Vector, tau: Vector, f: Vector | None
+    robot: Robot, variant: Variant, q: Vector, v: Vector, tau: Vector, f: Vector | None
 ) -> Moving:
     """``robot`` at q, v and τ, with external forces, if any."""
+    reference, damping, _ = variant
     joints = joint_placements(robot, q)
     still = (0.0,) * robot.nv
     base = given_base(robot, None)
@@ -149,22 +170,35 @@ def moving(
     along, factors = mass_factors(robot, joints)
     found = contact_kinematics(robot, joints, reference)
     rest = remaining_torques(robot, tau, effects)
-    return Moving(found, motions, along, factors, rest)
+    return Moving(found, motions, rest, partial(factored_space, found, along, factors, damping))
 
 
 def traced_moving(trace: TracedProgram) -> Moving:
     """The same, traced."""
-    robot = trace.robot
-    reference = trace.settings.reference
-    found = contact_kinematics(robot, trace.placements(), reference, trace.enter)
-    return Moving(found, trace.motions(), trace.along(), trace.factors(), trace.rest())
+    reference, damping, _ = traced_variant(trace)
+    found = contact_kinematics(trace.robot, trace.placements(), reference, trace.enter)
+    motions = trace.motions()
+    if trace.settings.operational_space == SCHUR:
+        return Moving(found, motions, trace.rest(), partial(_chain_space, trace))
+    space = partial(factored_space, found, trace.along(), trace.factors(), damping)
+    return Moving(found, motions, trace.rest(), space)
+
+
+def _chain_space(trace: TracedProgram, *axes: Axes) -> ContactSpace:
+    """Rows of the contact at a chain's end."""
+    whole = trace.whole()
+    frame = whole.contacts[0].frame
+    chosen: tuple[int, ...] = ()
+    for (own,) in axes:
+        chosen += own
+    reference, damping, _ = traced_variant(trace)
+    return ChainContact(whole, trace.placements(), frame, chosen, reference, damping, trace.enter)
 
 
 def _inverse_text(robot: Robot, variant: Variant, q: Vector) -> Sequence[Evaluated]:
     joints = joint_placements(robot, q)
     found = contact_kinematics(robot, joints, variant[0])
-    along, factors = mass_factors(robot, joints)
-    space = OperationalSpace(along, factors, rows_of(found, held_axes(robot)), variant[1])
+    space = factored_space(found, *mass_factors(robot, joints), variant[1], held_axes(robot))
     return (both_triangles(space.inverse),)
 
 
