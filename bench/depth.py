@@ -1,9 +1,9 @@
 """Prints the latency of serial chains by their length, by recursion and in logarithmic depth: ``make bench-depth``.
 
 Snakes whose joints turn in z and y are scheduled at an interval of one cycle on the 125 MHz model, in words of 30 bits;
-nothing is simulated; the inertia is that of a frame on the last link. A length that would take much more than five
-minutes to compile, by the length before it, is left out and said to be. ``--links`` chooses the longest chain. Exit
-status 1 if a target is missed.
+nothing is simulated. The inertia is that of a frame on the last link, and there is the contact, along one axis. A
+length that would take much more than five minutes to compile, by the length before it, is left out and said to be.
+``--links`` chooses the longest chain. Exit status 1 if a target is missed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 from figures import Targets, arguments, parse, section
 
-from rbdgen import Options, compile_robot, load_urdf, with_frames
+from rbdgen import Options, compile_robot, load_urdf, with_contacts, with_frames
 from rbdgen.errors import RbdgenError, RbdgenWarning
 from rbdgen.model.snake import snake_urdf
 
@@ -38,6 +38,10 @@ FAMILIES = {
         "cfa": {"inverse_dynamics": "scan", "forward_dynamics": "cfa"},
     },
     "laminvf": {
+        "factors": {},
+        "schur": {"operational_space": "schur"},
+    },
+    "cfd": {
         "factors": {},
         "schur": {"operational_space": "schur"},
     },
@@ -70,6 +74,7 @@ def measure(
         begin = time.monotonic()
         try:
             robot = with_frames(load_urdf(urdf), {f"l{links}": ()})
+            robot = with_contacts(robot, [f"l{links}:x"])
             design = compile_robot(robot, Options((function,), word=WORD, **options))
         except RbdgenError as refused:
             points.append(f"refused: {refused}")

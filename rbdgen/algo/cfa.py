@@ -28,9 +28,11 @@ from rbdgen.errors import UnsupportedError, short
 from rbdgen.model.body import Body
 from rbdgen.model.joints import JointPlacement
 from rbdgen.model.robot import Robot
-from rbdgen.spatial import Matrix, Scalar, Vector, dot, mul, sub, transpose, vscale
+from rbdgen.spatial import Matrix, Scalar, Vector, add, dot, mul, sub, transpose, vscale
 
 SPATIAL = 6
+Wrenches = Sequence[Sequence[Scalar]]
+"""By joint what it passes on (6, moments first)."""
 ROUNDING = 1e-12
 """How far a coordinate axis may be from one."""
 
@@ -103,34 +105,14 @@ class ConstraintForces:
 
     def accelerations(self, tau: Vector, enter: Enter = anywhere) -> Vector:
         """M⁻¹ times the joints' forces (nv)."""
-        wrenches = self._driven(tau)
-        first = self.constraints.first
-        scales = self.constraints.scales
-        right = []
-        for i in range(first, len(self.axes)):
-            with enter("Cs", i):
-                entries = []
-                for k in self.axes[i].constrained:
-                    forbidden = self._relative(i, k, wrenches)
-                    scale = -scales[i][k]
-                    entries.append(mul(scale, forbidden))
-                right.append(tuple(entries))
-        moved = EnterFrom(enter, first)
+        wrenches = self.driven(tau)
+        right = self.right(wrenches, enter)
+        moved = EnterFrom(enter, self.constraints.first)
         held = self.factors.solve(right, moved)
-        for i, forces in enumerate(held, first):
-            with enter("Cs", i):
-                for k, force in zip(self.axes[i].constrained, forces, strict=True):
-                    scale = scales[i][k]
-                    wrenches[i][k] = mul(scale, force)
-        result: list[Scalar] = []
-        for i, axes in enumerate(self.axes):
-            with enter("Cs", i):
-                for k, sign in axes.driven:
-                    moved = self._relative(i, k, wrenches)
-                    result.append(mul(sign, moved))
-        return tuple(result)
+        self.constrain(wrenches, held, enter)
+        return self.joint_accelerations(wrenches, enter)
 
-    def _driven(self, tau: Vector) -> list[list[Scalar]]:
+    def driven(self, tau: Vector) -> list[list[Scalar]]:
         """The joints' wrenches (6 each) without constraint forces."""
         given = iter(tau)
         wrenches = []
@@ -142,7 +124,46 @@ class ConstraintForces:
             wrenches.append(wrench)
         return wrenches
 
-    def _relative(self, i: int, k: int, wrenches: Sequence[Sequence[Scalar]]) -> Scalar:
+    def right(self, wrenches: Wrenches, enter: Enter = anywhere) -> list[Vector]:
+        """By row of A what the ``wrenches`` without constraint forces ask of these."""
+        right = []
+        for i in range(self.constraints.first, len(self.axes)):
+            with enter("Cs", i):
+                entries = []
+                for k in self.axes[i].constrained:
+                    forbidden = self._relative(i, k, wrenches)
+                    scale = -self.constraints.scales[i][k]
+                    entries.append(mul(scale, forbidden))
+                right.append(tuple(entries))
+        return right
+
+    def constrain(
+        self, wrenches: list[list[Scalar]], held: Sequence[Vector], enter: Enter = anywhere
+    ) -> None:
+        """Put the constraint forces, by row of A, into the joints' wrenches (in place)."""
+        for i, forces in enumerate(held, self.constraints.first):
+            with enter("Cs", i):
+                for k, force in zip(self.axes[i].constrained, forces, strict=True):
+                    scale = self.constraints.scales[i][k]
+                    wrenches[i][k] = mul(scale, force)
+
+    def joint_accelerations(
+        self, wrenches: Wrenches, enter: Enter = anywhere, pushed: Vector = (0.0,) * SPATIAL
+    ) -> Vector:
+        """The joints' accelerations by their wrenches. ``pushed``: the last link's own acceleration (6, angular first)
+        by what else acts on it."""
+        result: list[Scalar] = []
+        last = len(self.axes) - 1
+        for i, axes in enumerate(self.axes):
+            with enter("Cs", i):
+                for k, sign in axes.driven:
+                    moved = self._relative(i, k, wrenches)
+                    if i == last:
+                        moved = add(moved, pushed[k])
+                    result.append(mul(sign, moved))
+        return tuple(result)
+
+    def _relative(self, i: int, k: int, wrenches: Wrenches) -> Scalar:
         """Component ``k`` of what joint ``i`` adds to the acceleration of the link before it."""
         row = self.own[i][k]
         total = dot(row, tuple(wrenches[i]))
@@ -172,10 +193,15 @@ class EnterFrom:
 
 
 def constraint_forces(
-    robot: Robot, joints: list[JointPlacement], enter: Enter = anywhere
+    robot: Robot,
+    joints: list[JointPlacement],
+    enter: Enter = anywhere,
+    asked: Asked = FORWARD_DYNAMICS,
+    last: bool = False,
 ) -> ConstraintForces:
-    """The constraints of ``robot`` with its ``joints`` placed, eliminated. Refuses as :func:`constraints`."""
-    found = constraints(robot, joints, FORWARD_DYNAMICS, enter)
+    """The constraints of ``robot`` with its ``joints`` placed, eliminated; with ``last``, those of the last joint at
+    last. Refuses as :func:`constraints`."""
+    found = constraints(robot, joints, asked, enter)
     own = []
     for i, mobility in enumerate(found.mobilities):
         with enter("Ce", i):
@@ -188,7 +214,7 @@ def constraint_forces(
             diagonal.append(found.diagonal(i, own[i]))
             if i > found.first:
                 below.append(found.below(i))
-    factors = eliminate(diagonal, below, EnterFrom(enter, found.first))
+    factors = eliminate(diagonal, below, EnterFrom(enter, found.first), last)
     return ConstraintForces(found, own, factors)
 
 

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rbdgen.algo.following import Entries
-from rbdgen.algo.operational_space import OperationalSpace
-from rbdgen.spatial import Scalar, Vector, add, dot, mul, sub
+from rbdgen.algo.operational_space import ContactSpace, FreeMotion
+from rbdgen.spatial import Scalar, Vector, add, mul, sub
 
 
 @dataclass(frozen=True)
@@ -28,60 +28,43 @@ class Held:
 
 
 def held_dynamics(
-    space: OperationalSpace, contacts: Sequence[Held], rest: Sequence[Scalar]
+    space: ContactSpace, contacts: Sequence[Held], rest: Sequence[Scalar]
 ) -> tuple[Vector, Vector]:
     """Accelerations (nv) and the contacts' forces by row, from ``rest`` = τ − C (nv); the contacts' rows are those of
     ``space``, one contact after the other."""
     owner: list[int] = []
     for number, contact in enumerate(contacts):
         owner += [number] * len(contact.wanted)
-    reduced = space.along.reduced(space.factors, rest)
-    missing = missing_accelerations(space, contacts, reduced)
+    motion = space.free_motion(rest)
+    missing = missing_accelerations(space, contacts, motion)
     matrix = _masked(space, contacts, owner)
     factors = space.elimination.factorise(matrix)
     forces = space.elimination.solve(factors, missing)
-    return pushed_accelerations(space, forces, reduced), forces
-
-
-def pushed_accelerations(
-    space: OperationalSpace, forces: Sequence[Scalar], reduced: Sequence[Scalar]
-) -> Vector:
-    """Accelerations (nv) with ``forces`` on all rows, from τ − C after M's first substitution (``reduced``)."""
-    pushed = list(reduced)
-    for half, force in zip(space.halves, forces, strict=True):
-        for k, x in enumerate(half):
-            with space.enter("Mi", space.along.bodies[k]):
-                push = mul(x, force)
-                pushed[k] = add(pushed[k], push)
-    scaled = space.along.scaled(space.factors, pushed)
-    return space.along.restored(space.factors, scaled)
+    return motion.pushed(forces), forces
 
 
 def missing_accelerations(
-    space: OperationalSpace, contacts: Sequence[Held], reduced: Sequence[Scalar]
+    space: ContactSpace, contacts: Sequence[Held], motion: FreeMotion
 ) -> list[Scalar]:
     """By row of the contacts, which are the first of ``space``, the acceleration that its force has to make: nothing of
     an open contact."""
-    scaled = tuple(space.along.scaled(space.factors, reduced))
-    rows = iter(zip(space.rows, space.halves, strict=True))
     found: list[Scalar] = []
     for contact in contacts:
         for asked in contact.wanted:
-            row, half = next(rows)
-            with space.enter("Os", row.body):
-                free = dot(tuple(half), scaled)
-                missing = sub(asked, free)
+            row = len(found)
+            with space.enter("Os", space.row_bodies[row]):
+                missing = sub(asked, motion.acceleration(row))
                 found.append(mul(contact.closed, missing))
     return found
 
 
-def _masked(space: OperationalSpace, contacts: Sequence[Held], owner: Sequence[int]) -> Entries:
+def _masked(space: ContactSpace, contacts: Sequence[Held], owner: Sequence[int]) -> Entries:
     """Λ⁻¹ of the closed contacts, and 1 on the diagonal of the others."""
     entries: Entries = {}
     for (i, j), x in space.inverse.items():
         one = contacts[owner[i]].closed
         other = contacts[owner[j]].closed
-        with space.enter("Os", space.rows[i].body):
+        with space.enter("Os", space.row_bodies[i]):
             both = one
             if owner[i] != owner[j]:
                 both = mul(one, other)

@@ -9,7 +9,7 @@ submodule ``Ce_i`` while it is eliminated and ``Cs_i`` for a right-hand side.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rbdgen.algo.block_inverse import BlockInverse, ReducedColumn, block_inverse
@@ -43,13 +43,26 @@ class OddEvenFactors:
 
     def solve(self, right: Sequence[Vector], enter: Enter = anywhere) -> list[Vector]:
         """x of A x = right, both by block row."""
+        return self.restored(self.reduced(right, enter), {}, enter)
+
+    def reduced(self, right: Sequence[Vector], enter: Enter = anywhere) -> list[Vector]:
+        """What is left of a right-hand side at each row when it is eliminated."""
         rest = list(right)
         for level in self.levels:
             for own in level:
                 _pass_on(own, rest, enter)
+        return rest
+
+    def restored(
+        self, rest: Sequence[Vector], known: Mapping[int, Vector], enter: Enter = anywhere
+    ) -> list[Vector]:
+        """x by row from what is left of the right-hand side; rows that are ``known`` already are taken as they are."""
         result = list(rest)
         for level in reversed(self.levels):
             for own in level:
+                if own.row in known:
+                    result[own.row] = known[own.row]
+                    continue
                 with enter("Cs", own.row):
                     column = own.inverse.reduced(rest[own.row])
                     x = own.inverse.solved(column)
@@ -70,16 +83,22 @@ def _pass_on(own: EliminatedRow, rest: list[Vector], enter: Enter) -> None:
 
 
 def eliminate(
-    diagonal: Sequence[Matrix], below: Sequence[Matrix], enter: Enter = anywhere
+    diagonal: Sequence[Matrix],
+    below: Sequence[Matrix],
+    enter: Enter = anywhere,
+    last: bool = False,
 ) -> OddEvenFactors:
     """The factors of a matrix of n block rows, from its ``diagonal`` blocks (n) and those ``below``: the k-th is block
-    (k + 1, k)."""
+    (k + 1, k). ``last``: the last row is the last to be eliminated, for ⌈log₂ n⌉ + 1 levels."""
     work = _work(diagonal, below, enter)
     rows = list(range(len(diagonal)))
     levels = []
     while rows:
-        levels.append(work.level(rows, 0))
-        rows = rows[1::2]
+        start = 0
+        if last and len(rows) > 1:
+            start = len(rows) % 2
+        levels.append(work.level(rows, start))
+        rows = rows[1 - start :: 2]
     return OddEvenFactors(tuple(levels))
 
 

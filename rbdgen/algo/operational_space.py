@@ -91,7 +91,27 @@ class FrameInertia(ABC):
         return self.elimination.solve(self.inverse_factors, acceleration)
 
 
-class OperationalSpace(FrameInertia):
+class FreeMotion(ABC):
+    """How a robot moves by its joints' forces alone, and with forces on the rows of a :class:`ContactSpace`."""
+
+    @abstractmethod
+    def acceleration(self, row: int) -> Scalar:
+        """Of a row, without forces on any, and without what velocities make."""
+
+    @abstractmethod
+    def pushed(self, forces: Sequence[Scalar]) -> Vector:
+        """The joints' accelerations (nv), with forces on all rows."""
+
+
+class ContactSpace(FrameInertia):
+    """Rows of contacts."""
+
+    @abstractmethod
+    def free_motion(self, rest: Sequence[Scalar]) -> FreeMotion:
+        """The motion by ``rest`` = τ − C (nv)."""
+
+
+class OperationalSpace(ContactSpace):
     """Rows of Jacobians over a mass matrix that is taken apart ``along`` its tree into ``factors``; ``damping`` is
     added to Λ⁻¹: a number on its diagonal, or entries (i, j), i ≥ j."""
 
@@ -138,6 +158,10 @@ class OperationalSpace(FrameInertia):
                         entries[i, j] = entry
         return entries
 
+    def free_motion(self, rest: Sequence[Scalar]) -> FreeMotion:
+        """The motion by ``rest`` = τ − C (nv), whose first substitution serves all that follows."""
+        return _ReducedMotion(self, rest)
+
     def acceleration(self, force: Sequence[Scalar]) -> Vector:
         """Λ⁻¹ times a force on the rows: the acceleration that it gives, by one solution with M."""
         pushed: list[Scalar] = [0.0 for _ in self.dofs]
@@ -156,3 +180,31 @@ class OperationalSpace(FrameInertia):
                     total = add(total, damped)
                 found.append(total)
         return tuple(found)
+
+
+class _ReducedMotion(FreeMotion):
+    """With the factors of M."""
+
+    def __init__(self, space: OperationalSpace, rest: Sequence[Scalar]) -> None:
+        self.space = space
+        self.reduced = space.along.reduced(space.factors, rest)
+
+    @cached_property
+    def _scaled(self) -> Vector:
+        return tuple(self.space.along.scaled(self.space.factors, self.reduced))
+
+    def acceleration(self, row: int) -> Scalar:
+        """Of a row, by its half of Λ⁻¹."""
+        return dot(tuple(self.space.halves[row]), self._scaled)
+
+    def pushed(self, forces: Sequence[Scalar]) -> Vector:
+        """The joints' accelerations, with forces added to what is reduced."""
+        space = self.space
+        pushed = list(self.reduced)
+        for half, force in zip(space.halves, forces, strict=True):
+            for k, x in enumerate(half):
+                with space.enter("Mi", space.along.bodies[k]):
+                    push = mul(x, force)
+                    pushed[k] = add(pushed[k], push)
+        scaled = space.along.scaled(space.factors, pushed)
+        return space.along.restored(space.factors, scaled)

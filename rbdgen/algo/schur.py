@@ -70,17 +70,18 @@ from rbdgen.spatial import (
 )
 
 ASKED = Asked("operational-space schur", "operational-space factors")
+SWAPPED = (3, 4, 5, 0, 1, 2)
+"""Angular and linear parts exchanged."""
 
 
-def check_frame(robot: Robot) -> None:
-    """UnsupportedError unless the only frame of a serial chain is on its last link."""
+def check_end(robot: Robot, what: str, frames: Sequence[TaskFrame]) -> None:
+    """UnsupportedError unless the only one of ``frames`` is on a serial chain's last link. ``what``: their kind."""
     last = len(robot.bodies) - 1
-    frames = robot.task_frames
     if len(frames) == 1 and frames[0].body == last:
         return
     given = ", ".join(short(f.name) for f in frames)
     raise UnsupportedError(
-        f"{ASKED.family}: takes one frame, on the last link {short(robot.bodies[last].name)} of robot "
+        f"{ASKED.family}: takes one {what}, on the last link {short(robot.bodies[last].name)} of robot "
         f"{short(robot.name)}, not {given}; give that one, or use {ASKED.remedy}"
     )
 
@@ -112,7 +113,7 @@ class _Seen:
 
 
 @dataclass(frozen=True)
-class _Inverse:
+class ScaledInverse:
     """The inverse of a positive definite block that is taken in units of its rows (``scales``)."""
 
     block: BlockInverse
@@ -140,16 +141,16 @@ class _Inverse:
 
 @dataclass(frozen=True)
 class _Answer:
-    """How a frame on the last link answers wrenches with motions, or motions with wrenches: as its link does on its
-    ``own``, and what the rest of the chain adds, ``sign`` × Xᵀ ``inverse`` X with the constant rows X (``reach``).
+    """How a frame on the last link answers wrenches with motions, or motions with wrenches: as its link does alone
+    (``own``), and what the chain before adds, ``sign`` × Xᵀ ``inverse`` X with constant rows X (``reach``).
 
-    Wrenches answered, all is in the order of moments and forces, and of angular and linear accelerations. Motions
-    answered, it is in the other order, linear accelerations and forces first: then both move alike to other origins."""
+    Where wrenches are answered, moments and angular accelerations come first, where motions are, forces and linear
+    accelerations: both go to other origins alike then, and an inertia is written as a :class:`Mobility`."""
 
     own: Mobility
     sign: float
     reach: Matrix
-    inverse: _Inverse
+    inverse: ScaledInverse
 
     @property
     def matrix(self) -> Mobility:
@@ -183,7 +184,7 @@ class _Answer:
 
 class SchurComplements(FrameInertia):
     """The inertia of a ``frame`` on the last link of a chain, whose ``robot`` has the links' own inertias, with its
-    ``joints`` placed. UnsupportedError as :func:`rbdgen.algo.cfa.constraints`; :func:`check_frame` and trees are not
+    ``joints`` placed. UnsupportedError as :func:`rbdgen.algo.cfa.constraints`; :func:`check_end` and trees are not
     looked for."""
 
     def __init__(
@@ -226,38 +227,48 @@ class SchurComplements(FrameInertia):
         if not diagonal:
             return ()
         rest = complement(diagonal, below, EnterFrom(self.enter, found.first))
-        scales = _entries(found.scales[-1], self._rows)
+        scales = _entries(found.scales[-1], self.constrained)
         units = tuple(1.0 / scale for scale in scales)
         with self.enter("Ce", self.last):
             return scaled_entries(units, rest, units)
 
     @property
-    def _rows(self) -> tuple[int, ...]:
+    def constrained(self) -> tuple[int, ...]:
         """What the last joint constrains."""
         return self.constraints.axes[-1].constrained
 
-    def _inverted(self, block: Matrix, alike: Mobility) -> _Inverse:
+    def _inverted(self, block: Matrix, alike: Mobility) -> ScaledInverse:
         """The inverse of a block of the last joint's, of about the size of ``alike``."""
-        scales = _entries(unit_scales(alike), self._rows)
+        scales = _entries(unit_scales(alike), self.constrained)
         scaled = scaled_entries(scales, block, scales)
-        return _Inverse(block_inverse(scaled), scales)
+        return ScaledInverse(block_inverse(scaled), scales)
 
     @cached_property
-    def _moving(self) -> _Answer:
+    def moving(self) -> _Answer:
         """Of wrenches: Λ⁻¹."""
-        mobility = self.constraints.mobilities[-1]
-        own = mobility.about(self.place.translation)
+        own = self.constraints.mobilities[-1].about(self.place.translation)
         own = own.seen_from(self.place.rotation)
+        reach = tuple(self.alone[k] for k in self.constrained)
+        with self.enter("Os", self.last):
+            inverse = self.freed
+        return _Answer(own, -1.0, reach, inverse)
+
+    @cached_property
+    def alone(self) -> list[Vector]:
+        """How the frame moves by each component of a wrench at the last joint, were its link alone: angular first."""
         columns = []
-        for column in mobility.columns:
+        for column in self.constraints.mobilities[-1].columns:
             e, d = moved_column(column, self.place.translation, self.place.rotation)
             columns.append(e + d)
-        reach = tuple(columns[k] for k in self._rows)
-        with self.enter("Os", self.last):
-            alone = chosen_entries(mobility.rows, self._rows, self._rows)
-            block = madd(self.yielding, alone)
-            inverse = self._inverted(block, mobility + self._before)
-        return _Answer(own, -1.0, reach, inverse)
+        return columns
+
+    @cached_property
+    def freed(self) -> ScaledInverse:
+        """The inverse of A's complement: A′'s and the last link's mobility."""
+        mobility = self.constraints.mobilities[-1]
+        own = chosen_entries(mobility.rows, self.constrained, self.constrained)
+        block = madd(self.yielding, own)
+        return self._inverted(block, mobility + self._before)
 
     @cached_property
     def _resisting(self) -> _Answer:
@@ -268,7 +279,7 @@ class SchurComplements(FrameInertia):
         own = own.about(self.place.translation)
         own = own.seen_from(self.place.rotation)
         rows = _to_joint(self.place)
-        reach = tuple(rows[k] for k in self._rows)
+        reach = tuple(rows[k] for k in self.constrained)
         with self.enter("Oi", self.last):
             inverse = self._inverted(self.yielding, self._before)
         return _Answer(own, 1.0, reach, inverse)
@@ -283,7 +294,7 @@ class SchurComplements(FrameInertia):
         return mobility_at_joint(self.robot.bodies[-1], mobilities[-2])
 
     @cached_property
-    def _seen(self) -> _Seen:
+    def seen(self) -> _Seen:
         """The frame in the reference."""
         if self.reference == LOCAL:
             return _Seen(IDENTITY3, ZERO3)
@@ -300,9 +311,9 @@ class SchurComplements(FrameInertia):
 
     def _inverse(self) -> Entries:
         """Λ⁻¹ by the complement of A."""
-        answer = self._moving
+        answer = self.moving
         with self.enter("Os", self.last):
-            rows = self._seen.matrix(answer.matrix).rows
+            rows = self.seen.matrix(answer.matrix).rows
             entries = _lower_triangle(chosen_entries(rows, SWAPPED, SWAPPED))
             for k in range(len(rows)):
                 own = entries.get((k, k), 0.0)
@@ -315,33 +326,31 @@ class SchurComplements(FrameInertia):
             return super()._inertia()
         answer = self._resisting
         with self.enter("Oi", self.last):
-            return _lower_triangle(self._seen.matrix(answer.matrix).rows)
+            return _lower_triangle(self.seen.matrix(answer.matrix).rows)
 
     def force(self, acceleration: Sequence[Scalar]) -> Vector:
         """Λ times an acceleration of the frame: the force that it takes."""
         if self.damping:
             return super().force(acceleration)
+        answer = self._resisting
         with self.enter("Oi", self.last):
-            return self._answered(self._resisting, tuple(acceleration))
+            return self._answered(answer, tuple(acceleration))
 
     def acceleration(self, force: Sequence[Scalar]) -> Vector:
         """Λ⁻¹ times a force on the frame: the acceleration that it gives."""
+        answer = self.moving
         with self.enter("Os", self.last):
             swapped = _entries(tuple(force), SWAPPED)
-            moved = self._answered(self._moving, swapped)
+            moved = self._answered(answer, swapped)
             damped = vscale(self.damping, tuple(force))
             return vadd(_entries(moved, SWAPPED), damped)
 
     def _answered(self, answer: _Answer, x: Vector) -> Vector:
         """What answers a vector of the reference."""
-        first, second = self._seen.inward(x[:3], x[3:])
+        first, second = self.seen.inward(x[:3], x[3:])
         answered = answer.times(first + second)
-        first, second = self._seen.outward(answered[:3], answered[3:])
+        first, second = self.seen.outward(answered[:3], answered[3:])
         return first + second
-
-
-SWAPPED = (3, 4, 5, 0, 1, 2)
-"""Angular and linear parts exchanged."""
 
 
 def _entries(x: Vector, numbers: Sequence[int]) -> Vector:

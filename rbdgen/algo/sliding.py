@@ -20,10 +20,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 
-from rbdgen.algo.contact import Held, missing_accelerations, pushed_accelerations
+from rbdgen.algo.contact import Held, missing_accelerations
 from rbdgen.algo.following import Entries
 from rbdgen.algo.lu import lu_solve
-from rbdgen.algo.operational_space import DENSE, OperationalSpace
+from rbdgen.algo.operational_space import DENSE, ContactSpace
 from rbdgen.spatial import Matrix, Scalar, Vector, add, mul, sub
 
 
@@ -47,9 +47,7 @@ class _Row:
 class SlidingContacts:
     """``contacts`` with their ``laws``; the rows of ``space`` are the held ones of all contacts, then all free ones."""
 
-    def __init__(
-        self, space: OperationalSpace, contacts: Sequence[Held], laws: Sequence[Law]
-    ) -> None:
+    def __init__(self, space: ContactSpace, contacts: Sequence[Held], laws: Sequence[Law]) -> None:
         self.space = space
         self.contacts = contacts
         self.laws = laws
@@ -60,7 +58,7 @@ class SlidingContacts:
             self.free += [_Row(number, own) for own in range(len(law.offset))]
 
     def _enter(self, row: int) -> AbstractContextManager[None]:
-        return self.space.enter("Os", self.space.rows[row].body)
+        return self.space.enter("Os", self.space.row_bodies[row])
 
     def _mobility(self, i: int, j: int) -> Scalar:
         """Entry (i, j) of Λ⁻¹."""
@@ -136,10 +134,9 @@ class SlidingContacts:
 def sliding_dynamics(sliding: SlidingContacts, rest: Sequence[Scalar]) -> tuple[Vector, Vector]:
     """Accelerations (nv) and the forces of the held rows, from ``rest`` = τ − C (nv)."""
     space = sliding.space
-    reduced = space.along.reduced(space.factors, rest)
-    missing = missing_accelerations(space, sliding.contacts, reduced)
-    bodies = [row.body for row in space.rows]
+    motion = space.free_motion(rest)
+    missing = missing_accelerations(space, sliding.contacts, motion)
     right = sliding.right(missing)
-    forces = lu_solve(sliding.response, right, bodies, space.enter, DENSE)
+    forces = lu_solve(sliding.response, right, space.row_bodies, space.enter, DENSE)
     both = forces + sliding.following(forces)
-    return pushed_accelerations(space, both, reduced), forces
+    return motion.pushed(both), forces

@@ -30,9 +30,9 @@ FORWARD_DYNAMICS = {
 """Algorithms for forward dynamics; the first is the default."""
 OPERATIONAL_SPACE = {
     "factors": "by the factors of the mass matrix (Featherstone 2010)",
-    "schur": "by Schur complements, in logarithmic depth; one frame at a serial chain's end (Fijany 1994)",
+    "schur": "by Schur complements, in logarithmic depth; a frame or contact at a serial chain's end (Fijany 1994)",
 }
-"""Algorithms for the inertia of frames; the first is the default."""
+"""Algorithms for the inertia of frames and contacts; the first is the default."""
 FAMILIES: dict[str, Mapping[str, str]] = {
     "derivative": DERIVATIVES,
     "mass_matrix": MASS_MATRICES,

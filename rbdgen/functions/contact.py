@@ -8,8 +8,6 @@ import numpy as np
 
 from rbdgen.algo.contact import held_dynamics
 from rbdgen.algo.frames import LOCAL
-from rbdgen.algo.operational_space import OperationalSpace
-from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.functions.contact_operands import (
     CLOSED,
     USES,
@@ -20,10 +18,8 @@ from rbdgen.functions.contact_operands import (
     checked_contacts,
     given_options,
     held_contacts,
-    held_rows,
     moving,
     traced_moving,
-    traced_variant,
 )
 from rbdgen.functions.operands import vector_entries
 from rbdgen.functions.quantities import TAU, Q, Quantity, V
@@ -48,26 +44,23 @@ def _text(
     wanted: Vector,
     f: Vector | None,
 ) -> Sequence[Evaluated]:
-    now = moving(robot, variant[0], q, v, tau, f)
-    return _constrained(robot, variant, now, v, closed, wanted)
+    now = moving(robot, variant, q, v, tau, f)
+    return _constrained(robot, variant[-1], now, v, closed, wanted)
 
 
 def _constrained(
     robot: Robot,
-    variant: Variant,
+    rate: float,
     now: Moving,
     v: Vector,
     closed: Vector,
     wanted: Vector,
-    enter: Enter = anywhere,
 ) -> Sequence[Entries]:
     """Accelerations and forces."""
-    _, damping, rate = variant
-    by = held_rows(robot, now.contacts, damping)
-    space = OperationalSpace(now.along, now.factors, by.rows, by.damping, enter)
+    by = now.held()
     held = held_contacts(robot, now, v, closed, wanted, rate)
-    accelerations, pushes = held_dynamics(space, by.inward(held), now.rest)
-    forces = by.outward(pushes, [contact.rows for contact in robot.contacts])
+    accelerations, pushes = held_dynamics(by.space, by.inward(held), now.rest)
+    forces = by.outward(pushes, held)
     return vector_entries(accelerations), vector_entries(forces)
 
 
@@ -116,7 +109,8 @@ def _traced(trace: TracedProgram) -> Mapping[str, Entries]:
     closed, wanted = trace.operand(CLOSED.name), trace.operand(WANTED.name)
     now = traced_moving(trace)
     v = trace.operand(V.name)
-    found = _constrained(trace.robot, traced_variant(trace), now, v, closed, wanted, trace.enter)
+    rate = trace.settings.contact_rate
+    found = _constrained(trace.robot, rate, now, v, closed, wanted)
     accelerations, forces = found
     return {ACCELERATION.name: accelerations, FORCE.name: forces}
 

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from rbdgen.algo.carried import SPATIAL, Carrier, bodies_of, body_damping, carriers
+from rbdgen.algo.chain_contact import ChainContact
 from rbdgen.algo.contact import Held
 from rbdgen.algo.factorisation import Elimination, Factors, both_triangles, remaining_torques
 from rbdgen.algo.following import Entries
 from rbdgen.algo.frames import ALIGNED, LOCAL, Kinematics
-from rbdgen.algo.operational_space import OperationalSpace, Row, even_damping, rows_of
+from rbdgen.algo.operational_space import (
+    ContactSpace,
+    OperationalSpace,
+    Row,
+    even_damping,
+    rows_of,
+)
 from rbdgen.algo.rnea import Motion, inward_sweep, joint_placements, outward_sweep
+from rbdgen.algo.schur import check_end
 from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.errors import ConfigError, UnsupportedError
 from rbdgen.functions.frames import check_still
 from rbdgen.functions.mass_matrix import crba
 from rbdgen.functions.operands import checked_forces, given_base, given_wrenches
 from rbdgen.functions.operational_space import (
+    SCHUR,
     TRIED,
     check_factors,
     is_singular,
@@ -53,7 +63,7 @@ WANTED = Quantity(
 )
 REFERENCES = (LOCAL, ALIGNED)
 """What contacts' motions and forces can be given in."""
-USES = frozenset({"reference", "constraint_damping", "contact_rate"})
+USES = frozenset({"reference", "constraint_damping", "contact_rate", "operational_space"})
 Variant = tuple[str, float, float]
 """Reference, damping of the constraint, and rate at which velocities of contacts decay."""
 
@@ -62,7 +72,10 @@ def check(robot: Robot, settings: Settings) -> None:
     """UnsupportedError for a robot without contacts, or with some that hinder each other at all states, and for options
     that do not go with them."""
     need_contacts(robot)
-    check_factors(settings)
+    if settings.operational_space == SCHUR:
+        check_end(robot, "contact", [contact.frame for contact in robot.contacts])
+    else:
+        check_factors(settings)
     check_still(robot, settings)
     if settings.reference not in REFERENCES:
         raise UnsupportedError(
@@ -127,14 +140,17 @@ def held_contacts(
     return held
 
 
+Axes = Sequence[tuple[int, ...]]
+"""By contact some axes of its frame."""
+
+
 @dataclass(frozen=True)
 class HeldRows:
-    """The ``rows`` by which contacts are held, and the ``damping`` of their inertia; of a contact that holds a whole
-    frame they are those of its body, which its ``carriers`` entry carries to the frame (:mod:`rbdgen.algo.carried`)."""
+    """The rows by which contacts are held, a ``space``. By contact one of ``carriers`` where they are not its frame's
+    but its body's, which that carries to the frame (:mod:`rbdgen.algo.carried`)."""
 
-    rows: list[Row]
-    damping: Entries
-    carriers: list[Carrier | None]
+    space: ContactSpace
+    carriers: Sequence[Carrier | None]
     enter: Enter
 
     def inward(self, held: Sequence[Held]) -> list[Held]:
@@ -148,12 +164,12 @@ class HeldRows:
             found.append(Held(contact.closed, wanted))
         return found
 
-    def outward(self, forces: Sequence[Scalar], counts: Sequence[int]) -> Vector:
-        """The contacts' forces from those on these rows, so many of each."""
+    def outward(self, forces: Sequence[Scalar], held: Sequence[Held]) -> Vector:
+        """The contacts' forces from those on these rows."""
         left = iter(forces)
         found: list[Scalar] = []
-        for count, carrier in zip(counts, self.carriers, strict=True):
-            force = tuple(next(left) for _ in range(count))
+        for contact, carrier in zip(held, self.carriers, strict=True):
+            force = tuple(next(left) for _ in contact.wanted)
             if carrier:
                 with self.enter("Fx", carrier.body):
                     force = carrier.force(force)
@@ -161,10 +177,12 @@ class HeldRows:
         return tuple(found)
 
 
-def held_rows(robot: Robot, found: Kinematics, damping: float) -> HeldRows:
-    """The rows of ``robot``'s contacts, whose frames' motions are ``found``."""
-    axes = held_axes(robot)
-    plain = iter(rows_of(found, axes))
+def factored_rows(
+    robot: Robot, found: Kinematics, along: Elimination, factors: Factors, damping: float
+) -> HeldRows:
+    """The rows by which the contacts of ``robot`` are held, whose frames' motions are ``found``, over a mass matrix
+    that is taken apart: a contact that holds a whole frame holds its body."""
+    plain = iter(rows_of(found, held_axes(robot)))
     rows: list[Row] = []
     entries: Entries = {}
     carried: list[Carrier | None] = []
@@ -182,25 +200,38 @@ def held_rows(robot: Robot, found: Kinematics, damping: float) -> HeldRows:
             entries[len(rows) + i, len(rows) + j] = x
         rows += own
         carried.append(carrier)
-    return HeldRows(rows, entries, carried, found.enter)
+    space = OperationalSpace(along, factors, rows, entries, found.enter)
+    return HeldRows(space, carried, found.enter)
 
 
 @dataclass(frozen=True)
 class Moving:
-    """A robot with contacts in motion: how its contacts and its bodies move, how M is taken ``along`` its tree into
-    ``factors``, and what torques leave to accelerations (``rest``)."""
+    """A robot with contacts in motion: how its contacts and its bodies move, and what torques leave to accelerations
+    (``rest``). ``space`` gives rows of all contacts, for one or several choices of axes one after the other; ``held``
+    those by which they are held."""
 
     contacts: Kinematics
     motions: Sequence[Motion]
-    along: Elimination
-    factors: Factors
     rest: Sequence[Scalar]
+    space: Callable[..., ContactSpace]
+    held: Callable[[], HeldRows]
+
+
+def factored_space(
+    found: Kinematics, along: Elimination, factors: Factors, damping: float, *axes: Axes
+) -> ContactSpace:
+    """Rows of contacts over a mass matrix that is taken apart."""
+    rows: list[Row] = []
+    for chosen in axes:
+        rows += rows_of(found, chosen)
+    return OperationalSpace(along, factors, rows, damping, found.enter)
 
 
 def moving(
-    robot: Robot, reference: str, q: Vector, v: Vector, tau: Vector, f: Vector | None
+    robot: Robot, variant: Variant, q: Vector, v: Vector, tau: Vector, f: Vector | None
 ) -> Moving:
     """``robot`` at q, v and τ, with external forces, if any."""
+    reference, damping, _ = variant
     joints = joint_placements(robot, q)
     still = (0.0,) * robot.nv
     base = given_base(robot, None)
@@ -209,22 +240,46 @@ def moving(
     along, factors = mass_factors(robot, joints)
     found = contact_kinematics(robot, joints, reference)
     rest = remaining_torques(robot, tau, effects)
-    return Moving(found, motions, along, factors, rest)
+    space = partial(factored_space, found, along, factors, damping)
+    held = partial(factored_rows, robot, found, along, factors, damping)
+    return Moving(found, motions, rest, space, held)
 
 
 def traced_moving(trace: TracedProgram) -> Moving:
     """The same, traced."""
-    robot = trace.robot
-    reference = trace.settings.reference
-    found = contact_kinematics(robot, trace.placements(), reference, trace.enter)
-    return Moving(found, trace.motions(), trace.along(), trace.factors(), trace.rest())
+    reference, damping, _ = traced_variant(trace)
+    found = contact_kinematics(trace.robot, trace.placements(), reference, trace.enter)
+    motions = trace.motions()
+    if trace.settings.operational_space == SCHUR:
+        space = partial(_chain_space, trace)
+        return Moving(found, motions, trace.rest(), space, partial(_chain_rows, trace))
+    taken_apart = found, trace.along(), trace.factors(), damping
+    space = partial(factored_space, *taken_apart)
+    held = partial(factored_rows, trace.robot, *taken_apart)
+    return Moving(found, motions, trace.rest(), space, held)
+
+
+def _chain_space(trace: TracedProgram, *axes: Axes) -> ContactSpace:
+    """Rows of the contact at a chain's end."""
+    whole = trace.whole()
+    frame = whole.contacts[0].frame
+    chosen: tuple[int, ...] = ()
+    for (own,) in axes:
+        chosen += own
+    reference, damping, _ = traced_variant(trace)
+    return ChainContact(whole, trace.placements(), frame, chosen, reference, damping, trace.enter)
+
+
+def _chain_rows(trace: TracedProgram) -> HeldRows:
+    """The rows by which it is held."""
+    space = _chain_space(trace, held_axes(trace.robot))
+    return HeldRows(space, [None], trace.enter)
 
 
 def _inverse_text(robot: Robot, variant: Variant, q: Vector) -> Sequence[Evaluated]:
     joints = joint_placements(robot, q)
     found = contact_kinematics(robot, joints, variant[0])
-    along, factors = mass_factors(robot, joints)
-    space = OperationalSpace(along, factors, rows_of(found, held_axes(robot)), variant[1])
+    space = factored_space(found, *mass_factors(robot, joints), variant[1], held_axes(robot))
     return (both_triangles(space.inverse),)
 
 

@@ -19,7 +19,7 @@ from rbdgen.algo.factorisation import Elimination, Factors, along_tree, both_tri
 from rbdgen.algo.frames import LOCAL, REFERENCES
 from rbdgen.algo.operational_space import FrameInertia, OperationalSpace, rows_of
 from rbdgen.algo.rnea import joint_placements
-from rbdgen.algo.schur import SchurComplements, check_frame
+from rbdgen.algo.schur import SchurComplements, check_end
 from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.errors import ConfigError, SingularityError, UnsupportedError
 from rbdgen.functions.frames import need_frames
@@ -83,7 +83,7 @@ def check(robot: Robot, settings: Settings) -> None:
     that the chosen one does not take."""
     need_frames(robot)
     if settings.operational_space == SCHUR:
-        check_frame(robot)
+        check_end(robot, "frame", robot.task_frames)
     else:
         check_factors(settings)
 

@@ -8,10 +8,8 @@ import numpy as np
 
 from rbdgen.algo.contact import Held
 from rbdgen.algo.frames import LOCAL
-from rbdgen.algo.operational_space import OperationalSpace, rows_of
 from rbdgen.algo.rnea import joint_placements
 from rbdgen.algo.sliding import Law, SlidingContacts, sliding_dynamics
-from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.errors import SingularityError, UnsupportedError
 from rbdgen.functions import contact_operands
 from rbdgen.functions.contact_operands import (
@@ -22,13 +20,13 @@ from rbdgen.functions.contact_operands import (
     Variant,
     checked_contacts,
     contact_kinematics,
+    factored_space,
     given_options,
     held_axes,
     held_contacts,
     inverse_inertia,
     moving,
     traced_moving,
-    traced_variant,
 )
 from rbdgen.functions.operands import vector_entries
 from rbdgen.functions.operational_space import SMALLEST, mass_factors
@@ -90,20 +88,9 @@ def _laws(robot: Robot, slope: Vector, offset: Vector) -> list[Law]:
     return found
 
 
-def _sliding(
-    robot: Robot,
-    now: Moving,
-    damping: float,
-    held: Sequence[Held],
-    slope: Vector,
-    offset: Vector,
-    enter: Enter = anywhere,
-) -> SlidingContacts:
-    """The contacts, held as said, with their laws."""
-    free = [contact.free_axes for contact in robot.contacts]
-    rows = rows_of(now.contacts, held_axes(robot)) + rows_of(now.contacts, free)
-    space = OperationalSpace(now.along, now.factors, rows, damping, enter)
-    return SlidingContacts(space, held, _laws(robot, slope, offset))
+def _free_axes(robot: Robot) -> list[tuple[int, ...]]:
+    """The axes along which each contact lets its frame move."""
+    return [contact.free_axes for contact in robot.contacts]
 
 
 def _text(
@@ -118,10 +105,24 @@ def _text(
     slope: Vector,
     offset: Vector,
 ) -> Sequence[Evaluated]:
-    reference, damping, rate = variant
-    now = moving(robot, reference, q, v, tau, f)
+    now = moving(robot, variant, q, v, tau, f)
+    return _slid(robot, variant[-1], now, v, closed, wanted, slope, offset)
+
+
+def _slid(
+    robot: Robot,
+    rate: float,
+    now: Moving,
+    v: Vector,
+    closed: Vector,
+    wanted: Vector,
+    slope: Vector,
+    offset: Vector,
+) -> Sequence[Entries]:
+    """Accelerations and forces."""
+    space = now.space(held_axes(robot), _free_axes(robot))
     held = held_contacts(robot, now, v, closed, wanted, rate)
-    sliding = _sliding(robot, now, damping, held, slope, offset)
+    sliding = SlidingContacts(space, held, _laws(robot, slope, offset))
     accelerations, forces = sliding_dynamics(sliding, now.rest)
     return vector_entries(accelerations), vector_entries(forces)
 
@@ -130,15 +131,15 @@ def _response_text(
     robot: Robot, variant: Variant, q: Vector, closed: Vector, slope: Vector
 ) -> Sequence[Evaluated]:
     joints = joint_placements(robot, q)
-    along, factors = mass_factors(robot, joints)
     found = contact_kinematics(robot, joints, variant[0])
-    now = Moving(found, (), along, factors, ())
+    axes = held_axes(robot), _free_axes(robot)
+    space = factored_space(found, *mass_factors(robot, joints), variant[1], *axes)
     held = []
     offset: Vector = ()
     for one, contact in zip(closed, robot.contacts, strict=True):
         held.append(Held(one, (0.0,) * contact.rows))
         offset += (0.0,) * len(contact.free_axes)
-    return (_sliding(robot, now, variant[1], held, slope, offset).response,)
+    return (SlidingContacts(space, held, _laws(robot, slope, offset)).response,)
 
 
 def _least_pivots(
@@ -236,18 +237,11 @@ def _reference(
 
 
 def _traced(trace: TracedProgram) -> Mapping[str, Entries]:
-    robot = trace.robot
-    _, damping, rate = traced_variant(trace)
-    closed, wanted = trace.operand(CLOSED.name), trace.operand(WANTED.name)
-    slope, offset = trace.operand(SLOPE.name), trace.operand(OFFSET.name)
     now = traced_moving(trace)
-    held = held_contacts(robot, now, trace.operand(V.name), closed, wanted, rate)
-    sliding = _sliding(robot, now, damping, held, slope, offset, trace.enter)
-    accelerations, forces = sliding_dynamics(sliding, now.rest)
-    return {
-        ACCELERATION.name: vector_entries(accelerations),
-        FORCE.name: vector_entries(forces),
-    }
+    given = [trace.operand(quantity.name) for quantity in (V, CLOSED, WANTED, SLOPE, OFFSET)]
+    rate = trace.settings.contact_rate
+    accelerations, forces = _slid(trace.robot, rate, now, *given)
+    return {ACCELERATION.name: accelerations, FORCE.name: forces}
 
 
 RECORDS = (

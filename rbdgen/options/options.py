@@ -153,7 +153,7 @@ class Options:
         "factors",
         WORD,
         "what",
-        "algorithm of the inertia of frames; schur: in logarithmic depth, for a frame at a serial chain's end",
+        "algorithm of the inertia of frames and contacts; schur: in logarithmic depth, for one at a serial chain's end",
         otherwise="factors",
         choices=lambda: FAMILIES["operational_space"],
         metavar="A",

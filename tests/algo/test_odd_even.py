@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -66,11 +67,15 @@ def test_block_tridiagonal_systems_are_solved_in_few_levels(rows: int, levels: i
     m = tridiagonal(rng, sizes)
     factors = eliminate(*blocks(m, sizes))
     assert len(factors.levels) == levels
+    last = eliminate(*blocks(m, sizes), last=True)
+    assert [row.row for row in last.levels[-1]] == [rows - 1]
+    assert len(last.levels) == math.ceil(math.log2(rows)) + 1
     for _ in range(2):
         right = rng.normal(size=len(number))
         given = [constant_vector(right[number == i]) for i in range(rows)]
-        found = np.concatenate(factors.solve(given))
-        assert found == pytest.approx(np.linalg.solve(m, right), abs=1e-12)
+        expected = pytest.approx(np.linalg.solve(m, right), abs=1e-12)
+        assert np.concatenate(factors.solve(given)) == expected
+        assert np.concatenate(last.solve(given)) == expected
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 4, 7, 8, 33])

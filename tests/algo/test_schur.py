@@ -13,7 +13,7 @@ from rbdgen import ConfigError, Options, Robot, UnsupportedError, compile_robot,
 from rbdgen.algo.following import Entries
 from rbdgen.algo.frames import REFERENCES
 from rbdgen.algo.rnea import joint_placements
-from rbdgen.algo.schur import SchurComplements, check_frame
+from rbdgen.algo.schur import SchurComplements, check_end
 from rbdgen.layout.equivalent import equivalent
 from rbdgen.model import FreeFlyer, Inertia, Spherical, with_armature, with_frames
 from tests.chains import (
@@ -162,7 +162,7 @@ def test_other_frames_are_refused(frames: dict[str, tuple[()]], given: str) -> N
         f"{given}; give that one, or use operational-space factors$"
     )
     with pytest.raises(UnsupportedError, match=text):
-        check_frame(robot)
+        check_end(robot, "frame", robot.task_frames)
     with pytest.raises(UnsupportedError, match=text):
         compile_robot(robot, Options(("laminv",), operational_space="schur"))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rbdgen import ConfigError, Options, UnsupportedError, compile_robot, load_robot
-from rbdgen.model import FreeFlyer, with_frames
+from rbdgen.model import FreeFlyer, with_contacts, with_frames
 from rbdgen.trials import make_tasks, relative_errors, task_states
 from tests.chains import jointed, snake
 from tests.hw.test_joint_types import simulated_mismatches
@@ -71,6 +71,34 @@ def test_the_inertia_of_a_floating_chains_end_is_near_float64(
 def test_the_inertia_of_a_chains_end_becomes_hardware(tmp_path: Path) -> None:
     robot = with_frames(jointed({0: FreeFlyer()}, 3), {"l3": ()})
     options = Options(("lam", "lama", "laminvf"), ii=12, word=18, operational_space="schur")
+    assert simulated_mismatches(compile_robot(robot, options), 12, tmp_path) == 0
+
+
+@pytest.mark.parametrize("reference", ["local", "local_world_aligned"])
+def test_contacts_of_a_chains_end_are_near_float64(reference: str) -> None:
+    robot = with_frames(snake(3), {"tip=l3": (0.1, 0.0, 0.2, 0.3, 0.2, 0.1)})
+    options = Options(
+        ("cfd", "scfd"),
+        ii=12,
+        word=24,
+        operational_space="schur",
+        reference=reference,
+        constraint_damping=0.1,
+        contact_rate=2.0,
+    )
+    d = compile_robot(with_contacts(robot, ["tip:xz"]), options)
+    states = task_states(d, 200, seed=1)
+    for function in d.network.functions:
+        tasks = make_tasks(d, function, states)
+        assert not tasks.flags.any(), function
+        assert relative_errors(d, tasks, tasks.expected)[0] < 1e-4, function
+
+
+def test_contacts_of_a_chains_end_become_hardware(tmp_path: Path) -> None:
+    robot = with_contacts(snake(2), ["l2:x"])
+    options = Options(
+        ("cfd", "scfd"), ii=12, word=18, operational_space="schur", constraint_damping=0.1
+    )
     assert simulated_mismatches(compile_robot(robot, options), 12, tmp_path) == 0
 
 
