@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rbdgen.errors import ConfigError, UnsupportedError
+from rbdgen.functions.record import Function, Need
 
 DERIVATIVES = {
     "composite": "from composite bodies (after Singh, Russell & Wensing 2022)",
@@ -35,13 +36,34 @@ FAMILIES: dict[str, Mapping[str, str]] = {
     "forward_dynamics": FORWARD_DYNAMICS,
 }
 """The algorithms of each kind, by the option that chooses among them."""
+OPEN = "auto"
+"""The word for what the tool is to choose."""
 TREES = {"inverse_dynamics": "recursive", "forward_dynamics": "factors"}
 """Of the kinds with algorithms for serial chains only, the one that takes trees."""
 
 
 def chosen_algorithms(options: Any) -> dict[str, str]:
-    """The algorithm of each kind that options (of the compiler, or of a trace) choose."""
-    return {kind: getattr(options, kind) for kind in FAMILIES}
+    """The algorithm of each kind that options (of the compiler, or of a trace) choose; of what they leave open the one
+    that takes trees."""
+    chosen = {}
+    for kind in FAMILIES:
+        name = getattr(options, kind)
+        chosen[kind] = TREES[kind] if name == OPEN else name
+    return chosen
+
+
+def needed_kinds(functions: Iterable[Function]) -> tuple[str, ...]:
+    """The kinds of algorithms that make a difference for ``functions``."""
+    needs: set[Need] = set()
+    for f in functions:
+        needs |= f.all_needs
+    matters = {
+        "derivative": Need.GRADIENT in needs,
+        "mass_matrix": bool({Need.INVERSE, Need.ACCELERATION}.intersection(needs)),
+        "inverse_dynamics": Need.TORQUE in needs,
+        "forward_dynamics": Need.ACCELERATION in needs,
+    }
+    return tuple(kind for kind in FAMILIES if matters[kind])
 
 
 def check_algorithms(chosen: Mapping[str, str]) -> None:
