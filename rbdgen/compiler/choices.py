@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -16,7 +17,7 @@ from rbdgen.compiler.design import Design
 from rbdgen.compiler.lowering import Lowered, Traced, lower, trace
 from rbdgen.compiler.replicas import choose_replicas
 from rbdgen.compiler.stages import plainly, planned_design
-from rbdgen.errors import ConfigError, UnsupportedError
+from rbdgen.errors import ConfigError, RbdgenWarning, UnsupportedError
 from rbdgen.functions.algorithms import FAMILIES, OPEN, TREES, needed_kinds
 from rbdgen.model.ranges import InputRanges
 from rbdgen.model.robot import Robot
@@ -265,14 +266,27 @@ def _changed(workshop: Workshop, first: Candidate, choice: OpenChoice) -> Candid
     available = workshop.available
     for after in choice.others(getattr(options, choice.option)):
         workshop.progress(f"try: {choice.option} {after}")
-        try:
-            tried = _tried(workshop, replace(options, **{choice.option: after}))
-        except (ConfigError, UnsupportedError):
+        tried = _tried_value(workshop, options, choice, after)
+        if tried is None:
             continue
         if tried.cost.key(goal, available) < best.cost.key(goal, available):
             note = f"{choice.values[after]}: {_gain(first.cost, tried.cost)}"
             best = replace(tried, why=(*first.why, note))
     return best
+
+
+def _tried_value(
+    workshop: Workshop, options: Options, choice: OpenChoice, value: str
+) -> Candidate | None:
+    """The design with another value of a choice; None where there is none."""
+    with warnings.catch_warnings():
+        if choice.algorithm:
+            # one that misses the usual error is no better, however soon it answers
+            warnings.simplefilter("error", RbdgenWarning)
+        try:
+            return _tried(workshop, replace(options, **{choice.option: value}))
+        except (ConfigError, UnsupportedError, RbdgenWarning):
+            return None
 
 
 def _gain(before: Cost, after: Cost) -> str:

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from rbdgen import Budget, ConfigError, Options, Robot, compile_robot, load_robot
-from rbdgen.compiler import Design
+from rbdgen import (
+    Budget,
+    ConfigError,
+    Options,
+    RbdgenWarning,
+    Robot,
+    compile_robot,
+    load_robot,
+)
+from rbdgen.compiler import Design, choices
 from rbdgen.compiler.choices import CHOICES, CROWDED, Cost, Workshop, choose
+from rbdgen.compiler.lowering import Lowered, Traced, lower
 from rbdgen.compiler.stages import CHOSEN, plain
 from rbdgen.functions.registry import common
 from rbdgen.model import with_armature
@@ -150,6 +160,17 @@ def test_algorithms_are_tried_for_the_latency_of_chains_only() -> None:
     assert tried(ROBOT, goal="latency") == ["try: inverse_dynamics scan"]
     assert tried(ROBOT, goal="latency", inverse_dynamics="recursive") == []
     assert tried(load_robot("hyq"), goal="latency", ii=4) == []
+
+
+def test_algorithms_that_miss_the_usual_error_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def coarse(traced: Traced, options: Options, *more: Any) -> Lowered:
+        if options.inverse_dynamics == "scan":
+            warnings.warn("formats are for an error 10 times as large", RbdgenWarning, stacklevel=2)
+        return lower(traced, options, *more)
+
+    monkeypatch.setattr(choices, "lower", coarse)
+    options = Options(functions=("id",), goal="latency", word=26, constants="logic")
+    assert compile_robot(snake(12), options).options.inverse_dynamics == "recursive"
 
 
 def test_algorithms_that_a_chain_does_not_take_are_left_out() -> None:

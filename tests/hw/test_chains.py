@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from rbdgen import ConfigError, Options, UnsupportedError, compile_robot, load_robot
+from rbdgen.model import Setup
 from rbdgen.trials import make_tasks, relative_errors, task_states
 from tests.chains import snake
 from tests.hw.test_joint_types import simulated_mismatches
@@ -73,3 +74,12 @@ def test_what_does_not_go_together_is_refused() -> None:
         Options(("fd",), forward_dynamics="cfa", calibratable=True)
     with pytest.raises(UnsupportedError, match=r"^forward-dynamics cfa: takes serial chains"):
         compile_robot(load_robot("hyq"), Options(("fd",), forward_dynamics="cfa"))
+
+
+def test_constraint_forces_of_an_arm_have_formats_for_an_error() -> None:
+    """Errors of its eliminations are not independent: taken so, they are larger than the values."""
+    target = 1e-2
+    options = Options(("fd",), error={"all": target}, forward_dynamics="cfa")
+    d = compile_robot(Setup(tip="link4").load("iiwa14"), options)
+    tasks = make_tasks(d, "fd", task_states(d, 1000, seed=1))
+    assert relative_errors(d, tasks, tasks.expected)[0] < target
