@@ -77,7 +77,16 @@ def eliminate(
     work = _Work(list(diagonal), {}, enter)
     for k, block in enumerate(below):
         work.below[k + 1, k] = block
-    rows = list(range(len(diagonal)))
+    levels = []
+    for order in elimination_order(len(diagonal)):
+        level = [work.eliminated(own, others) for own, others in order]
+        levels.append(tuple(level))
+    return OddEvenFactors(tuple(levels))
+
+
+def elimination_order(count: int) -> list[list[tuple[int, tuple[int, ...]]]]:
+    """By level the rows that are eliminated of ``count`` ones, each with those that it is eliminated into."""
+    rows = list(range(count))
     levels = []
     while rows:
         level = []
@@ -86,10 +95,10 @@ def eliminate(
             first = max(place - 1, 0)
             around = rows[first : place + 2]
             others = tuple(row for row in around if row != own)
-            level.append(work.eliminated(own, others))
-        levels.append(tuple(level))
+            level.append((own, others))
+        levels.append(level)
         rows = rows[1::2]
-    return OddEvenFactors(tuple(levels))
+    return levels
 
 
 @dataclass(frozen=True)
