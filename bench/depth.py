@@ -34,6 +34,7 @@ FAMILIES = {
     "fd": {
         "factors": {},
         "jsiia": {"inverse_dynamics": "scan", "forward_dynamics": "jsiia"},
+        "hybrid": {"inverse_dynamics": "scan", "forward_dynamics": "hybrid"},
         "cfa": {"inverse_dynamics": "scan", "forward_dynamics": "cfa"},
     },
 }

@@ -78,6 +78,7 @@ def elimination_levels(links: int) -> int:
 LEVELS: Mapping[str, Callable[[int], int]] = {
     "scan": scan_levels,
     "jsiia": scan_levels,
+    "hybrid": scan_levels,
     "cfa": elimination_levels,
 }
 """Levels of the algorithms for serial chains by the number of links."""

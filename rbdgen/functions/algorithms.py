@@ -26,9 +26,12 @@ INVERSE_DYNAMICS = {
 FORWARD_DYNAMICS = {
     "factors": "by the mass matrix and its factors, or by its inverse",
     "jsiia": "the same, with M by prefix sums; serial chains (Yang, Wu & Pan 2016)",
+    "hybrid": "by articulated bodies, accelerations by a scan; serial chains (Yang, Wu & Pan 2016)",
     "cfa": "by constraint forces, in logarithmic depth; serial chains (Fijany, Sharf & D'Eleuterio 1995)",
 }
 """Algorithms for forward dynamics; the first is the default."""
+WITHOUT_FACTORS = ("hybrid", "cfa")
+"""Those of them that take neither M nor its factors."""
 FAMILIES: dict[str, Mapping[str, str]] = {
     "derivative": DERIVATIVES,
     "mass_matrix": MASS_MATRICES,
@@ -81,8 +84,8 @@ def check_combination(chosen: Mapping[str, str], calibratable: bool, moving_base
     if calibratable:
         needed.append(("calibratable", "derivative", "composite"))
         needed.append(("calibratable", "mass_matrix", "ldl"))
-        if chosen["forward_dynamics"] == "cfa":
-            # the inverse of a link's inertia is a constant
+        if chosen["forward_dynamics"] in WITHOUT_FACTORS:
+            # a link's inertia, or the inverse of it, is a constant
             needed.append(("calibratable", "forward_dynamics", "factors"))
     if moving_base:
         needed.append(("moving_base", "derivative", "composite"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rbdgen import Options, compile_robot, load_robot
@@ -17,7 +19,7 @@ from rbdgen.devices.registry import get_device
 from rbdgen.layout.words import TraceOptions
 from tests.chains import snake
 
-FAMILIES = {
+FAMILIES: dict[str, tuple[dict[str, Any], ...]] = {
     "id": ({}, {"inverse_dynamics": "scan"}),
     "fd": ({}, {"inverse_dynamics": "scan", "forward_dynamics": "cfa"}),
 }

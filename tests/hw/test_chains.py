@@ -18,6 +18,7 @@ from tests.hw.test_joint_types import simulated_mismatches
     [
         (("id", "fd"), "cfa", {}),
         (("id", "nle", "fd"), "jsiia", {"calibratable": True}),
+        (("fd", "minv"), "hybrid", {}),
     ],
 )
 def test_a_snake_becomes_hardware(
@@ -57,7 +58,10 @@ def test_twice_the_links_cost_a_constant_number_of_cycles() -> None:
     assert scans[-1] - scans[0] <= 4
     assert scans[-1] < latency(16, "id") / 2
     held = {"inverse_dynamics": "scan", "forward_dynamics": "cfa"}
-    assert latency(8, "fd", **held) < latency(8, "fd")
+    usual = latency(8, "fd")
+    assert latency(8, "fd", **held) < usual
+    hybrid = {"inverse_dynamics": "scan", "forward_dynamics": "hybrid"}
+    assert latency(8, "fd", **hybrid) < usual
 
 
 def test_what_does_not_go_together_is_refused() -> None:
@@ -69,9 +73,9 @@ def test_what_does_not_go_together_is_refused() -> None:
         Options(("fd",), forward_dynamics="jsiia", mass_matrix="mminvgen")
     with pytest.raises(
         ConfigError,
-        match=r"^calibratable and forward_dynamics: calibratable needs forward_dynamics factors, not cfa$",
+        match=r"^calibratable and forward_dynamics: calibratable needs forward_dynamics factors, not hybrid$",
     ):
-        Options(("fd",), forward_dynamics="cfa", calibratable=True)
+        Options(("fd",), forward_dynamics="hybrid", calibratable=True)
     with pytest.raises(UnsupportedError, match=r"^forward-dynamics cfa: takes serial chains"):
         compile_robot(load_robot("hyq"), Options(("fd",), forward_dynamics="cfa"))
 
