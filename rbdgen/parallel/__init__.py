@@ -1,6 +1,6 @@
 """Parallel algorithms of the literature for serial chains, their step structure visible.
 
-Forward dynamics three ways (hybrid ABIA, JSIIA, CFA), with M, M⁻¹ and inverse dynamics by the same means; inertia in
+Forward dynamics two ways (JSIIA, CFA), with M, M⁻¹ and inverse dynamics by the same means; inertia in
 operational space; forward dynamics in contact. Everything is vectorised over any leading batch shape and, within a
 step, over the links: a parallel step of the paper is one NumPy operation here. For each algorithm a function named
 ``*_steps`` gives its steps for n links: how many independent operations, at which dependency level, over which stride.
@@ -10,11 +10,10 @@ units. Trees are refused by name (UnsupportedError), as all of these algorithms 
 several degrees of freedom. What cannot be inverted is a SingularityError that says what and where.
 
 Accuracy, relative to the largest value of the same result: on random chains of 256 links (0.3 m and 2 kg each) the
-three forward dynamics agree with Pinocchio to about 2e-12. An explicit M⁻¹ carries the condition of the M it came from:
+two forward dynamics agree with Pinocchio to about 2e-12. An explicit M⁻¹ carries the condition of the M it came from:
 at 256 links it is good to 1e-9 from JSIIA, which inverts M, and to 1e-11 from CFA, which never forms it.
 """
 
-from rbdgen.parallel.abia import abia_forward_dynamics, abia_steps
 from rbdgen.parallel.cfa import cfa_forward_dynamics, cfa_inverse, cfa_steps
 from rbdgen.parallel.contact import (
     Contact,
@@ -62,8 +61,6 @@ __all__ = [
     "Propagator",
     "Step",
     "Steps",
-    "abia_forward_dynamics",
-    "abia_steps",
     "cfa_forward_dynamics",
     "cfa_inverse",
     "cfa_steps",

@@ -168,7 +168,7 @@ def cfa_forward_dynamics(
 ) -> np.ndarray:
     """Forward dynamics a = M⁻¹(τ − bias) by the constraint-force algorithm. Serial chains only.
 
-    Arguments and result as :func:`rbdgen.parallel.abia_forward_dynamics`. UnsupportedError for a tree; ConfigError
+    Arguments and result as :func:`rbdgen.parallel.jsiia_forward_dynamics`. UnsupportedError for a tree; ConfigError
     naming an argument of wrong shape or with values that are not finite; SingularityError naming a link without mass or
     without a moment about some axis, or the joint where A is not positive definite.
     """

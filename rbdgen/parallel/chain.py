@@ -234,7 +234,7 @@ def pads(free: np.ndarray) -> np.ndarray:
 
 
 def _inverse_inertia(link: str, inertia: Inertia) -> np.ndarray:
-    remedy = "give it a full <inertial>, join it to its neighbour, or use abia, which needs no inverse inertias"
+    remedy = "give it a full <inertial>, join it to its neighbour, or use jsiia, which needs no inverse inertias"
     if inertia.mass <= 0.0:
         raise SingularityError(
             f"link {link!r}: has mass {inertia.mass:g}, so its inertia has no inverse; {remedy}"

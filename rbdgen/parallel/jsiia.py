@@ -156,7 +156,9 @@ def jsiia_forward_dynamics(
 ) -> np.ndarray:
     """Forward dynamics a = M⁻¹(τ − bias) by the joint-space inertia inversion algorithm. Serial chains only.
 
-    Arguments, result and errors as :func:`rbdgen.parallel.abia_forward_dynamics`.
+    ``q`` (..., nq), ``v`` and ``tau`` (..., nv), ``f_ext`` (..., links, 6): wrenches on the links, [force, moment] in
+    and about the link's joint frame. SI units. Returns a (..., nv). UnsupportedError for a tree; ConfigError naming an
+    argument of wrong shape or with values that are not finite; SingularityError for an M that is not positive definite.
     """
     chain = serial(robot, q)
     rates, external = velocities_and_forces(chain, v, f_ext)

@@ -11,7 +11,6 @@ import pytest
 from rbdgen.parallel import (
     Step,
     Steps,
-    abia_steps,
     cfa_steps,
     contact_steps,
     depth,
@@ -34,7 +33,6 @@ from rbdgen.parallel.steps import doubling, in_sequence, neighbours, side_by_sid
 from tests.parallel.reference import LENGTHS, states
 
 ALL = (
-    abia_steps,
     cfa_steps,
     contact_steps,
     elimination_steps,
@@ -91,8 +89,7 @@ def test_depths(links: int) -> None:
     assert depth(operational_space_inverse_steps(links)) == 4 * log + 11
     assert depth(operational_space_inertia_steps(links)) == 4 * log + 11
     assert depth(contact_steps(links)) == 4 * log + 12
-    # the parts that do not scan: one inertia after another, one pivot after another
-    assert max(links + 1, log + 2) + 2 * log + 4 == depth(abia_steps(links))
+    # the parts that do not scan: one pivot after another
     assert depth(jsiia_steps(links)) >= links
 
 
