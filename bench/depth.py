@@ -178,10 +178,12 @@ def main() -> int:
     parser.add_argument("--simulate", type=int, default=0, help="the longest chain to simulate")
     parser.add_argument("--plot", type=Path, help="an SVG, PNG or PDF of cycles over links")
     args = parse(parser)
+    if args.plot:
+        plots.check_plot_path(args.plot)
     warnings.simplefilter("ignore", RbdgenWarning)
     targets = Targets()
     pays = []
-    cycles = {}
+    drawn = {}
     with TemporaryDirectory() as folder:
         for function in args.function or FAMILIES:
             found = {}
@@ -190,7 +192,7 @@ def main() -> int:
                 found[family] = measure(Path(folder), function, options, *limits)
             family_table(function, found)
             simulation_table(targets, function, found)
-            cycles[function] = plotted(found)
+            drawn[function] = plotted(found)
             usual, *others = found
             for family in others:
                 pays.append([function, family, usual, pays_from(found[usual], found[family])])
@@ -203,7 +205,7 @@ def main() -> int:
     head = ["function", "family", "sooner than", "from"]
     section("From which length on depth pays", head, pays, keys=2)
     if args.plot:
-        plots.save(plots.latency_plot(cycles), args.plot)
+        plots.save(plots.latency_plot(drawn), args.plot)
     return targets.finish()
 
 

@@ -46,11 +46,12 @@ class ArticulatedInertia:
         def linear_entry(i: int, j: int) -> Scalar:
             return entry(i + 3, j + 3)
 
+        angular = _symmetric(entry)
         coupling = []
         for i in range(3):
             row = [entry(i, j) for j in range(3, 6)]
             coupling.append(tuple(row))
-        return cls(_symmetric(entry), tuple(coupling), _symmetric(linear_entry))
+        return cls(angular, tuple(coupling), _symmetric(linear_entry))
 
     def entry(self, i: int, j: int) -> Scalar:
         """Entry (i, j), i ≤ j or both in the same block, of the 6×6 matrix."""
