@@ -38,6 +38,29 @@ class ArticulatedInertia:
     coupling: Matrix
     linear: Matrix
 
+    @classmethod
+    def of(cls, entry: Callable[[int, int], Scalar]) -> ArticulatedInertia:
+        """The one whose 6×6 matrix has these entries (i, j): those with i ≤ j or both in the same block are asked
+        for."""
+
+        def linear_entry(i: int, j: int) -> Scalar:
+            return entry(i + 3, j + 3)
+
+        angular = _symmetric(entry)
+        coupling = []
+        for i in range(3):
+            row = [entry(i, j) for j in range(3, 6)]
+            coupling.append(tuple(row))
+        return cls(angular, tuple(coupling), _symmetric(linear_entry))
+
+    def entry(self, i: int, j: int) -> Scalar:
+        """Entry (i, j), i ≤ j or both in the same block, of the 6×6 matrix."""
+        if j < 3:
+            return self.angular[i][j]
+        if i < 3:
+            return self.coupling[i][j - 3]
+        return self.linear[i - 3][j - 3]
+
     def __add__(self, other: ArticulatedInertia) -> ArticulatedInertia:
         angular = _symmetric_sum(self.angular, other.angular)
         coupling = madd(self.coupling, other.coupling)
@@ -98,40 +121,40 @@ def articulated(inertia: Inertia) -> ArticulatedInertia:
 
 def eliminate(inertia: ArticulatedInertia, link: JointedBody) -> Elimination:
     """Take the joint of ``link`` out of ``inertia``."""
-    columns = link.columns
-    u = [inertia.times(s) for s in columns]
-    products = []
-    for k, force in enumerate(u):
-        felt = projections(columns[: k + 1], force)
-        own = add(felt[k], link.rotors[k])
-        products.append((*felt[:k], own))
-    inverse = symmetric_inverse(products)
+    u = [inertia.times(s) for s in link.columns]
+    inverse = joint_inverse(u, link)
     scaled = [combination(u, row) for row in inverse]
-    # Sᵀ times what is left is zero: exactly so in the rows of one-hot columns, but for joints with rotors
-    empty = set()
-    if not any(link.rotors):
-        empty = {_one_hot(s) for s in columns}
+    empty = empty_rows(link)
 
     def rest(i: int, j: int) -> Scalar:
         if i in empty or j in empty:
             return 0.0
-        value = _entry(inertia, i, j)
+        value = inertia.entry(i, j)
         for a, b in zip(u, scaled, strict=True):
             taken = mul(a[i], b[j])
             value = sub(value, taken)
         return value
 
-    def linear_rest(i: int, j: int) -> Scalar:
-        return rest(i + 3, j + 3)
+    return Elimination(u, inverse, ArticulatedInertia.of(rest))
 
-    angular = _symmetric(rest)
-    coupling = []
-    for i in range(3):
-        row = [rest(i, j) for j in range(3, 6)]
-        coupling.append(tuple(row))
-    linear = _symmetric(linear_rest)
-    left = ArticulatedInertia(angular, tuple(coupling), linear)
-    return Elimination(u, inverse, left)
+
+def joint_inverse(u: list[Vector], link: JointedBody) -> Matrix:
+    """D⁻¹ of the joint of ``link``, from U by column."""
+    products = []
+    for k, force in enumerate(u):
+        felt = projections(link.columns[: k + 1], force)
+        own = add(felt[k], link.rotors[k])
+        products.append((*felt[:k], own))
+    return symmetric_inverse(products)
+
+
+def empty_rows(link: JointedBody) -> set[int]:
+    """The rows and columns in which nothing is left of an inertia without the joint of ``link``, whatever it was: Sᵀ
+    times what is left is zero, in the rows of one-hot columns exactly so, but for joints with rotors."""
+    if any(link.rotors):
+        return set()
+    found = {one_hot(s) for s in link.columns}
+    return {row for row in found if row is not None}
 
 
 def symmetric_inverse(m: list[Vector]) -> Matrix:
@@ -190,15 +213,6 @@ def _unit_lower_inverse(lower: Entries, n: int) -> Entries:
     return x
 
 
-def _entry(inertia: ArticulatedInertia, i: int, j: int) -> Scalar:
-    """Entry (i, j), i ≤ j or both in the same block, of the 6×6 matrix."""
-    if j < 3:
-        return inertia.angular[i][j]
-    if i < 3:
-        return inertia.coupling[i][j - 3]
-    return inertia.linear[i - 3][j - 3]
-
-
 def _symmetric_sum(a: Matrix, b: Matrix) -> Matrix:
     def entry(i: int, j: int) -> Scalar:
         return add(a[i][j], b[i][j])
@@ -224,13 +238,13 @@ def with_projections(x: Vector, link: JointedBody, values: Sequence[Scalar]) -> 
         return x
     result = list(x)
     for column, value in zip(link.columns, values, strict=True):
-        entry = _one_hot(column)
+        entry = one_hot(column)
         if entry is not None and is_constant(abs(column[entry]), 1):
             result[entry] = mul(column[entry], value)
     return tuple(result)
 
 
-def _one_hot(s: Vector) -> int | None:
+def one_hot(s: Vector) -> int | None:
     """Where the only entry that is not zero is; None for other columns."""
     found = [k for k, x in enumerate(s) if not is_constant(x, 0)]
     return found[0] if len(found) == 1 else None

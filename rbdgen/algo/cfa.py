@@ -9,9 +9,16 @@ before it is
 for wrenches f on a chain at rest without gravity, X taking motions over the joint. No joint moves along W: Wᵀ r = 0 is
 a block tridiagonal system A λ = −B τ for the constraint forces λ, and q̈ = Sᵀ r, which makes M⁻¹ = C − Bᵀ A⁻¹ B. A
 joint's blocks depend on its own coordinate only, and odd-even elimination (:mod:`rbdgen.algo.odd_even`) takes
-⌊log₂ n⌋ + 1 levels. (Fijany, Sharf & D'Eleuterio, IEEE Trans. Robotics and Automation 11(3), 1995.) The mobilities of
-light links are large and cancel along the chain, which costs a bit or two beside the factors of M. Blocks are of
-submodules ``Ce_i``, what is done with a right-hand side of ``Cs_i``.
+⌊log₂ n⌋ + 1 levels. (Fijany, Sharf & D'Eleuterio, IEEE Trans. Robotics and Automation 11(3), 1995.)
+
+The mobilities of light links are large and cancel along the chain, which costs a bit or two beside the factors of M. In
+a block constraint moments come behind forces (:data:`FORCES_FIRST`): what turns a long chain is far less than what
+turns a link, and where the rest of the block was made of a determinant of such small differences most digits were lost.
+In float64 five of six random chains of 128 links come to between 5e-10 and 4e-9 of the largest acceleration, one to
+2e-8. A's condition is about 2e6: solved with pivots it would leave 2e-10 to 3e-9, while the factors of M leave 1e-11. A
+step of refinement would settle the rest, for a second solution of all levels in hardware.
+
+Blocks are of submodules ``Ce_i``, what is done with a right-hand side of ``Cs_i``.
 """
 
 from __future__ import annotations
@@ -33,6 +40,8 @@ from rbdgen.spatial import Matrix, Scalar, Vector, add, dot, mul, sub, transpose
 SPATIAL = 6
 Wrenches = Sequence[Sequence[Scalar]]
 """By joint what it passes on (6, moments first)."""
+FORCES_FIRST = (3, 4, 5, 0, 1, 2)
+"""Components of a wrench in the order in which a block has them."""
 ROUNDING = 1e-12
 """How far a coordinate axis may be from one."""
 
@@ -259,7 +268,7 @@ def joint_axes(robot: Robot, i: int, asked: Asked) -> JointAxes:
     if any(body.rotors):
         raise asked.refused(body, "turns a rotor's inertia")
     free = [k for k, _ in driven]
-    constrained = tuple(k for k in range(SPATIAL) if k not in free)
+    constrained = tuple(k for k in FORCES_FIRST if k not in free)
     if i > 0 and not constrained:
         raise asked.refused(body, "constrains nothing")
     return JointAxes(tuple(driven), constrained)

@@ -16,6 +16,9 @@ from rbdgen.algo.block_inverse import BlockInverse, ReducedColumn, block_inverse
 from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.spatial import Matrix, Scalar, Vector, dot, matvec, sub, transpose, vsub
 
+Order = list[tuple[int, tuple[int, ...]]]
+"""The rows that a level eliminates, each with those that it is eliminated into."""
+
 
 @dataclass(frozen=True)
 class Neighbour:
@@ -91,15 +94,28 @@ def eliminate(
     """The factors of a matrix of n block rows, from its ``diagonal`` blocks (n) and those ``below``: the k-th is block
     (k + 1, k). ``last``: the last row is the last to be eliminated, for ⌈log₂ n⌉ + 1 levels."""
     work = _work(diagonal, below, enter)
-    rows = list(range(len(diagonal)))
+    levels = [work.level(order) for order in elimination_order(len(diagonal), last)]
+    return OddEvenFactors(tuple(levels))
+
+
+def elimination_order(count: int, last: bool = False) -> list[Order]:
+    """By level the rows that are eliminated of ``count`` ones; ``last`` as of :func:`eliminate`."""
+    rows = list(range(count))
     levels = []
     while rows:
         start = 0
         if last and len(rows) > 1:
             start = len(rows) % 2
-        levels.append(work.level(rows, start))
+        level = []
+        for place in range(start, len(rows), 2):
+            own = rows[place]
+            first = max(place - 1, 0)
+            around = rows[first : place + 2]
+            others = tuple(row for row in around if row != own)
+            level.append((own, others))
+        levels.append(level)
         rows = rows[1 - start :: 2]
-    return OddEvenFactors(tuple(levels))
+    return levels
 
 
 def complement(
@@ -108,12 +124,8 @@ def complement(
     """The last row's diagonal block with all other rows eliminated into it, their Schur complement: ⌈log₂ n⌉ levels,
     and no step back. Blocks as in :func:`eliminate`; the last one need not be positive definite."""
     work = _work(diagonal, below, enter)
-    rows = list(range(len(diagonal)))
-    while len(rows) > 1:
-        # such that the last one stays
-        start = len(rows) % 2
-        work.level(rows, start)
-        rows = rows[1 - start :: 2]
+    for order in elimination_order(len(diagonal), last=True)[:-1]:
+        work.level(order)
     return work.diagonal[-1]
 
 
@@ -125,14 +137,9 @@ class _Work:
     below: dict[tuple[int, int], Matrix]
     enter: Enter
 
-    def level(self, rows: Sequence[int], start: int) -> tuple[EliminatedRow, ...]:
-        """Every other one of the ``rows`` that are left, from the place ``start`` on, eliminated."""
-        found = []
-        for place in range(start, len(rows), 2):
-            first = max(place - 1, 0)
-            around = rows[first : place + 2]
-            others = tuple(row for row in around if row != rows[place])
-            found.append(self.eliminated(rows[place], others))
+    def level(self, order: Order) -> tuple[EliminatedRow, ...]:
+        """The rows of a level, eliminated."""
+        found = [self.eliminated(own, others) for own, others in order]
         return tuple(found)
 
     def eliminated(self, row: int, others: tuple[int, ...]) -> EliminatedRow:

@@ -14,6 +14,7 @@ from rbdgen.cli.console import Reporter, extension, print_result, reporter
 from rbdgen.cli.drawing import check_pictures, write_pictures
 from rbdgen.cli.simulation import get_simulator, simulate_design
 from rbdgen.compiler import Design, compare_families, compile_robot
+from rbdgen.compiler.depth import chain_depths
 from rbdgen.compiler.kept import kept_design
 from rbdgen.errors import ConfigError, RbdgenWarning
 from rbdgen.model import builtin_robots, load_robot, range_notes
@@ -21,7 +22,7 @@ from rbdgen.model.setup import Setup, friction_notes
 from rbdgen.options import DEMANDS
 from rbdgen.report import tables
 from rbdgen.report.accelerations import acceleration_note
-from rbdgen.report.design import design_report, families_table
+from rbdgen.report.design import depth_table, design_report, families_table
 from rbdgen.report.evidence import evidence, warnings_of
 from rbdgen.report.files import read_config, with_overrides, write_design
 from rbdgen.report.writing import check_writable, write_files
@@ -152,6 +153,7 @@ def layout(args: argparse.Namespace) -> None:
             design_report(design)
             | _evidence(args, design, progress)
             | _families(args, design, progress)
+            | {"depth": depth_table(chain_depths(design))}
         )
         files = write_pictures(args, design, progress)
     if files:

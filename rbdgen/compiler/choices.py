@@ -1,4 +1,4 @@
-"""How hardware is shared, chosen by modelled cost: one search over all that the options leave open.
+"""How hardware is shared, and algorithms of serial chains, chosen by modelled cost: one search over what is left open.
 
 It starts from what a design has otherwise (:func:`rbdgen.compiler.stages.plain`), changes one choice at a time, and
 keeps what brings it nearer to its goal. Costs are those of the resource model (:mod:`rbdgen.schedule.resources`).
@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from rbdgen.algo.chain import is_serial
 from rbdgen.compiler.design import Design
 from rbdgen.compiler.lowering import Lowered, Traced, lower, trace
 from rbdgen.compiler.replicas import choose_replicas
 from rbdgen.compiler.stages import plainly, planned_design
-from rbdgen.errors import ConfigError
+from rbdgen.errors import ConfigError, RbdgenWarning, UnsupportedError
+from rbdgen.functions.algorithms import FAMILIES, OPEN, TREES, needed_kinds
 from rbdgen.model.ranges import InputRanges
 from rbdgen.model.robot import Robot
 from rbdgen.options import GOALS, Options
@@ -36,47 +39,65 @@ LONGER = 1 / 8
 
 
 @dataclass(frozen=True)
-class SharingChoice:
-    """An option that the search may set to either of two ``values``, and ``what`` each does."""
+class OpenChoice:
+    """An option that the search may set, and what each of its ``values`` does. ``algorithm``: a kind of algorithms with
+    some for serial chains only, which are tried for latency."""
 
     option: str
-    values: tuple[str, str]
-    what: tuple[str, str]
+    values: Mapping[str, str]
+    algorithm: bool = False
 
-    def other(self, value: str) -> str:
-        """The value that is not this one."""
-        first, second = self.values
-        return second if value == first else first
+    def others(self, value: str) -> list[str]:
+        """The values that are not this one."""
+        return [other for other in self.values if other != value]
 
-    def does(self, value: str) -> str:
-        """What a value does."""
-        return self.what[self.values.index(value)]
+    def is_open(self, robot: Robot, options: Options) -> bool:
+        """Whether the search may set it for ``robot`` and ``options``."""
+        if getattr(options, self.option) != OPEN:
+            return False
+        if not self.algorithm:
+            return True
+        needed = self.option in needed_kinds(options.records)
+        return needed and options.goal == "latency" and is_serial(robot)
+
+
+def _algorithm_choice(kind: str) -> OpenChoice:
+    """The choice among algorithms of a kind."""
+    what = kind.replace("_", " ")
+    values = {}
+    for name, summary in FAMILIES[kind].items():
+        how, _, _ = summary.partition(";")
+        values[name] = f"{what} {how}"
+    return OpenChoice(kind, values, algorithm=True)
 
 
 CHOICES = (
-    SharingChoice(
+    *map(_algorithm_choice, TREES),
+    OpenChoice(
         "constants",
-        ("logic", "multipliers"),
-        ("constant factors are shifts and adds", "constant factors take slots of multipliers"),
+        {
+            "logic": "constant factors are shifts and adds",
+            "multipliers": "constant factors take slots of multipliers",
+        },
     ),
-    SharingChoice(
+    OpenChoice(
         "programs",
-        ("two", "one"),
-        (
-            "derivatives are a program of their own",
-            "derivatives and all else are one program",
-        ),
+        {
+            "two": "derivatives are a program of their own",
+            "one": "derivatives and all else are one program",
+        },
     ),
-    SharingChoice(
+    OpenChoice(
         "spread",
-        ("fewest", "twice"),
-        (
-            "products are on as few multipliers as need be",
-            "products are spread over more multipliers, with less to choose before each",
-        ),
+        {
+            "fewest": "products are on as few multipliers as need be",
+            "twice": "products are spread over more multipliers, with less to choose before each",
+        },
     ),
 )
 """What is tried, in this order."""
+TRACED = ("programs", *TREES)
+"""The options of these that decide what is traced."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +165,7 @@ class Workshop:
         progress: Callable[[str], None],
     ) -> None:
         self.robot, self.ranges, self.budget, self.progress = robot, ranges, budget, progress
-        self._traced: dict[str, Traced] = {}
+        self._traced: dict[tuple[str, ...], Traced] = {}
         self._lowered: dict[tuple[object, ...], Lowered] = {}
 
     @property
@@ -163,14 +184,14 @@ class Workshop:
     def lowered(self, options: Options) -> Lowered:
         """The fixed-point graph for these choices."""
         interval = options.ii if options.targets else 1
-        key = options.programs, options.constants, interval
+        text = tuple(getattr(options, name) for name in TRACED)
+        key = text, options.constants, interval
         if key not in self._lowered:
-            if options.programs not in self._traced:
+            if text not in self._traced:
                 self.progress("trace")
-                traced = trace(self.robot, options, self.ranges, RANGE_SAMPLES)
-                self._traced[options.programs] = traced
+                self._traced[text] = trace(self.robot, options, self.ranges, RANGE_SAMPLES)
             self.progress("formats")
-            traced = self._traced[options.programs]
+            traced = self._traced[text]
             self._lowered[key] = lower(traced, options, self.ranges, self.progress)
         return self._lowered[key]
 
@@ -200,7 +221,7 @@ def choose(workshop: Workshop, options: Options) -> Design:
 
 def _chosen_sharing(workshop: Workshop, options: Options) -> Design:
     """The accelerator that serves the goal best; its number is left as it was."""
-    still_open = [c for c in CHOICES if getattr(options, c.option) == "auto"]
+    still_open = [c for c in CHOICES if c.is_open(workshop.robot, options)]
     options = plainly(options)
     available, lengthens = workshop.available, workshop.lengthens
     searches = bool(still_open) and (options.goal is not None or bool(available))
@@ -221,12 +242,12 @@ def _tried(workshop: Workshop, options: Options, beyond: int = 0) -> Candidate:
     return Candidate(design, Cost.of(design), beyond=beyond)
 
 
-def _improved(workshop: Workshop, best: Candidate, choices: list[SharingChoice]) -> Candidate:
+def _improved(workshop: Workshop, best: Candidate, choices: list[OpenChoice]) -> Candidate:
     """Each choice changed, and changed back, where that helps, until nothing does."""
     in_vain, first = 0, best
     for choice in itertools.cycle(choices):
         better = _changed(workshop, best, choice)
-        if better is None:
+        if better is best:
             in_vain += 1
         else:
             best, in_vain = better, 0
@@ -237,29 +258,46 @@ def _improved(workshop: Workshop, best: Candidate, choices: list[SharingChoice])
     return best
 
 
-def _changed(workshop: Workshop, best: Candidate, choice: SharingChoice) -> Candidate | None:
-    """The design with one choice changed, where that is better."""
-    before = getattr(best.design.options, choice.option)
-    after = choice.other(before)
-    workshop.progress(f"try: {choice.option} {after}")
-    try:
-        tried = _tried(workshop, replace(best.design.options, **{choice.option: after}))
-    except ConfigError:
-        return None
-    goal = best.design.options.goal or next(iter(GOALS))
+def _changed(workshop: Workshop, first: Candidate, choice: OpenChoice) -> Candidate:
+    """The best design that differs in one choice at most."""
+    best = first
+    options = first.design.options
+    goal = options.goal or next(iter(GOALS))
     available = workshop.available
-    if tried.cost.key(goal, available) >= best.cost.key(goal, available):
-        return None
-    note = f"{choice.does(after)}: {_gain(best.cost, tried.cost)}"
-    return replace(tried, why=(*best.why, note))
+    for after in choice.others(getattr(options, choice.option)):
+        workshop.progress(f"try: {choice.option} {after}")
+        tried = _tried_value(workshop, options, choice, after)
+        if tried is None:
+            continue
+        if tried.cost.key(goal, available) < best.cost.key(goal, available):
+            note = f"{choice.values[after]}: {_gain(first.cost, tried.cost)}"
+            best = replace(tried, why=(*first.why, note))
+    return best
+
+
+def _tried_value(
+    workshop: Workshop, options: Options, choice: OpenChoice, value: str
+) -> Candidate | None:
+    """The design with another value of a choice; None where there is none."""
+    with warnings.catch_warnings():
+        if choice.algorithm:
+            # one that misses the usual error is no better, however soon it answers
+            warnings.simplefilter("error", RbdgenWarning)
+        try:
+            return _tried(workshop, replace(options, **{choice.option: value}))
+        except (ConfigError, UnsupportedError, RbdgenWarning):
+            return None
 
 
 def _gain(before: Cost, after: Cost) -> str:
     """What a change brought, by the model."""
-    return (
+    area = (
         f"{after.tables} look-up tables instead of {before.tables}, {after.blocks} multiplier blocks instead of "
         f"{before.blocks}, by the model"
     )
+    if after.latencies == before.latencies:
+        return area
+    return f"latencies of {after.latencies} cycles in all instead of {before.latencies}, {area}"
 
 
 def _lengthened(workshop: Workshop, best: Candidate) -> Candidate:

@@ -16,8 +16,8 @@ from rbdgen.functions.algorithms import (
     TREES,
     check_combination,
     chosen_algorithms,
+    needed_kinds,
 )
-from rbdgen.functions.record import Need
 from rbdgen.model.ranges import declared_ranges
 from rbdgen.model.robot import Robot
 from rbdgen.options import Options
@@ -67,21 +67,14 @@ def compare_families(
 def _choices(robot: Robot, options: Options) -> list[dict[str, str]]:
     """The choices of algorithms that make a difference, go together, and take the robot: all of those that take trees,
     and those for serial chains one by one beside what was chosen."""
-    needs = frozenset[Need]().union(*(f.all_needs for f in options.records))
-    matters = {
-        "derivative": Need.GRADIENT in needs,
-        "mass_matrix": bool({Need.INVERSE, Need.ACCELERATION} & needs),
-        "inverse_dynamics": Need.TORQUE in needs,
-        "forward_dynamics": Need.ACCELERATION in needs,
-        "operational_space": any("operational_space" in f.uses for f in options.records),
-    }
+    needed = needed_kinds(options.records)
     chosen = chosen_algorithms(options)
-    varied = [kind for kind in FAMILIES if matters[kind] and kind not in TREES]
+    varied = [kind for kind in needed if kind not in TREES]
     candidates = []
     for names in product(*(FAMILIES[kind] for kind in varied)):
         candidates.append(chosen | dict(zip(varied, names, strict=True)))
     for kind in TREES:
-        others = FAMILIES[kind] if matters[kind] and is_serial(robot) else ()
+        others = FAMILIES[kind] if kind in needed and is_serial(robot) else ()
         candidates += [chosen | {kind: name} for name in others if name != chosen[kind]]
     choices = []
     for choice in candidates:

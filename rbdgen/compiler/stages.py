@@ -10,6 +10,7 @@ from typing import Any
 from rbdgen.compiler.design import Design
 from rbdgen.compiler.lowering import Lowered, target_device
 from rbdgen.compiler.words import function_format, parameter_words
+from rbdgen.functions.algorithms import OPEN, TREES
 from rbdgen.layout.network import Network
 from rbdgen.model.ranges import InputRanges
 from rbdgen.options import Options
@@ -22,21 +23,21 @@ from rbdgen.schedule.replicas import row_depth
 from rbdgen.schedule.schedule import Schedule
 from rbdgen.schedule.scheduler import schedule
 
-SHARED = ("constants", "spread", "programs")
-"""The options that say how hardware is shared."""
+CHOSEN = ("constants", "spread", "programs", *TREES)
+"""The options that are chosen by cost where they are left open: how hardware is shared, and algorithms."""
 
 
 def plain(options: Options) -> dict[str, str]:
-    """How hardware is shared where nothing speaks for anything else. Constant factors are products where multipliers
-    and their accumulators are shared: a slot of these costs less than adders."""
+    """What is chosen where nothing speaks for anything else. Constant factors are products where multipliers and their
+    accumulators are shared: a slot of these costs less than adders."""
     constants = "multipliers" if options.ii > 1 else "logic"
-    return {"constants": constants, "spread": "fewest", "programs": "two"}
+    return {"constants": constants, "spread": "fewest", "programs": "two", **TREES}
 
 
 def plainly(options: Options) -> Options:
     """``options`` with what they leave open as in :func:`plain`."""
     found = plain(options)
-    still_open = {name: x for name, x in found.items() if getattr(options, name) == "auto"}
+    still_open = {name: x for name, x in found.items() if getattr(options, name) == OPEN}
     return replace(options, **still_open)
 
 

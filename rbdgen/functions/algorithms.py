@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from rbdgen.errors import ConfigError, UnsupportedError
+from rbdgen.functions.record import Function, Need
 
 DERIVATIVES = {
     "composite": "from composite bodies (after Singh, Russell & Wensing 2022)",
@@ -25,6 +26,7 @@ INVERSE_DYNAMICS = {
 FORWARD_DYNAMICS = {
     "factors": "by the mass matrix and its factors, or by its inverse",
     "jsiia": "the same, with M by prefix sums; serial chains (Yang, Wu & Pan 2016)",
+    "hybrid": "by articulated bodies, accelerations by a scan; serial chains (Yang, Wu & Pan 2016)",
     "cfa": "by constraint forces, in logarithmic depth; serial chains (Fijany, Sharf & D'Eleuterio 1995)",
 }
 """Algorithms for forward dynamics; the first is the default."""
@@ -33,6 +35,8 @@ OPERATIONAL_SPACE = {
     "schur": "by Schur complements, in logarithmic depth; a frame or contact at a serial chain's end (Fijany 1994)",
 }
 """Algorithms for the inertia of frames and contacts; the first is the default."""
+WITHOUT_FACTORS = ("hybrid", "cfa")
+"""Those of them that take neither M nor its factors."""
 FAMILIES: dict[str, Mapping[str, str]] = {
     "derivative": DERIVATIVES,
     "mass_matrix": MASS_MATRICES,
@@ -41,6 +45,8 @@ FAMILIES: dict[str, Mapping[str, str]] = {
     "operational_space": OPERATIONAL_SPACE,
 }
 """The algorithms of each kind, by the option that chooses among them."""
+OPEN = "auto"
+"""The word for what the tool is to choose."""
 TREES = {
     "inverse_dynamics": "recursive",
     "forward_dynamics": "factors",
@@ -50,8 +56,28 @@ TREES = {
 
 
 def chosen_algorithms(options: Any) -> dict[str, str]:
-    """The algorithm of each kind that options (of the compiler, or of a trace) choose."""
-    return {kind: getattr(options, kind) for kind in FAMILIES}
+    """The algorithm of each kind that options (of the compiler, or of a trace) choose; of what they leave open the one
+    that takes trees."""
+    chosen = {}
+    for kind in FAMILIES:
+        name = getattr(options, kind)
+        chosen[kind] = TREES[kind] if name == OPEN else name
+    return chosen
+
+
+def needed_kinds(functions: Collection[Function]) -> tuple[str, ...]:
+    """The kinds of algorithms that make a difference for ``functions``."""
+    needs: set[Need] = set()
+    for f in functions:
+        needs |= f.all_needs
+    matters = {
+        "derivative": Need.GRADIENT in needs,
+        "mass_matrix": bool({Need.INVERSE, Need.ACCELERATION}.intersection(needs)),
+        "inverse_dynamics": Need.TORQUE in needs,
+        "forward_dynamics": Need.ACCELERATION in needs,
+        "operational_space": any("operational_space" in f.uses for f in functions),
+    }
+    return tuple(kind for kind in FAMILIES if matters[kind])
 
 
 def check_algorithms(chosen: Mapping[str, str]) -> None:
@@ -69,8 +95,8 @@ def check_combination(chosen: Mapping[str, str], calibratable: bool, moving_base
     if calibratable:
         needed.append(("calibratable", "derivative", "composite"))
         needed.append(("calibratable", "mass_matrix", "ldl"))
-        # the inverse of a link's inertia is a constant
-        if chosen["forward_dynamics"] == "cfa":
+        if chosen["forward_dynamics"] in WITHOUT_FACTORS:
+            # a link's inertia, or the inverse of it, is a constant
             needed.append(("calibratable", "forward_dynamics", "factors"))
         needed.append(("calibratable", "operational_space", "factors"))
     if moving_base:

@@ -10,9 +10,10 @@ Submodules are named after the literature and the body: ``Rf_<link>`` and ``Rb_<
 ``Mf_<link>`` and ``Mi_<link>`` (mass matrix and inverse), ``Df_<link>`` and ``Db_<link>`` (derivatives),
 ``Mx_<link>`` (products with M⁻¹), ``In_<link>`` (integration), ``Wr_<link>`` (its rotation into the base's coordinates,
 where algorithms scan), ``Ce_<link>`` and ``Cs_<link>`` (constraint forces of its joint: elimination and right-hand
-sides), ``Fp_<link>``, ``Fj_<link>``, ``Fv_<link>`` and ``Fa_<link>`` (frames: places, Jacobians, velocities,
-accelerations), ``Os_<link>``, ``Of_<link>`` and ``Oi_<link>`` (their inverse inertia, its factors, inertia), ``Sc`` for
-the sines and cosines of all joints, and ``Ba`` for a given motion of the base.
+sides), ``Ab_<link>`` and ``Ac_<link>`` (articulated bodies and their accelerations), ``Fp_<link>``, ``Fj_<link>``,
+``Fv_<link>`` and ``Fa_<link>`` (frames: places, Jacobians, velocities, accelerations), ``Os_<link>``, ``Of_<link>`` and
+``Oi_<link>`` (their inverse inertia, its factors, inertia), ``Sc`` for the sines and cosines of all joints, and ``Ba``
+for a given motion of the base.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from rbdgen.algo.factorisation import (
     remaining_torques,
     symmetric_product,
 )
+from rbdgen.algo.hybrid import hybrid_accelerations
 from rbdgen.algo.mminvgen import mminvgen
 from rbdgen.algo.plucker import transforms
 from rbdgen.algo.rnea import (
@@ -37,6 +38,7 @@ from rbdgen.algo.scan_mass import scan_mass_matrix
 from rbdgen.algo.scan_rnea import scan_rnea
 from rbdgen.errors import UnsupportedError, short
 from rbdgen.functions import registry
+from rbdgen.functions.algorithms import WITHOUT_FACTORS
 from rbdgen.functions.quantities import BASE as BASE_MOTION
 from rbdgen.functions.quantities import F_EXT, MINV
 from rbdgen.functions.record import Entries, Function, Need, Reference
@@ -379,7 +381,7 @@ class _Dynamics(_Shared):
     def mass_and_inverse(self) -> tuple[Triangle, Triangle, Factors | None]:
         """M, its inverse where one is needed, and its factors where something is found by them."""
         wanted = Need.INVERSE in self.needs
-        factored = self.settings.forward_dynamics != "cfa"
+        factored = self.settings.forward_dynamics not in WITHOUT_FACTORS
         solved = Need.FACTORS in self.needs or (factored and Need.ACCELERATION in self.needs)
         if self.built.options.mass_matrix == "mminvgen":
             self._refuse_followers(wanted or solved)
@@ -432,14 +434,19 @@ class _Dynamics(_Shared):
     def _acceleration(self) -> dict[tuple[int, ...], Scalar]:
         inverted: Triangle = {}
         factors: Factors | None = None
-        if Need.INVERSE in self.needs or self.settings.forward_dynamics != "cfa":
+        forward = self.settings.forward_dynamics
+        if Need.INVERSE in self.needs or forward not in WITHOUT_FACTORS:
             _, inverted, factors = self.mass_and_inverse
         if Need.INVERSE in self.needs:
             self.result(MINV.name, inverted)
         rest = self.rest()
-        if self.settings.forward_dynamics == "cfa":
+        if forward == "cfa":
             held = constraint_forces(self.whole(), self.joints, self.enter)
             solution = dict(enumerate(held.accelerations(tuple(rest), self.enter)))
+        elif forward == "hybrid":
+            placed = transforms(self.robot, self.joints, self.enter)
+            moved = hybrid_accelerations(self.robot, placed, tuple(rest), self.enter)
+            solution = dict(enumerate(moved))
         elif factors is None:
             columns = [dict(enumerate(rest))]
             products = symmetric_product(self.robot, inverted, columns, self.enter)

@@ -11,7 +11,7 @@ from rbdgen.devices.device import FASTEST, SLOWEST
 from rbdgen.devices.registry import DEFAULT_DEVICE, DEVICES
 from rbdgen.errors import ConfigError
 from rbdgen.functions import registry
-from rbdgen.functions.algorithms import FAMILIES, check_combination, chosen_algorithms
+from rbdgen.functions.algorithms import FAMILIES, OPEN, check_combination, chosen_algorithms
 from rbdgen.functions.record import Function
 from rbdgen.layout.torques import BOTH, RANGES
 from rbdgen.model.robot import FRICTIONS, VISCOUS
@@ -45,7 +45,7 @@ GOALS = {
     "area": "the smallest",
     "latency": "the fastest answer to a lone task, and of what is as fast the smallest",
 }
-"""What the tool chooses by, where it chooses how hardware is shared; the first where nothing is said."""
+"""What the tool chooses by, where it chooses; the first where nothing is said."""
 
 
 def _function_names() -> Iterator[str]:
@@ -132,21 +132,21 @@ class Options:
         metavar="A",
     )
     inverse_dynamics: str = setting(
-        "recursive",
+        OPEN,
         WORD,
         "what",
         "algorithm of inverse dynamics; scan: in logarithmic depth, for serial chains",
-        otherwise="recursive",
-        choices=lambda: FAMILIES["inverse_dynamics"],
+        otherwise="recursive, or for latency what answers first",
+        choices=lambda: (OPEN, *FAMILIES["inverse_dynamics"]),
         metavar="A",
     )
     forward_dynamics: str = setting(
-        "factors",
+        OPEN,
         WORD,
         "what",
         "algorithm of forward dynamics; all but factors are for serial chains",
-        otherwise="factors",
-        choices=lambda: FAMILIES["forward_dynamics"],
+        otherwise="factors, or for latency what answers first",
+        choices=lambda: (OPEN, *FAMILIES["forward_dynamics"]),
         metavar="A",
     )
     operational_space: str = setting(
@@ -297,31 +297,31 @@ class Options:
         metavar="O",
     )
     constants: str = setting(
-        "auto",
+        OPEN,
         WORD,
         "sharing",
         "constant factors as shifts and adds in logic, or in slots of multipliers",
         otherwise="auto",
-        choices=lambda: ("auto", "logic", "multipliers"),
+        choices=lambda: (OPEN, "logic", "multipliers"),
         metavar="C",
     )
     programs: str = setting(
-        "auto",
+        OPEN,
         WORD,
         "sharing",
         "derivatives are a program of their own, beside which other tasks run, or parts of the only one, which is "
         "smaller and which dfd passes twice",
         otherwise="auto",
-        choices=lambda: ("auto", "two", "one"),
+        choices=lambda: (OPEN, "two", "one"),
         metavar="P",
     )
     spread: str = setting(
-        "auto",
+        OPEN,
         WORD,
         "sharing",
         "as few multipliers as there can be, or about twice as many, for narrower choices before them",
         otherwise="auto",
-        choices=lambda: ("auto", "fewest", "twice"),
+        choices=lambda: (OPEN, "fewest", "twice"),
         metavar="S",
     )
     clock: float | None = setting(

@@ -10,6 +10,7 @@ from dataclasses import asdict, fields, replace
 from typing import Any
 
 from rbdgen.compiler import Design, Family, Options
+from rbdgen.compiler.depth import LONGEST, ChainDepth
 from rbdgen.functions import registry
 from rbdgen.functions.algorithms import chosen_algorithms
 from rbdgen.host.identity import KEY, identity_of
@@ -99,6 +100,11 @@ def families_table(families: Sequence[Family], options: Options) -> list[dict[st
         own = {"chosen": family.algorithms == chosen}
         rows.append({**family.algorithms, **counts, **own})
     return rows
+
+
+def depth_table(depths: Sequence[ChainDepth]) -> list[dict[str, Any]]:
+    """One row per algorithm for serial chains: its depth beside that of the one for trees."""
+    return [asdict(depth) | {"longest": LONGEST} for depth in depths]
 
 
 def submodule_table(design: Design) -> list[dict[str, Any]]:

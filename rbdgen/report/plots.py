@@ -1,4 +1,4 @@
-"""Plots with axes, by matplotlib: the comparison, the Pareto front of a sweep, the roofline.
+"""Plots with axes, by matplotlib: the comparison, the Pareto front of a sweep, the roofline, latency over links.
 
 Two ways out: a file (SVG, PNG or PDF, on white), or an SVG to put into a page, whose colours are the page's own.
 Diagrams without axes (tree, layout, Gantt) are not made here.
@@ -200,6 +200,27 @@ def _series(row: Mapping[str, Any]) -> str:
     if not workers:
         return row["implementation"]
     return f"{row['implementation']}, {workers} core{'s' if workers > 1 else ''}"
+
+
+def latency_plot(cycles: Mapping[str, Mapping[str, Mapping[int, int]]]) -> Any:
+    """Cycles of algorithms over the links of a chain: ``cycles`` by function, algorithm and links, a plot for each
+    function."""
+    with _matplotlib() as figure_class:
+        figure = figure_class(figsize=(9, 3.6), layout="constrained")
+        axes = figure.subplots(1, len(cycles), squeeze=False)[0]
+        for ax, (function, families) in zip(axes, cycles.items(), strict=True):
+            for k, (family, points) in enumerate(families.items()):
+                style = {"color": SERIES[k], "marker": MARKERS[k], "markersize": 5}
+                ax.plot(list(points), list(points.values()), label=family, **style)
+            ax.xaxis.axes.set_xscale("log", base=2)
+            _logarithmic(ax.yaxis)
+            links = sorted({n for points in families.values() for n in points})
+            ax.set_xticks(links, [str(n) for n in links])
+            ax.set_title(function, loc="left")
+            ax.set_xlabel("links")
+            ax.set_ylabel("cycles to the result")
+            ax.legend()
+        return figure
 
 
 def roofline_plot(report: Mapping[str, Any]) -> Any:

@@ -128,6 +128,20 @@ def families(report: dict[str, Any]) -> str:
     return table([*kinds, "var mult", "const mult", ""], rows)
 
 
+def depth(report: dict[str, Any]) -> str:
+    """How deep algorithms for serial chains are, beside those for trees."""
+    rows = []
+    for d in report["depth"]:
+        longer = f"{d['pays_from']} links" if d["pays_from"] else f"more than {d['longest']} links"
+        joined = [d["levels"], d["at_once"]]
+        cycles = [d["cycles"], f"{d['usual_cycles']} ({d['usual']})"]
+        rows.append([d["algorithm"], d["function"], *joined, *cycles, longer])
+    head = ["algorithm", "function", "levels", "links at once"]
+    head += ["cycles", "for trees", "sooner from"]
+    note = "(cycles without formats or waiting; chains of other lengths are made of this robot's links)"
+    return table(head, rows) + "\n" + note
+
+
 def evidence(report: dict[str, Any]) -> str:
     """Errors at fresh states: measured, asked for, and in single precision."""
     found, rows = report["evidence"], []
@@ -172,7 +186,8 @@ def units(report: dict[str, Any]) -> str:
 
 
 def layout(report: dict[str, Any]) -> str:
-    """The layout: tree, submodules, totals, promises, and the families of algorithms if they were compared."""
+    """The layout: tree, submodules, totals, promises, the families of algorithms if they were compared, and how deep
+    those for serial chains are."""
     columns = (
         ("name", "submodule"),
         ("variable_multiplications", "var mult"),
@@ -202,6 +217,8 @@ def layout(report: dict[str, Any]) -> str:
         parts.append(evidence(report))
     if "families" in report:
         parts.append(families(report))
+    if report.get("depth"):
+        parts.append(depth(report))
     return "\n\n".join(parts)
 
 

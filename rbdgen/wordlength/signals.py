@@ -22,6 +22,8 @@ RESIDUAL = 4
 """Fewest bits of a residual."""
 NARROWEST = 3
 """Bits that every signal keeps."""
+LEAST_ROOM, MOST_ROOM = 1, 12
+"""Bits that a signal has for errors where they are said to take more than the second number, and are not believed."""
 NOISE_DEVIATIONS = 8.0
 """Standard deviations of its error that a signal's format leaves room for."""
 OUTWEIGHED = 1 / 16
@@ -56,8 +58,8 @@ class Signals:
 
     ``ties``: nodes that are to have one format. ``fed``: operands that are results of an earlier pass, errors included,
     with the nodes of those. ``heads``: bits before the binary point by node, without the sign; they grow where errors
-    turn out to need room. ``limits``: fewest and most bits behind it. ``leaving``: the sites of the results that a node
-    is; ``kept``: the nodes of results that have no site.
+    turn out to need room; ``least_heads``: as magnitudes alone need them. ``limits``: fewest and most bits behind it.
+    ``leaving``: the sites of the results that a node is; ``kept``: the nodes of results that have no site.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Signals:
         for members in map(list, ties.formats):
             self.magnitudes[members] = np.max(self.magnitudes[members])
         self.heads = _first_heads(graph, self.magnitudes)
+        self.least_heads = tuple(self.heads)
         self.limits = [_fraction_limits(graph, i, head) for i, head in enumerate(self.heads)]
         self.leaving: dict[int, list[int]] = {}
         for name, site in sites.results.items():
@@ -107,11 +110,22 @@ class Signals:
         if self.fed:
             given = {i: deviations[source] for i, source in self.fed.items()}
             heads, _ = self._room_for_errors(choice, given)
+        heads = self._believed(heads)
         for members in self.ties.formats:
             largest = max(heads[i] for i in members)
             for i in members:
                 heads[i] = largest
         return heads
+
+    def _believed(self, heads: list[int]) -> list[int]:
+        """``heads``, but hardly more than values need where errors seem to be much larger than those: in a long
+        elimination they are not independent, and measurements flag what was left too little."""
+        pairs = zip(self.least_heads, heads, strict=True)
+        grown = max(new - least for least, new in pairs)
+        if grown <= MOST_ROOM:
+            return heads
+        pairs = zip(self.least_heads, heads, strict=True)
+        return [min(new, least + LEAST_ROOM) for least, new in pairs]
 
     def make_room(self, choice: WordLengthChoice) -> bool:
         """Take on the bits that :meth:`room` asks for; whether any are new."""

@@ -34,7 +34,7 @@ def accelerations(robot: Robot, q: np.ndarray, rest: np.ndarray) -> np.ndarray:
     return stacked(constraint_forces(whole, joints).accelerations(scalars(rest)))
 
 
-@pytest.mark.parametrize("links", [1, 2, 3, 5, 8, 17, 32])
+@pytest.mark.parametrize("links", [1, 2, 3, 5, 8, 17, 32, 128])
 def test_chains_move_as_the_golden_model_has_them(links: int) -> None:
     robot = random_chain(links, seed=links)
     q, v, tau = random_states(robot)
@@ -51,13 +51,6 @@ def test_a_chain_moves_as_pinocchio_has_it() -> None:
     rest = np.stack([x - pin.rnea(model, data, *s, 0 * x) for *s, x in zip(q, v, tau, strict=True)])
     expected = np.stack([pin.aba(model, data, *s) for s in zip(q, v, tau, strict=True)])
     assert error(accelerations(robot, q, rest), expected) < 1e-9
-
-
-def test_a_long_chain_loses_half_of_the_digits_of_float64() -> None:
-    robot = random_chain(128, seed=128)
-    q, v, tau = random_states(robot)
-    rest = tau - golden.nonlinear_effects(robot, q, v)
-    assert error(accelerations(robot, q, rest), golden.forward_dynamics(robot, q, v, tau)) < 1e-6
 
 
 @pytest.mark.parametrize("links", [{0: FreeFlyer()}, {2: Spherical()}, {0: Spherical()}])

@@ -70,6 +70,22 @@ def test_layout_shows_tree_and_submodules(capsys: pytest.CaptureFixture[str]) ->
     assert re.search(r"^Rf_\w+ ", out, re.M)
 
 
+def test_layout_says_how_deep_algorithms_for_chains_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    given = ("layout", "pendulum2", "--word", "26", "--evidence", "0", "--forward-dynamics")
+    status, out, _ = run(capsys, *given, "hybrid", "--functions", "fd")
+    assert status == 0
+    assert "links at once" in out
+    assert re.search(r"^hybrid +fd +\d+ +2 +\d+ +\d+ \(factors\) +\d+ links$", out, re.M)
+    status, out, _ = run(capsys, *given, "hybrid", "--functions", "fd", "--json")
+    (depth,) = json.loads(out)["depth"]
+    assert depth["algorithm"] == "hybrid"
+    assert depth["pays_from"] <= depth["longest"]
+    status, out, _ = run(capsys, *given, "factors", "--functions", "fd", "--json")
+    assert json.loads(out)["depth"] == []
+
+
 def test_generate_writes_all_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     status, out, _ = run(capsys, "generate", "pendulum2", "-o", tmp_path / "a", "--json")
     assert status == 0

@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 import itertools
+import math
+import warnings
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from rbdgen import Budget, ConfigError, Options, compile_robot, load_robot
-from rbdgen.compiler import Design
+from rbdgen import (
+    Budget,
+    ConfigError,
+    Options,
+    RbdgenWarning,
+    Robot,
+    compile_robot,
+    load_robot,
+)
+from rbdgen.compiler import Design, choices
 from rbdgen.compiler.choices import CHOICES, CROWDED, Cost, Workshop, choose
-from rbdgen.compiler.stages import SHARED, plain
+from rbdgen.compiler.lowering import Lowered, Traced, lower
+from rbdgen.compiler.stages import CHOSEN, plain
 from rbdgen.functions.registry import common
+from rbdgen.model import with_armature
 from rbdgen.model.ranges import declared_ranges
 from rbdgen.options import GOALS
 from rbdgen_boards.board import get_board
+from tests.chains import snake
 
 ROBOT = load_robot("pendulum2")
 FUNCTIONS = ("fd", "dfd")
 
 
 def chosen(design: Design) -> dict[str, str]:
-    return {name: getattr(design.options, name) for name in SHARED}
+    return {name: getattr(design.options, name) for name in CHOSEN}
 
 
 def test_nothing_is_searched_where_nothing_is_scarce() -> None:
@@ -39,10 +53,15 @@ def test_no_single_change_would_be_better(goal: str) -> None:
     values = chosen(choose(workshop, options))
 
     def key(values: dict[str, str]) -> tuple[float, ...]:
-        design = workshop.design(replace(options, **values), roughly=True)
+        try:
+            design = workshop.design(replace(options, **values), roughly=True)
+        except ConfigError:  # the word is too short for it
+            return (math.inf,)
         return Cost.of(design).key(goal, {})
 
     for choice in CHOICES:
+        if not choice.is_open(ROBOT, options):
+            continue
         for other in choice.values:
             assert key(values | {choice.option: other}) >= key(values)
 
@@ -114,4 +133,47 @@ def test_an_arm_with_all_functions_on_a_board() -> None:
         "constants": "multipliers",
         "programs": "one",
         "spread": "fewest",
+        "inverse_dynamics": "recursive",
+        "forward_dynamics": "factors",
     }
+
+
+def test_chains_get_the_algorithms_that_answer_first() -> None:
+    options = Options(functions=("id",), goal="latency", word=26, constants="logic")
+    long = compile_robot(snake(12), options)
+    assert long.options.inverse_dynamics == "scan"
+    given = replace(options, inverse_dynamics="recursive")
+    assert long.promised_latency("id") < compile_robot(snake(12), given).promised_latency("id")
+    (note,) = (line for line in long.why if line.startswith("inverse dynamics by prefix sums"))
+    assert "latencies of 11 cycles in all instead of" in note
+    short = compile_robot(snake(2), options)
+    assert short.options.inverse_dynamics == "recursive"
+
+
+def test_algorithms_are_tried_for_the_latency_of_chains_only() -> None:
+    def tried(robot: Robot, **more: Any) -> list[str]:
+        stages: list[str] = []
+        compile_robot(robot, Options(word=26, **more), stages.append)
+        return [line for line in stages if line.startswith("try: inverse_dynamics")]
+
+    assert tried(ROBOT, goal="area") == tried(ROBOT) == []
+    assert tried(ROBOT, goal="latency") == ["try: inverse_dynamics scan"]
+    assert tried(ROBOT, goal="latency", inverse_dynamics="recursive") == []
+    assert tried(load_robot("hyq"), goal="latency", ii=4) == []
+
+
+def test_algorithms_that_miss_the_usual_error_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def coarse(traced: Traced, options: Options, *more: Any) -> Lowered:
+        if options.inverse_dynamics == "scan":
+            warnings.warn("formats are for an error 10 times as large", RbdgenWarning, stacklevel=2)
+        return lower(traced, options, *more)
+
+    monkeypatch.setattr(choices, "lower", coarse)
+    options = Options(functions=("id",), goal="latency", word=26, constants="logic")
+    assert compile_robot(snake(12), options).options.inverse_dynamics == "recursive"
+
+
+def test_algorithms_that_a_chain_does_not_take_are_left_out() -> None:
+    options = Options(functions=("fd",), goal="latency", word=26)
+    geared = with_armature(snake(4), {"j1": 0.1})
+    assert compile_robot(geared, options).options.forward_dynamics != "cfa"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rbdgen import ConfigError, Options, UnsupportedError, compile_robot, load_robot
-from rbdgen.model import FreeFlyer, with_contacts, with_frames
+from rbdgen.model import FreeFlyer, Setup, with_contacts, with_frames
 from rbdgen.trials import make_tasks, relative_errors, task_states
 from tests.chains import jointed, snake
 from tests.hw.test_joint_types import simulated_mismatches
@@ -18,6 +18,7 @@ from tests.hw.test_joint_types import simulated_mismatches
     [
         (("id", "fd"), "cfa", {}),
         (("id", "nle", "fd"), "jsiia", {"calibratable": True}),
+        (("fd", "minv"), "hybrid", {}),
     ],
 )
 def test_a_snake_becomes_hardware(
@@ -118,7 +119,10 @@ def test_twice_the_links_cost_a_constant_number_of_cycles() -> None:
     assert scans[-1] - scans[0] <= 4
     assert scans[-1] < latency(16, "id") / 2
     held = {"inverse_dynamics": "scan", "forward_dynamics": "cfa"}
-    assert latency(8, "fd", **held) < latency(8, "fd")
+    usual = latency(8, "fd")
+    assert latency(8, "fd", **held) < usual
+    hybrid = {"inverse_dynamics": "scan", "forward_dynamics": "hybrid"}
+    assert latency(8, "fd", **hybrid) < usual
     ends = [latency(n, "laminvf", operational_space="schur") for n in (4, 8)]
     assert ends[1] - ends[0] <= 6
     assert ends[1] < latency(8, "laminvf")
@@ -133,8 +137,17 @@ def test_what_does_not_go_together_is_refused() -> None:
         Options(("fd",), forward_dynamics="jsiia", mass_matrix="mminvgen")
     with pytest.raises(
         ConfigError,
-        match=r"^calibratable and forward_dynamics: calibratable needs forward_dynamics factors, not cfa$",
+        match=r"^calibratable and forward_dynamics: calibratable needs forward_dynamics factors, not hybrid$",
     ):
-        Options(("fd",), forward_dynamics="cfa", calibratable=True)
+        Options(("fd",), forward_dynamics="hybrid", calibratable=True)
     with pytest.raises(UnsupportedError, match=r"^forward-dynamics cfa: takes serial chains"):
         compile_robot(load_robot("hyq"), Options(("fd",), forward_dynamics="cfa"))
+
+
+def test_constraint_forces_of_an_arm_have_formats_for_an_error() -> None:
+    """Errors of its eliminations are not independent: taken so, they are larger than the values."""
+    target = 1e-2
+    options = Options(("fd",), error={"all": target}, forward_dynamics="cfa")
+    d = compile_robot(Setup(tip="link4").load("iiwa14"), options)
+    tasks = make_tasks(d, "fd", task_states(d, 1000, seed=1))
+    assert relative_errors(d, tasks, tasks.expected)[0] < target

@@ -44,3 +44,15 @@ def test_a_comparisons_legend_names_each_implementation_once() -> None:
     assert names(figure) == ["rbdgen, II 4", "NumPy, 2 cores"]
     marks = [len(ax.get_lines()) for ax in figure.axes]
     assert marks == [2, 2, 1, 1]
+
+
+def test_latencies_over_links_name_each_algorithm() -> None:
+    deep = {4: 9, 8: 10, 16: 11}
+    both = {"id": {"recursive": {4: 9, 8: 14}, "scan": deep}, "fd": {"cfa": deep}}
+    inverse, forward = plots.latency_plot(both).axes
+    texts = inverse.get_legend().get_texts()
+    assert [text.get_text() for text in texts] == ["recursive", "scan"]
+    assert [label.get_text() for label in inverse.get_xticklabels()] == ["4", "8", "16"]
+    assert forward.get_title(loc="left") == "fd"
+    (line,) = forward.get_lines()
+    assert line.get_xydata().tolist() == [[4, 9], [8, 10], [16, 11]]

@@ -26,6 +26,8 @@ KINDS = {
     "Mx": "products with the inverse",
     "Ce": "constraints, eliminated",
     "Cs": "constraint forces",
+    "Ab": "articulated bodies",
+    "Ac": "accelerations by articulated bodies",
 }
 """Kinds of submodules in the order in which they are drawn."""
 
