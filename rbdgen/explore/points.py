@@ -13,7 +13,7 @@ from typing import Any
 from rbdgen.caching import code_digest
 from rbdgen.compiler import Options
 from rbdgen.errors import ConfigError
-from rbdgen.functions.algorithms import FAMILIES
+from rbdgen.functions.algorithms import FAMILIES, chosen_algorithms
 from rbdgen.model.robot import Robot
 from rbdgen.options import DEMANDS, settings
 from rbdgen.options.setting import INTEGER
@@ -78,6 +78,7 @@ class Choice:
             if name not in ("multipliers", ROOT.name)
         }
         values[ROOT.name] = self.root
+        values |= chosen_algorithms(self.options)
         values["functions"] = list(self.options.functions)
         values["replicas"] = self.options.replicas or 1
         values["word"] = self.options.word
