@@ -11,7 +11,13 @@ from rbdgen.devices.device import FASTEST, SLOWEST
 from rbdgen.devices.registry import DEFAULT_DEVICE, DEVICES
 from rbdgen.errors import ConfigError
 from rbdgen.functions import registry
-from rbdgen.functions.algorithms import FAMILIES, OPEN, check_combination, chosen_algorithms
+from rbdgen.functions.algorithms import (
+    FAMILIES,
+    OPEN,
+    TREES,
+    check_combination,
+    chosen_algorithms,
+)
 from rbdgen.functions.record import Function
 from rbdgen.layout.torques import BOTH, RANGES
 from rbdgen.model.robot import FRICTIONS, VISCOUS
@@ -150,12 +156,12 @@ class Options:
         metavar="A",
     )
     operational_space: str = setting(
-        "factors",
+        OPEN,
         WORD,
         "what",
         "algorithm of the inertia of frames and contacts; schur: in logarithmic depth, for one at a serial chain's end",
-        otherwise="factors",
-        choices=lambda: FAMILIES["operational_space"],
+        otherwise="factors, or for latency what answers first",
+        choices=lambda: (OPEN, *FAMILIES["operational_space"]),
         metavar="A",
     )
     forces: bool = setting(
@@ -561,7 +567,8 @@ def _check_uses(options: Options) -> None:
         for name in sorted(f.uses):
             users.setdefault(name, []).append(f.name)
     for f in fields(options):
-        if f.name not in users or getattr(options, f.name) == f.default:
+        # what is left open becomes the algorithm that takes trees
+        if getattr(options, f.name) in (f.default, TREES.get(f.name)) or f.name not in users:
             continue
         known = users[f.name]
         if not set(known) & set(options.functions):

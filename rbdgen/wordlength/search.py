@@ -37,8 +37,6 @@ LEAST_SHARE, MORE_SHARE = 0.7, 1.2
 """Largest correction of a vector's share of its target downwards, and the one upwards."""
 FINER = 0.5
 """Share of their last aims that errors are to have where more than a few tasks overflow."""
-MOST_ROOM = 62
-"""Bits before the binary point that no sum may take more of."""
 STATES = 8192
 """States of a measurement between corrections."""
 
@@ -104,7 +102,6 @@ class _Search:
         targets = self.request.targets
         bounds = self.finder.bounds(self.share)
         choice, predicted = self.prices.search(bounds)
-        self._refuse_runaways(choice)
         if self.signals.make_room(choice):
             choice, predicted = self.prices.search(bounds)
         declared = self.network.declared if self.request.sound else None
@@ -129,16 +126,6 @@ class _Search:
                 self.share[key] *= FINER
         self.finder.learn(errors)
         return False
-
-    def _refuse_runaways(self, choice: WordLengthChoice) -> None:
-        """ConfigError where errors are predicted to outgrow the signals that they are of."""
-        if max(self.signals.room(choice)) <= MOST_ROOM:
-            return
-        (function, vector), target = min(self.request.targets.items(), key=lambda pair: pair[1])
-        raise ConfigError(
-            f"error: no formats are known for {target:g} of {function} ({vector}): by prediction, errors could outgrow "
-            "what is inverted; give a word length, such as --word 30"
-        )
 
     def _refuse(
         self,
@@ -206,5 +193,5 @@ def _refuse_overflow(flagged: Mapping[str, float], targets: Mapping[Key, float])
         target = min(own)
         raise ConfigError(
             f"error: with formats that are coarse enough for {target:g} of {function}, {share:.1%} of its tasks "
-            f"overflow; ask for {target / 4:.1g} or less"
+            f"overflow; ask for {target / 4:.1g} or less, or give a word length, such as --word 30"
         )

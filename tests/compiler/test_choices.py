@@ -135,6 +135,7 @@ def test_an_arm_with_all_functions_on_a_board() -> None:
         "spread": "fewest",
         "inverse_dynamics": "recursive",
         "forward_dynamics": "factors",
+        "operational_space": "factors",
     }
 
 
