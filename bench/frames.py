@@ -29,7 +29,7 @@ DAMPING = 0.1
 """1/kg and 1/(kg·m²): what an arm needs near states in which it is stretched out."""
 TIP = {"tip=link7": (0.0, 0.0, 0.1)}
 FEET = {"lf=lf_lowerleg": (0.35, 0.0, 0.0), "rh=rh_lowerleg": (0.35, 0.0, 0.0)}
-NEW = ("fk", "jac", "acc", "lam", "laminv", "laminvf", "lama", "cfd", "step")
+NEW = ("fk", "jac", "acc", "lam", "laminv", "laminvf", "lama", "cfd", "scfd", "step")
 MOST_MULTIPLIERS = 1.6
 """Of all functions, as multiples of the seven's."""
 LEAST_ERROR = 1e-3
@@ -93,7 +93,7 @@ def run(targets: Targets, case: Case, ii: int, count: int) -> list[list[str | in
 
 def beside(targets: Targets) -> None:
     """Multipliers of all functions of iiwa14 beside those of the seven, and of a step beside those of dfd."""
-    robot = Setup(frame=TIP, contact=("tip:6d",)).load("iiwa14")
+    robot = Setup(frame=TIP, contact=("tip:xyzab",)).load("iiwa14")
 
     def count(functions: tuple[str, ...], **more: object) -> int:
         options = Options(functions, ii=12, word=18, **more)

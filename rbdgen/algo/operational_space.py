@@ -163,7 +163,11 @@ class OperationalSpace(ContactSpace):
         return _ReducedMotion(self, rest)
 
     def acceleration(self, force: Sequence[Scalar]) -> Vector:
-        """Λ⁻¹ times a force on the rows: the acceleration that it gives, by one solution with M."""
+        """Λ⁻¹ times a force on the rows: the acceleration that it gives, by one solution with M; where Λ⁻¹ is there for
+        something else, by that, if it is shorter."""
+        solution = 2 * sum(len(row.entries) for row in self.rows) + 2 * len(self.factors.lower)
+        if "inverse" in self.__dict__ and len(self.rows) ** 2 < solution:
+            return self._product(force)
         pushed: list[Scalar] = [0.0 for _ in self.dofs]
         for row, f in zip(self.rows, force, strict=True):
             with self.enter("Os", row.body):
@@ -179,6 +183,17 @@ class OperationalSpace(ContactSpace):
                     damped = mul(self.damping.get((max(i, j), min(i, j)), 0.0), f)
                     total = add(total, damped)
                 found.append(total)
+        return tuple(found)
+
+    def _product(self, force: Sequence[Scalar]) -> Vector:
+        """Λ⁻¹, as it is there, times a force on the rows."""
+        found = []
+        for i, row in enumerate(self.rows):
+            entries = []
+            for j in range(len(self.rows)):
+                entries.append(self.inverse.get((max(i, j), min(i, j)), 0.0))
+            with self.enter("Os", row.body):
+                found.append(dot(tuple(entries), tuple(force)))
         return tuple(found)
 
 
