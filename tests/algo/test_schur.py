@@ -185,5 +185,7 @@ def test_what_words_cannot_hold_is_refused() -> None:
     robot = tipped(load_robot("iiwa14"))
     with pytest.raises(ConfigError, match=r"^word: values grow to .* beyond all words: .*damping"):
         compile_robot(robot, Options(("lam",), word=30, operational_space="schur"))
-    with pytest.raises(ConfigError, match=r"^error: with formats .* overflow; .* give a word length"):
+    with pytest.raises(
+        ConfigError, match=r"^error: with formats .* overflow; .* give a word length"
+    ):
         compile_robot(robot, Options(("laminvf",), operational_space="schur"))

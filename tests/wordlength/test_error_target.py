@@ -139,7 +139,7 @@ def test_formats_so_coarse_that_tasks_overflow_get_finer(monkeypatch: pytest.Mon
     monkeypatch.setattr(search, "ROUNDS", 1)
     with pytest.raises(
         ConfigError,
-        match=r"^error: .* for 0\.5 of minv, \d+\.\d% .* overflow; ask for 0\.1 or less$",
+        match=r"^error: .* for 0\.5 of minv, \d+\.\d% .* overflow; ask for 0\.1 or less, or give a word length, .*$",
     ):
         built(0.5, "ur5", ("minv",))
 
