@@ -303,12 +303,16 @@ def _exact_terms(terms: Terms, args: Sequence[Format]) -> list[tuple[int, int, i
     return parts
 
 
+class ExactWidthError(ValueError):
+    """The exact result of an operation has more bits than the representation holds."""
+
+
 ADDRESSED = ("table_sin", "table_cos", "table_reciprocal", "residual")
 """Operations that take an address from their argument, or leave it out."""
 
 
 def verify_fixed(fixed: FixedGraph) -> None:
-    """Check formats and constants; raises ValueError naming the node.
+    """Check formats and constants; raises ValueError naming the node, an ExactWidthError for one that is too wide.
 
     Every node has a format, no operation gains bits below its exact result, exact results fit 63 bits (those of
     products may have as many more as are dropped), shifts keep
@@ -346,7 +350,9 @@ def _rounded_fault(fixed: FixedGraph, i: int, node: Node) -> str | None:
         extra = min(fixed.split(i), fixed.dropped_bits(i))
     bits = max(-low, high).bit_length()
     if bits > BITS + extra:
-        return f"exact result must fit 63 bits, needs {bits + 1}"
+        raise ExactWidthError(
+            f"node %{i} ({node.op}): exact result must fit 63 bits, needs {bits + 1}"
+        )
     if node.op == "round" and fmt.frac != node.attr:
         return f"binary point must be {node.attr}, not {fmt.frac}"
     return None

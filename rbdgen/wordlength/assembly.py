@@ -8,7 +8,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from rbdgen.ir.fixed import Constant, FixedGraph, Format, shared_points, verify_fixed
+from rbdgen.errors import ConfigError
+from rbdgen.ir.fixed import (
+    Constant,
+    ExactWidthError,
+    FixedGraph,
+    Format,
+    shared_points,
+    verify_fixed,
+)
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.passes.sound import unproven
 from rbdgen.wordlength.signals import Signals, WordLengthChoice
@@ -27,11 +35,17 @@ def assemble(
     their own.
 
     With operands' ``declared`` magnitudes, signals that have a bound get room for it, rounding errors included;
-    ``signals`` has it from then on.
+    ``signals`` has it from then on. ConfigError where a sum would have more bits than the representation holds.
     """
     while True:
         assembly = _Assembly(signals, choice)
-        fixed = assembly.fixed(saturate)
+        try:
+            fixed = assembly.fixed(saturate)
+        except ExactWidthError:
+            raise ConfigError(
+                "error: what is inverted spans more bits than a sum may have, 63; ask for a larger error, or give a "
+                "word length, such as --word 30"
+            ) from None
         missing = unproven(fixed, declared) if declared is not None else {}
         if not missing:
             return fixed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -12,10 +13,12 @@ from rbdgen.functions.registry import common
 from rbdgen.ir import machine
 from rbdgen.layout.building import build_network
 from rbdgen.layout.words import TraceOptions
+from rbdgen.model import Inertia
 from rbdgen.report.evidence import evidence
 from rbdgen.trials import TaskSet, dense_results, free_torques, make_tasks, outside_states
 from rbdgen.wordlength import search
 from rbdgen.wordlength.targets import resolve_targets
+from tests.chains import snake
 
 ALL = common()
 
@@ -142,6 +145,17 @@ def test_formats_so_coarse_that_tasks_overflow_get_finer(monkeypatch: pytest.Mon
         match=r"^error: .* for 0\.5 of minv, \d+\.\d% .* overflow; ask for 0\.1 or less, or give a word length, .*$",
     ):
         built(0.5, "ur5", ("minv",))
+
+
+def test_a_link_so_light_that_sums_outgrow_the_representation() -> None:
+    """What the others weigh is nothing beside what it takes to tell the last one from none."""
+    robot = snake(4)
+    last = robot.bodies[-1]
+    inertia = Inertia.from_com(5e-7, np.array([0.05, 0.0, 0.0]), 1e-8 * np.eye(3))
+    robot = replace(robot, bodies=(*robot.bodies[:-1], replace(last, inertia=inertia)))
+    with pytest.raises(ConfigError, match=r"^error: what is inverted spans more bits .* --word 30"):
+        compile_robot(robot, Options(("fd",)))
+    assert compile_robot(robot, Options(("fd",), word=30)).promised_latency("fd") > 0
 
 
 @pytest.mark.parametrize(
