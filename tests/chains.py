@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from rbdgen import Robot
+from rbdgen import Robot, golden, with_frames
 from rbdgen.algo.chain import Chain, chain
 from rbdgen.algo.rnea import joint_placements
 from rbdgen.model import (
@@ -113,6 +113,25 @@ def mixed_chain() -> Robot:
     for i, joint in joints.items():
         bodies[i] = replace(bodies[i], joint=joint)
     return replace(robot, bodies=tuple(bodies))
+
+
+TURNED = (0.1, -0.2, 0.3, 0.3, -0.5, 0.9)
+"""A place on a link, aligned with nothing."""
+
+
+def tipped(robot: Robot) -> Robot:
+    """With a frame at its end."""
+    return with_frames(robot, {f"tip={robot.bodies[-1].name}": TURNED})
+
+
+def forward_error(
+    accelerations: Callable[[Robot, np.ndarray, np.ndarray], np.ndarray], links: int
+) -> float:
+    """How far what an algorithm makes of a random chain's q and τ − C (n, nv) is from the golden model."""
+    robot = random_chain(links, seed=links)
+    q, v, tau = random_states(robot)
+    rest = tau - golden.nonlinear_effects(robot, q, v)
+    return error(accelerations(robot, q, rest), golden.forward_dynamics(robot, q, v, tau))
 
 
 def random_states(robot: Robot, seed: int = 3) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from rbdgen.algo.following import Entries
 from rbdgen.algo.frames import LOCAL, WORLD, Kinematics, body_places
@@ -150,13 +151,13 @@ class CarriedSpace:
         self.carriers = tuple(found)
         self.enter = enter
 
-    @property
+    @cached_property
     def inverse(self) -> Entries:
         """Entries (i, j), i ≥ j, of Λ⁻¹."""
         carried = [carrier.motion for carrier in self.carriers]
         return self._carried(self.space.inverse, carried)
 
-    @property
+    @cached_property
     def inertia(self) -> Entries:
         """Entries (i, j), i ≥ j, of Λ."""
         carried = [carrier.force for carrier in self.carriers]

@@ -58,6 +58,11 @@ class FrameInertia(ABC):
         """Entries (i, j), i ≥ j, of Λ⁻¹, without those that are zero."""
         return self._inverse()
 
+    @property
+    def is_formed(self) -> bool:
+        """Whether Λ⁻¹ is there already, for something else."""
+        return "inverse" in self.__dict__
+
     @cached_property
     def inertia(self) -> Entries:
         """Entries (i, j), i ≥ j, of Λ."""
@@ -166,7 +171,7 @@ class OperationalSpace(ContactSpace):
         """Λ⁻¹ times a force on the rows: the acceleration that it gives, by one solution with M; where Λ⁻¹ is there for
         something else, by that, if it is shorter."""
         solution = 2 * sum(len(row.entries) for row in self.rows) + 2 * len(self.factors.lower)
-        if "inverse" in self.__dict__ and len(self.rows) ** 2 < solution:
+        if self.is_formed and len(self.rows) ** 2 < solution:
             return self._product(force)
         pushed: list[Scalar] = [0.0 for _ in self.dofs]
         for row, f in zip(self.rows, force, strict=True):

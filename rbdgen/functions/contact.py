@@ -8,18 +8,20 @@ import numpy as np
 
 from rbdgen.algo.contact import held_dynamics
 from rbdgen.algo.frames import LOCAL
+from rbdgen.functions.contact_motion import (
+    Moving,
+    Variant,
+    held_contacts,
+    moving,
+    traced_moving,
+)
 from rbdgen.functions.contact_operands import (
     CLOSED,
     USES,
     WANTED,
-    Moving,
-    Variant,
     check,
     checked_contacts,
     given_options,
-    held_contacts,
-    moving,
-    traced_moving,
 )
 from rbdgen.functions.operands import vector_entries
 from rbdgen.functions.quantities import TAU, Q, Quantity, V

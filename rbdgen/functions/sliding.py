@@ -12,21 +12,23 @@ from rbdgen.algo.rnea import joint_placements
 from rbdgen.algo.sliding import Law, SlidingContacts, sliding_dynamics
 from rbdgen.errors import SingularityError, UnsupportedError
 from rbdgen.functions import contact_operands
+from rbdgen.functions.contact_motion import (
+    Moving,
+    Variant,
+    contact_kinematics,
+    factored_space,
+    held_axes,
+    held_contacts,
+    moving,
+    traced_moving,
+)
 from rbdgen.functions.contact_operands import (
     CLOSED,
     USES,
     WANTED,
-    Moving,
-    Variant,
     checked_contacts,
-    contact_kinematics,
-    factored_space,
     given_options,
-    held_axes,
-    held_contacts,
     inverse_inertia,
-    moving,
-    traced_moving,
 )
 from rbdgen.functions.operands import vector_entries
 from rbdgen.functions.operational_space import SMALLEST, mass_factors

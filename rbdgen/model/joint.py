@@ -111,16 +111,13 @@ class Coordinates(ABC):
 
     def moved(self, q: Vector, way: Vector, functions: Functions) -> Vector:
         """Where a velocity kept for one second, ``way`` (nv), leads from ``q`` (nq), over abstract scalars;
-        ``functions`` are those of :mod:`rbdgen.model.displacement`."""
-        if self.nq != self.nv:
-            raise NotImplementedError(f"{type(self).__name__} must say how it moves")
+        ``functions`` are those of :mod:`rbdgen.model.displacement`. A sum, which a joint with other coordinates than
+        its velocity's integral overrides, as :meth:`moved_by`."""
         return vadd(q, way)
 
     def moved_by(self, way: Vector, functions: Functions) -> tuple[Matrix, Matrix]:
         """How where :meth:`moved` leads depends on where it starts, and on ``way`` (nv, nv each), all changes seen as
         velocities of the joint: Pinocchio's ``dIntegrate``."""
-        if self.nq != self.nv:
-            raise NotImplementedError(f"{type(self).__name__} must say how it moves")
         return identity(self.nv), identity(self.nv)
 
     def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from rbdgen.algo.contact import Held, held_dynamics
 from rbdgen.algo.rnea import joint_placements
 from rbdgen.algo.sliding import Law, SlidingContacts, sliding_dynamics
 from rbdgen.layout.equivalent import equivalent
-from rbdgen.model import FreeFlyer, Spherical, with_armature, with_contacts, with_frames
+from rbdgen.model import FreeFlyer, Spherical, with_armature, with_contacts
 from tests.chains import (
     STATES,
     error,
@@ -23,15 +23,13 @@ from tests.chains import (
     scalars,
     snake,
     stacked,
+    tipped,
 )
-
-TURNED = (0.1, -0.2, 0.3, 0.3, -0.5, 0.9)
 
 
 def touching(robot: Robot, kind: str) -> Robot:
     """With a contact at its end."""
-    robot = with_frames(robot, {f"tip={robot.bodies[-1].name}": TURNED})
-    return with_contacts(robot, [f"tip:{kind}"])
+    return with_contacts(tipped(robot), [f"tip:{kind}"])
 
 
 def contact_space(

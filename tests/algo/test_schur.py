@@ -25,14 +25,8 @@ from tests.chains import (
     scalars,
     snake,
     stacked,
+    tipped,
 )
-
-TURNED = (0.1, -0.2, 0.3, 0.3, -0.5, 0.9)
-
-
-def tipped(robot: Robot) -> Robot:
-    """With a frame at its end."""
-    return with_frames(robot, {f"tip={robot.bodies[-1].name}": TURNED})
 
 
 def schur(
