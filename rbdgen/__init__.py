@@ -18,6 +18,7 @@ from rbdgen.errors import (
 )
 from rbdgen.layout.calibration import parameter_values
 from rbdgen.model import Robot, load, load_robot, load_urdf, with_contacts, with_frames
+from rbdgen.software.compiled import compile_functions as compile
 
 __version__ = "0.1.0"
 
@@ -35,6 +36,7 @@ __all__ = [
     "UrdfError",
     "__version__",
     "bit_true",
+    "compile",
     "compile_robot",
     "golden",
     "load",

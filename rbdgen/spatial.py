@@ -15,6 +15,8 @@ import numpy as np
 Scalar = Any
 Vector = tuple[Scalar, ...]
 Matrix = tuple[tuple[Scalar, ...], ...]
+Entries = dict[Any, Scalar]
+"""Entries of a matrix by row and column; those that are missing are zero."""
 
 ZERO3: Vector = (0.0, 0.0, 0.0)
 IDENTITY3: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
@@ -93,6 +95,14 @@ def absolute(x: Scalar) -> Scalar:
     if hasattr(x, "absolute"):
         return x.absolute()
     return abs(x)
+
+
+def negated_matrix_product(left: Entries, right: Entries) -> Entries | None:
+    """−(left · right) as one operation, by row and column; None where these scalars have it entry by entry."""
+    for x in left.values():
+        if hasattr(x, "negated_matrix_product"):
+            return x.negated_matrix_product(left, right)
+    return None
 
 
 def vadd(*vectors: Vector) -> Vector:

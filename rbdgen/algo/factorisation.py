@@ -17,7 +17,15 @@ from typing import Any
 from rbdgen.algo.following import Entries
 from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.model.robot import Robot
-from rbdgen.spatial import Scalar, Vector, add, mul, reciprocal, sub
+from rbdgen.spatial import (
+    Scalar,
+    Vector,
+    add,
+    mul,
+    negated_matrix_product,
+    reciprocal,
+    sub,
+)
 
 
 def dof_parents(robot: Robot) -> tuple[int, ...]:
@@ -249,6 +257,9 @@ def negated_product(
     robot: Robot, inverse: Entries, matrix: Mapping[Any, Scalar], enter: Enter = anywhere
 ) -> Entries:
     """−M⁻¹ times a matrix, from the entries (i, j), i ≥ j, of M⁻¹ and those of the matrix that may differ from zero."""
+    whole = negated_matrix_product(both_triangles(inverse), dict(matrix))
+    if whole is not None:
+        return whole
     bodies = dof_bodies(robot)
     columns: list[dict[int, Scalar]] = [{} for _ in bodies]
     for (i, j), x in matrix.items():

@@ -33,7 +33,7 @@ from rbdgen.functions.quantities import MINV, TAU, A, Q, Quantity, V
 from rbdgen.functions.record import Entries, Function, Need, Settings, TracedProgram
 from rbdgen.functions.roll_out import check_integration, check_method
 from rbdgen.functions.states import States
-from rbdgen.model.displacement import FARTHEST_TURN, ROUNDING, series
+from rbdgen.model.displacement import FARTHEST_TURN, ROUNDING, Functions, series
 from rbdgen.model.robot import Robot
 from rbdgen.numeric.arguments import (
     RootMotion,
@@ -161,7 +161,7 @@ def _reference(
 def _traced(trace: TracedProgram) -> Mapping[str, Entries]:
     settings = trace.settings
     base, forces = trace.root_motion(), trace.forces()
-    functions = series(_farthest(trace))
+    functions = _functions(trace)
     tau = trace.operand(TAU.name)
     given = Given(trace.robot, tau, base, forces, functions, trace.enter, trace.rest())
     variant = settings.integrator, settings.time_step
@@ -171,7 +171,7 @@ def _traced(trace: TracedProgram) -> Mapping[str, Entries]:
 def _traced_second(trace: TracedProgram) -> Mapping[str, Entries]:
     """A semi-implicit step by the acceleration and M⁻¹ of a first pass."""
     h = trace.settings.time_step
-    integration = Integration(trace.robot, series(_farthest(trace)), trace.enter)
+    integration = Integration(trace.robot, _functions(trace), trace.enter)
     scaled = []
     for entries in (*trace.acceleration_derivatives(), trace.given_matrix(MINV.name)):
         plain = {(i, j): x for (i, j), x in entries.items()}
@@ -195,6 +195,13 @@ def _beside(step: Function, settings: Settings, others: Sequence[Function]) -> F
         first_pass=FORWARD_DYNAMICS,
         trace=_traced_second,
     )
+
+
+def _functions(trace: TracedProgram) -> Functions:
+    """The functions of how far a joint turns: for a processor as the reference has them."""
+    if trace.software:
+        return series(FARTHEST_TURN, ROUNDING)
+    return series(_farthest(trace))
 
 
 def _farthest(trace: TracedProgram) -> float:

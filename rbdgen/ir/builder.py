@@ -8,10 +8,11 @@ all of these for free. Simplifications that depend on ranges or use counts are p
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from rbdgen.ir.graph import INPUT_OWNER, Graph, Node
+from rbdgen.ir.products import Index, MatrixProduct
 from rbdgen.ir.terms import Terms
 
 Args = tuple[int, ...]
@@ -35,10 +36,14 @@ WITH_ATTRIBUTE = ("scale", "shift", "round")
 
 
 class Builder:
-    """Builds one graph. ``owner`` is the submodule that new nodes belong to."""
+    """Builds one graph. ``owner`` is the submodule that new nodes belong to; matrices' products of at least
+    ``whole_from`` multiplications stay whole (None: none does), and ``sides`` are their factors by name."""
 
-    def __init__(self, owner: str = INPUT_OWNER) -> None:
+    def __init__(self, owner: str = INPUT_OWNER, whole_from: int | None = None) -> None:
         self.owner = owner
+        self.whole_from = whole_from
+        self.products: list[MatrixProduct] = []
+        self.sides: dict[str, int] = {}
         self.nodes: list[Node] = []
         self._index: dict[Node, int] = {}
 
@@ -352,6 +357,29 @@ class Builder:
         """A node of another graph with other arguments, as it is: nothing is simplified."""
         return self._node(node.op, args, node.attr, node.owner)
 
+    def negated_matrix_product(
+        self, left: Mapping[Index, int], right: Mapping[Index, int]
+    ) -> Mapping[Index, int] | None:
+        """−(left · right) as a whole, by entry; None where it is too small for that."""
+        columns: dict[int, set[int]] = {}
+        for k, j in right:
+            columns.setdefault(k, set()).add(j)
+        multiplications = sum(len(columns.get(k, ())) for _, k in left)
+        if self.whole_from is None or multiplications < self.whole_from:
+            return None
+        made: dict[Index, str] = {}
+        number = len(self.products)
+        for i, k in left:
+            for j in columns.get(k, ()):
+                made[i, j] = f"product{number}_{i}_{j}"
+        factors = []
+        for side, entries in (("left", left), ("right", right)):
+            names = {(i, j): f"{side}{number}_{i}_{j}" for i, j in entries}
+            self.sides |= {names[index]: node for index, node in entries.items()}
+            factors.append(names)
+        self.products.append(MatrixProduct(factors[0], factors[1], made))
+        return {index: self.input(name) for index, name in sorted(made.items())}
+
     def make(self, op: str, args: Args, attr: object) -> int:
         """Any operation by its name."""
         if op in OF_ARGUMENTS:
@@ -461,3 +489,15 @@ class Expr:
         """``y`` divided by this, which must be positive."""
         quotient = self.builder.divide(self._lift(y), self.node)
         return Expr(self.builder, quotient)
+
+    def negated_matrix_product(
+        self, left: Mapping[Index, Expr | float], right: Mapping[Index, Expr | float]
+    ) -> dict[Index, Expr] | None:
+        """−(left · right) as a whole; None where it is too small for that."""
+        sides = []
+        for entries in (left, right):
+            sides.append({index: self._lift(x) for index, x in entries.items()})
+        made = self.builder.negated_matrix_product(*sides)
+        if made is None:
+            return None
+        return {index: Expr(self.builder, node) for index, node in made.items()}

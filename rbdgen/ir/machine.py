@@ -8,21 +8,15 @@ in the user's cache (:mod:`rbdgen.caching`). Where there is no compiler, or ``RB
 from __future__ import annotations
 
 import ctypes
-import hashlib
-import os
-import platform
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
-from pathlib import Path
 
 import numpy as np
 
-from rbdgen.caching import cached, keep
+from rbdgen import native
+from rbdgen.errors import ToolError
 from rbdgen.ir.fixed import ROUNDED, FixedGraph, Format, reciprocal_table, sine_table
 from rbdgen.ir.graph import Node
 from rbdgen.ir.interpret import FixedResult, Operands, evaluate_fixed
@@ -55,9 +49,9 @@ FIELDS = 12
 NO_LIMIT, SATURATE, WRAP = range(3)
 BLOCK = 128
 """Tasks in one register."""
-CACHE, SUFFIX = "machine", ".so"
-"""Where the compiled machine is kept, and how its file's name ends."""
-FLAGS = ("-O3", "-march=native", "-fwrapv", "-shared", "-fPIC")
+CACHE = "machine"
+"""Where the compiled machine is kept."""
+FLAGS = ("-O3", "-march=native", "-fwrapv")
 INTERPRETED = 4096
 """Tasks that the interpreter runs at once: few enough that its values stay in the processor's cache."""
 
@@ -65,18 +59,10 @@ INTERPRETED = 4096
 @cache
 def library() -> ctypes.CDLL | None:
     """The compiled machine; None without a C compiler (``RBDGEN_CC``, else ``cc``) or where compiling fails."""
-    compiler = shutil.which(os.environ.get("RBDGEN_CC", "cc"))
-    if compiler is None:
-        return None
     source = files("rbdgen.ir").joinpath("machine.c").read_text(encoding="utf-8")
-    key = _key(source, compiler)
-    kept = cached(CACHE, key, SUFFIX)
     try:
-        if kept is not None:
-            loaded = ctypes.CDLL(str(kept.path))
-        else:
-            loaded = _compiled(source, compiler, key)
-    except (OSError, subprocess.SubprocessError):
+        loaded = native.library(CACHE, {"machine.c": source}, FLAGS)
+    except ToolError:
         return None
     numbers = ctypes.POINTER(ctypes.c_int64)
     flags = ctypes.POINTER(ctypes.c_uint8)
@@ -93,38 +79,6 @@ def library() -> ctypes.CDLL | None:
     ]
     loaded.rbdgen_run.restype = None
     return loaded
-
-
-def _key(source: str, compiler: str) -> str:
-    """Digits that differ where the compiled machine might."""
-    parts = [source, *FLAGS, compiler, platform.machine(), _processor()]
-    text = "\n".join(parts)
-    digits = hashlib.sha256(text.encode()).hexdigest()
-    return digits[:16]
-
-
-def _compiled(source: str, compiler: str, key: str) -> ctypes.CDLL:
-    """The machine as a library, compiled and kept. OSError or SubprocessError where that fails."""
-    with tempfile.TemporaryDirectory() as work:
-        text = Path(work) / "machine.c"
-        made = Path(work) / f"machine{SUFFIX}"
-        text.write_text(source, encoding="utf-8")
-        line = [compiler, *FLAGS, "-o", str(made), str(text)]
-        subprocess.run(line, check=True, capture_output=True, timeout=120)
-        kept = keep(CACHE, key, SUFFIX, made.read_bytes())
-        return ctypes.CDLL(str(kept or made))
-
-
-def _processor() -> str:
-    """What machine code for this processor depends on."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor()
-    for line in lines:
-        if line.startswith(("flags", "Features")):
-            return line
-    return platform.processor()
 
 
 class Machine:

@@ -43,10 +43,12 @@ def build_network(
     ranges: InputRanges | None = None,
     count: int = 256,
     seed: int = 1,
+    software: bool = False,
 ) -> tuple[Network, States]:
     """Trace the functions over the equivalent of ``robot``; with the states that ranges are to be found at.
 
     ``ranges`` are the declared input ranges (default: the robot's own); ``count`` states come from ``seed``.
+    ``software``: for a processor, as exact as float64 at any operands, with products of large matrices as a whole.
     UnsupportedError for a function, a choice of algorithms or a robot that cannot be generated.
     """
     options = options or TraceOptions()
@@ -71,7 +73,7 @@ def build_network(
         torques,
         states.minv,
     )
-    built = Construction(robot, frames, calibration, options, words, states)
+    built = Construction(robot, frames, calibration, options, words, states, software)
     trace(built)
     graph = _traced_graph(built)
     parameters = tuple(n for n in built.parameters if n in graph.inputs)
@@ -86,6 +88,7 @@ def build_network(
         built.leaves,
         calibration,
         built.carried,
+        tuple(built.builder.products),
     )
     return network, states
 
@@ -96,6 +99,7 @@ def _traced_graph(built: Construction) -> Graph:
     for e in built.exits:
         needed.update(e.results)
     outputs = {name: i for name, i in built.outputs.items() if name in needed}
+    outputs |= built.builder.sides
     return built.builder.graph(outputs)
 
 

@@ -38,6 +38,8 @@ ENTRIES = {
 """Entries of a pseudo-inertia (4×4) by name: mass, first moment, second moment."""
 ROTORS = tuple(f"r{k}" for k in range(6))
 """The rotors' inertias of a body's joint by degree of freedom."""
+PARAMETERS = "parameters"
+"""The vector that they are entries of."""
 TOLERANCE = 0.2
 """By how much a calibrated link may differ: its mass, its extent in any direction, its centre of mass in units of its
 radius of gyration, and the rotors of its joint."""
@@ -212,6 +214,6 @@ def make_calibration(robot: Robot, links: Mapping[str, str], seed: int) -> Calib
         distance = float(reach[k])
         name = f"p_{links[robot.bodies[body].name]}_{entry}"
         index = (len(parameters),)
-        word = Word(name, "parameters", index, value - distance, value + distance)
+        word = Word(name, PARAMETERS, index, value - distance, value + distance)
         parameters.append(Parameter(word, body, entry, value))
     return Calibration(robot, frames, tuple(parameters), varied[:, moves])

@@ -20,11 +20,15 @@ from rbdgen.model.names import sanitize, unused
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import Scalar, Vector
 
+WHOLE_PRODUCT = 3000
+"""Multiplications of a product of matrices from which on a processor takes loops for it."""
+
 
 class Construction:
     """The graph under construction: names of operands, results and submodules, and the exits.
 
-    ``words`` are those of all operands that there may be, ``states`` those that ranges are found at.
+    ``words`` are those of all operands that there may be, ``states`` those that ranges are found at. ``software``: for
+    a processor, see :func:`rbdgen.layout.building.build_network`.
     """
 
     def __init__(
@@ -35,13 +39,15 @@ class Construction:
         options: TraceOptions,
         words: dict[str, tuple[Word, ...]],
         states: States,
+        software: bool = False,
     ) -> None:
         self.robot = robot
         self.frames = frames
         self.options = options
         self.words = words
         self.states = states
-        self.builder = Builder()
+        self.software = software
+        self.builder = Builder(whole_from=WHOLE_PRODUCT if software else None)
         self.cheap = frames.robot
         self.parameters: tuple[str, ...] = ()
         if calibration is not None:

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field, replace
 from rbdgen.functions.quantities import TAU
 from rbdgen.functions.record import Carried, Function
 from rbdgen.ir.graph import Graph
+from rbdgen.ir.products import MatrixProduct
 from rbdgen.ir.programs import Exit, Programs
 from rbdgen.layout.calibration import Calibration, Parameter
 from rbdgen.layout.words import TraceOptions, Word
@@ -60,6 +61,7 @@ class Network:
     ``programs``. A result's name in the graph is its word's name, an operand's has its program's prefix. ``leaves``
     names the exit by which each function's results leave: functions that have the same results in the same program
     leave by one. ``carried``: of a function that repeats, the results that become each operand's next value.
+    ``products``: those that stay whole.
     """
 
     robot: Robot
@@ -72,6 +74,7 @@ class Network:
     leaves: Mapping[str, str]
     calibration: Calibration | None = None
     carried: Mapping[str, Carried] = field(default_factory=dict)
+    products: tuple[MatrixProduct, ...] = ()
 
     @property
     def functions(self) -> tuple[str, ...]:

@@ -110,6 +110,7 @@ class _Shared(ABC):
         self.functions = tuple(functions)
         self.robot = built.cheap
         self.settings = built.options
+        self.software = built.software
         self.enter = built.enter
         self.kept: dict[Hashable, Any] = {}
 

@@ -1,0 +1,1 @@
+"""The same graphs as programs for processors: C, CUDA, and functions that Python calls."""

@@ -1,0 +1,165 @@
+/* The meaning of a kernel's macros, for RBD_BITS 64 (double) or 32 (float), and RBD_WIDE 0 (one state) or 1 (as many
+ * states side by side as a vector has lanes). Comes before each inclusion of a kernel.
+ *
+ * Entry i of an array of the caller's is at x[i * stride + lane], of a local one at x[i * RBD_LANES + lane]. */
+#include "rbd_kernel.h"
+
+#undef RBD_REAL
+#undef RBD_TYPED
+#undef RBD_FARTHEST
+#undef RBD_FAR_SINCOS
+#if RBD_BITS == 64
+#define RBD_REAL double
+#define RBD_TYPED(name) name##_f64
+#define RBD_FARTHEST RBD_FARTHEST_F64
+#define RBD_FAR_SINCOS(x, s, c) ((s) = sin(x), (c) = cos(x))
+#else
+#define RBD_REAL float
+#define RBD_TYPED(name) name##_f32
+#define RBD_FARTHEST RBD_FARTHEST_F32
+#define RBD_FAR_SINCOS(x, s, c) ((s) = sinf(x), (c) = cosf(x))
+#endif
+
+#undef RBD_LANES
+#undef RBD_NAME
+#undef RBD_WHOLE
+#undef RBD_FOR_LANES
+#undef RBD_STRIDE
+#undef RBD_STRIDE_PARAMETER
+#undef RBD_STRIDE_ARGUMENT
+#undef RBD_SINCOS
+#if RBD_WIDE
+#define RBD_LANES (RBD_VECTOR_BYTES * 8 / RBD_BITS)
+#define RBD_NAME(name) RBD_TYPED(name##_wide)
+#define RBD_WHOLE RBD_PART
+#define RBD_FOR_LANES RBD_INDEPENDENT for (int lane = 0; lane < RBD_LANES; lane++)
+#define RBD_STRIDE stride
+#define RBD_STRIDE_PARAMETER , const size_t stride
+#define RBD_STRIDE_ARGUMENT , stride
+/* An angle that is too far is noted: its state is computed again by itself. */
+#define RBD_SINCOS(x, s, c, near) \
+    RBD_TYPED(rbd_sincos)(x, &(s), &(c)); \
+    RBD_CHECK(near, RBD_ABS(x) <= RBD_FARTHEST)
+#else
+#define RBD_LANES 1
+#define RBD_NAME(name) RBD_TYPED(name)
+#define RBD_WHOLE static inline
+#define RBD_FOR_LANES for (int lane = 0; lane < 1; lane++)
+#define RBD_STRIDE ((size_t)1)
+#define RBD_STRIDE_PARAMETER
+#define RBD_STRIDE_ARGUMENT
+#define RBD_SINCOS(x, s, c, near) \
+    if (RBD_ABS(x) <= RBD_FARTHEST) \
+        RBD_TYPED(rbd_sincos)(x, &(s), &(c)); \
+    else \
+        RBD_FAR_SINCOS(x, s, c)
+#endif
+
+/* Zeros in an array. */
+RBD_INLINE void RBD_NAME(zero)(RBD_REAL *x, size_t stride, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        for (size_t lane = 0; lane < RBD_LANES; lane++)
+            x[i * stride + lane] = 0;
+}
+
+/* An array, entry by entry. */
+RBD_INLINE void RBD_NAME(copy)(RBD_REAL *to, size_t to_stride, const RBD_REAL *from, size_t from_stride, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        for (size_t lane = 0; lane < RBD_LANES; lane++)
+            to[i * to_stride + lane] = from[i * from_stride + lane];
+}
+
+/* The largest number of steps of any lane. */
+RBD_INLINE size_t RBD_NAME(most_steps)(const int32_t *steps)
+{
+    int32_t most = 0;
+    for (size_t lane = 0; lane < RBD_LANES; lane++)
+        most = steps[lane] > most ? steps[lane] : most;
+    return (size_t)most;
+}
+
+/* A step of time in the lanes that have more of them than `number`. */
+RBD_INLINE void RBD_NAME(advance)(RBD_REAL *now, const RBD_REAL *next, size_t size, const int32_t *steps, size_t number)
+{
+    for (size_t i = 0; i < size; i++)
+        for (size_t lane = 0; lane < RBD_LANES; lane++)
+            if ((size_t)steps[lane] > number)
+                now[i * RBD_LANES + lane] = next[i * RBD_LANES + lane];
+}
+
+/* result = -(left right), of matrices with so many rows and columns. */
+#if defined(__GNUC__)
+typedef RBD_REAL RBD_NAME(rbd_vector) __attribute__((vector_size(RBD_VECTOR_BYTES), aligned(RBD_BITS / 8), may_alias));
+#endif
+RBD_PART void RBD_NAME(negated_product)(RBD_REAL *RBD_RESTRICT result, size_t stride, const RBD_REAL *RBD_RESTRICT left,
+                                        const RBD_REAL *RBD_RESTRICT right, size_t rows, size_t inner, size_t columns)
+{
+    size_t done = 0;
+#if defined(__GNUC__)
+    /* Four rows by as many columns as keep the sums in registers; a vector holds lanes, or columns of one state. */
+    enum { width = RBD_VECTOR_BYTES * 8 / RBD_BITS, step = RBD_WIDE ? 1 : width };
+    const size_t whole_rows = rows - rows % 4, whole_columns = columns - columns % (2 * step);
+    typedef RBD_NAME(rbd_vector) vector;
+    for (size_t i = 0; i < whole_rows; i += 4) {
+        for (size_t j = 0; j < whole_columns; j += 2 * step) {
+            vector s00 = {0}, s01 = {0}, s10 = {0}, s11 = {0}, s20 = {0}, s21 = {0}, s30 = {0}, s31 = {0};
+            for (size_t k = 0; k < inner; k++) {
+                const RBD_REAL *r = right + (k * columns + j) * RBD_LANES;
+                const vector r0 = *(const vector *)r, r1 = *(const vector *)(r + step * RBD_LANES);
+#if RBD_WIDE
+#define RBD_LEFT(row) *(const vector *)(left + ((i + row) * inner + k) * RBD_LANES)
+#else
+#define RBD_LEFT(row) left[(i + row) * inner + k]
+#endif
+                s00 -= RBD_LEFT(0) * r0, s01 -= RBD_LEFT(0) * r1;
+                s10 -= RBD_LEFT(1) * r0, s11 -= RBD_LEFT(1) * r1;
+                s20 -= RBD_LEFT(2) * r0, s21 -= RBD_LEFT(2) * r1;
+                s30 -= RBD_LEFT(3) * r0, s31 -= RBD_LEFT(3) * r1;
+#undef RBD_LEFT
+            }
+            RBD_REAL *out = result + (i * columns + j) * stride;
+            *(vector *)out = s00, *(vector *)(out + step * stride) = s01, out += columns * stride;
+            *(vector *)out = s10, *(vector *)(out + step * stride) = s11, out += columns * stride;
+            *(vector *)out = s20, *(vector *)(out + step * stride) = s21, out += columns * stride;
+            *(vector *)out = s30, *(vector *)(out + step * stride) = s31;
+        }
+    }
+    done = whole_columns;
+#else
+    const size_t whole_rows = 0;
+#endif
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = i < whole_rows ? done : 0; j < columns; j++)
+            for (size_t lane = 0; lane < RBD_LANES; lane++) {
+                RBD_REAL sum = 0;
+                for (size_t k = 0; k < inner; k++)
+                    sum -= left[(i * inner + k) * RBD_LANES + lane] * right[(k * columns + j) * RBD_LANES + lane];
+                result[(i * columns + j) * stride + lane] = sum;
+            }
+}
+
+#if RBD_WIDE
+/* The states from `first` side by side; where there are fewer than lanes, the last one again and again. */
+RBD_INLINE void RBD_NAME(gather)(RBD_REAL *RBD_RESTRICT own, const RBD_REAL *RBD_RESTRICT x, size_t entries,
+                                 size_t entry_stride, size_t state_stride, size_t first, size_t here)
+{
+    for (size_t lane = 0; lane < RBD_LANES; lane++) {
+        const RBD_REAL *state = x + (first + (lane < here ? lane : here - 1)) * state_stride;
+        for (size_t i = 0; i < entries; i++)
+            own[i * RBD_LANES + lane] = state[i * entry_stride];
+    }
+}
+
+/* Some of them back to where they belong. */
+RBD_INLINE void RBD_NAME(scatter)(RBD_REAL *RBD_RESTRICT x, const RBD_REAL *RBD_RESTRICT own, size_t entries,
+                                  size_t entry_stride, size_t state_stride, size_t first, size_t here)
+{
+    for (size_t lane = 0; lane < here; lane++) {
+        RBD_REAL *state = x + (first + lane) * state_stride;
+        for (size_t i = 0; i < entries; i++)
+            state[i * entry_stride] = own[i * RBD_LANES + lane];
+    }
+}
+#endif

@@ -1,0 +1,286 @@
+"""Functions of a robot that Python calls, with the golden model's interface: compiled by the system's C compiler."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rbdgen import native
+from rbdgen.errors import ConfigError, SingularityError, short
+from rbdgen.functions.mass_matrix import crba
+from rbdgen.functions.quantities import F_EXT
+from rbdgen.functions.registry import check_functions
+from rbdgen.layout.words import TraceOptions
+from rbdgen.model.robot import Robot
+from rbdgen.numeric.arguments import argument, configuration, require_positive_definite
+from rbdgen.software.library import FLAGS, LIBRARIES, PARALLEL, library_texts, prefix_of
+from rbdgen.software.program import Array, Program, make_program
+
+CACHE = "software"
+"""Where compiled functions are kept."""
+TARGETS = ("c",)
+"""What functions are compiled to."""
+MOST_STEPS = 2**31
+"""Steps of a roll-out."""
+Results = np.ndarray | tuple[np.ndarray, ...]
+"""What a function returns: an array, or a tuple where it has several results."""
+
+
+def compile_functions(
+    robot: Robot,
+    functions: Sequence[str] | str,
+    target: str = "c",
+    *,
+    progress: native.Progress = lambda stage: None,
+    **settings: Any,
+) -> Compiled:
+    """Functions of ``robot`` (by their names, such as ``id``) as callables with the golden functions' names and
+    arguments, compiled when they are first called. ``settings`` are fields of
+    :class:`rbdgen.layout.words.TraceOptions`, such as ``forces=True``.
+
+    >>> from rbdgen import compile, load_robot
+    >>> arm = compile(load_robot("pendulum2"), ["id", "did"])
+    >>> arm.rnea([0.1, 0.2], [0.0, 0.0], [0.0, 0.0]).shape
+    (2,)
+
+    ConfigError for a target or a setting that there is not, UnsupportedError for what a robot cannot have; ToolError
+    at the first call where there is no C compiler.
+    """
+    if target not in TARGETS:
+        raise ConfigError(
+            f"target {target!r}: unknown; choose from {', '.join(TARGETS)} (CUDA's text is written by 'rbdgen emit')"
+        )
+    known = {f.name for f in fields(TraceOptions)} - {"functions", "programs", "ranges"}
+    for name in settings:
+        if name not in known:
+            raise ConfigError(f"{name}: no such setting; settings are {', '.join(sorted(known))}")
+    names = [functions] if isinstance(functions, str) else list(functions)
+    chosen = TraceOptions(functions=check_functions(names), **settings)
+    return Compiled(robot, chosen, progress)
+
+
+class _NoSuchFunctionError(ConfigError, AttributeError):
+    """A golden function that was not asked for."""
+
+
+class Compiled:
+    """Functions of a ``robot``, to be called by the golden functions' names, without the robot: see
+    :func:`compile_functions`.
+
+    Operands are arrays of any equal leading shape; results have it too. Of one state a call takes microseconds; of
+    many, they are computed side by side on all cores (``OMP_NUM_THREADS`` says on how many). ``base`` (..., 9) and
+    ``parameters`` are those of :class:`rbdgen.host.driver.Driver`. ConfigError for a wrong shape and values that are
+    not finite, SingularityError where M is not positive definite.
+    """
+
+    def __init__(self, robot: Robot, settings: TraceOptions, progress: native.Progress) -> None:
+        self.robot = robot
+        self.settings = settings
+        self.progress = progress
+        self._lock = threading.Lock()
+        self._methods = {f.name: f.method for f in settings.records}
+        self._made: dict[str, CompiledFunction] = {}
+
+    def function(self, name: str) -> CompiledFunction:
+        """A function by its own name, such as ``id``; compiled now if it was not before."""
+        made = self._made.get(name)
+        if made is not None:
+            return made
+        with self._lock:
+            if name not in self._made:
+                if name not in self._methods:
+                    raise ConfigError(
+                        f"function {short(name)}: was not asked for, only {', '.join(self._methods)}; compile it too"
+                    )
+                self.progress(f"trace {name}")
+                program = make_program(self.robot, self.settings, name)
+                self._made[name] = CompiledFunction(self.robot, program, self.progress)
+            return self._made[name]
+
+    def __getattr__(self, name: str) -> Callable[..., Results]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        own = [function for function, method in self._methods.items() if method == name]
+        if not own:
+            known = ", ".join(f"{method} ({f})" for f, method in self._methods.items())
+            raise _NoSuchFunctionError(f"{name}: was not compiled, only {known}")
+        made = [self.function(function) for function in own]
+        call = made[0] if len(made) == 1 else _Choice(made)
+        # found at once from now on
+        self.__dict__[name] = call
+        return call
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._methods.values()})
+
+
+class _Choice:
+    """Functions with the same golden function, of which the operands say which is meant."""
+
+    def __init__(self, functions: Sequence[CompiledFunction]) -> None:
+        self.functions = functions
+
+    def __call__(self, *arguments: ArrayLike | None, **operands: ArrayLike | None) -> Results:
+        given = {name for name, x in operands.items() if x is not None}
+        for function in self.functions:
+            names = function.names[len(arguments) :]
+            if given == set(names):
+                return function(*arguments, **operands)
+        sets = "; or ".join(", ".join(f.names) for f in self.functions)
+        raise ConfigError(f"{self.functions[0].method}: give {sets}")
+
+
+class CompiledFunction:
+    """One compiled function; see :class:`Compiled`."""
+
+    def __init__(self, robot: Robot, program: Program, progress: native.Progress) -> None:
+        self.robot = robot
+        self.program = program
+        self.method = program.function.method
+        texts = library_texts([program])
+        prefix = prefix_of(program)
+        libraries = [*LIBRARIES]
+        self.library = native.library(CACHE, texts, FLAGS + PARALLEL, libraries, progress)
+        name = f"{prefix}_{program.function.name}"
+        self._rows = getattr(self.library, f"{name}_rows")
+        self._rows.restype = ctypes.c_size_t
+        # holds Python's lock: a call takes less time than letting go of it
+        self._one = getattr(ctypes.PyDLL(self.library._name), name)
+        self._one.restype = ctypes.c_int
+        self.operands = program.operands
+        self.results = program.results
+        count = (Array(program.repeat, ()),) if program.repeat else ()
+        self._taken = (*self.operands, *count)
+        self.names = tuple(x.name for x in self._taken)
+        self._threads = threading.local()
+        self._shapes = tuple(x.shape for x in self.operands)
+
+    def __call__(self, *arguments: ArrayLike | None, **operands: ArrayLike | None) -> Results:
+        if not operands and len(arguments) == len(self._taken) and not self.program.repeat:
+            found = self._single(arguments)
+            if found is not None:
+                return found
+        return self._many(self._named(arguments, operands))
+
+    def _single(self, arguments: Sequence[Any]) -> Results | None:
+        """The results of one state, where the arguments are plain arrays of its shapes; else None."""
+        for x, shape in zip(arguments, self._shapes, strict=True):
+            if type(x) is not np.ndarray or x.shape != shape:
+                return None
+        state = getattr(self._threads, "state", None)
+        if state is None:
+            state = self._threads.state = _State(self)
+        for own, x in zip(state.operands, arguments, strict=True):
+            own[...] = x
+        if self._turns:
+            configuration(self.robot, arguments[0])
+        singular = self._one(*state.pointers)
+        if singular or not math.isfinite(state.whole.dot(state.whole)):
+            # the way of many says what is wrong
+            return None
+        if len(state.results) == 1:
+            return state.results[0].copy()
+        return tuple([x.copy() for x in state.results])
+
+    @cached_property
+    def _turns(self) -> bool:
+        """Whether coordinates must be of unit length."""
+        kinds = [body.joint.kinds for body, _, _ in self.robot.independent]
+        return any("unit" in own for own in kinds)
+
+    def _named(
+        self, arguments: Sequence[ArrayLike | None], operands: Mapping[str, ArrayLike | None]
+    ) -> dict[str, ArrayLike]:
+        """Operands by name. ConfigError for one that is missing, given twice or not taken."""
+        if len(arguments) > len(self.names):
+            raise ConfigError(
+                f"{self.method}: takes {', '.join(self.names)}, not {len(arguments)} arguments"
+            )
+        given: dict[str, ArrayLike] = {}
+        for name, x in zip(self.names, arguments, strict=False):
+            if x is not None:
+                given[name] = x
+        for name, x in operands.items():
+            if name in given:
+                raise ConfigError(f"{name}: given twice")
+            if x is None:
+                continue
+            if name not in self.names:
+                hint = "; compile it with forces=True" if name == "f_ext" else ""
+                raise ConfigError(
+                    f"{name}: {self.method} was compiled for {', '.join(self.names)}{hint}"
+                )
+            given[name] = x
+        return given
+
+    def _many(self, given: dict[str, ArrayLike]) -> Results:
+        """The results of any number of states."""
+        missing = [name for name in self.names if name not in given and name != F_EXT.name]
+        if missing:
+            raise ConfigError(f"{missing[0]}: missing; {self.method} takes {', '.join(self.names)}")
+        q = configuration(self.robot, given["q"])
+        batch = q.shape[:-1]
+        arrays = []
+        for x in self._taken:
+            value = given.get(x.name, np.zeros((*batch, *x.shape)))
+            if x.name == self.program.repeat:
+                counts = argument(x.name, value, (), batch if np.ndim(value) else None)
+                arrays.append(whole_numbers(x.name, np.broadcast_to(counts, batch)))
+            else:
+                array = argument(x.name, value, x.shape, batch)
+                arrays.append(np.ascontiguousarray(array))
+        count = math.prod(batch)
+        results = [np.empty((*batch, *x.shape)) for x in self.results]
+        pointers = [ctypes.c_void_p(x.ctypes.data) for x in (*arrays, *results)]
+        singular = self._rows(ctypes.c_size_t(count), *pointers) if count else 0
+        if singular:
+            self._explain(q)
+        for x in results:
+            if not np.isfinite(x).all():
+                raise ConfigError(
+                    "result: is beyond the largest number; give smaller positions, velocities or forces"
+                )
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _explain(self, q: np.ndarray) -> None:
+        """SingularityError that says what has no inverse."""
+        require_positive_definite(self.robot, crba(self.robot, q))
+        raise SingularityError(
+            f"{self.method}: a matrix that it inverts is not positive definite at one of the states; keep away from "
+            "singular ones, or give a damping"
+        )
+
+
+class _State:
+    """What one thread computes single states in."""
+
+    def __init__(self, function: CompiledFunction) -> None:
+        self.operands = [np.zeros(x.shape) for x in function.operands]
+        sizes = [x.size for x in function.results]
+        self.whole = np.zeros(sum(sizes))
+        self.results = []
+        begin = 0
+        for x in function.results:
+            part = self.whole[begin : begin + x.size]
+            self.results.append(part.reshape(x.shape))
+            begin += x.size
+        arrays = [*self.operands, *self.results]
+        self.pointers = [ctypes.c_void_p(x.ctypes.data) for x in arrays]
+
+
+def whole_numbers(name: str, counts: np.ndarray) -> np.ndarray:
+    """Numbers of steps as C takes them. ConfigError for one that is negative, not whole or too large."""
+    wrong = counts[(counts < 0) | (counts % 1 != 0) | (counts >= MOST_STEPS)]
+    if wrong.size:
+        raise ConfigError(
+            f"{name}: must be a whole number of at least 0 and below {MOST_STEPS}, not {wrong.flat[0]:g}"
+        )
+    return np.ascontiguousarray(counts, np.int32)

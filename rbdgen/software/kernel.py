@@ -1,0 +1,278 @@
+"""A program as C text over macros: the same for one state and for many side by side, for double, float and CUDA.
+
+What the macros mean is in ``c/rbd_instance.h``, which comes before each kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from textwrap import indent
+
+from rbdgen.ir.graph import Node
+from rbdgen.software.blocks import Block, Blocks, cut
+from rbdgen.software.program import Program, Straight, Whole
+
+TAB = "    "
+STRIDE = " RBD_STRIDE_PARAMETER", " RBD_STRIDE_ARGUMENT"
+"""A function's last parameter, where it reads or writes arrays of the caller's, and its argument."""
+POSITIVE, NEAR = "positive", "near"
+"""What a kernel checks: that what it divides by is above zero, and that angles are near enough for its sines."""
+BINARY = {"add": "+", "sub": "-", "mul": "*"}
+
+
+def literal(x: float) -> str:
+    """A constant of the kernel's type."""
+    return f"RBD_C({x!r})"
+
+
+class Statements:
+    """C statements for the nodes of one block."""
+
+    def __init__(self, straight: Straight, block: Block, kinds: Mapping[str, str]) -> None:
+        self.graph = straight.graph
+        self.reads = straight.reads
+        self.block = block
+        self.kinds = kinds
+        self.names: dict[int, str] = {}
+        self.lines: list[str] = []
+        self.checks: set[str] = set()
+        self.paired = self._pairs()
+        self.owner = ""
+
+    def _pairs(self) -> dict[int, dict[str, int]]:
+        """For each angle its sine and cosine in this block."""
+        pairs: dict[int, dict[str, int]] = {}
+        for i in self.block.nodes:
+            node = self.graph.nodes[i]
+            if node.op in ("sin", "cos"):
+                pairs.setdefault(node.args[0], {})[node.op] = i
+        return pairs
+
+    def text(self) -> list[str]:
+        """All lines."""
+        for i in self.block.nodes:
+            self._node(i)
+        for (array, k), i in self.block.writes:
+            self.lines.append(f"{self._entry(array, k)} = {self._value(i)};")
+        for i, slot in sorted(self.block.leaves.items(), key=lambda pair: pair[1]):
+            self.lines.append(f"RBD_LOCAL(slots, {slot}) = {self._value(i)};")
+        return self.lines
+
+    def _entry(self, array: str, k: int) -> str:
+        return f"RBD_{self.kinds[array]}({array}, {k})"
+
+    def _name(self, i: int) -> str:
+        return self.names.setdefault(i, f"t{len(self.names)}")
+
+    def _value(self, i: int) -> str:
+        """A node's value, which is fetched where it is not here yet."""
+        node = self.graph.nodes[i]
+        if node.op == "const":
+            return literal(node.attr)
+        if i not in self.names:
+            source = ""
+            if node.op == "input":
+                source = self._entry(*self.reads[node.attr])
+            else:
+                source = f"RBD_LOCAL(slots, {self.block.takes[i]})"
+            self.lines.append(f"const RBD_REAL {self._name(i)} = {source};")
+        return self.names[i]
+
+    def _node(self, i: int) -> None:
+        node = self.graph.nodes[i]
+        if node.owner != self.owner:
+            self.owner = node.owner
+            self.lines.append(f"/* {node.owner} */")
+        if node.op in ("sin", "cos"):
+            self._angle(i, node)
+            return
+        args = [self._value(a) for a in node.args]
+        self.lines.append(f"const RBD_REAL {self._name(i)} = {self._expression(node, args)};")
+
+    def _angle(self, i: int, node: Node) -> None:
+        """Sine and cosine at once."""
+        if i in self.names:
+            return
+        pair = self.paired[node.args[0]]
+        angle = self._value(node.args[0])
+        names = {}
+        for op in ("sin", "cos"):
+            names[op] = self._name(pair[op]) if op in pair else f"{angle}_{op}"
+        self.lines.append(f"RBD_REAL {names['sin']}, {names['cos']};")
+        self.lines.append(f"RBD_SINCOS({angle}, {names['sin']}, {names['cos']}, {NEAR});")
+        self.checks.add(NEAR)
+
+    def _expression(self, node: Node, args: Sequence[str]) -> str:
+        match node.op:
+            case "add" | "sub" | "mul":
+                return f"{args[0]} {BINARY[node.op]} {args[1]}"
+            case "neg":
+                return f"-{args[0]}"
+            case "abs":
+                return f"RBD_ABS({args[0]})"
+            case "scale":
+                return f"{literal(node.attr)} * {args[0]}"
+            case "shift":
+                return f"{literal(2.0**node.attr)} * {args[0]}"
+            case "reciprocal":
+                self._positive(args[0])
+                return f"RBD_C(1.0) / {args[0]}"
+            case "divide":
+                self._positive(args[1])
+                return f"{args[0]} / {args[1]}"
+            case _:
+                raise ValueError(f"node ({node.op}): no meaning in C")
+
+    def _positive(self, x: str) -> None:
+        """Note whether ``x`` is above zero."""
+        self.lines.append(f"RBD_CHECK({POSITIVE}, {x} > RBD_C(0.0));")
+        self.checks.add(POSITIVE)
+
+
+class Kernel:
+    """The text of a program's kernel, called ``name``."""
+
+    def __init__(self, program: Program, name: str) -> None:
+        self.program = program
+        self.name = name
+        self.kinds = self._kinds()
+
+    def _kinds(self) -> dict[str, str]:
+        """By which macro an array is accessed."""
+        kinds = {x.name: "IN" for x in self.program.operands}
+        kinds |= {x.name: "OUT" for x in self.program.results}
+        kinds |= {x.name: "LOCAL" for x in self.program.local}
+        if self.program.repeat:
+            kinds |= dict.fromkeys((*self.program.again, *self._results), "LOCAL")
+        return kinds
+
+    @property
+    def _results(self) -> list[str]:
+        return [x.name for x in self.program.results]
+
+    def text(self) -> str:
+        """All functions of the kernel; the last one is the whole."""
+        functions = []
+        calls = [self._zeros()]
+        slots = 0
+        number = 0
+        straights = [cut(s) for s in self.program.steps if isinstance(s, Straight)]
+        several = sum(len(s.blocks) for s in straights) > 1
+        pending = iter(straights)
+        for step in self.program.steps:
+            if isinstance(step, Whole):
+                calls.append(self._product(step))
+                continue
+            blocks = next(pending)
+            slots = max(slots, blocks.slots)
+            for block in blocks.blocks:
+                text, call = self._block(blocks, block, number, several)
+                functions.append(text)
+                calls.append(call)
+                number += 1
+        body = [f"RBD_LOCAL_ARRAY({x.name}, {x.size});" for x in self.program.local]
+        if slots:
+            body.append(f"RBD_LOCAL_ARRAY(slots, {slots});")
+        body += [call for call in calls if call]
+        functions.append(self._whole(body))
+        return "\n".join(functions)
+
+    def _parameters(self, arrays: Iterable[str]) -> str:
+        """Parameters of a function that has these arrays."""
+        found = []
+        for name in arrays:
+            const = "const " if self._is_constant(name) else ""
+            found.append(f"{const}RBD_REAL *RBD_RESTRICT {name}")
+        return ", ".join(found)
+
+    def _is_constant(self, name: str) -> bool:
+        return any(x.name == name for x in self.program.operands)
+
+    def _block(self, blocks: Blocks, block: Block, number: int, several: bool) -> tuple[str, str]:
+        """One block as a function, and its call."""
+        statements = Statements(blocks.straight, block, self.kinds)
+        lines = statements.text()
+        used = [x for x in self.program.arrays if f"({x}, " in "\n".join(lines)]
+        if block.takes or block.leaves:
+            used.append("slots")
+        if statements.checks:
+            used.append("checks")
+        strided = any(f"{macro}(" in line for line in lines for macro in ("RBD_IN", "RBD_OUT"))
+        parameter, argument = STRIDE if strided else ("", "")
+        name = f"{self.name}_{number}"
+        kind = "RBD_PART" if several else "RBD_INLINE"
+        head = f"{kind} void RBD_NAME({name})({self._parameters(used)}{parameter})"
+        begin = [f"RBD_BEGIN_CHECK({c});" for c in sorted(statements.checks)]
+        end = [f"RBD_END_CHECK({c});" for c in sorted(statements.checks)]
+        body = indent("\n".join([*begin, *lines, *end]), TAB)
+        text = f"{head}\n{{\nRBD_FOR_LANES {{\n{body}\n}}\n}}\n"
+        return text, f"RBD_NAME({name})({', '.join(used)}{argument});"
+
+    def _product(self, step: Whole) -> str:
+        arrays = self.program.arrays
+        rows, inner = arrays[step.left].shape
+        columns = arrays[step.right].shape[1]
+        stride = "RBD_STRIDE" if self.kinds[step.result] == "OUT" else "RBD_LANES"
+        return (
+            f"RBD_NAME(negated_product)({step.result}, {stride}, {step.left}, {step.right}, "
+            f"{rows}, {inner}, {columns});"
+        )
+
+    def _zeros(self) -> str:
+        """Zeros where no step writes."""
+        written: dict[str, set[int]] = {x: set() for x in self.program.arrays}
+        for step in self.program.steps:
+            if isinstance(step, Whole):
+                written[step.result] = set(range(self.program.arrays[step.result].size))
+                continue
+            for (array, k), _ in step.writes:
+                written[array].add(k)
+        lines = []
+        for x in (*self.program.results, *self.program.local):
+            missing = sorted(set(range(x.size)) - written[x.name])
+            if missing:
+                stride = "RBD_STRIDE" if self.kinds[x.name] == "OUT" else "RBD_LANES"
+                lines.append(f"RBD_NAME(zero)({x.name}, {stride}, {x.size});")
+        return "\n".join(lines)
+
+    def _whole(self, body: list[str]) -> str:
+        """The whole kernel: one call, or steps of time."""
+        arrays = [*self.program.operands, *self.program.results]
+        names = [*(x.name for x in arrays), "checks"]
+        inside = indent("\n".join(body), TAB)
+        name = self.name if not self.program.repeat else f"{self.name}_step"
+        head = f"RBD_WHOLE void RBD_NAME({name})({self._parameters(names)} RBD_STRIDE_PARAMETER)"
+        text = f"{head}\n{{\n{inside}\n}}\n"
+        return text if not self.program.repeat else f"{text}\n{self._repeated()}"
+
+    def _repeated(self) -> str:
+        """Steps of time, as many as each lane has."""
+        program = self.program
+        lines = [f"RBD_LOCAL_ARRAY(now_{x.name}, {x.size});" for x in program.results]
+        lines += [f"RBD_LOCAL_ARRAY(next_{x.name}, {x.size});" for x in program.results]
+        own = dict(zip(program.again, program.results, strict=True))
+        for operand, x in own.items():
+            lines.append(
+                f"RBD_NAME(copy)(now_{x.name}, RBD_LANES, {operand}, RBD_STRIDE, {x.size});"
+            )
+        given = [f"now_{own[x.name].name}" if x.name in own else x.name for x in program.operands]
+        given += [f"next_{x.name}" for x in program.results]
+        lines.append(f"const size_t most = RBD_NAME(most_steps)({program.repeat});")
+        lines.append("for (size_t number = 0; number < most; number++) {")
+        lines.append(
+            f"{TAB}RBD_NAME({self.name}_step)({', '.join([*given, 'checks'])} RBD_STRIDE_ARGUMENT);"
+        )
+        for x in program.results:
+            moved = f"now_{x.name}, next_{x.name}, {x.size}, {program.repeat}, number"
+            lines.append(f"{TAB}RBD_NAME(advance)({moved});")
+        lines.append("}")
+        for x in program.results:
+            lines.append(
+                f"RBD_NAME(copy)({x.name}, RBD_STRIDE, now_{x.name}, RBD_LANES, {x.size});"
+            )
+        names = [*(x.name for x in (*program.operands, *program.results)), "checks"]
+        head = (
+            f"RBD_WHOLE void RBD_NAME({self.name})({self._parameters(names)}, "
+            f"const int32_t *RBD_RESTRICT {program.repeat} RBD_STRIDE_PARAMETER)"
+        )
+        return f"{head}\n{{\n{indent(chr(10).join(lines), TAB)}\n}}\n"
