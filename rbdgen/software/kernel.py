@@ -5,137 +5,34 @@ What the macros mean is in ``c/rbd_instance.h``, which comes before each kernel.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from textwrap import indent
 
-from rbdgen.ir.graph import Node
 from rbdgen.software.blocks import Block, Blocks, cut
+from rbdgen.software.float_statements import FloatStatements
 from rbdgen.software.program import Program, Straight, Whole
+from rbdgen.software.statements import Statements
 
 TAB = "    "
 STRIDE = " RBD_STRIDE_PARAMETER", " RBD_STRIDE_ARGUMENT"
 """A function's last parameter, where it reads or writes arrays of the caller's, and its argument."""
-POSITIVE, NEAR = "positive", "near"
-"""What a kernel checks: that what it divides by is above zero, and that angles are near enough for its sines."""
-BINARY = {"add": "+", "sub": "-", "mul": "*"}
-
-
-def literal(x: float) -> str:
-    """A constant of the kernel's type."""
-    return f"RBD_C({x!r})"
-
-
-class Statements:
-    """C statements for the nodes of one block."""
-
-    def __init__(self, straight: Straight, block: Block, kinds: Mapping[str, str]) -> None:
-        self.graph = straight.graph
-        self.reads = straight.reads
-        self.block = block
-        self.kinds = kinds
-        self.names: dict[int, str] = {}
-        self.lines: list[str] = []
-        self.checks: set[str] = set()
-        self.paired = self._pairs()
-        self.owner = ""
-
-    def _pairs(self) -> dict[int, dict[str, int]]:
-        """For each angle its sine and cosine in this block."""
-        pairs: dict[int, dict[str, int]] = {}
-        for i in self.block.nodes:
-            node = self.graph.nodes[i]
-            if node.op in ("sin", "cos"):
-                pairs.setdefault(node.args[0], {})[node.op] = i
-        return pairs
-
-    def text(self) -> list[str]:
-        """All lines."""
-        for i in self.block.nodes:
-            self._node(i)
-        for (array, k), i in self.block.writes:
-            self.lines.append(f"{self._entry(array, k)} = {self._value(i)};")
-        for i, slot in sorted(self.block.leaves.items(), key=lambda pair: pair[1]):
-            self.lines.append(f"RBD_LOCAL(slots, {slot}) = {self._value(i)};")
-        return self.lines
-
-    def _entry(self, array: str, k: int) -> str:
-        return f"RBD_{self.kinds[array]}({array}, {k})"
-
-    def _name(self, i: int) -> str:
-        return self.names.setdefault(i, f"t{len(self.names)}")
-
-    def _value(self, i: int) -> str:
-        """A node's value, which is fetched where it is not here yet."""
-        node = self.graph.nodes[i]
-        if node.op == "const":
-            return literal(node.attr)
-        if i not in self.names:
-            source = ""
-            if node.op == "input":
-                source = self._entry(*self.reads[node.attr])
-            else:
-                source = f"RBD_LOCAL(slots, {self.block.takes[i]})"
-            self.lines.append(f"const RBD_REAL {self._name(i)} = {source};")
-        return self.names[i]
-
-    def _node(self, i: int) -> None:
-        node = self.graph.nodes[i]
-        if node.owner != self.owner:
-            self.owner = node.owner
-            self.lines.append(f"/* {node.owner} */")
-        if node.op in ("sin", "cos"):
-            self._angle(i, node)
-            return
-        args = [self._value(a) for a in node.args]
-        self.lines.append(f"const RBD_REAL {self._name(i)} = {self._expression(node, args)};")
-
-    def _angle(self, i: int, node: Node) -> None:
-        """Sine and cosine at once."""
-        if i in self.names:
-            return
-        pair = self.paired[node.args[0]]
-        angle = self._value(node.args[0])
-        names = {}
-        for op in ("sin", "cos"):
-            names[op] = self._name(pair[op]) if op in pair else f"{angle}_{op}"
-        self.lines.append(f"RBD_REAL {names['sin']}, {names['cos']};")
-        self.lines.append(f"RBD_SINCOS({angle}, {names['sin']}, {names['cos']}, {NEAR});")
-        self.checks.add(NEAR)
-
-    def _expression(self, node: Node, args: Sequence[str]) -> str:
-        match node.op:
-            case "add" | "sub" | "mul":
-                return f"{args[0]} {BINARY[node.op]} {args[1]}"
-            case "neg":
-                return f"-{args[0]}"
-            case "abs":
-                return f"RBD_ABS({args[0]})"
-            case "scale":
-                return f"{literal(node.attr)} * {args[0]}"
-            case "shift":
-                return f"{literal(2.0**node.attr)} * {args[0]}"
-            case "reciprocal":
-                self._positive(args[0])
-                return f"RBD_C(1.0) / {args[0]}"
-            case "divide":
-                self._positive(args[1])
-                return f"{args[0]} / {args[1]}"
-            case _:
-                raise ValueError(f"node ({node.op}): no meaning in C")
-
-    def _positive(self, x: str) -> None:
-        """Note whether ``x`` is above zero."""
-        self.lines.append(f"RBD_CHECK({POSITIVE}, {x} > RBD_C(0.0));")
-        self.checks.add(POSITIVE)
 
 
 class Kernel:
-    """The text of a program's kernel, called ``name``."""
+    """The text of a program's kernel, called ``name``, in the arithmetic of ``statements``."""
 
-    def __init__(self, program: Program, name: str) -> None:
+    def __init__(
+        self,
+        program: Program,
+        name: str,
+        statements: type[Statements] = FloatStatements,
+    ) -> None:
+        self.statements = statements
         self.program = program
         self.name = name
         self.kinds = self._kinds()
+        self.tables: dict[str, tuple[int, ...]] = {}
+        """Tables that the text reads, by name."""
 
     def _kinds(self) -> dict[str, str]:
         """By which macro an array is accessed."""
@@ -156,7 +53,8 @@ class Kernel:
         calls = [self._zeros()]
         slots = 0
         number = 0
-        straights = [cut(s) for s in self.program.steps if isinstance(s, Straight)]
+        steps = [s for s in self.program.steps if isinstance(s, Straight)]
+        straights = [cut(s, self.statements.longest) for s in steps]
         several = sum(len(s.blocks) for s in straights) > 1
         pending = iter(straights)
         for step in self.program.steps:
@@ -190,8 +88,9 @@ class Kernel:
 
     def _block(self, blocks: Blocks, block: Block, number: int, several: bool) -> tuple[str, str]:
         """One block as a function, and its call."""
-        statements = Statements(blocks.straight, block, self.kinds)
+        statements = self.statements(blocks.straight, block, self.kinds)
         lines = statements.text()
+        self.tables |= statements.tables
         used = [x for x in self.program.arrays if f"({x}, " in "\n".join(lines)]
         if block.takes or block.leaves:
             used.append("slots")
@@ -202,9 +101,7 @@ class Kernel:
         name = f"{self.name}_{number}"
         kind = "RBD_PART" if several else "RBD_INLINE"
         head = f"{kind} void RBD_NAME({name})({self._parameters(used)}{parameter})"
-        begin = [f"RBD_BEGIN_CHECK({c});" for c in sorted(statements.checks)]
-        end = [f"RBD_END_CHECK({c});" for c in sorted(statements.checks)]
-        body = indent("\n".join([*begin, *lines, *end]), TAB)
+        body = indent("\n".join([*statements.begin(), *lines, *statements.end()]), TAB)
         text = f"{head}\n{{\nRBD_FOR_LANES {{\n{body}\n}}\n}}\n"
         return text, f"RBD_NAME({name})({', '.join(used)}{argument});"
 

@@ -262,7 +262,7 @@ class _Composition:
             if word.vector == PARAMETERS:
                 places[name] = PARAMETERS, numbers[name]
             else:
-                places[name] = word.vector, _flat(word.index, shapes[word.vector])
+                places[name] = word.vector, flat(word.index, shapes[word.vector])
         return places
 
     def _results(self, made: Mapping[str, int]) -> tuple[tuple[Array, ...], dict[Place, str]]:
@@ -279,7 +279,7 @@ class _Composition:
                 self.outputs[word.name] = made[word.name]
                 indices = {word.index, word.index[::-1] if quantity.symmetric else word.index}
                 for index in sorted(indices):
-                    written[name, _flat(index, array.shape)] = word.name
+                    written[name, flat(index, array.shape)] = word.name
         return tuple(arrays), written
 
     def _graph(self, written: Mapping[Place, str]) -> Graph:
@@ -299,7 +299,7 @@ class _Composition:
         return tuple(vectors[array.name] for array in results)
 
 
-def _flat(index: tuple[int, ...], shape: tuple[int, ...]) -> int:
+def flat(index: tuple[int, ...], shape: tuple[int, ...]) -> int:
     """An entry's number in C order."""
     return int(np.ravel_multi_index(index, shape))
 
@@ -342,11 +342,11 @@ class _Cut:
         self.wholes.append(Whole(result.name, *factors))
         for index, name in product.entries.items():
             self.made_by[name] = number
-            self.places[name] = result.name, _flat(index, result.shape)
+            self.places[name] = result.name, flat(index, result.shape)
 
     def _factor(self, array: Array, entries: Mapping[tuple[int, int], str]) -> str:
         """The array that a product's factor is in: ``array``, or one that holds the same already."""
-        nodes = {_flat(index, array.shape): self.graph.outputs[n] for index, n in entries.items()}
+        nodes = {flat(index, array.shape): self.graph.outputs[n] for index, n in entries.items()}
         key = array.shape, tuple(sorted(nodes.items()))
         if key not in self.factors:
             self.factors[key] = array.name
@@ -369,7 +369,7 @@ class _Cut:
             same = {
                 k: node
                 for k, node in entries.items()
-                if node in nodes and _flat(nodes[node], shape) == k
+                if node in nodes and flat(nodes[node], shape) == k
             }
             if same and same == entries and len(same) == len(nodes):
                 for k in same:

@@ -36,10 +36,12 @@
 #endif
 #endif
 
+/* Blocks of states on all cores, where there are enough of them. */
+#define RBD_PRAGMA(text) _Pragma(#text)
 #if defined(_OPENMP)
-#define RBD_PARALLEL_FOR _Pragma("omp parallel for schedule(static) reduction(+ : singular)")
+#define RBD_PARALLEL_FOR(enough) RBD_PRAGMA(omp parallel for schedule(dynamic, 16) reduction(+ : singular) if (enough))
 #else
-#define RBD_PARALLEL_FOR
+#define RBD_PARALLEL_FOR(enough)
 #endif
 
 /* Entries of arrays: of the caller's, and of a kernel's own. */

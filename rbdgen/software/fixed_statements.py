@@ -1,0 +1,183 @@
+"""C statements of fixed-point kernels: 64-bit integers, bit for bit as :mod:`rbdgen.ir.interpret` has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rbdgen.ir.fixed import ROUNDED, Format, moved, reciprocal_table, sine_table
+from rbdgen.ir.graph import Node
+from rbdgen.software.blocks import Block
+from rbdgen.software.fixed_program import FixedStraight
+from rbdgen.software.program import Straight
+from rbdgen.software.statements import Statements
+
+
+def whole(x: int) -> str:
+    """A constant."""
+    return f"INT64_C({x})"
+
+
+def shifted(x: str, places: int) -> str:
+    """``x`` moved so many places to the left; to the right where that is negative."""
+    if places == 0:
+        return x
+    return f"rbd_left({x}, {places})" if places > 0 else f"({x} >> {-places})"
+
+
+class FixedStatements(Statements):
+    """C statements for the nodes of one block, in fixed point. ``lost`` gathers the bits that overflows lost."""
+
+    longest = 200
+
+    def __init__(self, straight: Straight, block: Block, kinds: Mapping[str, str]) -> None:
+        super().__init__(straight, block, kinds)
+        assert isinstance(straight, FixedStraight)
+        self.fixed = straight.fixed
+        self.conversions = straight.conversions
+        self.lifts: dict[int, str] = {}
+
+    def begin(self) -> list[str]:
+        """Nothing is lost yet."""
+        return ["RBD_REAL lost = 0;"] if self.checks else []
+
+    def end(self) -> list[str]:
+        """What was lost is noted."""
+        return ["RBD_LOCAL(checks, 0) |= lost;"] if self.checks else []
+
+    def constant(self, i: int, node: Node) -> str:
+        """A constant's raw value."""
+        return whole(int(self.fixed.formats[i].quantise(node.attr)))
+
+    def expression(self, i: int, node: Node, args: Sequence[str]) -> str:
+        """An operation's raw value."""
+        if node.op in ROUNDED:
+            return self._rounded(i, node, args)
+        match node.op:
+            case "shift":
+                # only the binary point moves
+                return args[0]
+            case "normalise":
+                return self._normalised(i, node, args[0])
+            case _:
+                return self._looked_up(i, node, args[0])
+
+    def _rounded(self, i: int, node: Node, args: Sequence[str]) -> str:
+        """An operation whose exact result is rounded and saturated."""
+        exact = self._exact(i, node, args)
+        drop = self.fixed.dropped_bits(i)
+        if drop and not (node.op == "mul" and self.fixed.split(i)):
+            half = self.fixed.half(i)
+            exact = f"(({exact} + {whole(half)}) >> {drop})" if half else f"(({exact}) >> {drop})"
+        if not self.fixed.may_overflow(i):
+            return exact
+        return self._fitted(self.name(i), exact, self.fixed.formats[i], self.fixed.saturate)
+
+    def _fitted(self, name: str, exact: str, fmt: Format, saturate: bool) -> str:
+        """An exact result in a format, which it may be too large for."""
+        self.lines.append(f"const RBD_REAL {name}_exact = {exact};")
+        self.checks.add("lost")
+        fit = "rbd_saturated" if saturate else "rbd_wrapped"
+        value = f"{fit}({name}_exact, {whole(fmt.minimum)}, {whole(fmt.maximum)})"
+        self.lines.append(f"const RBD_REAL {name}_fitted = {value};")
+        self.lines.append(f"lost |= {name}_exact ^ {name}_fitted;")
+        return f"{name}_fitted"
+
+    def _exact(self, i: int, node: Node, args: Sequence[str]) -> str:
+        """The exact result; of a product too long for 64 bits, what is left of it after rounding."""
+        match node.op:
+            case "mul" if self.fixed.split(i):
+                return self._long_product(i, *args)
+            case "mul":
+                return f"{args[0]} * {args[1]}"
+            case "add" | "sub" | "neg" | "dot":
+                return self._sum(i, node, args)
+            case "abs":
+                return f"rbd_magnitude({args[0]})"
+            case "round":
+                return args[0]
+            case "scale":
+                return f"{args[0]} * {whole(self.fixed.constants[i].mantissa)}"
+            case "rescale":
+                return f"rbd_left({args[0]}, {self._lift(node.args[1], args[1])})"
+            case _:
+                raise ValueError(f"node ({node.op}): no meaning in fixed point")
+
+    def _sum(self, i: int, node: Node, args: Sequence[str]) -> str:
+        """The sum of a node's terms, all at one binary point."""
+        frac = self.fixed.exact(i)[0]
+        fracs = [self.fixed.formats[a].frac for a in node.args]
+        terms: list[str] = []
+        for k, sign in enumerate(node.terms.products):
+            product = f"{args[2 * k]} * {args[2 * k + 1]}"
+            places = frac - fracs[2 * k] - fracs[2 * k + 1]
+            terms += ["+" if sign > 0 else "-", shifted(product, places)]
+        for k, sign in enumerate(node.terms.addends, node.terms.factors):
+            terms += ["+" if sign > 0 else "-", shifted(args[k], frac - fracs[k])]
+        text = " ".join(terms)
+        return f"({text.removeprefix('+ ')})"
+
+    def _long_product(self, i: int, a: str, b: str) -> str:
+        """floor((a b + half) / 2^drop) in two steps, of which the first takes the low bits of b."""
+        low = self.fixed.split(i)
+        name = self.name(i)
+        mask = whole((1 << low) - 1)
+        part = f"{a} * ({b} & {mask}) + {whole(self.fixed.half(i))}"
+        self.lines.append(f"const RBD_REAL {name}_part = {part};")
+        drop = self.fixed.dropped_bits(i) - low
+        return f"(({a} * ({b} >> {low}) + ({name}_part >> {low})) >> {drop})"
+
+    def _lift(self, source: int, x: str) -> str:
+        """By how many places the highest bit of ``x`` moves to the highest of its format."""
+        if source not in self.lifts:
+            top = self.fixed.formats[source].width - 2
+            self.lifts[source] = f"lift{len(self.lifts)}"
+            self.lines.append(f"const RBD_REAL {self.lifts[source]} = rbd_lift({x}, {top});")
+        return self.lifts[source]
+
+    def _normalised(self, i: int, node: Node, x: str) -> str:
+        """A number moved into [1, 2); what is not positive overflows."""
+        source = node.args[0]
+        lift = self._lift(source, x)
+        self.checks.add("lost")
+        self.lines.append(f"lost |= {x} > 0 ? 0 : 1;")
+        drop = self.fixed.formats[source].width - 2 - self.fixed.formats[i].frac
+        return shifted(f"rbd_left({x} > 0 ? {x} : 1, {lift})", -drop)
+
+    def _looked_up(self, i: int, node: Node, x: str) -> str:
+        """What a table holds at the address in the argument, or what the address leaves."""
+        step = self.fixed.formats[node.args[0]].frac - node.attr
+        size = 1 << node.attr
+        if node.op == "residual":
+            return f"({x} & {whole((1 << step) - 1)}) - {whole(1 << (step - 1))}"
+        fmt = self.fixed.formats[i]
+        if node.op == "table_reciprocal":
+            name = self._table("reciprocals", node.attr, fmt, reciprocal_table(node.attr, fmt))
+            return f"{name}[({x} >> {step}) & {size - 1}]"
+        name = self._table("sines", node.attr, fmt, sine_table(node.attr, fmt))
+        ahead = f" + {size}" if node.op == "table_cos" else ""
+        place = f"{self.name(i)}_place"
+        self.lines.append(f"const RBD_REAL {place} = ({x} >> {step}){ahead};")
+        self.lines.append(
+            f"const RBD_REAL {place}_value = {name}[rbd_mirrored({place}, {node.attr})];"
+        )
+        return f"{place} & {2 * size} ? -{place}_value : {place}_value"
+
+    def _table(self, kind: str, bits: int, fmt: Format, values: tuple[int, ...]) -> str:
+        """The name of a table."""
+        name = f"{kind}_{bits}_{fmt}".replace(".", "_")
+        self.tables[name] = values
+        return name
+
+    def left(self, place: tuple[str, int], i: int) -> str:
+        """What is written to a place: converted, where another format is there."""
+        value = self.value(i)
+        if place not in self.conversions:
+            return value
+        source, target = self.conversions[place]
+        drop = source.frac - target.frac
+        half = 1 << (drop - 1) if drop > 0 else 0
+        exact = f"(({value} + {whole(half)}) >> {drop})" if drop > 0 else shifted(value, -drop)
+        ends = [moved(x + half, -drop) for x in (source.minimum, source.maximum)]
+        if target.minimum <= ends[0] and ends[1] <= target.maximum:
+            return exact
+        return self._fitted(f"left{len(self.lines)}", exact, target, True)
