@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rbdgen import __version__
-from rbdgen.cli import build, commands, comparing, exploring, reporting, synth
+from rbdgen.cli import build, commands, comparing, emitting, exploring, reporting, synth
 from rbdgen.cli.arguments import (
     MOST_STATES,
     ROBOT_HELP,
@@ -56,6 +56,7 @@ def make_parser(everything: bool = False) -> Parser:
     add_robots(verb)
     add_layout(verb)
     add_generate(verb)
+    add_emit(verb)
     add_simulate(verb)
     add_compare(verb)
     add_report(verb)
@@ -131,6 +132,33 @@ def add_generate(verb: Verb) -> None:
         "-o", "--output", type=Path, metavar="DIR", help="where to write (build/NAME)"
     )
     parser.set_defaults(run=commands.generate)
+
+
+def add_emit(verb: Verb) -> None:
+    """``rbdgen emit``."""
+    parser = verb(
+        "emit",
+        "Write the same functions as programs for processors.",
+        "  rbdgen emit iiwa14 --functions all -o build/iiwa14_c\n"
+        "  rbdgen emit my_quadruped.urdf --base floating --functions dfd\n"
+        "  rbdgen emit iiwa14 --functions id --fixed --word 18",
+    )
+    add_design(parser)
+    parser.add_argument(
+        "--target",
+        choices=tuple(emitting.TARGETS),
+        default="c",
+        help="what to write (c)",
+    )
+    parser.add_argument(
+        "--fixed",
+        action="store_true",
+        help="also the arithmetic of the accelerator with these options, bit for bit",
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="where to write (build/NAME_TARGET)"
+    )
+    parser.set_defaults(run=emitting.emit)
 
 
 def add_simulate(verb: Verb) -> None:

@@ -54,6 +54,17 @@ def robots(rows: Sequence[dict[str, Any]]) -> str:
     return table(["name", "joints", "what it is"], lines)
 
 
+def software(report: dict[str, Any]) -> str:
+    """What the programs of functions take, and the files."""
+    names = ("products", "sums", "sines", "divisions", "memory_bytes")
+    lines = []
+    for name, known in report["functions"].items():
+        lines.append([name, known["summary"], *(known[key] for key in names)])
+    heads = ["function", "what it is", "products", "sums", "sines", "divisions", "bytes of memory"]
+    files = "\n".join(f"wrote {file}" for file in report["files"])
+    return f"{table(heads, lines)}\n\n{files}"
+
+
 def summary(report: dict[str, Any]) -> str:
     """One paragraph on the whole design."""
     m, n = report["multipliers"], report["multiplications"]

@@ -38,6 +38,8 @@ def write_files(files: Mapping[str, str], directory: Path, option: str = "-o") -
         staging = Path(tempfile.mkdtemp(prefix=".writing-", dir=directory))
         try:
             for name, text in files.items():
+                for folder in (staging, directory):
+                    (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 (staging / name).write_text(text, encoding="utf-8")
             for name in files:
                 (staging / name).replace(directory / name)

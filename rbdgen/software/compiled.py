@@ -21,7 +21,8 @@ from rbdgen.functions.registry import check_functions
 from rbdgen.layout.words import TraceOptions
 from rbdgen.model.robot import Robot
 from rbdgen.numeric.arguments import argument, configuration, require_positive_definite
-from rbdgen.software.library import FLAGS, LIBRARIES, PARALLEL, library_texts, prefix_of
+from rbdgen.software.flags import FLAGS, LIBRARIES, PARALLEL
+from rbdgen.software.library import c_header, c_sources, name_of
 from rbdgen.software.program import Array, Program, make_program
 
 CACHE = "software"
@@ -145,11 +146,10 @@ class CompiledFunction:
         self.robot = robot
         self.program = program
         self.method = program.function.method
-        texts = library_texts([program])
-        prefix = prefix_of(program)
-        libraries = [*LIBRARIES]
-        self.library = native.library(CACHE, texts, FLAGS + PARALLEL, libraries, progress)
-        name = f"{prefix}_{program.function.name}"
+        name = name_of(robot)
+        texts = c_sources(name, [program]) | c_header(robot, [program])
+        self.library = native.library(CACHE, texts, FLAGS + PARALLEL, LIBRARIES, progress)
+        name = f"{name}_{program.function.name}"
         self._rows = getattr(self.library, f"{name}_rows")
         self._rows.restype = ctypes.c_size_t
         # holds Python's lock: a call takes less time than letting go of it

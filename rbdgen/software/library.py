@@ -6,24 +6,15 @@ from collections.abc import Sequence
 from importlib.resources import files
 
 from rbdgen.model.names import sanitize
+from rbdgen.model.robot import Robot
+from rbdgen.software.build_files import build_files
 from rbdgen.software.calls import TYPES, Calls
 from rbdgen.software.fixed_calls import RAW, FixedCalls, fixed_kernel
 from rbdgen.software.fixed_program import FixedProgram
+from rbdgen.software.header import header
 from rbdgen.software.kernel import Kernel
 from rbdgen.software.program import Program
 
-FLAGS = (
-    "-std=c99",
-    "-O2",
-    "-ftree-vectorize",
-    "-march=native",
-    "-ffp-contract=fast",
-    "-fno-math-errno",
-    "-fno-trapping-math",
-)
-"""How kernels are compiled: a product and a sum may be one operation, and nobody asks for floating-point exceptions."""
-PARALLEL = ("-fopenmp",)
-LIBRARIES = ("-lm",)
 SUPPORT = ("rbd_kernel.h", "rbd_arrays.h", "rbd_instance.h", "rbd_words.h", "rbd_fixed.h")
 
 
@@ -72,32 +63,51 @@ def fixed_source(made: FixedProgram, prefix: str) -> str:
     return "\n".join(parts)
 
 
-def prefix_of(program: Program) -> str:
-    """What the names of a robot's functions begin with."""
-    return sanitize([program.robot])[program.robot]
+def name_of(robot: Robot) -> str:
+    """What a robot's library is called, and the names of its functions begin with."""
+    return sanitize([robot.name])[robot.name]
 
 
-def library_texts(programs: Sequence[Program]) -> dict[str, str]:
-    """Sources and headers by name, all in one folder."""
-    return {name.rpartition("/")[2]: text for name, text in c_files(programs).items()}
-
-
-def c_files(programs: Sequence[Program], fixed: Sequence[FixedProgram] = ()) -> dict[str, str]:
-    """The library's files by name."""
-    prefix = prefix_of(programs[0] if programs else fixed[0].program)
-    found = {f"src/{name}": support(name) for name in SUPPORT}
-    declarations: list[str] = []
+def c_sources(
+    name: str, programs: Sequence[Program], fixed: Sequence[FixedProgram] = ()
+) -> dict[str, str]:
+    """Sources and their own headers, all for one folder; the library's header is not among them."""
+    found = {own: support(own) for own in SUPPORT}
     for program in programs:
-        name = program.function.name
-        found[f"src/{prefix}_{name}_kernel.h"] = kernel_text(program)
-        found[f"src/{prefix}_{name}.c"] = source(program, prefix)
-        declarations += Calls(program, name, f"{prefix}_{name}").declarations()
+        function = program.function.name
+        found[f"{name}_{function}_kernel.h"] = kernel_text(program)
+        found[f"{name}_{function}.c"] = source(program, name)
     for made in fixed:
-        name = made.program.function.name
-        found[f"src/{prefix}_{name}_fixed_kernel.h"] = fixed_kernel(made, name)
-        found[f"src/{prefix}_{name}_fixed.c"] = fixed_source(made, prefix)
-        declarations += FixedCalls(made, name, f"{prefix}_{name}").declarations()
-    found[f"include/{prefix}.h"] = (
-        "#include <stddef.h>\n#include <stdint.h>\n" + "\n".join(declarations) + "\n"
-    )
+        function = made.program.function.name
+        found[f"{name}_{function}_fixed_kernel.h"] = fixed_kernel(made, function)
+        found[f"{name}_{function}_fixed.c"] = fixed_source(made, name)
     return found
+
+
+def c_header(
+    robot: Robot, programs: Sequence[Program], fixed: Sequence[FixedProgram] = ()
+) -> dict[str, str]:
+    """The library's header."""
+    name = name_of(robot)
+    functions = [Calls(p, p.function.name, f"{name}_{p.function.name}") for p in programs]
+    own = []
+    for made in fixed:
+        function = made.program.function.name
+        own.append(FixedCalls(made, function, f"{name}_{function}"))
+    return {f"{name}.h": header(name, robot, functions, own)}
+
+
+def c_files(
+    robot: Robot,
+    programs: Sequence[Program],
+    fixed: Sequence[FixedProgram] = (),
+    version: str = "0",
+) -> dict[str, str]:
+    """The library's files by name: a project for CMake."""
+    name = name_of(robot)
+    sources = c_sources(name, programs, fixed)
+    found = {f"src/{own}": text for own, text in sources.items()}
+    found |= {f"include/{own}": text for own, text in c_header(robot, programs, fixed).items()}
+    compiled = [f"src/{own}" for own in sorted(sources) if own.endswith(".c")]
+    summary = f"Rigid-body dynamics of {name}"
+    return found | build_files(name, compiled, summary, version)

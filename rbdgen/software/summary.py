@@ -1,0 +1,61 @@
+"""What a function's program takes: operations, memory, text; for people and for programs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from rbdgen.model.robot import Robot
+from rbdgen.software.blocks import cut
+from rbdgen.software.program import Program, Straight, Whole
+
+SCHEMA = "rbdgen.software/1"
+"""Name and version of the summary's structure."""
+KINDS = {
+    "mul": "products",
+    "scale": "products",
+    "shift": "products",
+    "add": "sums",
+    "sub": "sums",
+    "neg": "sums",
+    "sin": "sines",
+    "cos": "sines",
+    "reciprocal": "divisions",
+    "divide": "divisions",
+}
+"""What an operation counts as."""
+
+
+def operations(program: Program) -> dict[str, int]:
+    """Numbers of ``products``, ``sums``, ``sines`` (and cosines) and ``divisions`` of one call, or of one step of time."""
+    counts = Counter(dict.fromkeys(dict.fromkeys(KINDS.values()), 0))
+    for step in program.steps:
+        if isinstance(step, Whole):
+            rows, inner = program.arrays[step.left].shape
+            columns = program.arrays[step.right].shape[1]
+            counts["products"] += rows * inner * columns
+            counts["sums"] += rows * inner * columns
+            continue
+        for _, node in step.graph:
+            if node.op in KINDS:
+                counts[KINDS[node.op]] += 1
+    return dict(counts)
+
+
+def local_numbers(program: Program) -> int:
+    """Numbers that a call has in memory of its own."""
+    slots = [cut(step).slots for step in program.steps if isinstance(step, Straight)]
+    return sum(x.size for x in program.local) + max(slots, default=0)
+
+
+def summary(robot: Robot, target: str, programs: Sequence[Program]) -> dict[str, Any]:
+    """What was made: operations and memory by function."""
+    functions = {}
+    for program in programs:
+        functions[program.function.name] = {
+            "summary": program.function.summary,
+            **operations(program),
+            "memory_bytes": 8 * local_numbers(program),
+        }
+    return {"schema": SCHEMA, "robot": robot.name, "target": target, "functions": functions}
