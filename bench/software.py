@@ -1,0 +1,252 @@
+"""Measures the C of robots' functions beside Pinocchio's C++, in one run, on one core and on all.
+
+Both are compiled here with the same compiler for this processor. Pinocchio's headers and libraries, and Eigen's, are
+those of PyPI's packages (``pip install 'rbdgen[bench]'``). Each function of each robot is timed one call at a time over
+1024 states, and all of them in one call, as double and as float, on one thread and on all. ``--write`` puts
+the tables into docs/measurements.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+from figures import Targets, arguments, parse, section
+
+from rbdgen import RbdgenWarning, golden, native
+from rbdgen.forking import cores
+from rbdgen.functions.registry import common
+from rbdgen.layout.words import TraceOptions
+from rbdgen.model import Robot, builtin_path, builtin_robots, load
+from rbdgen.software.calls import TYPES, Calls
+from rbdgen.software.flags import FLAGS, LIBRARIES, PARALLEL
+from rbdgen.software.library import c_header, c_sources, name_of
+from rbdgen.software.program import Program, make_program
+
+STATES = 1024
+"""States of a batch."""
+MAIN = Path(__file__).parent / "native" / "pinocchio_bench.cpp"
+ASKED_ONE = {"iiwa14": 3.0}
+"""How much faster one call must be than Pinocchio's; of other robots :data:`ASKED_OTHERS`."""
+ASKED_OTHERS, ASKED_BATCH, ASKED_SCALING = 2.0, 6.0, 0.8
+ASKED_SECONDS = {"iiwa14": 30.0}
+ASKED_LONGEST, ASKED_GIB = 300.0, 1.0
+OPTIMISED = (
+    *("-O3", "-march=native", "-DNDEBUG", "-DEIGEN_MAX_ALIGN_BYTES=16"),
+    *("-DBOOST_MPL_LIMIT_LIST_SIZE=30", "-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS"),
+)
+"""How Pinocchio is compiled: for this processor, with memory as its own libraries have it, and Boost's lists as long as
+its kinds of joints."""
+
+
+def prefix() -> Path:
+    """Where Pinocchio's headers and libraries are; SystemExit where they are not."""
+    found = importlib.util.find_spec("cmeel_pinocchio") or importlib.util.find_spec("pinocchio")
+    if found is None or found.origin is None:
+        raise SystemExit("Pinocchio: not installed; pip install 'rbdgen[bench]'")
+    for folder in Path(found.origin).parents:
+        if folder.name == "cmeel.prefix":
+            return folder
+    raise SystemExit(
+        "Pinocchio: not of PyPI, whose headers this needs; pip install 'rbdgen[bench]'"
+    )
+
+
+def calls_of(programs: Sequence[Program], name: str) -> str:
+    """C++ that times each function of the library."""
+    lines = []
+    for program in programs:
+        function = program.function.name
+        calls = Calls(program, function, f"{name}_{function}")
+        arrays = [*calls.operands, *calls.results]
+        for kind in TYPES:
+            lines.append("{")
+            for x in calls.operands:
+                lines.append(
+                    f"std::vector<{kind.name}> {x.name}_rows({x.name}.begin(), {x.name}.end());"
+                )
+                lines.append(f"std::vector<{kind.name}> {x.name}_side({x.name}_rows.size());")
+                lines.append(
+                    f"for (size_t k = 0; k < count; k++) for (size_t i = 0; i < {x.size}; i++) "
+                    f"{x.name}_side[i * count + k] = {x.name}_rows[k * {x.size} + i];"
+                )
+            for x in calls.results:
+                for layout in ("rows", "side"):
+                    lines.append(f"std::vector<{kind.name}> {x.name}_{layout}({x.size} * count);")
+            one = ", ".join(f"&{x.name}_rows[k * {x.size}]" for x in arrays)
+            batch = ", ".join(f"{x.name}_side.data()" for x in arrays)
+            rows = ", ".join(f"{x.name}_rows.data()" for x in arrays)
+            own = f"{name}_{function}"
+            for what, code in (
+                ("one", f"for (size_t k = 0; k < count; k++) {own}{kind.suffix}({one});"),
+                ("batch", f"{own}_batch{kind.suffix}(count, {batch});"),
+                ("rows", f"{own}_rows{kind.suffix}(count, {rows});"),
+            ):
+                label = f"{kind.name}_{what}"
+                lines.append(f'print("{function}", "{label}", best(count, [&]() {{ {code} }}));')
+            lines.append("}")
+    return "\n".join(lines)
+
+
+class Bench:
+    """One robot's program in a folder."""
+
+    def __init__(self, work: Path, robot: Robot, path: Path, base: str) -> None:
+        self.work, self.robot, self.path, self.base = work, robot, path, base
+        self.name = name_of(robot)
+        settings = TraceOptions()
+        self.programs = [make_program(robot, settings, f) for f in common()]
+
+    def compile(self) -> tuple[float, float]:
+        """Seconds of the library's compilation on one core, and the most memory in GiB that the compiler took."""
+        texts = c_sources(self.name, self.programs) | c_header(self.robot, self.programs)
+        for name, text in texts.items():
+            (self.work / name).write_text(text, encoding="utf-8")
+        compiler = native.required_compiler()
+        begin, most = time.monotonic(), 0.0
+        for source in sorted(self.work.glob("*.c")):
+            line = [compiler, *FLAGS, *PARALLEL, "-c", source.name, "-o", f"{source.stem}.o"]
+            process = subprocess.Popen(line, cwd=self.work)
+            _, status, usage = os.wait4(process.pid, 0)
+            if status:
+                raise SystemExit(f"{source.name}: not compiled")
+            most = max(most, usage.ru_maxrss / 2**20)
+        return time.monotonic() - begin, most
+
+    def link(self) -> None:
+        """The program that times both."""
+        root = prefix()
+        (self.work / "calls.h").write_text(
+            f'#include "{self.name}.h"\n#define CALLS {calls_of(self.programs, self.name)}\n'.replace(
+                "\n", " \\\n"
+            ).replace(f'#include "{self.name}.h" \\\n', f'#include "{self.name}.h"\n'),
+            encoding="utf-8",
+        )
+        own = root / "include"
+        includes = [
+            own,
+            *(own / part for part in ("eigen3", "urdfdom_headers", "urdfdom")),
+            self.work,
+        ]
+        line = ["g++", "-std=c++17", *OPTIMISED, '-DLIBRARY="calls.h"']
+        line += [f"-I{folder}" for folder in includes]
+        line += [str(MAIN), *map(str, sorted(self.work.glob("*.o"))), "-o", "bench"]
+        line += [f"-L{root / 'lib'}", f"-Wl,-rpath,{root / 'lib'}"]
+        line += [
+            "-lpinocchio_parsers",
+            "-lpinocchio_default",
+            "-lurdfdom_model",
+            *PARALLEL,
+            *LIBRARIES,
+        ]
+        subprocess.run(line, cwd=self.work, check=True)
+
+    def run(self, threads: int) -> dict[tuple[str, str], float]:
+        """Nanoseconds per state by function and what was timed."""
+        q, v, a = golden.random_states(
+            self.robot, golden.declared_ranges(self.robot), STATES, seed=1
+        )
+        tau, minv = golden.rnea(self.robot, q, v, a), golden.minverse(self.robot, q)
+        data = self.work / "states"
+        data.write_bytes(b"".join(x.tobytes() for x in (q, v, a, tau, minv)))
+        line = [str(self.work / "bench"), str(self.path), self.base, str(STATES), str(data)]
+        env = os.environ | {"OMP_NUM_THREADS": str(threads)}
+        done = subprocess.run(line, env=env, check=True, capture_output=True, text=True)
+        found = {}
+        for text in done.stdout.splitlines():
+            function, who, nanoseconds = text.split()
+            found[function, who] = float(nanoseconds)
+        return found
+
+
+def robot_of(text: str) -> tuple[Path, str]:
+    """A robot's file and its base, from ``FILE:BASE``."""
+    name, _, base = text.rpartition(":")
+    if name in builtin_robots():
+        return builtin_path(name), base
+    return Path(name).resolve(), base
+
+
+def main() -> int:
+    """Print the tables; 1 where something is slower than asked."""
+    parser = arguments(__doc__)
+    parser.add_argument(
+        "robots",
+        nargs="*",
+        metavar="FILE:BASE",
+        default=["iiwa14:fixed"],
+        help="robots, such as iiwa14:fixed or atlas.urdf:floating",
+    )
+    args: argparse.Namespace = parse(parser)
+    warnings.simplefilter("ignore", RbdgenWarning)
+    targets = Targets()
+    one_rows, many_rows, compiled_rows = [], [], []
+    for text in args.robots:
+        path, base = robot_of(text)
+        robot = load(path, base)
+        with tempfile.TemporaryDirectory() as work:
+            bench = Bench(Path(work), robot, path, base)
+            seconds, gib = bench.compile()
+            limit = ASKED_SECONDS.get(path.stem, ASKED_LONGEST)
+            compiled_rows.append(
+                [
+                    *(path.stem, base, f"{seconds:.1f} s", targets.at_most(seconds, limit)),
+                    *(f"{gib:.2f} GiB", targets.at_most(gib, ASKED_GIB)),
+                ]
+            )
+            bench.link()
+            single, all_threads = bench.run(1), bench.run(cores())
+        asked = ASKED_ONE.get(path.stem, ASKED_OTHERS)
+        for function in common():
+            theirs = single[function, "pinocchio"]
+            ours = single[function, "double_one"]
+            one_rows.append(
+                [
+                    *(path.stem, base, function, f"{theirs:.0f}", f"{ours:.0f}"),
+                    *(f"{theirs / ours:.1f}", targets.at_least(theirs / ours, asked)),
+                ]
+            )
+            row = [path.stem, base, function]
+            for what in ("double_batch", "double_rows", "float_batch", "float_rows"):
+                row.append(f"{single[function, what]:.1f}")
+            ratio = theirs / single[function, "float_batch"]
+            row += [f"{ratio:.0f}", targets.at_least(ratio, ASKED_BATCH)]
+            best = all_threads[function, "float_batch"]
+            scaling = single[function, "float_batch"] / best / cores()
+            row += [f"{best:.1f}", f"{scaling:.2f}", targets.at_least(scaling, ASKED_SCALING)]
+            many_rows.append(row)
+    section(
+        "One call, nanoseconds, double, one thread",
+        ["robot", "base", "function", "Pinocchio's C++", "this C", "ratio", "as asked"],
+        one_rows,
+        keys=3,
+    )
+    section(
+        f"Nanoseconds per state, batches of {STATES}: one thread, then all {cores()} with float",
+        [
+            *("robot", "base", "function", "double, side by side", "double, rows"),
+            *("float, side by side", "float, rows", "Pinocchio's double loop over float"),
+            *("as asked", f"float, {cores()} threads", "of a core each", "as asked"),
+        ],
+        many_rows,
+        keys=3,
+    )
+    section(
+        "Compiling all seven functions, one core",
+        ["robot", "base", "time", "as asked", "compiler's memory", "as asked"],
+        compiled_rows,
+        keys=2,
+    )
+    return targets.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
