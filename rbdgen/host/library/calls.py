@@ -133,7 +133,7 @@ def _methods(names: Names, number: int, function: Function) -> list[str]:
     views = [f"rbdgen::View {vector.argument}" for vector in function.operands]
     numbers = [f"rbdgen::Numbers {vector.argument}" for vector in function.results]
     into = ", ".join([*views, *numbers, "rbdgen::Flags flags = {}"])
-    result = f"{function.method}_results"
+    result = function.method_results
     first = function.operands[0]
     given = _arguments(function.operands)
     lines = [

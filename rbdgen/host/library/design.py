@@ -51,13 +51,14 @@ class Vector:
 @dataclass(frozen=True)
 class Function:
     """A function of the manifest's: its own ``name``, its ``summary`` for a comment, its typed ``call`` in C, its
-    ``number`` there, its ``method`` in C++, and its vectors."""
+    ``number`` there, its ``method`` in C++ with the type of what that returns, and its vectors."""
 
     name: str
     summary: str
     call: str
     number: str
     method: str
+    method_results: str
     operands: tuple[Vector, ...]
     results: tuple[Vector, ...]
 
@@ -91,6 +92,7 @@ def names_of(manifest: Manifest, library: set[str]) -> Names:
             scope.take(prefix, name),
             scope.take(capitals, "FUNCTION", legal(name).upper()),
             members.take(name),
+            members.take(name, "results"),
             operands,
             results,
         )

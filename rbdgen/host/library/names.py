@@ -10,8 +10,7 @@ LONGEST = 60
 LONGEST_COMMENT = 90
 """Characters of a text that a comment shows."""
 
-KEYWORDS = frozenset(
-    """
+_KEYWORDS = """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class
     co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype default
     delete do double dynamic_cast else enum explicit export extern false final float for friend goto if import inline
@@ -19,16 +18,14 @@ KEYWORDS = frozenset(
     public register reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast
     struct switch template this thread_local throw true try typedef typeid typename union unsigned using virtual void
     volatile wchar_t while xor xor_eq
-    """.split()
-)
-"""Of C and C++."""
-MACROS = frozenset(
-    """
+"""
+_MACROS = """
     assert complex cpu32 emit EOF errno far i386 I imaginary INFINITY linux max min NAN near NULL signals slots stderr
     stdin stdout unix
-    """.split()
-)
-"""Other names that common headers or compilers define."""
+"""
+
+RESERVED = frozenset(f"{_KEYWORDS} {_MACROS}".split())
+"""Keywords of C and C++, and what common headers or compilers define as macros."""
 
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 _-.,:;()+=/")
 
@@ -41,10 +38,10 @@ def legal(name: str) -> str:
 
 
 class Scope:
-    """Identifiers that stand beside each other, each of them once; those that are ``taken`` and keywords never."""
+    """Identifiers that stand beside each other, each of them once; those that are ``taken`` or reserved never."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
-        self.taken = {*KEYWORDS, *MACROS, *taken}
+        self.taken = {*RESERVED, *taken}
 
     def take(self, *parts: str) -> str:
         """An identifier of these parts, with a number behind it where there is one like it."""

@@ -1,0 +1,531 @@
+"""The host's library in C against the model of a device: what the driver in Python answers, bit for bit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rbdgen import Design, parameter_values
+from rbdgen.emulation import bit_true_shell, manifest_of
+from rbdgen.functions.registry import common
+from rbdgen.host.driver import Answers, Driver, Tasks
+from rbdgen.host.library.names import literal
+from rbdgen.host.manifest import Entry, Manifest, Shape
+from rbdgen.host.shell import ShellModel
+from rbdgen.ir.fixed import Format
+from rbdgen.layout.calibration import varied_robot
+from rbdgen.protocol.frames import Deframer, Kind, frame_bytes
+from rbdgen.protocol.packets import header
+from rbdgen.protocol.tasks import FunctionFormat, OperandWord, ResultWord, task_format
+from rbdgen_sim.noise import Noise
+from tests.conftest import design
+from tests.host.native import (
+    DESIGN,
+    GONE,
+    LINE,
+    LOST,
+    PARAMETER,
+    PROTOCOL,
+    RESET,
+    SILENT,
+    Answer,
+    Asker,
+    needs_compiler,
+    on_serial,
+    on_tcp,
+)
+
+pytestmark = needs_compiler
+
+QUICK = {"quiet": 0.03}
+"""Seconds of silence, where the other end answers at once or never."""
+Request = tuple[str, dict[str, np.ndarray]]
+
+
+def everything() -> Design:
+    return design("pendulum2", functions=common(), ii=4)
+
+
+def calibratable() -> Design:
+    return design("pendulum2", functions=("id", "m"), ii=4, calibratable=True)
+
+
+def request(manifest: Manifest, function: str, count: int, seed: int = 1) -> Request:
+    """States between and now and then a little outside the declared limits of each operand, no words of the format."""
+    random = np.random.default_rng(seed)
+    operands = {}
+    for vector in manifest.operand_vectors[function]:
+        operands[vector] = np.zeros((count, *manifest.shapes[vector].size))
+    words = manifest.tasks.functions[function].operands
+    for entry, word in zip(manifest.operands[function], words, strict=True):
+        low, high = (word.format.real(np.array(code)) for code in word.codes)
+        values = random.uniform(low, high, count)
+        values[random.random(count) < 0.01] *= 1.5
+        if entry.vector == "steps":
+            values = random.integers(-1, 5, count)
+        operands[entry.vector][(slice(None), *entry.index)] = values
+    return function, operands
+
+
+def requests(manifest: Manifest, count: int) -> list[Request]:
+    """States of every function."""
+    return [request(manifest, name, count, k) for k, name in enumerate(manifest.tasks.functions)]
+
+
+def same(answer: Answer, expected: list[Answers]) -> None:
+    """AssertionError unless the library answered as the driver did."""
+    assert (answer.status, answer.message) == (0, "")
+    for flags, values, driver in zip(answer.flags, answer.values, expected, strict=True):
+        assert np.array_equal(flags, driver.flags)
+        assert values.keys() == driver.values.keys()
+        for vector, got in values.items():
+            assert got.tobytes() == driver.values[vector].tobytes(), vector
+
+
+def by_driver(shell: ShellModel, manifest: Manifest, asked: list[Request]) -> list[Answers]:
+    with Driver.open(manifest, shell) as device:
+        return device.solve([Tasks(*one) for one in asked])
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    begun = time.monotonic()
+    yield
+    assert time.monotonic() - begun < seconds
+
+
+class Wire:
+    """A transport to ``shell`` that lets ``change`` the bytes that the device says, or the frames that it hears."""
+
+    def __init__(
+        self,
+        shell: ShellModel,
+        say: Callable[[bytes], bytes] = lambda data: data,
+        hear: Callable[[list[bytes]], list[bytes]] = lambda frames: frames,
+    ) -> None:
+        self.shell, self.say, self.hear = shell, say, hear
+        self.heard: list[bytes] = []
+        self.deframer = Deframer(1 << 16)
+
+    def write(self, data: bytes) -> None:
+        frames = [frame_bytes(f.kind, f.payload) for f in self.deframer.feed(data)]
+        self.heard += frames
+        self.shell.write(b"".join(self.hear(frames)))
+
+    def read(self) -> bytes:
+        data = self.shell.read()
+        return self.say(data) if data else b""
+
+    def close(self) -> None:
+        pass
+
+
+DESIGNS = {
+    "all functions": everything,
+    "forces": lambda: design("pendulum2", functions=("id", "did"), ii=4, forces=True),
+    "steps and a moving base": lambda: design(
+        "pendulum2",
+        functions=("dfd", "roll"),
+        ii=4,
+        moving_base=True,
+        with_inverse=True,
+        time_step=0.002,
+    ),
+    "a floating base": lambda: design("pendulum2", "floating", functions=("id", "m"), ii=4),
+}
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("on", [on_tcp, on_serial])
+def test_answers_are_those_of_the_driver(name: str, on: Callable) -> None:
+    d = DESIGNS[name]()
+    known = manifest_of(d)
+    asked = requests(known, 300)
+    expected = by_driver(bit_true_shell(d), known, asked)
+    with on(bit_true_shell(d)) as at, Asker(known, at) as device:
+        assert device.opened.status == 0
+        for one, answer in zip(asked, expected, strict=True):
+            same(device.solve([one]), [answer])
+        same(device.solve(asked), expected)
+        nothing = requests(known, 0)
+        same(device.solve(nothing), by_driver(bit_true_shell(d), known, nothing))
+    assert any(answer.flags.any() for answer in expected)
+
+
+def test_tasks_are_the_drivers_byte_for_byte() -> None:
+    d = everything()
+    known = manifest_of(d)
+    asked = requests(known, 9)
+    wires = Wire(bit_true_shell(d)), Wire(bit_true_shell(d))
+    by_driver(wires[0], known, asked)  # type: ignore[arg-type]
+    with on_tcp(wires[1]) as at, Asker(known, at) as device:
+        device.solve(asked)
+    theirs, ours = ([f for f in wire.heard if f[1] == Kind.TASK] for wire in wires)
+    assert theirs == ours
+    assert len(ours) == 9 * len(asked)
+
+
+def test_flags_are_those_of_their_tasks_and_noted() -> None:
+    d = everything()
+    known = manifest_of(d)
+    q, v, a = np.zeros((3, 9, 2))
+    v[4] = 1e3
+    with on_tcp(bit_true_shell(d)) as at, Asker(known, at) as device:
+        answer = device.call("id", q=q, v=v, a=a)
+        assert np.flatnonzero(answer.flags[0] & 2).tolist() == [4]
+        assert answer.note.startswith("id: of 9 tasks 1 with operands outside the declared ranges")
+        assert answer.note.endswith("; the first is number 4, see its flags")
+        assert device.call("id", q=q, v=q, a=a).note == ""
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_numbers_must_be_finite(value: float) -> None:
+    d = everything()
+    q = np.zeros((3, 2))
+    a = q.copy()
+    a[2, 1] = value
+    with on_tcp(bit_true_shell(d)) as at, Asker(manifest_of(d), at) as device:
+        message = device.call("id", q=q, v=q, a=a).message
+    assert message.removesuffix(str(value)) == "a[1] of state 2: must be finite, not "
+
+
+WIDTHS = (1, 2, 7, 8, 18, 31, 32, 33, 53, 54, 62)
+
+
+def made_up(seed: int) -> tuple[Manifest, ShellModel]:
+    """A manifest with words of any widths and points, laid out in beats of a few, and a device that knows no robot."""
+    random = np.random.default_rng(seed)
+
+    def words(prefix: str, count: int) -> tuple[list[Entry], list[Format]]:
+        formats = []
+        for _ in range(count):
+            width = int(random.choice(WIDTHS))
+            formats.append(Format(width, int(random.integers(-20, 80))))
+        return [Entry(prefix, (k,)) for k in range(count)], formats
+
+    formats, operands, results, shapes = [], {}, {}, {}
+    for code, name in enumerate("fg"):
+        x, y, counts = f"x{name}", f"y{name}", random.integers(1, 12, 2)
+        operands[name], given = words(x, int(counts[0]))
+        results[name], wanted = words(y, int(counts[1]))
+        shapes |= {x: Shape((len(given),), False), y: Shape((len(wanted) + 1,), False)}
+        taken = []
+        for k, fmt in enumerate(given):
+            taken.append(OperandWord(f"{x}_{k}", fmt, (fmt.minimum // 2, fmt.maximum // 2)))
+        gives = [ResultWord(f"{y}_{k}", fmt) for k, fmt in enumerate(wanted)]
+        formats.append(FunctionFormat(name, code + 3, tuple(taken), tuple(gives)))
+    tasks = task_format(formats, int(random.integers(1, 5)), int(random.integers(1, 5)))
+    base = manifest_of(design("pendulum2"))
+    known = replace(
+        base,
+        identity=bytes(random.integers(0, 256, 16, np.uint8)),
+        tasks=tasks,
+        shapes=shapes,
+        operand_vectors={n: (f"x{n}",) for n in "fg"},
+        result_vectors={n: (f"y{n}",) for n in "fg"},
+        methods={n: n for n in "fg"},
+        summaries={n: "" for n in "fg"},
+        operands=operands,
+        results=results,
+    )
+
+    def compute(function: str, raw: list[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
+        values = []
+        mixed = sum(x * (k + 1) for k, x in enumerate(raw))
+        for k, word in enumerate(tasks.functions[function].results):
+            values.append(word.format.wrap(mixed * 0x9E3779B1 + k))
+        return values, raw[0] % 3 == 0
+
+    return known, ShellModel(known.identity, tasks, compute)  # type: ignore[arg-type]
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered in ldexp:RuntimeWarning")
+@pytest.mark.parametrize("seed", range(3))
+def test_words_of_any_format_are_the_drivers(seed: int) -> None:
+    known, shell = made_up(seed)
+    asked = requests(known, 200)
+    for _, operands in asked:
+        (x,) = operands.values()
+        # far outside, halves, and what is lost below the last place
+        x[:5] *= np.array([1e200, -1e200, 1e-200, 3.0, -3.0])[:, None]
+        scales = [word.format.resolution for word in known.tasks.functions[asked[0][0]].operands]
+        x[5:20] = np.round(x[5:20] / scales[0]) * scales[0] + scales[0] / 2
+    expected = by_driver(shell, known, asked)
+    with on_tcp(shell) as at, Asker(known, at) as device:
+        same(device.solve(asked), expected)
+
+
+def torn(data: bytes) -> bytes:
+    """Every other frame's end is missing."""
+    parts = data.split(b"~~")
+    return b"~~".join(part[:-1] if k % 2 else part for k, part in enumerate(parts))
+
+
+def damaged(data: bytes) -> bytes:
+    """A bit of every hundredth byte is wrong; a lone status is shorter."""
+    changed = bytearray(data)
+    for k in range(99, len(changed), 100):
+        changed[k] ^= 1 << k % 8
+    return bytes(changed)
+
+
+@pytest.mark.parametrize(
+    "wire",
+    [
+        {"say": lambda data: data + data},
+        {"say": lambda data: data.replace(b"~~", b"~~noise~~")},
+        {"say": torn},
+        {"say": damaged},
+        {"hear": lambda frames: [f for f in frames for _ in range(2)]},
+        {"hear": lambda frames: frames[::2] + frames[1:2]},
+    ],
+    ids=["twice", "noise", "torn", "damaged", "heard twice", "lost"],
+)
+def test_answers_are_right_whatever_happens_on_the_line(wire: dict) -> None:
+    d = everything()
+    known = manifest_of(d)
+    asked = requests(known, 100)
+    expected = by_driver(bit_true_shell(d), known, asked)
+    with on_tcp(Wire(bit_true_shell(d), **wire)) as at, Asker(known, at, **QUICK) as device:
+        same(device.solve(asked), expected)
+        same(device.solve(asked), expected)
+
+
+@pytest.mark.parametrize("on", [on_tcp, on_serial])
+def test_a_noisy_line_with_parameters(on: Callable) -> None:
+    d = calibratable()
+    known = manifest_of(d)
+    values = parameter_values(d.robot, varied_robot(d.robot, np.random.default_rng(4)))
+    asked = requests(known, 300)
+    with Driver.open(known, bit_true_shell(d)) as driver:
+        driver.calibrate(values)
+        expected = driver.solve([Tasks(*one) for one in asked])
+    noise = Noise(bit_true_shell(d), 0.01, seed=3)
+    with on(noise) as at, Asker(known, at, patience=100, **QUICK) as device:
+        assert device.calibrate(values).status == 0
+        same(device.solve(asked), expected)
+    assert noise.faults > 100
+
+
+@pytest.mark.parametrize("after", [1, 2, 3, 5])
+def test_parameters_are_loaded_again_after_a_reset(after: int) -> None:
+    d = calibratable()
+    known = manifest_of(d)
+    values = parameter_values(d.robot, varied_robot(d.robot, np.random.default_rng(4)))
+    asked = requests(known, 300)
+    with Driver.open(known, bit_true_shell(d)) as driver:
+        driver.calibrate(values)
+        expected = driver.solve([Tasks(*one) for one in asked])
+    shell = bit_true_shell(d)
+    left = [0]
+
+    def say(data: bytes) -> bytes:
+        left[0] -= 1
+        if left[0] == 0:
+            shell.reset()
+        return data
+
+    with on_tcp(Wire(shell, say)) as at, Asker(known, at, **QUICK) as device:
+        assert device.calibrate(values).status == 0
+        left[0] = after
+        answer = device.solve(asked)
+        same(answer, expected)
+        assert answer.note.startswith("device: was reset in mid-use; its 14 parameters were loaded")
+        answer = device.solve(asked)
+        same(answer, expected)
+        assert "reset" not in answer.note
+
+
+def test_a_device_that_is_reset_again_and_again_is_given_up() -> None:
+    d = calibratable()
+    known = manifest_of(d)
+    values = parameter_values(d.robot, d.robot)
+    shell = bit_true_shell(d)
+    again = [False]
+
+    def say(data: bytes) -> bytes:
+        if again[0]:
+            shell.reset()
+        return data
+
+    with on_tcp(Wire(shell, say)) as at, Asker(known, at, **QUICK) as device:
+        device.calibrate(values)
+        again[0] = True
+        answer = device.solve(requests(known, 300))
+        assert answer.status == RESET
+        assert answer.message.startswith("device: was reset 5 times during one call; check its")
+        again[0] = False
+        assert device.solve(requests(known, 3)).status == 0
+
+
+def test_parameters_that_are_refused_are_named() -> None:
+    d = calibratable()
+    values = parameter_values(d.robot, varied_robot(d.robot, np.random.default_rng(4)))
+    name = next(iter(values))
+    with on_tcp(bit_true_shell(d)) as at, Asker(manifest_of(d), at) as device:
+        answer = device.calibrate(values | {name: 1e3})
+        assert answer.status == PARAMETER
+        assert answer.message.startswith(f"parameter {name}: must be -")
+        assert answer.message.endswith(", not 1000")
+        assert device.calibrate({"p_x": 1.0}).message == (
+            "parameter p_x: this accelerator has no such, but 14 others, see its header"
+        )
+    with (
+        on_tcp(bit_true_shell(everything())) as at,
+        Asker(manifest_of(everything()), at) as device,
+    ):
+        assert device.calibrate({"p_x": 1.0}).message.endswith("; build with --calibratable")
+
+
+def test_a_device_of_another_design_is_refused() -> None:
+    d = everything()
+    other = manifest_of(d, "f" * 64)
+    with on_tcp(bit_true_shell(d)) as at, Asker(other, at) as device:
+        assert device.opened.status == DESIGN
+        assert device.opened.message == (
+            f"device: holds design {manifest_of(d).identity.hex()}, not {other.identity.hex()} ({d.name}); program "
+            "the board with that bitstream, or use the header of the design that it holds"
+        )
+
+
+def test_a_device_of_another_version_is_named() -> None:
+    class Older(Wire):
+        def read(self) -> bytes:
+            if not self.heard:
+                return b""
+            nonce = Deframer(64).feed(self.heard.pop())[0].payload
+            return frame_bytes(Kind.HELLO, nonce + b"\x01" + bytes(36))
+
+    d = everything()
+    with on_tcp(Older(bit_true_shell(d))) as at, Asker(manifest_of(d), at) as device:
+        assert device.opened.status == PROTOCOL
+        assert device.opened.message.startswith("device: speaks version 1 of the protocol, this")
+
+
+@pytest.mark.parametrize(
+    ("say", "told"),
+    [
+        (lambda data: b"", ""),
+        (lambda data: b"y\n" * 9, ", only bytes that are no frames"),
+        (lambda data: b"~bad~", ": 0 of 0 tasks"),
+        (lambda data: frame_bytes(Kind.TASK, b"abc"), ""),
+    ],
+)
+def test_a_device_that_does_not_answer_is_named_in_time(say: Callable, told: str) -> None:
+    d = everything()
+    with (
+        on_tcp(Wire(bit_true_shell(d), say)) as at,
+        within(2),
+        Asker(manifest_of(d), at, patience=4, quiet=0.1, progress=0.5) as device,
+    ):
+        assert device.opened.status == SILENT
+        told = ": 4 of 4 frames from the device (100%) came damaged" if told[:1] == ":" else told
+        assert device.opened.message == (
+            f"device: no answer to 4 hellos{told}; check that the board is programmed, its port and baud rate"
+        )
+
+
+@pytest.mark.parametrize(
+    ("say", "status"),
+    [
+        (lambda data: b"", SILENT),
+        (lambda data: b"~bad~", LINE),
+        (lambda data: frame_bytes(Kind.TASK, b"abc"), SILENT),
+    ],
+)
+def test_a_call_to_a_device_that_falls_silent_ends(say: Callable, status: int) -> None:
+    d = everything()
+    wire = Wire(bit_true_shell(d))
+    limits = {"patience": 4, "quiet": 0.1, "progress": 0.8}
+    with on_tcp(wire) as at, Asker(manifest_of(d), at, **limits) as device:
+        wire.say = say
+        with within(2):
+            answer = device.call("m", q=np.zeros((3, 2)))
+        assert answer.status == status, answer.message
+        assert "after 0 of 3 tasks" in answer.message
+        # it is not given up for good, and what it says late is not taken
+        wire.say = lambda data: data
+        asked = requests(manifest_of(d), 5)
+        same(device.solve(asked), by_driver(bit_true_shell(d), manifest_of(d), asked))
+
+
+def test_hellos_that_are_answered_are_not_enough() -> None:
+    d = everything()
+    wire = Wire(bit_true_shell(d))
+    with on_tcp(wire) as at, Asker(manifest_of(d), at, 10**6, quiet=0.02, progress=0.2) as device:
+        wire.hear = lambda frames: [f for f in frames if f[1] == Kind.HELLO]
+        with within(3):
+            answer = device.call("m", q=np.zeros((3, 2)))
+    assert answer.status == LINE
+    assert answer.message.startswith("device: the line is too bad: after 0 of 3 tasks ")
+
+
+def test_what_is_lost_for_good_is_nan_and_named() -> None:
+    d = everything()
+    wire = Wire(bit_true_shell(d))
+
+    def hear(frames: list[bytes]) -> list[bytes]:
+        kept = []
+        for frame in frames:
+            is_task = frame[1] == Kind.TASK
+            if not (is_task and header(Deframer(1000).feed(frame)[0].payload)[1] % 3 == 0):
+                kept.append(frame)
+        return kept
+
+    with on_tcp(wire) as at, Asker(manifest_of(d), at, attempts=1, **QUICK) as device:
+        wire.hear = hear
+        answer = device.call("m", q=np.zeros((9, 2)))
+    assert answer.status == LOST
+    assert answer.message.startswith(
+        "device: 3 of 9 tasks of m were lost 1 times each, the first is number 0; since the device was opened 3 of 9 "
+    )
+    lost = np.arange(9) % 3 == 0
+    assert answer.flags[0].tolist() == np.where(lost, 128, 0).tolist()
+    values = answer.values[0]["m"]
+    assert np.isnan(values[lost]).all()
+    assert np.isfinite(values[~lost]).all()
+
+
+@pytest.mark.parametrize("on", [on_tcp, on_serial])
+def test_a_stream_that_is_cut_in_the_middle_is_named_at_once(on: Callable) -> None:
+    d = everything()
+    wire = Wire(bit_true_shell(d))
+
+    def cut(data: bytes) -> bytes:
+        raise OSError
+
+    with on(wire) as at, Asker(manifest_of(d), at) as device:
+        wire.say = cut
+        with within(1):
+            answer = device.solve(requests(manifest_of(d), 200))
+    assert answer.status == GONE
+    assert answer.message.endswith(": is gone; check the cable, and open it again")
+
+
+def test_results_of_a_session_that_was_broken_off_are_not_taken() -> None:
+    d = everything()
+    known = manifest_of(d)
+    wire = Wire(bit_true_shell(d))
+    limits = {"patience": 2, "quiet": 0.05}
+    with on_tcp(wire) as at, Asker(known, at, **limits) as device:
+        said: list[bytes] = []
+        wire.say = lambda data: said.append(data) or b""
+        assert device.solve([request(known, "id", 50, seed=7)]).status == SILENT
+
+        def late(data: bytes) -> bytes:
+            everything_said = b"".join([*said, data])
+            said.clear()
+            return everything_said
+
+        wire.say = late
+        asked = requests(known, 50)
+        same(device.solve(asked), by_driver(bit_true_shell(d), known, asked))
+
+
+def test_texts_are_literals() -> None:
+    assert literal('a"\\\n??/é') == '"a\\042\\134\\012\\077\\077/\\303\\251"'
