@@ -78,7 +78,7 @@ def _folder(manifest_identity: bytes, program: str) -> Path:
     return Path(mkdtemp())
 
 
-def program(manifest: Manifest, source: str, *options: str) -> Path:
+def program(manifest: Manifest, source: str) -> Path:
     """A program of this folder for the manifest's design, compiled with the sanitizers."""
     folder = _folder(manifest.identity, source)
     made = folder / "program"
@@ -89,9 +89,20 @@ def program(manifest: Manifest, source: str, *options: str) -> Path:
     header = f'-DHEADER="{prefix}_device.{"hpp" if source.endswith(".cpp") else "h"}"'
     tables = folder / "tables.o"
     run(*C, *SANITIZED, "-c", folder / f"{prefix}_device.c", "-o", tables)
-    names = (header, f"-DDESIGN={prefix}_design", *options)
+    names = (header, f"-DNAME={prefix}", f"-DDESIGN={prefix}_design")
     archive = runtime(*SANITIZED)
-    run(*compiler, *SANITIZED, *names, f"-I{folder}", HERE / source, tables, archive, "-lm", "-o", made)
+    run(
+        *compiler,
+        *SANITIZED,
+        *names,
+        f"-I{folder}",
+        HERE / source,
+        tables,
+        archive,
+        "-lm",
+        "-o",
+        made,
+    )
     return made
 
 
@@ -228,9 +239,7 @@ def on_tcp(device: Transport) -> Iterator[tuple[str, str, str]]:
                 joined.append(server.accept()[0])
             return joined[0].recv(65536)
 
-        with served(
-            device, read, lambda data: joined[0].sendall(data), lambda: joined[0].close()
-        ):
+        with served(device, read, lambda data: joined[0].sendall(data), lambda: joined[0].close()):
             yield "tcp", "127.0.0.1", str(server.getsockname()[1])
 
 

@@ -14,7 +14,6 @@ from rbdgen import Design, parameter_values
 from rbdgen.emulation import bit_true_shell, manifest_of
 from rbdgen.functions.registry import common
 from rbdgen.host.driver import Answers, Driver, Tasks
-from rbdgen.host.library.names import literal
 from rbdgen.host.manifest import Entry, Manifest, Shape
 from rbdgen.host.shell import ShellModel
 from rbdgen.ir.fixed import Format
@@ -229,7 +228,7 @@ def made_up(seed: int) -> tuple[Manifest, ShellModel]:
         operand_vectors={n: (f"x{n}",) for n in "fg"},
         result_vectors={n: (f"y{n}",) for n in "fg"},
         methods={n: n for n in "fg"},
-        summaries={n: "" for n in "fg"},
+        summaries=dict.fromkeys("fg", ""),
         operands=operands,
         results=results,
     )
@@ -525,7 +524,3 @@ def test_results_of_a_session_that_was_broken_off_are_not_taken() -> None:
         wire.say = late
         asked = requests(known, 50)
         same(device.solve(asked), by_driver(bit_true_shell(d), known, asked))
-
-
-def test_texts_are_literals() -> None:
-    assert literal('a"\\\n??/é') == '"a\\042\\134\\012\\077\\077/\\303\\251"'
