@@ -21,10 +21,12 @@ from tempfile import mkdtemp
 import numpy as np
 import pytest
 
+from rbdgen.emulation import manifest_of
 from rbdgen.host.library import library_files
 from rbdgen.host.library.files import SOURCES
 from rbdgen.host.manifest import Manifest
 from rbdgen.host.transport import Transport
+from tests.conftest import design
 
 HERE = Path(__file__).parent / "library"
 STRICT = ("-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic")
@@ -54,7 +56,7 @@ def written(manifest: Manifest, folder: Path) -> str:
 def runtime(*options: str) -> Path:
     """The runtime of all designs, compiled once with these options."""
     folder = Path(mkdtemp())
-    for name, text in library_files(_any_manifest()).items():
+    for name, text in library_files(manifest_of(design("pendulum2"))).items():
         (folder / name).write_text(text, encoding="utf-8")
     sources = [folder / name for name in (*SOURCES, "rbdgen_transport_posix.c")]
     objects = []
@@ -66,44 +68,31 @@ def runtime(*options: str) -> Path:
     return archive
 
 
-def _any_manifest() -> Manifest:
-    from rbdgen.emulation import manifest_of
-    from tests.conftest import design
+def compiled(manifest: Manifest, source: Path, folder: Path) -> Path:
+    """A program for the manifest's design, compiled in ``folder`` with the sanitizers."""
+    prefix = written(manifest, folder)
+    compiler, ending = (CPP, "hpp") if source.suffix == ".cpp" else (C, "h")
+    tables, made = folder / "tables.o", folder / "program"
+    run(*C, *SANITIZED, "-c", folder / f"{prefix}_device.c", "-o", tables)
+    names = (
+        f'-DHEADER="{prefix}_device.{ending}"',
+        f"-DNAME={prefix}",
+        f"-DDESIGN={prefix}_design",
+    )
+    parts = (source, tables, runtime(*SANITIZED), "-lm")
+    run(*compiler, *SANITIZED, *names, f"-I{folder}", *parts, "-o", made)
+    return made
 
-    return manifest_of(design("pendulum2"))
 
-
-@cache
-def _folder(manifest_identity: bytes, program: str) -> Path:
-    return Path(mkdtemp())
+_programs: dict[tuple[bytes, str], Path] = {}
 
 
 def program(manifest: Manifest, source: str) -> Path:
-    """A program of this folder for the manifest's design, compiled with the sanitizers."""
-    folder = _folder(manifest.identity, source)
-    made = folder / "program"
-    if made.exists():
-        return made
-    prefix = written(manifest, folder)
-    compiler = CPP if source.endswith(".cpp") else C
-    header = f'-DHEADER="{prefix}_device.{"hpp" if source.endswith(".cpp") else "h"}"'
-    tables = folder / "tables.o"
-    run(*C, *SANITIZED, "-c", folder / f"{prefix}_device.c", "-o", tables)
-    names = (header, f"-DNAME={prefix}", f"-DDESIGN={prefix}_design")
-    archive = runtime(*SANITIZED)
-    run(
-        *compiler,
-        *SANITIZED,
-        *names,
-        f"-I{folder}",
-        HERE / source,
-        tables,
-        archive,
-        "-lm",
-        "-o",
-        made,
-    )
-    return made
+    """A program of this folder for the manifest's design, compiled once."""
+    key = manifest.identity, source
+    if key not in _programs:
+        _programs[key] = compiled(manifest, HERE / source, Path(mkdtemp()))
+    return _programs[key]
 
 
 @dataclass(frozen=True)

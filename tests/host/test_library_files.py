@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -18,9 +19,21 @@ from rbdgen.host.library.names import Scope, comment, literal
 from rbdgen.host.manifest import Manifest
 from rbdgen.protocol.tasks import TaskFormat
 from tests.conftest import design
-from tests.host.native import CPP, C, needs_compiler, on_tcp, program, run, written
+from tests.host.native import (
+    CPP,
+    C,
+    compiled,
+    needs_compiler,
+    on_serial,
+    on_tcp,
+    program,
+    run,
+    runtime,
+    written,
+)
 from tests.host.test_library import calibratable, everything
 
+PAGE = Path(__file__).parents[2] / "docs" / "host_library.md"
 NASTY = (
     'x(void){}/*"*/',
     "int",
@@ -103,6 +116,19 @@ def test_all_files_compile_without_a_warning(nasty: bool, tmp_path: Path) -> Non
     run(*CPP, "-fsyntax-only", f"-I{tmp_path}", wrapper)
 
 
+@needs_compiler
+@pytest.mark.skipif(shutil.which("nm") is None, reason="no nm")
+def test_the_runtime_has_neither_heap_nor_state_of_its_own() -> None:
+    symbols = subprocess.run(
+        ["nm", runtime("-fno-pic", "-O2")], capture_output=True, text=True, check=True
+    ).stdout
+    found = re.findall(r"^[0-9a-f ]{16} (\w) (\w+)$", symbols, re.MULTILINE)
+    assert {kind for kind, _ in found} <= set("TtRrU")
+    names = {name for _, name in found}
+    assert {"rbd_solve", "ldexp"} <= names
+    assert names.isdisjoint({"malloc", "calloc", "realloc", "free", "strdup", "rand"})
+
+
 def test_names_that_are_alike_stay_apart() -> None:
     scope = Scope(["count"])
     found = [scope.take("f", name) for name in ("a", "A", "a_", "_a", "a!", "9")]
@@ -162,6 +188,23 @@ def test_the_wrapper_in_cpp() -> None:
         "3 tcp 127.0.0.1:1: cannot be connected to; check that the server runs there",
         "14 software: is of robot other, not pendulum2; write it again for that robot",
     ]
+
+
+@needs_compiler
+@pytest.mark.parametrize("language", ["c", "cpp"])
+def test_the_examples_of_the_documentation(language: str, tmp_path: Path) -> None:
+    d = design("pendulum2", functions=("id", "m"))
+    (text,) = re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    source = tmp_path / f"example.{language}"
+    with on_serial(bit_true_shell(d)) as (_, port, _):
+        source.write_text(text.replace("/dev/ttyUSB0", port))
+        made = compiled(manifest_of(d), source, tmp_path)
+        done = subprocess.run([made], capture_output=True, text=True, timeout=20, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    with Driver.open(manifest_of(d), bit_true_shell(d)) as device:
+        tau = device.rnea([0.1, 0.2], [0.0, 0.0], [0.0, 0.0])
+        m = device.crba([0.1, 0.2])
+    assert list(map(float, done.stdout.split())) == [tau[0], m[0, 0], 0]
 
 
 USER = """\

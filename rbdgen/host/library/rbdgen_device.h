@@ -169,24 +169,17 @@ typedef struct {
 #define RBD_CODES 32
 #define RBD_HELLOS 32
 
-/* A task on its way, or to be sent again. */
+/* A task on its way, or to be sent again with the same tag. */
 typedef struct {
     size_t task;
-    uint64_t serial;
-    uint32_t tries, cost;
+    uint32_t serial, tries;
     uint16_t next; /* tag of the next one of its function */
     uint8_t code, busy;
 } rbd_flight;
 
-typedef struct {
-    size_t task;
-    uint32_t tries;
-} rbd_again;
-
 /* A hello that may yet be answered, and how many tasks were sent before it. */
 typedef struct {
-    uint32_t nonce;
-    uint64_t serial;
+    uint32_t nonce, serial;
 } rbd_asked;
 
 /* A device's state. Its content is not public, but for `counters` and what the calls below give. */
@@ -213,8 +206,7 @@ typedef struct {
     uint32_t loaded_epoch;
     /* an exchange */
     rbd_flight flights[RBD_TAGS];
-    rbd_again again[RBD_TAGS];
-    uint8_t tags[RBD_TAGS];
+    uint8_t tags[RBD_TAGS], again[RBD_TAGS];
     uint16_t head[RBD_CODES], tail[RBD_CODES];
     rbd_asked asked[RBD_HELLOS];
     size_t tags_begin, tags_count, again_begin, again_count, asked_begin, asked_count, flying;

@@ -24,7 +24,7 @@ static uint32_t new_nonce(rbd_device *device)
 }
 
 /* Sends a hello; of those that may be answered the oldest is forgotten where they are too many. */
-int rbd_internal_ask(rbd_device *device, uint64_t serial)
+int rbd_internal_ask(rbd_device *device, uint32_t serial)
 {
     const uint32_t nonce = new_nonce(device);
     const unsigned char payload[NONCE_BYTES] = {
@@ -64,7 +64,7 @@ static int another_design(rbd_device *device, const unsigned char *found)
 
 /* Takes an answer to a hello: 1, with the tasks that were sent before that hello; 0 if it answers none; or minus a
  * status, unless it is the right device's. */
-int rbd_internal_accept(rbd_device *device, const unsigned char *payload, size_t length, uint64_t *before)
+int rbd_internal_accept(rbd_device *device, const unsigned char *payload, size_t length, uint32_t *before)
 {
     size_t k = 0;
     const rbd_asked *asked = NULL;
@@ -126,7 +126,7 @@ static int answered(rbd_device *device)
     const unsigned char *payload;
     unsigned kind;
     size_t length;
-    uint64_t before;
+    uint32_t before;
     int found;
     while ((found = rbd_internal_next_frame(device, 1, until, &kind, &payload, &length)) == 1) {
         const int taken = kind == RBD_KIND_HELLO ? rbd_internal_accept(device, payload, length, &before) : 0;

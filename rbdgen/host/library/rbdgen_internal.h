@@ -59,8 +59,8 @@ int rbd_internal_outside(const rbd_function *function, const double *const *oper
 
 /* rbdgen_hello.c: send a hello behind so many tasks; take an answer to one (1, and how many were sent before it; 0 if it
  * answers none; or minus a status); ask the device who it is. `since` and `measured` say how the line was. */
-int rbd_internal_ask(rbd_device *device, uint64_t serial);
-int rbd_internal_accept(rbd_device *device, const unsigned char *payload, size_t length, uint64_t *before);
+int rbd_internal_ask(rbd_device *device, uint32_t serial);
+int rbd_internal_accept(rbd_device *device, const unsigned char *payload, size_t length, uint32_t *before);
 int rbd_internal_hello(rbd_device *device);
 void rbd_internal_since(const rbd_device *device, const rbd_counters *before, rbd_counters *change);
 void rbd_internal_measured(const rbd_device *device, const rbd_counters *before, char *text, size_t size);

@@ -18,8 +18,8 @@ typedef struct {
     rbd_job *job;
     const uint32_t *epoch;
     size_t next, done;
-    uint64_t serial, quiet, any_progress, task_progress;
-    uint32_t room, silent;
+    uint64_t quiet, any_progress, task_progress;
+    uint32_t serial, room, silent;
     int confirmed;
     rbd_counters before;
 } exchange;
@@ -41,8 +41,13 @@ static void finish(exchange *x)
     x->task_progress = rbd_internal_now(x->device) + HELLOS_ONLY * (uint64_t)x->device->limits.progress;
 }
 
-/* The first task of a function is no longer in flight: its tag and room are free. */
-static rbd_flight *land_first(exchange *x, unsigned code)
+static uint32_t cost_of(const exchange *x, size_t task)
+{
+    return (uint32_t)(x->job->size(x->job, task) + RBD_FRAME_BYTES);
+}
+
+/* The first task of a function is no longer in flight; its tag. */
+static uint8_t land_first(exchange *x, unsigned code)
 {
     rbd_device *device = x->device;
     const uint16_t tag = device->head[code];
@@ -50,28 +55,39 @@ static rbd_flight *land_first(exchange *x, unsigned code)
     device->head[code] = flight->next;
     flight->busy = 0;
     device->flying--;
-    device->tags[(device->tags_begin + device->tags_count++) % RBD_TAGS] = (uint8_t)tag;
-    x->room += flight->cost;
-    return flight;
+    x->room += cost_of(x, flight->task);
+    return (uint8_t)tag;
 }
 
+static void free_tag(rbd_device *device, uint8_t tag)
+{
+    device->tags[(device->tags_begin + device->tags_count++) % RBD_TAGS] = tag;
+}
+
+/* What is lost for sure was answered neither now nor will be: its tag may be used again at once. */
 static void lose_first(exchange *x, unsigned code)
 {
     rbd_device *device = x->device;
-    const rbd_flight *flight = land_first(x, code);
+    const uint8_t tag = land_first(x, code);
+    const rbd_flight *flight = &device->flights[tag];
     device->counters.lost++;
     if (flight->tries < device->limits.attempts) {
-        rbd_again *again = &device->again[(device->again_begin + device->again_count++) % RBD_TAGS];
-        again->task = flight->task;
-        again->tries = flight->tries;
+        device->again[(device->again_begin + device->again_count++) % RBD_TAGS] = tag;
         return;
     }
+    free_tag(device, tag);
     x->job->lose(x->job, flight->task);
     finish(x);
 }
 
+/* Whether there is such a task and it was sent before. Numbers begin again at 2^32. */
+static int is_before(const rbd_device *device, uint16_t tag, uint32_t before)
+{
+    return tag != RBD_NO_TAG && (uint32_t)(before - device->flights[tag].serial - 1u) < 0x80000000u;
+}
+
 /* What was sent before the hello and is not answered is lost. */
-static int take_status(exchange *x, uint64_t before)
+static int take_status(exchange *x, uint32_t before)
 {
     rbd_device *device = x->device;
     if (x->epoch && *x->epoch != device->epoch)
@@ -79,7 +95,7 @@ static int take_status(exchange *x, uint64_t before)
     progress(x);
     x->confirmed = 1;
     for (unsigned code = 0; code < RBD_CODES; code++)
-        while (device->head[code] != RBD_NO_TAG && device->flights[device->head[code]].serial < before)
+        while (is_before(device, device->head[code], before))
             lose_first(x, code);
     return RBD_OK;
 }
@@ -89,7 +105,7 @@ static int take(exchange *x, unsigned kind, const unsigned char *payload, size_t
     rbd_device *device = x->device;
     unsigned code = 0, tag = 0, flags;
     if (kind == RBD_KIND_HELLO) {
-        uint64_t before;
+        uint32_t before;
         const int taken = rbd_internal_accept(device, payload, length, &before);
         return taken > 0 ? take_status(x, before) : -taken;
     }
@@ -102,29 +118,24 @@ static int take(exchange *x, unsigned kind, const unsigned char *payload, size_t
     }
     while (device->head[code] != tag)
         lose_first(x, code);
-    land_first(x, code);
+    free_tag(device, land_first(x, code));
     x->job->answer(x->job, flight->task, payload, length);
     x->confirmed = 0;
     finish(x);
     return RBD_OK;
 }
 
-/* Puts a task in flight, with the tag that was free for longest. */
-static int send_task(exchange *x, size_t task, uint32_t tries, size_t size)
+/* Puts the task of a tag in flight. */
+static int send_task(exchange *x, uint8_t tag)
 {
     rbd_device *device = x->device;
-    const uint8_t tag = device->tags[device->tags_begin];
     rbd_flight *flight = &device->flights[tag];
     unsigned code, old, flags;
-    device->tags_begin = (device->tags_begin + 1) % RBD_TAGS;
-    device->tags_count--;
-    x->job->pack(x->job, task, device->packet);
+    x->job->pack(x->job, flight->task, device->packet);
     rbd_internal_set_tag(device->packet, tag);
     rbd_internal_header(device->packet, &code, &old, &flags);
-    flight->task = task;
     flight->serial = x->serial++;
-    flight->tries = tries + 1;
-    flight->cost = (uint32_t)(size + RBD_FRAME_BYTES);
+    flight->tries++;
     flight->next = RBD_NO_TAG;
     flight->code = (uint8_t)code;
     flight->busy = 1;
@@ -135,36 +146,47 @@ static int send_task(exchange *x, size_t task, uint32_t tries, size_t size)
     device->tail[code] = tag;
     device->flying++;
     device->counters.sent++;
-    x->room -= flight->cost;
-    return rbd_internal_send(device, RBD_KIND_TASK, device->packet, size);
+    x->room -= cost_of(x, flight->task);
+    return rbd_internal_send(device, RBD_KIND_TASK, device->packet, x->job->size(x->job, flight->task));
 }
 
-/* Sends as much as the device has room for: first what was lost, so that no more than all tags are ever on their way
- * or waiting to be sent again. */
+/* The tag of the next task to be sent: one that was lost, or a new one with the tag that was free for longest. */
+static uint8_t next_tag(exchange *x)
+{
+    rbd_device *device = x->device;
+    uint8_t tag;
+    if (device->again_count) {
+        tag = device->again[device->again_begin];
+        device->again_begin = (device->again_begin + 1) % RBD_TAGS;
+        device->again_count--;
+        return tag;
+    }
+    tag = device->tags[device->tags_begin];
+    device->tags_begin = (device->tags_begin + 1) % RBD_TAGS;
+    device->tags_count--;
+    device->flights[tag].task = x->next++;
+    device->flights[tag].tries = 0;
+    return tag;
+}
+
+/* Puts as much among what is to be sent as the device has room for, first what was lost. */
 static int send_tasks(exchange *x)
 {
     rbd_device *device = x->device;
-    while ((device->again_count || x->next < x->job->count) && device->tags_count) {
-        const rbd_again *again = device->again_count ? &device->again[device->again_begin] : NULL;
-        const size_t task = again ? again->task : x->next;
-        const size_t size = x->job->size(x->job, task), cost = size + RBD_FRAME_BYTES;
+    while (device->again_count || (x->next < x->job->count && device->tags_count)) {
+        const uint8_t lost = device->again[device->again_begin];
+        const uint32_t cost = cost_of(x, device->again_count ? device->flights[lost].task : x->next);
         if (cost > x->room && !device->flying)
             return rbd_internal_fail(device, RBD_ERROR_ROOM,
                                      "device: has room for %lu bytes, a task needs %lu; build its bitstream again",
                                      (unsigned long)x->room, (unsigned long)cost);
         if (cost > x->room)
             break;
-        const uint32_t tries = again ? again->tries : 0;
-        if (again) {
-            device->again_begin = (device->again_begin + 1) % RBD_TAGS;
-            device->again_count--;
-        } else
-            x->next++;
-        const int status = send_task(x, task, tries, size);
+        const int status = send_task(x, next_tag(x));
         if (status != RBD_OK)
             return status;
     }
-    return rbd_internal_flush(device);
+    return RBD_OK;
 }
 
 static int failure(exchange *x)
@@ -219,6 +241,8 @@ static int step(exchange *x)
     int status = send_tasks(x);
     if (status == RBD_OK && x->next == x->job->count && !device->again_count && !device->asked_count)
         status = ask_again(x);
+    if (status == RBD_OK)
+        status = rbd_internal_flush(device);
     if (status != RBD_OK)
         return status;
     int found = rbd_internal_next_frame(device, 1, x->quiet, &kind, &payload, &length);
