@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from rbdgen.functions.registry import common
 from rbdgen.host.driver import Answers, Driver, Tasks
 from rbdgen.host.manifest import Entry, Manifest, Shape
 from rbdgen.host.shell import ShellModel
+from rbdgen.host.transport import SerialTransport
 from rbdgen.ir.fixed import Format
 from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.frames import Deframer, Kind, frame_bytes
@@ -44,6 +46,7 @@ from tests.host.native import (
     needs_compiler,
     on_serial,
     on_tcp,
+    program,
 )
 
 pytestmark = needs_compiler
@@ -549,6 +552,19 @@ def test_a_stream_that_is_cut_in_the_middle_is_named_at_once(on: Callable) -> No
             answer = device.solve(requests(manifest_of(d), 200))
     assert answer.status == GONE
     assert answer.message.endswith(": is gone; check the cable, and open it again")
+
+
+def test_a_port_is_nobody_elses() -> None:
+    d = everything()
+    with on_serial(bit_true_shell(d)) as at:
+        other = SerialTransport(at[1], 115200)
+        words = [program(manifest_of(d), "ask.c"), *at, "1", "1", "1", "1"]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=5, check=False)
+        other.close()
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"port {at[1]}: is in use; close the program that has it open, or name another port\n"
+    )
 
 
 def test_results_of_a_session_that_was_broken_off_are_not_taken() -> None:

@@ -111,7 +111,7 @@ typedef struct {
 
 /* Bytes to and from a device, in order, possibly damaged. All but `random` must be there.
  *
- * read: wait at most so long for bytes, and return how many came; 0 after silence, -1 if the other end is gone.
+ * read: wait at most so long for bytes, and return how many came; 0 if none did, -1 if the other end is gone.
  * write: send all of `data`; RBD_OK, RBD_ERROR_GONE, or RBD_ERROR_STUCK where none of it is taken for so long.
  * milliseconds: a clock that never goes back. random: any bits; without it, the clock's (rbd_open). */
 typedef struct {

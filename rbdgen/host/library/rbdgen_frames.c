@@ -163,10 +163,8 @@ int rbd_internal_next_frame(rbd_device *device, int wait, uint64_t until, unsign
         device->in_begin = device->in_end = 0;
         if (came < 0 || (size_t)came > sizeof device->in)
             return -gone(device);
-        if (came == 0)
-            return 0;
         device->in_end = (size_t)came;
-        /* what comes without being of use is as good as silence */
+        /* what comes without being of use is as good as silence; a reading may end early */
         wait = rbd_internal_now(device) < until;
     }
 }

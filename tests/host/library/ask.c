@@ -142,9 +142,6 @@ int main(int count, char **words)
 {
     rbd_port port;
     rbd_transport transport;
-    rbd_device *device = exactly(sizeof *device);
-    const size_t size = rbd_workspace_bytes(&DESIGN);
-    unsigned char *workspace = exactly(size);
     char kind;
     if (count != 8)
         return 2;
@@ -156,6 +153,9 @@ int main(int count, char **words)
         fprintf(stderr, "%s\n", port.message);
         return 1;
     }
+    rbd_device *device = exactly(sizeof *device);
+    const size_t size = rbd_workspace_bytes(&DESIGN);
+    unsigned char *workspace = exactly(size);
     status = rbd_open(device, &DESIGN, &transport, workspace, size, &limits);
     give_status(device, status);
     fflush(stdout);
