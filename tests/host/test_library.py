@@ -82,8 +82,9 @@ def request(manifest: Manifest, function: str, count: int, seed: int = 1) -> Req
 
 
 def requests(manifest: Manifest, count: int) -> list[Request]:
-    """States of every function."""
-    return [request(manifest, name, count, k) for k, name in enumerate(manifest.tasks.functions)]
+    """States of every function, others for another count."""
+    names = enumerate(manifest.tasks.functions)
+    return [request(manifest, name, count, 100 * count + k) for k, name in names]
 
 
 def same(answer: Answer, expected: list[Answers]) -> None:
@@ -286,6 +287,17 @@ def damaged(data: bytes) -> bytes:
     return bytes(changed)
 
 
+def again() -> Callable[[bytes], bytes]:
+    """What was said before comes once more, before what is said now."""
+    before = [b""]
+
+    def say(data: bytes) -> bytes:
+        late, before[0] = before[0], data
+        return late + data
+
+    return say
+
+
 def forged(data: bytes) -> bytes:
     """Before each result one of another function with its tag."""
     found = b""
@@ -303,23 +315,25 @@ def forged(data: bytes) -> bytes:
     [
         {"say": lambda data: data + data},
         {"say": lambda data: data.replace(b"~~", b"~~noise~~")},
+        {"say": again()},
         {"say": torn},
         {"say": damaged},
         {"say": forged},
         {"hear": lambda frames: [f for f in frames for _ in range(2)]},
         {"hear": lambda frames: frames[::2] + frames[1:2]},
     ],
-    ids=["twice", "noise", "torn", "damaged", "forged", "heard twice", "lost"],
+    ids=["twice", "noise", "late", "torn", "damaged", "forged", "heard twice", "lost"],
 )
 def test_answers_are_right_whatever_happens_on_the_line(wire: dict) -> None:
     d = everything()
     known = manifest_of(d)
-    asked = requests(known, 100)
-    expected = by_driver(bit_true_shell(d), known, asked)
+    # what is late must not be taken for the next call's
+    lone = [[request(known, "id", 1 + k % 2, k)] for k in range(6)]
+    calls = [requests(known, 100), *lone, requests(known, 40)]
     line = Wire(bit_true_shell(d), **wire)
     with on_tcp(line) as at, Asker(known, at, **QUICK) as device:
-        for _ in range(2):
-            same(device.solve(asked), expected)
+        for asked in calls:
+            same(device.solve(asked), by_driver(bit_true_shell(d), known, asked))
             # else there might have been a reset before the last results
             assert line.said[-1] == Kind.HELLO
 

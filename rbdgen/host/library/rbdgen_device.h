@@ -200,7 +200,7 @@ typedef struct {
     int frame_bad, frame_escaped, frame_done;
     /* what the device last said of itself */
     int known, amid;
-    uint32_t epoch, room;
+    uint32_t epoch, room, first_tag;
     /* the epoch in which it holds what was loaded */
     int loaded;
     uint32_t loaded_epoch;

@@ -257,10 +257,12 @@ static int step(exchange *x)
     return status == RBD_OK ? keep_time(x, silence) : status;
 }
 
+/* Nothing is in flight. Tags go on where the last call ended, so that what comes twice, up to so many tasks late, is
+ * not taken for an answer to this one. */
 static void clear(rbd_device *device)
 {
     for (unsigned k = 0; k < RBD_TAGS; k++) {
-        device->tags[k] = (uint8_t)k;
+        device->tags[k] = (uint8_t)((device->first_tag + k) % RBD_TAGS);
         device->flights[k].busy = 0;
     }
     for (unsigned k = 0; k < RBD_CODES; k++)
@@ -287,11 +289,9 @@ int rbd_internal_exchange(rbd_device *device, rbd_job *job, const uint32_t *epoc
     clear(device);
     job->begin(job);
     device->amid = 1;
-    while (x.done < job->count || !x.confirmed) {
+    while (status == RBD_OK && (x.done < job->count || !x.confirmed))
         status = step(&x);
-        if (status != RBD_OK)
-            return status;
-    }
-    device->amid = 0;
-    return RBD_OK;
+    device->first_tag = (device->first_tag + x.serial) % RBD_TAGS;
+    device->amid = status != RBD_OK;
+    return status;
 }
