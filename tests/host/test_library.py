@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from rbdgen import Design, parameter_values
+from rbdgen import parameter_values
 from rbdgen.emulation import bit_true_shell, manifest_of
-from rbdgen.functions.registry import common
-from rbdgen.host.driver import Answers, Driver, Tasks
+from rbdgen.host.driver import Driver, Tasks
 from rbdgen.host.manifest import Entry, Manifest, Shape
 from rbdgen.host.shell import ShellModel
-from rbdgen.host.transport import SerialTransport
 from rbdgen.ir.fixed import Format
 from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.frames import Deframer, Kind, frame_bytes
@@ -33,109 +27,25 @@ from rbdgen.protocol.tasks import (
 from rbdgen_sim.noise import Noise
 from tests.conftest import design
 from tests.host.native import (
-    DESIGN,
-    GONE,
-    LINE,
-    LOST,
-    PARAMETER,
-    PROTOCOL,
     RESET,
     SILENT,
-    Answer,
     Asker,
     needs_compiler,
     on_serial,
     on_tcp,
-    program,
+)
+from tests.host.wire import (
+    QUICK,
+    Wire,
+    by_driver,
+    calibratable,
+    everything,
+    request,
+    requests,
+    same,
 )
 
 pytestmark = needs_compiler
-
-QUICK = {"quiet": 0.03}
-"""Seconds of silence, where the other end answers at once or never."""
-Request = tuple[str, dict[str, np.ndarray]]
-
-
-def everything() -> Design:
-    return design("pendulum2", functions=common(), ii=4)
-
-
-def calibratable() -> Design:
-    return design("pendulum2", functions=("id", "m"), ii=4, calibratable=True)
-
-
-def request(manifest: Manifest, function: str, count: int, seed: int = 1) -> Request:
-    """States between and now and then a little outside the declared limits of each operand, no words of the format."""
-    random = np.random.default_rng(seed)
-    operands = {}
-    for vector in manifest.operand_vectors[function]:
-        operands[vector] = np.zeros((count, *manifest.shapes[vector].size))
-    words = manifest.tasks.functions[function].operands
-    for entry, word in zip(manifest.operands[function], words, strict=True):
-        low, high = (word.format.real(np.array(code)) for code in word.codes)
-        values = random.uniform(low, high, count)
-        values[random.random(count) < 0.01] *= 1.5
-        if entry.vector == "steps":
-            values = random.integers(-1, 5, count)
-        operands[entry.vector][(slice(None), *entry.index)] = values
-    return function, operands
-
-
-def requests(manifest: Manifest, count: int) -> list[Request]:
-    """States of every function, others for another count."""
-    names = enumerate(manifest.tasks.functions)
-    return [request(manifest, name, count, 100 * count + k) for k, name in names]
-
-
-def same(answer: Answer, expected: list[Answers]) -> None:
-    """AssertionError unless the library answered as the driver did."""
-    assert (answer.status, answer.message) == (0, "")
-    for flags, values, driver in zip(answer.flags, answer.values, expected, strict=True):
-        assert np.array_equal(flags, driver.flags)
-        assert values.keys() == driver.values.keys()
-        for vector, got in values.items():
-            assert got.tobytes() == driver.values[vector].tobytes(), vector
-
-
-def by_driver(shell: ShellModel, manifest: Manifest, asked: list[Request]) -> list[Answers]:
-    with Driver.open(manifest, shell) as device:
-        return device.solve([Tasks(*one) for one in asked])
-
-
-@contextmanager
-def within(seconds: float) -> Iterator[None]:
-    begun = time.monotonic()
-    yield
-    assert time.monotonic() - begun < seconds
-
-
-class Wire:
-    """A transport to ``shell`` that lets ``change`` the bytes that the device says, or the frames that it hears."""
-
-    def __init__(
-        self,
-        shell: ShellModel,
-        say: Callable[[bytes], bytes] = lambda data: data,
-        hear: Callable[[list[bytes]], list[bytes]] = lambda frames: frames,
-    ) -> None:
-        self.shell, self.say, self.hear = shell, say, hear
-        self.heard: list[bytes] = []
-        self.said: list[int] = []
-        """Kinds of the frames that the device sent."""
-        self.deframer, self.own = Deframer(1 << 16), Deframer(1 << 16)
-
-    def write(self, data: bytes) -> None:
-        frames = [frame_bytes(f.kind, f.payload) for f in self.deframer.feed(data)]
-        self.heard += frames
-        self.shell.write(b"".join(self.hear(frames)))
-
-    def read(self) -> bytes:
-        data = self.shell.read()
-        self.said += [frame.kind for frame in self.own.feed(data)]
-        return self.say(data) if data else b""
-
-    def close(self) -> None:
-        pass
 
 
 DESIGNS = {
@@ -153,6 +63,7 @@ DESIGNS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*links without mass move:rbdgen.errors.RobotWarning")
 @pytest.mark.parametrize("name", DESIGNS)
 @pytest.mark.parametrize("on", [on_tcp, on_serial])
 def test_answers_are_those_of_the_driver(name: str, on: Callable) -> None:
@@ -194,17 +105,6 @@ def test_flags_are_those_of_their_tasks_and_noted() -> None:
         assert answer.note.startswith("id: of 9 tasks 1 with operands outside the declared ranges")
         assert answer.note.endswith("; the first is number 4, see its flags")
         assert device.call("id", q=q, v=q, a=a).note == ""
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_numbers_must_be_finite(value: float) -> None:
-    d = everything()
-    q = np.zeros((3, 2))
-    a = q.copy()
-    a[2, 1] = value
-    with on_tcp(bit_true_shell(d)) as at, Asker(manifest_of(d), at) as device:
-        message = device.call("id", q=q, v=q, a=a).message
-    assert message.removesuffix(str(value)) == "a[1] of state 2: must be finite, not "
 
 
 WIDTHS = (1, 2, 7, 8, 18, 31, 32, 33, 53, 54, 62)
@@ -383,6 +283,24 @@ def test_parameters_are_loaded_again_after_a_reset(after: int) -> None:
         assert "reset" not in answer.note
 
 
+def test_without_parameters_a_reset_costs_time_only() -> None:
+    d = everything()
+    known = manifest_of(d)
+    shell = bit_true_shell(d)
+    asked = requests(known, 100)
+    said = [0]
+
+    def say(data: bytes) -> bytes:
+        said[0] += 1
+        if said[0] in (3, 5):
+            shell.reset()
+        return data
+
+    with on_tcp(Wire(shell, say)) as at, Asker(known, at, **QUICK) as device:
+        same(device.solve(asked), by_driver(bit_true_shell(d), known, asked))
+    assert said[0] > 5
+
+
 def test_a_device_that_is_reset_again_and_again_is_given_up() -> None:
     d = calibratable()
     known = manifest_of(d)
@@ -403,182 +321,6 @@ def test_a_device_that_is_reset_again_and_again_is_given_up() -> None:
         assert answer.message.startswith("device: was reset 5 times during one call; check its")
         again[0] = False
         assert device.solve(requests(known, 3)).status == 0
-
-
-def test_parameters_that_are_refused_are_named() -> None:
-    d = calibratable()
-    values = parameter_values(d.robot, varied_robot(d.robot, np.random.default_rng(4)))
-    name = next(iter(values))
-    with on_tcp(bit_true_shell(d)) as at, Asker(manifest_of(d), at) as device:
-        answer = device.calibrate(values | {name: 1e3})
-        assert answer.status == PARAMETER
-        assert answer.message.startswith(f"parameter {name}: must be -")
-        assert answer.message.endswith(", not 1000")
-        assert device.calibrate({"p_x": 1.0}).message == (
-            "parameter p_x: this accelerator has no such, but 14 others, see its header"
-        )
-    with (
-        on_tcp(bit_true_shell(everything())) as at,
-        Asker(manifest_of(everything()), at) as device,
-    ):
-        assert device.calibrate({"p_x": 1.0}).message.endswith("; build with --calibratable")
-
-
-def test_a_device_of_another_design_is_refused() -> None:
-    d = everything()
-    other = manifest_of(d, "f" * 64)
-    with on_tcp(bit_true_shell(d)) as at, Asker(other, at) as device:
-        assert device.opened.status == DESIGN
-        assert device.opened.message == (
-            f"device: holds design {manifest_of(d).identity.hex()}, not {other.identity.hex()} ({d.name}); program "
-            "the board with that bitstream, or use the header of the design that it holds"
-        )
-
-
-def test_a_device_of_another_version_is_named() -> None:
-    class Older(Wire):
-        def read(self) -> bytes:
-            if not self.heard:
-                return b""
-            nonce = Deframer(64).feed(self.heard.pop())[0].payload
-            return frame_bytes(Kind.HELLO, nonce + b"\x01" + bytes(36))
-
-    d = everything()
-    with on_tcp(Older(bit_true_shell(d))) as at, Asker(manifest_of(d), at) as device:
-        assert device.opened.status == PROTOCOL
-        assert device.opened.message.startswith("device: speaks version 1 of the protocol, this")
-
-
-@pytest.mark.parametrize(
-    ("say", "told"),
-    [
-        (lambda data: b"", ""),
-        (lambda data: b"y\n" * 9, ", only bytes that are no frames"),
-        (lambda data: b"~bad~", ": damaged"),
-        # an escape where none belongs
-        (lambda data: data.replace(b"~\x02", b"~\x7d\x22"), ": damaged"),
-        (lambda data: frame_bytes(Kind.TASK, b"abc"), ""),
-    ],
-)
-def test_a_device_that_does_not_answer_is_named_in_time(say: Callable, told: str) -> None:
-    d = everything()
-    with (
-        on_tcp(Wire(bit_true_shell(d), say)) as at,
-        within(2),
-        Asker(manifest_of(d), at, patience=4, quiet=0.1, progress=0.5) as device,
-    ):
-        assert device.opened.status == SILENT
-        told = told.replace("damaged", "4 of 4 frames from the device (100%) came damaged")
-        assert device.opened.message == (
-            f"device: no answer to 4 hellos{told}; check that the board is programmed, its port and baud rate"
-        )
-
-
-@pytest.mark.parametrize(
-    ("say", "status"),
-    [
-        (lambda data: b"", SILENT),
-        (lambda data: b"~bad~", LINE),
-        (lambda data: frame_bytes(Kind.TASK, b"abc"), SILENT),
-    ],
-)
-def test_a_call_to_a_device_that_falls_silent_ends(say: Callable, status: int) -> None:
-    d = everything()
-    wire = Wire(bit_true_shell(d))
-    limits = {"patience": 4, "quiet": 0.1, "progress": 0.8}
-    with on_tcp(wire) as at, Asker(manifest_of(d), at, **limits) as device:
-        wire.say = say
-        with within(2):
-            answer = device.call("m", q=np.zeros((3, 2)))
-        assert answer.status == status, answer.message
-        assert "after 0 of 3 tasks" in answer.message
-        # it is not given up for good, and what it says late is not taken
-        wire.say = lambda data: data
-        asked = requests(manifest_of(d), 5)
-        same(device.solve(asked), by_driver(bit_true_shell(d), manifest_of(d), asked))
-
-
-@pytest.mark.parametrize("chatter", [b"y\n" * 99, frame_bytes(Kind.TASK, b"abc") * 9, b"~bad~" * 9])
-def test_a_device_that_never_stops_talking_is_given_up(chatter: bytes) -> None:
-    class Chatter(Wire):
-        def read(self) -> bytes:
-            return self.shell.read() if not silent else chatter
-
-    d = everything()
-    silent: list[bool] = []
-    limits = {"patience": 4, "quiet": 0.1, "progress": 0.4}
-    with on_tcp(Chatter(bit_true_shell(d))) as at, Asker(manifest_of(d), at, **limits) as device:
-        silent.append(True)
-        for message in ("device: (silent after|the line is too bad)", "device: no answer to"):
-            with within(2):
-                answer = device.call("m", q=np.zeros((3, 2)))
-            assert re.match(message, answer.message)
-
-
-def test_hellos_that_are_answered_are_not_enough() -> None:
-    d = everything()
-    wire = Wire(bit_true_shell(d))
-    with on_tcp(wire) as at, Asker(manifest_of(d), at, 10**6, quiet=0.02, progress=0.2) as device:
-        wire.hear = lambda frames: [f for f in frames if f[1] == Kind.HELLO]
-        with within(3):
-            answer = device.call("m", q=np.zeros((3, 2)))
-    assert answer.status == LINE
-    assert answer.message.startswith("device: the line is too bad: after 0 of 3 tasks ")
-
-
-def test_what_is_lost_for_good_is_nan_and_named() -> None:
-    d = everything()
-    wire = Wire(bit_true_shell(d))
-
-    def hear(frames: list[bytes]) -> list[bytes]:
-        kept = []
-        for frame in frames:
-            is_task = frame[1] == Kind.TASK
-            if not (is_task and header(Deframer(1000).feed(frame)[0].payload)[1] % 3 == 0):
-                kept.append(frame)
-        return kept
-
-    with on_tcp(wire) as at, Asker(manifest_of(d), at, attempts=1, **QUICK) as device:
-        wire.hear = hear
-        answer = device.call("m", q=np.zeros((9, 2)))
-    assert answer.status == LOST
-    assert answer.message.startswith(
-        "device: 3 of 9 tasks of m were lost 1 times each, the first is number 0; since the device was opened 3 of 9 "
-    )
-    lost = np.arange(9) % 3 == 0
-    assert answer.flags[0].tolist() == np.where(lost, 128, 0).tolist()
-    values = answer.values[0]["m"]
-    assert np.isnan(values[lost]).all()
-    assert np.isfinite(values[~lost]).all()
-
-
-@pytest.mark.parametrize("on", [on_tcp, on_serial])
-def test_a_stream_that_is_cut_in_the_middle_is_named_at_once(on: Callable) -> None:
-    d = everything()
-    wire = Wire(bit_true_shell(d))
-
-    def cut(data: bytes) -> bytes:
-        raise OSError
-
-    with on(wire) as at, Asker(manifest_of(d), at) as device:
-        wire.say = cut
-        with within(1):
-            answer = device.solve(requests(manifest_of(d), 200))
-    assert answer.status == GONE
-    assert answer.message.endswith(": is gone; check the cable, and open it again")
-
-
-def test_a_port_is_nobody_elses() -> None:
-    d = everything()
-    with on_serial(bit_true_shell(d)) as at:
-        other = SerialTransport(at[1], 115200)
-        words = [program(manifest_of(d), "ask.c"), *at, "1", "1", "1", "1"]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=5, check=False)
-        other.close()
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (
-        f"port {at[1]}: is in use; close the program that has it open, or name another port\n"
-    )
 
 
 def test_results_of_a_session_that_was_broken_off_are_not_taken() -> None:

@@ -31,7 +31,7 @@ from tests.host.native import (
     runtime,
     written,
 )
-from tests.host.test_library import calibratable, everything
+from tests.host.wire import calibratable, everything
 
 PAGE = Path(__file__).parents[2] / "docs" / "host_library.md"
 NASTY = (

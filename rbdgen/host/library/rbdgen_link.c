@@ -64,7 +64,7 @@ static void free_tag(rbd_device *device, uint8_t tag)
     device->tags[(device->tags_begin + device->tags_count++) % RBD_TAGS] = tag;
 }
 
-/* What is lost for sure was answered neither now nor will be: its tag may be used again at once. */
+/* What is lost for sure will not be answered any more: it may be sent again with its tag at once. */
 static void lose_first(exchange *x, unsigned code)
 {
     rbd_device *device = x->device;
