@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ import pytest
 
 from rbdgen import parameter_values
 from rbdgen.emulation import bit_true_shell, manifest_of
-from rbdgen.host.driver import Driver, Tasks
+from rbdgen.host.driver import Driver, Tasks, limit
 from rbdgen.host.manifest import Entry, Manifest, Shape
 from rbdgen.host.shell import ShellModel
 from rbdgen.ir.fixed import Format
@@ -33,6 +34,7 @@ from tests.host.native import (
     needs_compiler,
     on_serial,
     on_tcp,
+    program,
 )
 from tests.host.wire import (
     QUICK,
@@ -92,6 +94,38 @@ def test_tasks_are_the_drivers_byte_for_byte() -> None:
     theirs, ours = ([f for f in wire.heard if f[1] == Kind.TASK] for wire in wires)
     assert theirs == ours
     assert len(ours) == 9 * len(asked)
+
+
+def stream(size: int) -> bytes:
+    """Frames of any kind and length, whole and changed, and what is none."""
+    random = np.random.default_rng(5)
+    special = np.frombuffer(b"~}^]\x00\x01\x02", np.uint8)
+    parts = []
+    for _ in range(size):
+        plain = random.integers(0, 256, int(random.integers(0, 90)), np.uint8)
+        payload = np.where(
+            random.random(len(plain)) < 0.3, random.choice(special, len(plain)), plain
+        )
+        frame = bytearray(frame_bytes(int(random.integers(0, 256)), payload.tobytes()))
+        if random.random() < 0.5:
+            place = int(random.integers(0, len(frame)))
+            frame[place : place + int(random.integers(0, 3))] = bytes(
+                random.choice(special, int(random.integers(0, 3)))
+            )
+        parts.append(bytes(frame[int(random.random() < 0.3) :]))
+    return b"".join(parts)
+
+
+def test_frames_are_found_as_the_driver_finds_them() -> None:
+    known = manifest_of(everything())
+    data = stream(3000)
+    deframer = Deframer(limit(known))
+    lines = [f"{frame.kind} {frame.payload.hex()}" for frame in deframer.feed(data)]
+    done = subprocess.run(
+        [program(known, "frames.c")], input=data, capture_output=True, timeout=20, check=True
+    )
+    assert len(lines) > 1000 < deframer.damaged
+    assert done.stdout.decode().splitlines() == [*lines, f"{deframer.damaged} {len(lines)}"]
 
 
 def test_flags_are_those_of_their_tasks_and_noted() -> None:
