@@ -233,6 +233,37 @@ def on_tcp(device: Transport) -> Iterator[tuple[str, str, str]]:
 
 
 @contextlib.contextmanager
+def on_program(process: subprocess.Popen[bytes]) -> Iterator[tuple[str, str, str]]:
+    """The address at which one connection is a program's standard input and output."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    stdin, output = process.stdin, process.stdout.fileno()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def talk() -> None:
+            connection = server.accept()[0]
+            answers = threading.Thread(target=answer, args=(connection,), daemon=True)
+            answers.start()
+            with contextlib.suppress(OSError):
+                while data := connection.recv(65536):
+                    stdin.write(data)
+                    stdin.flush()
+            stdin.close()
+            answers.join(5)
+
+        def answer(connection: socket.socket) -> None:
+            with contextlib.suppress(OSError):
+                while data := os.read(output, 65536):
+                    connection.sendall(data)
+
+        thread = threading.Thread(target=talk, daemon=True)
+        thread.start()
+        yield "tcp", "127.0.0.1", str(server.getsockname()[1])
+        thread.join(10)
+        assert not thread.is_alive()
+
+
+@contextlib.contextmanager
 def on_serial(device: Transport) -> Iterator[tuple[str, str, str]]:
     """The pseudo-terminal at which ``device`` answers."""
     end, host = pty.openpty()

@@ -192,7 +192,7 @@ def test_a_stream_that_is_cut_in_the_middle_is_named_at_once(on: Callable) -> No
 
     with on(wire) as at, Asker(manifest_of(d), at) as device:
         wire.say = cut
-        with within(1):
+        with within(2):
             answer = device.solve(requests(manifest_of(d), 200))
     assert answer.status == GONE
     assert answer.message.endswith(": is gone; check the cable, and open it again")
