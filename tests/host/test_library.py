@@ -317,6 +317,34 @@ def test_parameters_are_loaded_again_after_a_reset(after: int) -> None:
         assert "reset" not in answer.note
 
 
+def test_results_behind_the_last_status_are_not_trusted() -> None:
+    d = calibratable()
+    known = manifest_of(d)
+    values = parameter_values(d.robot, varied_robot(d.robot, np.random.default_rng(4)))
+    shell = bit_true_shell(d)
+    wire = Wire(shell)
+    turn = [0]
+
+    def hear(frames: list[bytes]) -> list[bytes]:
+        """First tasks are lost; then there is a reset, and a hello is lost."""
+        turn[0] += 1
+        if turn[0] == 1:
+            return [frame for frame in frames if frame[1] == Kind.HELLO]
+        if turn[0] == 2:
+            shell.reset()
+            return [frame for frame in frames if frame[1] == Kind.TASK]
+        return frames
+
+    asked = [request(known, "id", 5)]
+    with on_tcp(wire) as at, Asker(known, at, **QUICK) as device:
+        device.calibrate(values)
+        expected = device.solve(asked).values[0]["tau"]
+        wire.hear = hear
+        answer = device.solve(asked)
+    assert np.array_equal(answer.values[0]["tau"], expected)
+    assert answer.note.startswith("device: was reset in mid-use")
+
+
 def test_without_parameters_a_reset_costs_time_only() -> None:
     d = everything()
     known = manifest_of(d)
