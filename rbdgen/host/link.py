@@ -124,6 +124,8 @@ class ByteLink:
         self.status: Status | None = None
         self.amid = False
         """Whether an exchange was broken off: its results may still come."""
+        self.next_tag = 0
+        """Tags go on from call to call, so that a result that comes twice and late is not taken for another call's."""
 
     @property
     def epoch(self) -> int:
@@ -244,6 +246,7 @@ class _Exchange:
         self.waiting = deque(range(len(packets)))
         self.room = capacity
         self.tags = deque(range(1 << TAG_BITS))
+        self.tags.rotate(-link.next_tag)
         self.flights: dict[int, _Flight] = {}
         self.order: dict[int, deque[_Flight]] = {}
         self.serial = 0
@@ -308,6 +311,7 @@ class _Exchange:
             self.waiting.popleft()
             self.room -= cost
             tag = self.tags.popleft()
+            self.link.next_tag = tag + 1
             set_tag(packet, tag)
             code = header(packet)[0]
             flight = _Flight(index, tag, code, cost, self.serial)

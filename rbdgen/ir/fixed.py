@@ -69,8 +69,9 @@ class Format:
         """Nearest raw values (half up), saturated; int64."""
         scaled = np.ldexp(np.asarray(value, float), self.frac)
         nearest = np.floor(scaled + 0.5)
-        raw = np.clip(nearest, self.minimum, self.maximum)
-        return raw.astype(np.int64)
+        # float64 has the powers of two at both ends, but not the largest value of a long word
+        raw = np.clip(nearest, self.minimum, -self.minimum).astype(np.int64)
+        return np.minimum(raw, self.maximum)
 
     def wrap(self, raw: np.ndarray) -> np.ndarray:
         """Raw values of any size cut to the width: what two's complement leaves of them."""

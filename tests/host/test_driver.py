@@ -107,6 +107,22 @@ def test_mixed_tasks_survive_a_link_that_damages_one_byte_in_a_hundred() -> None
     assert noise.faults > 5000
 
 
+def test_results_that_come_twice_and_late_are_not_taken() -> None:
+    class Echo(Noise):
+        before = b""
+
+        def read(self) -> bytes:
+            data = self.inner.read()
+            late, self.before = self.before, data
+            return late + data if data else b""
+
+    d = everything()
+    device = Driver.open(manifest_of(d), Echo(bit_true_shell(d), 0.0))
+    for k in range(1, 4):
+        q = np.full((k, 2), 0.1 * k)
+        close(device.crba(q), golden.crba(d.robot, q))
+
+
 def test_what_is_lost_for_good_is_reported() -> None:
     d = everything()
     device = Driver.open(

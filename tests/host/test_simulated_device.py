@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from rbdgen import Design, golden, parameter_values
-from rbdgen.emulation import manifest_of
+from rbdgen.emulation import bit_true_shell, manifest_of
 from rbdgen.errors import LinkError, RbdgenWarning
-from rbdgen.host.driver import Driver
+from rbdgen.host.driver import Driver, Tasks
 from rbdgen.host.manifest import Manifest
 from rbdgen.host.transport import ProcessTransport
 from rbdgen.layout.calibration import varied_robot
@@ -21,7 +22,9 @@ from rbdgen_sim.device import build_device
 from rbdgen_sim.mixed import check_mixed, random_operands
 from rbdgen_sim.noise import Noise
 from tests.conftest import design
+from tests.host.native import Asker, needs_compiler, on_program
 from tests.host.test_driver import close
+from tests.host.wire import requests, same
 
 FUNCTIONS = ("id", "m", "did")
 
@@ -143,3 +146,30 @@ def test_a_reset_of_the_rtl_is_mended(
         for got in found:
             assert np.array_equal(got, expected)
     close(expected, golden.rnea(other, q, v, a))
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_the_library_in_c_gets_the_same_bits(calibratable: tuple[Manifest, Path]) -> None:
+    """Before and after parameters are loaded, and after a reset of the RTL."""
+    known, program = calibratable
+    d = design("pendulum2", functions=("id", "m"), ii=4, calibratable=True)
+    values = parameter_values(d.robot, varied_robot(d.robot, np.random.default_rng(4)))
+    asked = requests(known, 1000)
+    with Driver.open(manifest_of(d), bit_true_shell(d)) as driver:
+        nominal = driver.solve([Tasks(*one) for one in asked])
+        driver.calibrate(values)
+        loaded = driver.solve([Tasks(*one) for one in asked])
+    pipe = subprocess.PIPE
+    with (
+        subprocess.Popen([program], stdin=pipe, stdout=pipe) as process,
+        on_program(process) as at,
+        Asker(known, at) as device,
+    ):
+        same(device.solve(asked), nominal)
+        assert device.calibrate(values).status == 0
+        same(device.solve(asked), loaded)
+        process.send_signal(signal.SIGUSR1)
+        answer = device.solve(asked)
+        same(answer, loaded)
+        assert answer.note.startswith("device: was reset in mid-use; its 14 parameters were loaded")

@@ -26,6 +26,12 @@ def test_quantise_rounds_half_up_and_saturates() -> None:
     ]
 
 
+@pytest.mark.parametrize("width", [53, 54, 55, 62, 63])
+def test_long_words_saturate_at_their_ends(width: int) -> None:
+    fmt = Format(width, 3)
+    assert fmt.quantise(np.array([1e30, -1e30])).tolist() == [fmt.maximum, fmt.minimum]
+
+
 def test_constant_has_its_value() -> None:
     assert Constant(5, 3).value == 0.625
     assert Constant(3, -2).value == 12.0
