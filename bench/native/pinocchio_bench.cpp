@@ -1,11 +1,7 @@
 // Times Pinocchio's C++ and this project's C side by side, one state at a time and in batches; a line of text for each.
 //
 // Arguments: a URDF, "fixed" or "floating", the number of states, and a file of q, v, a, tau, M^-1 state after state.
-// CALLS is defined by the file that includes this one: RUN(name, code) for each function of the C library.
-#include <chrono>
-#include <cstdio>
 #include <fstream>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,41 +12,10 @@
 #include <pinocchio/algorithm/rnea.hpp>
 #include <pinocchio/parsers/urdf.hpp>
 
-#include LIBRARY
+#include "timing.hpp"
 
 using Vector = Eigen::VectorXd;
 using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
-static double seconds()
-{
-    const auto now = std::chrono::steady_clock::now().time_since_epoch();
-    return std::chrono::duration<double>(now).count();
-}
-
-// Nanoseconds per state: the best of several rounds, of which each takes some milliseconds.
-static double best(size_t states, const std::function<void()> &round)
-{
-    double least = 1e9;
-    round();
-    double once = seconds();
-    round();
-    once = seconds() - once;
-    const int repeats = once > 5e-3 ? 1 : static_cast<int>(5e-3 / once) + 1;
-    for (int k = 0; k < 9; k++) {
-        const double begin = seconds();
-        for (int r = 0; r < repeats; r++)
-            round();
-        const double taken = (seconds() - begin) / repeats;
-        least = taken < least ? taken : least;
-    }
-    return least / static_cast<double>(states) * 1e9;
-}
-
-static void print(const char *function, const char *who, double nanoseconds)
-{
-    std::printf("%s %s %.3f\n", function, who, nanoseconds);
-    std::fflush(stdout);
-}
 
 int main(int, char **argv)
 {
@@ -71,15 +36,8 @@ int main(int, char **argv)
         return Eigen::Map<const Vector>(x.data() + k * n, n);
     };
     Rows by_q = Rows::Zero(nv, nv), by_v = Rows::Zero(nv, nv);
-    const auto every = [&](const std::function<void(size_t)> &one) {
-        return [&, one]() {
-            for (size_t k = 0; k < count; k++)
-                one(k);
-        };
-    };
 #define PINOCCHIO(name, ...) print(#name, "pinocchio", best(count, [&]() { \
     for (size_t k = 0; k < count; k++) { __VA_ARGS__; } }))
-    (void)every;
     PINOCCHIO(id, pinocchio::rnea(model, data, state(q, k, nq), state(v, k, nv), state(a, k, nv)));
     PINOCCHIO(fd, pinocchio::aba(model, data, state(q, k, nq), state(v, k, nv), state(tau, k, nv)));
     PINOCCHIO(m, pinocchio::crba(model, data, state(q, k, nq)));
@@ -89,6 +47,6 @@ int main(int, char **argv)
     PINOCCHIO(difd, pinocchio::computeRNEADerivatives(model, data, state(q, k, nq), state(v, k, nv), state(a, k, nv));
               Eigen::Map<const Rows> inverse(minv.data() + k * nv * nv, nv, nv);
               by_q.noalias() = -inverse * data.dtau_dq; by_v.noalias() = -inverse * data.dtau_dv);
-    CALLS
+    time_library(count, q, v, a, tau, minv);
     return 0;
 }
