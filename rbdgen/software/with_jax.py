@@ -10,7 +10,6 @@ import ctypes
 import hashlib
 import threading
 import uuid
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from rbdgen.model.extras import optional_module
 from rbdgen.software.calls import COUNT, TYPES, Type
 from rbdgen.software.compiled import Compiled, CompiledFunction
 from rbdgen.software.library import prefix_of, support
-from rbdgen.software.wrapping import DTYPES, Wrapper, Wrappers
+from rbdgen.software.wrapping import DTYPES, Arrays, ByName, Results, Wrapper, Wrappers
 
 CACHE = "xla"
 """Where compiled handlers are kept."""
@@ -50,40 +49,42 @@ class JaxFunction(Wrapper):
         results = self.jitted(*self._arrays(given))
         return results[0] if len(results) == 1 else results
 
-    def applied(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    def applied(self, arrays: Arrays) -> Results:
         return self.primitive(*arrays)
 
-    def _arrays(self, given: Mapping[str, Any]) -> list[Any]:
+    def _arrays(self, given: ByName) -> list[Any]:
         """Operands in order, of one type and one leading shape."""
         jnp = self.space
-        numbers = {name: jnp.asarray(x) for name, x in given.items()}
-        counts = numbers.pop(self.count.name) if self.count else None
+        numbers = dict(given)
+        counts = numbers.pop(self.count) if self.count else None
+        for name, x in numbers.items():
+            numbers[name] = jnp.asarray(x)
         dtype = jnp.result_type(float, *numbers.values())
         if dtype.name not in DTYPES:
             raise ConfigError(
                 f"{', '.join(numbers)}: must be {' or '.join(DTYPES)}, not {dtype.name}"
             )
-        numbers = {name: x.astype(dtype) for name, x in numbers.items()}
+        for name, x in numbers.items():
+            numbers[name] = x.astype(dtype)
         arrays, batch = self.ordered(numbers, dtype)
         if counts is not None:
-            whole = counts.astype("int32")
+            whole = jnp.asarray(counts, "int32")
             arrays.append(jnp.broadcast_to(whole, batch))
         return arrays
 
-    def _computed(self, *arrays: Any) -> tuple[Any, ...]:
+    def _computed(self, *arrays: Any) -> Results:
         """The results."""
         first = arrays[0]
         batch = first.shape[:-1]
         shapes = []
         for x in self.results:
-            shapes.append(self.jax.ShapeDtypeStruct((*batch, *x.shape), first.dtype))
+            shape = (*batch, *x.shape)
+            shapes.append(self.jax.ShapeDtypeStruct(shape, first.dtype))
         target = self.targets[first.dtype.name]
         call = self.jax.ffi.ffi_call(target, shapes, vmap_method="broadcast_all")
         return tuple(call(*arrays))
 
-    def _changed(
-        self, arrays: Sequence[Any], changes: Sequence[Any]
-    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def _changed(self, arrays: Arrays, changes: Arrays) -> tuple[Results, Results]:
         """The results, and how they change with the operands."""
         results = self.applied(arrays)
         still = self.jax.custom_derivatives.SymbolicZero
@@ -94,7 +95,8 @@ class JaxFunction(Wrapper):
         if not moved:
             zeros = [self.space.zeros_like(x) for x in results]
             return results, tuple(zeros)
-        return results, (self.pushed(self.paired(arrays), moved),)
+        change = self.pushed(self.paired(arrays), moved)
+        return results, (change,)
 
 
 class JaxFunctions(Wrappers):
@@ -120,9 +122,10 @@ def _targets(jax: Any, function: CompiledFunction) -> dict[str, str]:
     """The names under which XLA has a function, by type of numbers; registered now if it was not before."""
     library = Path(function.library._name)
     # the same for the same code, so that what XLA keeps between processes can be used
-    kept = library.exists()
-    digits = hashlib.sha256(library.read_bytes()).hexdigest()[:16] if kept else uuid.uuid4().hex
-    own = f"{prefix_of(function.program)}_{function.program.function.name}_{digits}"
+    digits = uuid.uuid4().hex
+    if library.exists():
+        digits = hashlib.sha256(library.read_bytes()).hexdigest()[:32]
+    own = f"{_name(function)}_{digits}"
     found = {}
     with _lock:
         for kind, dtype in zip(TYPES, DTYPES, strict=True):
@@ -145,25 +148,38 @@ def _handler(jax: Any, function: CompiledFunction, kind: Type, target: str) -> c
         "handler.c": handler_text(function, kind, target),
     }
     handler = native.library(CACHE, texts, FLAGS)
-    name = f"{prefix_of(function.program)}_{function.program.function.name}"
-    for bind, behind in ((handler.bind_one, ""), (handler.bind_rows, "_rows")):
-        called = getattr(function.library, f"{name}{behind}{kind.suffix}")
-        bind(ctypes.cast(called, ctypes.c_void_p))
+    single = getattr(function.library, f"{_name(function)}{kind.suffix}")
+    many = getattr(function.library, f"{_name(function)}_rows{kind.suffix}")
+    handler.bind_one(ctypes.cast(single, ctypes.c_void_p))
+    handler.bind_rows(ctypes.cast(many, ctypes.c_void_p))
     return handler
+
+
+def _name(function: CompiledFunction) -> str:
+    """What the names of its C functions begin with."""
+    program = function.program
+    return f"{prefix_of(program)}_{program.function.name}"
 
 
 def handler_text(function: CompiledFunction, kind: Type, target: str) -> str:
     """The C source of a handler: a library of its own, which is told where the function is."""
-    takes = [f"const {kind.name} *"] * len(function.operands)
-    gives = [f"{kind.name} *"] * len(function.results)
-    given = [f"in[{i}]" for i in range(len(takes))]
-    filled = [f"out[{i}]" for i in range(len(gives))]
-    count = len(takes)
-    repeats = bool(function.program.repeat)
-    one = [*takes, *([COUNT] if repeats else []), *gives]
-    rows = ["size_t", *takes, *([f"const {COUNT} *"] if repeats else []), *gives]
-    of_one = [*given, *([f"*(const {COUNT} *)in[{count}]"] if repeats else []), *filled]
-    of_rows = ["count", *given, *([f"in[{count}]"] if repeats else []), *filled]
+    one, rows = [], ["size_t"]
+    of_one, of_rows = [], ["count"]
+    for i in range(len(function.operands)):
+        one.append(f"const {kind.name} *")
+        of_one.append(f"in[{i}]")
+    rows += one
+    of_rows += of_one
+    if function.program.repeat:
+        last = f"in[{len(function.operands)}]"
+        one.append(COUNT)
+        of_one.append(f"*(const {COUNT} *){last}")
+        rows.append(f"const {COUNT} *")
+        of_rows.append(last)
+    for i in range(len(function.results)):
+        for types, given in ((one, of_one), (rows, of_rows)):
+            types.append(f"{kind.name} *")
+            given.append(f"out[{i}]")
     return (
         f'#include "rbd_xla.h"\n\n'
         f"static int (*one)({', '.join(one)});\n"

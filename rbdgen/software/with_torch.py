@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,7 @@ from rbdgen.software.calls import TYPES
 from rbdgen.software.compiled import Compiled, whole_numbers
 from rbdgen.software.differentiable import sources
 from rbdgen.software.library import prefix_of
-from rbdgen.software.wrapping import DTYPES, Wrapper, Wrappers
+from rbdgen.software.wrapping import DTYPES, Arrays, ByName, Results, Wrapper, Wrappers, present
 
 
 class TorchFunction(Wrapper):
@@ -29,12 +29,14 @@ class TorchFunction(Wrapper):
     def __init__(self, functions: TorchFunctions, record: Function) -> None:
         super().__init__(functions, record, functions.torch)
         self.call = functions.call
-        self.known = {getattr(self.space, name): name for name in DTYPES}
+        self.known: dict[Any, str] = {}
         self.entries: dict[Any, Callable[..., int]] = {}
         rows = f"{prefix_of(self.compiled.program)}_{record.name}_rows"
-        for kind, dtype in zip(TYPES, self.known, strict=True):
+        for kind, name in zip(TYPES, DTYPES, strict=True):
+            dtype = getattr(self.space, name)
             entry = getattr(self.compiled.library, f"{rows}{kind.suffix}")
             entry.restype = ctypes.c_size_t
+            self.known[dtype] = name
             self.entries[dtype] = entry
 
     def __call__(self, *arguments: Any, **operands: Any) -> Any:
@@ -47,12 +49,13 @@ class TorchFunction(Wrapper):
         results = self.applied(tensors)
         return results[0] if len(results) == 1 else results
 
-    def applied(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    def applied(self, arrays: Arrays) -> Results:
         return self.call.apply(self, *arrays)
 
-    def _tensors(self, given: Mapping[str, Any]) -> list[Any]:
+    def _tensors(self, given: ByName) -> list[Any]:
         """Operands in order, of one type and one leading shape."""
-        tensors = {x.name: given[x.name] for x in self.operands if x.name in given}
+        tensors = dict(given)
+        counts = tensors.pop(self.count) if self.count else None
         for name, tensor in tensors.items():
             self._check(name, tensor)
         dtype = tensors["q"].dtype
@@ -62,9 +65,9 @@ class TorchFunction(Wrapper):
                     f"{name}: must be {self.known[dtype]} as q is, not {self.known[tensor.dtype]}"
                 )
         arrays, batch = self.ordered(tensors, dtype)
-        if self.count:
-            counts = self.space.as_tensor(given[self.count.name])
-            arrays.append(counts.broadcast_to(batch))
+        if counts is not None:
+            whole = self.space.as_tensor(counts)
+            arrays.append(whole.broadcast_to(batch))
         return arrays
 
     def _check(self, name: str, tensor: Any) -> None:
@@ -80,24 +83,26 @@ class TorchFunction(Wrapper):
         if tensor.dtype not in self.known:
             raise ConfigError(f"{name}: must be {' or '.join(DTYPES)}, not {tensor.dtype}")
 
-    def compute(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
+    def compute(self, tensors: Arrays) -> Results:
         """The results. ConfigError for vectors that must be of unit length, SingularityError where a matrix has no
         inverse."""
         first = tensors[0]
         batch = first.shape[:-1]
         # keeps what pointers lead to
-        arrays = [x.detach().contiguous() for x in tensors[: len(self.operands)]]
+        arrays = [x.detach().contiguous() for x in tensors]
         if self.turns:
             configuration(self.robot, arrays[0].numpy())
-        addresses = [x.data_ptr() for x in arrays]
         if self.count:
-            counts = whole_numbers(self.count.name, tensors[-1].detach().numpy())
-            addresses.append(counts.ctypes.data)
-        results = [self.space.empty((*batch, *x.shape), dtype=first.dtype) for x in self.results]
-        addresses += [x.data_ptr() for x in results]
-        pointers = [ctypes.c_void_p(address) for address in addresses]
+            counts = whole_numbers(self.count, arrays.pop().numpy())
+            arrays.append(self.space.from_numpy(counts))
+        results = []
+        for x in self.results:
+            shape = (*batch, *x.shape)
+            results.append(self.space.empty(shape, dtype=first.dtype))
+        pointers = [ctypes.c_void_p(x.data_ptr()) for x in (*arrays, *results)]
         count = math.prod(batch)
-        if count and self.entries[first.dtype](ctypes.c_size_t(count), *pointers):
+        rows = self.entries[first.dtype]
+        if count and rows(ctypes.c_size_t(count), *pointers):
             raise SingularityError(
                 f"{self.record.method}: a matrix that it inverts is not positive definite at one of the states; keep "
                 "away from singular ones"
@@ -133,36 +138,36 @@ def _autograd_class(torch: Any) -> Any:
         """A function of a robot and tensors."""
 
         @staticmethod
-        def forward(function: TorchFunction, *tensors: Any) -> tuple[Any, ...]:
+        def forward(function: TorchFunction, *tensors: Any) -> Results:
             return function.compute(tensors)
 
         @staticmethod
-        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:
+        def setup_context(ctx: Any, inputs: Results, output: Results) -> None:
             ctx.function, *tensors = inputs
             ctx.save_for_backward(*tensors)
             ctx.save_for_forward(*tensors)
             ctx.set_materialize_grads(False)
 
         @staticmethod
-        def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:
+        def backward(ctx: Any, *gradients: Any) -> Results:
             function: TorchFunction = ctx.function
             given = function.paired(ctx.saved_tensors)
             needed = function.paired(ctx.needs_input_grad[1:])
             wanted = [name for name in needed if needed[name]]
-            found: Mapping[str, Any] = {}
+            found: ByName = {}
             if any(by is not None for by in gradients):
                 found = function.pulled(given, wanted, gradients[0])
             return (None, *(found.get(name) for name in given))
 
         @staticmethod
-        def jvp(ctx: Any, _: Any, *changes: Any) -> tuple[Any, ...]:
+        def jvp(ctx: Any, _: Any, *changes: Any) -> Results:
             function: TorchFunction = ctx.function
-            pairs = function.paired(changes)
-            moved = {name: x for name, x in pairs.items() if x is not None}
-            return (function.pushed(function.paired(ctx.saved_tensors), moved),)
+            given = function.paired(ctx.saved_tensors)
+            moved = present(function.paired(changes))
+            return (function.pushed(given, moved),)
 
         @staticmethod
-        def vmap(info: Any, in_dims: tuple[Any, ...], function: Any, *tensors: Any) -> Any:
+        def vmap(info: Any, in_dims: Results, function: Any, *tensors: Any) -> Any:
             """The mapped dimension goes before the others."""
             whole = []
             for tensor, dim in zip(tensors, in_dims[1:], strict=True):

@@ -14,6 +14,12 @@ from rbdgen.software.differentiable import gradient, sources, turns, velocity
 from rbdgen.software.program import Array
 from rbdgen.spatial import Vector
 
+Arrays = Sequence[Any]
+"""A framework's arrays."""
+ByName = Mapping[str, Any]
+"""Arrays by operands' names."""
+Results = tuple[Any, ...]
+Shape = tuple[int, ...]
 DTYPES = ("float64", "float32")
 """Names of the types of numbers that functions are compiled for, in the order of
 :data:`rbdgen.software.calls.TYPES`."""
@@ -32,24 +38,25 @@ class Wrapper(ABC):
         self.operands = self.compiled.operands
         self.results = self.compiled.results
         repeat = self.compiled.program.repeat
-        self.count = Array(repeat, ()) if repeat else None
-        """Of a function that repeats, the number of steps."""
-        self.taken = (*self.operands, self.count) if self.count else self.operands
-        self.names = [x.name for x in self.taken]
+        self.count = repeat
+        """Of a function that repeats, the name of the number of steps."""
+        self.names = [x.name for x in self.operands]
+        if repeat:
+            self.names.append(repeat)
 
     @abstractmethod
     def __call__(self, *arguments: Any, **operands: Any) -> Any:
         """The results."""
 
     @abstractmethod
-    def applied(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    def applied(self, arrays: Arrays) -> Results:
         """The results of checked operands, as the framework differentiates them."""
 
-    def paired(self, values: Sequence[Any]) -> dict[str, Any]:
+    def paired(self, values: Arrays) -> dict[str, Any]:
         """Values of all operands by name."""
         return dict(zip(self.names, values, strict=True))
 
-    def named(self, arguments: Sequence[Any], operands: Mapping[str, Any]) -> dict[str, Any]:
+    def named(self, arguments: Arrays, operands: ByName) -> dict[str, Any]:
         """What a caller gives, by name. ConfigError for an operand that is missing, given twice or not taken; external
         forces may be missing."""
         method, names = self.record.method, ", ".join(self.names)
@@ -62,15 +69,16 @@ class Wrapper(ABC):
             if name not in self.names:
                 raise ConfigError(f"{name}: {method} was compiled for {names}")
             given[name] = x
-        found = {name: x for name, x in given.items() if x is not None}
+        found = present(given)
         for name in self.names:
-            if name not in found and name != F_EXT.name:
+            optional = name == F_EXT.name
+            if name not in found and not optional:
                 raise ConfigError(f"{name}: missing; {method} takes {names}")
         return found
 
-    def ordered(self, given: Mapping[str, Any], dtype: Any) -> tuple[list[Any], tuple[int, ...]]:
+    def ordered(self, given: ByName, dtype: Any) -> tuple[list[Any], Shape]:
         """All operands but a count in order, zeros for those that are missing, and their leading shape."""
-        batch: tuple[int, ...] | None = None
+        batch: Shape | None = None
         arrays = []
         for x in self.operands:
             if x.name in given:
@@ -78,17 +86,19 @@ class Wrapper(ABC):
                 arrays.append(given[x.name])
             else:
                 assert batch is not None
-                arrays.append(self.space.zeros((*batch, *x.shape), dtype=dtype))
+                shape = (*batch, *x.shape)
+                arrays.append(self.space.zeros(shape, dtype=dtype))
         assert batch is not None
         return arrays, batch
 
-    def slopes(self, given: Mapping[str, Any], wanted: Sequence[str]) -> dict[str, Any]:
+    def slopes(self, given: ByName, wanted: Sequence[str]) -> dict[str, Any]:
         """Derivatives of the only result with respect to operands, by name. Errors of
         :func:`rbdgen.software.differentiable.sources`."""
         settings = self.functions.compiled.settings
-        computed: dict[str, tuple[Any, ...]] = {}
+        computed: dict[str, Results] = {}
         found = {}
-        for operand, source in sources(settings, self.record, wanted).items():
+        chosen = sources(settings, self.record, wanted)
+        for operand, source in chosen.items():
             name = source.function
             if name not in computed:
                 other = self.functions.function(name)
@@ -97,10 +107,11 @@ class Wrapper(ABC):
             found[operand] = computed[name][source.result]
         return found
 
-    def pushed(self, given: Mapping[str, Any], changes: Mapping[str, Any]) -> Any:
+    def pushed(self, given: ByName, changes: ByName) -> Any:
         """How the only result changes with operands."""
         total: Any = 0
-        for operand, slope in self.slopes(given, list(changes)).items():
+        slopes = self.slopes(given, list(changes))
+        for operand, slope in slopes.items():
             change = changes[operand]
             if operand == "q" and self.turns:
                 change = self._mapped(velocity, given["q"], change)
@@ -108,7 +119,7 @@ class Wrapper(ABC):
             total = total + (slope @ column)[..., 0]
         return total
 
-    def pulled(self, given: Mapping[str, Any], wanted: Sequence[str], by: Any) -> dict[str, Any]:
+    def pulled(self, given: ByName, wanted: Sequence[str], by: Any) -> dict[str, Any]:
         """Gradients with respect to operands, of one with respect to the only result."""
         found = {}
         for operand, slope in self.slopes(given, wanted).items():
@@ -121,10 +132,23 @@ class Wrapper(ABC):
 
     def _mapped(self, function: Callable[..., Vector], q: Any, vector: Any) -> Any:
         """A vector at coordinates as another kind of it, (..., nq) or (..., nv)."""
-        entries = [q[..., k] for k in range(q.shape[-1])]
-        given = [vector[..., k] for k in range(vector.shape[-1])]
-        found = function(self.robot, tuple(entries), tuple(given))
+        found = function(self.robot, _entries(q), _entries(vector))
         return self.space.stack(found, -1)
+
+
+def _entries(vector: Any) -> Vector:
+    """Entries along the last dimension."""
+    count = vector.shape[-1]
+    return tuple(vector[..., k] for k in range(count))
+
+
+def present(values: ByName) -> dict[str, Any]:
+    """Those that are not None."""
+    found = {}
+    for name, x in values.items():
+        if x is not None:
+            found[name] = x
+    return found
 
 
 class Wrappers(ABC):
@@ -132,7 +156,9 @@ class Wrappers(ABC):
 
     def __init__(self, compiled: Compiled) -> None:
         self.compiled = compiled
-        self._records = {record.name: record for record in compiled.settings.records}
+        self._records: dict[str, Function] = {}
+        for record in compiled.settings.records:
+            self._records[record.name] = record
         self._made: dict[str, Wrapper] = {}
 
     @abstractmethod
@@ -153,12 +179,16 @@ class Wrappers(ABC):
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_"):
             raise AttributeError(name)
-        own = [record.name for record in self._records.values() if record.method == name]
-        if not own:
+        made = []
+        for record in self._records.values():
+            if record.method == name:
+                made.append(self.function(record.name))
+        if not made:
             # says which there are
             return getattr(self.compiled, name)
-        made = [self.function(function) for function in own]
-        call = made[0] if len(made) == 1 else _Choice(name, made)
+        call = made[0]
+        if len(made) > 1:
+            call = _Choice(name, made)
         # found at once from now on
         setattr(self, name, call)
         return call
@@ -176,20 +206,24 @@ class _Choice:
         self.functions = functions
 
     def __call__(self, *arguments: Any, **operands: Any) -> Any:
-        given = {name for name, x in operands.items() if x is not None}
+        given = set(present(operands))
+        sets = []
         for function in self.functions:
             rest = function.names[len(arguments) :]
             if given == set(rest):
                 return function(*arguments, **operands)
-        sets = "; or ".join(", ".join(function.names) for function in self.functions)
-        raise ConfigError(f"{self.method}: give {sets}")
+            sets.append(", ".join(function.names))
+        raise ConfigError(f"{self.method}: give {'; or '.join(sets)}")
 
 
-def leading(x: Array, shape: Sequence[int], batch: tuple[int, ...] | None) -> tuple[int, ...]:
+def leading(x: Array, shape: Sequence[int], batch: Shape | None) -> Shape:
     """What is before an operand's own shape. ConfigError for another shape, or other leading dimensions than
     ``batch``."""
     whole = tuple(shape)
-    own = whole[: max(len(whole) - len(x.shape), 0)] if batch is None else batch
+    own = batch
+    if own is None:
+        before = max(len(whole) - len(x.shape), 0)
+        own = whole[:before]
     if whole != (*own, *x.shape):
         inner = ", ".join(map(str, x.shape))
         wanted = f"(..., {inner})" if batch is None else str((*batch, *x.shape))
