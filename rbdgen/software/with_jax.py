@@ -42,15 +42,18 @@ class JaxFunction(Wrapper):
         self.targets = _targets(jax, self.compiled)
         self.primitive = jax.custom_jvp(self._computed)
         self.primitive.defjvp(self._changed, symbolic_zeros=True)
-        self.jitted = jax.jit(self.primitive)
+        self.jitted = jax.jit(self._checked)
 
     def __call__(self, *arguments: Any, **operands: Any) -> Any:
-        given = self.named(arguments, operands)
-        results = self.jitted(*self._arrays(given))
+        results = self.jitted(self.named(arguments, operands))
         return results[0] if len(results) == 1 else results
 
     def applied(self, arrays: Arrays) -> Results:
         return self.primitive(*arrays)
+
+    def _checked(self, given: ByName) -> Results:
+        """The results of operands as a caller gives them; checks take time only when it is traced."""
+        return self.primitive(*self._arrays(given))
 
     def _arrays(self, given: ByName) -> list[Any]:
         """Operands in order, of one type and one leading shape."""
