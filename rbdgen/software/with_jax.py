@@ -184,7 +184,7 @@ def handler_text(function: CompiledFunction, kind: Type, target: str) -> str:
             types.append(f"{kind.name} *")
             given.append(f"out[{i}]")
     return (
-        f'#include "rbd_xla.h"\n\n'
+        f'#define RBD_ARRAYS {len(of_rows)}\n#include "rbd_xla.h"\n\n'
         f"static int (*one)({', '.join(one)});\n"
         f"static size_t (*rows)({', '.join(rows)});\n\n"
         "void bind_one(void *called)\n{\n    *(void **)&one = called;\n}\n\n"

@@ -182,6 +182,25 @@ def test_one_function_may_return_what_another_is_for() -> None:
     same(jax.jacobian(f.forward_dynamics, 2)(q, v, tau), golden.minverse(own, q), 1e-11)
 
 
+def test_operands_say_which_function_is_meant() -> None:
+    """Both have the same golden function."""
+    own = robot("pendulum2")
+    f = compile(own, ["dfd", "difd"]).jax()
+    q, v, a, tau = states("pendulum2")
+    expected = golden.forward_dynamics_derivatives(own, q, v, tau)
+    both = (
+        f.forward_dynamics_derivatives(q, v, tau),
+        f.forward_dynamics_derivatives(q, v, a=a, minv=golden.minverse(own, q)),
+    )
+    for found in both:
+        for one, other in zip(found, expected, strict=True):
+            same(one, other, 1e-9)
+    with pytest.raises(
+        ConfigError, match=r"^forward_dynamics_derivatives: give q, v, tau; or q, v"
+    ):
+        f.forward_dynamics_derivatives(q, v, a=a)
+
+
 def test_roll_outs_take_numbers_of_steps() -> None:
     own = robot("pendulum2")
     f = compile(own, ["roll"]).jax()

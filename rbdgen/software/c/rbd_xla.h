@@ -1,8 +1,7 @@
-/* A function of many states as a custom call of XLA, whose C interface is in xla_ffi.h. */
+/* A function of many states as a custom call of XLA, whose C interface is in xla_ffi.h. It has at most RBD_ARRAYS
+ * operands, and as many results. */
 #include <stdio.h>
 #include "xla_ffi.h"
-
-enum { rbd_most_arrays = 16 };
 
 /* Computes so many states, from arrays to arrays; returns how many are singular. */
 typedef size_t rbd_run(size_t count, void **in, void **out);
@@ -33,7 +32,7 @@ static XLA_FFI_Error *rbd_call(XLA_FFI_CallFrame *frame, const char *name, rbd_r
         rbd_tell_version(extension);
         return NULL;
     }
-    void *in[rbd_most_arrays], *out[rbd_most_arrays];
+    void *in[RBD_ARRAYS], *out[RBD_ARRAYS];
     for (int64_t i = 0; i < frame->args.size; i++)
         in[i] = ((XLA_FFI_Buffer *)frame->args.args[i])->data;
     for (int64_t i = 0; i < frame->rets.size; i++)
