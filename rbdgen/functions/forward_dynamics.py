@@ -20,8 +20,8 @@ from rbdgen.functions.operands import (
     given_wrenches,
     vector_entries,
 )
-from rbdgen.functions.quantities import TAU, A, Q, V
-from rbdgen.functions.record import Entries, Function, Need, Pinocchio, TracedProgram
+from rbdgen.functions.quantities import DA_DQ, DA_DV, MINV, TAU, A, Q, V
+from rbdgen.functions.record import Entries, Function, Need, Pinocchio, Slope, TracedProgram
 from rbdgen.model.robot import Robot
 from rbdgen.numeric.arguments import (
     RootMotion,
@@ -110,6 +110,11 @@ RECORDS = (
         ),
         golden=forward_dynamics,
         pinocchio=Pinocchio("aba", ("q", "v", "tau"), "abaInParallel"),
+        slopes=(
+            Slope(Q.name, "dfd", DA_DQ.name),
+            Slope(V.name, "dfd", DA_DV.name),
+            Slope(TAU.name, "minv", MINV.name),
+        ),
         common=True,
     ),
 )

@@ -17,8 +17,8 @@ from rbdgen.functions.operands import (
     given_wrenches,
     vector_entries,
 )
-from rbdgen.functions.quantities import TAU, A, Q, V
-from rbdgen.functions.record import Entries, Function, Need, Pinocchio, TracedProgram
+from rbdgen.functions.quantities import DTAU_DQ, DTAU_DV, TAU, A, M, Q, V
+from rbdgen.functions.record import Entries, Function, Need, Pinocchio, Slope, TracedProgram
 from rbdgen.model.robot import Robot
 from rbdgen.numeric.arguments import RootMotion, argument, configuration
 from rbdgen.numeric.batch import Entries as Evaluated
@@ -98,6 +98,10 @@ def _traced(trace: TracedProgram) -> Mapping[str, Entries]:
     return {TAU.name: vector_entries(trace.torque())}
 
 
+BY_POSITION = Slope(Q.name, "did", DTAU_DQ.name)
+BY_VELOCITY = Slope(V.name, "did", DTAU_DV.name)
+BY_ACCELERATION = Slope(A.name, "m", M.name)
+
 RECORDS = (
     Function(
         name="id",
@@ -112,6 +116,7 @@ RECORDS = (
         ),
         golden=rnea,
         pinocchio=Pinocchio("rnea", ("q", "v", "a"), "rneaInParallel"),
+        slopes=(BY_POSITION, BY_VELOCITY, BY_ACCELERATION),
         common=True,
     ),
     Function(
@@ -127,6 +132,7 @@ RECORDS = (
         ),
         golden=nonlinear_effects,
         pinocchio=Pinocchio("nonLinearEffects", ("q", "v")),
+        slopes=(BY_POSITION, BY_VELOCITY),
     ),
     Function(
         name="g",
@@ -141,6 +147,7 @@ RECORDS = (
         ),
         golden=generalized_gravity,
         pinocchio=Pinocchio("computeGeneralizedGravity", ("q",)),
+        slopes=(BY_POSITION,),
         forced=False,
     ),
 )

@@ -26,7 +26,7 @@ from rbdgen.functions.frames import need_frames
 from rbdgen.functions.mass_matrix import crba
 from rbdgen.functions.operands import vector_entries
 from rbdgen.functions.quantities import Q, Quantity
-from rbdgen.functions.record import Entries, Function, Need, Settings, TracedProgram
+from rbdgen.functions.record import Entries, Function, Need, Settings, Slope, TracedProgram
 from rbdgen.functions.states import States
 from rbdgen.model.joint import JointPlacement
 from rbdgen.model.ranges import declared_ranges, random_states
@@ -326,6 +326,7 @@ RECORDS = (
         trace=_traced_acceleration,
         golden=operational_space_acceleration,
         check=check,
+        slopes=(Slope(PUSH.name, "laminv", INVERSE.name),),
     ),
     _record(
         *("lama", 17, "forces on frames for accelerations of them", PULL),
@@ -333,5 +334,6 @@ RECORDS = (
         trace=_traced_force,
         golden=operational_space_force,
         check=_check_inertia,
+        slopes=(Slope(PULL.name, "lam", INERTIA.name),),
     ),
 )

@@ -238,6 +238,17 @@ class Extra:
 
 
 @dataclass(frozen=True)
+class Slope:
+    """How the only result of a function changes with its ``operand``: the ``result`` (a quantity's name) of another
+    ``function`` at the same operands. Those that only the other one takes are zero there. Its rows are what changes,
+    its columns the operand's entries; of q it is in the tangent space (:func:`rbdgen.golden.integrate`)."""
+
+    operand: str
+    function: str
+    result: str
+
+
+@dataclass(frozen=True)
 class Function:
     """One function of an accelerator.
 
@@ -248,7 +259,8 @@ class Function:
     :mod:`rbdgen.golden` and the host driver's method of that name. ``forced`` and ``based``: whether external forces
     and the base's motion act on it, where an accelerator takes them. ``common``: one of those that ``all`` means.
     ``check`` refuses robots and settings; ``bounded`` brings random operands to where results have bounds; ``uses``
-    are the options that only such functions have a use for. ``beside`` is the function as it is made with these
+    are the options that only such functions have a use for. ``slopes`` are its derivatives, as far as other functions
+    compute them. ``beside`` is the function as it is made with these
     settings beside other functions, where that depends on them.
     """
 
@@ -271,6 +283,7 @@ class Function:
     check: Callable[[Robot, Settings], None] | None = None
     bounded: Bounded | None = None
     uses: frozenset[str] = frozenset()
+    slopes: tuple[Slope, ...] = ()
     beside: Callable[[Function, Settings, Sequence[Function]], Function] | None = None
 
     @property

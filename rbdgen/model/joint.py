@@ -109,6 +109,11 @@ class Coordinates(ABC):
             q[:, self.unit_part] = four / np.linalg.norm(four, axis=-1, keepdims=True)
         return q
 
+    def rates(self, q: Vector) -> Matrix:
+        """How fast the coordinates change at velocities of one: q̇ = rates(q) v, (nq, nv), over abstract scalars. The
+        identity, which a joint overrides where :meth:`moved` is no sum; columns are at right angles."""
+        return identity(self.nv)
+
     def moved(self, q: Vector, way: Vector, functions: Functions) -> Vector:
         """Where a velocity kept for one second, ``way`` (nv), leads from ``q`` (nq), over abstract scalars;
         ``functions`` are those of :mod:`rbdgen.model.displacement`. A sum, which a joint with other coordinates than

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rbdgen.model.displacement import Displacement, Functions, nearer_unit, turned
 from rbdgen.model.joint import Axis, CompoundJoint, Coordinates, Joint, JointPlacement, checked_axis
-from rbdgen.model.rotations import about_axis, quaternion_matrix
+from rbdgen.model.rotations import about_axis, quaternion_matrix, quaternion_rates
 from rbdgen.spatial import (
     IDENTITY3,
     ZERO3,
@@ -115,6 +115,10 @@ class Continuous(_AxisJoint):
     def placement(self, q: Vector) -> JointPlacement:
         return JointPlacement(about_axis(self.axis, q[0], q[1]), ZERO3)
 
+    def rates(self, q: Vector) -> Matrix:
+        c, s = q
+        return (sub(0.0, s),), (c,)
+
     def moved(self, q: Vector, way: Vector, functions: Functions) -> Vector:
         return _turned(q, Displacement(ZERO3, (0.0, 0.0, way[0]), functions))
 
@@ -216,6 +220,11 @@ class Planar(Joint):
     def linear_subspace(self) -> tuple[Axis, ...]:
         return (_UNIT_AXES[0], _UNIT_AXES[1], ZERO3)  # type: ignore[return-value]
 
+    def rates(self, q: Vector) -> Matrix:
+        _, _, c, s = q
+        first, second, _ = self.placement(q).rotation
+        return first, second, (0.0, 0.0, sub(0.0, s)), (0.0, 0.0, c)
+
     def moved(self, q: Vector, way: Vector, functions: Functions) -> Vector:
         displacement = _planar(way, functions)
         x, y, _ = matvec(self.placement(q).rotation, displacement.way)
@@ -249,6 +258,9 @@ class Spherical(Joint):
     def linear_subspace(self) -> tuple[Axis, ...]:
         return _STILL
 
+    def rates(self, q: Vector) -> Matrix:
+        return quaternion_rates(q)
+
     def moved(self, q: Vector, way: Vector, functions: Functions) -> Vector:
         return turned(q, Displacement(ZERO3, way, functions).quaternion)
 
@@ -274,6 +286,14 @@ class FreeFlyer(Joint):
     @property
     def linear_subspace(self) -> tuple[Axis, ...]:
         return _UNIT_AXES + _STILL
+
+    def rates(self, q: Vector) -> Matrix:
+        rows = []
+        for row in quaternion_matrix(q[3:]):
+            rows.append((*row, *ZERO3))
+        for row in quaternion_rates(q[3:]):
+            rows.append((*ZERO3, *row))
+        return tuple(rows)
 
     def moved(self, q: Vector, way: Vector, functions: Functions) -> Vector:
         displacement = Displacement(way[:3], way[3:], functions)

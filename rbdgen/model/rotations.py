@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from rbdgen.spatial import Matrix, Scalar, Vector, add, constant_matrix, mul, sub
+from rbdgen.spatial import Matrix, Scalar, Vector, add, constant_matrix, mul, sub, vscale
 
 UPRIGHT = 1e-9
 """Cosine of a pitch at or below which it is a right angle, and roll and yaw turn about the same axis."""
@@ -54,6 +54,14 @@ def fixed_axes_angles(rotation: Matrix) -> tuple[float, float, float]:
     if across < UPRIGHT:
         return 0.0, pitch, math.atan2(-first[1], second[1])
     return math.atan2(third[1], third[2]), pitch, math.atan2(second[0], first[0])
+
+
+def quaternion_rates(q: Vector) -> Matrix:
+    """How fast a unit quaternion changes (4, 3) at angular velocities of one in the turned frame: half of their
+    product."""
+    x, y, z, w = vscale(0.5, q)
+    back = vscale(-1.0, (x, y, z))
+    return (w, back[2], y), (z, w, back[0]), (back[1], x, w), back
 
 
 def quaternion_matrix(q: Vector) -> Matrix:

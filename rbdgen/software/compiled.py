@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,14 @@ class Compiled:
                 program = make_program(self.robot, self.settings, name)
                 self._made[name] = CompiledFunction(self.robot, program, self.progress)
             return self._made[name]
+
+    def jax(self) -> Any:
+        """The same functions for JAX: :class:`rbdgen.software.with_jax.JaxFunctions`."""
+        return import_module("rbdgen.software.with_jax").JaxFunctions(self)
+
+    def torch(self) -> Any:
+        """The same functions for torch: :class:`rbdgen.software.with_torch.TorchFunctions`."""
+        return import_module("rbdgen.software.with_torch").TorchFunctions(self)
 
     def __getattr__(self, name: str) -> Callable[..., Results]:
         if name.startswith("_"):

@@ -173,6 +173,20 @@ def test_integrating_there_and_back_returns(joint: Coordinates) -> None:
 
 
 @every_joint
+def test_rates_are_those_of_a_small_step(joint: Coordinates) -> None:
+    """And their columns are at right angles, so that a rate is easily taken apart."""
+    rng = np.random.default_rng(8)
+    for q in joint.random(rng, STATES, -1.0, 1.0):
+        columns = []
+        for step in np.eye(joint.nv) * STEP:
+            columns.append((joint.integrate(q, step) - joint.integrate(q, -step)) / (2 * STEP))
+        rates = np.array(joint.rates(tuple(q)))
+        np.testing.assert_allclose(rates, np.stack(columns, axis=-1), atol=1e-9)
+        products = rates.T @ rates
+        np.testing.assert_allclose(products, np.diag(np.diag(products)), atol=1e-12)
+
+
+@every_joint
 def test_a_long_way_is_two_halves(joint: Coordinates) -> None:
     q, v = configurations(joint)
     for scale in (1.0, 1e-3, 1e-9, 0.0):
