@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
 
 from rbdgen import __version__
 from rbdgen.cli.arguments import OPTION_ARGUMENTS, given_setup
@@ -12,40 +14,39 @@ from rbdgen.cli.commands import BUILDS, compile_design
 from rbdgen.cli.console import Reporter, print_result, reporter
 from rbdgen.compiler.stages import plainly
 from rbdgen.errors import ConfigError
+from rbdgen.host.library import library_files
+from rbdgen.host.manifest import read_manifest
 from rbdgen.layout.words import TraceOptions
+from rbdgen.model.names import sanitize
 from rbdgen.model.robot import Robot
 from rbdgen.model.setup import Setup
 from rbdgen.report import tables
 from rbdgen.report.files import read_config, with_overrides
 from rbdgen.report.writing import check_writable, write_files
-from rbdgen.software.fixed_program import FixedProgram, fixed_program
+from rbdgen.software.fixed_program import fixed_program
 from rbdgen.software.library import c_files, name_of
 from rbdgen.software.program import Program, make_program
 from rbdgen.software.summary import summary
-
-Emitted = dict[str, str]
-"""Files by name."""
 
 
 def emit(args: argparse.Namespace) -> None:
     """``rbdgen emit``."""
     check_writable(args.output or BUILDS)
     with reporter() as progress:
-        robot, settings = _asked(args, progress)
-        fixed: list[FixedProgram] = []
-        if args.fixed:
-            design, _ = compile_design(args, progress)
-            fixed = [fixed_program(design, f) for f in design.network.functions]
-        programs = []
-        for function in settings.functions:
-            progress.stage(f"trace {function}")
-            programs.append(make_program(robot, settings, function))
+        made = TARGETS[args.target](args, progress)
         progress.stage("write text")
-        written = TARGETS[args.target](robot, programs, fixed)
-        folder = args.output or BUILDS / f"{name_of(robot)}_{args.target}"
-        files = write_files(written, folder)
-    report = summary(robot, args.target, programs) | {"files": [str(f) for f in files]}
+        files = write_files(made.files, args.output or BUILDS / made.folder)
+    report = made.report | {"files": [str(f) for f in files]}
     print_result(args, report, tables.software(report))
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """Text: ``files`` by name, the ``folder`` that they are for, and what is reported of them."""
+
+    files: dict[str, str]
+    folder: str
+    report: dict[str, Any]
 
 
 def _asked(args: argparse.Namespace, progress: Reporter) -> tuple[Robot, TraceOptions]:
@@ -64,9 +65,42 @@ def _asked(args: argparse.Namespace, progress: Reporter) -> tuple[Robot, TraceOp
     return Setup(**(setup | given_setup(args))).load(robot), settings
 
 
-def _c(robot: Robot, programs: list[Program], fixed: list[FixedProgram]) -> Emitted:
-    return c_files(robot, programs, fixed, __version__)
+def _programs(args: argparse.Namespace, progress: Reporter) -> tuple[Robot, list[Program]]:
+    """The robot, and its functions as programs."""
+    robot, settings = _asked(args, progress)
+    programs = []
+    for function in settings.functions:
+        progress.stage(f"trace {function}")
+        programs.append(make_program(robot, settings, function))
+    return robot, programs
 
 
-TARGETS: dict[str, Callable[[Robot, list[Program], list[FixedProgram]], Emitted]] = {"c": _c}
+def _c(args: argparse.Namespace, progress: Reporter) -> Emitted:
+    """A library in C, with the design's own arithmetic if that is asked for."""
+    fixed = []
+    if args.fixed:
+        design, _ = compile_design(args, progress)
+        fixed = [fixed_program(design, function) for function in design.network.functions]
+    robot, programs = _programs(args, progress)
+    written = c_files(robot, programs, fixed, __version__)
+    return Emitted(written, f"{name_of(robot)}_c", summary(robot.name, "c", programs))
+
+
+def _host(args: argparse.Namespace, progress: Reporter) -> Emitted:
+    """The host's library for a design that was generated."""
+    if args.fixed:
+        raise ConfigError("--fixed: is of --target c; leave it out")
+    if args.robot is None:
+        raise ConfigError(
+            "ROBOT: missing; with --target host give the directory that 'rbdgen generate' or 'rbdgen build' wrote"
+        )
+    progress.stage("read manifest")
+    manifest = read_manifest(Path(args.robot))
+    report = summary(manifest.robot, "host", ())
+    return Emitted(
+        library_files(manifest), f"{sanitize([manifest.name])[manifest.name]}_host", report
+    )
+
+
+TARGETS: dict[str, Callable[[argparse.Namespace, Reporter], Emitted]] = {"c": _c, "host": _host}
 """What there is text for."""

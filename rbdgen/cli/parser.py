@@ -141,14 +141,15 @@ def add_emit(verb: Verb) -> None:
         "Write the same functions as programs for processors.",
         "  rbdgen emit iiwa14 --functions all -o build/iiwa14_c\n"
         "  rbdgen emit my_quadruped.urdf --base floating --functions dfd\n"
-        "  rbdgen emit iiwa14 --functions id --fixed --word 18",
+        "  rbdgen emit iiwa14 --functions id --fixed --word 18\n"
+        "  rbdgen emit build/arm --target host",
     )
     add_design(parser)
     parser.add_argument(
         "--target",
         choices=tuple(emitting.TARGETS),
         default="c",
-        help="what to write (c)",
+        help="what to write: c, a library in C99; host, one for boards, of what 'rbdgen generate' wrote in DIR (c)",
     )
     parser.add_argument(
         "--fixed",

@@ -158,11 +158,12 @@ class CompiledFunction:
         name = name_of(robot)
         texts = c_sources(name, [program]) | c_header(robot, [program])
         self.library = native.library(CACHE, texts, FLAGS + PARALLEL, LIBRARIES, progress)
-        name = f"{name}_{program.function.name}"
-        self._rows = getattr(self.library, f"{name}_rows")
+        self.symbol = f"{name}_{program.function.name}"
+        """What the names of its C functions begin with."""
+        self._rows = getattr(self.library, f"{self.symbol}_rows")
         self._rows.restype = ctypes.c_size_t
         # holds Python's lock: a call takes less time than letting go of it
-        self._one = getattr(ctypes.PyDLL(self.library._name), name)
+        self._one = getattr(ctypes.PyDLL(self.library._name), self.symbol)
         self._one.restype = ctypes.c_int
         self.operands = program.operands
         self.results = program.results

@@ -7,11 +7,13 @@ from textwrap import indent
 
 from rbdgen.ir.fixed import Format
 from rbdgen.software.calls import TAB, Calls, Type
-from rbdgen.software.fixed_program import STATE, FixedProgram
+from rbdgen.software.fixed_program import NEXT_STATE, STATE, FixedProgram
 from rbdgen.software.fixed_statements import FixedStatements
 from rbdgen.software.kernel import Kernel
 from rbdgen.software.program import Array
 
+INSIDE = (STATE, NEXT_STATE)
+"""Arrays that the parts of a function that repeats hand to each other."""
 RAW = Type("int64_t", 64, "_raw", "raw")
 
 
@@ -23,7 +25,7 @@ def fixed_kernel(made: FixedProgram, name: str) -> str:
     tables: dict[str, tuple[int, ...]] = {}
     texts = []
     for behind, program in parts.items():
-        kernel = Kernel(program, name + behind, FixedStatements)
+        kernel = Kernel(program, name + behind, FixedStatements, INSIDE)
         texts.append(kernel.text())
         tables |= kernel.tables
     if made.begin and made.again:
@@ -55,13 +57,13 @@ def _repeated(made: FixedProgram, name: str) -> str:
     assert repeat is not None
     count = repeat.count.name
     begun = ", ".join([*operands, STATE, "unheeded"])
-    again = ", ".join([STATE, *kept, f"next_{STATE}", "going"])
+    again = ", ".join([STATE, *kept, NEXT_STATE, "going"])
     last = ", ".join([STATE, *kept, *results, "checks"])
     parameters = [f"const RBD_REAL *RBD_RESTRICT {x}" for x in operands]
     parameters += [f"RBD_REAL *RBD_RESTRICT {x}" for x in (*results, "checks")]
     lines = [
         f"RBD_LOCAL_ARRAY({STATE}, {size});",
-        f"RBD_LOCAL_ARRAY(next_{STATE}, {size});",
+        f"RBD_LOCAL_ARRAY({NEXT_STATE}, {size});",
         "RBD_LOCAL_ARRAY(unheeded, RBD_CHECKS) = {0};",
         f"RBD_NAME({name}_begin)({begun} RBD_STRIDE_ARGUMENT);",
         "RBD_REAL most = 1;",
@@ -75,7 +77,7 @@ def _repeated(made: FixedProgram, name: str) -> str:
         f"{TAB * 3}continue;",
         f"{TAB * 2}checks[lane] |= going[lane];",
         f"{TAB * 2}for (size_t i = 0; i < {size}; i++)",
-        f"{TAB * 3}RBD_LOCAL({STATE}, i) = RBD_LOCAL(next_{STATE}, i);",
+        f"{TAB * 3}RBD_LOCAL({STATE}, i) = RBD_LOCAL({NEXT_STATE}, i);",
         f"{TAB}}}",
         "}",
         f"RBD_NAME({name}_last)({last} RBD_STRIDE_ARGUMENT);",

@@ -22,8 +22,8 @@ from rbdgen.software.program import Array, Place, Program, Straight, flat
 
 HANDED = "handed"
 """The array of what one pass hands to the next."""
-STATE = "state"
-"""The array of the operands of a function that repeats: all of its program's, raw."""
+STATE, NEXT_STATE = "state", "next_state"
+"""The arrays of the operands of a function that repeats, all of its program's, raw: now, and behind a step."""
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ class _Passes:
         """A function that repeats: how its state begins, goes on and ends."""
         names = list(self.network.carried)
         state = Array(STATE, (len(names),), "operands of a step")
-        following = Array("next_state", (len(names),), "those of the next step")
+        following = Array(NEXT_STATE, (len(names),), "those of the next step")
         kept = tuple(x for x in operands if x.name == PARAMETERS)
         begin = self._made(operands, (state,), (), [self._begin(operands, names)])
         ends = self._evaluations(

@@ -8,6 +8,7 @@ from textwrap import wrap
 from rbdgen.model.names import sanitize
 from rbdgen.model.robot import Robot
 from rbdgen.software.calls import Calls
+from rbdgen.software.fallback import table_types, tabulated
 from rbdgen.software.fixed_calls import FixedCalls
 from rbdgen.software.program import Array
 
@@ -28,6 +29,10 @@ FIXED = """
 NAME_raw and so on are the accelerator's own arithmetic, bit for bit, on its raw words; NAME_fixed on the numbers
 that these stand for. They return flags, or how many states have some, which are written to `flags` unless that is NULL:
 1 where a value inside overflowed, 2 where an operand is outside its declared range."""
+
+TABLE = (
+    "All functions by name: the library that drives boards can compute by them instead of a board."
+)
 
 
 def comment(text: str) -> str:
@@ -61,6 +66,14 @@ def header(name: str, robot: Robot, functions: Sequence[Calls], fixed: Sequence[
         parts += [comment(FIXED), ""]
     for calls in fixed:
         parts += [comment(_about(calls)), *calls.declarations(), ""]
+    if tabulated([calls.program for calls in functions]):
+        parts += [
+            comment(TABLE),
+            table_types(),
+            "",
+            f"extern const rbd_software {name}_software;",
+            "",
+        ]
     parts += ["#ifdef __cplusplus\n}\n#endif", "#endif\n"]
     return "\n".join(parts)
 

@@ -5,7 +5,7 @@ What the macros mean is in ``c/rbd_instance.h``, which comes before each kernel.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from textwrap import indent
 
 from rbdgen.software.blocks import Block, Blocks, cut
@@ -19,14 +19,17 @@ STRIDE = " RBD_STRIDE_PARAMETER", " RBD_STRIDE_ARGUMENT"
 
 
 class Kernel:
-    """The text of a program's kernel, called ``name``, in the arithmetic of ``statements``."""
+    """The text of a program's kernel, called ``name``, in the arithmetic of ``statements``; operands and results
+    that are ``inside`` are arrays of another kernel's own."""
 
     def __init__(
         self,
         program: Program,
         name: str,
         statements: type[Statements] = FloatStatements,
+        inside: Collection[str] = (),
     ) -> None:
+        self.inside = inside
         self.statements = statements
         self.program = program
         self.name = name
@@ -39,6 +42,7 @@ class Kernel:
         kinds = {x.name: "IN" for x in self.program.operands}
         kinds |= {x.name: "OUT" for x in self.program.results}
         kinds |= {x.name: "LOCAL" for x in self.program.local}
+        kinds |= dict.fromkeys(kinds.keys() & set(self.inside), "LOCAL")
         if self.program.repeat:
             kinds |= dict.fromkeys((*self.program.again, *self._results), "LOCAL")
         return kinds

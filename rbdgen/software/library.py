@@ -9,6 +9,7 @@ from rbdgen.model.names import sanitize
 from rbdgen.model.robot import Robot
 from rbdgen.software.build_files import build_files
 from rbdgen.software.calls import TYPES, Calls
+from rbdgen.software.fallback import table_source, tabulated
 from rbdgen.software.fixed_calls import RAW, FixedCalls, fixed_kernel
 from rbdgen.software.fixed_program import FixedProgram
 from rbdgen.software.header import header
@@ -106,6 +107,8 @@ def c_files(
     """The library's files by name: a project for CMake."""
     name = name_of(robot)
     sources = c_sources(name, programs, fixed)
+    if tabulated(programs):
+        sources[f"{name}_software.c"] = table_source(name, robot, programs)
     found = {f"src/{own}": text for own, text in sources.items()}
     found |= {f"include/{own}": text for own, text in c_header(robot, programs, fixed).items()}
     compiled = [f"src/{own}" for own in sorted(sources) if own.endswith(".c")]

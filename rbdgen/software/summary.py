@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from rbdgen.model.robot import Robot
 from rbdgen.software.blocks import cut
 from rbdgen.software.program import Program, Straight, Whole
 
@@ -49,7 +48,7 @@ def local_numbers(program: Program) -> int:
     return sum(x.size for x in program.local) + max(slots, default=0)
 
 
-def summary(robot: Robot, target: str, programs: Sequence[Program]) -> dict[str, Any]:
+def summary(robot: str, target: str, programs: Sequence[Program]) -> dict[str, Any]:
     """What was made: operations and memory by function."""
     functions = {}
     for program in programs:
@@ -58,4 +57,4 @@ def summary(robot: Robot, target: str, programs: Sequence[Program]) -> dict[str,
             **operations(program),
             "memory_bytes": 8 * local_numbers(program),
         }
-    return {"schema": SCHEMA, "robot": robot.name, "target": target, "functions": functions}
+    return {"schema": SCHEMA, "robot": robot, "target": target, "functions": functions}

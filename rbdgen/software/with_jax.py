@@ -19,7 +19,7 @@ from rbdgen.functions.record import Function
 from rbdgen.model.extras import optional_module
 from rbdgen.software.calls import COUNT, TYPES, Type
 from rbdgen.software.compiled import Compiled, CompiledFunction
-from rbdgen.software.library import prefix_of, support
+from rbdgen.software.library import support
 from rbdgen.software.wrapping import DTYPES, Arrays, ByName, Results, Wrapper, Wrappers
 
 CACHE = "xla"
@@ -128,7 +128,7 @@ def _targets(jax: Any, function: CompiledFunction) -> dict[str, str]:
     digits = uuid.uuid4().hex
     if library.exists():
         digits = hashlib.sha256(library.read_bytes()).hexdigest()[:32]
-    own = f"{_name(function)}_{digits}"
+    own = f"{function.symbol}_{digits}"
     found = {}
     with _lock:
         for kind, dtype in zip(TYPES, DTYPES, strict=True):
@@ -151,17 +151,11 @@ def _handler(jax: Any, function: CompiledFunction, kind: Type, target: str) -> c
         "handler.c": handler_text(function, kind, target),
     }
     handler = native.library(CACHE, texts, FLAGS)
-    single = getattr(function.library, f"{_name(function)}{kind.suffix}")
-    many = getattr(function.library, f"{_name(function)}_rows{kind.suffix}")
+    single = getattr(function.library, f"{function.symbol}{kind.suffix}")
+    many = getattr(function.library, f"{function.symbol}_rows{kind.suffix}")
     handler.bind_one(ctypes.cast(single, ctypes.c_void_p))
     handler.bind_rows(ctypes.cast(many, ctypes.c_void_p))
     return handler
-
-
-def _name(function: CompiledFunction) -> str:
-    """What the names of its C functions begin with."""
-    program = function.program
-    return f"{prefix_of(program)}_{program.function.name}"
 
 
 def handler_text(function: CompiledFunction, kind: Type, target: str) -> str:

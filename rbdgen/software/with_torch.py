@@ -19,7 +19,6 @@ from rbdgen.numeric.arguments import configuration
 from rbdgen.software.calls import TYPES
 from rbdgen.software.compiled import Compiled, whole_numbers
 from rbdgen.software.differentiable import sources
-from rbdgen.software.library import prefix_of
 from rbdgen.software.wrapping import DTYPES, Arrays, ByName, Results, Wrapper, Wrappers, present
 
 
@@ -31,7 +30,7 @@ class TorchFunction(Wrapper):
         self.call = functions.call
         self.known: dict[Any, str] = {}
         self.entries: dict[Any, Callable[..., int]] = {}
-        rows = f"{prefix_of(self.compiled.program)}_{record.name}_rows"
+        rows = f"{self.compiled.symbol}_rows"
         for kind, name in zip(TYPES, DTYPES, strict=True):
             dtype = getattr(self.space, name)
             entry = getattr(self.compiled.library, f"{rows}{kind.suffix}")

@@ -1,0 +1,168 @@
+"""What ``rbdgen emit`` writes: it builds without a warning, installs, is found, computes; the same bytes each time."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rbdgen import golden, load_robot
+from rbdgen.cli.main import main
+from rbdgen.software.fallback import quoted
+
+WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
+USER = """
+#include <stdio.h>
+#include "pendulum2.h"
+int main(void)
+{
+    const double q[] = {0.3, -0.4}, v[] = {1.0, 2.0}, a[] = {3.0, 4.0};
+    double tau[PENDULUM2_NV], m[PENDULUM2_NV * PENDULUM2_NV];
+    const int wrong = pendulum2_id(q, v, a, tau) || pendulum2_m_rows(1, q, m);
+    printf("%.17g %.17g %.17g %s\\n", tau[0], tau[1], m[1], pendulum2_software.functions[0].function);
+    return wrong;
+}
+"""
+
+
+def emitted(folder: Path, *arguments: str) -> dict[str, str]:
+    assert main(["emit", "pendulum2", "--functions", "id,m", "-o", str(folder), *arguments]) == 0
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_text() for path in files}
+
+
+def run(*line: str, cwd: Path) -> str:
+    return subprocess.run(line, cwd=cwd, check=True, capture_output=True, text=True).stdout
+
+
+def check(output: str) -> None:
+    robot = load_robot("pendulum2")
+    q = np.array([0.3, -0.4])
+    tau = golden.rnea(robot, q, np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    *numbers, name = output.split()
+    np.testing.assert_allclose([float(x) for x in numbers[:2]], tau, rtol=1e-13)
+    assert float(numbers[2]) == pytest.approx(golden.crba(robot, q)[0, 1], rel=1e-13)
+    assert name == "id"
+
+
+def test_sources_compile_without_a_warning(tmp_path: Path) -> None:
+    files = emitted(tmp_path / "c", "--fixed", "--word", "18")
+    assert {"include/pendulum2.h", "src/pendulum2_id.c", "CMakeLists.txt"} <= files.keys()
+    (tmp_path / "user.c").write_text(USER)
+    sources = [str(path) for path in sorted((tmp_path / "c" / "src").glob("*.c"))]
+    line = [
+        "cc",
+        "-std=c99",
+        "-O1",
+        *WARNINGS,
+        "-Ic/include",
+        "user.c",
+        *sources,
+        "-lm",
+        "-o",
+        "user",
+    ]
+    run(*line, cwd=tmp_path)
+    check(run(str(tmp_path / "user"), cwd=tmp_path))
+    line = ["cc", "-x", "c++", "-fsyntax-only", "-Wall", "-Werror", "c/include/pendulum2.h"]
+    run(*line, cwd=tmp_path)
+
+
+def test_sources_run_under_sanitizers(tmp_path: Path) -> None:
+    emitted(tmp_path / "c", "--fixed", "--word", "18")
+    (tmp_path / "user.c").write_text(USER)
+    sources = [str(path) for path in sorted((tmp_path / "c" / "src").glob("*.c"))]
+    flags = ["-std=c99", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover"]
+    run("cc", *flags, "-Ic/include", "user.c", *sources, "-lm", "-o", "user", cwd=tmp_path)
+    check(run(str(tmp_path / "user"), cwd=tmp_path))
+
+
+def test_the_same_bytes_each_time(tmp_path: Path) -> None:
+    assert emitted(tmp_path / "one", "--fixed") == emitted(tmp_path / "other", "--fixed")
+
+
+@pytest.mark.skipif(not shutil.which("cmake"), reason="CMake is not installed")
+@pytest.mark.slow
+def test_a_package_that_is_found(tmp_path: Path) -> None:
+    emitted(tmp_path / "c")
+    place = tmp_path / "installed"
+    run("cmake", "-S", "c", "-B", "build", f"-DCMAKE_INSTALL_PREFIX={place}", cwd=tmp_path)
+    run("cmake", "--build", "build", "-j2", cwd=tmp_path)
+    run("cmake", "--install", "build", cwd=tmp_path)
+    user = tmp_path / "user"
+    user.mkdir()
+    (user / "user.c").write_text(USER)
+    (user / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(user C)\nfind_package(pendulum2 REQUIRED)\n"
+        "add_executable(user user.c)\ntarget_link_libraries(user pendulum2::pendulum2)\n"
+    )
+    run("cmake", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={place}", cwd=user)
+    run("cmake", "--build", "build", cwd=user)
+    check(run("build/user", cwd=user))
+    if shutil.which("pkg-config"):
+        (found,) = place.rglob("pendulum2.pc")
+        flags = run(
+            *(
+                "env",
+                f"PKG_CONFIG_PATH={found.parent}",
+                "pkg-config",
+                "--cflags",
+                "--libs",
+                "pendulum2",
+            ),
+            cwd=user,
+        ).split()
+        run("cc", "-std=c99", "user.c", *flags, "-o", "other", cwd=user)
+        check(run("./other", cwd=user))
+
+
+def test_a_report_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["emit", "pendulum2", "--functions", "all", "-o", str(tmp_path), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["schema"] == "rbdgen.software/1"
+    assert report["target"] == "c"
+    assert report["functions"]["id"]["products"] < report["functions"]["dfd"]["products"]
+    assert all(Path(file).is_file() for file in report["files"])
+
+
+def test_a_host_library_of_a_design(tmp_path: Path) -> None:
+    line = ["generate", "pendulum2", "--functions", "id", "--word", "18", "--evidence", "0"]
+    assert main([*line, "-o", str(tmp_path / "arm")]) == 0
+    folder = tmp_path / "host"
+    assert main(["emit", str(tmp_path / "arm"), "--target", "host", "-o", str(folder)]) == 0
+    assert (folder / "rbd_pendulum2_id_device.h").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["nobody"], "robot 'nobody': neither a file nor built in"),
+        ([], "ROBOT: missing; give a built-in name"),
+        (["pendulum2", "--functions", "idd"], "function 'idd': unknown"),
+        (["pendulum2", "--target", "fortran"], "invalid choice: 'fortran'"),
+        (["pendulum2", "--target", "host"], "pendulum2"),
+        (["--target", "host"], "with --target host give the directory"),
+        (["pendulum2", "--target", "host", "--fixed"], "--fixed: is of --target c"),
+    ],
+)
+def test_what_is_refused(
+    arguments: list[str], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        status = main(["emit", *arguments, "-o", str(tmp_path / "out")])
+    except SystemExit as error:
+        status = error.code
+    assert status == 2
+    assert complaint in capsys.readouterr().err
+    assert not list(tmp_path.rglob("*.c"))
+
+
+def test_names_run_no_code() -> None:
+    assert (
+        quoted('a"; system("x") ??/ \\ \n')
+        == '"a\\042; system(\\042x\\042) \\077\\077/ \\134 \\012"'
+    )
