@@ -4,7 +4,7 @@ BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 
 .DEFAULT_GOAL := help
 .PHONY: bench bench-boards bench-choices bench-compare bench-depth bench-endurance bench-formats bench-frames bench-functions bench-golden bench-layouts \
-	bench-logic bench-ranges bench-robots bench-speed clean demo docs figures format fuzz help lint test zoo
+	bench-logic bench-ranges bench-robots bench-software bench-speed clean demo docs figures format fuzz help lint test zoo
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,10 @@ bench-functions: ## Measure accelerators for all seven functions; an hour
 
 bench-formats: ## Measure formats from error targets; half an hour
 	$(BIN)python bench/formats.py
+
+bench-software: ## Measure the C of functions beside Pinocchio's C++ (ROBOTS: more of them, as FILE:BASE)
+	$(BIN)python -m pip install --quiet -e '.[bench]'
+	$(BIN)python bench/software.py $(or $(ROBOTS),iiwa14:fixed)
 
 bench-boards: ## Build bitstreams, measure clocks, resources and links; hours
 	$(BIN)python bench/boards.py
