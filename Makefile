@@ -3,7 +3,7 @@
 BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 
 .DEFAULT_GOAL := help
-.PHONY: bench bench-boards bench-choices bench-compare bench-depth bench-endurance bench-formats bench-frames bench-functions bench-golden bench-layouts \
+.PHONY: bench bench-boards bench-choices bench-compare bench-compiled bench-depth bench-endurance bench-formats bench-frames bench-functions bench-golden bench-layouts \
 	bench-logic bench-ranges bench-robots bench-software bench-speed clean demo docs figures format fuzz help lint test zoo
 
 help: ## Show this list
@@ -67,6 +67,9 @@ bench-formats: ## Measure formats from error targets; half an hour
 bench-software: ## Measure the C of functions beside Pinocchio's C++ (ROBOTS: more of them, as FILE:BASE)
 	$(BIN)python -m pip install --quiet -e '.[bench]'
 	$(BIN)python bench/software.py $(or $(ROBOTS),iiwa14:fixed)
+
+bench-compiled: ## Measure compiled functions from Python, and fixed-point C
+	$(BIN)python bench/compiled.py
 
 bench-boards: ## Build bitstreams, measure clocks, resources and links; hours
 	$(BIN)python bench/boards.py

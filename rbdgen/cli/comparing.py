@@ -16,6 +16,7 @@ from rbdgen.functions.algorithms import chosen_algorithms
 from rbdgen.model import Robot, Setup, builtin_path, builtin_robots
 from rbdgen.report import comparison, plots
 from rbdgen.report.writing import check_writable, write_files
+from rbdgen.software.timing import time_software
 from rbdgen.timing import BATCHES, machine, time_today
 from rbdgen.timing.today import Timing
 
@@ -104,7 +105,8 @@ def _timings(
             BATCHES,
             progress=progress.count,
         )
-        timings += [(name, timing) for timing in today]
+        own = time_software(robot, functions, BATCHES, progress=progress.count)
+        timings += [(name, timing) for timing in (*today, *own)]
     return timings
 
 

@@ -13,7 +13,13 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from rbdgen.model.urdf import ROOT_JOINT
-from rbdgen.report.published import Figure, figures_for, general_figures, robot_key
+from rbdgen.report.published import (
+    Figure,
+    figures_for,
+    general_figures,
+    published_figures,
+    robot_key,
+)
 from rbdgen.report.tables import table
 from rbdgen.timing.today import Timing
 
@@ -157,8 +163,52 @@ def comparison(
         "machine": machine,
         "designs": [_design(robot, report) for robot, report in reports],
         "rows": [asdict(row) for row in rows],
+        "elsewhere": _elsewhere(rows, keys),
+        "losses": losses(rows),
         "also_published": [_statement(figure) for figure in general_figures(keys)],
     }
+
+
+def _elsewhere(rows: Sequence[Row], keys: set[str | None]) -> list[dict[str, Any]]:
+    """Functions that were published of these robots and not asked for, with who did."""
+    asked = {row.function for row in rows}
+    found: dict[str, list[str]] = {}
+    for figure in published_figures():
+        for function in figure.functions:
+            if function not in asked and keys & set(figure.robots):
+                works = found.setdefault(function, [])
+                if figure.work not in works:
+                    works.append(figure.work)
+    return [{"function": function, "works": works} for function, works in sorted(found.items())]
+
+
+def losses(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Where another implementation is faster than the fastest of our simulated designs: by robot, function and figure,
+    the fastest other one."""
+    found = []
+    for robot, function in dict.fromkeys((row.robot, row.function) for row in rows):
+        mine = [row for row in rows if (row.robot, row.function) == (robot, function)]
+        for figure in ("latency_us", "task_us"):
+            known = [row for row in mine if getattr(row, figure) is not None]
+            own = [getattr(row, figure) for row in known if row.known == RTL]
+            others = [row for row in known if row.known != RTL]
+            if not own or not others:
+                continue
+            best = min(others, key=lambda row: getattr(row, figure))
+            if getattr(best, figure) < min(own):
+                found.append(
+                    {
+                        "robot": robot,
+                        "function": function,
+                        "figure": figure,
+                        "ours": min(own),
+                        "theirs": getattr(best, figure),
+                        "implementation": best.implementation,
+                        "batch": best.batch,
+                        "workers": best.workers,
+                    }
+                )
+    return found
 
 
 def _robot_rows(
@@ -255,6 +305,14 @@ def text(content: dict[str, Any]) -> str:
         f"NumPy {machine['numpy']}, Pinocchio {pin}"
     )
     parts.append(notes.text())
+    if content["losses"]:
+        lost = [_loss_text(loss) for loss in content["losses"]]
+        parts.append("Where the simulated accelerators do not win:\n" + "\n".join(lost))
+    if content["elsewhere"]:
+        also = [f"- {e['function']}: {', '.join(e['works'])}" for e in content["elsewhere"]]
+        asked = ",".join(e["function"] for e in content["elsewhere"])
+        head = f"Others published other functions of this robot; ask for --functions {asked}:"
+        parts.append(head + "\n" + "\n".join(also))
     if content["also_published"]:
         also = [_statement_text(statement) for statement in content["also_published"]]
         parts.append("Also published, without figures for one function:\n" + "\n".join(also))
@@ -302,6 +360,22 @@ def _design_text(design: dict[str, Any]) -> str:
         f"blocks), {multipliers['constant']} constant as shifts and adds; by the model {modelled['luts']} look-up "
         f"tables and {modelled['registers']} registers; {design['simulator']}, "
         f"{design['mismatches']} mismatches"
+    )
+
+
+WORDS = {"latency_us": "latency", "task_us": "time per task"}
+"""What figures are called in a sentence."""
+
+
+def _loss_text(loss: dict[str, Any]) -> str:
+    """One figure that another has better, in a line."""
+    who = loss["implementation"]
+    if loss["batch"]:
+        plural = "s" if loss["workers"] > 1 else ""
+        who += f", batch {loss['batch']}, {loss['workers']} core{plural}"
+    return (
+        f"- {short_name(loss['robot'])}, {loss['function']}, {WORDS[loss['figure']]}: {_number(loss['theirs'])} µs "
+        f"by {who}, ours {_number(loss['ours'])}"
     )
 
 

@@ -15,7 +15,7 @@ from rbdgen.timing import pinocchio
 from rbdgen.timing.golden import golden_calls, timing_states
 from rbdgen.timing.stopwatch import best_seconds
 
-BATCHES = (1, 4, 16, 64, 256, 1024)
+BATCHES = (1, 4, 16, 64, 256, 1024, 4096)
 """States per call."""
 NUMPY, PINOCCHIO = "rbdgen golden model (NumPy)", "Pinocchio from Python"
 

@@ -26,7 +26,10 @@ def test_compare_measures_and_times(capsys: pytest.CaptureFixture[str], tmp_path
         measured = json.loads(report.read_text())["functions"]["id"]
         assert r["latency_cycles"] == measured["latency_cycles"]
     timed = [r for r in content["rows"] if r["known"] == "measured, this machine, this run"]
-    assert {r["batch"] for r in timed} == {1, 4, 16, 64, 256, 1024}
+    assert {r["batch"] for r in timed} == {1, 4, 16, 64, 256, 1024, 4096}
+    compiled = [r for r in timed if r["implementation"] == "rbdgen C"]
+    assert {r["workers"] for r in compiled} == {1, content["machine"]["cores"]}
+    assert {loss["figure"] for loss in content["losses"]} <= {"latency_us", "task_us"}
     assert all(r["task_us"] > 0 for r in timed)
     assert content["machine"]["cores"] >= 1
     assert "<svg" in (tmp_path / "p.svg").read_text()

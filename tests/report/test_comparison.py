@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from rbdgen.report import comparison
+from rbdgen.report.comparison import HERE, RTL, Row, losses
 from rbdgen.report.design import design_report
 from rbdgen.timing.today import NUMPY, PINOCCHIO, Timing
 from tests.conftest import design
@@ -87,3 +88,16 @@ def test_published_figures_stand_beside(content: dict[str, Any]) -> None:
 def test_csv_has_all_rows(content: dict[str, Any]) -> None:
     rows = list(csv.DictReader(io.StringIO(comparison.csv_text(content))))
     assert [r["implementation"] for r in rows] == [r["implementation"] for r in content["rows"]]
+
+
+def test_where_others_are_faster_is_said() -> None:
+    ours = Row("arm", "id", "rbdgen, II 4", RTL, latency_us=0.2, task_us=0.03)
+    slow = Row("arm", "id", "Pinocchio", HERE, latency_us=0.9, task_us=0.02, batch=64, workers=2)
+    fast = Row("arm", "id", "rbdgen C", HERE, latency_us=0.1, task_us=0.05, batch=1, workers=1)
+    other = Row("arm", "fd", "rbdgen C", HERE, latency_us=0.1)
+    found = losses([ours, slow, fast, other])
+    assert [(x["figure"], x["implementation"], x["theirs"]) for x in found] == [
+        ("latency_us", "rbdgen C", 0.1),
+        ("task_us", "Pinocchio", 0.02),
+    ]
+    assert losses([ours, other]) == []

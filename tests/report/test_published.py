@@ -68,5 +68,10 @@ def test_microseconds_follow_from_cycles_and_clock() -> None:
 
 
 def test_claims_about_others_robots_are_left_out() -> None:
-    assert {f.work for f in general_figures({None})} == {"DRACO"}
-    assert len(general_figures({"atlas"})) == 3
+    anyone = {
+        "DRACO",
+        "GRiD 2026 on an RTX 5090",
+        "Pinocchio's generated code on a Core Ultra 9 285K",
+    }
+    assert {f.work for f in general_figures({None})} == anyone
+    assert len(general_figures({"atlas"})) == 5

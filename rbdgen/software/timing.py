@@ -1,0 +1,129 @@
+"""How fast this machine computes functions by this project's C: single calls from C, and batches on one core or all.
+
+What it takes to call them from Python is not in these times.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+
+from rbdgen import native
+from rbdgen.errors import ToolError
+from rbdgen.forking import cores
+from rbdgen.functions import registry
+from rbdgen.functions.states import States
+from rbdgen.layout.words import TraceOptions
+from rbdgen.model.robot import Robot
+from rbdgen.software.calls import COUNT, TAB, TYPES, Calls
+from rbdgen.software.compiled import CACHE, Compiled, CompiledFunction, whole_numbers
+from rbdgen.software.flags import FLAGS, LIBRARIES
+from rbdgen.timing.golden import timing_states
+from rbdgen.timing.stopwatch import best_seconds
+from rbdgen.timing.today import Timing
+
+C, CUDA = "rbdgen C", "rbdgen CUDA"
+"""Names of the implementations."""
+ONE_BY_ONE = 1024
+"""States of a round of single calls."""
+
+
+def time_software(
+    robot: Robot,
+    functions: Sequence[str],
+    batches: Sequence[int],
+    seed: int = 1,
+    rounds: int = 3,
+    progress: Callable[[str, int, int], None] = lambda name, done, total: None,
+) -> list[Timing]:
+    """Time ``functions`` of ``robot``, the best of ``rounds`` for each batch; a batch of one is single calls from C."""
+    taken = {q.name for f in functions for q in registry.function(f).operands}
+    states = timing_states(robot, max(*batches, ONE_BY_ONE), seed, "minv" in taken)
+    compiled = Compiled(robot, TraceOptions(functions=tuple(functions)), lambda stage: None)
+    result: list[Timing] = []
+    for done, function in enumerate(functions):
+        progress("time compiled C", done, len(functions))
+        try:
+            result += _timings(compiled.function(function), function, states, batches, rounds)
+        except ToolError as error:
+            result.append(Timing(C, function, 1, None, None, note=str(error)))
+        note = "no GPU in this comparison; bench/gpu.py measures on one"
+        result.append(Timing(CUDA, function, 1, None, None, note=note))
+    progress("time compiled C", len(functions), len(functions))
+    return result
+
+
+def _timings(
+    made: CompiledFunction, name: str, states: States, batches: Sequence[int], rounds: int
+) -> list[Timing]:
+    """One function, for all batches."""
+    found = []
+    single = one_by_one(made)
+    arrays = _arrays(made, name, states, ONE_BY_ONE)
+    seconds = best_seconds(lambda: single(ctypes.c_size_t(ONE_BY_ONE), *arrays), rounds)
+    each = seconds / ONE_BY_ONE * 1e6
+    found.append(Timing(C, name, 1, 1, each, "single calls from C, double"))
+    rows = getattr(made.library, f"{made.symbol}_rows")
+    rows.restype = ctypes.c_size_t
+    for batch in batches:
+        if batch == 1:
+            continue
+        call = partial(rows, ctypes.c_size_t(batch), *_arrays(made, name, states, batch))
+        for workers in sorted({1, cores()}):
+            made.library.omp_set_num_threads(workers)
+            each = best_seconds(call, rounds) / batch * 1e6
+            found.append(Timing(C, name, workers, batch, each, "one call for the batch, double"))
+    made.library.omp_set_num_threads(cores())
+    return found
+
+
+class _Pointer(ctypes.c_void_p):
+    """An array's address, which keeps the array."""
+
+    array: np.ndarray
+
+
+def _pointer(x: np.ndarray) -> _Pointer:
+    found = _Pointer(x.ctypes.data)
+    found.array = x
+    return found
+
+
+def _arrays(made: CompiledFunction, name: str, states: States, count: int) -> list[_Pointer]:
+    """The operands of so many states, and room for the results."""
+    some = states.part(slice(count))
+    arrays = []
+    for quantity in registry.function(name).operands:
+        x = getattr(some, quantity.name)
+        if quantity.name == made.program.repeat:
+            x = whole_numbers(quantity.name, x[:, 0])
+        arrays.append(np.ascontiguousarray(x))
+    arrays += [np.empty((count, *x.shape)) for x in made.results]
+    return [_pointer(x) for x in arrays]
+
+
+def one_by_one(made: CompiledFunction) -> Callable[..., None]:
+    """A function in C that calls ``made`` for one state after another."""
+    kind = TYPES[0]
+    calls = Calls(made.program, made.program.function.name, made.symbol)
+    parameters = [f"const {kind.name} *{x.name}" for x in calls.operands]
+    given = [f"{x.name} + k * {x.size}" for x in calls.operands]
+    if calls.repeat:
+        parameters.append(f"const {COUNT} *{calls.repeat}")
+        given.append(f"{calls.repeat}[k]")
+    parameters += [f"{kind.name} *{x.name}" for x in calls.results]
+    given += [f"{x.name} + k * {x.size}" for x in calls.results]
+    pointer = calls.prototype(kind).replace(f"int {made.symbol}(", "typedef int (*one)(", 1)
+    text = (
+        f"#include <stddef.h>\n#include <stdint.h>\n{pointer};\nstatic one call;\n"
+        "void bind(void *given) { call = (one)given; }\n"
+        f"void loop(size_t count, {', '.join(parameters)})\n{{\n"
+        f"{TAB}for (size_t k = 0; k < count; k++)\n{TAB * 2}call({', '.join(given)});\n}}\n"
+    )
+    library = native.library(CACHE, {"loop.c": text}, FLAGS, LIBRARIES)
+    library.bind(ctypes.cast(getattr(made.library, made.symbol), ctypes.c_void_p))
+    library.loop.restype = None
+    return library.loop
