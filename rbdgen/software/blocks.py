@@ -47,7 +47,7 @@ class _Cutting:
     def __init__(self, straight: Straight, longest: int) -> None:
         self.straight = straight
         self.graph = straight.graph
-        self.written = _written(straight)
+        self.written = written_places(straight)
         self.parts = _parts(self.graph, self.written, longest)
         self.block_of = {i: number for number, part in enumerate(self.parts) for i in part}
         self.last = self._last_blocks()
@@ -92,7 +92,7 @@ class _Cutting:
         return Block(part, takes, leaves, tuple(writes))
 
 
-def _written(straight: Straight) -> dict[int, list[Place]]:
+def written_places(straight: Straight) -> dict[int, list[Place]]:
     """For each operation the places that it is written to."""
     places: dict[int, list[Place]] = {}
     for place, i in straight.writes:

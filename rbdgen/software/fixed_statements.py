@@ -29,8 +29,10 @@ class FixedStatements(Statements):
 
     longest = 200
 
-    def __init__(self, straight: Straight, block: Block, kinds: Mapping[str, str]) -> None:
-        super().__init__(straight, block, kinds)
+    def __init__(
+        self, straight: Straight, block: Block, kinds: Mapping[str, str], slots: str = "LOCAL"
+    ) -> None:
+        super().__init__(straight, block, kinds, slots)
         assert isinstance(straight, FixedStraight)
         self.fixed = straight.fixed
         self.conversions = straight.conversions

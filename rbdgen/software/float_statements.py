@@ -22,8 +22,15 @@ def literal(x: float) -> str:
 class FloatStatements(Statements):
     """C statements for the nodes of one block, in floating point."""
 
-    def __init__(self, straight: Straight, block: Block, kinds: Mapping[str, str]) -> None:
-        super().__init__(straight, block, kinds)
+    def __init__(
+        self, straight: Straight, block: Block, kinds: Mapping[str, str], slots: str = "LOCAL"
+    ) -> None:
+        super().__init__(straight, block, kinds, slots)
+        self.paired = self._pairs()
+
+    def proceed(self, block: Block) -> None:
+        """Go on with another block."""
+        super().proceed(block)
         self.paired = self._pairs()
 
     def _pairs(self) -> dict[int, dict[str, int]]:

@@ -34,6 +34,7 @@ class Kernel:
         self.program = program
         self.name = name
         self.kinds = self._kinds()
+        self.patterns: dict[str, list[bool]] = {}
         self.tables: dict[str, tuple[int, ...]] = {}
         """Tables that the text reads, by name."""
 
@@ -77,7 +78,7 @@ class Kernel:
             body.append(f"RBD_LOCAL_ARRAY(slots, {slots});")
         body += [call for call in calls if call]
         functions.append(self._whole(body))
-        return "\n".join(functions)
+        return "\n".join([*self._tables(), *functions])
 
     def _parameters(self, arrays: Iterable[str]) -> str:
         """Parameters of a function that has these arrays."""
@@ -114,10 +115,22 @@ class Kernel:
         rows, inner = arrays[step.left].shape
         columns = arrays[step.right].shape[1]
         stride = "RBD_STRIDE" if self.kinds[step.result] == "OUT" else "RBD_LANES"
+        own = f"{self.name}_pattern{len(self.patterns)}"
+        self.patterns[own] = [(k, j) in step.entries for k in range(inner) for j in range(columns)]
         return (
             f"RBD_NAME(negated_product)({step.result}, {stride}, {step.left}, {step.right}, "
-            f"{rows}, {inner}, {columns});"
+            f"{rows}, {inner}, {columns} RBD_PATTERN({own}));"
         )
+
+    def _tables(self) -> list[str]:
+        """Which entries of products' right factors may differ from zero, for those who look."""
+        lines = []
+        for name, pattern in self.patterns.items():
+            text = ", ".join(str(int(there)) for there in pattern)
+            table = f"static const unsigned char {name}[{len(pattern)}] = {{{text}}};"
+            guard = f"RBD_{name}"
+            lines.append(f"#if defined(RBD_PATTERNS) && !defined({guard})\n#define {guard}\n{table}\n#endif\n")
+        return lines
 
     def _zeros(self) -> str:
         """Zeros where no step writes."""

@@ -62,11 +62,13 @@ class Straight:
 
 @dataclass(frozen=True)
 class Whole:
-    """``result`` = ``left`` · ``right``: names of arrays that are matrices."""
+    """``result`` = −``left`` · ``right``: names of arrays that are matrices. ``entries`` of the right one may differ from
+    zero."""
 
     result: str
     left: str
     right: str
+    entries: frozenset[tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -339,7 +341,7 @@ class _Cut:
         right = Array(f"right{number}", (inner, columns))
         factors = [self._factor(left, product.left), self._factor(right, product.right)]
         result = self._result(number, product, (rows, columns))
-        self.wholes.append(Whole(result.name, *factors))
+        self.wholes.append(Whole(result.name, *factors, frozenset(product.right)))
         for index, name in product.entries.items():
             self.made_by[name] = number
             self.places[name] = result.name, flat(index, result.shape)

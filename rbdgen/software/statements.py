@@ -14,12 +14,17 @@ from rbdgen.software.program import Straight
 
 
 class Statements(ABC):
-    """C statements for the nodes of one block. ``kinds``: by which macro an array is accessed; ``longest``: operations
-    that a compiler takes in one function."""
+    """C statements for the nodes of one block. ``kinds``: by which macro an array is accessed, and ``slots`` values in
+    slots; ``longest``: operations that a compiler takes in one function."""
 
     longest = LONGEST
 
-    def __init__(self, straight: Straight, block: Block, kinds: Mapping[str, str]) -> None:
+    def __init__(
+        self, straight: Straight, block: Block, kinds: Mapping[str, str], slots: str = "LOCAL"
+    ) -> None:
+        self.slots = slots
+        self.named = 0
+        self.kept: set[int] = set()
         self.straight = straight
         self.graph = straight.graph
         self.block = block
@@ -41,7 +46,7 @@ class Statements(ABC):
         for place, i in self.block.writes:
             self.lines.append(f"{self.entry(*place)} = {self.left(place, i)};")
         for i, slot in sorted(self.block.leaves.items(), key=lambda pair: pair[1]):
-            self.lines.append(f"RBD_LOCAL(slots, {slot}) = {self.value(i)};")
+            self.lines.append(f"{self.slot(slot)} = {self.value(i)};")
         return self.lines
 
     def begin(self) -> list[str]:
@@ -56,9 +61,23 @@ class Statements(ABC):
         """An entry of an array."""
         return f"RBD_{self.kinds[array]}({array}, {k})"
 
+    def slot(self, number: int) -> str:
+        """A value that waits for another block."""
+        return f"RBD_{self.slots}(slots, {number})"
+
+    def proceed(self, block: Block) -> None:
+        """Go on with another block: it has what this one computed and left in no slot, and fetches all else."""
+        computed = set(self.block.nodes) | self.kept
+        self.kept = computed - set(self.block.leaves)
+        self.names = {i: name for i, name in self.names.items() if i in self.kept}
+        self.block = block
+
     def name(self, i: int) -> str:
         """What a node's value is called."""
-        return self.names.setdefault(i, f"t{len(self.names)}")
+        if i not in self.names:
+            self.names[i] = f"t{self.named}"
+            self.named += 1
+        return self.names[i]
 
     def value(self, i: int) -> str:
         """A node's value, which is fetched where it is not here yet."""
@@ -66,9 +85,10 @@ class Statements(ABC):
         if node.op == "const":
             return self.constant(i, node)
         if i not in self.names:
-            source = f"RBD_LOCAL(slots, {self.block.takes.get(i)})"
             if node.op == "input":
                 source = self.entry(*self.straight.reads[node.attr])
+            else:
+                source = self.slot(self.block.takes[i])
             self.lines.append(f"const RBD_REAL {self.name(i)} = {source};")
         return self.names[i]
 

@@ -50,6 +50,8 @@
 #define RBD_LOCAL(x, i) (x)[(i) * RBD_LANES + lane]
 #define RBD_LOCAL_ARRAY(x, size) RBD_REAL x[(size) * RBD_LANES]
 #define RBD_C(x) ((RBD_REAL)(x))
+#define RBD_PATTERNS
+#define RBD_PATTERN(name) , name
 #define RBD_ABS(x) RBD_TYPED(rbd_fabs)(x)
 
 /* What a state must fulfil: 1 as long as it does, else 0. */
