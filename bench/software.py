@@ -83,7 +83,11 @@ def calls_of(programs: Sequence[Program], name: str) -> str:
             for x in calls.results:
                 for layout in ("rows", "side"):
                     lines.append(f"std::vector<{kind.name}> {x.name}_{layout}({x.size} * count);")
-            one = ", ".join(f"&{x.name}_rows[k * {x.size}]" for x in arrays)
+            # as Pinocchio's data, results are in the same place each time
+            one = ", ".join(
+                [f"&{x.name}_rows[k * {x.size}]" for x in calls.operands]
+                + [f"{x.name}_rows.data()" for x in calls.results]
+            )
             batch = ", ".join(f"{x.name}_side.data()" for x in arrays)
             rows = ", ".join(f"{x.name}_rows.data()" for x in arrays)
             own = f"{name}_{function}"

@@ -23,10 +23,12 @@ from rbdgen.model.setup import Setup
 from rbdgen.report import tables
 from rbdgen.report.files import read_config, with_overrides
 from rbdgen.report.writing import check_writable, write_files
+from rbdgen.software.cuda import CudaFunction, cuda_files
 from rbdgen.software.fixed_program import fixed_program
 from rbdgen.software.library import c_files, name_of
+from rbdgen.software.nvrtc import nvrtc
 from rbdgen.software.program import Program, make_program
-from rbdgen.software.summary import summary
+from rbdgen.software.summary import kernel_row, summary
 
 
 def emit(args: argparse.Namespace) -> None:
@@ -77,6 +79,8 @@ def _programs(args: argparse.Namespace, progress: Reporter) -> tuple[Robot, list
 
 def _c(args: argparse.Namespace, progress: Reporter) -> Emitted:
     """A library in C, with the design's own arithmetic if that is asked for."""
+    if args.architecture:
+        raise ConfigError("--architecture: is of --target cuda; leave it out")
     fixed = []
     if args.fixed:
         design, _ = compile_design(args, progress)
@@ -86,10 +90,32 @@ def _c(args: argparse.Namespace, progress: Reporter) -> Emitted:
     return Emitted(written, f"{name_of(robot)}_c", summary(robot.name, "c", programs))
 
 
-def _host(args: argparse.Namespace, progress: Reporter) -> Emitted:
-    """The host's library for a design that was generated."""
+def _cuda(args: argparse.Namespace, progress: Reporter) -> Emitted:
+    """Kernels in CUDA C++; with what they take of an architecture if one is given."""
     if args.fixed:
         raise ConfigError("--fixed: is of --target c; leave it out")
+    compiler = nvrtc() if args.architecture else None
+    robot, programs = _programs(args, progress)
+    progress.stage("spread over warps")
+    report = summary(robot.name, "cuda", programs)
+    kernels = []
+    for program in programs if compiler else ():
+        assert compiler is not None
+        progress.stage(f"compile {program.function.name} for {args.architecture}")
+        made = compiler.compile(CudaFunction(program), args.architecture)
+        kernels += [kernel_row(known) for known in made.reports()]
+    if kernels:
+        report |= {"architecture": args.architecture, "kernels": kernels}
+    return Emitted(cuda_files(programs), f"{name_of(robot)}_cuda", report)
+
+
+def _host(args: argparse.Namespace, progress: Reporter) -> Emitted:
+    """The host's library for a design that was generated."""
+    if args.fixed or args.architecture:
+        option = (
+            "--fixed: is of --target c" if args.fixed else "--architecture: is of --target cuda"
+        )
+        raise ConfigError(f"{option}; leave it out")
     if args.robot is None:
         raise ConfigError(
             "ROBOT: missing; with --target host give the directory that 'rbdgen generate' or 'rbdgen build' wrote"
@@ -102,5 +128,9 @@ def _host(args: argparse.Namespace, progress: Reporter) -> Emitted:
     )
 
 
-TARGETS: dict[str, Callable[[argparse.Namespace, Reporter], Emitted]] = {"c": _c, "host": _host}
+TARGETS: dict[str, Callable[[argparse.Namespace, Reporter], Emitted]] = {
+    "c": _c,
+    "cuda": _cuda,
+    "host": _host,
+}
 """What there is text for."""

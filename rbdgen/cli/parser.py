@@ -142,6 +142,7 @@ def add_emit(verb: Verb) -> None:
         "  rbdgen emit iiwa14 --functions all -o build/iiwa14_c\n"
         "  rbdgen emit my_quadruped.urdf --base floating --functions dfd\n"
         "  rbdgen emit iiwa14 --functions id --fixed --word 18\n"
+        "  rbdgen emit iiwa14 --functions did,dfd --target cuda --architecture sm_90\n"
         "  rbdgen emit build/arm --target host",
     )
     add_design(parser)
@@ -149,7 +150,13 @@ def add_emit(verb: Verb) -> None:
         "--target",
         choices=tuple(emitting.TARGETS),
         default="c",
-        help="what to write: c, a library in C99; host, one for boards, of what 'rbdgen generate' wrote in DIR (c)",
+        help="what to write: c, a library in C99; cuda, kernels for a GPU; host, a library for boards, of what "
+        "'rbdgen generate' wrote in DIR (c)",
+    )
+    parser.add_argument(
+        "--architecture",
+        metavar="A",
+        help="of --target cuda: also compile for it, such as sm_90, and say what kernels take",
     )
     parser.add_argument(
         "--fixed",

@@ -61,8 +61,14 @@ def software(report: dict[str, Any]) -> str:
     for name, known in report["functions"].items():
         lines.append([name, known["summary"], *(known[key] for key in names)])
     heads = ["function", "what it is", "products", "sums", "sines", "divisions", "bytes of memory"]
-    files = "\n".join(f"wrote {file}" for file in report["files"])
-    return f"{table(heads, lines)}\n\n{files}"
+    parts = [table(heads, lines)] if lines else []
+    kernels = report.get("kernels", ())
+    if kernels:
+        heads = [str(key).replace("_", " ") for key in kernels[0]]
+        parts.append(f"on {report['architecture']}:")
+        parts.append(table(heads, [list(kernel.values()) for kernel in kernels]))
+    parts.append("\n".join(f"wrote {file}" for file in report["files"]))
+    return "\n\n".join(parts)
 
 
 def summary(report: dict[str, Any]) -> str:

@@ -13,10 +13,10 @@ from functools import cached_property
 from itertools import product
 from textwrap import indent
 
+from rbdgen.model.names import sanitize
 from rbdgen.software.blocks import Block, cut
 from rbdgen.software.calls import COUNT, TYPES, Type
 from rbdgen.software.kernel import TAB, Kernel
-from rbdgen.model.names import sanitize
 from rbdgen.software.library import support
 from rbdgen.software.pressure import spills
 from rbdgen.software.program import Program, Straight

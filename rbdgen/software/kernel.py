@@ -129,7 +129,9 @@ class Kernel:
             text = ", ".join(str(int(there)) for there in pattern)
             table = f"static const unsigned char {name}[{len(pattern)}] = {{{text}}};"
             guard = f"RBD_{name}"
-            lines.append(f"#if defined(RBD_PATTERNS) && !defined({guard})\n#define {guard}\n{table}\n#endif\n")
+            lines.append(
+                f"#if defined(RBD_PATTERNS) && !defined({guard})\n#define {guard}\n{table}\n#endif\n"
+            )
         return lines
 
     def _zeros(self) -> str:

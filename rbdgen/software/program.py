@@ -62,8 +62,7 @@ class Straight:
 
 @dataclass(frozen=True)
 class Whole:
-    """``result`` = −``left`` · ``right``: names of arrays that are matrices. ``entries`` of the right one may differ from
-    zero."""
+    """``result`` = −``left`` · ``right``: names of arrays that are matrices; all but ``entries`` of the right are 0."""
 
     result: str
     left: str
@@ -341,7 +340,8 @@ class _Cut:
         right = Array(f"right{number}", (inner, columns))
         factors = [self._factor(left, product.left), self._factor(right, product.right)]
         result = self._result(number, product, (rows, columns))
-        self.wholes.append(Whole(result.name, *factors, frozenset(product.right)))
+        one, other = factors
+        self.wholes.append(Whole(result.name, one, other, frozenset(product.right)))
         for index, name in product.entries.items():
             self.made_by[name] = number
             self.places[name] = result.name, flat(index, result.shape)

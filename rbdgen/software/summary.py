@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rbdgen.software.blocks import cut
+from rbdgen.software.nvrtc import Report
 from rbdgen.software.program import Program, Straight, Whole
 
 SCHEMA = "rbdgen.software/1"
@@ -58,3 +59,18 @@ def summary(robot: str, target: str, programs: Sequence[Program]) -> dict[str, A
             "memory_bytes": 8 * local_numbers(program),
         }
     return {"schema": SCHEMA, "robot": robot, "target": target, "functions": functions}
+
+
+def kernel_row(known: Report) -> dict[str, Any]:
+    """What a CUDA kernel takes of an architecture."""
+    occupancy = known.occupancy
+    return {
+        "function": known.function,
+        "kernel": known.name,
+        "bits": known.kernel.kind.bits,
+        "warps": known.kernel.warps,
+        "registers": known.usage.registers,
+        "spilled_bytes": known.usage.spilled + known.kernel.kept,
+        "shared_bytes": known.kernel.shared,
+        "resident_warps": occupancy.warps if occupancy else None,
+    }

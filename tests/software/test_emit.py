@@ -147,6 +147,9 @@ def test_a_host_library_of_a_design(tmp_path: Path) -> None:
         (["pendulum2", "--target", "host"], "pendulum2"),
         (["--target", "host"], "with --target host give the directory"),
         (["pendulum2", "--target", "host", "--fixed"], "--fixed: is of --target c"),
+        (["pendulum2", "--target", "cuda", "--fixed"], "--fixed: is of --target c"),
+        (["pendulum2", "--architecture", "sm_90"], "--architecture: is of --target cuda"),
+        (["pendulum2", "--target", "cuda", "--architecture", "sm_1"], "sm_1"),
     ],
 )
 def test_what_is_refused(
@@ -159,6 +162,17 @@ def test_what_is_refused(
     assert status == 2
     assert complaint in capsys.readouterr().err
     assert not list(tmp_path.rglob("*.c"))
+
+
+def test_cuda_kernels_and_what_they_take(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = ["emit", "pendulum2", "--functions", "id", "--target", "cuda", "-o", str(tmp_path)]
+    assert main([*line, "--architecture", "sm_90", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert {kernel["bits"] for kernel in report["kernels"]} == {32, 64}
+    assert all(0 < kernel["registers"] < 256 for kernel in report["kernels"])
+    assert (tmp_path / "cuda" / "pendulum2.cuh").is_file()
 
 
 def test_names_run_no_code() -> None:
