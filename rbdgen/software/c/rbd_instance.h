@@ -83,65 +83,65 @@ RBD_PART void RBD_NAME(negated_product)(RBD_REAL *RBD_RESTRICT result, size_t st
                                         const RBD_REAL *RBD_RESTRICT right, size_t rows, size_t inner, size_t columns,
                                         const unsigned char *pattern)
 {
+    /* Four rows by as many columns as keep the sums in registers; a vector holds lanes, or columns of one state. The last
+     * ones overlap with those before. */
     enum { width = RBD_VECTOR_BYTES * 8 / RBD_BITS, step = RBD_WIDE ? 1 : width, most = 256 };
-    for (size_t begin = 0; begin < inner; begin += most) {
-        const size_t end = begin + most < inner ? begin + most : inner;
-        for (size_t j = 0; j < columns; j += 2 * step) {
-            const size_t here = columns - j < 2 * step ? columns - j : 2 * step;
-            /* what rows of the right one there are in these columns */
-            size_t found = 0, used[most];
-            for (size_t k = begin; k < end; k++) {
-                unsigned any = 0;
-                for (size_t c = 0; c < here; c++)
-                    any |= pattern[k * columns + j + c];
-                used[found] = k;
-                found += any;
-            }
-            size_t i = 0;
 #if defined(__GNUC__)
-            /* Four rows by as many columns as keep the sums in registers; a vector holds lanes, or columns of one state. */
-            for (; here == 2 * step && i + 4 <= rows; i += 4) {
-                typedef RBD_NAME(rbd_vector) vector;
-                RBD_REAL *out = result + (i * columns + j) * stride;
-                const size_t row = columns * stride, side = step * stride;
-                vector s00 = {0}, s01 = {0}, s10 = {0}, s11 = {0}, s20 = {0}, s21 = {0}, s30 = {0}, s31 = {0};
-                if (begin) {
-                    s00 = *(vector *)out, s01 = *(vector *)(out + side);
-                    s10 = *(vector *)(out + row), s11 = *(vector *)(out + row + side);
-                    s20 = *(vector *)(out + 2 * row), s21 = *(vector *)(out + 2 * row + side);
-                    s30 = *(vector *)(out + 3 * row), s31 = *(vector *)(out + 3 * row + side);
-                }
-                for (size_t n = 0; n < found; n++) {
-                    const size_t k = used[n];
-                    const RBD_REAL *r = right + (k * columns + j) * RBD_LANES;
-                    const vector r0 = *(const vector *)r, r1 = *(const vector *)(r + step * RBD_LANES);
-#if RBD_WIDE
-#define RBD_LEFT(row) *(const vector *)(left + ((i + row) * inner + k) * RBD_LANES)
+    const int blocked = rows >= 4 && columns >= 2 * step && inner <= most;
 #else
-#define RBD_LEFT(row) left[(i + row) * inner + k]
+    const int blocked = 0;
 #endif
-                    s00 -= RBD_LEFT(0) * r0, s01 -= RBD_LEFT(0) * r1;
-                    s10 -= RBD_LEFT(1) * r0, s11 -= RBD_LEFT(1) * r1;
-                    s20 -= RBD_LEFT(2) * r0, s21 -= RBD_LEFT(2) * r1;
-                    s30 -= RBD_LEFT(3) * r0, s31 -= RBD_LEFT(3) * r1;
-#undef RBD_LEFT
+    if (!blocked) {
+        for (size_t i = 0; i < rows; i++)
+            for (size_t j = 0; j < columns; j++)
+                for (size_t lane = 0; lane < RBD_LANES; lane++) {
+                    RBD_REAL sum = 0;
+                    for (size_t k = 0; k < inner; k++)
+                        sum -= left[(i * inner + k) * RBD_LANES + lane] * right[(k * columns + j) * RBD_LANES + lane];
+                    result[(i * columns + j) * stride + lane] = sum;
                 }
-                *(vector *)out = s00, *(vector *)(out + side) = s01;
-                *(vector *)(out + row) = s10, *(vector *)(out + row + side) = s11;
-                *(vector *)(out + 2 * row) = s20, *(vector *)(out + 2 * row + side) = s21;
-                *(vector *)(out + 3 * row) = s30, *(vector *)(out + 3 * row + side) = s31;
-            }
+        return;
+    }
+#if defined(__GNUC__)
+    typedef RBD_NAME(rbd_vector) vector;
+    const size_t row = columns * stride, side = step * stride, apart = inner * RBD_LANES;
+    for (size_t next = 0; next < columns; next += 2 * step) {
+        const size_t j = next + 2 * step <= columns ? next : columns - 2 * step;
+        /* where the entries are of the right one's rows that these columns have, and of the left one's columns */
+        size_t found = 0, at_left[most], at_right[most];
+        for (size_t k = 0; k < inner; k++) {
+            unsigned any = 0;
+            for (size_t c = 0; c < 2 * step; c++)
+                any |= pattern[k * columns + j + c];
+            at_left[found] = k * RBD_LANES;
+            at_right[found] = (k * columns + j) * RBD_LANES;
+            found += any;
+        }
+        for (size_t first = 0; first < rows; first += 4) {
+            const size_t i = first + 4 <= rows ? first : rows - 4;
+            const RBD_REAL *l0 = left + i * apart, *l1 = l0 + apart, *l2 = l1 + apart, *l3 = l2 + apart;
+            vector s00 = {0}, s01 = {0}, s10 = {0}, s11 = {0}, s20 = {0}, s21 = {0}, s30 = {0}, s31 = {0};
+            for (size_t n = 0; n < found; n++) {
+                const size_t k = at_left[n];
+                const RBD_REAL *r = right + at_right[n];
+                const vector r0 = *(const vector *)r, r1 = *(const vector *)(r + step * RBD_LANES);
+#if RBD_WIDE
+#define RBD_LEFT(l) *(const vector *)(l + k)
+#else
+#define RBD_LEFT(l) l[k]
 #endif
-            for (; i < rows; i++)
-                for (size_t c = j; c < j + here; c++)
-                    for (size_t lane = 0; lane < RBD_LANES; lane++) {
-                        RBD_REAL *out = result + (i * columns + c) * stride + lane;
-                        RBD_REAL sum = begin ? *out : 0;
-                        for (size_t n = 0; n < found; n++)
-                            sum -= left[(i * inner + used[n]) * RBD_LANES + lane] *
-                                   right[(used[n] * columns + c) * RBD_LANES + lane];
-                        *out = sum;
-                    }
+                s00 -= RBD_LEFT(l0) * r0, s01 -= RBD_LEFT(l0) * r1;
+                s10 -= RBD_LEFT(l1) * r0, s11 -= RBD_LEFT(l1) * r1;
+                s20 -= RBD_LEFT(l2) * r0, s21 -= RBD_LEFT(l2) * r1;
+                s30 -= RBD_LEFT(l3) * r0, s31 -= RBD_LEFT(l3) * r1;
+#undef RBD_LEFT
+            }
+            RBD_REAL *out = result + i * row + j * stride;
+            *(vector *)out = s00, *(vector *)(out + side) = s01, out += row;
+            *(vector *)out = s10, *(vector *)(out + side) = s11, out += row;
+            *(vector *)out = s20, *(vector *)(out + side) = s21, out += row;
+            *(vector *)out = s30, *(vector *)(out + side) = s31;
         }
     }
+#endif
 }
