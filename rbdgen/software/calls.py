@@ -22,7 +22,7 @@ class Type:
 
 
 TYPES = (Type("double", 64, "", "f64"), Type("float", 32, "_f32", "f32"))
-THREADED = 200_000
+THREADED = 1_000_000
 """Operations from which on they are spread over threads."""
 COUNT = "int32_t"
 """Of numbers of steps."""
