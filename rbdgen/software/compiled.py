@@ -20,6 +20,7 @@ from rbdgen.functions.mass_matrix import crba
 from rbdgen.functions.quantities import F_EXT
 from rbdgen.functions.registry import check_functions
 from rbdgen.layout.words import TraceOptions
+from rbdgen.model.joint import UNIT_TOLERANCE
 from rbdgen.model.robot import Robot
 from rbdgen.numeric.arguments import argument, configuration, require_positive_definite
 from rbdgen.software.flags import FLAGS, LIBRARIES, PARALLEL
@@ -190,8 +191,10 @@ class CompiledFunction:
             state = self._threads.state = _State(self)
         for own, x in zip(state.operands, arguments, strict=True):
             own[...] = x
-        if self._turns:
-            configuration(self.robot, arguments[0])
+        for part in self._units:
+            unit = state.operands[0][part]
+            if not abs(unit.dot(unit) - 1.0) <= UNIT_TOLERANCE:
+                return None
         singular = self._one(*state.pointers)
         if singular or not math.isfinite(state.whole.dot(state.whole)):
             # the way of many says what is wrong
@@ -201,10 +204,14 @@ class CompiledFunction:
         return tuple([x.copy() for x in state.results])
 
     @cached_property
-    def _turns(self) -> bool:
-        """Whether coordinates must be of unit length."""
-        kinds = [body.joint.kinds for body, _, _ in self.robot.independent]
-        return any("unit" in own for own in kinds)
+    def _units(self) -> list[slice]:
+        """The parts of q that must be of unit length."""
+        found = []
+        for body, part, _ in self.robot.independent:
+            if "unit" in body.joint.kinds:
+                own = range(self.robot.nq)[part][body.joint.unit_part]
+                found.append(slice(own.start, own.stop))
+        return found
 
     def _named(
         self, arguments: Sequence[ArrayLike | None], operands: Mapping[str, ArrayLike | None]

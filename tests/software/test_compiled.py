@@ -215,6 +215,14 @@ def test_wrong_operands(arguments: tuple[Any, ...], message: str) -> None:
         compiled("ur5").rnea(*arguments)
 
 
+def test_a_quaternion_of_another_length() -> None:
+    given = [x[0].copy() for x in taken("floating", "id").values()]
+    given[0][3:7] *= 1.1
+    message = r"^q: joint '.*' must be a quaternion \(x, y, z, w\) of unit length, is off by 0.21"
+    with pytest.raises(ConfigError, match=message):
+        compiled("floating").rnea(*given)
+
+
 def test_wrong_names() -> None:
     made = compiled("pendulum2")
     zero = np.zeros(2)
