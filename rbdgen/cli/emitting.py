@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from rbdgen import __version__
 from rbdgen.cli.arguments import OPTION_ARGUMENTS, given_setup
 from rbdgen.cli.commands import BUILDS, compile_design
 from rbdgen.cli.console import Reporter, print_result, reporter
+from rbdgen.compiler.lowering import traced_options
 from rbdgen.compiler.stages import plainly
 from rbdgen.errors import ConfigError
 from rbdgen.host.library import library_files
@@ -60,9 +61,7 @@ def _asked(args: argparse.Namespace, progress: Reporter) -> tuple[Robot, TraceOp
             "ROBOT: missing; give a built-in name, a robot file's path, or --config with a robot in it"
         )
     given = {name: getattr(args, name) for name in OPTION_ARGUMENTS}
-    known = plainly(with_overrides(options, **given))
-    names = [f.name for f in fields(TraceOptions) if hasattr(known, f.name)]
-    settings = TraceOptions(**{name: getattr(known, name) for name in names})
+    settings = traced_options(plainly(with_overrides(options, **given)))
     progress.stage("read robot")
     return Setup(**(setup | given_setup(args))).load(robot), settings
 

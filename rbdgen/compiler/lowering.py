@@ -62,12 +62,16 @@ def target_device(options: Options) -> Device:
     return device if options.clock is None else device.at_clock(options.clock)
 
 
-def trace(robot: Robot, options: Options, ranges: InputRanges, count: int) -> Traced:
-    """The network of the functions, at ``count`` states."""
+def traced_options(options: Options) -> TraceOptions:
+    """Those of the options that say what is traced."""
     own = {f.name for f in fields(Options)}
     names = [f.name for f in fields(TraceOptions) if f.name in own]
-    asked = TraceOptions(**{name: getattr(options, name) for name in names})
-    network, states = build_network(robot, asked, ranges, count, options.seed)
+    return TraceOptions(**{name: getattr(options, name) for name in names})
+
+
+def trace(robot: Robot, options: Options, ranges: InputRanges, count: int) -> Traced:
+    """The network of the functions, at ``count`` states."""
+    network, states = build_network(robot, traced_options(options), ranges, count, options.seed)
     return Traced(network, operand_samples(network, states))
 
 

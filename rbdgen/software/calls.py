@@ -168,11 +168,11 @@ class Calls:
         lines = [f"{kind.name} own_{x.name}[{x.size} * RBD_LANES];" for x in self.arrays]
         for x in self.operands:
             moved = f"own_{x.name}, {x.name}, {self._strides(x)}, first, here"
-            lines.append(f"gather_wide_{kind.instance}({moved});")
+            lines.append(f"rbd_gather_wide_{kind.instance}({moved});")
         lines.append(f"{wide}({', '.join([*own, 'checks', *counted])}, lanes);")
         for x in self.results:
             moved = f"{x.name}, own_{x.name}, {self._strides(x)}, first, here"
-            lines.append(f"scatter_wide_{kind.instance}({moved});")
+            lines.append(f"rbd_scatter_wide_{kind.instance}({moved});")
         return [TAB + line for line in lines]
 
     def finished(self, kind: Type) -> list[str]:

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbdgen import native
+from rbdgen.compiler.lowering import traced_options
+from rbdgen.compiler.stages import plainly
 from rbdgen.errors import ConfigError, SingularityError, short
 from rbdgen.functions.mass_matrix import crba
 from rbdgen.functions.quantities import F_EXT
@@ -23,6 +25,7 @@ from rbdgen.layout.words import TraceOptions
 from rbdgen.model.joint import UNIT_TOLERANCE
 from rbdgen.model.robot import Robot
 from rbdgen.numeric.arguments import argument, configuration, require_positive_definite
+from rbdgen.options import Options
 from rbdgen.software.flags import FLAGS, LIBRARIES, PARALLEL
 from rbdgen.software.library import c_header, c_sources, name_of
 from rbdgen.software.program import Array, Program, make_program
@@ -61,12 +64,14 @@ def compile_functions(
         raise ConfigError(
             f"target {target!r}: unknown; choose from {', '.join(TARGETS)} (CUDA's text is written by 'rbdgen emit')"
         )
-    known = {f.name for f in fields(TraceOptions)} - {"functions", "programs", "ranges"}
+    traced = {f.name for f in fields(TraceOptions)} - {"functions", "programs", "ranges"}
+    known = traced & {f.name for f in fields(Options)}
     for name in settings:
         if name not in known:
             raise ConfigError(f"{name}: no such setting; settings are {', '.join(sorted(known))}")
     names = [functions] if isinstance(functions, str) else list(functions)
-    chosen = TraceOptions(functions=check_functions(names), **settings)
+    asked = Options(functions=check_functions(names), **settings)
+    chosen = traced_options(plainly(asked))
     return Compiled(robot, chosen, progress)
 
 

@@ -13,11 +13,11 @@ from functools import cached_property
 from itertools import product
 from textwrap import indent
 
-from rbdgen.model.names import sanitize
 from rbdgen.software.blocks import Block, cut
 from rbdgen.software.calls import COUNT, TYPES, Type
 from rbdgen.software.kernel import TAB, Kernel
 from rbdgen.software.library import support
+from rbdgen.software.naming import library_name
 from rbdgen.software.pressure import spills
 from rbdgen.software.program import Program, Straight
 from rbdgen.software.spread import QUANTA, Spreading
@@ -70,7 +70,7 @@ class CudaFunction:
     def __init__(self, program: Program, shared_memory: int = SHARED_MEMORY) -> None:
         self.program = program
         self.shared_memory = shared_memory
-        self.prefix = sanitize([program.robot])[program.robot]
+        self.prefix = library_name(program.robot)
         self.name = program.function.name
         self.whole = f"{self.prefix}_{self.name}"
 

@@ -118,7 +118,7 @@ class Kernel:
         own = f"{self.name}_pattern{len(self.patterns)}"
         self.patterns[own] = [(k, j) in step.entries for k in range(inner) for j in range(columns)]
         return (
-            f"RBD_NAME(negated_product)({step.result}, {stride}, {step.left}, {step.right}, "
+            f"RBD_NAME(rbd_negated_product)({step.result}, {stride}, {step.left}, {step.right}, "
             f"{rows}, {inner}, {columns} RBD_PATTERN({own}));"
         )
 
@@ -148,7 +148,7 @@ class Kernel:
             missing = sorted(set(range(x.size)) - written[x.name])
             if missing:
                 stride = "RBD_STRIDE" if self.kinds[x.name] == "OUT" else "RBD_LANES"
-                lines.append(f"RBD_NAME(zero)({x.name}, {stride}, {x.size});")
+                lines.append(f"RBD_NAME(rbd_zero)({x.name}, {stride}, {x.size});")
         return "\n".join(lines)
 
     def _whole(self, body: list[str]) -> str:
@@ -169,22 +169,22 @@ class Kernel:
         own = dict(zip(program.again, program.results, strict=True))
         for operand, x in own.items():
             lines.append(
-                f"RBD_NAME(copy)(now_{x.name}, RBD_LANES, {operand}, RBD_STRIDE, {x.size});"
+                f"RBD_NAME(rbd_copy)(now_{x.name}, RBD_LANES, {operand}, RBD_STRIDE, {x.size});"
             )
         given = [f"now_{own[x.name].name}" if x.name in own else x.name for x in program.operands]
         given += [f"next_{x.name}" for x in program.results]
-        lines.append(f"const size_t most = RBD_NAME(most_steps)({program.repeat});")
+        lines.append(f"const size_t most = RBD_NAME(rbd_most_steps)({program.repeat});")
         lines.append("for (size_t number = 0; number < most; number++) {")
         lines.append(
             f"{TAB}RBD_NAME({self.name}_step)({', '.join([*given, 'checks'])} RBD_STRIDE_ARGUMENT);"
         )
         for x in program.results:
             moved = f"now_{x.name}, next_{x.name}, {x.size}, {program.repeat}, number"
-            lines.append(f"{TAB}RBD_NAME(advance)({moved});")
+            lines.append(f"{TAB}RBD_NAME(rbd_advance)({moved});")
         lines.append("}")
         for x in program.results:
             lines.append(
-                f"RBD_NAME(copy)({x.name}, RBD_STRIDE, now_{x.name}, RBD_LANES, {x.size});"
+                f"RBD_NAME(rbd_copy)({x.name}, RBD_STRIDE, now_{x.name}, RBD_LANES, {x.size});"
             )
         names = [*(x.name for x in (*program.operands, *program.results)), "checks"]
         head = (

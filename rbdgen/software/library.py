@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.resources import files
 
-from rbdgen.model.names import sanitize
 from rbdgen.model.robot import Robot
 from rbdgen.software.build_files import build_files
 from rbdgen.software.calls import TYPES, Calls
@@ -14,6 +13,7 @@ from rbdgen.software.fixed_calls import RAW, FixedCalls, fixed_kernel
 from rbdgen.software.fixed_program import FixedProgram
 from rbdgen.software.header import header
 from rbdgen.software.kernel import Kernel
+from rbdgen.software.naming import library_name
 from rbdgen.software.program import Program
 
 SUPPORT = ("rbd_kernel.h", "rbd_arrays.h", "rbd_instance.h", "rbd_words.h", "rbd_fixed.h")
@@ -66,7 +66,7 @@ def fixed_source(made: FixedProgram, prefix: str) -> str:
 
 def name_of(robot: Robot) -> str:
     """What a robot's library is called, and the names of its functions begin with."""
-    return sanitize([robot.name])[robot.name]
+    return library_name(robot.name)
 
 
 def c_sources(

@@ -27,6 +27,7 @@ from rbdgen.layout.words import TraceOptions, Word
 from rbdgen.model.robot import Robot
 from rbdgen.passes.constant_motion import move_constants
 from rbdgen.passes.negations import absorb_negations
+from rbdgen.software.naming import check_names
 
 STATES = 64
 """States at which it is found which operands are always zero."""
@@ -165,6 +166,7 @@ class _Composition:
         results, written = self._results(made)
         graph = self._graph(written)
         cut = _Cut(graph, self.products, self._reads(operands), written)
+        check_names(self.function, [x.name for x in (*operands, *results)])
         return Program(
             self.network.robot.name,
             self.record,

@@ -224,12 +224,12 @@ class SpreadKernel:
         columns = arrays[step.right].shape[1]
         if step.right in self.in_place:
             return (
-                f"if (own) RBD_NAME(product_in_place)<{rows}>({step.result}, RBD_STRIDE, {step.left}, {columns}, "
+                f"if (own) RBD_NAME(rbd_product_in_place)<{rows}>({step.result}, RBD_STRIDE, {step.left}, {columns}, "
                 f"warp, {self.warps});"
             )
         stride = "RBD_STRIDE" if self.kinds[step.result] == "OUT" else "RBD_STATES"
         return (
-            f"RBD_NAME(rows_of_product)({step.result}, {stride}, {step.left}, {step.right}, RBD_STATES, "
+            f"RBD_NAME(rbd_rows_of_product)({step.result}, {stride}, {step.left}, {step.right}, RBD_STATES, "
             f"{rows}, {inner}, {columns}, warp, {self.warps});"
         )
 

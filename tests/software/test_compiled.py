@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -13,6 +14,7 @@ from rbdgen import (
     Robot,
     SingularityError,
     ToolError,
+    UnsupportedError,
     compile,
     golden,
     load_robot,
@@ -28,6 +30,7 @@ from rbdgen.layout import construction
 from rbdgen.layout.words import TraceOptions
 from rbdgen.model.joints import Continuous, FreeFlyer, Spherical
 from rbdgen.software.compiled import CACHE, Compiled, CompiledFunction
+from rbdgen.software.naming import check_names, library_name
 from rbdgen.software.program import Straight, Whole
 from tests.chains import jointed
 
@@ -240,8 +243,20 @@ def test_wrong_names() -> None:
         compile(load_robot("pendulum2"), "id", target="fortran")
     with pytest.raises(ConfigError, match=r"^gravity: no such setting; settings are"):
         compile(load_robot("pendulum2"), "id", gravity=9)
+    with pytest.raises(ConfigError, match=r"^integrator"):
+        compile(load_robot("pendulum2"), "step", integrator="leapfrog")
     with pytest.raises(ConfigError, match=r"^function 'idd': unknown; did you mean id\?"):
         compile(load_robot("pendulum2"), ["idd"])
+
+
+def test_names_that_c_has_itself() -> None:
+    assert library_name("math") == "math_robot"
+    assert library_name("iiwa14") == "iiwa14"
+    assert library_name('arm"*/ int') == "arm_int"
+    with pytest.raises(UnsupportedError, match=r"^function 'f': 'count' is a name that programs"):
+        check_names("f", ["q", "count"])
+    named = replace(load_robot("pendulum2"), name="math")
+    assert compile(named, "g").generalized_gravity(np.zeros(2)).shape == (2,)
 
 
 def test_no_compiler_names_a_package(monkeypatch: pytest.MonkeyPatch) -> None:

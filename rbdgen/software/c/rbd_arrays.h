@@ -1,6 +1,6 @@
 /* What kernels of any number type do with whole arrays; comes behind the macros of an instance. */
 /* Zeros in an array. */
-RBD_INLINE void RBD_NAME(zero)(RBD_REAL *x, size_t stride, size_t size)
+RBD_INLINE void RBD_NAME(rbd_zero)(RBD_REAL *x, size_t stride, size_t size)
 {
     for (size_t i = 0; i < size; i++)
         for (size_t lane = 0; lane < RBD_LANES; lane++)
@@ -8,7 +8,7 @@ RBD_INLINE void RBD_NAME(zero)(RBD_REAL *x, size_t stride, size_t size)
 }
 
 /* An array, entry by entry. */
-RBD_INLINE void RBD_NAME(copy)(RBD_REAL *to, size_t to_stride, const RBD_REAL *from, size_t from_stride, size_t size)
+RBD_INLINE void RBD_NAME(rbd_copy)(RBD_REAL *to, size_t to_stride, const RBD_REAL *from, size_t from_stride, size_t size)
 {
     for (size_t i = 0; i < size; i++)
         for (size_t lane = 0; lane < RBD_LANES; lane++)
@@ -17,7 +17,7 @@ RBD_INLINE void RBD_NAME(copy)(RBD_REAL *to, size_t to_stride, const RBD_REAL *f
 
 #if RBD_WIDE
 /* The states from `first` side by side; where there are fewer than lanes, the last one again and again. */
-RBD_INLINE void RBD_NAME(gather)(RBD_REAL *RBD_RESTRICT own, const RBD_REAL *RBD_RESTRICT x, size_t entries,
+RBD_INLINE void RBD_NAME(rbd_gather)(RBD_REAL *RBD_RESTRICT own, const RBD_REAL *RBD_RESTRICT x, size_t entries,
                                  size_t entry_stride, size_t state_stride, size_t first, size_t here)
 {
     for (size_t lane = 0; lane < RBD_LANES; lane++) {
@@ -28,7 +28,7 @@ RBD_INLINE void RBD_NAME(gather)(RBD_REAL *RBD_RESTRICT own, const RBD_REAL *RBD
 }
 
 /* Some of them back to where they belong. */
-RBD_INLINE void RBD_NAME(scatter)(RBD_REAL *RBD_RESTRICT x, const RBD_REAL *RBD_RESTRICT own, size_t entries,
+RBD_INLINE void RBD_NAME(rbd_scatter)(RBD_REAL *RBD_RESTRICT x, const RBD_REAL *RBD_RESTRICT own, size_t entries,
                                   size_t entry_stride, size_t state_stride, size_t first, size_t here)
 {
     for (size_t lane = 0; lane < here; lane++) {

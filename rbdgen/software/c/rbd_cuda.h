@@ -85,7 +85,7 @@ RBD_INLINE void rbd_sincos_f32(float x, float *sine, float *cosine) { sincosf(x,
 #endif
 
 /* Zeros in an array. */
-RBD_INLINE void RBD_NAME(zero)(RBD_REAL *x, size_t stride, int size)
+RBD_INLINE void RBD_NAME(rbd_zero)(RBD_REAL *x, size_t stride, int size)
 {
     RBD_UNROLLED
     for (int i = 0; i < size; i++)
@@ -93,7 +93,7 @@ RBD_INLINE void RBD_NAME(zero)(RBD_REAL *x, size_t stride, int size)
 }
 
 /* An array, entry by entry. */
-RBD_INLINE void RBD_NAME(copy)(RBD_REAL *to, size_t to_stride, const RBD_REAL *from, size_t from_stride, int size)
+RBD_INLINE void RBD_NAME(rbd_copy)(RBD_REAL *to, size_t to_stride, const RBD_REAL *from, size_t from_stride, int size)
 {
     RBD_UNROLLED
     for (int i = 0; i < size; i++)
@@ -101,17 +101,17 @@ RBD_INLINE void RBD_NAME(copy)(RBD_REAL *to, size_t to_stride, const RBD_REAL *f
 }
 
 /* The thread's number of steps. */
-RBD_INLINE size_t RBD_NAME(most_steps)(const int32_t *steps) { return steps[0] > 0 ? (size_t)steps[0] : 0; }
+RBD_INLINE size_t RBD_NAME(rbd_most_steps)(const int32_t *steps) { return steps[0] > 0 ? (size_t)steps[0] : 0; }
 
 /* A step of time. */
-RBD_INLINE void RBD_NAME(advance)(RBD_REAL *now, const RBD_REAL *next, int size, const int32_t *, size_t)
+RBD_INLINE void RBD_NAME(rbd_advance)(RBD_REAL *now, const RBD_REAL *next, int size, const int32_t *, size_t)
 {
-    RBD_NAME(copy)(now, 1, next, 1, size);
+    RBD_NAME(rbd_copy)(now, 1, next, 1, size);
 }
 
 /* result = -(left right), of matrices with so many rows and columns: those rows that begin with `first`, `apart` apart.
  * Entries of the factors are `own` apart. */
-RBD_INLINE void RBD_NAME(rows_of_product)(RBD_REAL *RBD_RESTRICT result, size_t stride, const RBD_REAL *RBD_RESTRICT left,
+RBD_INLINE void RBD_NAME(rbd_rows_of_product)(RBD_REAL *RBD_RESTRICT result, size_t stride, const RBD_REAL *RBD_RESTRICT left,
                                           const RBD_REAL *RBD_RESTRICT right, int own, int rows, int inner, int columns,
                                           int first, int apart)
 {
@@ -126,7 +126,7 @@ RBD_INLINE void RBD_NAME(rows_of_product)(RBD_REAL *RBD_RESTRICT result, size_t 
 
 /* x = -(left x), of a square left factor in shared memory: those columns that begin with `first`, `apart` apart. */
 template <int rows>
-RBD_INLINE void RBD_NAME(product_in_place)(RBD_REAL *x, size_t stride, const RBD_REAL *left, int columns, int first,
+RBD_INLINE void RBD_NAME(rbd_product_in_place)(RBD_REAL *x, size_t stride, const RBD_REAL *left, int columns, int first,
                                            int apart)
 {
     for (int j = first; j < columns; j += apart) {
@@ -144,9 +144,9 @@ RBD_INLINE void RBD_NAME(product_in_place)(RBD_REAL *x, size_t stride, const RBD
     }
 }
 
-RBD_INLINE void RBD_NAME(negated_product)(RBD_REAL *RBD_RESTRICT result, size_t stride, const RBD_REAL *RBD_RESTRICT left,
+RBD_INLINE void RBD_NAME(rbd_negated_product)(RBD_REAL *RBD_RESTRICT result, size_t stride, const RBD_REAL *RBD_RESTRICT left,
                                           const RBD_REAL *RBD_RESTRICT right, int rows, int inner, int columns)
 {
-    RBD_NAME(rows_of_product)(result, stride, left, right, 1, rows, inner, columns, 0, 1);
+    RBD_NAME(rbd_rows_of_product)(result, stride, left, right, 1, rows, inner, columns, 0, 1);
 }
 #endif

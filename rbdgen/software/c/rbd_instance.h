@@ -58,7 +58,7 @@
 #include "rbd_arrays.h"
 
 /* The largest number of steps of any lane. */
-RBD_INLINE size_t RBD_NAME(most_steps)(const int32_t *steps)
+RBD_INLINE size_t RBD_NAME(rbd_most_steps)(const int32_t *steps)
 {
     int32_t most = 0;
     for (size_t lane = 0; lane < RBD_LANES; lane++)
@@ -67,7 +67,7 @@ RBD_INLINE size_t RBD_NAME(most_steps)(const int32_t *steps)
 }
 
 /* A step of time in the lanes that have more of them than `number`. */
-RBD_INLINE void RBD_NAME(advance)(RBD_REAL *now, const RBD_REAL *next, size_t size, const int32_t *steps, size_t number)
+RBD_INLINE void RBD_NAME(rbd_advance)(RBD_REAL *now, const RBD_REAL *next, size_t size, const int32_t *steps, size_t number)
 {
     for (size_t i = 0; i < size; i++)
         for (size_t lane = 0; lane < RBD_LANES; lane++)
@@ -79,7 +79,7 @@ RBD_INLINE void RBD_NAME(advance)(RBD_REAL *now, const RBD_REAL *next, size_t si
 #if defined(__GNUC__)
 typedef RBD_REAL RBD_NAME(rbd_vector) __attribute__((vector_size(RBD_VECTOR_BYTES), aligned(RBD_BITS / 8), may_alias));
 #endif
-RBD_PART void RBD_NAME(negated_product)(RBD_REAL *RBD_RESTRICT result, size_t stride, const RBD_REAL *RBD_RESTRICT left,
+RBD_PART void RBD_NAME(rbd_negated_product)(RBD_REAL *RBD_RESTRICT result, size_t stride, const RBD_REAL *RBD_RESTRICT left,
                                         const RBD_REAL *RBD_RESTRICT right, size_t rows, size_t inner, size_t columns,
                                         const unsigned char *pattern)
 {
