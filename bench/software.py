@@ -1,9 +1,9 @@
 """Measures the C of robots' functions beside Pinocchio's C++, in one run, on one core and on all.
 
-Both are compiled here with the same compiler for this processor. Pinocchio's headers and libraries, and Eigen's, are
-those of PyPI's packages (``pip install 'rbdgen[bench]'``). Each function of each robot is timed one call at a time over
-1024 states, and all of them in one call, as double and as float, on one thread and on all. ``--write`` puts
-the tables into docs/measurements.md.
+Pinocchio's headers and libraries, and Eigen's, are those of PyPI's packages (``pip install 'rbdgen[bench]'``); its
+generated code is timed too where CppADCodeGen is given (``--cppadcg``). Each function of each robot is timed one call
+at a time over 1024 states, and all of them in one call, as double and as float, on one thread and on all. ``--write``
+puts the tables into docs/measurements.md.
 """
 
 from __future__ import annotations
@@ -40,13 +40,15 @@ ASKED_ONE = {"iiwa14": 3.0}
 ASKED_OTHERS, ASKED_BATCH, ASKED_SCALING = 2.0, 6.0, 0.8
 ASKED_SECONDS = {"iiwa14": 30.0}
 ASKED_LONGEST, ASKED_GIB = 300.0, 1.0
-OPTIMISED = (
-    *("-O3", "-DNDEBUG", "-DPINOCCHIO_ENABLE_TEMPLATE_INSTANTIATION"),
+LISTS = (
     *("-DBOOST_MPL_LIMIT_LIST_SIZE=30", "-DBOOST_MPL_LIMIT_VECTOR_SIZE=30"),
     *("-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS", "-DBOOST_FUSION_INVOKE_MAX_ARITY=12"),
 )
-"""How Pinocchio is compiled: for this processor, with memory as its own libraries have it, and Boost's lists as long as
-its kinds of joints."""
+"""Boost's lists are as long as there are kinds of joints."""
+OPTIMISED = ("-O3", "-DNDEBUG", "-DPINOCCHIO_ENABLE_TEMPLATE_INSTANTIATION", *LISTS)
+"""How what calls Pinocchio is compiled: its algorithms come from its package's libraries."""
+GENERATING = ("-O1", *LISTS)
+"""How what makes Pinocchio generate code is compiled, which is not what is timed."""
 
 
 def prefix() -> Path:
@@ -102,15 +104,47 @@ def calls_of(programs: Sequence[Program], name: str) -> str:
     return "\n".join(lines)
 
 
+def included() -> list[str]:
+    """Where the compiler finds Pinocchio's headers, and those that they include."""
+    own = prefix() / "include"
+    folders = [own, *(own / part for part in ("eigen3", "urdfdom_headers", "urdfdom"))]
+    return [f"-I{folder}" for folder in folders]
+
+
+def linked() -> list[str]:
+    """What a program is linked with that reads URDFs by Pinocchio."""
+    libraries = prefix() / "lib"
+    found = [f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-lpinocchio_parsers"]
+    return [*found, "-lpinocchio_default", "-lurdfdom_model"]
+
+
 def pinocchio_part(folder: Path) -> Path:
     """The part that times Pinocchio, compiled."""
-    own = prefix() / "include"
-    includes = [own, *(own / part for part in ("eigen3", "urdfdom_headers", "urdfdom"))]
     made = folder / "pinocchio_bench.o"
-    line = ["g++", "-std=c++17", *OPTIMISED, *(f"-I{include}" for include in includes)]
+    line = ["g++", "-std=c++17", *OPTIMISED, *included()]
     line += ["-c", str(NATIVE / "pinocchio_bench.cpp"), "-o", str(made)]
     subprocess.run(line, check=True)
     return made
+
+
+class Generated:
+    """Pinocchio's own generated code, where CppAD and CppADCodeGen are installed in ``root``."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self.program = folder / "generated_bench"
+        self.folder = folder
+        line = ["g++", "-std=c++17", *GENERATING, f'-DCOMPILER="{native.required_compiler()}"']
+        line += [f"-I{root / 'include'}", *included(), f"-I{NATIVE}"]
+        line += [str(NATIVE / "generated_bench.cpp"), "-o", str(self.program), *linked()]
+        line += [f"-L{root / 'lib'}", f"-Wl,-rpath,{root / 'lib'}", "-lcppad_lib", "-ldl"]
+        subprocess.run(line, check=True)
+
+    def run(self, path: Path, base: str) -> dict[str, float]:
+        """Nanoseconds of a call by function."""
+        line = [str(self.program), str(path), base]
+        done = subprocess.run(line, cwd=self.folder, check=True, capture_output=True, text=True)
+        words = [text.split() for text in done.stdout.splitlines()]
+        return {function: float(nanoseconds) for function, _, nanoseconds in words}
 
 
 class Bench:
@@ -140,7 +174,6 @@ class Bench:
 
     def link(self, pinocchio: Path) -> None:
         """The program that times both, with Pinocchio's part of it."""
-        root = prefix()
         text = "\n".join(
             [
                 f'#include "{self.name}.h"',
@@ -155,8 +188,7 @@ class Bench:
         (self.work / "calls.cpp").write_text(text, encoding="utf-8")
         line = ["g++", "-std=c++17", "-O2", f"-I{NATIVE}", "calls.cpp", str(pinocchio)]
         line += [*map(str, sorted(self.work.glob("*.o"))), "-o", "bench"]
-        line += [f"-L{root / 'lib'}", f"-Wl,-rpath,{root / 'lib'}", "-lpinocchio_parsers"]
-        line += ["-lpinocchio_default", "-lurdfdom_model", *PARALLEL, *LIBRARIES]
+        line += [*linked(), *PARALLEL, *LIBRARIES]
         subprocess.run(line, cwd=self.work, check=True)
 
     def run(self, threads: int, count: int = STATES) -> dict[tuple[str, str], float]:
@@ -195,12 +227,19 @@ def main() -> int:
         default=["iiwa14:fixed"],
         help="robots, such as iiwa14:fixed or atlas.urdf:floating",
     )
+    parser.add_argument(
+        "--cppadcg",
+        type=Path,
+        metavar="DIR",
+        help="also Pinocchio's generated code: where CppAD and CppADCodeGen are installed",
+    )
     args: argparse.Namespace = parse(parser)
     warnings.simplefilter("ignore", RbdgenWarning)
     targets = Targets()
-    one_rows, many_rows, compiled_rows = [], [], []
+    one_rows, many_rows, compiled_rows, generated_rows = [], [], [], []
     shared = tempfile.TemporaryDirectory()
     pinocchio = pinocchio_part(Path(shared.name))
+    generated = Generated(args.cppadcg, Path(shared.name)) if args.cppadcg else None
     for text in args.robots:
         path, base = robot_of(text)
         robot = load(path, base)
@@ -217,6 +256,15 @@ def main() -> int:
             bench.link(pinocchio)
             single = bench.run(1)
             alone, together = bench.run(1, MORE_STATES), bench.run(cores(), MORE_STATES)
+        for function, theirs in (generated.run(path, base) if generated else {}).items():
+            ratio = theirs / single[function, "double_one"]
+            generated_rows.append(
+                [
+                    *(path.stem, base, function, f"{theirs:.0f}"),
+                    *(f"{single[function, 'double_one']:.0f}", f"{ratio:.1f}"),
+                    targets.at_least(ratio, 1.0),
+                ]
+            )
         asked = ASKED_ONE.get(path.stem, ASKED_OTHERS)
         for function in common():
             theirs = single[function, "pinocchio"]
@@ -242,6 +290,13 @@ def main() -> int:
         one_rows,
         keys=3,
     )
+    if generated_rows:
+        section(
+            "One call, nanoseconds, double: Pinocchio's generated code, compiled with -Ofast",
+            ["robot", "base", "function", "generated", "this C", "ratio", "as asked"],
+            generated_rows,
+            keys=3,
+        )
     section(
         f"Nanoseconds per state, batches of {STATES} on one thread; of {MORE_STATES} on all {cores()}",
         [

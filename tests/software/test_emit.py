@@ -129,12 +129,37 @@ def test_a_report_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert all(Path(file).is_file() for file in report["files"])
 
 
-def test_a_host_library_of_a_design(tmp_path: Path) -> None:
-    line = ["generate", "pendulum2", "--functions", "id", "--word", "18", "--evidence", "0"]
+DEVICE_USER = """
+#include <stdio.h>
+#include "pendulum2.h"
+#include "rbd_pendulum2_id_m_device.h"
+static rbd_device device;
+int main(void)
+{
+    const double q[] = {0.3, -0.4}, v[] = {1.0, 2.0}, a[] = {3.0, 4.0};
+    double tau[2], m[4];
+    uint8_t flags[1];
+    int wrong = rbd_open_software(&device, &rbd_pendulum2_id_m_design, &pendulum2_software);
+    wrong |= rbd_pendulum2_id_m_id(&device, 1, q, v, a, tau, flags);
+    wrong |= rbd_pendulum2_id_m_m(&device, 1, q, m, flags);
+    printf("%.17g %.17g %.17g %s\\n", tau[0], tau[1], m[1], pendulum2_software.functions[0].function);
+    return wrong | flags[0];
+}
+"""
+
+
+def test_the_library_for_boards_computes_by_it(tmp_path: Path) -> None:
+    emitted(tmp_path / "c")
+    line = ["generate", "pendulum2", "--functions", "id,m", "--word", "18", "--evidence", "0"]
     assert main([*line, "-o", str(tmp_path / "arm")]) == 0
     folder = tmp_path / "host"
     assert main(["emit", str(tmp_path / "arm"), "--target", "host", "-o", str(folder)]) == 0
-    assert (folder / "rbd_pendulum2_id_device.h").is_file()
+    (tmp_path / "user.c").write_text(DEVICE_USER)
+    sources = [*(tmp_path / "c" / "src").glob("*.c"), *folder.glob("*.c")]
+    own = sorted(str(path) for path in sources if "posix" not in path.name)
+    line = ["cc", "-std=c99", "-O1", *WARNINGS, "-Ic/include", "-Ihost", "user.c", *own, "-lm"]
+    run(*line, "-o", "user", cwd=tmp_path)
+    check(run(str(tmp_path / "user"), cwd=tmp_path))
 
 
 @pytest.mark.parametrize(
