@@ -37,9 +37,9 @@ def best(number: int, call: Callable[..., object], *arguments: Any, **named: Any
     return min(timeit.repeat(once, number=number, repeat=5)) / number
 
 
-def tupled(x: object) -> tuple[np.ndarray, ...]:
+def tupled(x: np.ndarray | tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
     """Results as a tuple."""
-    return x if isinstance(x, tuple) else (x,)  # type: ignore[return-value]
+    return x if isinstance(x, tuple) else (x,)
 
 
 def python_rows(targets: Targets, robot: Robot, base: str) -> list[list[object]]:

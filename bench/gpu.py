@@ -8,6 +8,7 @@ Exit status 1 if a value is not what the golden model says.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -119,11 +120,11 @@ class Timing:
         self.expected = reference(robot, SETTINGS, self.program, states)
         self.steps = states.steps
 
-    def rows(self, kernel: CudaKernel, module: object) -> list[list[object]]:
+    def rows(self, kernel: CudaKernel, module: ctypes.c_void_p) -> list[list[object]]:
         """A row for each number of states."""
         name = self.made.function.global_name(kernel)
         launched = Launch(
-            self.gpu.kernel(module, name, kernel.shared),  # type: ignore[arg-type]
+            self.gpu.kernel(module, name, kernel.shared),
             (32, kernel.warps) if kernel.spread else (kernel.threads, 1),
             kernel.states,
             kernel.shared,

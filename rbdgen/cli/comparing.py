@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from rbdgen.cli.arguments import given_setup
 from rbdgen.cli.console import Reporter, print_result, reporter
@@ -13,6 +16,8 @@ from rbdgen.cli.simulation import get_simulator, simulate_design
 from rbdgen.compiler import Options, compile_robot
 from rbdgen.explore import NAMES, Choice, combinations
 from rbdgen.functions.algorithms import chosen_algorithms
+from rbdgen.layout.samples import bounded_others, random_others
+from rbdgen.layout.words import TraceOptions
 from rbdgen.model import Robot, Setup, builtin_path, builtin_robots
 from rbdgen.report import comparison, plots
 from rbdgen.report.writing import check_writable, write_files
@@ -87,6 +92,11 @@ def _asked(choice: Choice) -> str:
     return ", ".join(asked)
 
 
+def operands_of(robot: Robot, settings: TraceOptions, q: np.ndarray) -> Mapping[str, np.ndarray]:
+    """Operands whose range is declared with them, at configurations (n, nq)."""
+    return bounded_others(robot, settings, q, random_others(robot, settings, len(q), 1))
+
+
 def _timings(
     args: argparse.Namespace,
     robots: Mapping[str, Robot],
@@ -104,6 +114,7 @@ def _timings(
             functions,
             BATCHES,
             progress=progress.count,
+            others=partial(operands_of, robot, TraceOptions(functions=functions)),
         )
         own = time_software(robot, functions, BATCHES, progress=progress.count)
         timings += [(name, timing) for timing in (*today, *own)]

@@ -14,14 +14,13 @@ import numpy as np
 from rbdgen import native
 from rbdgen.errors import ToolError
 from rbdgen.forking import cores
-from rbdgen.functions import registry
 from rbdgen.functions.states import States
 from rbdgen.layout.words import TraceOptions
 from rbdgen.model.robot import Robot
 from rbdgen.software.calls import COUNT, TAB, TYPES, Calls
-from rbdgen.software.compiled import CACHE, Compiled, CompiledFunction, whole_numbers
+from rbdgen.software.compiled import CACHE, Compiled, CompiledFunction
 from rbdgen.software.flags import FLAGS, LIBRARIES
-from rbdgen.timing.golden import timing_states
+from rbdgen.software.states import operand_arrays, program_states
 from rbdgen.timing.stopwatch import best_seconds
 from rbdgen.timing.today import Timing
 
@@ -40,14 +39,16 @@ def time_software(
     progress: Callable[[str, int, int], None] = lambda name, done, total: None,
 ) -> list[Timing]:
     """Time ``functions`` of ``robot``, the best of ``rounds`` for each batch; a batch of one is single calls from C."""
-    taken = {q.name for f in functions for q in registry.function(f).operands}
-    states = timing_states(robot, max(*batches, ONE_BY_ONE), seed, "minv" in taken)
-    compiled = Compiled(robot, TraceOptions(functions=tuple(functions)), lambda stage: None)
+    settings = TraceOptions(functions=tuple(functions))
+    compiled = Compiled(robot, settings, lambda stage: None)
+    count = max(*batches, ONE_BY_ONE)
     result: list[Timing] = []
     for done, function in enumerate(functions):
         progress("time compiled C", done, len(functions))
         try:
-            result += _timings(compiled.function(function), function, states, batches, rounds)
+            made = compiled.function(function)
+            states = program_states(robot, settings, made.program, count, seed)
+            result += _timings(made, function, states, batches, rounds)
         except ToolError as error:
             result.append(Timing(C, function, 1, None, None, note=str(error)))
         note = "no GPU in this comparison; bench/gpu.py measures on one"
@@ -62,7 +63,7 @@ def _timings(
     """One function, for all batches."""
     found = []
     single = one_by_one(made)
-    arrays = _arrays(made, name, states, ONE_BY_ONE)
+    arrays = _arrays(made, states, ONE_BY_ONE)
     seconds = best_seconds(lambda: single(ctypes.c_size_t(ONE_BY_ONE), *arrays), rounds)
     each = seconds / ONE_BY_ONE * 1e6
     found.append(Timing(C, name, 1, 1, each, "single calls from C, double"))
@@ -71,7 +72,7 @@ def _timings(
     for batch in batches:
         if batch == 1:
             continue
-        call = partial(rows, ctypes.c_size_t(batch), *_arrays(made, name, states, batch))
+        call = partial(rows, ctypes.c_size_t(batch), *_arrays(made, states, batch))
         for workers in sorted({1, cores()}):
             made.library.omp_set_num_threads(workers)
             each = best_seconds(call, rounds) / batch * 1e6
@@ -92,15 +93,12 @@ def _pointer(x: np.ndarray) -> _Pointer:
     return found
 
 
-def _arrays(made: CompiledFunction, name: str, states: States, count: int) -> list[_Pointer]:
-    """The operands of so many states, and room for the results."""
+def _arrays(made: CompiledFunction, states: States, count: int) -> list[_Pointer]:
+    """The operands of so many states, one step of those that repeat, and room for the results."""
     some = states.part(slice(count))
-    arrays = []
-    for quantity in registry.function(name).operands:
-        x = getattr(some, quantity.name)
-        if quantity.name == made.program.repeat:
-            x = whole_numbers(quantity.name, x[:, 0])
-        arrays.append(np.ascontiguousarray(x))
+    arrays = [np.ascontiguousarray(x) for x in operand_arrays(made.program, some)]
+    if made.program.repeat:
+        arrays.append(np.ones(count, np.int32))
     arrays += [np.empty((count, *x.shape)) for x in made.results]
     return [_pointer(x) for x in arrays]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -12,13 +12,18 @@ from rbdgen.functions.record import Function
 from rbdgen.functions.states import States
 from rbdgen.model.robot import Robot
 
+Others = Callable[[np.ndarray], Mapping[str, np.ndarray]]
+"""Values of the operands whose range is declared with them, by name, at configurations (n, nq)."""
 
-def timing_states(robot: Robot, count: int, seed: int, inverse: bool) -> States:
+
+def timing_states(
+    robot: Robot, count: int, seed: int, inverse: bool, others: Others = lambda q: {}
+) -> States:
     """``count`` random states inside the declared ranges; with M⁻¹ if ``inverse``."""
     q, v, a = golden.random_states(robot, golden.declared_ranges(robot), count, seed)
     minv = golden.minverse(robot, q) if inverse else None
     steps = np.ones((count, 1), int)
-    return States(q, v, a, None, golden.rnea(robot, q, v, a), minv, steps=steps)
+    return States(q, v, a, None, golden.rnea(robot, q, v, a), minv, steps=steps, others=others(q))
 
 
 def golden_calls(

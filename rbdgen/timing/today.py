@@ -12,7 +12,7 @@ from rbdgen.functions import registry
 from rbdgen.functions.states import States
 from rbdgen.model.robot import Robot
 from rbdgen.timing import pinocchio
-from rbdgen.timing.golden import golden_calls, timing_states
+from rbdgen.timing.golden import Others, golden_calls, timing_states
 from rbdgen.timing.stopwatch import best_seconds
 
 BATCHES = (1, 4, 16, 64, 256, 1024, 4096)
@@ -45,13 +45,15 @@ def time_today(
     seed: int = 1,
     rounds: int = 3,
     progress: Callable[[str, int, int], None] = lambda name, done, total: None,
+    others: Others = lambda q: {},
 ) -> list[Timing]:
-    """Time ``functions`` of ``robot``, which is that of ``urdf``; the best of ``rounds`` for each batch.
+    """Time ``functions`` of ``robot``, which is that of ``urdf``; the best of ``rounds`` for each batch. ``others``:
+    operands that :func:`rbdgen.timing.golden.timing_states` does not know.
 
     ``progress`` is told a name, how many functions are done, and how many there are.
     """
     taken = {q.name for f in functions for q in registry.function(f).operands}
-    states = timing_states(robot, max(batches), seed, "minv" in taken)
+    states = timing_states(robot, max(batches), seed, "minv" in taken, others)
     result: list[Timing] = []
     for done, function in enumerate(functions):
         progress("time the golden model", done, len(functions))

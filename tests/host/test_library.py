@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -88,7 +88,7 @@ def test_tasks_are_the_drivers_byte_for_byte() -> None:
     known = manifest_of(d)
     asked = requests(known, 9)
     wires = Wire(bit_true_shell(d)), Wire(bit_true_shell(d))
-    by_driver(wires[0], known, asked)  # type: ignore[arg-type]
+    by_driver(wires[0], known, asked)
     with on_tcp(wires[1]) as at, Asker(known, at) as device:
         device.solve(asked)
     theirs, ours = ([f for f in wire.heard if f[1] == Kind.TASK] for wire in wires)
@@ -181,14 +181,14 @@ def made_up(seed: int) -> tuple[Manifest, ShellModel]:
         results=results,
     )
 
-    def compute(function: str, raw: list[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
+    def compute(function: str, raw: Sequence[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
         values = []
         mixed = sum(x * (k + 1) for k, x in enumerate(raw))
         for k, word in enumerate(tasks.functions[function].results):
             values.append(word.format.wrap(mixed * 0x9E3779B1 + k))
         return values, raw[0] % 3 == 0
 
-    return known, ShellModel(known.identity, tasks, compute)  # type: ignore[arg-type]
+    return known, ShellModel(known.identity, tasks, compute)
 
 
 @pytest.mark.filterwarnings("ignore:overflow encountered in ldexp:RuntimeWarning")

@@ -13,6 +13,7 @@ from rbdgen.functions.registry import common
 from rbdgen.host.driver import Answers, Driver, Tasks
 from rbdgen.host.manifest import Manifest
 from rbdgen.host.shell import ShellModel
+from rbdgen.host.transport import Transport
 from rbdgen.protocol.frames import Deframer, frame_bytes
 from tests.conftest import design
 from tests.host.native import (
@@ -65,7 +66,7 @@ def same(answer: Answer, expected: list[Answers]) -> None:
             assert got.tobytes() == driver.values[vector].tobytes(), vector
 
 
-def by_driver(shell: ShellModel, manifest: Manifest, asked: list[Request]) -> list[Answers]:
+def by_driver(shell: Transport, manifest: Manifest, asked: list[Request]) -> list[Answers]:
     with Driver.open(manifest, shell) as device:
         return device.solve([Tasks(*one) for one in asked])
 
