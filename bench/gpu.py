@@ -22,9 +22,10 @@ from rbdgen.errors import UnsupportedError
 from rbdgen.functions.registry import common
 from rbdgen.layout.words import TraceOptions
 from rbdgen.model.robot import Robot
+from rbdgen.software.composition import make_program
 from rbdgen.software.cuda import CudaFunction, CudaKernel
 from rbdgen.software.nvrtc import ARCHITECTURE, Compilation, Occupancy, Report, nvrtc
-from rbdgen.software.program import Program, make_program
+from rbdgen.software.program import Program
 from rbdgen.software.spread_kernel import SHARED_MEMORY
 from rbdgen.software.states import operand_arrays, program_states, reference
 

@@ -27,9 +27,10 @@ from rbdgen.functions.registry import common
 from rbdgen.layout.words import TraceOptions
 from rbdgen.model import Robot, builtin_path, builtin_robots, load
 from rbdgen.software.calls import TYPES, Calls
+from rbdgen.software.composition import make_program
 from rbdgen.software.flags import FLAGS, LIBRARIES, PARALLEL
 from rbdgen.software.library import c_header, c_sources, name_of
-from rbdgen.software.program import Program, make_program
+from rbdgen.software.program import Program
 
 STATES, MORE_STATES = 1024, 4096
 """States of a batch; and of one that is spread over cores, since waking them takes as long as some hundred states."""

@@ -24,11 +24,12 @@ from rbdgen.model.setup import Setup
 from rbdgen.report import tables
 from rbdgen.report.files import read_config, with_overrides
 from rbdgen.report.writing import check_writable, write_files
+from rbdgen.software.composition import make_program
 from rbdgen.software.cuda import CudaFunction, cuda_files
 from rbdgen.software.fixed_program import fixed_program
 from rbdgen.software.library import c_files, name_of
 from rbdgen.software.nvrtc import nvrtc
-from rbdgen.software.program import Program, make_program
+from rbdgen.software.program import Program
 from rbdgen.software.summary import kernel_row, summary
 
 

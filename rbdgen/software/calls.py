@@ -115,12 +115,12 @@ class Calls:
             parameters.append(self.flags)
         lines = [
             "const size_t lanes = RBD_LANES, blocks = (count + lanes - 1) / lanes;",
-            "size_t singular = 0;",
+            "size_t marked = 0;",
             f"RBD_PARALLEL_FOR(count >= {self._worthwhile()})",
             "for (ptrdiff_t block = 0; block < (ptrdiff_t)blocks; block++) {",
             indent("\n".join(self._block(kind)), TAB),
             "}",
-            "return singular;",
+            "return marked;",
         ]
         body = indent("\n".join(lines), TAB)
         return f"static size_t run_{kind.instance}({', '.join(parameters)})\n{{\n{body}\n}}\n"
@@ -197,5 +197,5 @@ class Calls:
         inside.append("checks[rbd_positive * RBD_LANES + lane] = one_checks[rbd_positive];")
         lines = ["if (checks[rbd_near * RBD_LANES + lane] == 0) {"]
         lines += [TAB + line for line in inside]
-        lines += ["}", "singular += checks[rbd_positive * RBD_LANES + lane] == 0;"]
+        lines += ["}", "marked += checks[rbd_positive * RBD_LANES + lane] == 0;"]
         return [TAB + line for line in lines]

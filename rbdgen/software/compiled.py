@@ -26,9 +26,10 @@ from rbdgen.model.joint import UNIT_TOLERANCE
 from rbdgen.model.robot import Robot
 from rbdgen.numeric.arguments import argument, configuration, require_positive_definite
 from rbdgen.options import Options
+from rbdgen.software.composition import make_program
 from rbdgen.software.flags import FLAGS, LIBRARIES, PARALLEL
 from rbdgen.software.library import c_header, c_sources, name_of
-from rbdgen.software.program import Array, Program, make_program
+from rbdgen.software.program import Array, Program
 
 CACHE = "software"
 """Where compiled functions are kept."""

@@ -135,7 +135,7 @@ class FixedCalls(Calls):
     def answer(self) -> str:
         """The flags of one state."""
         names = ", ".join(x.name for x in self.operands)
-        return f"(checks[0] ? RBD_OVERFLOW : 0) | {self.kernel}_outside({names}, 1)"
+        return f"(checks[rbd_lost] ? RBD_OVERFLOW : 0) | {self.kernel}_outside({names}, 1)"
 
     def finished(self, kind: Type) -> list[str]:
         """The flags of a state, and whether it has any."""
@@ -144,10 +144,10 @@ class FixedCalls(Calls):
             own.append(f"{x.name} + (first + lane) * (rows ? {x.size} : 1)")
         outside = f"{self.kernel}_outside({', '.join(own)}, rows ? 1 : count)"
         lines = [
-            f"const int found = (checks[lane] ? RBD_OVERFLOW : 0) | {outside};",
+            f"const int found = (checks[rbd_lost * RBD_LANES + lane] ? RBD_OVERFLOW : 0) | {outside};",
             "if (flags)",
             f"{TAB}flags[first + lane] = (uint8_t)found;",
-            "singular += found != 0;",
+            "marked += found != 0;",
         ]
         return [TAB + line for line in lines]
 
@@ -182,16 +182,16 @@ class FixedCalls(Calls):
         one = f"{self.real_prototype(False)}\n{{\n{indent(chr(10).join(lines), TAB)}\n}}\n"
         own = ", ".join(f"{x.name} + k * {x.size}" for x in self.arrays)
         lines = [
-            "size_t singular = 0;",
+            "size_t marked = 0;",
             f"RBD_PARALLEL_FOR(count >= {self._worthwhile()})",
             "for (ptrdiff_t state = 0; state < (ptrdiff_t)count; state++) {",
             f"{TAB}const size_t k = (size_t)state;",
             f"{TAB}const int found = {self.name}_fixed({own});",
             f"{TAB}if (flags)",
             f"{TAB * 2}flags[k] = (uint8_t)found;",
-            f"{TAB}singular += found != 0;",
+            f"{TAB}marked += found != 0;",
             "}",
-            "return singular;",
+            "return marked;",
         ]
         many = f"{self.real_prototype(True)}\n{{\n{indent(chr(10).join(lines), TAB)}\n}}\n"
         return f"{one}\n{many}"

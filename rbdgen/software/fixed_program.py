@@ -11,14 +11,20 @@ from dataclasses import dataclass, field
 
 from rbdgen.compiler import Design
 from rbdgen.functions.quantities import WEIGHTS
-from rbdgen.functions.record import Function
 from rbdgen.ir.fixed import FixedGraph, Format
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.programs import cone
 from rbdgen.layout.calibration import PARAMETERS
 from rbdgen.layout.execute import begin_operands, feedback
 from rbdgen.layout.network import PREFIX
-from rbdgen.software.program import Array, Place, Program, Straight, flat
+from rbdgen.software.interface import (
+    operand_arrays,
+    operand_places,
+    parameter_places,
+    record_of,
+    result_arrays,
+)
+from rbdgen.software.program import Array, Place, Program, Straight
 
 HANDED = "handed"
 """The array of what one pass hands to the next."""
@@ -63,27 +69,25 @@ class _Passes:
         self.design = design
         self.fixed = design.whole
         self.function = function
-        self.record: Function = next(
-            f for f in design.network.options.records if f.name == function
-        )
+        self.record = record_of(design.network, function)
 
     def program(self) -> FixedProgram:
         """The program."""
-        operands = self._operand_arrays()
-        results, written = self._results()
-        formats = self._formats(operands, written)
-        limits = self._limits(operands)
+        operands = operand_arrays(self.network, self.function)
+        results, written = result_arrays(self.network, self.function)
+        formats = self._formats(written)
+        limits = self._limits()
         if self.record.repeat:
             return self._repeated(operands, results, written, formats, limits)
-        reads = self._entry_reads(operands)
+        reads = self._entry_reads()
         steps: list[FixedStraight] = []
         local: tuple[Array, ...] = ()
         if len(self.network.passes(self.function)) > 1:
             first, handed = self._first_pass(reads)
             steps.append(first)
             local = (Array(HANDED, (len(handed),)),)
-            reads = handed | self._parameter_reads()
-        steps.append(self._last_pass(reads, written))
+            reads = handed | parameter_places(self.network)
+        steps.append(self._straight(reads, written.items(), {}))
         program = self._made(operands, results, local, steps)
         return FixedProgram(program, formats, limits)
 
@@ -103,73 +107,30 @@ class _Passes:
             tuple(steps),
         )
 
-    def _operand_arrays(self) -> tuple[Array, ...]:
-        """The operands that a task brings, and parameters."""
-        network = self.network
-        quantities = network.options.quantities
-        arrays = []
-        for name in network.options.operand_vectors(self.function):
-            quantity = quantities[name]
-            size = (1,) if quantity.format else quantity.size(network.robot)
-            arrays.append(Array(name, size, quantity.text))
-        if network.parameters:
-            arrays.append(Array(PARAMETERS, (len(network.parameters),), "inertial parameters"))
-        return tuple(arrays)
-
-    def _word_places(self, operands: Sequence[Array]) -> dict[str, Place]:
-        """Where operand words are."""
-        shapes = {x.name: x.shape for x in operands}
-        places = {}
-        for word in self.network.operand_words(self.function):
-            places[word.name] = word.vector, flat(word.index, shapes[word.vector])
-        return places
-
-    def _parameter_reads(self) -> dict[str, Place]:
-        numbers = enumerate(self.network.parameters)
-        return {p.word.name: (PARAMETERS, k) for k, p in numbers}
-
-    def _entry_reads(self, operands: Sequence[Array]) -> dict[str, Place]:
+    def _entry_reads(self) -> dict[str, Place]:
         """Where the operands of the program that a task starts with are; those that it does not bring are missing."""
-        places = self._word_places(operands)
+        places = operand_places(self.network, self.function)
         entry = self.network.entry(self.function)
-        reads = self._parameter_reads()
+        reads = parameter_places(self.network)
         for name, program in self.network.programs.operands.items():
             plain = name.removeprefix(PREFIX[program])
             if program == entry and plain in places:
                 reads[name] = places[plain]
         return reads
 
-    def _results(self) -> tuple[tuple[Array, ...], dict[Place, str]]:
-        """The arrays of results, and which of the graph's results is at which place."""
-        network = self.network
-        arrays, written = [], {}
-        groups = network.options.result_vectors(self.function)
-        returned = network.options.returned(self.function)
-        for group, name in zip(groups, returned, strict=True):
-            quantity = network.options.quantities[name]
-            array = Array(name, quantity.size(network.robot), quantity.text)
-            arrays.append(array)
-            for word in network.results[group]:
-                indices = {word.index, word.index[::-1] if quantity.symmetric else word.index}
-                for index in sorted(indices):
-                    written[name, flat(index, array.shape)] = word.name
-        return tuple(arrays), written
-
-    def _formats(
-        self, operands: Sequence[Array], written: Mapping[Place, str]
-    ) -> dict[Place, Format]:
+    def _formats(self, written: Mapping[Place, str]) -> dict[Place, Format]:
         """The formats of entries that are words."""
         task = self.design.tasks.functions[self.function]
-        places = self._word_places(operands)
+        places = operand_places(self.network, self.function)
         found = {places[word.name]: word.format for word in task.operands}
-        for name, place in self._parameter_reads().items():
+        for name, place in parameter_places(self.network).items():
             found[place] = self.design.input_format(name)
         formats = {word.name: word.format for word in task.results}
         return found | {place: formats[name] for place, name in written.items()}
 
-    def _limits(self, operands: Sequence[Array]) -> dict[Place, tuple[int, int]]:
+    def _limits(self) -> dict[Place, tuple[int, int]]:
         """Raw declared limits of operand words."""
-        places = self._word_places(operands)
+        places = operand_places(self.network, self.function)
         task = self.design.tasks.functions[self.function]
         return {places[word.name]: word.codes for word in task.operands}
 
@@ -192,10 +153,6 @@ class _Passes:
         graph = self.fixed.graph
         formats = self.fixed.formats
         return formats[graph.outputs[source]], formats[graph.inputs[operand]]
-
-    def _last_pass(self, reads: Mapping[str, Place], written: Mapping[Place, str]) -> FixedStraight:
-        """The pass that makes the results."""
-        return self._straight(reads, list(written.items()), {})
 
     def _straight(
         self,
@@ -225,7 +182,7 @@ class _Passes:
         state = Array(STATE, (len(names),), "operands of a step")
         following = Array(NEXT_STATE, (len(names),), "those of the next step")
         kept = tuple(x for x in operands if x.name == PARAMETERS)
-        begin = self._made(operands, (state,), (), [self._begin(operands, names)])
+        begin = self._made(operands, (state,), (), [self._begin(names)])
         ends = self._evaluations(
             names, lambda reads, weights: self._straight(reads, written.items(), {}, weights)
         )
@@ -241,9 +198,9 @@ class _Passes:
             self._made((state, *kept), (following,), local, again),
         )
 
-    def _begin(self, operands: Sequence[Array], names: Sequence[str]) -> FixedStraight:
+    def _begin(self, names: Sequence[str]) -> FixedStraight:
         """The state that a task's operands are."""
-        reads = self._entry_reads(operands)
+        reads = self._entry_reads()
         copies = dict(begin_operands(self.network, self.function))
         nodes: list[Node] = []
         formats: list[Format] = []
@@ -274,7 +231,9 @@ class _Passes:
         array = STATE
         count = len(self.network.options.weights)
         for number in range(count):
-            reads = {name: (array, k) for k, name in enumerate(names)} | self._parameter_reads()
+            reads = {name: (array, k) for k, name in enumerate(names)} | parameter_places(
+                self.network
+            )
             weights = self._weights(number)
             if number + 1 == count:
                 steps.append(last(reads, weights))

@@ -44,7 +44,7 @@ class FixedStatements(Statements):
 
     def end(self) -> list[str]:
         """What was lost is noted."""
-        return ["RBD_LOCAL(checks, 0) |= lost;"] if self.checks else []
+        return ["RBD_LOCAL(checks, rbd_lost) |= lost;"] if self.checks else []
 
     def constant(self, i: int, node: Node) -> str:
         """A constant's raw value."""

@@ -1,6 +1,6 @@
 """A program as C text over macros: the same for one state and for many side by side, for double, float and CUDA.
 
-What the macros mean is in ``c/rbd_instance.h``, which comes before each kernel.
+What the macros mean is in ``c/rbd_kernel.h``, and in the instance that comes before each kernel (``c/rbd_instance.h``).
 """
 
 from __future__ import annotations

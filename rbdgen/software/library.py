@@ -16,7 +16,7 @@ from rbdgen.software.kernel import Kernel
 from rbdgen.software.naming import library_name
 from rbdgen.software.program import Program
 
-SUPPORT = ("rbd_kernel.h", "rbd_arrays.h", "rbd_instance.h", "rbd_words.h", "rbd_fixed.h")
+SUPPORT = ("rbd_kernel.h", "rbd_lanes.h", "rbd_instance.h", "rbd_words.h", "rbd_fixed.h")
 
 
 def support(name: str) -> str:

@@ -16,10 +16,11 @@ from rbdgen.layout.words import TraceOptions
 from rbdgen.model.robot import Robot
 from rbdgen.software import nvrtc, spread_kernel
 from rbdgen.software.calls import TYPES
+from rbdgen.software.composition import make_program
 from rbdgen.software.cuda import CudaFunction, CudaKernel, cuda_files
 from rbdgen.software.kernel import Kernel
 from rbdgen.software.nvrtc import Usage, library_path, occupancy
-from rbdgen.software.program import Program, Straight, make_program
+from rbdgen.software.program import Program, Straight
 from rbdgen.software.spread import Spreading
 from rbdgen.software.spread_kernel import SpreadKernel
 from rbdgen.software.states import operand_arrays, program_states, reference

@@ -1,7 +1,5 @@
-/* The meaning of a kernel's macros, for RBD_BITS 64 (double) or 32 (float), and RBD_WIDE 0 (one state) or 1 (as many
- * states side by side as a vector has lanes). Comes before each inclusion of a kernel.
- *
- * Entry i of an array of the caller's is at x[i * stride + lane], of a local one at x[i * RBD_LANES + lane]. */
+/* The meaning of a kernel's macros in floating point, for RBD_BITS 64 (double) or 32 (float) and RBD_WIDE (rbd_lanes.h).
+ * Comes before each inclusion of a kernel. */
 #include "rbd_kernel.h"
 
 #undef RBD_REAL
@@ -20,42 +18,21 @@
 #define RBD_FAR_SINCOS(x, s, c) ((s) = sinf(x), (c) = cosf(x))
 #endif
 
-#undef RBD_LANES
-#undef RBD_NAME
-#undef RBD_WHOLE
-#undef RBD_FOR_LANES
-#undef RBD_STRIDE
-#undef RBD_STRIDE_PARAMETER
-#undef RBD_STRIDE_ARGUMENT
+#include "rbd_lanes.h"
+
 #undef RBD_SINCOS
 #if RBD_WIDE
-#define RBD_LANES (RBD_VECTOR_BYTES * 8 / RBD_BITS)
-#define RBD_NAME(name) RBD_TYPED(name##_wide)
-#define RBD_WHOLE RBD_PART
-#define RBD_FOR_LANES RBD_INDEPENDENT for (int lane = 0; lane < RBD_LANES; lane++)
-#define RBD_STRIDE stride
-#define RBD_STRIDE_PARAMETER , const size_t stride
-#define RBD_STRIDE_ARGUMENT , stride
 /* An angle that is too far is noted: its state is computed again by itself. */
 #define RBD_SINCOS(x, s, c, near) \
     RBD_TYPED(rbd_sincos)(x, &(s), &(c)); \
     RBD_CHECK(near, RBD_ABS(x) <= RBD_FARTHEST)
 #else
-#define RBD_LANES 1
-#define RBD_NAME(name) RBD_TYPED(name)
-#define RBD_WHOLE static inline
-#define RBD_FOR_LANES for (int lane = 0; lane < 1; lane++)
-#define RBD_STRIDE ((size_t)1)
-#define RBD_STRIDE_PARAMETER
-#define RBD_STRIDE_ARGUMENT
 #define RBD_SINCOS(x, s, c, near) \
     if (RBD_ABS(x) <= RBD_FARTHEST) \
         RBD_TYPED(rbd_sincos)(x, &(s), &(c)); \
     else \
         RBD_FAR_SINCOS(x, s, c)
 #endif
-
-#include "rbd_arrays.h"
 
 /* The largest number of steps of any lane. */
 RBD_INLINE size_t RBD_NAME(rbd_most_steps)(const int32_t *steps)

@@ -39,7 +39,7 @@
 /* Blocks of states on all cores, where there are enough of them. */
 #define RBD_PRAGMA(text) _Pragma(#text)
 #if defined(_OPENMP)
-#define RBD_PARALLEL_FOR(enough) RBD_PRAGMA(omp parallel for schedule(static) reduction(+ : singular) if (enough))
+#define RBD_PARALLEL_FOR(enough) RBD_PRAGMA(omp parallel for schedule(static) reduction(+ : marked) if (enough))
 #else
 #define RBD_PARALLEL_FOR(enough)
 #endif

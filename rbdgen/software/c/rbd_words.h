@@ -7,6 +7,9 @@
 /* What is said of a state, as hardware says it of a task. */
 enum { RBD_OVERFLOW = 1, RBD_OUTSIDE = 2 };
 
+/* Of a state's checks the bits that overflows lost. */
+enum { rbd_lost };
+
 RBD_INLINE int64_t rbd_left(int64_t x, int64_t places) { return (int64_t)((uint64_t)x << places); }
 
 RBD_INLINE int64_t rbd_magnitude(int64_t x) { return x < 0 ? -x : x; }

@@ -1,4 +1,32 @@
-/* What kernels of any number type do with whole arrays; comes behind the macros of an instance. */
+/* The lanes of an instance, for RBD_WIDE 0 (one state) or 1 (as many states side by side as a vector has lanes), and what
+ * kernels of any number type do with whole arrays. Comes behind RBD_BITS, RBD_REAL and RBD_TYPED.
+ *
+ * Entry i of an array of the caller's is at x[i * stride + lane], of a local one at x[i * RBD_LANES + lane]. */
+#undef RBD_LANES
+#undef RBD_NAME
+#undef RBD_WHOLE
+#undef RBD_FOR_LANES
+#undef RBD_STRIDE
+#undef RBD_STRIDE_PARAMETER
+#undef RBD_STRIDE_ARGUMENT
+#if RBD_WIDE
+#define RBD_LANES (RBD_VECTOR_BYTES * 8 / RBD_BITS)
+#define RBD_NAME(name) RBD_TYPED(name##_wide)
+#define RBD_WHOLE RBD_PART
+#define RBD_FOR_LANES RBD_INDEPENDENT for (int lane = 0; lane < RBD_LANES; lane++)
+#define RBD_STRIDE stride
+#define RBD_STRIDE_PARAMETER , const size_t stride
+#define RBD_STRIDE_ARGUMENT , stride
+#else
+#define RBD_LANES 1
+#define RBD_NAME(name) RBD_TYPED(name)
+#define RBD_WHOLE static inline
+#define RBD_FOR_LANES for (int lane = 0; lane < 1; lane++)
+#define RBD_STRIDE ((size_t)1)
+#define RBD_STRIDE_PARAMETER
+#define RBD_STRIDE_ARGUMENT
+#endif
+
 /* Zeros in an array. */
 RBD_INLINE void RBD_NAME(rbd_zero)(RBD_REAL *x, size_t stride, size_t size)
 {
