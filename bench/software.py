@@ -123,7 +123,7 @@ def pinocchio_part(folder: Path) -> Path:
     """The part that times Pinocchio, compiled."""
     made = folder / "pinocchio_bench.o"
     line = ["g++", "-std=c++17", *OPTIMISED, *included()]
-    line += ["-c", str(NATIVE / "pinocchio_bench.cpp"), "-o", str(made)]
+    line += [f"-I{NATIVE}", "-c", str(NATIVE / "pinocchio_bench.cpp"), "-o", str(made)]
     subprocess.run(line, check=True)
     return made
 

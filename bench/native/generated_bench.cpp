@@ -2,8 +2,8 @@
 //
 // Arguments: a URDF, and "fixed" or "floating". The generated C is compiled with -Ofast, as its wrapper does by default.
 #include <pinocchio/codegen/cppadcg-algo.hpp>
-#include <pinocchio/parsers/urdf.hpp>
 
+#include "robot.hpp"
 #include "timing.hpp"
 
 using Vector = Eigen::VectorXd;
@@ -22,11 +22,7 @@ static void measure(const char *name, const pinocchio::Model &model, const Call 
 
 int main(int, char **argv)
 {
-    pinocchio::Model model;
-    if (std::string(argv[2]) == "floating")
-        pinocchio::urdf::buildModel(argv[1], pinocchio::JointModelFreeFlyer(), model);
-    else
-        pinocchio::urdf::buildModel(argv[1], model);
+    const pinocchio::Model model = robot_of(argv);
     const Vector v = Vector::Random(model.nv), a = Vector::Random(model.nv);
     const Vector q = pinocchio::integrate(model, pinocchio::neutral(model), Vector::Random(model.nv));
     using namespace pinocchio;

@@ -10,8 +10,8 @@
 #include <pinocchio/algorithm/crba.hpp>
 #include <pinocchio/algorithm/rnea-derivatives.hpp>
 #include <pinocchio/algorithm/rnea.hpp>
-#include <pinocchio/parsers/urdf.hpp>
 
+#include "robot.hpp"
 #include "timing.hpp"
 
 using Vector = Eigen::VectorXd;
@@ -19,11 +19,7 @@ using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMaj
 
 int main(int, char **argv)
 {
-    pinocchio::Model model;
-    if (std::string(argv[2]) == "floating")
-        pinocchio::urdf::buildModel(argv[1], pinocchio::JointModelFreeFlyer(), model);
-    else
-        pinocchio::urdf::buildModel(argv[1], model);
+    const pinocchio::Model model = robot_of(argv);
     pinocchio::Data data(model);
     const int nq = model.nq, nv = model.nv;
     const size_t count = std::stoul(argv[3]);

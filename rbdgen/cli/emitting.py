@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from rbdgen.layout.words import TraceOptions
 from rbdgen.model.names import sanitize
 from rbdgen.model.robot import Robot
 from rbdgen.model.setup import Setup
+from rbdgen.options import DEMANDS, ROBOT
 from rbdgen.report import tables
 from rbdgen.report.files import read_config, with_overrides
 from rbdgen.report.writing import check_writable, write_files
@@ -53,6 +54,23 @@ class Emitted:
     report: dict[str, Any]
 
 
+SOFTWARE = {f.name for f in fields(TraceOptions)}
+"""Options that say what is computed, whatever computes it."""
+
+
+def _refuse(args: argparse.Namespace, names: Iterable[str], reason: str) -> None:
+    """ConfigError for an argument among ``names`` that is given and has no meaning here."""
+    for name in names:
+        if getattr(args, name) is not None:
+            raise ConfigError(f"--{name.replace('_', '-')}: {reason}; leave it out")
+
+
+def _refuse_hardware(args: argparse.Namespace) -> None:
+    """ConfigError for an option of hardware, where only programs are written."""
+    own = [name for name in (*OPTION_ARGUMENTS, *DEMANDS) if name not in SOFTWARE]
+    _refuse(args, own, "is of the accelerator, whose arithmetic --fixed of --target c writes")
+
+
 def _asked(args: argparse.Namespace, progress: Reporter) -> tuple[Robot, TraceOptions]:
     """The robot and what is to be traced, by the arguments and a file's options."""
     configured, setup, options = read_config(args.config) if args.config else (None, {}, {})
@@ -79,10 +97,11 @@ def _programs(args: argparse.Namespace, progress: Reporter) -> tuple[Robot, list
 
 def _c(args: argparse.Namespace, progress: Reporter) -> Emitted:
     """A library in C, with the design's own arithmetic if that is asked for."""
-    if args.architecture:
-        raise ConfigError("--architecture: is of --target cuda; leave it out")
+    _refuse(args, ["architecture"], "is of --target cuda")
     fixed = []
-    if args.fixed:
+    if not args.fixed:
+        _refuse_hardware(args)
+    else:
         design, _ = compile_design(args, progress)
         fixed = [fixed_program(design, function) for function in design.network.functions]
     robot, programs = _programs(args, progress)
@@ -94,6 +113,7 @@ def _cuda(args: argparse.Namespace, progress: Reporter) -> Emitted:
     """Kernels in CUDA C++; with what they take of an architecture if one is given."""
     if args.fixed:
         raise ConfigError("--fixed: is of --target c; leave it out")
+    _refuse_hardware(args)
     compiler = nvrtc() if args.architecture else None
     robot, programs = _programs(args, progress)
     progress.stage("spread over warps")
@@ -111,11 +131,11 @@ def _cuda(args: argparse.Namespace, progress: Reporter) -> Emitted:
 
 def _host(args: argparse.Namespace, progress: Reporter) -> Emitted:
     """The host's library for a design that was generated."""
-    if args.fixed or args.architecture:
-        option = (
-            "--fixed: is of --target c" if args.fixed else "--architecture: is of --target cuda"
-        )
-        raise ConfigError(f"{option}; leave it out")
+    if args.fixed:
+        raise ConfigError("--fixed: is of --target c; leave it out")
+    _refuse(args, ["architecture"], "is of --target cuda")
+    given = (*OPTION_ARGUMENTS, *DEMANDS, *ROBOT, "config")
+    _refuse(args, given, "is in the design that DIR holds")
     if args.robot is None:
         raise ConfigError(
             "ROBOT: missing; with --target host give the directory that 'rbdgen generate' or 'rbdgen build' wrote"

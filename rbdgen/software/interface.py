@@ -1,4 +1,4 @@
-"""What a function's program takes and gives: the arrays of its operands and results, and which word is where in them."""
+"""What a function's program takes and gives: arrays of operands and results, and which word is where in them."""
 
 from __future__ import annotations
 

@@ -173,6 +173,12 @@ def test_the_library_for_boards_computes_by_it(tmp_path: Path) -> None:
         (["--target", "host"], "with --target host give the directory"),
         (["pendulum2", "--target", "host", "--fixed"], "--fixed: is of --target c"),
         (["pendulum2", "--target", "cuda", "--fixed"], "--fixed: is of --target c"),
+        (["pendulum2", "--word", "18"], "--word: is of the accelerator, whose arithmetic --fixed"),
+        (
+            ["pendulum2", "--target", "cuda", "--board", "ulx3s_85f"],
+            "--board: is of the accelerator",
+        ),
+        (["x", "--target", "host", "--forces"], "--forces: is in the design that DIR holds"),
         (["pendulum2", "--architecture", "sm_90"], "--architecture: is of --target cuda"),
         (["pendulum2", "--target", "cuda", "--architecture", "sm_1"], "sm_1"),
     ],
