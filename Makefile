@@ -3,7 +3,7 @@
 BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 
 .DEFAULT_GOAL := help
-.PHONY: bench bench-boards bench-choices bench-compare bench-compiled bench-depth bench-endurance bench-formats bench-frames bench-functions bench-golden bench-gpu bench-layouts \
+.PHONY: bench bench-boards bench-choices bench-compare bench-compiled bench-control bench-depth bench-endurance bench-formats bench-frames bench-functions bench-golden bench-gpu bench-layouts \
 	bench-logic bench-ranges bench-robots bench-software bench-speed clean demo docs figures format fuzz help lint test zoo
 
 help: ## Show this list
@@ -70,6 +70,9 @@ bench-software: ## Measure the C of functions beside Pinocchio's C++ (ROBOTS: mo
 
 bench-compiled: ## Measure compiled functions from Python, and fixed-point C
 	$(BIN)python bench/compiled.py
+
+bench-control: ## Solve Crocoddyl's problems with an accelerator's derivatives beside Pinocchio's; minutes
+	$(BIN)python bench/control.py
 
 bench-boards: ## Build bitstreams, measure clocks, resources and links; hours
 	$(BIN)python bench/boards.py

@@ -6,7 +6,7 @@ itself is in ``rbdgen_hw``, its co-simulation in ``rbdgen_sim``; this package ne
 
 from rbdgen import golden
 from rbdgen.compiler import Budget, Design, Options, compile_robot
-from rbdgen.emulation import bit_true
+from rbdgen.emulation import bit_true, float64
 from rbdgen.errors import (
     ConfigError,
     RbdgenError,
@@ -40,6 +40,7 @@ __all__ = [
     "bit_true",
     "compile",
     "compile_robot",
+    "float64",
     "golden",
     "load",
     "load_robot",

@@ -169,6 +169,21 @@ class Driver:
         operands, results = known.operand_vectors[function], known.result_vectors[function]
         return f"{known.summaries[function]}: of {named(operands)}, {named(results)}."
 
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Joints with coordinates of their own, in the order of q."""
+        return self.manifest.joint_names
+
+    def takes(self, function: str) -> tuple[str, ...]:
+        """The operands of a function such as ``id``. ConfigError for one that the accelerator does not have."""
+        self._check_function(function)
+        return self.manifest.operand_vectors[function]
+
+    def gives(self, function: str) -> tuple[str, ...]:
+        """The results of a function such as ``id``. ConfigError for one that the accelerator does not have."""
+        self._check_function(function)
+        return self.manifest.result_vectors[function]
+
     def call(
         self, function: str, *arguments: ArrayLike | None, **operands: ArrayLike | None
     ) -> Results:
@@ -263,14 +278,17 @@ class Driver:
             for request, own, shape in zip(requests, sorted_results, shapes, strict=True)
         ]
 
+    def _check_function(self, name: str) -> None:
+        known = self.manifest.tasks.functions
+        if name not in known:
+            raise ConfigError(
+                f"function {name}: this accelerator has only {', '.join(known)}; build one with --functions"
+            )
+
     def _operands(self, request: Tasks) -> tuple[tuple[int, ...], list[np.ndarray]]:
         """The leading shape and raw operand words (n,) of a request."""
         manifest, name = self.manifest, request.function
-        if name not in manifest.tasks.functions:
-            raise ConfigError(
-                f"function {name}: this accelerator has only {', '.join(manifest.tasks.functions)}; "
-                "build one with --functions"
-            )
+        self._check_function(name)
         vectors = manifest.operand_vectors[name]
         for vector in request.operands:
             if vector not in vectors:

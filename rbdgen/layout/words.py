@@ -22,6 +22,9 @@ ZERO_TOLERANCE = 1e-12
 BASE_ANGULAR_VELOCITY, BASE_ANGULAR_ACCELERATION, BASE_ACCELERATION = 10.0, 20.0, 30.0
 """Declared range of a given base motion: rad/s, rad/s² and, gravity included, m/s²."""
 
+FORCE_LIMIT, MOMENT_LIMIT = 100.0, 20.0
+"""Declared range of each component of an external force, N and N·m, where no other is asked for."""
+
 
 @dataclass(frozen=True)
 class Word:
@@ -70,8 +73,8 @@ class TraceOptions:
     contact_rate: float = 0.0
     programs: str = "two"
     ranges: str = BOTH
-    force_limit: float = 100.0
-    moment_limit: float = 20.0
+    force_limit: float = FORCE_LIMIT
+    moment_limit: float = MOMENT_LIMIT
 
     @property
     def records(self) -> tuple[Function, ...]:

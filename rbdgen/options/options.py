@@ -20,6 +20,7 @@ from rbdgen.functions.algorithms import (
 )
 from rbdgen.functions.record import Function
 from rbdgen.layout.torques import BOTH, RANGES
+from rbdgen.layout.words import FORCE_LIMIT, MOMENT_LIMIT
 from rbdgen.model.robot import FRICTIONS, VISCOUS
 from rbdgen.model.urdf import BASES
 from rbdgen.options.setting import (
@@ -170,6 +171,28 @@ class Options:
         "what",
         "external forces on all bodies are operands of a task",
         otherwise="no",
+    )
+    force_limit: float = setting(
+        FORCE_LIMIT,
+        NUMBER,
+        "what",
+        "the largest component of an external force, N",
+        otherwise=f"{FORCE_LIMIT:g}",
+        least=0,
+        most=1e6,
+        open=True,
+        metavar="N",
+    )
+    moment_limit: float = setting(
+        MOMENT_LIMIT,
+        NUMBER,
+        "what",
+        "the largest component of an external moment, N·m",
+        otherwise=f"{MOMENT_LIMIT:g}",
+        least=0,
+        most=1e6,
+        open=True,
+        metavar="M",
     )
     moving_base: bool = setting(
         False, SWITCH, "what", "the base's motion is an operand of a task", otherwise="no"
@@ -547,6 +570,13 @@ def _check_operands(options: Options) -> None:
             raise ConfigError(
                 f"{name} and functions: {name} acts on none of {', '.join(options.functions)}; add a function such as "
                 f"id, or leave {name} out"
+            )
+    limits = {"force_limit": FORCE_LIMIT, "moment_limit": MOMENT_LIMIT}
+    for name, usual in limits.items():
+        if getattr(options, name) != usual and not options.forces:
+            raise ConfigError(
+                f"{name} and forces: {name} is of external forces, which are no operands; add forces, or leave "
+                f"{name} out"
             )
 
 

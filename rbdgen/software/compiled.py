@@ -114,6 +114,24 @@ class Compiled:
                 self._made[name] = CompiledFunction(self.robot, program, self.progress)
             return self._made[name]
 
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Joints with coordinates of their own, in the order of q."""
+        return tuple(body.joint_name for body, _, _ in self.robot.independent)
+
+    def takes(self, function: str) -> tuple[str, ...]:
+        """The operands of a function such as ``id``. ConfigError for one that was not asked for."""
+        return self.function(function).names
+
+    def gives(self, function: str) -> tuple[str, ...]:
+        """The results of a function such as ``id``. ConfigError for one that was not asked for."""
+        return tuple(x.name for x in self.function(function).results)
+
+    def call(self, function: str, /, **operands: ArrayLike) -> Results:
+        """Results of a function, called by its own name."""
+        made = self.function(function)
+        return made(*[operands.pop(name) for name in made.names if name in operands], **operands)
+
     def jax(self) -> Any:
         """The same functions for JAX: :class:`rbdgen.software.with_jax.JaxFunctions`."""
         return import_module("rbdgen.software.with_jax").JaxFunctions(self)

@@ -29,7 +29,7 @@ def figure(text: str, pattern: str) -> float:
 
 def test_every_script_is_run_here() -> None:
     scripts = {"swap_pinocchio.py", "drop_in_ip.py", "new_algorithm.py", "controller.py"}
-    scripts |= {"task_space.py", "stand.py", "snake.py"}
+    scripts |= {"task_space.py", "stand.py", "snake.py", "mpc_problems.py"}
     assert {p.name for p in FOLDER.glob("*.py")} == scripts
 
 
@@ -71,16 +71,17 @@ def test_task_space() -> None:
 
 
 @pytest.mark.slow
-def test_controller(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("robot", "limit"), [("iiwa14", 2e-3), ("hyq", 1e-4)])
+def test_controller(tmp_path: Path, robot: str, limit: float) -> None:
+    pytest.importorskip("crocoddyl")
     picture = tmp_path / "controller.svg"
-    out = run("controller.py", "--words", "12,18", "--plot", picture)
-    rows = {
-        r[0]: [float(x) for x in r[1:]]
-        for r in re.findall(r"^(\S+) +(\d+) +(\S+) +(\S+) +(\S+) +(\S+)", out, re.M)
-    }
-    assert rows["18"][3] < 1e-4 < rows["12"][3]
-    assert rows["18"][4] < 1.05 * rows["float64"][4] < rows["12"][4]
-    assert "18 bits are enough" in out
+    asked = ["--robot", robot, "--words", "18", "--seconds", "0.3", "--plot", picture]
+    out = run("controller.py", *asked)
+    rows = dict(re.findall(r"^(18 bits|float64) +\S+ +(\S+)", out, re.M))
+    assert abs(float(rows["18 bits"])) < limit
+    assert float(rows["float64"]) == 0
+    links = re.findall(r"^(a serial line of 3 Mbaud|PCI Express 3.0 x16) .* (\S+)$", out, re.M)
+    assert float(links[0][1]) > 1000 * float(links[1][1]) > 0
     assert picture.stat().st_size > 1000
 
 

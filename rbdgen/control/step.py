@@ -1,0 +1,102 @@
+"""A step of time as one task: Crocoddyl's ``ActionModel`` by the function ``step``, which returns A and B as well."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rbdgen.control.devices import Device
+from rbdgen.control.failures import raised_outside
+from rbdgen.control.knots import Answer, Asked, Knot, Operands
+from rbdgen.control.parts import Parts, crocoddyl
+
+_STEPPED = Asked()
+
+
+class _Data(crocoddyl.ActionDataAbstract):
+    """Of one knot: Crocoddyl's, and what the device was asked there."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        self.stepped = Knot()
+        model.parts.hang(self, model)
+
+
+class StepModel(crocoddyl.ActionModelAbstract):
+    """One step of ``time_step`` seconds, which is the device's own (``--time-step``), by its function ``step``.
+
+    It is ``crocoddyl.IntegratedActionModelEuler`` of free forward dynamics where the device integrates by ``euler``
+    (costs count per second of it, too), in one task for each knot: a solver that evaluates a knot has its derivatives
+    already. A solver's roll-out then moves A and B for every state that it tries. ConfigError as for
+    :class:`rbdgen.control.FreeFwdDynamics`.
+    """
+
+    def __init__(
+        self,
+        state: Any,
+        actuation: Any,
+        costs: Any,
+        device: Device,
+        time_step: float,
+        constraints: Any = None,
+    ) -> None:
+        self.parts = Parts(state, actuation, costs, None, constraints)
+        super().__init__(state, actuation.nu, *self.parts.sizes.values())
+        self.u_lb = actuation.u_lb
+        self.u_ub = actuation.u_ub
+        self.time_step = time_step
+        calls = self.parts.calls(device, "step")
+
+        def stepped(o: Operands) -> Answer:
+            return calls("step", **o)
+
+        self.stepped = _STEPPED.of(device, stepped)
+
+    def createData(self) -> _Data:
+        """Data of one knot."""
+        return _Data(self)
+
+    def _asked(self, data: _Data, x: np.ndarray, u: np.ndarray) -> Answer:
+        return self.stepped.ask(data.stepped, self._operands(data, x, u))
+
+    def _operands(self, data: _Data, x: np.ndarray, u: np.ndarray) -> dict[str, np.ndarray]:
+        q, v = self.parts.split(x)
+        return {"q": q, "v": v, "tau": self.parts.torques(data, x, u)}
+
+    def expect(self, data: _Data, x: np.ndarray, u: np.ndarray) -> None:
+        """A state with controls will be evaluated (:func:`rbdgen.control.look_ahead`)."""
+        self.stepped.expect(data.stepped, self._operands(data, x, u))
+
+    def calc(self, data: _Data, x: np.ndarray, u: np.ndarray | None = None) -> None:
+        """The next state and the step's cost; without controls (the horizon's end) the cost, not times a step."""
+        with raised_outside():
+            self._evaluate(data, x, u)
+
+    def calcDiff(self, data: _Data, x: np.ndarray, u: np.ndarray | None = None) -> None:
+        """A and B, and the derivatives of the cost."""
+        with raised_outside():
+            self._differentiate(data, x, u)
+
+    def _evaluate(self, data: _Data, x: np.ndarray, u: np.ndarray | None) -> None:
+        self.parts.move(data, x, np.zeros(self.state.nv))
+        if u is not None:
+            found = self._asked(data, x, u)
+            data.xnext = np.concatenate([found["q_next"], found["v_next"]])
+        else:
+            data.xnext = x
+        self.parts.judge(data, self, x, u)
+        data.cost = data.costs.cost * (1.0 if u is None else self.time_step)
+
+    def _differentiate(self, data: _Data, x: np.ndarray, u: np.ndarray | None) -> None:
+        self.parts.move_differently(data, x, np.zeros(self.state.nv))
+        self.parts.judge_differently(data, x, u)
+        if u is None:
+            return
+        self.parts.actuation.calcDiff(data.actuation, x, u)
+        found = self._asked(data, x, u)
+        by_torque = found["dx_dtau"]
+        data.Fx = found["dx_dx"] + by_torque @ data.actuation.dtau_dx
+        data.Fu = by_torque @ data.actuation.dtau_du.reshape(self.state.nv, self.nu)
+        for name in ("Lx", "Lu", "Lxx", "Lxu", "Luu"):
+            setattr(data, name, getattr(data, name) * self.time_step)
