@@ -37,14 +37,16 @@ class _FwdDynamics(crocoddyl.DifferentialActionModelAbstract):
     """What both models have in common: the order in which a knot is evaluated."""
 
     def __init__(self, parts: Parts) -> None:
-        nu = parts.actuation.nu
-        super().__init__(parts.state, nu, *parts.sizes.values())
+        actuation = parts.actuation
+        constraints = parts.constraints
+        super().__init__(parts.state, actuation.nu, *parts.sizes)
         self.parts = parts
-        self.u_lb = parts.actuation.u_lb
-        self.u_ub = parts.actuation.u_ub
-        if parts.constraints:
-            self.g_lb = parts.constraints.g_lb
-            self.g_ub = parts.constraints.g_ub
+        self.nv = parts.state.nv
+        self.u_lb = actuation.u_lb
+        self.u_ub = actuation.u_ub
+        if constraints:
+            self.g_lb = constraints.g_lb
+            self.g_ub = constraints.g_ub
 
     def createData(self) -> _Data:
         """Data of one knot."""
@@ -52,26 +54,35 @@ class _FwdDynamics(crocoddyl.DifferentialActionModelAbstract):
 
     def calc(self, data: _Data, x: np.ndarray, u: np.ndarray | None = None) -> None:
         """Acceleration and cost at a state, with controls; without them (the horizon's end), the cost alone."""
+        parts = self.parts
         with raised_outside():
             if u is None:
-                self.parts.move(data, x, np.zeros(self.state.nv))
+                still = np.zeros(self.nv)
+                parts.move(data, x, still)
             else:
-                data.xout = self.accelerate(data, x, u)
-                data.joint.a = data.xout
-                data.joint.tau = u
-            self.parts.judge(data, self, x, u)
+                a = self.accelerate(data, x, u)
+                data.xout = a
+                joint = data.joint
+                joint.a = a
+                joint.tau = u
+            parts.judge(data, self, x, u)
 
     def calcDiff(self, data: _Data, x: np.ndarray, u: np.ndarray | None = None) -> None:
         """Derivatives of both, at the state of the last :meth:`calc`."""
+        parts = self.parts
         with raised_outside():
-            a = np.zeros(self.state.nv) if u is None else data.xout
-            self.parts.move_differently(data, x, a)
+            still = np.zeros(self.nv)
+            a = still if u is None else data.xout
+            parts.move_differently(data, x, a)
             if u is not None:
-                self.parts.actuation.calcDiff(data.actuation, x, u)
-                data.Fx, data.Fu = self.differentiate(data, x, u)
-                data.joint.da_dx = data.Fx
-                data.joint.da_du = data.Fu
-            self.parts.judge_differently(data, x, u)
+                parts.change_torques(data, x, u)
+                by_state, by_control = self.differentiate(data, x, u)
+                data.Fx = by_state
+                data.Fu = by_control
+                joint = data.joint
+                joint.da_dx = by_state
+                joint.da_du = by_control
+            parts.judge_differently(data, x, u)
 
     def accelerate(self, data: _Data, x: np.ndarray, u: np.ndarray) -> np.ndarray:
         """a (nv) at a state with controls."""
@@ -89,19 +100,24 @@ class _FwdDynamics(crocoddyl.DifferentialActionModelAbstract):
         self, data: _Data, x: np.ndarray, maxiter: int = 100, tol: float = 1e-9
     ) -> np.ndarray:
         """Controls (nu) that hold a state still as far as they can, by Pinocchio."""
-        q, _ = self.parts.split(x)
-        still = np.concatenate([q, np.zeros(self.state.nv)])
+        parts = self.parts
+        contacts = parts.contacts
+        q, _ = parts.split(x)
+        none = np.zeros(self.nv)
+        still = np.concatenate([q, none])
         rest = np.zeros(self.nu)
-        none = np.zeros(self.state.nv)
-        held = pinocchio.rnea(self.parts.pinocchio, data.pinocchio, q, none, none)
-        self.parts.actuation.calc(data.actuation, still, rest)
-        self.parts.actuation.calcDiff(data.actuation, still, rest)
-        columns = [data.actuation.dtau_du.reshape(self.state.nv, self.nu)]
-        if self.parts.contacts:
-            self.parts.move(data, still, none)
-            self.parts.contacts.calc(data.contacts, still)
-            columns.append(data.contacts.Jc[: self.parts.contacts.nc].T)
-        return (np.linalg.pinv(np.hstack(columns)) @ held)[: self.nu]
+        held = pinocchio.rnea(parts.pinocchio, data.pinocchio, q, none, none)
+        parts.torques(data, still, rest)
+        parts.change_torques(data, still, rest)
+        columns = [parts.torque_by_control(data)]
+        if contacts:
+            parts.move(data, still, none)
+            contacts.calc(data.contacts, still)
+            rows = data.contacts.Jc[: contacts.nc]
+            columns.append(rows.T)
+        both = np.hstack(columns)
+        shares = np.linalg.pinv(both) @ held
+        return shares[: self.nu]
 
 
 class FreeFwdDynamics(_FwdDynamics):
@@ -123,19 +139,22 @@ class FreeFwdDynamics(_FwdDynamics):
         rollout: Device | None = None,
         constraints: Any = None,
     ) -> None:
-        super().__init__(Parts(state, actuation, costs, None, constraints))
+        parts = Parts(state, actuation, costs, None, constraints)
+        super().__init__(parts)
         rolling = rollout or device
         inverse = "minv" in device.gives("dfd")
         asked = ("dfd",) if inverse else ("dfd", "minv")
-        calls = self.parts.calls(device, *asked)
-        roll = self.parts.calls(rolling, "fd")
+        calls = parts.calls(device, *asked)
+        roll = parts.calls(rolling, "fd")
 
         def rolled(o: Operands) -> Answer:
             return roll("fd", **o)
 
         def differentiated(o: Operands) -> Answer:
             found = calls("dfd", **o)
-            return found if inverse else found | calls("minv", q=o["q"])
+            if inverse:
+                return found
+            return found | calls("minv", q=o["q"])
 
         self.rolled = _ROLLED.of(rolling, rolled)
         self.differentiated = _DIFFERENTIATED.of(device, differentiated)
@@ -146,19 +165,26 @@ class FreeFwdDynamics(_FwdDynamics):
 
     def accelerate(self, data: _Data, x: np.ndarray, u: np.ndarray) -> np.ndarray:
         operands = self._operands(data, x, u)
-        a = self.rolled.ask(data.rolled, operands)["a"]
+        found = self.rolled.ask(data.rolled, operands)
         self.differentiated.expect(data.differentiated, operands)
+        a = np.asarray(found["a"])
         self.parts.move(data, x, a)
         return a
 
     def differentiate(self, data: _Data, x: np.ndarray, u: np.ndarray) -> Arrays:
-        found = self.differentiated.ask(data.differentiated, self._operands(data, x, u))
+        operands = self._operands(data, x, u)
+        found = self.differentiated.ask(data.differentiated, operands)
         minv = found["minv"]
-        by_state = np.hstack([found["da_dq"], found["da_dv"]]) + minv @ data.actuation.dtau_dx
-        return by_state, minv @ data.actuation.dtau_du.reshape(self.state.nv, self.nu)
+        drift = np.hstack([found["da_dq"], found["da_dv"]])
+        torque_by_state = data.actuation.dtau_dx
+        torque_by_control = self.parts.torque_by_control(data)
+        by_state = drift + minv @ torque_by_state
+        by_control = minv @ torque_by_control
+        return by_state, by_control
 
     def expect(self, data: _Data, x: np.ndarray, u: np.ndarray) -> None:
-        self.rolled.expect(data.rolled, self._operands(data, x, u))
+        operands = self._operands(data, x, u)
+        self.rolled.expect(data.rolled, operands)
 
 
 class ContactFwdDynamics(_FwdDynamics):
@@ -182,16 +208,18 @@ class ContactFwdDynamics(_FwdDynamics):
         rollout: Device | None = None,
         constraints: Any = None,
     ) -> None:
-        super().__init__(Parts(state, actuation, costs, contacts, constraints))
+        parts = Parts(state, actuation, costs, contacts, constraints)
+        super().__init__(parts)
         self.damping = damping
         rolling = rollout or device
-        roll = self.parts.calls(rolling, "nle", "minv")
-        calls = self.parts.calls(device, "did")
+        roll = parts.calls(rolling, "nle", "minv")
+        calls = parts.calls(device, "did")
         calls.require_forces("did")
 
         def rolled(o: Operands) -> Answer:
             (nonlinear,) = roll("nle", **o).values()
-            return {"nle": nonlinear} | roll("minv", q=o["q"])
+            found = roll("minv", q=o["q"])
+            return found | {"nle": nonlinear}
 
         def differentiated(o: Operands) -> Answer:
             return calls("did", **o)
@@ -204,31 +232,38 @@ class ContactFwdDynamics(_FwdDynamics):
         return {"q": q, "v": v}
 
     def accelerate(self, data: _Data, x: np.ndarray, u: np.ndarray) -> np.ndarray:
-        contacts = self.parts.contacts
+        parts = self.parts
+        contacts = parts.contacts
+        own = data.contacts
+        nc = contacts.nc
         found = self.rolled.ask(data.rolled, self._state(x))
         minv = found["minv"]
         # what motors alone do to light links may be far beyond any motion of theirs in contact
-        free = minv @ (self.parts.torques(data, x, u) - found["nle"])
+        torque = parts.torques(data, x, u)
+        free = minv @ (torque - found["nle"])
         # contacts ask for the acceleration of their frames that velocities alone make
-        self.parts.move(data, x, np.zeros(self.state.nv))
-        contacts.calc(data.contacts, x)
-        jacobian = data.contacts.Jc[: contacts.nc]
-        drift = data.contacts.a0[: contacts.nc]
-        data.reach = jacobian @ minv
-        data.mobility = data.reach @ jacobian.T + self.damping * np.eye(contacts.nc)
-        forces = self._solved(data, -(jacobian @ free + drift))
-        a = free + data.reach.T @ forces
-        contacts.updateAcceleration(data.contacts, a)
-        contacts.updateForce(data.contacts, forces)
-        q, v = self.parts.split(x)
-        self.differentiated.expect(data.differentiated, self._loaded(data, q, v, a))
+        still = np.zeros(self.nv)
+        parts.move(data, x, still)
+        contacts.calc(own, x)
+        jacobian = own.Jc[:nc]
+        reach = jacobian @ minv
+        data.reach = reach
+        data.mobility = reach @ jacobian.T + self.damping * np.eye(nc)
+        approach = jacobian @ free + own.a0[:nc]
+        forces = self._solved(data, -approach)
+        a = free + reach.T @ forces
+        contacts.updateAcceleration(own, a)
+        contacts.updateForce(own, forces)
+        operands = self._loaded(data, x, a)
+        self.differentiated.expect(data.differentiated, operands)
         return a
 
-    def _loaded(
-        self, data: _Data, q: np.ndarray, v: np.ndarray, a: np.ndarray
-    ) -> dict[str, np.ndarray]:
+    def _loaded(self, data: _Data, x: np.ndarray, a: np.ndarray) -> dict[str, np.ndarray]:
         """Operands of inverse dynamics under the contacts' forces."""
-        forces = np.stack([force.vector for force in data.contacts.fext])[1:]
+        q, v = self.parts.split(x)
+        # the universe feels none of them
+        felt = list(data.contacts.fext)[1:]
+        forces = np.stack([force.vector for force in felt])
         return {"q": q, "v": v, "a": a, "f_ext": forces}
 
     def _solved(self, data: _Data, right: np.ndarray) -> np.ndarray:
@@ -242,26 +277,31 @@ class ContactFwdDynamics(_FwdDynamics):
             ) from None
 
     def differentiate(self, data: _Data, x: np.ndarray, u: np.ndarray) -> Arrays:
-        contacts, nv = self.parts.contacts, self.state.nv
-        q, v = self.parts.split(x)
-        minv = self.rolled.ask(data.rolled, self._state(x))["minv"]
-        operands = self._loaded(data, q, v, data.xout)
+        contacts = self.parts.contacts
+        own = data.contacts
+        bodies = data.pinocchio
+        rolled = self.rolled.ask(data.rolled, self._state(x))
+        minv = rolled["minv"]
+        operands = self._loaded(data, x, data.xout)
         found = self.differentiated.ask(data.differentiated, operands)
-        contacts.calcDiff(data.contacts, x)
+        contacts.calcDiff(own, x)
         # contacts whose forces are given in other axes than their body's add what turning does
-        data.pinocchio.dtau_dq = found["dtau_dq"]
-        contacts.updateRneaDiff(data.contacts, data.pinocchio)
-        torque = np.hstack([data.pinocchio.dtau_dq, found["dtau_dv"]]) - data.actuation.dtau_dx
-        by_control = data.actuation.dtau_du.reshape(nv, self.nu)
-        drift = data.contacts.da0_dx[: contacts.nc]
+        bodies.dtau_dq = found["dtau_dq"]
+        contacts.updateRneaDiff(own, bodies)
+        inverse = np.hstack([bodies.dtau_dq, found["dtau_dv"]])
+        missing = inverse - data.actuation.dtau_dx
+        torque = self.parts.torque_by_control(data)
+        drift = own.da0_dx[: contacts.nc]
+        reach = data.reach
         # forces change so that contacts keep their acceleration
-        force_by_state = self._solved(data, data.reach @ torque - drift)
-        force_by_control = self._solved(data, -data.reach @ by_control)
-        by_state = data.reach.T @ force_by_state - minv @ torque
-        by_input = data.reach.T @ force_by_control + minv @ by_control
-        contacts.updateAccelerationDiff(data.contacts, by_state)
-        contacts.updateForceDiff(data.contacts, force_by_state, force_by_control)
-        return by_state, by_input
+        force_by_state = self._solved(data, reach @ missing - drift)
+        force_by_control = self._solved(data, -reach @ torque)
+        by_state = reach.T @ force_by_state - minv @ missing
+        by_control = reach.T @ force_by_control + minv @ torque
+        contacts.updateAccelerationDiff(own, by_state)
+        contacts.updateForceDiff(own, force_by_state, force_by_control)
+        return by_state, by_control
 
     def expect(self, data: _Data, x: np.ndarray, u: np.ndarray) -> None:
-        self.rolled.expect(data.rolled, self._state(x))
+        operands = self._state(x)
+        self.rolled.expect(data.rolled, operands)

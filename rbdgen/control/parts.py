@@ -42,25 +42,29 @@ class Parts:
         return Calls(device, self.joints, self.bodies, functions)
 
     @property
-    def sizes(self) -> dict[str, int]:
-        """Of Crocoddyl's base classes: residuals and constraints."""
-        known = {"nr": self.costs.nr}
-        for name in ("ng", "nh", "ng_T", "nh_T"):
-            known[name] = getattr(self.constraints, name) if self.constraints else 0
-        return known
+    def sizes(self) -> tuple[int, ...]:
+        """How many residuals, inequalities, equalities, and both at the end, for Crocoddyl's base classes."""
+        own = self.constraints
+        if not own:
+            return self.costs.nr, 0, 0, 0, 0
+        return self.costs.nr, own.ng, own.nh, own.ng_T, own.nh_T
 
     def residuals(self) -> list[Any]:
         """The residuals of all costs and constraints."""
-        found = [entry.cost.residual for entry in self.costs.costs.todict().values()]
+        costs = self.costs.costs.todict()
+        found = [entry.cost.residual for entry in costs.values()]
         if self.constraints:
-            entries = self.constraints.constraints.todict().values()
-            found += [entry.constraint.residual for entry in entries]
+            constraints = self.constraints.constraints.todict()
+            found += [entry.constraint.residual for entry in constraints.values()]
         return found
 
     @property
     def moved(self) -> bool:
         """Whether costs, constraints or contacts ask where bodies are."""
-        return bool(self.contacts) or not all(isinstance(r, _UNMOVED) for r in self.residuals())
+        if self.contacts:
+            return True
+        unmoved = [isinstance(r, _UNMOVED) for r in self.residuals()]
+        return not all(unmoved)
 
     @property
     def centroidal(self) -> bool:
@@ -75,53 +79,74 @@ class Parts:
 
     def hang(self, data: Any, model: Any) -> None:
         """Put the parts' data onto a knot's."""
-        data.pinocchio = pinocchio.Data(self.pinocchio)
-        data.actuation = self.actuation.createData()
-        data.joint = crocoddyl.JointDataAbstract(self.state, self.actuation, model.nu)
-        shared = [data.pinocchio, data.actuation, data.joint]
+        bodies = pinocchio.Data(self.pinocchio)
+        actuation = self.actuation.createData()
+        joint = crocoddyl.JointDataAbstract(self.state, self.actuation, model.nu)
+        shared = [bodies, actuation, joint]
+        collector = crocoddyl.DataCollectorJointActMultibody
         if self.contacts:
-            data.contacts = self.contacts.createData(data.pinocchio)
-            collector = crocoddyl.DataCollectorJointActMultibodyInContact(*shared, data.contacts)
-        else:
-            collector = crocoddyl.DataCollectorJointActMultibody(*shared)
-        data.multibody = collector
-        data.costs = self.costs.createData(collector)
-        data.costs.shareMemory(data)
+            contacts = self.contacts.createData(bodies)
+            shared.append(contacts)
+            collector = crocoddyl.DataCollectorJointActMultibodyInContact
+            data.contacts = contacts
+        # Crocoddyl keeps no hold of these
+        data.pinocchio = bodies
+        data.actuation = actuation
+        data.joint = joint
+        data.multibody = collector(*shared)
+        costs = self.costs.createData(data.multibody)
+        costs.shareMemory(data)
+        data.costs = costs
         if self.constraints:
-            data.constraints = self.constraints.createData(collector)
-            data.constraints.shareMemory(data)
+            constraints = self.constraints.createData(data.multibody)
+            constraints.shareMemory(data)
+            data.constraints = constraints
 
     def torques(self, data: Any, x: np.ndarray, u: np.ndarray) -> np.ndarray:
         """τ (nv) of controls."""
-        self.actuation.calc(data.actuation, x, u)
-        return data.actuation.tau
+        own = data.actuation
+        self.actuation.calc(own, x, u)
+        return own.tau
+
+    def change_torques(self, data: Any, x: np.ndarray, u: np.ndarray) -> None:
+        """How torques change with states and controls."""
+        self.actuation.calcDiff(data.actuation, x, u)
+
+    def torque_by_control(self, data: Any) -> np.ndarray:
+        """∂τ/∂u (nv, nu)."""
+        slope = data.actuation.dtau_du
+        return slope.reshape(self.state.nv, self.actuation.nu)
 
     def move(self, data: Any, x: np.ndarray, a: np.ndarray) -> None:
         """Bodies at a state, where costs, constraints or contacts ask for them."""
         if not self.moved:
             return
         q, v = self.split(x)
-        pinocchio.jacobianCenterOfMass(self.pinocchio, data.pinocchio, q)
-        pinocchio.forwardKinematics(self.pinocchio, data.pinocchio, q, v, a)
-        pinocchio.computeCentroidalMomentum(self.pinocchio, data.pinocchio)
+        both = self.pinocchio, data.pinocchio
+        pinocchio.jacobianCenterOfMass(*both, q)
+        pinocchio.forwardKinematics(*both, q, v, a)
+        pinocchio.computeCentroidalMomentum(*both)
 
     def move_differently(self, data: Any, x: np.ndarray, a: np.ndarray) -> None:
         """Derivatives of the bodies' motion, where they are asked for."""
         if not self.moved:
             return
         q, v = self.split(x)
-        pinocchio.computeForwardKinematicsDerivatives(self.pinocchio, data.pinocchio, q, v, a)
+        both = self.pinocchio, data.pinocchio
+        pinocchio.computeForwardKinematicsDerivatives(*both, q, v, a)
         if self.centroidal:
-            pinocchio.computeRNEADerivatives(self.pinocchio, data.pinocchio, q, v, a)
+            pinocchio.computeRNEADerivatives(*both, q, v, a)
 
     def judge(self, data: Any, model: Any, x: np.ndarray, u: np.ndarray | None) -> None:
         """Cost and constraints, with controls or at the end of a horizon."""
         given = (x,) if u is None else (x, u)
-        self.costs.calc(data.costs, *given)
-        data.cost = data.costs.cost
+        costs = data.costs
+        self.costs.calc(costs, *given)
+        data.cost = costs.cost
         if self.constraints:
-            data.constraints.resize(model, data, u is not None)
-            self.constraints.calc(data.constraints, *given)
+            own = data.constraints
+            own.resize(model, data, u is not None)
+            self.constraints.calc(own, *given)
 
     def judge_differently(self, data: Any, x: np.ndarray, u: np.ndarray | None) -> None:
         """Derivatives of cost and constraints."""

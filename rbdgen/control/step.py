@@ -41,12 +41,17 @@ class StepModel(crocoddyl.ActionModelAbstract):
         time_step: float,
         constraints: Any = None,
     ) -> None:
-        self.parts = Parts(state, actuation, costs, None, constraints)
-        super().__init__(state, actuation.nu, *self.parts.sizes.values())
+        parts = Parts(state, actuation, costs, None, constraints)
+        super().__init__(state, actuation.nu, *parts.sizes)
+        self.parts = parts
+        self.nv = state.nv
         self.u_lb = actuation.u_lb
         self.u_ub = actuation.u_ub
         self.time_step = time_step
-        calls = self.parts.calls(device, "step")
+        if constraints:
+            self.g_lb = constraints.g_lb
+            self.g_ub = constraints.g_ub
+        calls = parts.calls(device, "step")
 
         def stepped(o: Operands) -> Answer:
             return calls("step", **o)
@@ -58,7 +63,8 @@ class StepModel(crocoddyl.ActionModelAbstract):
         return _Data(self)
 
     def _asked(self, data: _Data, x: np.ndarray, u: np.ndarray) -> Answer:
-        return self.stepped.ask(data.stepped, self._operands(data, x, u))
+        operands = self._operands(data, x, u)
+        return self.stepped.ask(data.stepped, operands)
 
     def _operands(self, data: _Data, x: np.ndarray, u: np.ndarray) -> dict[str, np.ndarray]:
         q, v = self.parts.split(x)
@@ -66,7 +72,8 @@ class StepModel(crocoddyl.ActionModelAbstract):
 
     def expect(self, data: _Data, x: np.ndarray, u: np.ndarray) -> None:
         """A state with controls will be evaluated (:func:`rbdgen.control.look_ahead`)."""
-        self.stepped.expect(data.stepped, self._operands(data, x, u))
+        operands = self._operands(data, x, u)
+        self.stepped.expect(data.stepped, operands)
 
     def calc(self, data: _Data, x: np.ndarray, u: np.ndarray | None = None) -> None:
         """The next state and the step's cost; without controls (the horizon's end) the cost, not times a step."""
@@ -79,24 +86,33 @@ class StepModel(crocoddyl.ActionModelAbstract):
             self._differentiate(data, x, u)
 
     def _evaluate(self, data: _Data, x: np.ndarray, u: np.ndarray | None) -> None:
-        self.parts.move(data, x, np.zeros(self.state.nv))
+        parts = self.parts
+        still = np.zeros(self.nv)
+        parts.move(data, x, still)
+        data.xnext = x
         if u is not None:
             found = self._asked(data, x, u)
             data.xnext = np.concatenate([found["q_next"], found["v_next"]])
-        else:
-            data.xnext = x
-        self.parts.judge(data, self, x, u)
-        data.cost = data.costs.cost * (1.0 if u is None else self.time_step)
+        # costs may ask for torques, which are known now
+        parts.judge(data, self, x, u)
+        if u is not None:
+            data.cost *= self.time_step
 
     def _differentiate(self, data: _Data, x: np.ndarray, u: np.ndarray | None) -> None:
-        self.parts.move_differently(data, x, np.zeros(self.state.nv))
-        self.parts.judge_differently(data, x, u)
+        parts = self.parts
+        still = np.zeros(self.nv)
+        parts.move_differently(data, x, still)
+        if u is not None:
+            parts.change_torques(data, x, u)
+        parts.judge_differently(data, x, u)
         if u is None:
             return
-        self.parts.actuation.calcDiff(data.actuation, x, u)
         found = self._asked(data, x, u)
         by_torque = found["dx_dtau"]
-        data.Fx = found["dx_dx"] + by_torque @ data.actuation.dtau_dx
-        data.Fu = by_torque @ data.actuation.dtau_du.reshape(self.state.nv, self.nu)
+        torque_by_state = data.actuation.dtau_dx
+        torque_by_control = parts.torque_by_control(data)
+        data.Fx = found["dx_dx"] + by_torque @ torque_by_state
+        data.Fu = by_torque @ torque_by_control
         for name in ("Lx", "Lu", "Lxx", "Lxu", "Luu"):
-            setattr(data, name, getattr(data, name) * self.time_step)
+            slope = getattr(data, name)
+            setattr(data, name, slope * self.time_step)
