@@ -64,7 +64,7 @@ class PinocchioPlant:
 
 
 class MujocoPlant:
-    """An arm by MuJoCo, without its contacts."""
+    """An arm by MuJoCo, which meets nothing."""
 
     def __init__(self, setting: Setting) -> None:
         try:
@@ -73,8 +73,6 @@ class MujocoPlant:
             sys.exit(
                 f"Python package {missing.name!r} is missing; docs/control.md says what to install"
             )
-        if setting.model.nq != setting.model.nv:
-            sys.exit(f"--plant mujoco: {setting.name} has contacts; use pinocchio")
         self.mujoco = mujoco
         self.model = mujoco.MjModel.from_xml_path(str(setting.file))
         self.model.opt.timestep = MILLISECOND
@@ -241,11 +239,22 @@ def draw(path: Path, names: Sequence[str], runs: Sequence[Run], setting: Setting
     print(f"wrote {path}")
 
 
+def whole_numbers(text: str) -> list[int]:
+    """Numbers between commas."""
+    return [int(part) for part in text.split(",")]
+
+
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     """What was asked for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--robot", choices=SETTINGS, default="iiwa14", help="(iiwa14)")
-    parser.add_argument("--words", default=",".join(map(str, WORDS)), help="word lengths, bits")
+    parser.add_argument(
+        "--words",
+        type=whole_numbers,
+        default=WORDS,
+        metavar="N,N",
+        help=f"word lengths, bits ({','.join(map(str, WORDS))})",
+    )
     parser.add_argument("--seconds", type=float, default=1.0, help="how long it moves (1)")
     parser.add_argument("--plant", choices=PLANTS, default="pinocchio", help="(pinocchio)")
     parser.add_argument("--seed", type=int, default=0, help="of start and goal (0)")
@@ -256,7 +265,12 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="what computes roll-outs: compiled C in float64, or the accelerator as well (c)",
     )
     parser.add_argument("--plot", type=Path, help="draw the motions (PNG, SVG)")
-    return parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
+    if args.seconds < KNOT:
+        parser.error(f"--seconds: must be at least {KNOT:g}, the time between plans")
+    if args.plant == "mujoco" and args.robot == "hyq":
+        parser.error("--plant mujoco: is of an arm without contacts; use pinocchio for hyq")
+    return args
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -273,7 +287,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         forces = setting.settings.get("forces", False)
         rollout = rbdgen.compile(setting.robot, setting.rolled, forces=forces)
     names, runs, designs = [], [], []
-    for word in map(int, args.words.split(",")):
+    for word in args.words:
         progress(f"{word} bits: design")
         try:
             design = rbdgen.compile_robot(setting.robot, setting.options(word))

@@ -148,6 +148,19 @@ def test_runge_kutta(robot: Robot) -> None:
     assert device.tasks["dfd"] == [4]
 
 
+def test_sequential_quadratic_programming(robot: Robot) -> None:
+    mim_solvers = pytest.importorskip("mim_solvers")
+    device = Counted(robot)
+    found = []
+    for asked in (problem(device), problem(None)):
+        solver = mim_solvers.SolverSQP(asked)
+        solver.termination_tolerance = 1e-6
+        assert solver.solve([np.zeros(4)] * (KNOTS + 1), [np.zeros(2)] * KNOTS, 50, False)
+        found.append((solver.iter, solver.cost))
+    assert found[0] == (found[1][0], pytest.approx(found[1][1], rel=1e-9))
+    assert set(device.tasks["dfd"]) == {KNOTS}
+
+
 @pytest.mark.parametrize("broken", ["fd", "dfd"])
 def test_errors_reach_the_caller(robot: Robot, broken: str) -> None:
     device = Counted(robot)
