@@ -134,6 +134,8 @@ def motion(
 ) -> Run:
     """Move for so long, a plan every :data:`KNOT` seconds."""
     solver = crocoddyl.SolverFDDP(problem)
+    # beyond what derivatives of few bits tell, FDDP would only regularise, and its gains with it
+    solver.th_stop = 1e-6
     x = problem.x0.copy()
     rest = setting.rest(x)
     xs, us = [x] * (problem.T + 1), [rest] * problem.T
