@@ -7,11 +7,64 @@ from pathlib import Path
 from string import Template
 
 from rbdgen.compiler import Design
+from rbdgen.protocol.registers import ADDRESS_BITS, stream_bits
 from rbdgen.protocol.tasks import CALIBRATE, FUNCTION_BITS, TAG_BITS
 from rbdgen_hw.testbench.vectors import LOAD, RATED, Trial, Vectors
 
 TEMPLATE = Path(__file__).parent / "bench.sv"
 """The bench but for what is this design's."""
+BARE, AXI = "", "_axi"
+"""What the bench is connected to: the accelerator itself, or its AXI shell; by that the top module's name ends."""
+_INSTANCES = {
+    BARE: """\
+  @@{name} dut (
+    .clk(clk),
+    .rst(rst),
+    .in_valid(in_valid),
+    .in_ready(in_ready),
+    .in_payload(in_payload),
+    .out_valid(out_valid),
+    .out_ready(out_ready),
+    .out_payload(out_payload)
+  );""",
+    # beats stand in the low bits of the streams' beats; no batch is closed, no register is touched
+    AXI: """\
+  wire [@@{task_stream}-1:0] s_axis_tdata = in_payload;
+  wire [@@{result_stream}-1:0] m_axis_tdata;
+  assign out_payload = m_axis_tdata[RESULT_BITS-1:0];
+
+  @@{name}_axi dut (
+    .aclk(clk),
+    .aresetn(~rst),
+    .s_axis_tvalid(in_valid),
+    .s_axis_tready(in_ready),
+    .s_axis_tdata(s_axis_tdata),
+    .s_axis_tlast(1'b0),
+    .m_axis_tvalid(out_valid),
+    .m_axis_tready(out_ready),
+    .m_axis_tdata(m_axis_tdata),
+    .m_axis_tlast(),
+    .s_axi_awaddr(@@{address_bits}'b0),
+    .s_axi_awprot(3'b0),
+    .s_axi_awvalid(1'b0),
+    .s_axi_awready(),
+    .s_axi_wdata(32'b0),
+    .s_axi_wstrb(4'b0),
+    .s_axi_wvalid(1'b0),
+    .s_axi_wready(),
+    .s_axi_bresp(),
+    .s_axi_bvalid(),
+    .s_axi_bready(1'b1),
+    .s_axi_araddr(@@{address_bits}'b0),
+    .s_axi_arprot(3'b0),
+    .s_axi_arvalid(1'b0),
+    .s_axi_arready(),
+    .s_axi_rdata(),
+    .s_axi_rresp(),
+    .s_axi_rvalid(),
+    .s_axi_rready(1'b1)
+  );""",
+}
 PATIENCE = 20_000
 """Cycles without a beat until the bench gives up, beyond ten times what the slowest task takes."""
 
@@ -34,14 +87,33 @@ def hexadecimal(packets: Iterable[tuple[Trial, tuple[int, ...]]], bits: int) -> 
     return "\n".join(lines) + "\n"
 
 
-def bench_text(design: Design, vectors: Vectors) -> str:
-    """The bench's SystemVerilog, whose module is ``<name>_tb``."""
+def bench_text(design: Design, vectors: Vectors, shell: str) -> str:
+    """The bench's SystemVerilog, whose module is ``<name>_tb``, or ``<name>_axi_tb`` around the AXI shell."""
     template = _Template(TEMPLATE.read_text(encoding="utf-8"))
     tables = _by_code(design, vectors) | _lone(design, vectors) | _rated(design)
     cases = {}
     for function, values in tables.items():
         cases[function] = _cases(function, values)
-    return template.substitute(_numbers(design, vectors) | cases)
+    top = _top(design, shell)
+    return template.substitute(_numbers(design, vectors) | top | cases)
+
+
+def _top(design: Design, shell: str) -> dict[str, object]:
+    """What the bench is connected to, and the files that this is in."""
+    tasks = design.tasks
+    top = f"{design.name}{shell}"
+    modules = dict.fromkeys((top, design.name))
+    ports = {
+        "name": design.name,
+        "task_stream": stream_bits(tasks.task),
+        "result_stream": stream_bits(tasks.result),
+        "address_bits": ADDRESS_BITS,
+    }
+    return {
+        "top": top,
+        "sources": " ".join(f"{module}.v" for module in modules),
+        "instance": _Template(_INSTANCES[shell]).substitute(ports),
+    }
 
 
 def _cases(function: str, values: Mapping[int, object]) -> str:
@@ -59,7 +131,6 @@ def _numbers(design: Design, vectors: Vectors) -> dict[str, object]:
     also = ", then with another robot's parameters" if tasks.parameters else ""
     slowest = max(_latencies(design, vectors).values())
     return {
-        "name": design.name,
         "also": also,
         "task_bits": tasks.task.beat_bits,
         "result_bits": tasks.result.beat_bits,
