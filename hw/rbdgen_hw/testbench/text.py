@@ -9,62 +9,16 @@ from string import Template
 from rbdgen.compiler import Design
 from rbdgen.protocol.registers import ADDRESS_BITS, stream_bits
 from rbdgen.protocol.tasks import CALIBRATE, FUNCTION_BITS, TAG_BITS
+from rbdgen_hw.shells.link import SHELL_CYCLES
 from rbdgen_hw.testbench.vectors import LOAD, RATED, Trial, Vectors
 
-TEMPLATE = Path(__file__).parent / "bench.sv"
+FOLDER = Path(__file__).parent
+TEMPLATE = FOLDER / "bench.sv"
 """The bench but for what is this design's."""
 BARE, AXI = "", "_axi"
 """What the bench is connected to: the accelerator itself, or its AXI shell; by that the top module's name ends."""
-_INSTANCES = {
-    BARE: """\
-  @@{name} dut (
-    .clk(clk),
-    .rst(rst),
-    .in_valid(in_valid),
-    .in_ready(in_ready),
-    .in_payload(in_payload),
-    .out_valid(out_valid),
-    .out_ready(out_ready),
-    .out_payload(out_payload)
-  );""",
-    # beats stand in the low bits of the streams' beats; no batch is closed, no register is touched
-    AXI: """\
-  wire [@@{task_stream}-1:0] s_axis_tdata = in_payload;
-  wire [@@{result_stream}-1:0] m_axis_tdata;
-  assign out_payload = m_axis_tdata[RESULT_BITS-1:0];
-
-  @@{name}_axi dut (
-    .aclk(clk),
-    .aresetn(~rst),
-    .s_axis_tvalid(in_valid),
-    .s_axis_tready(in_ready),
-    .s_axis_tdata(s_axis_tdata),
-    .s_axis_tlast(1'b0),
-    .m_axis_tvalid(out_valid),
-    .m_axis_tready(out_ready),
-    .m_axis_tdata(m_axis_tdata),
-    .m_axis_tlast(),
-    .s_axi_awaddr(@@{address_bits}'b0),
-    .s_axi_awprot(3'b0),
-    .s_axi_awvalid(1'b0),
-    .s_axi_awready(),
-    .s_axi_wdata(32'b0),
-    .s_axi_wstrb(4'b0),
-    .s_axi_wvalid(1'b0),
-    .s_axi_wready(),
-    .s_axi_bresp(),
-    .s_axi_bvalid(),
-    .s_axi_bready(1'b1),
-    .s_axi_araddr(@@{address_bits}'b0),
-    .s_axi_arprot(3'b0),
-    .s_axi_arvalid(1'b0),
-    .s_axi_arready(),
-    .s_axi_rdata(),
-    .s_axi_rresp(),
-    .s_axi_rvalid(),
-    .s_axi_rready(1'b1)
-  );""",
-}
+INSTANCES = {BARE: FOLDER / "bare.svh", AXI: FOLDER / "axi.svh"}
+"""How it is connected."""
 PATIENCE = 20_000
 """Cycles without a beat until the bench gives up, beyond ten times what the slowest task takes."""
 
@@ -90,12 +44,12 @@ def hexadecimal(packets: Iterable[tuple[Trial, tuple[int, ...]]], bits: int) -> 
 def bench_text(design: Design, vectors: Vectors, shell: str) -> str:
     """The bench's SystemVerilog, whose module is ``<name>_tb``, or ``<name>_axi_tb`` around the AXI shell."""
     template = _Template(TEMPLATE.read_text(encoding="utf-8"))
-    tables = _by_code(design, vectors) | _lone(design, vectors) | _rated(design)
+    tables = _by_code(design, vectors) | _lone(design, vectors, shell) | _rated(design)
     cases = {}
     for function, values in tables.items():
         cases[function] = _cases(function, values)
     top = _top(design, shell)
-    return template.substitute(_numbers(design, vectors) | top | cases)
+    return template.substitute(_numbers(design, vectors, shell) | top | cases)
 
 
 def _top(design: Design, shell: str) -> dict[str, object]:
@@ -109,10 +63,11 @@ def _top(design: Design, shell: str) -> dict[str, object]:
         "result_stream": stream_bits(tasks.result),
         "address_bits": ADDRESS_BITS,
     }
+    instance = _Template(INSTANCES[shell].read_text(encoding="utf-8"))
     return {
         "top": top,
         "sources": " ".join(f"{module}.v" for module in modules),
-        "instance": _Template(_INSTANCES[shell]).substitute(ports),
+        "instance": instance.substitute(ports).rstrip("\n"),
     }
 
 
@@ -124,12 +79,12 @@ def _cases(function: str, values: Mapping[int, object]) -> str:
     return "\n".join(lines)
 
 
-def _numbers(design: Design, vectors: Vectors) -> dict[str, object]:
+def _numbers(design: Design, vectors: Vectors, shell: str) -> dict[str, object]:
     """What stands in the template once."""
     tasks = design.tasks
     trials = vectors.trials
     also = ", then with another robot's parameters" if tasks.parameters else ""
-    slowest = max(_latencies(design, vectors).values())
+    slowest = max(_latencies(design, vectors, shell).values())
     return {
         "also": also,
         "task_bits": tasks.task.beat_bits,
@@ -176,21 +131,22 @@ def _by_code(design: Design, vectors: Vectors) -> Tables:
     }
 
 
-def _latencies(design: Design, vectors: Vectors) -> dict[int, int]:
+def _latencies(design: Design, vectors: Vectors, shell: str) -> dict[int, int]:
     """The promised latency of each lone task."""
+    added = 0 if shell == BARE else SHELL_CYCLES
     latencies = {}
     for trial in vectors.lone:
         further = (trial.steps - 1) * design.step_cycles(trial.name)
-        latencies[trial.number] = design.promised_latency(trial.name) + further
+        latencies[trial.number] = design.promised_latency(trial.name) + further + added
     return latencies
 
 
-def _lone(design: Design, vectors: Vectors) -> Tables:
+def _lone(design: Design, vectors: Vectors, shell: str) -> Tables:
     """What is known of each lone task."""
     return {
         "lone_code": {trial.number: trial.code for trial in vectors.lone},
         "lone_steps": {trial.number: trial.steps for trial in vectors.lone},
-        "promised_latency": _latencies(design, vectors),
+        "promised_latency": _latencies(design, vectors, shell),
     }
 
 
