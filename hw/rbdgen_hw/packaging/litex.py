@@ -31,7 +31,7 @@ class {module}(LiteXModule):
             def __init__(self, platform, clk_freq, **kwargs):
                 super().__init__(platform, clk_freq, **kwargs)
                 self.dynamics = {module}(platform, self.bus.address_width)
-                region = SoCRegion(size={size:#x}, cached=False)
+                region = SoCRegion(0x9000_0000, {size:#x}, cached=False)
                 self.bus.add_slave("dynamics", self.dynamics.bus, region)
     """
 
