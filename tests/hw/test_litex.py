@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from migen.genlib.io import CRG
 
 from rbdgen import Design
 from rbdgen.protocol.register_map import RegisterEntry
-from rbdgen.protocol.registers import Register
+from rbdgen.protocol.registers import Register, stream_bits
 from rbdgen.report.design import design_identity
 from rbdgen_hw.emit import design_verilog
 from rbdgen_hw.packaging import core_of, ip_files
@@ -107,8 +106,8 @@ endmodule
 
 @dataclass(frozen=True)
 class Soc:
-    """What a SoC's bench printed: the registers' bytes from ``base`` on with their values, in order, and beats of
-    results with TLAST."""
+    """What a SoC's bench printed: registers that were read, by offset, with their values; how many accesses were
+    errors; and beats of results with TLAST."""
 
     reads: list[tuple[int, int]]
     errors: int
@@ -153,9 +152,9 @@ def platform(tasks: int, results: int) -> Any:
     return SimPlatform("SIM", pins)
 
 
-def soc_verilog(soc_class: type, chip: Any, bus: str, name: str) -> tuple[str, int]:
+def soc_verilog(made: type, chip: Any, bus: str, name: str) -> tuple[str, int]:
     """Verilog of the example's SoC on one of LiteX's buses, with a host on it; and where the registers begin."""
-    soc = soc_class(chip, 1_000_000, bus_standard=bus)
+    soc = made(chip, 1_000_000, bus_standard=bus)
     soc.submodules.crg = CRG(chip.request("sys_clk"))
     host = wishbone.Interface(data_width=32, address_width=32, addressing="word")
     chip.add_extension(host.get_ios("host"))
@@ -174,53 +173,63 @@ def soc_verilog(soc_class: type, chip: Any, bus: str, name: str) -> tuple[str, i
     return text, soc.bus.regions["dynamics"].origin
 
 
+def soc_class(folder: Path, name: str) -> type:
+    """The class of the docstring's example, run as it stands."""
+    text = (folder / f"{name}_axi_litex.py").read_text(encoding="utf-8")
+    scope: dict[str, Any] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(folder))
+        importlib.invalidate_caches()
+        exec(compile(example(text), "example.py", "exec"), scope)
+    del sys.modules[f"{name}_axi_litex"]
+    return scope["SoC"]
+
+
+def bench_script(base: int, entries: tuple[RegisterEntry, ...], task: tuple[int, ...]) -> list[str]:
+    """What a bench does: read all registers, write one, send a task, read some again."""
+    lines = [f"transfer(0, {base + entry.address}, 0);" for entry in entries]
+    lines.append(f"transfer(1, {base + Register.EPOCH}, {EPOCH});")
+    for place, beat in enumerate(task, 1):
+        lines.append(f"send('h{beat:x}, {int(place == len(task))});")
+    lines.append("repeat (50) @(posedge clk);")
+    return lines + [f"transfer(0, {base + register}, 0);" for register in LATER]
+
+
 @pytest.fixture(scope="module")
 def socs(
     accelerator: Design,
     entries: tuple[RegisterEntry, ...],
     folder: Path,
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[dict[str, Soc]]:
+) -> dict[str, Soc]:
     """All SoCs in one simulation, by bus."""
     d = accelerator
-    text = (folder / f"{d.name}_axi_litex.py").read_text(encoding="utf-8")
-    tasks, results = map(int, re.findall(r'\("data", (\d+)\)', text))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(folder))
-        importlib.invalidate_caches()
-        scope: dict[str, Any] = {}
-        exec(compile(example(text), "example.py", "exec"), scope)
+    tasks, results = stream_bits(d.tasks.task), stream_bits(d.tasks.result)
+    made = soc_class(folder, d.name)
     (trial, *_) = make_vectors(d, 0, 3).lone
-    work = tmp_path_factory.mktemp("socs")
     sources: set[Path] = set()
     bases = []
     texts = []
     instances = []
     for number, bus in enumerate(BUSES):
         chip = platform(tasks, results)
-        soc, base = soc_verilog(scope["SoC"], chip, bus, f"soc_{number}")
+        soc, base = soc_verilog(made, chip, bus, f"soc_{number}")
         bases.append(base)
         sources |= {Path(source[0]) for source in chip.sources}
-        script = [f"transfer(0, {base + entry.address}, 0);" for entry in entries]
-        script.append(f"transfer(1, {base + Register.EPOCH}, {EPOCH});")
-        for place, beat in enumerate(trial.task, 1):
-            script.append(f"send({tasks}'h{beat:x}, {int(place == len(trial.task))});")
-        script.append("repeat (50) @(posedge clk);")
-        script += [f"transfer(0, {base + register}, 0);" for register in LATER]
-        lines = "\n".join(script)
-        bench = BENCH.format(number=number, task_bits=tasks, result_bits=results, script=lines)
+        script = "\n".join(bench_script(base, entries, trial.task))
+        bench = BENCH.format(number=number, task_bits=tasks, result_bits=results, script=script)
         texts += [bench, soc]
         instances.append(f"  bench_{number} b{number}(clk, done[{number}]);")
     assert {source.name for source in sources} == {f"{d.name}.v", f"{d.name}_axi.v"}
     top = TOP.format(most=len(BUSES) - 1, instances="\n".join(instances))
+    work = tmp_path_factory.mktemp("socs")
     (work / "bench.sv").write_text("\n".join([top, *texts]), encoding="utf-8")
     said = simulate(work, sorted(sources))
     found = {}
     for number, bus in enumerate(BUSES):
         lines = [words[1:] for words in said if words[0] == str(number)]
         found[bus] = outcome(lines, bases[number])
-    yield found
-    sys.modules.pop(f"{d.name}_axi_litex")
+    return found
 
 
 def simulate(work: Path, sources: list[Path]) -> list[list[str]]:
