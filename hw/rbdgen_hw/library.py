@@ -27,6 +27,9 @@ LARGEST = (1 << 16) - 64
 MEMORY_ATTRIBUTES = ("ram_style", "no_rw_check")
 """Attributes that reach the Verilog: what synthesis needs to know about memories. Others are of Yosys's own use."""
 _ATTRIBUTE = re.compile(rf"^ *\(\*(?! (?:{'|'.join(MEMORY_ATTRIBUTES)}) ).*?\*\)\n", re.MULTILINE)
+_TRIGGER = re.compile(r"^( *)reg (\\\$auto\$verilog_backend\S* ) *= 0;$", re.MULTILINE)
+"""A register by whose first value Yosys has every combinational block evaluated once. In SystemVerilog the value of a
+declaration is no event (IEEE 1800-2017, section 6.8), and a block whose inputs never change would stay unknown."""
 WIDEST = LARGEST
 """Bits that a port may have, whether its component is an instance or a submodule."""
 
@@ -144,7 +147,8 @@ def to_verilog(top: SharedComponent, name: str, header: str, streams: Mapping[st
     verilog = run_yosys(script, {"design.il": design}, "design.v")
     # the first line says how Yosys itself was compiled, which is not the same on every machine
     _, body = verilog.split("\n", 1)
-    return header + _ATTRIBUTE.sub("", body.lstrip("\n"))
+    plain = _ATTRIBUTE.sub("", body.lstrip("\n"))
+    return header + _TRIGGER.sub(r"\1reg \2;\n\1initial \2= 0;", plain)
 
 
 def _modules(

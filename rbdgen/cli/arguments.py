@@ -17,6 +17,8 @@ LARGEST_INTEGER = 2**31 - 1
 """Seeds, counts and jobs: what every tool behind them takes."""
 MOST_STATES = 1_000_000
 """States or tasks that are in memory at once; for more, run again with another seed."""
+BENCH_TASKS = 500
+"""Mixed tasks of a testbench, unless another number is asked for."""
 OPTION_ARGUMENTS = tuple(name for name, s in settings(Options).items() if s.on_command_line)
 """Arguments of the command line that are options of the compiler, by the same names."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rbdgen import __version__
-from rbdgen.cli.arguments import OPTION_ARGUMENTS, given_setup
+from rbdgen.cli.arguments import BENCH_TASKS, OPTION_ARGUMENTS, given_setup
 from rbdgen.cli.console import Reporter, extension, print_result, reporter
 from rbdgen.cli.drawing import check_pictures, write_pictures
 from rbdgen.cli.simulation import get_simulator, simulate_design
@@ -186,11 +186,38 @@ def _testbench(args: argparse.Namespace, design: Design, progress: Reporter) -> 
         return {}
     testbench = extension("rbdgen_hw.testbench", "hw")
     progress.stage("make testbench")
-    return testbench.testbench_files(design, args.testbench)
+    return testbench.testbench_files(design, args.testbench, testbench.BARE)
+
+
+def _check_part(args: argparse.Namespace) -> None:
+    """ConfigError for a part that is none, or where no IP core is asked for."""
+    if args.part is None:
+        return
+    if not args.ip:
+        raise ConfigError("part: is what the IP core is packaged for; give --ip as well")
+    extension("rbdgen_hw.packaging", "hw").check_part(args.part)
+
+
+def _part(args: argparse.Namespace, design: Design) -> str | None:
+    """The part that is asked for, or the board's where Vivado makes its bitstreams."""
+    if args.part is not None or design.budget is None or design.budget.board is None:
+        return args.part
+    board = extension("rbdgen_boards.board", "hw").get_board(design.budget.board)
+    return board.part if board.flow == "vivado" else None
+
+
+def _ip_core(args: argparse.Namespace, design: Design, verilog: Path) -> list[Path]:
+    """Write the IP core of a design, whose Verilog is there, into the folder ``ip`` beside it."""
+    packaging = extension("rbdgen_hw.packaging", "hw")
+    text = verilog.read_text(encoding="utf-8")
+    tasks = args.testbench or BENCH_TASKS
+    files = packaging.ip_files(design, text, __version__, tasks, _part(args, design))
+    return write_files(files, verilog.parent / "ip")
 
 
 def generate(args: argparse.Namespace) -> None:
     """``rbdgen generate``."""
+    _check_part(args)
     check_writable(args.output or BUILDS)
     with reporter() as progress:
         design, robot = compile_design(args, progress)
@@ -200,11 +227,8 @@ def generate(args: argparse.Namespace) -> None:
         if bench:
             files += write_files(bench, files[0].parent)
         if args.ip:
-            packaging = extension("rbdgen_hw.packaging", "hw")
-            files += write_files(
-                packaging.ip_files(design, files[0].read_text(encoding="utf-8"), __version__),
-                files[0].parent / "ip",
-            )
+            progress.stage("package the IP core")
+            files += _ip_core(args, design, files[0])
     report = design_report(design) | more | {"files": [str(f) for f in files]}
     print_result(
         args, report, tables.layout(report) + "\n\n" + "\n".join(f"wrote {f}" for f in files)

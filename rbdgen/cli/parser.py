@@ -9,6 +9,7 @@ from pathlib import Path
 from rbdgen import __version__
 from rbdgen.cli import build, commands, comparing, emitting, exploring, reporting, synth
 from rbdgen.cli.arguments import (
+    BENCH_TASKS,
     MOST_STATES,
     ROBOT_HELP,
     Parser,
@@ -24,9 +25,6 @@ from rbdgen.cli.arguments import (
 from rbdgen.explore import ROOT
 from rbdgen.options import Options
 from rbdgen.options.setting import names
-
-BENCH_TASKS = 500
-"""Mixed tasks of a testbench, unless another number is asked for."""
 
 Verb = Callable[[str, str, str], Parser]
 """Adds a command: its name, what it does in a line, and examples."""
@@ -118,7 +116,12 @@ def add_generate(verb: Verb) -> None:
     parser.add_argument(
         "--ip",
         action="store_true",
-        help="also the IP core with AXI ports: IP-XACT, FuseSoC, LiteX, Vivado's Tcl",
+        help="also the IP core with AXI ports: IP-XACT, FuseSoC, LiteX, SystemRDL, C header, Vivado's Tcl, testbench",
+    )
+    parser.add_argument(
+        "--part",
+        metavar="P",
+        help="the part for which Vivado packages the IP core (the board's, or one of the device)",
     )
     parser.add_argument(
         "--testbench",

@@ -61,6 +61,8 @@ class Device:
     """Bits of a multiplier block's two inputs, signed."""
     fabric: Fabric
     """What operators take of its logic."""
+    synthesis: str
+    """Yosys's command for it, with the family where the command has several."""
     admission_registers: int = 0
     """Between a task's admission and the choice of its operands, at intervals of three cycles or more: 0 or 1."""
     connection_registers: int = 0

@@ -28,6 +28,7 @@ ECP5 = Device(
     factor=FACTOR,
     flag_registers=1,
     fabric=LUT4_CHAINS,
+    synthesis="synth_ecp5",
     parts={
         "LFE5U-85F-6BG381C": Resources(multipliers=156, luts=83640, registers=83640, memories=208)
     },

@@ -24,6 +24,8 @@ CHAINED = Device(
     shift=2.4,
     shape=(18, 18),
     fabric=LUT4_CHAINS,
+    # for figures of an IP core alone: any family does
+    synthesis="synth_ecp5",
 )
 REGISTERED = replace(
     CHAINED,

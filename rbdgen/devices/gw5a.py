@@ -28,6 +28,7 @@ GW5A = Device(
     lane_registers=1,
     loop_registers=1,
     fabric=LUT4,
+    synthesis="synth_gowin -family gw5a",
     parts={
         "GW5AST-LV138FPG676AC1/I0": Resources(
             multipliers=298, luts=138240, registers=138240, memories=340

@@ -22,6 +22,7 @@ XC7 = Device(
     shift=3.5,
     shape=(25, 18),
     fabric=LUT6,
+    synthesis="synth_xilinx -family xc7",
     parts={
         "xc7a100tcsg324-1": Resources(multipliers=240, luts=63400, registers=126800, memories=135)
     },

@@ -22,6 +22,7 @@ XCUP = Device(
     shift=2.2,
     shape=(27, 18),
     fabric=LUT6,
+    synthesis="synth_xilinx -family xcup",
     parts={
         "xck26-sfvc784-2LV-c": Resources(
             multipliers=1248, luts=117120, registers=234240, memories=144

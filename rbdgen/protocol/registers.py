@@ -5,6 +5,7 @@ All registers are 32 bits. Every beat of the accelerator's stream stands in the 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import IntEnum, IntFlag
 
 from rbdgen.protocol.frames import IDENTITY_BYTES
@@ -17,31 +18,22 @@ MINIMUM_STREAM_BITS = 32
 
 
 class Register(IntEnum):
-    """Byte addresses. Counters start again at 2³²; reading ``CYCLES`` keeps its upper half for ``CYCLES_HIGH``."""
+    """Byte addresses; :mod:`rbdgen.protocol.register_map` says what is there."""
 
     VERSION = 0x00
     FUNCTIONS = 0x04
-    """Bit n: there is a function with code n."""
     CONTROL = 0x08
-    """Write: bits of :class:`Control`. Reads as zero."""
     ERRORS = 0x0C
-    """Bits of :class:`StreamError` that happened since they were cleared."""
     CYCLES = 0x10
     CYCLES_HIGH = 0x14
     BUSY = 0x18
-    """Cycles in which a task was in work."""
     TASKS = 0x1C
     RESULTS = 0x20
     OVERFLOWS = 0x24
-    """Results with the flag OVERFLOW."""
     RANGES = 0x28
-    """Results with the flag RANGE."""
     UNKNOWN = 0x2C
-    """Results with the flag FUNCTION."""
     IN_WORK = 0x30
-    """Tasks whose results have not left."""
     EPOCH = 0x34
-    """Read and write: zero after a reset. A host that writes a number knows by it that none came since."""
     IDENTITY = 0x40
     """First of the words of the identity, lowest bytes first."""
 
@@ -53,17 +45,20 @@ class Control(IntFlag):
     """What a write to ``CONTROL`` does."""
 
     CLEAR = 1
-    """Counters and errors become zero."""
 
 
 class StreamError(IntFlag):
-    """What a host did wrong, or what results said."""
+    """What a host did wrong, or what results said: the bits of ``ERRORS``."""
 
     OVERFLOW = 1
     RANGE = 2
     FUNCTION = 4
     LAST = 8
-    """TLAST came in the middle of a task; it was ignored."""
+
+
+def function_bits(codes: Iterable[int]) -> int:
+    """What ``FUNCTIONS`` holds where there are functions with these codes."""
+    return sum(1 << code for code in codes)
 
 
 def stream_bits(packing: Packing) -> int:

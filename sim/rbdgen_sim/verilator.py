@@ -17,17 +17,6 @@ from rbdgen.errors import ToolError
 
 PIP_HINT = "install it with: pip install 'rbdgen[sim]'"
 
-WAIVERS = {
-    "DECLFILENAME": "a design is one file with a module per component",
-    "UNUSEDSIGNAL": "bits that rounding drops, and ports that every component of a kind has though one design uses few",
-    "PROCASSINIT": "registers have values at power-up, which FPGAs load; what has a reset gets the same from it",
-    "WIDTHEXPAND": "Yosys leaves it to the assignment to extend an operand",
-    "WIDTHTRUNC": "Yosys compares with zero by negating the whole word",
-    "CASEINCOMPLETE": "what a case does not name keeps the value assigned before it",
-    "ASCRANGE": "Yosys writes a counter of one beat, which has no bits, with the range -1 to 0; nothing reads it",
-}
-"""Warnings that are not reported, and why."""
-
 
 def require() -> None:
     """ToolError if Verilator or a program that it needs is missing, with how to install it."""
@@ -74,13 +63,12 @@ def run(arguments: Sequence[str], directory: Path) -> subprocess.CompletedProces
 
 
 def lint(sources: Sequence[Path], top: str) -> list[str]:
-    """Complaints of ``verilator --lint-only -Wall`` about ``top``, one line each, but for :data:`WAIVERS`."""
-    waived = [f"-Wno-{name}" for name in WAIVERS]
+    """Complaints of ``verilator --lint-only -Wall`` about ``top``, one line each. The first of the ``sources`` may be a
+    configuration file of Verilator (``.vlt``) that waives some."""
     arguments = [
         "--lint-only",
         "-Wall",
         "-Wno-fatal",
-        *waived,
         "--top-module",
         top,
         *(str(s.resolve()) for s in sources),

@@ -103,7 +103,8 @@ def test_one_unit_is_synthesised(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_ip_core_is_written_beside_the_design(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    status, out, _ = run(capsys, "generate", "pendulum2", "--ip", "-o", tmp_path / "a", "--json")
+    given = ("generate", "pendulum2", "--ip", "--board", "arty_a7_100")
+    status, out, _ = run(capsys, *given, "-o", tmp_path / "a", "--json")
     assert status == 0
     names = {p.name for p in (tmp_path / "a/ip").iterdir()}
     assert names == {
@@ -113,8 +114,41 @@ def test_the_ip_core_is_written_beside_the_design(
         "package_ip.tcl",
         "rbd_pendulum2_id_axi.core",
         "rbd_pendulum2_id_axi_litex.py",
+        "rbd_pendulum2_id_axi.h",
+        "rbd_pendulum2_id_axi.rdl",
+        "rbd_pendulum2_id_axi.vlt",
+        "rbd_pendulum2_id_axi_tb.sv",
+        "rbd_pendulum2_id_axi_tb_tasks.hex",
+        "rbd_pendulum2_id_axi_tb_results.hex",
     }
     assert {str(tmp_path / "a/ip" / n) for n in names} <= set(json.loads(out)["files"])
     assert (tmp_path / "a/ip/rbd_pendulum2_id.v").read_bytes() == (
         tmp_path / "a/rbd_pendulum2_id.v"
     ).read_bytes()
+    # Vivado's part is the board's, unless it is given
+    assert "-part xc7a100tcsg324-1\n" in (tmp_path / "a/ip/package_ip.tcl").read_text()
+    asked = ("--part", "xc7a35tcpg236-1")
+    assert run(capsys, *given, *asked, "-o", tmp_path / "b")[0] == 0
+    assert "-part xc7a35tcpg236-1\n" in (tmp_path / "b/ip/package_ip.tcl").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("--ip", "--part", "xc7; exec rm"),
+            "part: must be an order code of letters, digits and dashes",
+        ),
+        (
+            ("--part", "xc7a35tcpg236-1"),
+            "part: is what the IP core is packaged for; give --ip as well",
+        ),
+    ],
+)
+def test_a_part_that_is_none_is_one_line(
+    arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    status, _, err = run(capsys, "generate", "pendulum2", *arguments, "-o", tmp_path / "a")
+    assert status == 2
+    assert last_error(err).startswith(f"rbdgen: error: {message}")
+    assert not (tmp_path / "a").exists()

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import re
-import sys
-import types
 import xml.etree.ElementTree as ET
 
 import pytest
 
+from rbdgen import ConfigError
 from rbdgen_hw.emit import design_verilog
 from rbdgen_hw.packaging import core_of, ip_files
 from rbdgen_hw.packaging.ipxact import DEFINITIONS, SPIRIT
+from rbdgen_hw.packaging.vivado import usual_part, vivado_package
 from tests.conftest import design
 
 NAME = "rbd_pendulum2_id_axi"
+IDENTITY = bytes(16)
 
 
 @pytest.fixture(scope="module")
 def files() -> dict[str, str]:
     d = design("pendulum2")
-    return ip_files(d, design_verilog(d), "1.2.3.dev4")
+    return ip_files(d, design_verilog(d), "1.2.3.dev4", 1)
 
 
 def verilog_ports(text: str) -> dict[str, tuple[str, int]]:
@@ -32,10 +33,10 @@ def verilog_ports(text: str) -> dict[str, tuple[str, int]]:
 
 def test_the_core_has_the_verilogs_ports(files: dict[str, str]) -> None:
     ports = verilog_ports(files[f"{NAME}.v"])
-    core = core_of(design("pendulum2"), "1.2.3.dev4")
+    core = core_of(design("pendulum2"), IDENTITY, "1.2.3.dev4", bench=(f"{NAME}_tb.sv",))
     assert {p.name: ("output" if p.out else "input", p.width) for p in core.ports} == ports
     assert core.version == "1.2.3"
-    assert set(core.files) <= files.keys()
+    assert {*core.files, *core.bench} <= files.keys()
 
 
 def test_ip_xact_maps_every_port_once(files: dict[str, str]) -> None:
@@ -58,53 +59,27 @@ def test_ip_xact_maps_every_port_once(files: dict[str, str]) -> None:
     }
 
 
-def test_fusesoc_names_files_and_top(files: dict[str, str]) -> None:
-    text = files[f"{NAME}.core"]
-    assert text.startswith(f'CAPI=2:\nname: "rbdgen:accelerators:{NAME}:1.2.3"\n')
-    assert re.findall(r"^      - (\S+\.v)$", text, re.M) == ["rbd_pendulum2_id.v", f"{NAME}.v"]
-    assert f"    toplevel: {NAME}\n" in text
+def test_vivado_packages_for_the_part() -> None:
+    d = design("pendulum2")
+    usual = vivado_package(core_of(d, IDENTITY, "1.2.3"))
+    assert "create_project -in_memory -part xck26-sfvc784-2LV-c\n" in usual
+    asked = vivado_package(core_of(d, IDENTITY, "1.2.3", "xc7a35tcpg236-1"))
+    assert usual.replace("xck26-sfvc784-2LV-c", "xc7a35tcpg236-1") == asked
+    assert usual_part("xc7") == "xc7a100tcsg324-1"
+    assert "set_property version 1.2 $core\n" in asked
 
 
-def test_litex_connects_every_port(files: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    class Anything:
-        def __init__(self, *args, **kwargs) -> None:
-            self.arguments = args, kwargs
+@pytest.mark.parametrize(
+    "part", ["", "xc7a35t; exec touch F", "[exec touch F]", "xc7 a35t", "$env(HOME)", "xc7\n", "-x"]
+)
+def test_a_part_is_an_order_code(part: str) -> None:
+    with pytest.raises(ConfigError, match=r"^part: must be an order code .*, not '") as raised:
+        core_of(design("pendulum2"), IDENTITY, "1.0", part)
+    assert len(str(raised.value).splitlines()) == 1
 
-        def __getattr__(self, name: str):
-            if name.startswith("__"):
-                raise AttributeError(name)
-            return Anything()
 
-        def __invert__(self):
-            return self
-
-    instances = []
-
-    def instance(name: str, **pins):
-        instances.append((name, pins))
-        return [name]
-
-    class LiteXModule:
-        specials: list = []  # noqa: RUF012
-
-    modules = {
-        "litex": {},
-        "litex.gen": {"LiteXModule": LiteXModule},
-        "litex.soc": {},
-        "litex.soc.interconnect": {"stream": types.SimpleNamespace(Endpoint=Anything)},
-        "litex.soc.interconnect.axi": {"AXILiteInterface": Anything},
-        "migen": {"ClockSignal": Anything, "Instance": instance, "ResetSignal": Anything},
-    }
-    for name, content in modules.items():
-        module = types.ModuleType(name)
-        vars(module).update(content)
-        monkeypatch.setitem(sys.modules, name, module)
-    sources: list[str] = []
-    scope: dict = {"__file__": "/ip/wrapper.py"}
-    exec(compile(files[f"{NAME}_litex.py"], "wrapper.py", "exec"), scope)
-    scope["RbdPendulum2IdAxi"](types.SimpleNamespace(add_source=sources.append))
-    assert sources == ["/ip/rbd_pendulum2_id.v", f"/ip/{NAME}.v"]
-    ((name, pins),) = instances
-    assert name == NAME
-    ports = verilog_ports(files[f"{NAME}.v"])
-    assert set(pins) == {f"{direction[0]}_{port}" for port, (direction, _) in ports.items()}
+def test_several_accelerators_have_no_bench() -> None:
+    d = design("pendulum2", replicas=2)
+    files = ip_files(d, design_verilog(d), "1.0", 1)
+    assert [name for name in files if "_tb" in name] == []
+    assert "  sim:" not in files[f"{d.name}_axi.core"]

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
+from rbdgen.devices.ecp5 import ECP5
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen_boards import tools
 from rbdgen_boards.board import Board
@@ -30,7 +31,7 @@ USED = {
 """nextpnr's names of what a board's resources are."""
 LUTS_OF_CELL = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6}
 """Look-up tables that a cell of the netlist takes; a distributed memory is four tables and the two beside them."""
-SYNTHESIS = Synthesis("synth_ecp5")
+SYNTHESIS = Synthesis(ECP5.synthesis)
 """Yosys's command."""
 LONG = 2.5
 """Tiles per connection above which a placement is not worth routing. nextpnr's usual placer leaves wires of multipliers

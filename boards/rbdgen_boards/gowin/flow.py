@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 from typing import Any, ClassVar
 
+from rbdgen.devices.gw5a import GW5A
 from rbdgen_boards import tools
 from rbdgen_boards.board import Board
 from rbdgen_boards.flow import Clocking, Flow, Progress, Request, Routed, Timer
@@ -44,7 +45,7 @@ REGISTERS = (
 )
 """The device's registers, as Yosys calls them, with and without enable and reset."""
 SYNTHESIS = Synthesis(
-    "synth_gowin -family gw5a -nowidelut",
+    f"{GW5A.synthesis} -nowidelut",
     "map_ffs",
     "map_luts",
     (

@@ -11,6 +11,8 @@ import subprocess
 from pathlib import Path
 from typing import ClassVar
 
+from rbdgen.devices.xc7 import XC7
+from rbdgen.devices.xcup import XCUP
 from rbdgen.errors import ToolError
 from rbdgen_boards.board import Board
 from rbdgen_boards.flow import Clocking, Flow, Progress, Request, Routed
@@ -40,8 +42,8 @@ class Vivado(Flow):
     name = "vivado"
     maker = "Vivado"
     syntheses: ClassVar = {
-        "xc7": Synthesis("synth_xilinx -family xc7"),
-        "xcup": Synthesis("synth_xilinx -family xcup"),
+        "xc7": Synthesis(XC7.synthesis),
+        "xcup": Synthesis(XCUP.synthesis),
     }
 
     def clocking(self, board: Board, clock: float, directory: Path) -> Clocking:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+
+from rbdgen.protocol.register_map import RegisterEntry
 
 VENDOR = "rbdgen"
 LIBRARY = "accelerators"
@@ -19,13 +22,23 @@ class Port:
 
 @dataclass(frozen=True)
 class Core:
-    """An IP core: the top module's ``name``, what it is, version, its Verilog ``files``, and its ports."""
+    """An IP core.
+
+    ``name`` is the top module's. ``files`` are its Verilog, ``bench`` the files of its self-checking bench, the source
+    first; of several accelerators behind one stream there is none. ``synthesis`` is Yosys's command for its device,
+    ``part`` the order code that Vivado gets, ``vivado`` whether its device is one of Vivado's.
+    """
 
     name: str
     summary: str
     version: str
     files: tuple[str, ...]
+    bench: tuple[str, ...]
     ports: tuple[Port, ...]
+    registers: tuple[RegisterEntry, ...]
+    synthesis: str
+    part: str
+    vivado: bool
 
     def bus(self, prefix: str) -> dict[str, Port]:
         """The ports of one bus, by their names without the bus's."""
@@ -34,6 +47,12 @@ class Core:
             for p in self.ports
             if p.name.startswith(f"{prefix}_")
         }
+
+    def constants(self) -> Iterator[tuple[RegisterEntry, int]]:
+        """The registers that always read as the same, with what that is."""
+        for entry in self.registers:
+            if entry.constant and entry.reset is not None:
+                yield entry, entry.reset
 
 
 BUSES = {"s_axis": "slave", "m_axis": "master", "s_axi": "slave"}

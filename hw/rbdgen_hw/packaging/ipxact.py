@@ -1,12 +1,14 @@
-"""An IP-XACT component (IEEE 1685-2009, as Vivado reads it), and the Tcl by which Vivado packages the core."""
+"""An IP-XACT component (IEEE 1685-2009, which every version of Vivado reads), with the register map."""
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping
 
-from rbdgen.protocol.registers import ADDRESS_BITS, Register
-from rbdgen_hw.packaging.core import BUSES, LIBRARY, VENDOR, Core
-from rbdgen_hw.packaging.quoting import tcl_word, xml_text
+from rbdgen.protocol.register_map import REGISTER_BITS, WHOLE, Access, RegisterEntry
+from rbdgen.protocol.registers import ADDRESS_BITS
+from rbdgen_hw.packaging.core import BUSES, LIBRARY, VENDOR, Core, Port
+from rbdgen_hw.packaging.quoting import xml_text
 
 SPIRIT = "http://www.spiritconsortium.org/XMLSchema/SPIRIT/1685-2009"
 DEFINITIONS = {
@@ -18,6 +20,7 @@ DEFINITIONS = {
 }
 """AMD's names of the buses, with the library that they are in."""
 REGISTER_MAP = "registers"
+FILE_SET = "rtl"
 
 
 def _tag(parent: ET.Element, tag: str, text: str | None = None, /, **attributes: str) -> ET.Element:
@@ -62,78 +65,108 @@ def _interface(parent: ET.Element, core: Core, name: str) -> None:
             _tag(parameter, "value", value)
 
 
+def _tags(parent: ET.Element, texts: Mapping[str, str]) -> None:
+    """Elements with a text each."""
+    for tag, text in texts.items():
+        _tag(parent, tag, text)
+
+
+def _register(block: ET.Element, entry: RegisterEntry) -> None:
+    """One register with its bits."""
+    register = _tag(block, "register")
+    # all of them change but what is constant, and what the host writes
+    volatile = not entry.constant and entry.access == Access.READ
+    texts = {
+        "name": entry.name,
+        "description": entry.summary,
+        "addressOffset": hex(entry.address),
+        "size": str(REGISTER_BITS),
+        "volatile": str(volatile).lower(),
+        "access": entry.access.value,
+    }
+    _tags(register, texts)
+    if entry.reset is not None:
+        reset = _tag(register, "reset")
+        _tags(reset, {"value": hex(entry.reset), "mask": hex(WHOLE.mask)})
+    for field in entry.fields:
+        element = _tag(register, "field")
+        _tag(element, "name", field.name)
+        if field.summary:
+            _tag(element, "description", field.summary)
+        _tags(element, {"bitOffset": str(field.low), "bitWidth": str(field.width)})
+
+
+def _memory_map(root: ET.Element, core: Core) -> None:
+    """The register map."""
+    memory = _tag(_tag(root, "memoryMaps"), "memoryMap")
+    _tag(memory, "name", REGISTER_MAP)
+    block = _tag(memory, "addressBlock")
+    texts = {
+        "name": REGISTER_MAP,
+        "baseAddress": "0",
+        "range": str(1 << ADDRESS_BITS),
+        "width": str(REGISTER_BITS),
+        "usage": "register",
+    }
+    _tags(block, texts)
+    for entry in core.registers:
+        _register(block, entry)
+
+
+def _port(ports: ET.Element, port: Port) -> None:
+    """One port of the top module."""
+    element = _tag(ports, "port")
+    _tag(element, "name", port.name)
+    wire = _tag(element, "wire")
+    _tag(wire, "direction", "out" if port.out else "in")
+    if port.width > 1:
+        vector = _tag(wire, "vector")
+        _tags(vector, {"left": str(port.width - 1), "right": "0"})
+
+
+def _model(root: ET.Element, core: Core) -> None:
+    """What is synthesised, and its ports."""
+    model = _tag(root, "model")
+    view = _tag(_tag(model, "views"), "view")
+    texts = {
+        "name": "synthesis",
+        "envIdentifier": ":vivado.xilinx.com:synthesis",
+        "language": "verilog",
+        "modelName": core.name,
+    }
+    _tags(view, texts)
+    _tag(_tag(view, "fileSetRef"), "localName", FILE_SET)
+    ports = _tag(model, "ports")
+    for port in core.ports:
+        _port(ports, port)
+
+
+def _file_set(root: ET.Element, core: Core) -> None:
+    """The Verilog files."""
+    files = _tag(_tag(root, "fileSets"), "fileSet")
+    _tag(files, "name", FILE_SET)
+    for name in core.files:
+        file = _tag(files, "file")
+        _tags(file, {"name": name, "fileType": "verilogSource"})
+
+
 def ipxact(core: Core) -> str:
     """Text of ``component.xml``."""
     ET.register_namespace("spirit", SPIRIT)
     root = ET.Element(f"{{{SPIRIT}}}component")
-    for tag, text in (
-        ("vendor", VENDOR),
-        ("library", LIBRARY),
-        ("name", core.name),
-        ("version", core.version),
-    ):
-        _tag(root, tag, text)
+    texts = {
+        "vendor": VENDOR,
+        "library": LIBRARY,
+        "name": core.name,
+        "version": core.version,
+    }
+    _tags(root, texts)
     interfaces = _tag(root, "busInterfaces")
     for name in DEFINITIONS:
         _interface(interfaces, core, name)
-    memory = _tag(_tag(root, "memoryMaps"), "memoryMap")
-    _tag(memory, "name", REGISTER_MAP)
-    block = _tag(memory, "addressBlock")
-    for tag, text in (
-        ("name", REGISTER_MAP),
-        ("baseAddress", "0"),
-        ("range", str(1 << ADDRESS_BITS)),
-        ("width", "32"),
-    ):
-        _tag(block, tag, text)
-    for register in Register:
-        entry = _tag(block, "register")
-        for tag, text in (
-            ("name", register.name),
-            ("addressOffset", hex(register)),
-            ("size", "32"),
-        ):
-            _tag(entry, tag, text)
-    model = _tag(root, "model")
-    view = _tag(_tag(model, "views"), "view")
-    _tag(view, "name", "synthesis")
-    _tag(view, "envIdentifier", ":vivado.xilinx.com:synthesis")
-    _tag(view, "language", "verilog")
-    _tag(view, "modelName", core.name)
-    _tag(_tag(view, "fileSetRef"), "localName", "rtl")
-    ports = _tag(model, "ports")
-    for p in core.ports:
-        port = _tag(ports, "port")
-        _tag(port, "name", p.name)
-        wire = _tag(port, "wire")
-        _tag(wire, "direction", "out" if p.out else "in")
-        if p.width > 1:
-            vector = _tag(wire, "vector")
-            _tag(vector, "left", str(p.width - 1))
-            _tag(vector, "right", "0")
-    files = _tag(_tag(root, "fileSets"), "fileSet")
-    _tag(files, "name", "rtl")
-    for name in core.files:
-        file = _tag(files, "file")
-        _tag(file, "name", name)
-        _tag(file, "fileType", "verilogSource")
+    _memory_map(root, core)
+    _model(root, core)
+    _file_set(root, core)
     _tag(root, "description", xml_text(core.summary))
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
-
-
-def vivado_package(core: Core) -> str:
-    """Tcl by which Vivado packages the core: ``vivado -mode batch -source package_ip.tcl`` in its folder."""
-    return (
-        f"# Packages {core.name} for Vivado's IP catalogue, into the folder vivado_ip.\n"
-        "create_project -in_memory -part xcvu9p-flga2104-2L-e\n"
-        f"add_files {{{' '.join(core.files)}}}\nset_property top {core.name} [current_fileset]\n"
-        "update_compile_order -fileset sources_1\n"
-        f"ipx::package_project -root_dir vivado_ip -vendor {VENDOR} -library {LIBRARY} -taxonomy /UserIP "
-        "-import_files -force\n"
-        "set core [ipx::current_core]\n"
-        f"set_property name {core.name} $core\nset_property version {'.'.join(core.version.split('.')[:2])} $core\n"
-        f"set_property description {tcl_word(core.summary)} $core\n"
-        "foreach bus {s_axis m_axis s_axi} { ipx::associate_bus_interfaces -busif $bus -clock aclk $core }\n"
-        "ipx::create_xgui_files $core\nipx::update_checksums $core\nipx::save_core $core\n"
-    )

@@ -2,50 +2,81 @@
 
 from __future__ import annotations
 
+from rbdgen.protocol.registers import ADDRESS_BITS
 from rbdgen_hw.packaging.core import Core, Port
 from rbdgen_hw.packaging.quoting import python_literal
+
+_WRAPPER = '''\
+{summary}
+
+import os
+
+from litex.gen import LiteXModule
+from litex.soc.interconnect import stream
+from litex.soc.interconnect.axi import AXILiteInterface
+from migen import ClockSignal, Instance, ResetSignal
+
+
+class {module}(LiteXModule):
+    """Tasks go into ``sink`` ({tasks} bits), results come from ``source`` ({results} bits), ``bus`` has the registers.
+
+    ``address_width`` is the bus's, so that LiteX can adapt it to its own, be that wishbone, axi-lite or axi::
+
+        from litex.soc.integration.soc import SoCRegion
+        from litex.soc.integration.soc_core import SoCMini
+
+        from {name}_litex import {module}
+
+        class SoC(SoCMini):
+            def __init__(self, platform, clk_freq, **kwargs):
+                super().__init__(platform, clk_freq, **kwargs)
+                self.dynamics = {module}(platform, self.bus.address_width)
+                region = SoCRegion(0x9000_0000, {size:#x}, cached=False)
+                self.bus.add_slave("dynamics", self.dynamics.bus, region)
+    """
+
+    def __init__(self, platform, address_width=32):
+        self.sink = stream.Endpoint([("data", {tasks})])
+        self.source = stream.Endpoint([("data", {results})])
+        self.bus = AXILiteInterface(data_width=32, address_width=address_width, addressing="byte")
+        here = os.path.dirname(os.path.abspath(__file__))
+{sources}
+        self.specials += Instance(
+            "{name}",
+            i_aclk=ClockSignal("sys"),
+            i_aresetn=~ResetSignal("sys"),
+            i_s_axis_tdata=self.sink.data,
+            i_s_axis_tvalid=self.sink.valid,
+            o_s_axis_tready=self.sink.ready,
+            i_s_axis_tlast=self.sink.last,
+            o_m_axis_tdata=self.source.data,
+            o_m_axis_tvalid=self.source.valid,
+            i_m_axis_tready=self.source.ready,
+            o_m_axis_tlast=self.source.last,
+{pins}
+        )
+'''
 
 
 def litex(core: Core) -> str:
     """Text of the wrapper's Python file."""
-    tasks = core.bus("s_axis")["tdata"].width
-    results = core.bus("m_axis")["tdata"].width
-    address = core.bus("s_axi")["awaddr"].width
-    sources = "\n".join(
-        f'        platform.add_source(os.path.join(here, "{name}"))' for name in core.files
+    sources = [f'        platform.add_source(os.path.join(here, "{name}"))' for name in core.files]
+    pins = [_lite_pin(name, port) for name, port in core.bus("s_axi").items()]
+    return _WRAPPER.format(
+        summary=python_literal(f"LiteX module of {core.name}: {core.summary}."),
+        module=module_name(core),
+        name=core.name,
+        tasks=core.bus("s_axis")["tdata"].width,
+        results=core.bus("m_axis")["tdata"].width,
+        size=1 << ADDRESS_BITS,
+        sources="\n".join(sources),
+        pins="\n".join(pins),
     )
-    lite = "\n".join(_lite_pin(name, port) for name, port in core.bus("s_axi").items())
-    return (
-        f"{python_literal(f'LiteX module of {core.name}: {core.summary}.')}\n\n"
-        "import os\n\n"
-        "from litex.gen import LiteXModule\n"
-        "from litex.soc.interconnect import stream\n"
-        "from litex.soc.interconnect.axi import AXILiteInterface\n"
-        "from migen import ClockSignal, Instance, ResetSignal\n\n\n"
-        f"class {''.join(part.capitalize() for part in core.name.split('_'))}(LiteXModule):\n"
-        f'    """Tasks go into ``sink`` ({tasks} bits), results come from ``source`` ({results} bits).\n\n'
-        '    ``bus`` has the registers: soc.bus.add_slave(name, module.bus, region)."""\n\n'
-        "    def __init__(self, platform):\n"
-        f'        self.sink = stream.Endpoint([("data", {tasks})])\n'
-        f'        self.source = stream.Endpoint([("data", {results})])\n'
-        f'        self.bus = AXILiteInterface(data_width=32, address_width={address}, addressing="byte")\n'
-        "        here = os.path.dirname(os.path.abspath(__file__))\n"
-        f"{sources}\n"
-        "        self.specials += Instance(\n"
-        f'            "{core.name}",\n'
-        '            i_aclk=ClockSignal("sys"),\n'
-        '            i_aresetn=~ResetSignal("sys"),\n'
-        "            i_s_axis_tdata=self.sink.data,\n"
-        "            i_s_axis_tvalid=self.sink.valid,\n"
-        "            o_s_axis_tready=self.sink.ready,\n"
-        "            i_s_axis_tlast=self.sink.last,\n"
-        "            o_m_axis_tdata=self.source.data,\n"
-        "            o_m_axis_tvalid=self.source.valid,\n"
-        "            i_m_axis_tready=self.source.ready,\n"
-        "            o_m_axis_tlast=self.source.last,\n"
-        f"{lite}\n"
-        "        )\n"
-    )
+
+
+def module_name(core: Core) -> str:
+    """The wrapper's class."""
+    return "".join(part.capitalize() for part in core.name.split("_"))
 
 
 def _lite_pin(name: str, port: Port) -> str:
@@ -53,7 +84,9 @@ def _lite_pin(name: str, port: Port) -> str:
     field = next(field for field in _FIELDS if name.endswith(field))
     direction = "o" if port.out else "i"
     channel = name.removesuffix(field)
-    return f"            {direction}_{port.name}=self.bus.{channel}.{field},"
+    # the bus has all of an address, the core looks at what is within its region
+    part = f"[:{port.width}]" if field == "addr" else ""
+    return f"            {direction}_{port.name}=self.bus.{channel}.{field}{part},"
 
 
 _FIELDS = ("addr", "prot", "valid", "ready", "data", "strb", "resp")

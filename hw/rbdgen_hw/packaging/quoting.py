@@ -9,6 +9,7 @@ import re
 
 _PLAIN = re.compile(r"[A-Za-z0-9 .,:;_+=/()<>*-]")
 """Characters that mean themselves between quotes in all of these languages."""
+_PLAIN_IN_RDL = " .,:;'_+=()-"
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold, not even escaped (section 2.2)."""
 
@@ -40,3 +41,13 @@ def tcl_word(text: str) -> str:
 def xml_text(text: str) -> str:
     """Text that an XML 1.0 document can hold; its markup is escaped by whoever writes the document."""
     return _NOT_XML.sub("\ufffd", text)
+
+
+def rdl_string(text: str) -> str:
+    """A string of SystemRDL (2.0, section 4.5), on one line.
+
+    It has no numeric escapes, and its preprocessor acts on ``<%`` and on backquotes within strings too: what is neither
+    a letter, a digit nor plain becomes a question mark.
+    """
+    kept = [c if c.isalnum() or c in _PLAIN_IN_RDL else "?" for c in text]
+    return f'"{"".join(kept)}"'

@@ -20,6 +20,7 @@ from rbdgen.protocol.registers import (
     Control,
     Register,
     StreamError,
+    function_bits,
     stream_bits,
 )
 from rbdgen.protocol.tasks import FUNCTION_BITS, TAG_BITS, Flag, Packing
@@ -342,7 +343,7 @@ class AxiShell(SharedComponent):
         _count_events(m, registers, happened)
         cycles, upper = _count_cycles(m, registers)
         identity = int.from_bytes(self.identity, "little")
-        codes = sum(1 << f.code for f in tasks.functions.values())
+        codes = function_bits(f.code for f in tasks.functions.values())
         m.d.comb += [
             registers.identity.eq(Const(identity, len(registers.identity))),
             registers.value_version.eq(VERSION),

@@ -23,6 +23,8 @@ from rbdgen_hw.shells.sender import Sender
 
 IN_FLIGHT_BITS = 16
 """Of the counter of tasks in the accelerator, which never holds that many."""
+SHELL_CYCLES = 2
+"""By which a latency is longer in a shell: the registers that both streams pass."""
 
 
 def instantiate_accelerator(

@@ -7,11 +7,18 @@ from pathlib import Path
 from string import Template
 
 from rbdgen.compiler import Design
+from rbdgen.protocol.registers import ADDRESS_BITS, stream_bits
 from rbdgen.protocol.tasks import CALIBRATE, FUNCTION_BITS, TAG_BITS
+from rbdgen_hw.shells.link import SHELL_CYCLES
 from rbdgen_hw.testbench.vectors import LOAD, RATED, Trial, Vectors
 
-TEMPLATE = Path(__file__).parent / "bench.sv"
+FOLDER = Path(__file__).parent
+TEMPLATE = FOLDER / "bench.sv"
 """The bench but for what is this design's."""
+BARE, AXI = "", "_axi"
+"""What the bench is connected to: the accelerator itself, or its AXI shell; by that the top module's name ends."""
+INSTANCES = {BARE: FOLDER / "bare.svh", AXI: FOLDER / "axi.svh"}
+"""How it is connected."""
 PATIENCE = 20_000
 """Cycles without a beat until the bench gives up, beyond ten times what the slowest task takes."""
 
@@ -34,14 +41,34 @@ def hexadecimal(packets: Iterable[tuple[Trial, tuple[int, ...]]], bits: int) -> 
     return "\n".join(lines) + "\n"
 
 
-def bench_text(design: Design, vectors: Vectors) -> str:
-    """The bench's SystemVerilog, whose module is ``<name>_tb``."""
+def bench_text(design: Design, vectors: Vectors, shell: str) -> str:
+    """The bench's SystemVerilog, whose module is ``<name>_tb``, or ``<name>_axi_tb`` around the AXI shell."""
     template = _Template(TEMPLATE.read_text(encoding="utf-8"))
-    tables = _by_code(design, vectors) | _lone(design, vectors) | _rated(design)
+    tables = _by_code(design, vectors) | _lone(design, vectors, shell) | _rated(design)
     cases = {}
     for function, values in tables.items():
         cases[function] = _cases(function, values)
-    return template.substitute(_numbers(design, vectors) | cases)
+    top = _top(design, shell)
+    return template.substitute(_numbers(design, vectors, shell) | top | cases)
+
+
+def _top(design: Design, shell: str) -> dict[str, object]:
+    """What the bench is connected to, and the files that this is in."""
+    tasks = design.tasks
+    top = f"{design.name}{shell}"
+    modules = dict.fromkeys((top, design.name))
+    ports = {
+        "name": design.name,
+        "task_stream": stream_bits(tasks.task),
+        "result_stream": stream_bits(tasks.result),
+        "address_bits": ADDRESS_BITS,
+    }
+    instance = _Template(INSTANCES[shell].read_text(encoding="utf-8"))
+    return {
+        "top": top,
+        "sources": " ".join(f"{module}.v" for module in modules),
+        "instance": instance.substitute(ports).rstrip("\n"),
+    }
 
 
 def _cases(function: str, values: Mapping[int, object]) -> str:
@@ -52,14 +79,13 @@ def _cases(function: str, values: Mapping[int, object]) -> str:
     return "\n".join(lines)
 
 
-def _numbers(design: Design, vectors: Vectors) -> dict[str, object]:
+def _numbers(design: Design, vectors: Vectors, shell: str) -> dict[str, object]:
     """What stands in the template once."""
     tasks = design.tasks
     trials = vectors.trials
     also = ", then with another robot's parameters" if tasks.parameters else ""
-    slowest = max(_latencies(design, vectors).values())
+    slowest = max(_latencies(design, vectors, shell).values())
     return {
-        "name": design.name,
         "also": also,
         "task_bits": tasks.task.beat_bits,
         "result_bits": tasks.result.beat_bits,
@@ -105,21 +131,22 @@ def _by_code(design: Design, vectors: Vectors) -> Tables:
     }
 
 
-def _latencies(design: Design, vectors: Vectors) -> dict[int, int]:
+def _latencies(design: Design, vectors: Vectors, shell: str) -> dict[int, int]:
     """The promised latency of each lone task."""
+    added = 0 if shell == BARE else SHELL_CYCLES
     latencies = {}
     for trial in vectors.lone:
         further = (trial.steps - 1) * design.step_cycles(trial.name)
-        latencies[trial.number] = design.promised_latency(trial.name) + further
+        latencies[trial.number] = design.promised_latency(trial.name) + further + added
     return latencies
 
 
-def _lone(design: Design, vectors: Vectors) -> Tables:
+def _lone(design: Design, vectors: Vectors, shell: str) -> Tables:
     """What is known of each lone task."""
     return {
         "lone_code": {trial.number: trial.code for trial in vectors.lone},
         "lone_steps": {trial.number: trial.steps for trial in vectors.lone},
-        "promised_latency": _latencies(design, vectors),
+        "promised_latency": _latencies(design, vectors, shell),
     }
 
 

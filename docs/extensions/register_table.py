@@ -1,0 +1,32 @@
+"""The directive of the table of the AXI shell's registers, made from their description while the page is read."""
+
+from __future__ import annotations
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from rbdgen.protocol.register_map import WHOLE, register_map
+
+
+class RegisterTable(SphinxDirective):
+    """A table of all registers and their single bits, in the Markdown of the page that it is on."""
+
+    def run(self) -> list[nodes.Node]:
+        """The table's nodes."""
+        rows = ["| address | register | access | after a reset | means |", "|---|---|---|---|---|"]
+        for entry in register_map():
+            reset = "the design's" if entry.reset is None else str(entry.reset)
+            rows.append(
+                f"| 0x{entry.address:02x} | `{entry.name}` | {entry.access} | {reset} | {entry.summary} |"
+            )
+            for field in entry.fields:
+                if field is not WHOLE:
+                    rows.append(f"| | bit {field.low}: `{field.name}` | | | {field.summary} |")
+        return self.parse_text_to_nodes("\n".join(rows))
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Sphinx's way in."""
+    app.add_directive("register-table", RegisterTable)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,69 @@
+"""A header in C99 for firmware that reaches the registers by their addresses.
+
+Not here: the library for boards on a serial line (:mod:`rbdgen.host.library`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rbdgen.protocol.register_map import WHOLE
+from rbdgen_hw.packaging.core import Core
+
+_HEADER = """\
+/* Registers of {name}, behind its port s_axi: byte offsets, bits, and the values of those that never change. */
+#ifndef {prefix}_H
+#define {prefix}_H
+
+#include <stdint.h>
+
+{defines}
+
+/* The register at an offset; base is where the core's registers begin. */
+static inline uint32_t {name}_read(uintptr_t base, uint32_t offset)
+{{
+    return *(volatile const uint32_t *)(base + offset);
+}}
+
+static inline void {name}_write(uintptr_t base, uint32_t offset, uint32_t value)
+{{
+    *(volatile uint32_t *)(base + offset) = value;
+}}
+
+/* Whether this very core is there, by the registers that never change: 1 or 0. */
+static inline int {name}_is_there(uintptr_t base)
+{{
+    return {conditions};
+}}
+
+#endif
+"""
+
+
+def c_header(core: Core) -> str:
+    """Text of the ``.h`` file; its names begin with the core's."""
+    prefix = core.name.upper()
+    read = f"{core.name}_read(base, {prefix}_"
+    conditions = [
+        f"{read}{entry.name}_OFFSET) == {prefix}_{entry.name}_VALUE"
+        for entry, _ in core.constants()
+    ]
+    return _HEADER.format(
+        name=core.name,
+        prefix=prefix,
+        defines="\n".join(_defines(core, prefix)),
+        conditions=" &&\n        ".join(conditions),
+    )
+
+
+def _defines(core: Core, prefix: str) -> Iterator[str]:
+    """The macros of every register."""
+    values = {entry.name: value for entry, value in core.constants()}
+    for entry in core.registers:
+        yield f"/* {entry.summary} ({entry.access}). */"
+        yield f"#define {prefix}_{entry.name}_OFFSET {entry.address:#04x}u"
+        if entry.name in values:
+            yield f"#define {prefix}_{entry.name}_VALUE {values[entry.name]:#010x}u"
+        for field in entry.fields:
+            if field is not WHOLE:
+                yield f"#define {prefix}_{entry.name}_{field.name} {field.mask:#x}u /* {field.summary} */"
