@@ -18,6 +18,7 @@ import zlib
 from dataclasses import dataclass, field
 from dataclasses import fields as dataclass_fields
 from enum import IntEnum
+from typing import NamedTuple
 
 FLAG = 0x7E
 ESCAPE = 0x7D
@@ -34,10 +35,11 @@ IDENTITY_BYTES = 16
 NONCE_BYTES = 4
 
 _FLAG, _ESCAPE = bytes([FLAG]), bytes([ESCAPE])
-_ESCAPED = {b: bytes([ESCAPE, b ^ ESCAPE_BIT]) for b in (ESCAPE, FLAG)}
+_ESCAPED = tuple((bytes([b]), bytes([ESCAPE, b ^ ESCAPE_BIT])) for b in (ESCAPE, FLAG))
 _BAD_ESCAPE = re.compile(
-    re.escape(_ESCAPE) + b"(?![" + re.escape(bytes(b ^ ESCAPE_BIT for b in _ESCAPED)) + b"])"
+    re.escape(_ESCAPE) + b"(?![" + re.escape(bytes(b[1] for _, b in _ESCAPED)) + b"])"
 )
+_HEAD = struct.Struct("<BH")
 
 
 class Kind(IntEnum):
@@ -47,37 +49,35 @@ class Kind(IntEnum):
     HELLO = 2
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(NamedTuple):
     """A frame's ``kind`` (any byte) and payload."""
 
     kind: int
     payload: bytes
 
 
-def frame_bytes(kind: int, payload: bytes) -> bytes:
+def frame_bytes(kind: int, payload: bytes | bytearray) -> bytes:
     """The frame on the wire, flags included."""
-    body = struct.pack("<BH", kind, len(payload)) + payload
-    body += struct.pack("<I", zlib.crc32(body))
+    body = _HEAD.pack(kind, len(payload)) + payload
+    body += zlib.crc32(body).to_bytes(CRC_BYTES, "little")
     # the escape itself first, so that those which the others bring are not escaped again
-    for byte, escaped in _ESCAPED.items():
-        body = body.replace(bytes([byte]), escaped)
+    for plain, escaped in _ESCAPED:
+        body = body.replace(plain, escaped)
     return _FLAG + body + _FLAG
 
 
 def _parse(chunk: bytes) -> Frame | None:
     """The frame between two flags, if it is whole."""
-    if _BAD_ESCAPE.search(chunk):
-        return None
-    for byte, escaped in reversed(_ESCAPED.items()):
-        chunk = chunk.replace(escaped, bytes([byte]))
+    if _ESCAPE in chunk:
+        if _BAD_ESCAPE.search(chunk):
+            return None
+        for plain, escaped in reversed(_ESCAPED):
+            chunk = chunk.replace(escaped, plain)
     if len(chunk) < FRAME_BYTES:
         return None
-    kind, length = struct.unpack_from("<BH", chunk)
-    if (
-        length != len(chunk) - FRAME_BYTES
-        or zlib.crc32(chunk[:-CRC_BYTES]) != struct.unpack("<I", chunk[-CRC_BYTES:])[0]
-    ):
+    kind, length = _HEAD.unpack_from(chunk)
+    check = int.from_bytes(chunk[-CRC_BYTES:], "little")
+    if length != len(chunk) - FRAME_BYTES or zlib.crc32(chunk[:-CRC_BYTES]) != check:
         return None
     return Frame(kind, chunk[HEAD_BYTES:-CRC_BYTES])
 

@@ -1,0 +1,38 @@
+"""Formats of many words as columns of matrices: values to raw numbers and back, a row for each task."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from rbdgen.ir.fixed import Format, nearest_raw
+
+
+class Columns:
+    """Words of these formats, one after the other: matrices (n, k) have a column for each."""
+
+    def __init__(self, formats: Sequence[Format]) -> None:
+        fracs = [fmt.frac for fmt in formats]
+        widths = np.array([fmt.width for fmt in formats], np.int64)
+        self.minima = np.array([fmt.minimum for fmt in formats], np.int64)
+        self.maxima = np.array([fmt.maximum for fmt in formats], np.int64)
+        # products with powers of two are exact
+        self.scales = np.array([math.ldexp(1.0, frac) for frac in fracs])
+        self.resolutions = np.array([math.ldexp(1.0, -frac) for frac in fracs])
+        self.above = 64 - widths
+        """Bits of a number of 64 bits above a word."""
+
+    def quantise(self, values: np.ndarray) -> np.ndarray:
+        """Nearest raw numbers (n, k), as :meth:`rbdgen.ir.fixed.Format.quantise` gives."""
+        return nearest_raw(values * self.scales, self.minima, self.maxima)
+
+    def real(self, raw: np.ndarray) -> np.ndarray:
+        """Values of raw numbers (n, k), float64."""
+        return raw * self.resolutions
+
+    def signed(self, words: np.ndarray) -> np.ndarray:
+        """Raw numbers (n, k) in the low bits of words of 64 bits, int64."""
+        lifted = words.astype(np.int64) << self.above
+        return lifted >> self.above
