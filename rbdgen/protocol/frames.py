@@ -12,7 +12,6 @@ answered, by its :class:`Status`. So a hello's answer proves that a task sent be
 
 from __future__ import annotations
 
-import re
 import struct
 import zlib
 from dataclasses import dataclass, field
@@ -36,9 +35,7 @@ NONCE_BYTES = 4
 
 _FLAG, _ESCAPE = bytes([FLAG]), bytes([ESCAPE])
 _ESCAPED = tuple((bytes([b]), bytes([ESCAPE, b ^ ESCAPE_BIT])) for b in (ESCAPE, FLAG))
-_BAD_ESCAPE = re.compile(
-    re.escape(_ESCAPE) + b"(?![" + re.escape(bytes(b[1] for _, b in _ESCAPED)) + b"])"
-)
+_PLAIN = {escaped[1:]: plain for plain, escaped in _ESCAPED}
 _HEAD = struct.Struct("<BH")
 
 
@@ -68,18 +65,26 @@ def frame_bytes(kind: int, payload: bytes | bytearray) -> bytes:
 
 def _parse(chunk: bytes) -> Frame | None:
     """The frame between two flags, if it is whole."""
-    if _ESCAPE in chunk:
-        if _BAD_ESCAPE.search(chunk):
+    body = _unescaped(chunk)
+    if body is None or len(body) < FRAME_BYTES:
+        return None
+    kind, length = _HEAD.unpack_from(body)
+    check = int.from_bytes(body[-CRC_BYTES:], "little")
+    if length != len(body) - FRAME_BYTES or zlib.crc32(body[:-CRC_BYTES]) != check:
+        return None
+    return Frame(kind, body[HEAD_BYTES:-CRC_BYTES])
+
+
+def _unescaped(chunk: bytes) -> bytes | None:
+    """What was escaped to become ``chunk``, if anything was."""
+    first, *others = chunk.split(_ESCAPE)
+    parts = [first]
+    for other in others:
+        plain = _PLAIN.get(other[:1])
+        if plain is None:
             return None
-        for plain, escaped in reversed(_ESCAPED):
-            chunk = chunk.replace(escaped, plain)
-    if len(chunk) < FRAME_BYTES:
-        return None
-    kind, length = _HEAD.unpack_from(chunk)
-    check = int.from_bytes(chunk[-CRC_BYTES:], "little")
-    if length != len(chunk) - FRAME_BYTES or zlib.crc32(chunk[:-CRC_BYTES]) != check:
-        return None
-    return Frame(kind, chunk[HEAD_BYTES:-CRC_BYTES])
+        parts += plain, other[1:]
+    return b"".join(parts)
 
 
 @dataclass
