@@ -94,14 +94,14 @@ class FunctionArrays:
         the length of this function's results, is a task that was lost."""
         length = self.result_bytes
         blank = bytes(length)
-        gone = [packet is None or len(packet) != length for packet in packets]
-        whole = [blank if bad else p for bad, p in zip(gone, packets, strict=True)]
+        whole = [p if p is not None and len(p) == length else blank for p in packets]
+        gone = [packet is blank for packet in whole]
         rows = np.frombuffer(b"".join(whole), np.uint8).reshape(len(packets), length)
         _, flags, raw = result_matrix(self.manifest.tasks, self.function, rows)
         lost = np.array(gone, bool)
         # entries without a word are zero
         words = np.zeros((len(packets), raw.shape[1] + 1))
-        words[:, :-1] = self.format.result_columns.real(raw)
+        self.format.result_columns.real(raw, words[:, :-1])
         if lost.any():
             words[lost] = np.nan
         values = {}

@@ -28,9 +28,9 @@ class Columns:
         """Nearest raw numbers (n, k), as :meth:`rbdgen.ir.fixed.Format.quantise` gives."""
         return nearest_raw(values * self.scales, self.minima, self.maxima)
 
-    def real(self, raw: np.ndarray) -> np.ndarray:
-        """Values of raw numbers (n, k), float64."""
-        return raw * self.resolutions
+    def real(self, raw: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """Values of raw numbers (n, k), float64; in ``out`` where that is given."""
+        return np.multiply(raw, self.resolutions, out=out)
 
     def signed(self, words: np.ndarray) -> np.ndarray:
         """Raw numbers (n, k) in the low bits of words of 64 bits, int64."""

@@ -37,6 +37,8 @@ _FLAG, _ESCAPE = bytes([FLAG]), bytes([ESCAPE])
 _ESCAPED = tuple((bytes([b]), bytes([ESCAPE, b ^ ESCAPE_BIT])) for b in (ESCAPE, FLAG))
 _PLAIN = {escaped[1:]: plain for plain, escaped in _ESCAPED}
 _HEAD = struct.Struct("<BH")
+_WHOLE = zlib.crc32(bytes(CRC_BYTES))
+"""The CRC-32 of anything with its own CRC-32 behind it is that of four zeros."""
 
 
 class Kind(IntEnum):
@@ -69,8 +71,7 @@ def _parse(chunk: bytes) -> Frame | None:
     if body is None or len(body) < FRAME_BYTES:
         return None
     kind, length = _HEAD.unpack_from(body)
-    check = int.from_bytes(body[-CRC_BYTES:], "little")
-    if length != len(body) - FRAME_BYTES or zlib.crc32(body[:-CRC_BYTES]) != check:
+    if length != len(body) - FRAME_BYTES or zlib.crc32(body) != _WHOLE:
         return None
     return Frame(kind, body[HEAD_BYTES:-CRC_BYTES])
 
@@ -78,6 +79,8 @@ def _parse(chunk: bytes) -> Frame | None:
 def _unescaped(chunk: bytes) -> bytes | None:
     """What was escaped to become ``chunk``, if anything was."""
     first, *others = chunk.split(_ESCAPE)
+    if not others:
+        return chunk
     parts = [first]
     for other in others:
         plain = _PLAIN.get(other[:1])

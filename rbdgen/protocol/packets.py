@@ -89,7 +89,7 @@ def read_parameters(tasks: TaskFormat, rows: np.ndarray) -> tuple[np.ndarray, np
 def set_tag(packet: bytearray, tag: int) -> None:
     """Put ``tag`` into a packet's header."""
     word = int.from_bytes(packet[:HEADER_BYTES], "little")
-    word = word & ~TAG_MASK | join_header(0, tag)
+    word = word & ~TAG_MASK | tag << FUNCTION_BITS
     packet[:HEADER_BYTES] = word.to_bytes(HEADER_BYTES, "little")
 
 

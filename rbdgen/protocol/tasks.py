@@ -136,7 +136,7 @@ class FunctionFormat:
         """Which tasks have an operand outside its declared range, shape (n,)."""
         if not raw:
             return np.zeros((), bool)
-        return self.outside(np.stack(raw, axis=-1)).any(axis=-1)
+        return np.any(self.outside(np.stack(raw, axis=-1)), axis=-1)
 
     def outside(self, raw: np.ndarray) -> np.ndarray:
         """Which raw operands (n, k) are outside their declared ranges."""
