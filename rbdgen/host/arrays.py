@@ -59,6 +59,12 @@ class FunctionArrays:
 
         ConfigError for an operand that is missing, too many or of a wrong shape, and values that are not finite.
         """
+        batch, values = self.values(operands)
+        return batch, self.format.quantise_rows(values)
+
+    def values(self, operands: Mapping[str, np.ndarray]) -> tuple[tuple[int, ...], np.ndarray]:
+        """The leading shape of operands by vector, and what their words (n, k) stand for. Errors as of :meth:`raw`, but
+        for values."""
         for vector in operands:
             if vector not in self.takes:
                 raise ConfigError(
@@ -83,7 +89,7 @@ class FunctionArrays:
             flat.append(x.reshape(math.prod(own), math.prod(size)))
         assert batch is not None
         entries = np.concatenate(flat, axis=1)
-        return batch, self.format.quantise_rows(entries.take(self.columns, axis=1))
+        return batch, entries.take(self.columns, axis=1)
 
     def packets(self, raw: np.ndarray) -> list[bytes]:
         """Task packets of raw words (n, k)."""

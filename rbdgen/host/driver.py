@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
+from rbdgen.errors import ConfigError, FlaggedError, LinkError, RbdgenWarning
 from rbdgen.host.arrays import Answers, FunctionArrays
 from rbdgen.host.beats import StreamLink
+from rbdgen.host.flagged import checked_reaction, flag_text
 from rbdgen.host.link import DEFAULT_ATTEMPTS, DEFAULT_PATIENCE, ByteLink, Progress, connect
 from rbdgen.host.manifest import Manifest, read_manifest
 from rbdgen.host.parameters import Parameters
 from rbdgen.host.transport import SerialTransport, Transport
 from rbdgen.host.watch import DEFAULT_SECONDS
-from rbdgen.protocol.tasks import Flag
 
 DEFAULT_BAUD = 3_000_000
 """Bits per second of the boards' shells."""
@@ -67,7 +67,9 @@ class Driver:
 
     It has the methods of those golden functions that the accelerator computes, such as ``rnea``; they return arrays
     (:meth:`call`). A task whose operands were outside the declared ranges,
-    or in which something saturated, is answered all the same: a warning says how many were, ``flags`` which ones.
+    or in which something saturated, is answered all the same: a warning says which operands were outside, of which
+    joints, and how often; ``flags`` has those of each task. Opened with ``flags="raise"`` that is a FlaggedError, with
+    ``flags="ignore"`` nothing.
     LinkError where tasks were lost for good. :meth:`solve` returns everything, and neither warns of flags nor raises
     for lost tasks. Parameters that were loaded (:meth:`calibrate`) are loaded again where the device was reset, and
     that call's tasks repeated; a warning says so.
@@ -78,8 +80,10 @@ class Driver:
         manifest: Manifest,
         link: ByteLink | StreamLink,
         progress: Progress = lambda done, total: None,
+        flags: str = "warn",
     ) -> None:
         self.manifest, self.link, self.progress = manifest, link, progress
+        self.on_flags = checked_reaction(flags)
         self.parameters = Parameters(manifest.tasks, link)
         self.arrays: dict[str, FunctionArrays] = {}
         self.flags = np.zeros(0, np.int64)
@@ -94,12 +98,13 @@ class Driver:
         patience: int = DEFAULT_PATIENCE,
         progress: Progress = lambda done, total: None,
         seconds: float = DEFAULT_SECONDS,
+        flags: str = "warn",
     ) -> Driver:
         """The device behind ``transport``, once it has said that it is the manifest's.
 
         ``attempts``: how often a task is sent before it counts as lost; ``patience``: hellos without an answer before
         the device counts as silent; ``seconds``: how long nothing may come of waiting, whatever is said meanwhile;
-        ``progress`` is told (tasks done, all).
+        ``progress`` is told (tasks done, all); ``flags``: what is done about flagged tasks.
 
         ConfigError for a manifest that cannot be read, LinkError for a device that is silent or another one.
         """
@@ -114,12 +119,18 @@ class Driver:
             patience,
             seconds,
         )
-        return cls(manifest, link, progress)
+        return cls(manifest, link, progress, flags)
 
     @classmethod
-    def serial(cls, manifest: Manifest | Path | str, port: str, baud: int = DEFAULT_BAUD) -> Driver:
+    def serial(
+        cls,
+        manifest: Manifest | Path | str,
+        port: str,
+        baud: int = DEFAULT_BAUD,
+        flags: str = "warn",
+    ) -> Driver:
         """The board on a serial port, such as ``/dev/ttyUSB0``. Errors as for :meth:`open`."""
-        return cls.open(manifest, SerialTransport(port, baud))
+        return cls.open(manifest, SerialTransport(port, baud), flags=flags)
 
     def close(self) -> None:
         """Let go of the device."""
@@ -209,8 +220,11 @@ class Driver:
                 f"{self.link.attempts} times each, the first is number {first}; since the device was opened "
                 f"{self.link.counters.measured()}; check the cable, or lower the baud rate"
             )
-        if answers.flags.any():
-            warnings.warn(_flag_text(function, answers.flags), RbdgenWarning, stacklevel=4)
+        if self.on_flags != "ignore" and answers.flags.any():
+            text = flag_text(self._arrays(function), answers.flags, given)
+            if self.on_flags == "raise":
+                raise FlaggedError(text)
+            warnings.warn(text, RbdgenWarning, stacklevel=4)
         return list(answers.values.values())
 
     def _spread_counts(self, function: str, given: dict[str, np.ndarray]) -> None:
@@ -273,17 +287,3 @@ class Driver:
         if function not in self.arrays:
             self.arrays[function] = FunctionArrays(self.manifest, function)
         return self.arrays[function]
-
-
-def _flag_text(function: str, flags: np.ndarray) -> str:
-    """What a user should know of flagged tasks, in one line."""
-    parts = [
-        f"{np.count_nonzero(flags & flag)} {text}"
-        for flag, text in (
-            (Flag.RANGE, "with operands outside the declared ranges"),
-            (Flag.OVERFLOW, "with values that saturated inside"),
-        )
-        if np.any(flags & flag)
-    ]
-    first = int(np.flatnonzero(flags)[0])
-    return f"{function}: of {flags.size} tasks {' and '.join(parts)}; the first is number {first}, see Driver.flags"

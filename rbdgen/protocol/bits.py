@@ -17,13 +17,15 @@ class BitFields:
     """
 
     def __init__(self, begins: Sequence[int], widths: Sequence[int], length: int) -> None:
-        begin, width = np.array(begins, np.int64), np.array(widths, np.int64)
+        begin = np.array(begins, np.int64)
+        width = np.array(widths, np.int64)
+        masks = [(1 << bits) - 1 for bits in widths]
         self.length = length
         self.lanes = -(-8 * length // LANE)
         self.lane, shift = np.divmod(begin, LANE)
         self.shift = shift.astype(np.uint64)
         self.unshift = (LANE - 1 - shift).astype(np.uint64)
-        self.masks = np.array([(1 << bits) - 1 for bits in widths], np.uint64)
+        self.masks = np.array(masks, np.uint64)
         # a lane gets the words that begin in it, and what is left of the one before
         self.filled, self.firsts = np.unique(self.lane, return_index=True)
         self.crossing = np.flatnonzero(shift + width > LANE)
@@ -35,9 +37,12 @@ class BitFields:
         shifted = low << self.shift
         lanes[:, self.filled] = np.bitwise_or.reduceat(shifted, self.firsts, axis=1)
         if self.crossing.size:
-            over = (low >> np.uint64(1)) >> self.unshift
-            lanes[:, self.lane[self.crossing] + 1] |= over[:, self.crossing]
-        return lanes.view(np.uint8)[:, : self.length]
+            halved = low >> np.uint64(1)
+            over = halved >> self.unshift
+            behind = self.lane[self.crossing] + 1
+            lanes[:, behind] |= over[:, self.crossing]
+        rows = lanes.view(np.uint8)
+        return rows[:, : self.length]
 
     def unpack(self, rows: np.ndarray) -> np.ndarray:
         """From rows of bytes (n, length) numbers (n, k) of 64 bits, of which a word is the low ones. Those above it are

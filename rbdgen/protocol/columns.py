@@ -14,14 +14,18 @@ class Columns:
     """Words of these formats, one after the other: matrices (n, k) have a column for each."""
 
     def __init__(self, formats: Sequence[Format]) -> None:
-        fracs = [fmt.frac for fmt in formats]
-        widths = np.array([fmt.width for fmt in formats], np.int64)
-        self.minima = np.array([fmt.minimum for fmt in formats], np.int64)
-        self.maxima = np.array([fmt.maximum for fmt in formats], np.int64)
+        widths, minima, maxima, scales = [], [], [], []
+        for fmt in formats:
+            widths.append(fmt.width)
+            minima.append(fmt.minimum)
+            maxima.append(fmt.maximum)
+            scales.append(math.ldexp(1.0, fmt.frac))
+        self.minima = np.array(minima, np.int64)
+        self.maxima = np.array(maxima, np.int64)
         # products with powers of two are exact
-        self.scales = np.array([math.ldexp(1.0, frac) for frac in fracs])
-        self.resolutions = np.array([math.ldexp(1.0, -frac) for frac in fracs])
-        self.above = 64 - widths
+        self.scales = np.array(scales)
+        self.resolutions = 1.0 / self.scales
+        self.above = 64 - np.array(widths, np.int64)
         """Bits of a number of 64 bits above a word."""
 
     def quantise(self, values: np.ndarray) -> np.ndarray:

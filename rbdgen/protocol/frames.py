@@ -34,7 +34,11 @@ IDENTITY_BYTES = 16
 NONCE_BYTES = 4
 
 _FLAG, _ESCAPE = bytes([FLAG]), bytes([ESCAPE])
-_ESCAPED = tuple((bytes([b]), bytes([ESCAPE, b ^ ESCAPE_BIT])) for b in (ESCAPE, FLAG))
+_ESCAPED = (
+    (_ESCAPE, bytes([ESCAPE, ESCAPE ^ ESCAPE_BIT])),
+    (_FLAG, bytes([ESCAPE, FLAG ^ ESCAPE_BIT])),
+)
+"""What is escaped, and how: the escape itself first, so that those which the other brings are not escaped again."""
 _PLAIN = {escaped[1:]: plain for plain, escaped in _ESCAPED}
 _HEAD = struct.Struct("<BH")
 _WHOLE = zlib.crc32(bytes(CRC_BYTES))
@@ -59,7 +63,6 @@ def frame_bytes(kind: int, payload: bytes | bytearray) -> bytes:
     """The frame on the wire, flags included."""
     body = _HEAD.pack(kind, len(payload)) + payload
     body += zlib.crc32(body).to_bytes(CRC_BYTES, "little")
-    # the escape itself first, so that those which the others bring are not escaped again
     for plain, escaped in _ESCAPED:
         body = body.replace(plain, escaped)
     return _FLAG + body + _FLAG

@@ -53,7 +53,8 @@ def row_packets(rows: np.ndarray) -> list[bytes]:
     """Rows of bytes (n, length), each by itself."""
     length = rows.shape[1]
     whole = rows.tobytes()
-    return [whole[k : k + length] for k in range(0, len(whole), length)]
+    begins = range(0, len(whole), length)
+    return [whole[begin : begin + length] for begin in begins]
 
 
 def result_rows(
@@ -76,13 +77,13 @@ def parameter_rows(tasks: TaskFormat, number: np.ndarray, raw: np.ndarray) -> np
 def read_parameters(tasks: TaskFormat, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Numbers and raw values (n,) from the bytes (n, length) of tasks that load parameters."""
     words = _fields(tasks.task, 2).unpack(rows)
-    size = tasks.task.words_per_beat
-    number = words[:, 1] & np.uint64((1 << tasks.task.places[1 % size]) - 1)
-    # there may be no such parameter
-    formats = [Format(tasks.task.places[2 % size], 0)] * len(number)
-    for k, n in enumerate(number.tolist()):
-        if n < len(tasks.parameters):
-            formats[k] = tasks.parameters[n].format
+    places = tasks.task.places
+    most = (1 << places[1 % len(places)]) - 1
+    number = words[:, 1] & np.uint64(most)
+    # where there is no such parameter, the value is as wide as its place
+    unknown = Format(places[2 % len(places)], 0)
+    known = dict(enumerate(word.format for word in tasks.parameters))
+    formats = [known.get(n, unknown) for n in number.tolist()]
     return number.astype(np.int64), Columns(formats).signed(words[:, 2])
 
 

@@ -127,16 +127,17 @@ class FunctionFormat:
 
     def _not_finite(self, values: np.ndarray) -> ConfigError:
         """What to say of a matrix (n, k) of values that are not all finite."""
-        number, row = np.argwhere(~np.isfinite(values).T)[0]
-        return ConfigError(
-            f"operand {self.operands[number].name}: must be finite, not {values[row, number]}"
-        )
+        wrong = np.argwhere(~np.isfinite(values.T))
+        number, row = wrong[0]
+        word, value = self.operands[number], values[row, number]
+        return ConfigError(f"operand {word.name}: must be finite, not {value}")
 
     def out_of_range(self, raw: Sequence[np.ndarray]) -> np.ndarray:
         """Which tasks have an operand outside its declared range, shape (n,)."""
         if not raw:
             return np.zeros((), bool)
-        return np.any(self.outside(np.stack(raw, axis=-1)), axis=-1)
+        rows = np.stack(raw, axis=-1)
+        return np.any(self.outside(rows), axis=-1)
 
     def outside(self, raw: np.ndarray) -> np.ndarray:
         """Which raw operands (n, k) are outside their declared ranges."""
@@ -357,7 +358,8 @@ class TaskFormat:
         """Beats of the results of all tasks in a stream. ConfigError unless its last row is whole."""
         total = 0
         for row in self.read_tasks(beats):
-            total += max(self.packet_beats(self.header(task[0])[0]) for task in row)
+            codes = [self.header(task[0])[0] for task in row]
+            total += max(map(self.packet_beats, codes))
         return total
 
     def read_results(self, beats: Sequence[int]) -> Rows:
@@ -402,10 +404,9 @@ class TaskFormat:
         words = _unpack([b for p in packets for b in p], self.result, count)
         values = []
         for result, word in zip(fmt.results, words[1:], strict=False):
-            low = word & ((1 << result.format.width) - 1)
-            values.append(
-                np.where(low > result.format.maximum, low - (1 << result.format.width), low)
-            )
+            width, maximum = result.format.width, result.format.maximum
+            low = word & ((1 << width) - 1)
+            values.append(np.where(low > maximum, low - (1 << width), low))
         _, tag, flags = self.header(words[0])  # type: ignore[arg-type]
         return Results(np.asarray(tag), np.asarray(flags), values)
 
