@@ -1,5 +1,5 @@
-// Computed torque on an accelerator, in the shape of a controller of ros2_control. It needs no ROS; what stands in for it
-// is named where it does:
+// Computed torque on an accelerator, in the shape of a controller of ros2_control. It needs no ROS; what stands in for
+// it is named where it does:
 //
 //   here                              in a ROS 2 package
 //   --------------------------------  ---------------------------------------------------------------------------------
@@ -7,23 +7,24 @@
 //   Parameters                        declared in on_init() (auto_declare), read in on_configure()
 //   on_configure, on_activate, ...    the same, with a rclcpp_lifecycle::State that is not looked at
 //   update(time, period)              the same, with rclcpp::Time and rclcpp::Duration
-//   Interfaces                        state_interfaces_ ("position", "velocity") and command_interfaces_ ("effort") of the
-//                                     joints; get_value() and set_value()
+//   Interfaces                        state_interfaces_ ("position", "velocity") and command_interfaces_ ("effort") of
+//                                     the joints; get_value() and set_value()
 //   set_reference                     what a subscriber writes to a realtime_tools::RealtimeBuffer, read in update()
 //   Statistics                        a realtime_tools::RealtimePublisher, such as of diagnostic_msgs
 //   message()                         RCLCPP_ERROR(get_node()->get_logger(), ...), outside of update()
 //
-// update() is for a real-time thread: it allocates nothing, throws nothing, takes no lock, and waits for the device until
-// its deadline and no longer. What it commands, in this order:
+// update() is for a real-time thread: it allocates nothing, throws nothing, takes no lock, and waits for the device
+// until its deadline and no longer. What it commands, in this order:
 //
 //   1. tau = ID(q, v, a_ref + kd (v_ref - v) + kp (q_ref - q)) by the accelerator;
-//   2. the same by the emitted C where the device did not answer in time, or is gone. Late so many times in a row, it is not
-//      asked any more until the controller is activated again;
-//   3. where the device flags its operands as outside their declared ranges, or its result as saturated, the state is not
-//      one that the accelerator was made for: the last command is held for some cycles, and from then on gravity is
-//      compensated and motion damped, until a result is good again.
+//   2. the same by the emitted C where the device did not answer in time, or is gone. Late so many times in a row, it
+//      is not asked any more until the controller is activated again;
+//   3. where the device flags its operands as outside their declared ranges, or its result as saturated, the state is
+//      not one that the accelerator was made for: the last command is held for some cycles, and from then on gravity
+//      is compensated and motion damped, until a result is good again.
 //
-// Every command is limited to what the drives give.
+// Accelerations that are asked for are limited to those that the accelerator was declared for, so that a reference that
+// is far away is no reason for 3; every command is limited to what the drives give.
 #pragma once
 
 #include <algorithm>
@@ -62,9 +63,10 @@ struct Reference {
     Joints q, v, a;
 };
 
-// How often each source made the command; and what was outside when a task was last flagged, for a message.
+// How often each source made the command, the device was late, and an acceleration was limited; and what was outside
+// when a task was last flagged, for a message.
 struct Statistics {
-    std::uint64_t device = 0, software = 0, held = 0, gravity = 0, late = 0;
+    std::uint64_t device = 0, software = 0, held = 0, gravity = 0, late = 0, limited = 0;
     const char *flagged_vector = "";
     std::uint32_t flagged_joint = 0;
 };
@@ -84,6 +86,14 @@ public:
             return CallbackReturn::FAILURE;
         }
         parameters_ = parameters;
+        const rbd_function &id = rbd_iiwa14_id_design.function[RBD_IIWA14_ID_FUNCTION_ID];
+        for (std::size_t k = 0; k < id.operand_words; k++) {
+            const rbd_operand &word = id.operands[k];
+            if (word.vector != ACCELERATION)
+                continue;
+            lowest_[word.entry] = rbd_value(word.lower, word.frac);
+            highest_[word.entry] = rbd_value(word.upper, word.frac);
+        }
         return CallbackReturn::SUCCESS;
     }
 
@@ -130,14 +140,18 @@ public:
     return_type update(std::chrono::nanoseconds, std::chrono::nanoseconds) noexcept
     {
         Joints q, v, a;
+        bool is_limited = false;
         for (std::size_t k = 0; k < JOINTS; k++) {
             q[k] = *interfaces_.position[k];
             v[k] = *interfaces_.velocity[k];
-            a[k] = reference_.a[k] + parameters_.kd[k] * (reference_.v[k] - v[k]) +
-                   parameters_.kp[k] * (reference_.q[k] - q[k]);
-            if (!std::isfinite(q[k]) || !std::isfinite(a[k]))
+            const double wanted = reference_.a[k] + parameters_.kd[k] * (reference_.v[k] - v[k]) +
+                                  parameters_.kp[k] * (reference_.q[k] - q[k]);
+            if (!std::isfinite(q[k]) || !std::isfinite(wanted))
                 return return_type::ERROR; // the manager deactivates the controller
+            a[k] = std::clamp(wanted, lowest_[k], highest_[k]);
+            is_limited = is_limited || a[k] != wanted;
         }
+        statistics_.limited += is_limited;
         Joints tau;
         transport_.begin(parameters_.deadline);
         const Answer answer = ask_device(q, v, a, tau);
@@ -176,6 +190,9 @@ public:
 
 private:
     enum class Answer { GOOD, FLAGGED, NONE };
+
+    // Number of `a` among the operands of id: q, v, a.
+    static constexpr unsigned ACCELERATION = 2;
 
     Answer ask_device(const Joints &q, const Joints &v, const Joints &a, Joints &tau) noexcept
     {
@@ -238,6 +255,7 @@ private:
     Parameters parameters_{};
     Interfaces interfaces_{};
     Reference reference_{};
+    Joints lowest_{}, highest_{}; // accelerations
     Statistics statistics_;
     DeadlineTransport transport_;
     rbd_port port_{};

@@ -1,8 +1,8 @@
 // A transport that ends every wait at a deadline, around one of the library's own.
 //
-// The library's times are milliseconds and made for lines that are mended by waiting. A control loop has none of that: it
-// has to know within its cycle whether there is an answer. Between begin() and end() nothing here sleeps: reading polls
-// until the deadline and then says that the other end is gone, writing gives up where not all is taken at once.
+// The library's times are milliseconds and made for lines that are mended by waiting. A control loop has none of that:
+// it has to know within its cycle whether there is an answer. Between begin() and end() nothing here sleeps: reading
+// polls until the deadline and then says that the other end is gone, writing gives up where not all is taken at once.
 #pragma once
 
 #include <chrono>

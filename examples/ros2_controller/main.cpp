@@ -3,8 +3,9 @@
 //
 //   ros2_controller HOST SERVICE CYCLES DEADLINE_US SPEED
 //
-// So many cycles of a millisecond each, as fast as they go; the reference swings every joint, SPEED times as fast as once
-// in about six seconds. It prints who made the commands, how far the arm was off, and what was allocated in update().
+// So many cycles of a millisecond each, as fast as they go; the reference swings every joint, SPEED times as fast as
+// once in about six seconds. It prints who made the commands, how far the arm was off, and what was allocated in
+// update().
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -129,10 +130,10 @@ int main(int count, char **words)
         arm.step();
     }
     const Statistics &told = controller.statistics();
-    std::printf("device %llu, software %llu, held %llu, gravity %llu, late %llu\n",
+    std::printf("device %llu, software %llu, held %llu, gravity %llu, late %llu, limited %llu\n",
                 static_cast<unsigned long long>(told.device), static_cast<unsigned long long>(told.software),
                 static_cast<unsigned long long>(told.held), static_cast<unsigned long long>(told.gravity),
-                static_cast<unsigned long long>(told.late));
+                static_cast<unsigned long long>(told.late), static_cast<unsigned long long>(told.limited));
     std::printf("farthest %.6f rad, longest update %.3f ms, allocations %zu\n", farthest,
                 static_cast<double>(longest.count()) * 1e-6, allocated);
     if (*told.flagged_vector)

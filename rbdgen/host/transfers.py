@@ -1,7 +1,6 @@
 """Packets as transfers of an AXI stream, and back: each beat as wide as the stream.
 
-Packets for one accelerator are whole rows of bytes; for several, side by side in the lanes of a beat, they go beat by
-beat.
+Packets for one accelerator are whole rows of bytes; for several they stand in lanes (:mod:`rbdgen.host.lanes`).
 """
 
 from __future__ import annotations
@@ -11,7 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from rbdgen.errors import ConfigError, LinkError
-from rbdgen.protocol.packets import code_of, row_packets
+from rbdgen.host.lanes import results_in_lanes, task_transfer_in_lanes
+from rbdgen.protocol.packets import by_length, code_of, packet_rows, row_packets
 from rbdgen.protocol.registers import stream_bits
 from rbdgen.protocol.tasks import Packing, Rows, TaskFormat
 
@@ -44,12 +44,13 @@ def stream_beats(data: bytes, packing: Packing) -> list[int]:
 def task_transfer(packets: Sequence[bytes], tasks: TaskFormat) -> tuple[bytes, int]:
     """The transfer of tasks, and the length of that of their results."""
     width = stream_bits(tasks.result) // 8
-    if tasks.replicas > 1:
-        rows = tasks.task_rows([beats_of(packet, tasks.task) for packet in packets])
-        return stream_bytes(rows, tasks.task), width * tasks.answer_beats(rows.beats)
     beats = _result_beats(tasks)
-    answered = sum(beats.get(code_of(packet), 1) for packet in packets)
-    return _widened(packets, tasks.task), width * answered
+    if tasks.replicas > 1:
+        data, answered = task_transfer_in_lanes(packets, tasks.task, beats)
+    else:
+        data = _widened(packets, tasks.task)
+        answered = sum(beats.get(code_of(packet), 1) for packet in packets)
+    return data, width * answered
 
 
 def result_packets(data: bytes, tasks: TaskFormat) -> list[bytes]:
@@ -58,7 +59,9 @@ def result_packets(data: bytes, tasks: TaskFormat) -> list[bytes]:
     if len(data) % (stream_bits(tasks.result) // 8):
         raise LinkError(cut_off)
     try:
-        return _in_lanes(data, tasks) if tasks.replicas > 1 else _in_row(data, tasks)
+        if tasks.replicas > 1:
+            return results_in_lanes(data, tasks.result, _result_beats(tasks), _result_bytes(tasks))
+        return _in_row(data, tasks)
     except ConfigError:
         raise LinkError(cut_off) from None
 
@@ -77,10 +80,10 @@ def _widened(packets: Sequence[bytes], packing: Packing) -> bytes:
     """The beats of packets, one packet after the other, each beat as wide as the stream."""
     width, size = stream_bits(packing) // 8, packing.beat_bytes
     parts = [b""] * len(packets)
-    for length, places in _by_length(packets).items():
+    for length, places in by_length(packets).items():
         count, beats = len(places), -(-length // size)
         rows = np.zeros((count, beats * size), np.uint8)
-        rows[:, :length] = _rows([packets[place] for place in places])
+        rows[:, :length] = packet_rows([packets[place] for place in places])
         wide = np.zeros((count, beats, width), np.uint8)
         wide[:, :, :size] = rows.reshape(count, beats, size)
         for place, part in zip(places, row_packets(wide.reshape(count, -1)), strict=True):
@@ -101,33 +104,10 @@ def _in_row(data: bytes, tasks: TaskFormat) -> list[bytes]:
     if start > len(data):
         raise ConfigError("beats: the last result must be whole")
     packets = [b""] * len(parts)
-    for places in _by_length(parts).values():
+    for places in by_length(parts).values():
         count = len(places)
-        wide = _rows([parts[place] for place in places]).reshape(count, -1, width)
+        wide = packet_rows([parts[place] for place in places]).reshape(count, -1, width)
         narrow = row_packets(wide[:, :, :size].reshape(count, -1))
         for place, packet in zip(places, narrow, strict=True):
             packets[place] = packet[: lengths.get(code_of(packet), shortest)]
     return packets
-
-
-def _in_lanes(data: bytes, tasks: TaskFormat) -> list[bytes]:
-    """The packets of results of several accelerators. ConfigError unless the last row is whole."""
-    values = {f.code: len(f.results) for f in tasks.functions.values()}
-    packets = []
-    for beats in tasks.read_results(stream_beats(data, tasks.result)).packets:
-        code, _, _ = tasks.header(beats[0])
-        packets.append(packet_of(beats, tasks.result, values.get(code, 0)))
-    return packets
-
-
-def _by_length(packets: Sequence[bytes]) -> dict[int, list[int]]:
-    """The numbers of packets by their length."""
-    found: dict[int, list[int]] = {}
-    for place, packet in enumerate(packets):
-        found.setdefault(len(packet), []).append(place)
-    return found
-
-
-def _rows(packets: Sequence[bytes]) -> np.ndarray:
-    """Packets of one length as rows of bytes."""
-    return np.frombuffer(b"".join(packets), np.uint8).reshape(len(packets), -1)

@@ -57,12 +57,28 @@ def row_packets(rows: np.ndarray) -> list[bytes]:
     return [whole[begin : begin + length] for begin in begins]
 
 
+def packet_rows(packets: Sequence[bytes]) -> np.ndarray:
+    """Packets of one length as rows of bytes (n, length)."""
+    whole = np.frombuffer(b"".join(packets), np.uint8)
+    return whole.reshape(len(packets), -1)
+
+
+def by_length(packets: Sequence[bytes]) -> dict[int, list[int]]:
+    """The numbers of packets by their length."""
+    found: dict[int, list[int]] = {}
+    for number, packet in enumerate(packets):
+        found.setdefault(len(packet), []).append(number)
+    return found
+
+
 def result_rows(
     tasks: TaskFormat, function: str, tag: np.ndarray, flags: np.ndarray, raw: Sequence[np.ndarray]
 ) -> np.ndarray:
     """Results with tags and flags (n,) and raw values, one (n,) array per word, as bytes (n, length)."""
     code = tasks.functions[function].code
-    header = join_header(code, np.asarray(tag, np.int64), np.asarray(flags, np.int64))
+    tags = np.asarray(tag, np.int64)
+    bits = np.asarray(flags, np.int64)
+    header = join_header(code, tags, bits)
     words = np.stack([header, *raw], axis=1)
     return _fields(tasks.result, len(raw)).pack(words)
 
@@ -84,7 +100,8 @@ def read_parameters(tasks: TaskFormat, rows: np.ndarray) -> tuple[np.ndarray, np
     unknown = Format(places[2 % len(places)], 0)
     known = dict(enumerate(word.format for word in tasks.parameters))
     formats = [known.get(n, unknown) for n in number.tolist()]
-    return number.astype(np.int64), Columns(formats).signed(words[:, 2])
+    raw = Columns(formats).signed(words[:, 2])
+    return number.astype(np.int64), raw
 
 
 def set_tag(packet: bytearray, tag: int) -> None:

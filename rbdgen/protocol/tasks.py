@@ -142,7 +142,9 @@ class FunctionFormat:
     def outside(self, raw: np.ndarray) -> np.ndarray:
         """Which raw operands (n, k) are outside their declared ranges."""
         lower, upper = self.limits
-        return (raw < lower) | (raw > upper)
+        below = raw < lower
+        above = raw > upper
+        return below | above
 
 
 @dataclass(frozen=True)
