@@ -66,13 +66,14 @@ class Driver:
     of one with a moving base: angular velocity, angular acceleration, and acceleration less gravity, in its frame.
 
     It has the methods of those golden functions that the accelerator computes, such as ``rnea``; they return arrays
-    (:meth:`call`). A task whose operands were outside the declared ranges,
-    or in which something saturated, is answered all the same: a warning says which operands were outside, of which
-    joints, and how often; ``flags`` has those of each task. Opened with ``flags="raise"`` that is a FlaggedError, with
-    ``flags="ignore"`` nothing.
+    (:meth:`call`). A task whose operands were outside the declared ranges, or in which something saturated, is answered
+    all the same, and ``Driver.flags`` has its flags. What else is done is up to ``flags``: ``"warn"`` warns once a
+    call, and says which operands were outside, of which joints, how often and how far; ``"raise"`` makes that a
+    FlaggedError; ``"ignore"`` does nothing.
+
     LinkError where tasks were lost for good. :meth:`solve` returns everything, and neither warns of flags nor raises
-    for lost tasks. Parameters that were loaded (:meth:`calibrate`) are loaded again where the device was reset, and
-    that call's tasks repeated; a warning says so.
+    for flags or lost tasks. Parameters that were loaded (:meth:`calibrate`) are loaded again where the device was
+    reset, and that call's tasks repeated; a warning says so.
     """
 
     def __init__(
@@ -269,8 +270,8 @@ class Driver:
             return self.parameters.exchange(packets, self.progress)
         if not np.array_equal(np.bincount(order, minlength=len(counts)), counts):
             raise ConfigError("order: must name each request as many times as it has tasks")
+        # when each task is sent
         places = np.argsort(order, kind="stable").tolist()
-        """When each task is sent."""
         line = [b""] * len(packets)
         for place, packet in zip(places, packets, strict=True):
             line[place] = packet
