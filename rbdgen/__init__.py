@@ -9,6 +9,7 @@ from rbdgen.compiler import Budget, Design, Options, compile_robot
 from rbdgen.emulation import bit_true, float64
 from rbdgen.errors import (
     ConfigError,
+    FlaggedError,
     RbdgenError,
     RbdgenWarning,
     RobotWarning,
@@ -27,6 +28,7 @@ __all__ = [
     "Budget",
     "ConfigError",
     "Design",
+    "FlaggedError",
     "Options",
     "RbdgenError",
     "RbdgenWarning",

@@ -28,15 +28,16 @@ DIGEST = "0123456789abcdef" * 4
 """A Verilog file's, of no file in particular."""
 
 
-def bit_true(design: Design) -> Driver:
+def bit_true(design: Design, flags: str = "warn") -> Driver:
     """A device that answers by the bit-true model of ``design``: bit for bit what its hardware does, at Python's speed.
+    ``flags``: what is done about flagged tasks, ``warn``, ``raise`` or ``ignore``.
 
     >>> from rbdgen import Options, bit_true, compile_robot, load_robot
     >>> device = bit_true(compile_robot(load_robot("pendulum2"), Options(("id",), word=18)))
     >>> device.rnea([0.1, 0.2], [0.0, 0.0], [0.0, 0.0]).shape
     (2,)
     """
-    return Driver.open(manifest_of(design), bit_true_shell(design))
+    return Driver.open(manifest_of(design), bit_true_shell(design), flags=flags)
 
 
 def manifest_of(design: Design, digest: str = DIGEST) -> Manifest:

@@ -45,6 +45,11 @@ class LinkError(RbdgenError):
     """A device that is not there, does not answer, or was built for something else."""
 
 
+class FlaggedError(RbdgenError):
+    """Tasks that a device flagged, where the caller asked for an error: operands outside their declared ranges, or
+    values that saturated inside."""
+
+
 class RbdgenWarning(UserWarning):
     """Something the user should know but need not mend (one line, like the errors)."""
 

@@ -1,85 +1,30 @@
-"""Tasks and results as beats of an AXI stream: packets (:mod:`rbdgen.protocol.packets`), each beat as wide as that.
+"""The host's end of AXI streams: a batch of tasks is one transfer (:mod:`rbdgen.host.transfers`).
 
-A batch of tasks is one transfer; its results come in one transfer, those of each function in the order of their tasks.
-Where several accelerators are behind the stream, a beat has as many tasks side by side as there are.
+Its results come in one transfer, those of each function in the order of their tasks.
 """
 
 from __future__ import annotations
 
 import secrets
+from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
-from rbdgen.errors import ConfigError, LinkError
+from rbdgen.errors import LinkError
 from rbdgen.host.link import Counters, DeviceResetError, Progress
 from rbdgen.host.manifest import Manifest
+from rbdgen.host.transfers import result_packets, task_transfer
 from rbdgen.protocol.frames import IDENTITY_BYTES
-from rbdgen.protocol.packets import header
-from rbdgen.protocol.registers import IDENTITY_WORDS, VERSION, Register, stream_bits
-from rbdgen.protocol.tasks import Packing, Rows, TaskFormat
+from rbdgen.protocol.packets import code_of
+from rbdgen.protocol.registers import IDENTITY_WORDS, VERSION, Register
 
 DEFAULT_BATCH = 4096
 """Tasks per transfer."""
 MOST_EPOCH = (1 << 32) - 1
 """The largest number that ``EPOCH`` holds."""
-
-
-def beats_of(packet: bytes, packing: Packing) -> list[int]:
-    """A packet's beats."""
-    size = packing.beat_bytes
-    return [int.from_bytes(packet[k : k + size], "little") for k in range(0, len(packet), size)]
-
-
-def packet_of(beats: Sequence[int], packing: Packing, values: int) -> bytes:
-    """A packet of so many values from its beats."""
-    whole = b"".join(beat.to_bytes(packing.beat_bytes, "little") for beat in beats)
-    return whole[: packing.packet_bytes(values)]
-
-
-def stream_bytes(rows: Rows, packing: Packing) -> bytes:
-    """The bytes of a transfer, each beat as wide as the stream."""
-    width = stream_bits(packing) // 8
-    return b"".join(beat.to_bytes(width, "little") for beat in rows.beats)
-
-
-def stream_beats(data: bytes, packing: Packing) -> list[int]:
-    """The beats of a transfer, of what is whole of it."""
-    width = stream_bits(packing) // 8
-    starts = range(0, len(data) - width + 1, width)
-    return [int.from_bytes(data[start : start + width], "little") for start in starts]
-
-
-def task_stream(packets: Sequence[bytes], tasks: TaskFormat) -> bytes:
-    """The transfer of tasks."""
-    rows = tasks.task_rows([beats_of(packet, tasks.task) for packet in packets])
-    return stream_bytes(rows, tasks.task)
-
-
-def result_packets(data: bytes, tasks: TaskFormat) -> list[bytes]:
-    """The packets of a transfer of results. LinkError unless the last is whole."""
-    packing = tasks.result
-    values = {f.code: len(f.results) for f in tasks.functions.values()}
-    cut_off = f"device: a transfer of {len(data)} bytes ends inside a result; reset it"
-    if len(data) % (stream_bits(packing) // 8):
-        raise LinkError(cut_off)
-    try:
-        rows = tasks.read_results(stream_beats(data, packing))
-    except ConfigError:
-        raise LinkError(cut_off) from None
-    packets = []
-    for beats in rows.packets:
-        code, _, _ = tasks.header(beats[0])
-        packets.append(packet_of(beats, packing, values.get(code, 0)))
-    return packets
-
-
-def result_bytes(data: bytes, tasks: TaskFormat) -> int:
-    """Length of the transfer of results of a transfer of tasks: a row of results for each row of tasks."""
-    beats = tasks.answer_beats(stream_beats(data, tasks.task))
-    return beats * stream_bits(tasks.result) // 8
 
 
 class StreamDevice(Protocol):
@@ -167,20 +112,19 @@ class StreamLink:
             raise DeviceResetError
 
     def _one(self, packets: Sequence[bytes]) -> list[bytes]:
-        sent = task_stream(packets, self.tasks)
-        data = self.device.transfer(sent, result_bytes(sent, self.tasks))
-        queues: dict[int, list[bytes]] = {}
-        answers = result_packets(data, self.tasks)
-        for packet in reversed(answers):
-            queues.setdefault(header(packet)[0], []).append(packet)
+        sent, size = task_transfer(packets, self.tasks)
+        answers = result_packets(self.device.transfer(sent, size), self.tasks)
         self.counters.sent += len(packets)
         if len(answers) != len(packets):
             raise LinkError(
                 f"device: answered {len(answers)} of {len(packets)} tasks of a batch; reset it"
             )
+        queues: defaultdict[int, deque[bytes]] = defaultdict(deque)
+        for packet in answers:
+            queues[code_of(packet)].append(packet)
         try:
-            return [queues[header(p)[0]].pop() for p in packets]
-        except (KeyError, IndexError):
+            return [queues[code_of(packet)].popleft() for packet in packets]
+        except IndexError:
             raise LinkError(
                 "device: answered other functions than it was asked; reset it"
             ) from None

@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
+from rbdgen.errors import ConfigError, FlaggedError, LinkError, RbdgenWarning
+from rbdgen.host.arrays import Answers, FunctionArrays
 from rbdgen.host.beats import StreamLink
+from rbdgen.host.flagged import checked_reaction, flag_text
 from rbdgen.host.link import DEFAULT_ATTEMPTS, DEFAULT_PATIENCE, ByteLink, Progress, connect
 from rbdgen.host.manifest import Manifest, read_manifest
 from rbdgen.host.parameters import Parameters
 from rbdgen.host.transport import SerialTransport, Transport
 from rbdgen.host.watch import DEFAULT_SECONDS
-from rbdgen.protocol.packets import read_results, task_rows
-from rbdgen.protocol.tasks import Flag
 
 DEFAULT_BAUD = 3_000_000
 """Bits per second of the boards' shells."""
@@ -35,16 +35,6 @@ class Tasks:
 
     function: str
     operands: Mapping[str, np.ndarray]
-
-
-@dataclass(frozen=True)
-class Answers:
-    """Results of one :class:`Tasks`, with its leading shape: ``values`` by vector, ``flags``
-    (bits of :class:`rbdgen.protocol.tasks.Flag`), and which tasks were ``lost`` for good; their values are NaN."""
-
-    values: dict[str, np.ndarray]
-    flags: np.ndarray
-    lost: np.ndarray
 
 
 Results = np.ndarray | tuple[np.ndarray, ...]
@@ -76,11 +66,14 @@ class Driver:
     of one with a moving base: angular velocity, angular acceleration, and acceleration less gravity, in its frame.
 
     It has the methods of those golden functions that the accelerator computes, such as ``rnea``; they return arrays
-    (:meth:`call`). A task whose operands were outside the declared ranges,
-    or in which something saturated, is answered all the same: a warning says how many were, ``flags`` which ones.
+    (:meth:`call`). A task whose operands were outside the declared ranges, or in which something saturated, is answered
+    all the same, and ``Driver.flags`` has its flags. What else is done is up to ``flags``: ``"warn"`` warns once a
+    call, and says which operands were outside, of which joints, how often and how far; ``"raise"`` makes that a
+    FlaggedError; ``"ignore"`` does nothing.
+
     LinkError where tasks were lost for good. :meth:`solve` returns everything, and neither warns of flags nor raises
-    for lost tasks. Parameters that were loaded (:meth:`calibrate`) are loaded again where the device was reset, and
-    that call's tasks repeated; a warning says so.
+    for flags or lost tasks. Parameters that were loaded (:meth:`calibrate`) are loaded again where the device was
+    reset, and that call's tasks repeated; a warning says so.
     """
 
     def __init__(
@@ -88,9 +81,12 @@ class Driver:
         manifest: Manifest,
         link: ByteLink | StreamLink,
         progress: Progress = lambda done, total: None,
+        flags: str = "warn",
     ) -> None:
         self.manifest, self.link, self.progress = manifest, link, progress
+        self.on_flags = checked_reaction(flags)
         self.parameters = Parameters(manifest.tasks, link)
+        self.arrays: dict[str, FunctionArrays] = {}
         self.flags = np.zeros(0, np.int64)
         """Flags of the last call's tasks, with its leading shape."""
 
@@ -103,12 +99,13 @@ class Driver:
         patience: int = DEFAULT_PATIENCE,
         progress: Progress = lambda done, total: None,
         seconds: float = DEFAULT_SECONDS,
+        flags: str = "warn",
     ) -> Driver:
         """The device behind ``transport``, once it has said that it is the manifest's.
 
         ``attempts``: how often a task is sent before it counts as lost; ``patience``: hellos without an answer before
         the device counts as silent; ``seconds``: how long nothing may come of waiting, whatever is said meanwhile;
-        ``progress`` is told (tasks done, all).
+        ``progress`` is told (tasks done, all); ``flags``: what is done about flagged tasks.
 
         ConfigError for a manifest that cannot be read, LinkError for a device that is silent or another one.
         """
@@ -123,12 +120,18 @@ class Driver:
             patience,
             seconds,
         )
-        return cls(manifest, link, progress)
+        return cls(manifest, link, progress, flags)
 
     @classmethod
-    def serial(cls, manifest: Manifest | Path | str, port: str, baud: int = DEFAULT_BAUD) -> Driver:
+    def serial(
+        cls,
+        manifest: Manifest | Path | str,
+        port: str,
+        baud: int = DEFAULT_BAUD,
+        flags: str = "warn",
+    ) -> Driver:
         """The board on a serial port, such as ``/dev/ttyUSB0``. Errors as for :meth:`open`."""
-        return cls.open(manifest, SerialTransport(port, baud))
+        return cls.open(manifest, SerialTransport(port, baud), flags=flags)
 
     def close(self) -> None:
         """Let go of the device."""
@@ -176,12 +179,12 @@ class Driver:
 
     def takes(self, function: str) -> tuple[str, ...]:
         """The operands of a function such as ``id``. ConfigError for one that the accelerator does not have."""
-        self._check_function(function)
+        self._arrays(function)
         return self.manifest.operand_vectors[function]
 
     def gives(self, function: str) -> tuple[str, ...]:
         """The results of a function such as ``id``. ConfigError for one that the accelerator does not have."""
-        self._check_function(function)
+        self._arrays(function)
         return self.manifest.result_vectors[function]
 
     def call(
@@ -233,8 +236,11 @@ class Driver:
                 f"{self.link.attempts} times each, the first is number {first}; since the device was opened "
                 f"{self.link.counters.measured()}; check the cable, or lower the baud rate"
             )
-        if answers.flags.any():
-            warnings.warn(_flag_text(function, answers.flags), RbdgenWarning, stacklevel=4)
+        if self.on_flags != "ignore" and answers.flags.any():
+            text = flag_text(self._arrays(function), answers.flags, given)
+            if self.on_flags == "raise":
+                raise FlaggedError(text)
+            warnings.warn(text, RbdgenWarning, stacklevel=4)
         return list(answers.values.values())
 
     def _spread_counts(self, function: str, given: dict[str, np.ndarray]) -> None:
@@ -257,102 +263,43 @@ class Driver:
         ConfigError for a function that the accelerator does not have, an operand that is missing, too many or of a
         wrong shape, and values that are not finite.
         """
-        shapes, packets = [], []
+        of_requests, shapes, packets, ends = [], [], [], [0]
         for request in requests:
-            shape, raw = self._operands(request)
+            arrays = self._arrays(request.function)
+            shape, raw = arrays.raw(request.operands)
+            of_requests.append(arrays)
             shapes.append(shape)
-            count = int(np.prod(shape, dtype=int))
-            rows = task_rows(self.manifest.tasks, request.function, np.zeros(count, int), raw)
-            packets.append([row.tobytes() for row in rows])
+            packets += arrays.packets(raw)
+            ends.append(len(packets))
+        results = self._exchange(packets, np.diff(ends), order)
+        found = []
+        for arrays, shape, begin, end in zip(of_requests, shapes, ends, ends[1:], strict=False):
+            found.append(arrays.answers(results[begin:end], shape))
+        return found
+
+    def _exchange(
+        self, packets: list[bytes], counts: np.ndarray, order: np.ndarray | None
+    ) -> list[bytes | None]:
+        """Each task's result, of requests that have so many tasks each, sent in ``order``."""
         if order is None:
-            order = np.repeat(np.arange(len(requests)), [len(p) for p in packets])
-        if np.bincount(order, minlength=len(requests)).tolist() != [len(p) for p in packets]:
+            return self.parameters.exchange(packets, self.progress)
+        if not np.array_equal(np.bincount(order, minlength=len(counts)), counts):
             raise ConfigError("order: must name each request as many times as it has tasks")
-        queues = [iter(p) for p in packets]
-        results = self.parameters.exchange([next(queues[k]) for k in order], self.progress)
-        sorted_results: list[list[bytes | None]] = [[] for _ in requests]
-        for k, result in zip(order, results, strict=True):
-            sorted_results[k].append(result)
-        return [
-            self._answers(request.function, own, shape)
-            for request, own, shape in zip(requests, sorted_results, shapes, strict=True)
-        ]
+        # when each task is sent
+        places = np.argsort(order, kind="stable").tolist()
+        line = [b""] * len(packets)
+        for place, packet in zip(places, packets, strict=True):
+            line[place] = packet
+        results = self.parameters.exchange(line, self.progress)
+        return [results[place] for place in places]
 
-    def _check_function(self, name: str) -> None:
+    def _arrays(self, function: str) -> FunctionArrays:
+        """The arrays of a function, which are made once. ConfigError for one that the accelerator does not have."""
         known = self.manifest.tasks.functions
-        if name not in known:
+        if function not in known:
             raise ConfigError(
-                f"function {name}: this accelerator has only {', '.join(known)}; build one with --functions"
+                f"function {function}: this accelerator has only {', '.join(known)}; build one with --functions"
             )
-
-    def _operands(self, request: Tasks) -> tuple[tuple[int, ...], list[np.ndarray]]:
-        """The leading shape and raw operand words (n,) of a request."""
-        manifest, name = self.manifest, request.function
-        self._check_function(name)
-        vectors = manifest.operand_vectors[name]
-        for vector in request.operands:
-            if vector not in vectors:
-                raise ConfigError(
-                    f"{vector}: {name} of this accelerator takes none, but {', '.join(vectors)}"
-                )
-        arrays, batch = {}, None
-        for vector in vectors:
-            size = manifest.shapes[vector].size
-            if vector not in request.operands:
-                raise ConfigError(f"{vector}: missing; {name} needs {', '.join(vectors)}")
-            x = np.asarray(request.operands[vector], float)
-            wanted = f"(..., {', '.join(map(str, size))})"
-            if x.shape[max(x.ndim - len(size), 0) :] != size:
-                raise ConfigError(f"{vector}: must have shape {wanted}, not {x.shape}")
-            if batch is not None and x.shape[: x.ndim - len(size)] != batch:
-                raise ConfigError(
-                    f"{vector}: must have the leading shape {batch} of the others, not {x.shape}"
-                )
-            batch = x.shape[: x.ndim - len(size)]
-            arrays[vector] = x.reshape(-1, *size)
-        assert batch is not None
-        values = [arrays[e.vector][(slice(None), *e.index)] for e in manifest.operands[name]]
-        return batch, manifest.tasks.functions[name].quantise(values)
-
-    def _answers(
-        self, function: str, packets: list[bytes | None], shape: tuple[int, ...]
-    ) -> Answers:
-        manifest, f = self.manifest, self.manifest.tasks.functions[function]
-        length = manifest.tasks.result.packet_bytes(len(f.results))
-        lost = np.array([p is None or len(p) != length for p in packets], bool)
-        count = len(packets)
-        blank = bytes(length)
-        whole = b"".join(
-            blank if p is None or gone else p for p, gone in zip(packets, lost, strict=True)
-        )
-        rows = np.frombuffer(whole, np.uint8).reshape(count, length)
-        results = read_results(manifest.tasks, function, rows)
-        values = {
-            v: np.zeros((count, *manifest.shapes[v].size))
-            for v in manifest.result_vectors[function]
-        }
-        for entry, word, raw in zip(
-            manifest.results[function], f.results, results.values, strict=True
-        ):
-            target = values[entry.vector]
-            target[(slice(None), *entry.index)] = word.format.real(raw)
-            if manifest.shapes[entry.vector].symmetric:
-                target[(slice(None), *entry.index[::-1])] = word.format.real(raw)
-        for vector, x in values.items():
-            x[lost] = np.nan
-            values[vector] = x.reshape(*shape, *x.shape[1:])
-        return Answers(values, results.flags.reshape(shape), lost.reshape(shape))
-
-
-def _flag_text(function: str, flags: np.ndarray) -> str:
-    """What a user should know of flagged tasks, in one line."""
-    parts = [
-        f"{np.count_nonzero(flags & flag)} {text}"
-        for flag, text in (
-            (Flag.RANGE, "with operands outside the declared ranges"),
-            (Flag.OVERFLOW, "with values that saturated inside"),
-        )
-        if np.any(flags & flag)
-    ]
-    first = int(np.flatnonzero(flags)[0])
-    return f"{function}: of {flags.size} tasks {' and '.join(parts)}; the first is number {first}, see Driver.flags"
+        if function not in self.arrays:
+            self.arrays[function] = FunctionArrays(self.manifest, function)
+        return self.arrays[function]

@@ -17,7 +17,7 @@ only a task answered for good or a hello answered is progress, and time without 
 from __future__ import annotations
 
 import secrets
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Container, Sequence
 from dataclasses import astuple, dataclass, field, replace
 
@@ -29,12 +29,13 @@ from rbdgen.protocol.frames import (
     NONCE_BYTES,
     PROTOCOL_VERSION,
     Deframer,
+    Frame,
     Kind,
     Status,
     frame_bytes,
     read_version,
 )
-from rbdgen.protocol.packets import header, set_tag
+from rbdgen.protocol.packets import HEADER_BYTES, code_of, header, set_tag
 from rbdgen.protocol.tasks import TAG_BITS
 
 Progress = Callable[[int, int], None]
@@ -93,7 +94,7 @@ class Counters:
         return f"{lost}{self.damaged} of {frames} frames from the device ({share:.0%}) came damaged"
 
 
-@dataclass
+@dataclass(slots=True)
 class _Flight:
     """A task on its way: its ``index``, tag, function code, cost in the device's room, and when it was sent."""
 
@@ -194,14 +195,14 @@ class ByteLink:
         self.counters.hellos += 1
         return nonce
 
-    def _receive(self, quiet: Watch) -> list[tuple[int, bytes]] | None:
+    def _receive(self, quiet: Watch) -> list[Frame] | None:
         """Frames from the device, at least one; None after silence, or after noise until ``quiet`` is over."""
         while data := self.transport.read():
             frames = self.deframer.feed(data)
             self.counters.damaged = self.deframer.damaged
             self.counters.whole += len(frames)
             if frames:
-                return [(f.kind, f.payload) for f in frames]
+                return frames
             if quiet.over:
                 return None
         return None
@@ -248,9 +249,11 @@ class _Exchange:
         self.tags = deque(range(1 << TAG_BITS))
         self.tags.rotate(-link.next_tag)
         self.flights: dict[int, _Flight] = {}
-        self.order: dict[int, deque[_Flight]] = {}
+        self.order: defaultdict[int, deque[_Flight]] = defaultdict(deque)
+        """Flights by their functions' codes, in the order of sending."""
         self.serial = 0
         self.done = 0
+        """Tasks that are answered, or lost, for good."""
         self.confirmed = not packets
         """Whether a status came after the last result."""
         self.asked: dict[int, int] = {}
@@ -268,8 +271,12 @@ class _Exchange:
             if not self.waiting and not self.asked:
                 self._ask()
             frames = self.link._receive(self.quiet)
+            done = self.done
             for kind, payload in frames or ():
                 self._take(kind, payload)
+            if self.done > done:
+                self._progress()
+                self.task_progress.again()
             self._keep_time(silence=frames is None)
             self.progress(self.done, len(self.packets))
         return self.results
@@ -299,8 +306,7 @@ class _Exchange:
         """Send as much as the device has room for, in one write."""
         frames = []
         while self.waiting and self.tags:
-            index = self.waiting[0]
-            packet = bytearray(self.packets[index])
+            packet = bytearray(self.packets[self.waiting[0]])
             cost = len(packet) + FRAME_BYTES
             if cost > self.room and not self.flights:
                 raise LinkError(
@@ -308,21 +314,23 @@ class _Exchange:
                 )
             if cost > self.room:
                 break
-            self.waiting.popleft()
-            self.room -= cost
             tag = self.tags.popleft()
-            self.link.next_tag = tag + 1
             set_tag(packet, tag)
-            code = header(packet)[0]
-            flight = _Flight(index, tag, code, cost, self.serial)
-            self.serial += 1
-            self.tries[index] += 1
-            self.flights[tag] = flight
-            self.order.setdefault(code, deque()).append(flight)
-            frames.append(frame_bytes(Kind.TASK, bytes(packet)))
+            self._depart(self.waiting.popleft(), tag, code_of(packet), cost)
+            frames.append(frame_bytes(Kind.TASK, packet))
         if frames:
             self.link.counters.sent += len(frames)
             self.link.transport.write(b"".join(frames))
+
+    def _depart(self, index: int, tag: int, code: int, cost: int) -> None:
+        """A task is in flight from now on."""
+        flight = _Flight(index, tag, code, cost, self.serial)
+        self.link.next_tag = tag + 1
+        self.room -= cost
+        self.serial += 1
+        self.tries[index] += 1
+        self.flights[tag] = flight
+        self.order[code].append(flight)
 
     def _ask(self) -> None:
         self.asked[self.link._send_hello()] = self.serial
@@ -339,12 +347,8 @@ class _Exchange:
             if status is not None:
                 self._take_status(status)
             return
-        flight = (
-            self.flights.get(header(payload)[1])
-            if kind == Kind.TASK and len(payload) >= 2
-            else None
-        )
-        if flight is None or flight.code != header(payload)[0]:
+        flight = self._flight_of(kind, payload)
+        if flight is None:
             self.link.counters.stray += 1
             return
         queue = self.order[flight.code]
@@ -354,7 +358,15 @@ class _Exchange:
         self._land(flight)
         self.results[flight.index] = payload
         self.confirmed = False
-        self._finish()
+        self.done += 1
+
+    def _flight_of(self, kind: int, payload: bytes) -> _Flight | None:
+        """The task in flight that a frame answers, if it does one."""
+        if kind != Kind.TASK or len(payload) < HEADER_BYTES:
+            return None
+        code, tag, _ = header(payload)
+        flight = self.flights.get(tag)
+        return flight if flight is not None and flight.code == code else None
 
     def _take_status(self, status: Status) -> None:
         """What was sent before the hello and is not answered is lost."""
@@ -370,19 +382,13 @@ class _Exchange:
             while queue and queue[0].serial < before:
                 self._lose(queue.popleft())
 
-    def _finish(self) -> None:
-        """A task is answered, or lost, for good."""
-        self.done += 1
-        self._progress()
-        self.task_progress.again()
-
     def _lose(self, flight: _Flight) -> None:
         self._land(flight)
         self.link.counters.lost += 1
         if self.tries[flight.index] < self.link.attempts:
             self.waiting.append(flight.index)
         else:
-            self._finish()
+            self.done += 1
 
     def _land(self, flight: _Flight) -> None:
         """A task is no longer in flight: its tag and room are free."""

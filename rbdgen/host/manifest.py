@@ -32,10 +32,12 @@ class Entry:
 
 @dataclass(frozen=True)
 class Shape:
-    """Of a vector or matrix: ``size`` without batch dimensions; of a ``symmetric`` one the lower triangle is sent."""
+    """Of a vector or matrix: ``size`` without batch dimensions; of a ``symmetric`` one the lower triangle is sent;
+    the ``unit`` of its entries, or those of some and of others."""
 
     size: tuple[int, ...]
     symmetric: bool
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -108,9 +110,9 @@ def _read(content: Mapping[str, Any]) -> Manifest:
     lanes = content["replicas"]
     task, result = (Packing(tuple(content[f"{part}_places"]), lanes) for part in ("task", "result"))
     layout = TaskFormat(formats, task, result, parameters)
-    shapes = {
-        name: Shape(tuple(s["shape"]), s["symmetric"]) for name, s in content["vectors"].items()
-    }
+    shapes = {}
+    for name, s in content["vectors"].items():
+        shapes[name] = Shape(tuple(s["shape"]), s["symmetric"], s["unit"])
     names = tuple(content["joint_names"])
     takes = {name: tuple(f["operand_vectors"]) for name, f in content["functions"].items()}
     gives = {name: tuple(f["result_vectors"]) for name, f in content["functions"].items()}

@@ -103,8 +103,10 @@ def open_pynq(
     batch: int = DEFAULT_BATCH,
     progress: Progress = lambda done, total: None,
     seconds: float = DEFAULT_SECONDS,
+    flags: str = "warn",
 ) -> Driver:
-    """Load ``bitstream`` and drive it; ``batch`` tasks per transfer, in which no result may be ``seconds`` away.
+    """Load ``bitstream`` and drive it; ``batch`` tasks per transfer, in which no result may be ``seconds`` away;
+    ``flags``: what is done about flagged tasks.
 
     ToolError without PYNQ; ConfigError for a manifest that cannot be read; LinkError for another design's bitstream.
     """
@@ -117,4 +119,4 @@ def open_pynq(
     if not isinstance(manifest, Manifest):
         manifest = read_manifest(Path(manifest))
     dma = PynqDma(pynq, pynq.Overlay(str(bitstream)), seconds)
-    return Driver(manifest, StreamLink(manifest, dma, batch), progress)
+    return Driver(manifest, StreamLink(manifest, dma, batch), progress, flags)

@@ -68,10 +68,7 @@ class Format:
     def quantise(self, value: np.ndarray | float) -> np.ndarray:
         """Nearest raw values (half up), saturated; int64."""
         scaled = np.ldexp(np.asarray(value, float), self.frac)
-        nearest = np.floor(scaled + 0.5)
-        # float64 has the powers of two at both ends, but not the largest value of a long word
-        raw = np.clip(nearest, self.minimum, -self.minimum).astype(np.int64)
-        return np.minimum(raw, self.maximum)
+        return nearest_raw(scaled, self.minimum, self.maximum)
 
     def wrap(self, raw: np.ndarray) -> np.ndarray:
         """Raw values of any size cut to the width: what two's complement leaves of them."""
@@ -92,6 +89,16 @@ class Format:
     def real(self, raw: np.ndarray) -> np.ndarray:
         """Values of raw numbers, float64."""
         return np.ldexp(np.asarray(raw, float), -self.frac)
+
+
+def nearest_raw(
+    scaled: np.ndarray, minimum: int | np.ndarray, maximum: int | np.ndarray
+) -> np.ndarray:
+    """The raw values nearest to these (half up), saturated to a format's ends, or to those of each column; int64."""
+    nearest = np.floor(scaled + 0.5)
+    # float64 has the powers of two at both ends, but not the largest value of a long word
+    clipped = np.minimum(np.maximum(nearest, minimum), np.negative(minimum))
+    return np.minimum(clipped.astype(np.int64), maximum)
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rbdgen.protocol.names import MAX_LENGTH, plain_name
+
 if TYPE_CHECKING:
     from rbdgen.model.robot import Robot
-
-MAX_LENGTH = 40
-"""Longest name given, so that a prefix and a suffix still make a readable identifier."""
 
 
 def sanitize(names: Sequence[str]) -> dict[str, str]:
@@ -24,9 +22,7 @@ def sanitize(names: Sequence[str]) -> dict[str, str]:
     for name in names:
         if name in result:
             continue
-        plain = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")[:MAX_LENGTH].rstrip("_") or "unnamed"
-        if plain[0].isdigit():
-            plain = f"n{plain}"[:MAX_LENGTH]
+        plain = plain_name(name)
         candidate, number = plain, 2
         # Verilog is case-sensitive, file systems and VHDL around it often are not
         while candidate.lower() in taken:

@@ -12,12 +12,12 @@ answered, by its :class:`Status`. So a hello's answer proves that a task sent be
 
 from __future__ import annotations
 
-import re
 import struct
 import zlib
 from dataclasses import dataclass, field
 from dataclasses import fields as dataclass_fields
 from enum import IntEnum
+from typing import NamedTuple
 
 FLAG = 0x7E
 ESCAPE = 0x7D
@@ -34,10 +34,15 @@ IDENTITY_BYTES = 16
 NONCE_BYTES = 4
 
 _FLAG, _ESCAPE = bytes([FLAG]), bytes([ESCAPE])
-_ESCAPED = {b: bytes([ESCAPE, b ^ ESCAPE_BIT]) for b in (ESCAPE, FLAG)}
-_BAD_ESCAPE = re.compile(
-    re.escape(_ESCAPE) + b"(?![" + re.escape(bytes(b ^ ESCAPE_BIT for b in _ESCAPED)) + b"])"
+_ESCAPED = (
+    (_ESCAPE, bytes([ESCAPE, ESCAPE ^ ESCAPE_BIT])),
+    (_FLAG, bytes([ESCAPE, FLAG ^ ESCAPE_BIT])),
 )
+"""What is escaped, and how: the escape itself first, so that those which the other brings are not escaped again."""
+_PLAIN = {escaped[1:]: plain for plain, escaped in _ESCAPED}
+_HEAD = struct.Struct("<BH")
+_WHOLE = zlib.crc32(bytes(CRC_BYTES))
+"""The CRC-32 of anything with its own CRC-32 behind it is that of four zeros."""
 
 
 class Kind(IntEnum):
@@ -47,39 +52,45 @@ class Kind(IntEnum):
     HELLO = 2
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(NamedTuple):
     """A frame's ``kind`` (any byte) and payload."""
 
     kind: int
     payload: bytes
 
 
-def frame_bytes(kind: int, payload: bytes) -> bytes:
+def frame_bytes(kind: int, payload: bytes | bytearray) -> bytes:
     """The frame on the wire, flags included."""
-    body = struct.pack("<BH", kind, len(payload)) + payload
-    body += struct.pack("<I", zlib.crc32(body))
-    # the escape itself first, so that those which the others bring are not escaped again
-    for byte, escaped in _ESCAPED.items():
-        body = body.replace(bytes([byte]), escaped)
+    body = _HEAD.pack(kind, len(payload)) + payload
+    body += zlib.crc32(body).to_bytes(CRC_BYTES, "little")
+    for plain, escaped in _ESCAPED:
+        body = body.replace(plain, escaped)
     return _FLAG + body + _FLAG
 
 
 def _parse(chunk: bytes) -> Frame | None:
     """The frame between two flags, if it is whole."""
-    if _BAD_ESCAPE.search(chunk):
+    body = _unescaped(chunk)
+    if body is None or len(body) < FRAME_BYTES:
         return None
-    for byte, escaped in reversed(_ESCAPED.items()):
-        chunk = chunk.replace(escaped, bytes([byte]))
-    if len(chunk) < FRAME_BYTES:
+    kind, length = _HEAD.unpack_from(body)
+    if length != len(body) - FRAME_BYTES or zlib.crc32(body) != _WHOLE:
         return None
-    kind, length = struct.unpack_from("<BH", chunk)
-    if (
-        length != len(chunk) - FRAME_BYTES
-        or zlib.crc32(chunk[:-CRC_BYTES]) != struct.unpack("<I", chunk[-CRC_BYTES:])[0]
-    ):
-        return None
-    return Frame(kind, chunk[HEAD_BYTES:-CRC_BYTES])
+    return Frame(kind, body[HEAD_BYTES:-CRC_BYTES])
+
+
+def _unescaped(chunk: bytes) -> bytes | None:
+    """What was escaped to become ``chunk``, if anything was."""
+    first, *others = chunk.split(_ESCAPE)
+    if not others:
+        return chunk
+    parts = [first]
+    for other in others:
+        plain = _PLAIN.get(other[:1])
+        if plain is None:
+            return None
+        parts += plain, other[1:]
+    return b"".join(parts)
 
 
 @dataclass

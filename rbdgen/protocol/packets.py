@@ -6,15 +6,19 @@ The layout is that of :class:`rbdgen.protocol.tasks.TaskFormat`; every beat star
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
+from rbdgen.ir.fixed import Format
+from rbdgen.protocol.bits import BitFields
+from rbdgen.protocol.columns import Columns
 from rbdgen.protocol.tasks import (
     CALIBRATE,
-    OperandWord,
+    FUNCTION_BITS,
+    TAG_BITS,
     Packing,
     Results,
-    ResultWord,
     TaskFormat,
     join_header,
     split_header,
@@ -22,6 +26,8 @@ from rbdgen.protocol.tasks import (
 
 HEADER_BYTES = 2
 """Bytes of a packet in which its header is."""
+TAG_MASK = join_header(0, (1 << TAG_BITS) - 1)
+"""Of a header's bits those of the tag."""
 
 
 def task_rows(
@@ -31,7 +37,38 @@ def task_rows(
     code = tasks.functions[function].code
     header = join_header(code, np.asarray(tag, np.int64))
     words = np.stack([header, *raw], axis=1)
-    return _rows(words, tasks.task)
+    return _fields(tasks.task, len(raw)).pack(words)
+
+
+def task_packets(tasks: TaskFormat, function: str, raw: np.ndarray) -> list[bytes]:
+    """Tasks with raw operands (n, k), one after the other; their tags are zero."""
+    count, used = raw.shape
+    words = np.empty((count, 1 + used), np.int64)
+    words[:, 0] = tasks.functions[function].code
+    words[:, 1:] = raw
+    return row_packets(_fields(tasks.task, used).pack(words))
+
+
+def row_packets(rows: np.ndarray) -> list[bytes]:
+    """Rows of bytes (n, length), each by itself."""
+    length = rows.shape[1]
+    whole = rows.tobytes()
+    begins = range(0, len(whole), length)
+    return [whole[begin : begin + length] for begin in begins]
+
+
+def packet_rows(packets: Sequence[bytes]) -> np.ndarray:
+    """Packets of one length as rows of bytes (n, length)."""
+    whole = np.frombuffer(b"".join(packets), np.uint8)
+    return whole.reshape(len(packets), -1)
+
+
+def by_length(packets: Sequence[bytes]) -> dict[int, list[int]]:
+    """The numbers of packets by their length."""
+    found: dict[int, list[int]] = {}
+    for number, packet in enumerate(packets):
+        found.setdefault(len(packet), []).append(number)
+    return found
 
 
 def result_rows(
@@ -39,36 +76,44 @@ def result_rows(
 ) -> np.ndarray:
     """Results with tags and flags (n,) and raw values, one (n,) array per word, as bytes (n, length)."""
     code = tasks.functions[function].code
-    header = join_header(code, np.asarray(tag, np.int64), np.asarray(flags, np.int64))
+    tags = np.asarray(tag, np.int64)
+    bits = np.asarray(flags, np.int64)
+    header = join_header(code, tags, bits)
     words = np.stack([header, *raw], axis=1)
-    return _rows(words, tasks.result)
+    return _fields(tasks.result, len(raw)).pack(words)
 
 
 def parameter_rows(tasks: TaskFormat, number: np.ndarray, raw: np.ndarray) -> np.ndarray:
     """Tasks that load parameters, by their numbers and raw values (n,), as bytes (n, length)."""
     header = np.full(len(number), CALIBRATE, np.int64)
     words = np.stack([header, number, raw], axis=1)
-    return _rows(words, tasks.task)
+    return _fields(tasks.task, 2).pack(words)
 
 
 def read_parameters(tasks: TaskFormat, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Numbers and raw values (n,) from the bytes (n, length) of tasks that load parameters."""
-    words = _words(rows, tasks.task, 2)
-    number = words[:, 1]
-    widths = [word.format.width for word in tasks.parameters]
-    raw = []
-    for k, value in zip(number, words[:, 2], strict=True):
-        # there may be no such parameter
-        width = widths[k] if k < len(widths) else tasks.task.places[2 % tasks.task.words_per_beat]
-        raw.append(_signed(value, width))
-    return number, np.array(raw)
+    words = _fields(tasks.task, 2).unpack(rows)
+    places = tasks.task.places
+    most = (1 << places[1 % len(places)]) - 1
+    number = words[:, 1] & np.uint64(most)
+    # where there is no such parameter, the value is as wide as its place
+    unknown = Format(places[2 % len(places)], 0)
+    known = dict(enumerate(word.format for word in tasks.parameters))
+    formats = [known.get(n, unknown) for n in number.tolist()]
+    raw = Columns(formats).signed(words[:, 2])
+    return number.astype(np.int64), raw
 
 
 def set_tag(packet: bytearray, tag: int) -> None:
     """Put ``tag`` into a packet's header."""
-    code, _, flags = header(packet)
-    word = join_header(code, tag, flags)
+    word = int.from_bytes(packet[:HEADER_BYTES], "little")
+    word = word & ~TAG_MASK | tag << FUNCTION_BITS
     packet[:HEADER_BYTES] = word.to_bytes(HEADER_BYTES, "little")
+
+
+def code_of(packet: bytes | bytearray) -> int:
+    """Function code of a packet."""
+    return packet[0] & ((1 << FUNCTION_BITS) - 1)
 
 
 def header(packet: bytes | bytearray) -> tuple[int, int, int]:
@@ -82,63 +127,40 @@ def read_tasks(
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """Tags (n,) and raw operands from the bytes (n, length) of tasks of one function."""
     f = tasks.functions[function]
-    words = _words(rows, tasks.task, len(f.operands))
-    _, tag, _ = split_header(words[:, 0])
-    return tag, _values(words, f.operands)
+    header, raw = _read(tasks.task, f.operand_columns, rows)
+    _, tag, _ = split_header(header)
+    return tag, list(np.ascontiguousarray(raw.T))
 
 
 def read_results(tasks: TaskFormat, function: str, rows: np.ndarray) -> Results:
     """Results of one function from their bytes (n, length)."""
+    tag, flags, raw = result_matrix(tasks, function, rows)
+    return Results(tag, flags, list(np.ascontiguousarray(raw.T)))
+
+
+def result_matrix(
+    tasks: TaskFormat, function: str, rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Tags (n,), flags (n,) and raw values (n, k) of one function's results from their bytes (n, length)."""
     f = tasks.functions[function]
-    words = _words(rows, tasks.result, len(f.results))
-    _, tag, flags = split_header(words[:, 0])
-    return Results(tag, flags, _values(words, f.results))
+    header, raw = _read(tasks.result, f.result_columns, rows)
+    _, tag, flags = split_header(header)
+    return tag, flags, raw
 
 
-def _values(
-    words: np.ndarray, known: Sequence[OperandWord] | Sequence[ResultWord]
-) -> list[np.ndarray]:
-    """The signed values behind the headers of packets, an array (n,) per word."""
-    columns = words.T[1:]
-    return [_signed(x, word.format.width) for x, word in zip(columns, known, strict=True)]
+def _read(packing: Packing, columns: Columns, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Headers (n,) and the raw values (n, k) behind them."""
+    words = _fields(packing, len(columns.above)).unpack(rows)
+    header = words[:, 0].astype(np.int64)
+    return header, columns.signed(words[:, 1:])
 
 
-def _rows(words: np.ndarray, packing: Packing) -> np.ndarray:
-    """Words (n, k), header first, as bytes (n, length)."""
-    count, used = words.shape
-    beats = packing.beats(used - 1)
-    padded = np.zeros((count, beats * packing.words_per_beat), np.int64)
-    padded[:, :used] = words
-    by_beat = padded.reshape(count, beats, packing.words_per_beat)
-    parts = []
-    for k, width in enumerate(packing.places):
-        bits = by_beat[:, :, k, None] >> np.arange(width) & 1
-        parts.append(bits.astype(np.uint8))
-    of_beats = np.concatenate(parts, axis=-1)
-    packed = np.packbits(of_beats, axis=-1, bitorder="little")
-    rows = packed.reshape(count, beats * packing.beat_bytes)
-    length = packing.packet_bytes(used - 1)
-    return rows[:, :length]
-
-
-def _words(rows: np.ndarray, packing: Packing, values: int) -> np.ndarray:
-    """The inverse of :func:`_rows`: unsigned words (n, 1 + values)."""
-    count = len(rows)
-    beats = packing.beats(values)
-    padded = np.zeros((count, beats * packing.beat_bytes), np.uint8)
-    padded[:, : packing.packet_bytes(values)] = rows
-    of_beats = padded.reshape(count, beats, packing.beat_bytes)
-    bits = np.unpackbits(of_beats, axis=-1, bitorder="little")
-    used = bits[:, :, : packing.beat_bits].astype(np.int64)
-    columns = []
-    for width, offset in zip(packing.places, packing.offsets, strict=True):
-        part = used[:, :, offset : offset + width]
-        columns.append(part @ (1 << np.arange(width)))
-    words = np.stack(columns, axis=-1).reshape(count, beats * packing.words_per_beat)
-    return words[:, : 1 + values]
-
-
-def _signed(words: np.ndarray, width: int) -> np.ndarray:
-    low = words & ((1 << width) - 1)
-    negative = low >> (width - 1) != 0
-    return np.where(negative, low - (1 << width), low)
+@lru_cache(maxsize=256)
+def _fields(packing: Packing, values: int) -> BitFields:
+    """Where the header and ``values`` words of a packet are in its bytes."""
+    begins, widths, offsets = [], [], packing.offsets
+    for k in range(1 + values):
+        beat, place = divmod(k, packing.words_per_beat)
+        begins.append(8 * beat * packing.beat_bytes + offsets[place])
+        widths.append(packing.places[place])
+    return BitFields(begins, widths, packing.packet_bytes(values))

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntFlag
+from functools import cached_property
 from itertools import accumulate, zip_longest
 from typing import Any
 
@@ -28,6 +29,7 @@ import numpy as np
 
 from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import Format
+from rbdgen.protocol.columns import Columns
 
 FUNCTION_BITS = 5
 TAG_BITS = 8
@@ -93,22 +95,56 @@ class FunctionFormat:
     operands: tuple[OperandWord, ...]
     results: tuple[ResultWord, ...]
 
+    @cached_property
+    def operand_columns(self) -> Columns:
+        """Formats of operands."""
+        return Columns([word.format for word in self.operands])
+
+    @cached_property
+    def result_columns(self) -> Columns:
+        """Formats of results."""
+        return Columns([word.format for word in self.results])
+
+    @cached_property
+    def limits(self) -> np.ndarray:
+        """Raw values (2, k) of the declared limits of operands, the lower ones first."""
+        codes = [word.codes for word in self.operands]
+        return np.array(codes, np.int64).reshape(-1, 2).T
+
     def quantise(self, values: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Raw operands from values of shape (n,), one array per operand; what does not fit becomes the format's end,
         which is outside the declared range. ConfigError on NaN or infinity."""
-        for word, v in zip(self.operands, values, strict=True):
-            if not np.all(np.isfinite(v)):
-                raise ConfigError(
-                    f"operand {word.name}: must be finite, not {np.asarray(v)[~np.isfinite(v)][0]}"
-                )
-        return [w.format.quantise(v) for w, v in zip(self.operands, values, strict=True)]
+        if not self.operands:
+            return []
+        rows = self.quantise_rows(np.stack(values, axis=-1))
+        return list(np.ascontiguousarray(rows.T))
+
+    def quantise_rows(self, values: np.ndarray) -> np.ndarray:
+        """The same of a matrix (n, k) with a row for each task."""
+        if not np.isfinite(values).all():
+            raise self._not_finite(values)
+        return self.operand_columns.quantise(values)
+
+    def _not_finite(self, values: np.ndarray) -> ConfigError:
+        """What to say of a matrix (n, k) of values that are not all finite."""
+        wrong = np.argwhere(~np.isfinite(values.T))
+        number, row = wrong[0]
+        word, value = self.operands[number], values[row, number]
+        return ConfigError(f"operand {word.name}: must be finite, not {value}")
 
     def out_of_range(self, raw: Sequence[np.ndarray]) -> np.ndarray:
         """Which tasks have an operand outside its declared range, shape (n,)."""
-        outside = [
-            (r < w.codes[0]) | (r > w.codes[1]) for r, w in zip(raw, self.operands, strict=True)
-        ]
-        return np.any(outside, axis=0)
+        if not raw:
+            return np.zeros((), bool)
+        rows = np.stack(raw, axis=-1)
+        return np.any(self.outside(rows), axis=-1)
+
+    def outside(self, raw: np.ndarray) -> np.ndarray:
+        """Which raw operands (n, k) are outside their declared ranges."""
+        lower, upper = self.limits
+        below = raw < lower
+        above = raw > upper
+        return below | above
 
 
 @dataclass(frozen=True)
@@ -324,7 +360,8 @@ class TaskFormat:
         """Beats of the results of all tasks in a stream. ConfigError unless its last row is whole."""
         total = 0
         for row in self.read_tasks(beats):
-            total += max(self.packet_beats(self.header(task[0])[0]) for task in row)
+            codes = [self.header(task[0])[0] for task in row]
+            total += max(map(self.packet_beats, codes))
         return total
 
     def read_results(self, beats: Sequence[int]) -> Rows:
@@ -369,10 +406,9 @@ class TaskFormat:
         words = _unpack([b for p in packets for b in p], self.result, count)
         values = []
         for result, word in zip(fmt.results, words[1:], strict=False):
-            low = word & ((1 << result.format.width) - 1)
-            values.append(
-                np.where(low > result.format.maximum, low - (1 << result.format.width), low)
-            )
+            width, maximum = result.format.width, result.format.maximum
+            low = word & ((1 << width) - 1)
+            values.append(np.where(low > maximum, low - (1 << width), low))
         _, tag, flags = self.header(words[0])  # type: ignore[arg-type]
         return Results(np.asarray(tag), np.asarray(flags), values)
 

@@ -13,6 +13,7 @@ from rbdgen.compiler import Design, Family, Options
 from rbdgen.compiler.depth import LONGEST, ChainDepth
 from rbdgen.functions import registry
 from rbdgen.functions.algorithms import chosen_algorithms
+from rbdgen.functions.quantities import Quantity
 from rbdgen.host.identity import KEY, identity_of
 from rbdgen.host.manifest import MANIFEST_SCHEMA
 from rbdgen.host.stream_keys import packet_keys, stream_keys
@@ -215,6 +216,17 @@ def _format(fmt: Format) -> dict[str, int]:
     return {"width": fmt.width, "frac": fmt.frac}
 
 
+def _unit(robot: Robot, quantity: Quantity) -> str:
+    """Unit of a vector's entries: of what joints have for turning and for sliding only that which there is."""
+    kinds = {kind for body, _, _ in robot.independent for kind in body.joint.kinds}
+    both = quantity.unit.split(", ")
+    if quantity.shape not in (("nq",), ("nv",)) or len(both) != 2:
+        return quantity.unit
+    if kinds == {"angle"}:
+        return both[0]
+    return both[1] if kinds == {"length"} else quantity.unit
+
+
 def vector_shapes(design: Design) -> dict[str, Any]:
     """Of every vector and matrix that tasks or results hold: its shape without batch dimensions, and whether it is
     symmetric, so that only its lower triangle is transferred."""
@@ -226,7 +238,7 @@ def vector_shapes(design: Design) -> dict[str, Any]:
             vectors[name] = {
                 "shape": shape,
                 "symmetric": quantity.symmetric,
-                "unit": quantity.unit,
+                "unit": _unit(design.robot, quantity),
             }
     return vectors
 

@@ -8,8 +8,8 @@ from itertools import chain
 
 import numpy as np
 
-from rbdgen.host.beats import beats_of, packet_of, stream_beats, stream_bytes
 from rbdgen.host.shell import ShellModel
+from rbdgen.host.transfers import beats_of, packet_of, stream_beats, stream_bytes
 from rbdgen.protocol.registers import VERSION, Register
 from rbdgen.protocol.tasks import CALIBRATE
 

@@ -125,8 +125,8 @@ static int check(const loading *l)
         int64_t raw;
         load_of(l, l->refused_at, &raw);
         return rbd_internal_fail(device, RBD_ERROR_PARAMETER, "parameter %.80s: must be %.6g to %.6g, not %.6g",
-                                 p->name, rbd_internal_real(p->lower, p->frac), rbd_internal_real(p->upper, p->frac),
-                                 l->values ? l->values[l->refused_at] : rbd_internal_real(raw, p->frac));
+                                 p->name, rbd_value(p->lower, p->frac), rbd_value(p->upper, p->frac),
+                                 l->values ? l->values[l->refused_at] : rbd_value(raw, p->frac));
     }
     return RBD_OK;
 }

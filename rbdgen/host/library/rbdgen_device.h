@@ -258,6 +258,14 @@ int rbd_solve(rbd_device *device, const rbd_design *design, const rbd_request *r
 int rbd_call(rbd_device *device, const rbd_design *design, size_t function, size_t count,
              const double *const *operands, double *const *results, uint8_t *flags);
 
+/* The first operand word of a state, of those from number `from` on, that is outside its declared range as the hardware
+ * sees it: a number among the function's `operands`, which have the word's vector, entry and limits; `operand_words`
+ * where there is none. `design` has the function, and `operands` are as in a request. */
+size_t rbd_outside(const rbd_design *design, size_t function, const double *const *operands, size_t state, size_t from);
+
+/* The value of a raw number of a word with `frac` bits behind the binary point, such as its limits. */
+double rbd_value(int64_t raw, int frac);
+
 /* Load so many parameters by name. Where the device is reset they are loaded again, the call's tasks repeated, and a
  * note says so. Of values that are refused the others are loaded. */
 int rbd_calibrate(rbd_device *device, const rbd_design *design, size_t count, const char *const *names,

@@ -47,7 +47,6 @@ uint64_t rbd_internal_now(const rbd_device *device);
 
 /* rbdgen_packets.c */
 int64_t rbd_internal_quantise(double value, unsigned width, int frac);
-double rbd_internal_real(int64_t raw, int frac);
 void rbd_internal_pack(const rbd_design *design, const rbd_function *function, const double *const *operands,
                        size_t state, unsigned char *packet);
 unsigned rbd_internal_unpack(const rbd_design *design, const rbd_function *function, const unsigned char *packet,
@@ -55,7 +54,6 @@ unsigned rbd_internal_unpack(const rbd_design *design, const rbd_function *funct
 void rbd_internal_pack_parameter(const rbd_design *design, size_t number, int64_t raw, unsigned char *packet);
 void rbd_internal_set_tag(unsigned char *packet, unsigned tag);
 void rbd_internal_header(const unsigned char *packet, unsigned *code, unsigned *tag, unsigned *flags);
-int rbd_internal_outside(const rbd_function *function, const double *const *operands, size_t state);
 
 /* rbdgen_hello.c: send a hello behind so many tasks; take an answer to one (1, and how many were sent before it; 0 if it
  * answers none; or minus a status); ask the device who it is. `since` and `measured` say how the line was. */

@@ -81,7 +81,7 @@ int64_t rbd_internal_quantise(double value, unsigned width, int frac)
     return (int64_t)nearest;
 }
 
-double rbd_internal_real(int64_t raw, int frac)
+double rbd_value(int64_t raw, int frac)
 {
     return ldexp((double)raw, -frac);
 }
@@ -130,7 +130,7 @@ unsigned rbd_internal_unpack(const rbd_design *design, const rbd_function *funct
         const rbd_result *word = &function->results[k];
         const int64_t raw = signed_value(get(&at, packet, word->width), word->width);
         double *values = results[word->vector] + state * function->gives[word->vector].size;
-        values[word->entry] = rbd_internal_real(raw, word->frac);
+        values[word->entry] = rbd_value(raw, word->frac);
         values[word->mirror] = values[word->entry];
     }
     return flags;
@@ -153,13 +153,14 @@ void rbd_internal_header(const unsigned char *packet, unsigned *code, unsigned *
     *flags = word >> (CODE_BITS + TAG_BITS);
 }
 
-int rbd_internal_outside(const rbd_function *function, const double *const *operands, size_t state)
+size_t rbd_outside(const rbd_design *design, size_t function, const double *const *operands, size_t state, size_t from)
 {
-    for (size_t k = 0; k < function->operand_words; k++) {
-        const rbd_operand *word = &function->operands[k];
-        const int64_t raw = raw_operand(function, word, operands, state);
+    const rbd_function *known = &design->function[function];
+    for (size_t k = from; k < known->operand_words; k++) {
+        const rbd_operand *word = &known->operands[k];
+        const int64_t raw = raw_operand(known, word, operands, state);
         if (raw < word->lower || raw > word->upper)
-            return 1;
+            return k;
     }
-    return 0;
+    return known->operand_words;
 }

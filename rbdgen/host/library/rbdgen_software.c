@@ -66,7 +66,7 @@ void rbd_internal_run_software(const rbd_device *device, const rbd_request *requ
     software_function(device->software, function->name)->batch(request->count, request->operands, request->results);
     for (size_t state = 0; state < request->count; state++) {
         unsigned flags = 0;
-        if (rbd_internal_outside(function, request->operands, state))
+        if (rbd_outside(device->design, request->function, request->operands, state, 0) < function->operand_words)
             flags |= RBD_FLAG_RANGE;
         if (!all_finite(function, request->results, state))
             flags |= RBD_FLAG_OVERFLOW;

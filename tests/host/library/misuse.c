@@ -75,6 +75,11 @@ static void software(void)
     TEXT("", rbd_note(&device));
 
     const double *const operands[] = {q, v, a}, *const positions[] = {q};
+    CODE(6, (int)rbd_outside(&DESIGN, 0, operands, 0, 0));
+    CODE(1, (int)rbd_outside(&DESIGN, 0, operands, 1, 0));
+    CODE(6, (int)rbd_outside(&DESIGN, 0, operands, 1, 2));
+    const rbd_operand *word = &DESIGN.function[0].operands[1];
+    CODE(1, word->vector == 0 && word->entry == 1 && rbd_value(word->upper, word->frac) < 9);
     double *const torques[] = {tau}, *const matrices[] = {m};
     const rbd_request both[] = {{0, 1, operands, torques, NULL}, {1, 2, positions, matrices, flags}};
     CODE(RBD_OK, rbd_solve(&device, &DESIGN, both, 2));

@@ -1,0 +1,121 @@
+"""Operands and results of a function as arrays and as words of packets: checked, gathered and spread as matrices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rbdgen.errors import ConfigError
+from rbdgen.host.manifest import Entry, Manifest
+from rbdgen.protocol.packets import result_matrix, task_packets
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Results of tasks of one function, with their leading shape: ``values`` by vector, ``flags``
+    (bits of :class:`rbdgen.protocol.tasks.Flag`), and which tasks were ``lost`` for good; their values are NaN."""
+
+    values: dict[str, np.ndarray]
+    flags: np.ndarray
+    lost: np.ndarray
+
+
+class FunctionArrays:
+    """The arrays of one ``function`` of an accelerator. Where its words are in them is found once, here."""
+
+    def __init__(self, manifest: Manifest, function: str) -> None:
+        self.manifest, self.function = manifest, function
+        self.format = manifest.tasks.functions[function]
+        self.takes = {v: manifest.shapes[v].size for v in manifest.operand_vectors[function]}
+        self.gives = {v: manifest.shapes[v].size for v in manifest.result_vectors[function]}
+        self.columns = self._operand_columns(manifest.operands[function])
+        """The entry of each operand word, among those of all vectors in a row."""
+        self.sources = self._result_sources(manifest.results[function])
+        """By vector the result word of each entry; the number behind the last word for those that have none."""
+        self.result_bytes = manifest.tasks.result_bytes(function)
+
+    def _operand_columns(self, entries: Sequence[Entry]) -> np.ndarray:
+        begins, begin = {}, 0
+        for vector, size in self.takes.items():
+            begins[vector] = begin
+            begin += math.prod(size)
+        columns = [begins[e.vector] + _place(e.index, self.takes[e.vector]) for e in entries]
+        return np.array(columns, np.intp)
+
+    def _result_sources(self, entries: Sequence[Entry]) -> dict[str, np.ndarray]:
+        found = {v: np.full(math.prod(size), len(entries)) for v, size in self.gives.items()}
+        for number, entry in enumerate(entries):
+            source, size = found[entry.vector], self.gives[entry.vector]
+            source[_place(entry.index, size)] = number
+            if self.manifest.shapes[entry.vector].symmetric:
+                source[_place(entry.index[::-1], size)] = number
+        return found
+
+    def raw(self, operands: Mapping[str, np.ndarray]) -> tuple[tuple[int, ...], np.ndarray]:
+        """The leading shape of operands by vector, and their raw words (n, k).
+
+        ConfigError for an operand that is missing, too many or of a wrong shape, and values that are not finite.
+        """
+        batch, values = self.values(operands)
+        return batch, self.format.quantise_rows(values)
+
+    def values(self, operands: Mapping[str, np.ndarray]) -> tuple[tuple[int, ...], np.ndarray]:
+        """The leading shape of operands by vector, and what their words (n, k) stand for. Errors as of :meth:`raw`, but
+        for values."""
+        for vector in operands:
+            if vector not in self.takes:
+                raise ConfigError(
+                    f"{vector}: {self.function} of this accelerator takes none, but {', '.join(self.takes)}"
+                )
+        batch, flat = None, []
+        for vector, size in self.takes.items():
+            if vector not in operands:
+                raise ConfigError(
+                    f"{vector}: missing; {self.function} needs {', '.join(self.takes)}"
+                )
+            x = np.asarray(operands[vector], float)
+            own = x.shape[: max(x.ndim - len(size), 0)]
+            if x.shape[len(own) :] != size:
+                wanted = f"(..., {', '.join(map(str, size))})"
+                raise ConfigError(f"{vector}: must have shape {wanted}, not {x.shape}")
+            if batch is not None and own != batch:
+                raise ConfigError(
+                    f"{vector}: must have the leading shape {batch} of the others, not {x.shape}"
+                )
+            batch = own
+            flat.append(x.reshape(math.prod(own), math.prod(size)))
+        assert batch is not None
+        entries = np.concatenate(flat, axis=1)
+        return batch, entries.take(self.columns, axis=1)
+
+    def packets(self, raw: np.ndarray) -> list[bytes]:
+        """Task packets of raw words (n, k)."""
+        return task_packets(self.manifest.tasks, self.function, raw)
+
+    def answers(self, packets: Sequence[bytes | None], shape: tuple[int, ...]) -> Answers:
+        """The results of as many packets as there are tasks in the leading ``shape``. None, and a packet that has not
+        the length of this function's results, is a task that was lost."""
+        length = self.result_bytes
+        blank = bytes(length)
+        whole = [p if p is not None and len(p) == length else blank for p in packets]
+        gone = [packet is blank for packet in whole]
+        rows = np.frombuffer(b"".join(whole), np.uint8).reshape(len(packets), length)
+        _, flags, raw = result_matrix(self.manifest.tasks, self.function, rows)
+        lost = np.array(gone, bool)
+        # entries without a word are zero
+        words = np.zeros((len(packets), raw.shape[1] + 1))
+        self.format.result_columns.real(raw, words[:, :-1])
+        if lost.any():
+            words[lost] = np.nan
+        values = {}
+        for vector, source in self.sources.items():
+            values[vector] = words.take(source, axis=1).reshape(*shape, *self.gives[vector])
+        return Answers(values, flags.reshape(shape), lost.reshape(shape))
+
+
+def _place(index: Sequence[int], size: Sequence[int]) -> int:
+    """An entry's number among those of its vector, row by row."""
+    return int(np.ravel_multi_index(tuple(index), tuple(size)))
