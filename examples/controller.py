@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from rbdgen import ConfigError, Options, Robot, compile_robot, golden, load_robot
+from rbdgen.extras import remedy
 from rbdgen.trials import dense_results
 
 WORDS = (12, 14, 16, 18, 20, 24, 27)
@@ -270,7 +271,7 @@ def draw(
         from matplotlib.figure import Figure
     except ModuleNotFoundError:
         print(
-            "no plot: matplotlib is missing; install it with: pip install 'rbdgen[report]'",
+            f"no plot: matplotlib is missing; {remedy('report')}",
             file=sys.stderr,
         )
         return

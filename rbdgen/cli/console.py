@@ -1,9 +1,8 @@
-"""What all commands share on a terminal: progress, results, and packages that an extra brings."""
+"""What all commands share on a terminal: progress and results."""
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import sys
 import time
@@ -15,7 +14,6 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from rbdgen.cli.process import put
-from rbdgen.errors import ToolError
 
 
 class Reporter:
@@ -56,16 +54,6 @@ def reporter() -> Iterator[Reporter]:
     columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True) as live:
         yield Reporter(live)
-
-
-def extension(module: str, extra: str) -> Any:
-    """A module of ``rbdgen_hw`` or ``rbdgen_sim``; ToolError saying which extra brings what it needs."""
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        raise ToolError(
-            f"Python package {error.name!r} is missing; install it with: pip install 'rbdgen[{extra}]'"
-        ) from None
 
 
 def print_result(args: argparse.Namespace, content: dict[str, Any], text: str) -> None:

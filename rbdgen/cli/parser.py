@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from rbdgen import __version__
 from rbdgen.cli import build, commands, comparing, emitting, exploring, reporting, synth
 from rbdgen.cli.arguments import (
     MOST_STATES,
@@ -24,6 +23,7 @@ from rbdgen.cli.arguments import (
 from rbdgen.explore import ROOT
 from rbdgen.options import Options
 from rbdgen.options.setting import names
+from rbdgen.version import version
 
 BENCH_TASKS = 500
 """Mixed tasks of a testbench, unless another number is asked for."""
@@ -39,7 +39,7 @@ def make_parser(everything: bool = False) -> Parser:
         prog="rbdgen",
         description="Compile a robot into hardware that computes its rigid-body dynamics.",
     )
-    parser.add_argument("--version", action="version", version=f"rbdgen {__version__}")
+    parser.add_argument("--version", action="version", version=f"rbdgen {version()}")
     verbs = parser.add_subparsers(
         title="commands", dest="command", required=True, metavar="COMMAND"
     )
