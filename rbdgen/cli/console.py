@@ -8,12 +8,12 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from typing import TYPE_CHECKING, Any
 
 from rbdgen.cli.process import put
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 
 class Reporter:
@@ -47,12 +47,15 @@ class Reporter:
 @contextmanager
 def reporter() -> Iterator[Reporter]:
     """A reporter for standard error as it is."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    if not sys.stderr.isatty():
         yield Reporter(None)
         return
+    # takes a while to load, and only a terminal shows it
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
     columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True) as live:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as live:
         yield Reporter(live)
 
 
