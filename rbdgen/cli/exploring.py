@@ -32,9 +32,9 @@ def explore(args: argparse.Namespace) -> None:
     directory, plot = args.output, args.plot or args.output / "pareto.svg"
     check_writable(directory)
     plots.check_plot_path(plot)
-    plotted = _plots_are_possible(args)
     if args.dask:
         need_cluster()
+    plotted = _plots_are_possible(args)
     jobs = args.jobs or cores()
     values = {name: getattr(args, name) for name in sweep.NAMES}
     asked = args.functions or [Options().functions]
