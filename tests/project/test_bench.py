@@ -112,7 +112,9 @@ def test_benches_need_no_tests() -> None:
                 assert all(alias.name.split(".")[0] != "tests" for alias in node.names)
 
 
-@pytest.mark.parametrize("name", ["boards", "formats", "functions", "golden", "layouts", "spine"])
+@pytest.mark.parametrize(
+    "name", ["boards", "formats", "functions", "golden", "layouts", "package", "spine"]
+)
 def test_a_bench_says_its_options(name: str) -> None:
     done = subprocess.run(
         [sys.executable, f"bench/{name}.py", "--help"],
