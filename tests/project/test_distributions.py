@@ -97,6 +97,7 @@ def test_the_version_is_that_of_the_wheel(bare: Environment, wheel: Path) -> Non
     assert bare.output("python", "-c", code).startswith(f"{version} {bare.folder}")
 
 
+@pytest.mark.slow
 def test_commands_without_extras(bare: Environment) -> None:
     verbs = re.findall(r"^    (\w+) ", bare.output("rbdgen", "--help"), re.M)
     assert len(verbs) == 10
