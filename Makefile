@@ -4,7 +4,7 @@ BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 
 .DEFAULT_GOAL := help
 .PHONY: bench bench-boards bench-choices bench-compare bench-compiled bench-control bench-depth bench-endurance bench-formats bench-frames bench-functions bench-golden bench-gpu bench-host bench-layouts \
-	bench-logic bench-ranges bench-robots bench-software bench-speed clean demo docs figures format fuzz help lint test zoo
+	bench-logic bench-package bench-ranges bench-robots bench-software bench-speed clean demo docs figures format fuzz help lint test zoo
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ bench-depth: ## Measure the latency of serial chains by their length; half an ho
 
 bench-logic: ## Measure logic: by the model, by synthesis, in RTL simulation; two hours
 	$(BIN)python bench/logic.py
+
+bench-package: ## Measure installing the wheel, and how soon commands answer; minutes
+	$(BIN)python bench/package.py
 
 bench-ranges: ## Measure whether declared ranges hold, and what they cost; an hour
 	$(BIN)python bench/ranges.py

@@ -1,6 +1,6 @@
 """Measures the C of robots' functions beside Pinocchio's C++, in one run, on one core and on all.
 
-Pinocchio's headers and libraries, and Eigen's, are those of PyPI's packages (``pip install 'rbdgen[bench]'``); its
+Pinocchio's headers and libraries, and Eigen's, are those of PyPI's packages (``pip install -e '.[bench]'``); its
 generated code is timed too where CppADCodeGen is given (``--cppadcg``). Each function of each robot is timed one call
 at a time over 1024 states, and all of them in one call, as double and as float, on one thread and on all. ``--write``
 puts the tables into docs/measurements.md.
@@ -56,13 +56,11 @@ def prefix() -> Path:
     """Where Pinocchio's headers and libraries are; SystemExit where they are not."""
     found = importlib.util.find_spec("cmeel_pinocchio") or importlib.util.find_spec("pinocchio")
     if found is None or found.origin is None:
-        raise SystemExit("Pinocchio: not installed; pip install 'rbdgen[bench]'")
+        raise SystemExit("Pinocchio: not installed; pip install -e '.[bench]'")
     for folder in Path(found.origin).parents:
         if folder.name == "cmeel.prefix":
             return folder
-    raise SystemExit(
-        "Pinocchio: not of PyPI, whose headers this needs; pip install 'rbdgen[bench]'"
-    )
+    raise SystemExit("Pinocchio: not of PyPI, whose headers this needs; pip install -e '.[bench]'")
 
 
 def calls_of(programs: Sequence[Program], name: str) -> str:

@@ -22,17 +22,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
+import rbdgen
+from rbdgen import ConfigError, Design
+from rbdgen.control.devices import Device
+from rbdgen.extras import remedy
+from rbdgen.report.design import function_promises
+from rbdgen_boards.board import get_board
+
 try:
     import crocoddyl
     from mpc_problems import KNOT, KNOTS, SETTINGS, Setting
 except ModuleNotFoundError as missing:
-    sys.exit(f"Python package {missing.name!r} is missing; docs/control.md says what to install")
-
-import rbdgen
-from rbdgen import ConfigError, Design
-from rbdgen.control.devices import Device
-from rbdgen.report.design import function_promises
-from rbdgen_boards.board import get_board
+    sys.exit(f"Python package {missing.name!r} is missing; {remedy('control')}")
 
 WORDS = (14, 16, 18, 27)
 MILLISECOND = 1e-3
@@ -70,9 +71,7 @@ class MujocoPlant:
         try:
             import mujoco
         except ModuleNotFoundError as missing:
-            sys.exit(
-                f"Python package {missing.name!r} is missing; docs/control.md says what to install"
-            )
+            sys.exit(f"Python package {missing.name!r} is missing; {remedy('mujoco')}")
         self.mujoco = mujoco
         self.model = mujoco.MjModel.from_xml_path(str(setting.file))
         self.model.opt.timestep = MILLISECOND
@@ -219,9 +218,7 @@ def draw(path: Path, names: Sequence[str], runs: Sequence[Run], setting: Setting
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError as missing:
-        sys.exit(
-            f"Python package {missing.name!r} is missing; docs/control.md says what to install"
-        )
+        sys.exit(f"Python package {missing.name!r} is missing; {remedy('report')}")
     figure = Figure(figsize=(10, 3.4), layout="constrained")
     left, right = figure.subplots(1, 2)
     times = np.arange(len(runs[-1].states)) * MILLISECOND

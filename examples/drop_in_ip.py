@@ -19,6 +19,7 @@ import numpy as np
 import rbdgen
 from rbdgen import Design, Options, golden
 from rbdgen.report.files import write_design
+from rbdgen.version import release
 from rbdgen_hw.emit import design_verilog
 
 MY_DESIGN = """\
@@ -86,7 +87,7 @@ def write_ip(
     design: Design, robot: str, folder: Path, beats: list[int], results: int
 ) -> list[Path]:
     """The accelerator's files and the design around it; the Verilog sources among them."""
-    files = write_design(design, design_verilog(design), folder, robot, rbdgen.__version__, {})
+    files = write_design(design, design_verilog(design), folder, robot, release(), {})
     numbers = {
         "name": design.name,
         "task_bits": design.tasks.task.beat_bits - 1,

@@ -2,11 +2,13 @@
 
 ``load`` reads a robot, ``rbdgen.golden`` is the float64 model, ``compile_robot`` makes a design. The hardware
 itself is in ``rbdgen_hw``, its co-simulation in ``rbdgen_sim``; this package needs neither.
+
+Names are imported when they are used first: who drives a board loads no compiler.
 """
 
-from rbdgen import golden
-from rbdgen.compiler import Budget, Design, Options, compile_robot
-from rbdgen.emulation import bit_true, float64
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from rbdgen.errors import (
     ConfigError,
     FlaggedError,
@@ -18,11 +20,16 @@ from rbdgen.errors import (
     UnsupportedError,
     UrdfError,
 )
-from rbdgen.layout.calibration import parameter_values
-from rbdgen.model import Robot, load, load_robot, load_urdf, with_contacts, with_frames
-from rbdgen.software.compiled import compile_functions as compile
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:
+    from rbdgen import golden
+    from rbdgen.compiler import Budget, Design, Options, compile_robot
+    from rbdgen.emulation import bit_true, float64
+    from rbdgen.layout.calibration import parameter_values
+    from rbdgen.model import Robot, load, load_robot, load_urdf, with_contacts, with_frames
+    from rbdgen.software.compiled import compile_functions as compile
+
+    __version__: str
 
 __all__ = [
     "Budget",
@@ -51,3 +58,52 @@ __all__ = [
     "with_contacts",
     "with_frames",
 ]
+
+_MODULES = {
+    "Budget": "rbdgen.compiler",
+    "Design": "rbdgen.compiler",
+    "Options": "rbdgen.compiler",
+    "Robot": "rbdgen.model",
+    "bit_true": "rbdgen.emulation",
+    "compile_robot": "rbdgen.compiler",
+    "float64": "rbdgen.emulation",
+    "load": "rbdgen.model",
+    "load_robot": "rbdgen.model",
+    "load_urdf": "rbdgen.model",
+    "parameter_values": "rbdgen.layout.calibration",
+    "with_contacts": "rbdgen.model",
+    "with_frames": "rbdgen.model",
+}
+"""Where names are defined that are imported on first use."""
+
+
+def _found(name: str) -> object:
+    """A public name that was not imported yet. AttributeError for one that is none."""
+    if name == "__version__":
+        return import_module("rbdgen.version").version()
+    if name == "golden":
+        return import_module("rbdgen.golden")
+    if name == "compile":
+        return import_module("rbdgen.software.compiled").compile_functions
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+if not TYPE_CHECKING:  # a type checker would take any name for one of these
+
+    def __getattr__(name: str) -> object:
+        """A public name on its first use. ToolError for one that only the whole of rbdgen has."""
+        try:
+            globals()[name] = found = _found(name)
+        except ModuleNotFoundError as error:
+            if not (error.name or "").startswith(f"{__name__}."):
+                raise
+            raise ToolError(
+                f"rbdgen.{name}: is not in rbdgen-host, which only drives boards; uninstall that and install rbdgen"
+            ) from None
+        return found
+
+    def __dir__() -> list[str]:
+        """All public names, imported or not, and what else is there."""
+        return sorted({*globals(), *__all__})

@@ -8,16 +8,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rbdgen import __version__
 from rbdgen.compiler import Design, at_clock, at_interval
 from rbdgen.errors import ConfigError
 from rbdgen.protocol.registers import stream_bits
 from rbdgen.report.design import design_identity
+from rbdgen.version import release
 from rbdgen_boards import cache
 from rbdgen_boards.board import Board
 from rbdgen_boards.flow import Clocking, Flow, Progress, Request, Routed, Streams
 from rbdgen_boards.flows import FLOWS
 from rbdgen_boards.programming import load as load  # the command line's last step
+from rbdgen_boards.programming import require_programmer as require_programmer  # and its first
 from rbdgen_boards.synthesis import NETLIST
 from rbdgen_boards.top import uart_top
 from rbdgen_hw.emit import axi_verilog, design_verilog, uart_verilog
@@ -238,7 +239,7 @@ def _sources(
     design: Design, verilog: str, board: Board, clocking: Clocking
 ) -> tuple[dict[str, str], Streams | None]:
     """The Verilog files of ``design`` in the board's shell by name, and the streams of an AXI shell."""
-    identity = design_identity(design, verilog, __version__)
+    identity = design_identity(design, verilog, release())
     sources = {f"{design.name}.v": verilog}
     if board.shell == "axi":
         shell = f"{design.name}_axi"

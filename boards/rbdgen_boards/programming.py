@@ -18,6 +18,13 @@ INSTALL = {
 """How to get a programmer."""
 
 
+def require_programmer(board: Board) -> None:
+    """ToolError without the program that :func:`load` runs."""
+    programmer = board.program[0]
+    if shutil.which(programmer) is None:
+        raise ToolError(f"{programmer} is missing; {INSTALL[programmer]}, or leave --load out")
+
+
 def load(board: Board, bitstream: Path) -> None:
     """Program ``board``; ToolError if the programmer is missing or finds no board."""
     programmer, *rest = board.program

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from rbdgen.errors import ToolError
+from rbdgen.extras import remedy
 
 GLANCE = 1.0
 """Seconds between two looks at what a program says."""
@@ -68,9 +69,7 @@ def _package_version(tool: Tool) -> str:
     try:
         version = importlib.metadata.version(tool.package)
     except importlib.metadata.PackageNotFoundError:
-        raise ToolError(
-            f"{tool.name} is missing; install it with: pip install 'rbdgen[build]'"
-        ) from None
+        raise ToolError(f"{tool.name} is missing; {remedy('build')}") from None
     numbers = tuple(int(part) for part in re.findall(r"\d+", version))
     if tool.below and numbers[: len(tool.below)] >= tool.below:
         limit = ".".join(map(str, tool.below))

@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rbdgen.errors import ToolError
-
-_MISSING = "Python package 'pyosys' is missing; install it with: pip install 'rbdgen[hw]'"
+from rbdgen.extras import missing
 
 _DRIVER = """
 import sys
@@ -27,7 +26,7 @@ def yosys_version() -> str:
     try:
         return f"pyosys {importlib.metadata.version('pyosys')}"
     except importlib.metadata.PackageNotFoundError:
-        raise ToolError(_MISSING) from None
+        raise missing("pyosys", "hw") from None
 
 
 def run_script(script: Sequence[str], directory: Path, log: str = "yosys.log") -> None:

@@ -5,25 +5,29 @@ from __future__ import annotations
 import argparse
 import json
 
-from rbdgen import __version__
 from rbdgen.cli.commands import BUILDS, compile_design
-from rbdgen.cli.console import extension, print_result, reporter
-from rbdgen.errors import ToolError
+from rbdgen.cli.console import print_result, reporter
+from rbdgen.cli.needs import need_hardware
+from rbdgen.extras import optional_module
 from rbdgen.report.boards import build as build_table
 from rbdgen.report.design import design_report
 from rbdgen.report.files import BUILD_FILE, write_design
 from rbdgen.report.writing import check_writable, write_files
+from rbdgen.version import release
 
 
 def build(args: argparse.Namespace) -> None:
     """``rbdgen build``."""
     check_writable(args.output or BUILDS)
     boards, flows = (
-        extension("rbdgen_boards.board", "build"),
-        extension("rbdgen_boards.build", "build"),
+        optional_module("rbdgen_boards.board", "build"),
+        optional_module("rbdgen_boards.build", "build"),
     )
     board = boards.get_board(args.board)
     flows.require_tools(board)
+    need_hardware()
+    if args.load:
+        flows.require_programmer(board)
     with reporter() as progress:
         design, robot = compile_design(args, progress)
         design = flows.fit(design, board, args.ii is not None)
@@ -33,12 +37,11 @@ def build(args: argparse.Namespace) -> None:
         )
         made = flows.build(design, board, args.seed, directory / board.name, progress.stage)
         report = design_report(made.design) | made.report()
-        write_design(made.design, made.verilog, directory, robot, __version__, {})
+        write_design(made.design, made.verilog, directory, robot, release(), {})
         write_files({BUILD_FILE: json.dumps(report, indent=2) + "\n"}, directory)
         if args.load:
             progress.stage("program the board")
-            if made.bitstream is None:
-                instructions = made.directory / "README.txt"
-                raise ToolError(f"{report['missing']} is missing; follow {instructions}")
+            # what programs a board of a vendor also makes its bitstream, and was seen to be there
+            assert made.bitstream is not None
             flows.load(board, made.bitstream)
     print_result(args, report, build_table(report))

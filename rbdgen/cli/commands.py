@@ -8,15 +8,16 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from rbdgen import __version__
 from rbdgen.cli.arguments import BENCH_TASKS, OPTION_ARGUMENTS, given_setup
-from rbdgen.cli.console import Reporter, extension, print_result, reporter
+from rbdgen.cli.console import Reporter, print_result, reporter
 from rbdgen.cli.drawing import check_pictures, write_pictures
+from rbdgen.cli.needs import need_hardware
 from rbdgen.cli.simulation import get_simulator, simulate_design
 from rbdgen.compiler import Design, compare_families, compile_robot
 from rbdgen.compiler.depth import chain_depths
 from rbdgen.compiler.kept import kept_design
 from rbdgen.errors import ConfigError, RbdgenWarning
+from rbdgen.extras import optional_module
 from rbdgen.model import builtin_robots, load_robot, range_notes
 from rbdgen.model.setup import Setup, friction_notes
 from rbdgen.options import DEMANDS
@@ -27,6 +28,7 @@ from rbdgen.report.evidence import evidence, warnings_of
 from rbdgen.report.files import read_config, with_overrides, write_design
 from rbdgen.report.writing import check_writable, write_files
 from rbdgen.schedule.budget import Budget
+from rbdgen.version import release
 
 BUILDS = Path("build")
 """Where designs are written, each into a directory of its own, unless -o says where."""
@@ -78,7 +80,7 @@ def _budget(args: argparse.Namespace, options: dict[str, Any]) -> tuple[Budget |
     if board is None:
         demands = any(value is not None for value in given.values())
         return (Budget(**given) if demands else None), None
-    found = extension("rbdgen_boards.board", "hw").get_board(board)
+    found = optional_module("rbdgen_boards.board", "hw").get_board(board)
     # a board that is given here replaces a file's device as well
     device = args.device or (None if args.board else options.get("device"))
     if device not in (None, found.timing):
@@ -174,17 +176,17 @@ def _write(
     progress: Reporter,
     more: dict[str, Any] | None = None,
 ) -> list[Path]:
-    emit = extension("rbdgen_hw.emit", "hw")
+    emit = optional_module("rbdgen_hw.emit", "hw")
     progress.stage("write Verilog")
     verilog = emit.design_verilog(design)
-    return write_design(design, verilog, _directory(args, design), robot, __version__, more or {})
+    return write_design(design, verilog, _directory(args, design), robot, release(), more or {})
 
 
 def _testbench(args: argparse.Namespace, design: Design, progress: Reporter) -> dict[str, str]:
     """The testbench's files by name, where it was asked for."""
     if args.testbench is None:
         return {}
-    testbench = extension("rbdgen_hw.testbench", "hw")
+    testbench = optional_module("rbdgen_hw.testbench", "hw")
     progress.stage("make testbench")
     return testbench.testbench_files(design, args.testbench, testbench.BARE)
 
@@ -195,23 +197,23 @@ def _check_part(args: argparse.Namespace) -> None:
         return
     if not args.ip:
         raise ConfigError("part: is what the IP core is packaged for; give --ip as well")
-    extension("rbdgen_hw.packaging", "hw").check_part(args.part)
+    optional_module("rbdgen_hw.packaging", "hw").check_part(args.part)
 
 
 def _part(args: argparse.Namespace, design: Design) -> str | None:
     """The part that is asked for, or the board's where Vivado makes its bitstreams."""
     if args.part is not None or design.budget is None or design.budget.board is None:
         return args.part
-    board = extension("rbdgen_boards.board", "hw").get_board(design.budget.board)
+    board = optional_module("rbdgen_boards.board", "hw").get_board(design.budget.board)
     return board.part if board.flow == "vivado" else None
 
 
 def _ip_core(args: argparse.Namespace, design: Design, verilog: Path) -> list[Path]:
     """Write the IP core of a design, whose Verilog is there, into the folder ``ip`` beside it."""
-    packaging = extension("rbdgen_hw.packaging", "hw")
+    packaging = optional_module("rbdgen_hw.packaging", "hw")
     text = verilog.read_text(encoding="utf-8")
     tasks = args.testbench or BENCH_TASKS
-    files = packaging.ip_files(design, text, __version__, tasks, _part(args, design))
+    files = packaging.ip_files(design, text, release(), tasks, _part(args, design))
     return write_files(files, verilog.parent / "ip")
 
 
@@ -219,6 +221,7 @@ def generate(args: argparse.Namespace) -> None:
     """``rbdgen generate``."""
     _check_part(args)
     check_writable(args.output or BUILDS)
+    need_hardware()
     with reporter() as progress:
         design, robot = compile_design(args, progress)
         more = _evidence(args, design, progress) | _families(args, design, progress)
@@ -239,6 +242,7 @@ def simulate(args: argparse.Namespace) -> None:
     """``rbdgen simulate``."""
     check_writable(args.output or BUILDS)
     simulator = get_simulator(args.simulator)
+    need_hardware()
     with reporter() as progress:
         design, robot = compile_design(args, progress)
         more = _evidence(args, design, progress)

@@ -12,6 +12,7 @@ import numpy as np
 
 from rbdgen.cli.arguments import given_setup
 from rbdgen.cli.console import Reporter, print_result, reporter
+from rbdgen.cli.needs import need_hardware, need_plots
 from rbdgen.cli.simulation import get_simulator, simulate_design
 from rbdgen.compiler import Options, compile_robot
 from rbdgen.explore import NAMES, Choice, combinations
@@ -59,9 +60,11 @@ def compare(args: argparse.Namespace) -> None:
     check_writable(args.output)
     if args.plot:
         plots.check_plot_path(args.plot)
+        need_plots()
     functions = Options(functions=args.functions).functions
     designs = _designs(args, functions)
     simulator = get_simulator(args.simulator)
+    need_hardware()
     named = list(dict.fromkeys(args.robots))
     setup = Setup(**given_setup(args, NAMES))
     robots = {name: setup.load(name) for name in named}

@@ -1,21 +1,19 @@
-"""What all commands share on a terminal: progress, results, and packages that an extra brings."""
+"""What all commands share on a terminal: progress and results."""
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from typing import TYPE_CHECKING, Any
 
 from rbdgen.cli.process import put
-from rbdgen.errors import ToolError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 
 class Reporter:
@@ -49,23 +47,16 @@ class Reporter:
 @contextmanager
 def reporter() -> Iterator[Reporter]:
     """A reporter for standard error as it is."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    if not sys.stderr.isatty():
         yield Reporter(None)
         return
+    # takes a while to load, and only a terminal shows it
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
     columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True) as live:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as live:
         yield Reporter(live)
-
-
-def extension(module: str, extra: str) -> Any:
-    """A module of ``rbdgen_hw`` or ``rbdgen_sim``; ToolError saying which extra brings what it needs."""
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        raise ToolError(
-            f"Python package {error.name!r} is missing; install it with: pip install 'rbdgen[{extra}]'"
-        ) from None
 
 
 def print_result(args: argparse.Namespace, content: dict[str, Any], text: str) -> None:

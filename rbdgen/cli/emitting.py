@@ -8,7 +8,6 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from rbdgen import __version__
 from rbdgen.cli.arguments import OPTION_ARGUMENTS, given_setup
 from rbdgen.cli.commands import BUILDS, compile_design
 from rbdgen.cli.console import Reporter, print_result, reporter
@@ -32,6 +31,7 @@ from rbdgen.software.library import c_files, name_of
 from rbdgen.software.nvrtc import nvrtc
 from rbdgen.software.program import Program
 from rbdgen.software.summary import kernel_row, summary
+from rbdgen.version import release
 
 
 def emit(args: argparse.Namespace) -> None:
@@ -105,7 +105,7 @@ def _c(args: argparse.Namespace, progress: Reporter) -> Emitted:
         design, _ = compile_design(args, progress)
         fixed = [fixed_program(design, function) for function in design.network.functions]
     robot, programs = _programs(args, progress)
-    written = c_files(robot, programs, fixed, __version__)
+    written = c_files(robot, programs, fixed, release())
     return Emitted(written, f"{name_of(robot)}_c", summary(robot.name, "c", programs))
 
 

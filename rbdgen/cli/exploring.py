@@ -12,6 +12,7 @@ from typing import Any
 from rbdgen import explore as sweep
 from rbdgen.cli.arguments import given_setup
 from rbdgen.cli.console import print_result, reporter
+from rbdgen.cli.needs import need_cluster, need_plots
 from rbdgen.cli.process import put
 from rbdgen.compiler import Options
 from rbdgen.errors import ConfigError, ToolError
@@ -31,6 +32,9 @@ def explore(args: argparse.Namespace) -> None:
     directory, plot = args.output, args.plot or args.output / "pareto.svg"
     check_writable(directory)
     plots.check_plot_path(plot)
+    if args.dask:
+        need_cluster()
+    plotted = _plots_are_possible(args)
     jobs = args.jobs or cores()
     values = {name: getattr(args, name) for name in sweep.NAMES}
     asked = args.functions or [Options().functions]
@@ -66,7 +70,21 @@ def explore(args: argparse.Namespace) -> None:
         "rows": rows,
     }
     _show(args, content)
-    _plot(args, rows, plot)
+    if plotted:
+        _plot(args, rows, plot)
+
+
+def _plots_are_possible(args: argparse.Namespace) -> bool:
+    """Whether there can be a plot. Where matplotlib is missing, a plot that was asked for is a ToolError, the usual one
+    a note."""
+    try:
+        need_plots()
+    except ToolError as error:
+        if args.plot:
+            raise
+        print(f"rbdgen: note: no plot: {error}", file=sys.stderr)
+        return False
+    return True
 
 
 def _show(args: argparse.Namespace, content: dict[str, Any]) -> None:
@@ -84,14 +102,7 @@ def _show(args: argparse.Namespace, content: dict[str, Any]) -> None:
 
 
 def _plot(args: argparse.Namespace, rows: list[dict[str, Any]], path: Path) -> None:
-    """The plot of a sweep whose table is written and printed. Where matplotlib is missing, a plot that was asked for is
-    a ToolError, the usual one a note."""
-    try:
-        plots.save(plots.pareto_plot(sweep.plotted(rows)), path)
-    except ToolError as error:
-        if args.plot:
-            raise
-        print(f"rbdgen: note: no plot: {error}", file=sys.stderr)
-        return
+    """The plot of a sweep whose table is written and printed."""
+    plots.save(plots.pareto_plot(sweep.plotted(rows)), path)
     if not args.json:
         put(f"wrote {path}")

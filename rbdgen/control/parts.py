@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rbdgen.control.devices import Calls, Device
-from rbdgen.model.extras import optional_module
+from rbdgen.extras import optional_module
 
 pinocchio: Any = optional_module("pinocchio", "control")
 crocoddyl: Any = optional_module("crocoddyl", "control")

@@ -11,11 +11,10 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from rbdgen.caching import code_digest
-from rbdgen.compiler import Options
 from rbdgen.errors import ConfigError
 from rbdgen.functions.algorithms import FAMILIES, chosen_algorithms
 from rbdgen.model.robot import Robot
-from rbdgen.options import DEMANDS, settings
+from rbdgen.options import DEMANDS, Options, settings
 from rbdgen.options.setting import INTEGER
 from rbdgen.schedule.budget import Budget
 

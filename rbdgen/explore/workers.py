@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import multiprocessing
 import signal
 from collections.abc import Callable, Generator, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 from rbdgen.caching import code_digest
 from rbdgen.errors import RbdgenError, ToolError
 from rbdgen.explore.points import Point, Task
+from rbdgen.extras import optional_module
 
 Evaluate = Callable[[Task, Point], dict[str, Any]]
 """Computes a point's figures; a function of a module, so that it can be sent. RbdgenErrors make a point refused."""
@@ -72,12 +72,7 @@ def run_on_dask(
 
     ToolError if Dask is missing, the scheduler does not answer, or workers are lost.
     """
-    try:
-        distributed = importlib.import_module("distributed")
-    except ModuleNotFoundError as error:
-        raise ToolError(
-            f"Python package {error.name!r} is missing; install it with: pip install 'rbdgen[dask]'"
-        ) from None
+    distributed = optional_module("distributed", "dask")
     try:
         client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:

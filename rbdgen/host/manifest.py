@@ -15,7 +15,7 @@ from rbdgen.protocol.tasks import FunctionFormat, OperandWord, Packing, ResultWo
 from rbdgen.schema.checking import check, version_complaint
 from rbdgen.schema.reading import read_json
 
-MANIFEST_SCHEMA = "rbdgen.manifest/5"
+MANIFEST_SCHEMA = "rbdgen.manifest/6"
 """Name and version of the manifest's structure."""
 MANIFEST_FILE = "manifest.json"
 """Its file's name in the directory of a design."""

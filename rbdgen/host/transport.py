@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import importlib
 import os
 import select
 import subprocess
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
-from rbdgen.errors import LinkError, ToolError
+from rbdgen.errors import LinkError
+from rbdgen.extras import optional_module
 from rbdgen.host.watch import Watch
 
 DEFAULT_TIMEOUT = 0.5
@@ -58,12 +58,7 @@ class SerialTransport:
         timeout: float = DEFAULT_TIMEOUT,
         write_seconds: float = WRITE_SECONDS,
     ) -> None:
-        try:
-            serial: Any = importlib.import_module("serial")
-        except ModuleNotFoundError:
-            raise ToolError(
-                "Python package 'pyserial' is missing; install it with: pip install 'rbdgen[serial]'"
-            ) from None
+        serial = optional_module("serial", "serial")
         self.error: type[Exception] = serial.SerialException
         self.too_slow: type[Exception] = serial.SerialTimeoutException
         self.name = port

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from rbdgen.errors import ConfigError, UnsupportedError, UrdfError, short
+from rbdgen.extras import optional_module
 from rbdgen.model.body import Body, Inertia, Limits, MergedLink, Mimic, Placement
-from rbdgen.model.extras import optional_module
 from rbdgen.model.inertia import inertia_faults
 from rbdgen.model.joints import FreeFlyer, Joint, Prismatic, Revolute, Spherical
 from rbdgen.model.mjcf_actuators import Actuators

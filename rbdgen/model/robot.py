@@ -9,9 +9,8 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 
 from rbdgen.model.body import Body, Contact, Inertia, MergedLink, Placement, TaskFrame
@@ -19,6 +18,9 @@ from rbdgen.model.joint import CompoundJoint
 from rbdgen.model.mimics import resolved
 from rbdgen.model.names import unused
 from rbdgen.spatial import Vector
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 STANDARD_GRAVITY: Vector = (0.0, 0.0, -9.81)
 """Default gravity in the world frame, m/s² (Pinocchio's default)."""
@@ -164,6 +166,8 @@ class Robot:
     @cached_property
     def tree(self) -> nx.DiGraph:
         """The topology: nodes are link names of moving bodies and the base, edges carry ``joint`` (its name)."""
+        import networkx as nx  # a fifth of the start of most commands, which never ask
+
         graph = nx.DiGraph(name=self.name)
         graph.add_node(self.base_name)
         for body in self.bodies:

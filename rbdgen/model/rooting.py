@@ -11,7 +11,6 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import replace
 
-import networkx as nx
 import numpy as np
 
 from rbdgen.errors import ConfigError, UnsupportedError
@@ -113,6 +112,8 @@ def _sorted(
 
     def by_joint_name(bodies: Iterable[int]) -> list[int]:
         return sorted(bodies, key=lambda i: carried[i].joint_name)
+
+    import networkx as nx  # takes long to load, and few robots are rerooted
 
     tree = nx.DiGraph()
     tree.add_node(first)

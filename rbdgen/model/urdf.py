@@ -9,11 +9,11 @@ is a joint before the root link, by Pinocchio's name for it. Elements of the fil
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from xml.etree.ElementTree import ParseError
 
-import networkx as nx
 from defusedxml import ElementTree
 from defusedxml.common import DefusedXmlException
 
@@ -152,11 +152,10 @@ class _Tree:
         if not elements.links:
             raise UrdfError(f"{elements.source}: has no links; a robot needs at least one")
         carriers: dict[str, list[str]] = defaultdict(list)
-        graph = nx.DiGraph()
-        graph.add_nodes_from(elements.links)
+        parents: dict[str, str] = {}
         for joint in elements.joints:
             carriers[joint.child].append(joint.name)
-            graph.add_edge(joint.parent, joint.child)
+            parents[joint.child] = joint.parent
         for link, joints in carriers.items():
             if len(joints) > 1:
                 names = " and ".join(map(short, joints))
@@ -164,7 +163,8 @@ class _Tree:
                     f"link {short(link)}",
                     f"is the child of joints {names}; loops are not supported, cut one",
                 )
-        for cycle in nx.simple_cycles(graph):
+        cycle = _cycle(parents)
+        if cycle:
             raise elements.fault(
                 f"link {short(min(cycle))}",
                 "is its own ancestor; loops are not supported, cut one joint",
@@ -238,3 +238,17 @@ class _Tree:
 def _for_all(x: float, joint: Joint) -> tuple[float, ...]:
     """A number for each degree of freedom of ``joint``; nothing for zero."""
     return (x,) * joint.nv if x else ()
+
+
+def _cycle(parents: Mapping[str, str]) -> list[str]:
+    """Links that are each other's ancestors, by each link's parent; none in a tree."""
+    seen: set[str] = set()
+    for link in parents:
+        path: list[str] = []
+        while link in parents and link not in seen:
+            seen.add(link)
+            path.append(link)
+            link = parents[link]
+        if link in path:
+            return path[path.index(link) :]
+    return []

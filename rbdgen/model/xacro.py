@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from rbdgen.errors import ToolError, UrdfError, short
-from rbdgen.model.extras import optional_module
+from rbdgen.extras import optional_module, remedy
 from rbdgen.model.robot import Robot
 from rbdgen.model.urdf import parse_urdf, read_bytes
 
@@ -96,7 +96,7 @@ def _guarded_xacro(path: Path) -> Iterator[Any]:
     if None in before:
         raise ToolError(
             "Python package 'xacro' evaluates expressions in a way that is not known here; "
-            "install the one that is with: pip install 'rbdgen[xacro]'"
+            f"{remedy('xacro')}"
         )
     evaluate, substitute, find = before
     # one of its own for each file: what it has found, it keeps

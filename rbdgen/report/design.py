@@ -14,7 +14,7 @@ from rbdgen.compiler.depth import LONGEST, ChainDepth
 from rbdgen.functions import registry
 from rbdgen.functions.algorithms import chosen_algorithms
 from rbdgen.functions.quantities import Quantity
-from rbdgen.host.identity import KEY, identity_of
+from rbdgen.host.identity import GENERATOR, KEY, identity_of
 from rbdgen.host.manifest import MANIFEST_SCHEMA
 from rbdgen.host.stream_keys import packet_keys, stream_keys
 from rbdgen.ir.fixed import Format
@@ -334,7 +334,7 @@ def manifest(design: Design, verilog_sha256: str, version: str) -> dict[str, Any
     tasks = design.tasks
     content = {
         "schema": MANIFEST_SCHEMA,
-        "generator": f"rbdgen {version}",
+        GENERATOR: f"rbdgen {version}",
         "name": design.name,
         "robot": design.robot.name,
         "joint_names": [body.joint_name for body, _, _ in design.robot.independent],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from rbdgen.report.design import design_report, manifest, verilog_digest
 from rbdgen.report.drawings import layout_picture, timing_chart
 from rbdgen.report.writing import write_files
 from rbdgen.schedule.budget import Budget
-from rbdgen.schema.reading import read_toml
+from rbdgen.schema.reading import read_object
 
 REPORT_FILE, SIMULATION_FILE, CONFIG_FILE = "report.json", "simulation.json", "config.toml"
 """A design's promises, what a simulation of it measured, and its options."""
@@ -83,7 +84,8 @@ def _demands(budget: Budget | None) -> dict[str, Any]:
 def read_config(path: Path) -> tuple[str | None, dict[str, Any], dict[str, Any]]:
     """The robot, its setup and the options of a configuration file, as far as it says; ConfigError naming file and
     key."""
-    content = read_toml(path, "give a config.toml that generate wrote", "mend it")
+    missing = "give a config.toml that generate wrote"
+    content = read_object(path, "TOML", missing, "mend it", tomllib.loads)
     known = OPTIONS | ROBOT | OTHER_KEYS
     values: dict[str, Any] = {}
     for key, value in content.items():

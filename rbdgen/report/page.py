@@ -7,12 +7,11 @@ Layout and style are in ``templates/``. Pictures of layout and timing are the bu
 from __future__ import annotations
 
 import base64
-import importlib
 import re
 from pathlib import Path
 from typing import Any
 
-from rbdgen.errors import ToolError
+from rbdgen.extras import optional_module
 from rbdgen.functions import registry
 from rbdgen.report import plots
 from rbdgen.report.error_grid import LEVELS, error_grid
@@ -25,12 +24,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 
 def page_html(build: Build) -> str:
     """The page's text; ToolError where Jinja2 or matplotlib is missing."""
-    try:
-        jinja2 = importlib.import_module("jinja2")
-    except ModuleNotFoundError as error:
-        raise ToolError(
-            f"Python package {error.name!r} is missing; install it with: pip install 'rbdgen[report]'"
-        ) from None
+    jinja2 = optional_module("jinja2", "report")
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,

@@ -6,7 +6,6 @@ Diagrams without axes (tree, layout, Gantt) are not made here.
 
 from __future__ import annotations
 
-import importlib
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rbdgen.errors import ConfigError, ToolError
+from rbdgen.errors import ConfigError
+from rbdgen.extras import optional_module
 from rbdgen.report.writing import check_writable
 
 SUFFIXES = (".svg", ".png", ".pdf")
@@ -53,13 +53,8 @@ _STYLE = {
 @contextmanager
 def _matplotlib() -> Iterator[Any]:
     """matplotlib's Figure class, without a window system; ToolError where matplotlib is missing."""
-    try:
-        matplotlib = importlib.import_module("matplotlib")
-        figure = importlib.import_module("matplotlib.figure").Figure
-    except ModuleNotFoundError as error:
-        raise ToolError(
-            f"Python package {error.name!r} is missing; install it with: pip install 'rbdgen[report]'"
-        ) from None
+    matplotlib = optional_module("matplotlib", "report")
+    figure = optional_module("matplotlib.figure", "report").Figure
     with matplotlib.rc_context(_STYLE):
         yield figure
 
@@ -116,7 +111,7 @@ def inline_svg(figure: Any, label: str) -> str:
 
 def _logarithmic(axis: Any) -> None:
     """Make an axis logarithmic, with ticks at 1, 2 and 5 over few decades, and plain numbers."""
-    ticker = importlib.import_module("matplotlib.ticker")
+    ticker = optional_module("matplotlib.ticker", "report")
     if axis.axis_name == "x":
         axis.axes.set_xscale("log")
     else:

@@ -1,10 +1,9 @@
-"""JSON and TOML files, read: whatever they hold, it is an object of plain values, or an error in one line."""
+"""JSON files and others like them, read: whatever they hold, an object of plain values, or an error in one line."""
 
 from __future__ import annotations
 
 import json
 import math
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,17 +19,13 @@ MOST_DIGITS = 4000
 def read_json(path: Path, missing: str, remedy: str) -> dict[str, Any]:
     """The object in a JSON file. ConfigError naming the file, what is wrong with it, and the ``remedy``; ``missing``:
     that for a file that is not there."""
-    return _read(path, "JSON", missing, remedy, _json)
+    return read_object(path, "JSON", missing, remedy, _json)
 
 
-def read_toml(path: Path, missing: str, remedy: str) -> dict[str, Any]:
-    """The same of a TOML file."""
-    return _read(path, "TOML", missing, remedy, tomllib.loads)
-
-
-def _read(
+def read_object(
     path: Path, kind: str, missing: str, remedy: str, parse: Callable[[str], Any]
 ) -> dict[str, Any]:
+    """The same of a file of another ``kind``, whose text ``parse`` reads; it raises ValueError for one that is none."""
     try:
         content = parse(path.read_text(encoding="utf-8"))
         too_deep = not _check_depth(content)

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from rbdgen.errors import ConfigError, ToolError, short
+from rbdgen.extras import remedy
 from rbdgen.software.calls import TYPES
 from rbdgen.software.cuda import HEADER, CudaFunction, CudaKernel
 from rbdgen.software.library import support
@@ -82,9 +83,7 @@ class Nvrtc:
     def __init__(self) -> None:
         found = library_path()
         if found is None:
-            raise ToolError(
-                f"NVRTC ({LIBRARY}): not found; install it from PyPI: pip install {PACKAGE} (or rbdgen[cuda])"
-            )
+            raise ToolError(f"NVRTC ({LIBRARY}): not found; {remedy('cuda')}")
         try:
             self.library = ctypes.CDLL(str(found))
         except OSError as error:

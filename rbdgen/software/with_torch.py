@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import Any
 
 from rbdgen.errors import ConfigError, SingularityError, UnsupportedError
+from rbdgen.extras import optional_module
 from rbdgen.functions.record import Function
-from rbdgen.model.extras import optional_module
 from rbdgen.numeric.arguments import configuration
 from rbdgen.software.calls import TYPES
 from rbdgen.software.compiled import Compiled, whole_numbers

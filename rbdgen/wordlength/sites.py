@@ -7,11 +7,14 @@ result loses on its way out. A dot rounds once, and has two factors for each of 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from rbdgen.ir.graph import Graph
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import networkx as nx
-
 from rbdgen.ir.graph import Graph
 from rbdgen.layout.folding import CONSTANT
 
@@ -43,6 +41,10 @@ NO_TIES = Ties()
 
 def make_ties(graph: Graph, branches: Sequence[tuple[int, ...]]) -> Ties:
     """The ties of nodes that are counterparts in alike ``branches``."""
+    if not branches:
+        return NO_TIES
+    import networkx as nx  # takes long to load, and a chain has no branches
+
     models: dict[int, int] = {}
     for members in branches:
         models |= dict.fromkeys(members, members[0])

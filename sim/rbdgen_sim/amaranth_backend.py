@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import time
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from rbdgen.errors import ConfigError, ToolError
+from rbdgen.extras import require
 from rbdgen_sim.interface import Progress, Rtl, Simulator, Stimulus, Trace
 from rbdgen_sim.streams import StreamEnds
 
@@ -26,8 +26,7 @@ class AmaranthSimulator(Simulator):
 
     def available(self) -> None:
         """See :class:`Simulator`."""
-        if importlib.util.find_spec("amaranth") is None:
-            raise ToolError("amaranth is missing: install it with: pip install 'rbdgen[hw]'")
+        require("hw", "amaranth")
 
     def run(
         self,

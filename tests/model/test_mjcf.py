@@ -355,7 +355,7 @@ def test_models_in_memory_are_taken() -> None:
 
 def test_without_mujoco_an_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "mujoco", None)
-    line = "Python package 'mujoco' is missing; install it with: pip install 'rbdgen[mujoco]'"
+    line = "Python package 'mujoco' is missing; install it with: pip install 'mujoco<5,>=3.2'"
     with pytest.raises(ToolError, match=re.escape(line)):
         mjcf.parse_mjcf(text(), "arm.xml")
 

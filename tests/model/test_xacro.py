@@ -196,7 +196,8 @@ def test_the_guard_is_taken_away_afterwards(arm: Path) -> None:
 def test_without_xacrodoc_an_extra_is_named(arm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "xacrodoc", None)
     with pytest.raises(
-        ToolError, match=r"'xacrodoc' is missing; install it with: pip install 'rbdgen\[xacro\]'"
+        ToolError,
+        match=r"'xacrodoc' is missing; install it with: pip install 'xacro<3,>=2\.1' 'xacrodoc<3,>=2'$",
     ):
         load(arm)
 

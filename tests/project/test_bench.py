@@ -113,7 +113,18 @@ def test_benches_need_no_tests() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["boards", "formats", "functions", "golden", "host_side", "layouts", "spine"]
+    "name",
+    [
+        "boards",
+        "control",
+        "formats",
+        "functions",
+        "golden",
+        "host_side",
+        "layouts",
+        "package",
+        "spine",
+    ],
 )
 def test_a_bench_says_its_options(name: str) -> None:
     done = subprocess.run(

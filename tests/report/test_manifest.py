@@ -155,3 +155,10 @@ def test_parameters_follow_from_inertias_as_the_page_says() -> None:
         if entry in named:
             assert values[named[entry]] == pytest.approx(pseudo[index], abs=1e-12)
     assert {"hx", "hz", "sxz"} <= named.keys()
+
+
+def test_the_identity_does_not_depend_on_who_wrote_the_manifest() -> None:
+    d = design("pendulum2")
+    first, second = (manifest(d, "0" * 64, version) for version in ("1.2.3", "1.3.0"))
+    assert first["generator"] != second["generator"]
+    assert first["identity"] == second["identity"] != manifest(d, "1" * 64, "1.2.3")["identity"]

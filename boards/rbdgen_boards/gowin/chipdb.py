@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rbdgen.errors import ToolError
+from rbdgen.extras import remedy
 
 MAGIC, VERSION = 0x00CA7CA7, 6
 TILE_TYPE, BEL, PIN, WIRE, GRADE, CELL = 40, 36, 12, 48, 32, 12
@@ -45,7 +46,7 @@ def with_delays(database: bytes, cell: Clocked) -> bytes:
     version = words.at(words.root + 4)
     if (magic, version) != (MAGIC, VERSION):
         raise ToolError(
-            f"nextpnr: its database has format {version}, not {VERSION}; install it with: pip install 'rbdgen[build]'"
+            f"nextpnr: its database has format {version}, not {VERSION}; {remedy('build')}"
         )
     kind, pins = words.pins(cell.bel)
     listed = _append_pins(words, cell, pins)

@@ -1,0 +1,28 @@
+"""What commands need beyond what rbdgen always has, looked for before any work is done.
+
+Not here: simulators and boards' tools, which say themselves whether they are there.
+"""
+
+from __future__ import annotations
+
+from rbdgen.extras import require
+
+
+def need_hardware() -> None:
+    """ToolError without what the hardware is written in and converted to Verilog by."""
+    require("hw", "amaranth", "pyosys")
+
+
+def need_plots() -> None:
+    """ToolError without what draws plots with axes."""
+    require("report", "matplotlib")
+
+
+def need_page() -> None:
+    """ToolError without what makes a page of a build."""
+    require("report", "jinja2", "matplotlib")
+
+
+def need_cluster() -> None:
+    """ToolError without what spreads a sweep over machines."""
+    require("dask", "distributed")
