@@ -18,7 +18,7 @@ class RegisterTable(SphinxDirective):
         for entry in register_map():
             reset = "the design's" if entry.reset is None else str(entry.reset)
             rows.append(
-                f"| 0x{entry.address:02x} | `{entry.name}` | {entry.access} | {reset} | {entry.summary} |"
+                f"| 0x{entry.address:02x} | `{entry.name}` | {entry.access.value} | {reset} | {entry.summary} |"
             )
             for field in entry.fields:
                 if field is not WHOLE:

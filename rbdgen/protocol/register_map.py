@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
+from enum import Enum
 
 from rbdgen.protocol.registers import (
     IDENTITY_WORDS,
@@ -21,7 +21,7 @@ from rbdgen.protocol.registers import (
 REGISTER_BITS = 32
 
 
-class Access(StrEnum):
+class Access(Enum):
     """What a host may do, in the words of IP-XACT."""
 
     READ = "read-only"

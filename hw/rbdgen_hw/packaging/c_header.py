@@ -60,7 +60,7 @@ def _defines(core: Core, prefix: str) -> Iterator[str]:
     """The macros of every register."""
     values = {entry.name: value for entry, value in core.constants()}
     for entry in core.registers:
-        yield f"/* {entry.summary} ({entry.access}). */"
+        yield f"/* {entry.summary} ({entry.access.value}). */"
         yield f"#define {prefix}_{entry.name}_OFFSET {entry.address:#04x}u"
         if entry.name in values:
             yield f"#define {prefix}_{entry.name}_VALUE {values[entry.name]:#010x}u"
