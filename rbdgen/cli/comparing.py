@@ -48,7 +48,7 @@ def _simulated(
     algorithms = chosen_algorithms(options).values()
     folder += f"_{'_'.join(algorithms)}_{args.base or 'fixed'}"
     run = simulate_design(
-        design, name, args.output / folder, simulator, args.tasks, args.seed, False, progress
+        design, name, args.output / folder, simulator, args.tasks, args.seed, None, progress
     )
     run.require_equality()
     return run.report

@@ -207,6 +207,11 @@ def add_simulate(verb: Verb) -> None:
     parser.add_argument(
         "--waves", action="store_true", help="write the first run's waveform into DIR"
     )
+    parser.add_argument(
+        "--wave-format",
+        metavar="KIND",
+        help="fst or vcd (fst; of amaranth, which writes no other, vcd)",
+    )
     parser.set_defaults(run=commands.simulate)
 
 

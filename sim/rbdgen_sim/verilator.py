@@ -17,6 +17,9 @@ from rbdgen.errors import ToolError
 
 PIP_HINT = "install it with: pip install 'rbdgen[sim]'"
 
+FST_HEADERS = {"lz4.h": "liblz4-dev", "zlib.h": "zlib1g-dev"}
+"""Headers of libraries that compress FST waveforms, and the Debian packages that bring both."""
+
 WAIVERS = {
     "DECLFILENAME": "a design is one file with a module per component",
     "UNUSEDSIGNAL": "bits that rounding drops, and ports that every component of a kind has though one design uses few",
@@ -37,6 +40,24 @@ def require() -> None:
         if shutil.which(program) is None:
             raise ToolError(
                 f"{program} (for verilator) is missing: install it with: apt-get install {program}"
+            )
+
+
+def require_fst() -> None:
+    """ToolError if a header with which Verilator compresses FST waveforms is missing, with how to install it."""
+    compiler = os.environ.get("CXX", "g++")
+    for header, package in FST_HEADERS.items():
+        done = subprocess.run(
+            [compiler, "-E", "-x", "c++", "-o", os.devnull, "-"],
+            input=f"#include <{header}>\n",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise ToolError(
+                f"{header} (for FST waveforms of verilator) is missing: install it with: apt-get install {package}; "
+                "or write VCD with --wave-format vcd"
             )
 
 
