@@ -7,8 +7,8 @@ import time
 
 from rbdgen.cli.commands import compile_design
 from rbdgen.cli.console import extension, print_result, reporter
+from rbdgen.report.columns import table
 from rbdgen.report.design import SCHEMA
-from rbdgen.report.tables import table
 
 
 def synth(args: argparse.Namespace) -> None:

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from rbdgen.model.urdf import ROOT_JOINT
+from rbdgen.report.columns import table
 from rbdgen.report.published import (
     Figure,
     figures_for,
@@ -20,7 +21,6 @@ from rbdgen.report.published import (
     published_figures,
     robot_key,
 )
-from rbdgen.report.tables import table
 from rbdgen.timing.today import Timing
 
 SCHEMA = "rbdgen.compare/1"
