@@ -22,6 +22,8 @@ SUFFIXES = (".svg", ".png", ".pdf")
 SERIES = ("#2563eb", "#d97706", "#059669", "#dc2626", "#7c3aed", "#0891b2", "#be185d", "#4d7c0f")
 """Colours of series on white; a page gives its own by the variables ``--series-1`` and so on."""
 MARKERS = "osD^vPX*"
+FILLS = {"measured": "full", "modelled": "left", "published": "none"}
+"""How marks are filled, by how a figure is known."""
 FEW_DECADES = 300
 """An axis over a smaller ratio than that has more ticks than one a decade."""
 _DATES = {"svg": "Date", "pdf": "CreationDate"}
@@ -165,7 +167,7 @@ def comparison_plot(content: Mapping[str, Any]) -> Any:
         bottom_left, bottom_right = axes[-1]
         bottom_left.set_xlabel("latency, µs (one task or call)")
         bottom_right.set_xlabel(f"µs per task (batch {largest})")
-        _legend(figure, axes.flat, "filled: RTL simulation, at the clock of the device model")
+        _legend(figure, axes.flat, "filled: measured; half filled: modelled; hollow: published")
         return figure
 
 
@@ -179,14 +181,14 @@ def _comparison_axes(
             continue
         k = names.index(row["series"])
         colour = SERIES[k % len(SERIES)]
-        ours = row["implementation"].startswith("rbdgen, II")
+        ours = row["implementation"].startswith("rbdgen, ")
         ax.plot(
             row[key],
             functions.index(row["function"]),
             MARKERS[k % len(MARKERS)],
             color=colour,
             markersize=9 if ours else 6,
-            markerfacecolor=colour if ours else "none",
+            fillstyle=FILLS[row["cells"][key]],
             label=row["series"],
         )
     _logarithmic(ax.xaxis)
