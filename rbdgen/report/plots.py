@@ -26,6 +26,8 @@ FILLS = {"measured": "full", "modelled": "left", "published": "none"}
 """How marks are filled, by how a figure is known."""
 FEW_DECADES = 300
 """An axis over a smaller ratio than that has more ticks than one a decade."""
+TOLD = "says: "
+"""Beginning of the name of a mark that says the rest of it at the pointer, in a page."""
 _DATES = {"svg": "Date", "pdf": "CreationDate"}
 """Where a kind of file says when it was made."""
 _INK, _FAINT = "#1f2933", "#cbd2d9"
@@ -105,6 +107,7 @@ def inline_svg(figure: Any, label: str) -> str:
     prefix = re.sub(r"\W+", "-", label.lower())
     svg = re.sub(r'\bid="', f'id="{prefix}-', svg)
     svg = re.sub(r'(xlink:href="#|url\(#)', rf"\g<1>{prefix}-", svg)
+    svg = re.sub(rf'id="{prefix}-{TOLD}([^"]*)">', r"><title>\1</title>", svg)
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
     svg = re.sub(r'(<svg [^>]*?)width="[^"]*"', r"\1", svg, count=1)
     described = rf'\1role="img" aria-label="{label}"'
@@ -268,12 +271,15 @@ def _roof(
     xs = [left, knee, right]
     ys = [min(clock * x / products, clock / beats) for x in xs]
     ax.plot(xs, ys, color=colour, linewidth=1.2, label=name)
+    count = function["multipliers"]["variable"]
+    rate = clock / function["ii_cycles"]
     ax.plot(
-        function["multipliers"]["variable"],
-        clock / function["ii_cycles"],
+        count,
+        rate,
         MARKERS[k % len(MARKERS)],
         color=colour,
         markersize=7,
+        gid=f"{TOLD}{name}: {count} multipliers, {rate:.3g} million tasks per second",
     )
 
 

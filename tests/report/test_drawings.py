@@ -66,7 +66,7 @@ def test_pictures_stand_alone_and_fit(draw, robot: str, options: dict) -> None:
     root = ElementTree.fromstring(svg)
     assert not re.search(r"<script|@import|@font-face|href|url\(", svg)
     assert re.findall(r"https?://[^\"]*", svg) == ["http://www.w3.org/2000/svg"]
-    assert "@media (prefers-color-scheme: dark)" in svg
+    assert "@media screen and (prefers-color-scheme: dark)" in svg
     width, height = float(root.attrib["width"]), float(root.attrib["height"])
     for box in root.iter(f"{SVG}rect"):
         assert (
