@@ -17,6 +17,7 @@ extensions = [
     "sphinx.ext.doctest",
     "reference",
     "manifest_keys",
+    "gallery",
 ]
 # classes come with the arguments that make them, in the order of the source
 autodoc_class_signature = "mixed"
