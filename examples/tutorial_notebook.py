@@ -161,38 +161,26 @@ if rows:
 # ## 6. What an interval costs, and what others take
 #
 # A larger interval shares multipliers. Below, the derivatives of forward dynamics given acceleration and M⁻¹ (`difd`),
-# of which most accelerators were published. Stars are others' whose multipliers are known, lines those whose latency
-# alone is; `rbdgen compare` says what was published, and what was measured on their code.
+# of which most accelerators were published: blue are ours, as the schedule promises, red are others', as they were
+# published or measured on their code (`rbdgen compare` says which).
 
 # %%
 INTERVALS = "2,6,12"
 compared = command("compare", ROBOT, "--functions", "difd", "--ii", INTERVALS)
 rows = [row for row in compared.get("rows", []) if row["latency_cycles"]]
-figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-for row in rows:
-    count, cycles = row["variable_multipliers"], row["latency_cycles"]
-    if count is None:
-        ax.axhline(cycles, color="C7", linewidth=0.8)
-        ax.text(
-            1.0,
-            cycles,
-            row["implementation"],
-            ha="right",
-            va="bottom",
-            fontsize=8,
-            transform=ax.get_yaxis_transform(),
-        )
-        continue
-    ours = row["known"].startswith("modelled")
-    ax.plot(count, cycles, "o" if ours else "*", color="C0" if ours else "C3", markersize=9)
-    label = f"a task every {row['interval_cycles']:g}" if ours else row["implementation"]
-    ax.annotate(label, (count, cycles), xytext=(6, 4), textcoords="offset points", fontsize=8)
-ax.set_xscale("log")
-ax.margins(x=0.2)
-ax.set_xlabel("variable multipliers")
-ax.set_ylabel("cycles to the result")
-for row in rows:
-    interval = row["interval_cycles"] or "unknown"
-    print(f"{row['implementation']}: {row['latency_cycles']} cycles, interval {interval}")
+figure, ax = plt.subplots(figsize=(8, 0.5 * len(rows) + 1), layout="constrained")
+for k, row in enumerate(rows):
+    latency, interval = row["latency_cycles"], row["interval_cycles"] or 0
+    colour = "C0" if row["known"].startswith("modelled") else "C3"
+    ax.barh(k, latency, height=0.7, color=colour, alpha=0.35)
+    ax.barh(k, interval, height=0.35, color=colour)
+    count = row["variable_multipliers"] or "unknown"
+    beside = f"{count} multipliers, {row['clock_mhz']:g} MHz"
+    ax.text(latency + 1, k, beside, va="center", fontsize=8)
+    print(f"{row['implementation']}: {latency} cycles, interval {interval or 'unknown'}")
+ax.set_yticks(range(len(rows)), [row["implementation"] for row in rows])
+ax.invert_yaxis()
+ax.margins(x=0.4)
+ax.set_xlabel("cycles to the result (pale), between tasks (full)")
 for loss in compared.get("losses", []):
     print(f"not the best in {loss['figure']}: {loss['theirs']:g} by {loss['implementation']}")
