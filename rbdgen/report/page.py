@@ -16,10 +16,13 @@ from typing import Any
 from rbdgen.errors import ToolError
 from rbdgen.functions import registry
 from rbdgen.report import plots
+from rbdgen.report.comparison import comparison
+from rbdgen.report.comparison_text import SHOWN, remark
 from rbdgen.report.drawings.svg import style_sheet
 from rbdgen.report.error_grid import LEVELS, error_grid
 from rbdgen.report.folder import Build
 from rbdgen.report.inline import inline_picture
+from rbdgen.report.rivals import CONTESTED
 
 LONG = 20
 """Rows from which a table is scrolled in a frame of its own."""
@@ -42,7 +45,7 @@ def page_html(build: Build) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"figure": _figure, "error": _error, "bits": _bits}
+    environment.filters |= {"figure": _figure, "error": _error, "bits": _bits, "remark": remark}
     return environment.get_template("page.html.j2").render(**_content(build))
 
 
@@ -95,6 +98,9 @@ def _content(build: Build) -> dict[str, Any]:
             name: inline_picture(text, name) for name, text in build.pictures.items() if text
         },
         "picture_style": style_sheet(),
+        "comparison": comparison([(report["robot"], simulation or report)]),
+        "shown_figures": SHOWN,
+        "contested": CONTESTED,
         "script": script,
         "policy": _policy(script),
         "long": LONG,

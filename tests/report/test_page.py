@@ -118,6 +118,29 @@ def test_page_says_what_was_measured(build: Path) -> None:
         assert report["produced"]["graph_sha256"] in seen.page.content()
 
 
+def test_every_figure_beside_others_says_how_it_is_known(build: Path) -> None:
+    with visit(build / "report.html") as seen:
+        cells = seen.page.locator("#others ~ .scroll table td:not(.text):not(:first-child)")
+        figures = [text.split("\n") for text in cells.all_inner_texts() if text != "–"]
+        ours = [figure for figure in figures if len(figure) == 2]
+        assert len(ours) >= 7 * len(FUNCTIONS)
+        assert {known for _, known in ours} == {"measured", "modelled"}
+        said = seen.page.locator("#others ~ ul li").all_inner_texts()
+        for rival, unknown in (("DRACO", "absolute figures"), ("GRiD 2026", "the robot")):
+            assert any(rival in line and f"not known: {unknown}" in line for line in said)
+
+
+def test_a_page_says_where_its_design_does_not_win(tmp_path: Path) -> None:
+    small = ("--functions", "difd", "--ii", "4", "--word", "18", "--evidence", "0")
+    assert main(["generate", "iiwa14", *small, "-o", str(tmp_path)]) == 0
+    assert main(["report", str(tmp_path)]) == 0
+    with visit(tmp_path / "report.html") as seen:
+        lost = seen.page.locator("#others ~ ul").first.locator("li").all_inner_texts()
+        assert any("latency, cycles: 34 (measured) by RoboShape" in line for line in lost)
+        figures = seen.page.locator("#others ~ .scroll small").all_inner_texts()
+        assert set(figures) == {"measured", "modelled", "published"}
+
+
 def test_promises_are_called_promises(build: Path, tmp_path: Path) -> None:
     for name in ("report.json", "config.toml"):
         (tmp_path / name).write_text((build / name).read_text())
