@@ -89,7 +89,8 @@ class Row:
 
 def design_label(report: dict[str, Any]) -> str:
     """What tells our designs of one robot apart."""
-    several = f"{report['replicas']} accelerators, " if report["replicas"] > 1 else ""
+    replicas = report.get("replicas", 1)
+    several = f"{replicas} accelerators, " if replicas > 1 else ""
     return f"rbdgen, {several}II {report['ii']}, {report['precision']}, {report['device']}"
 
 
