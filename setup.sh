@@ -27,6 +27,9 @@ has make || need make
 has g++ || need g++
 has perl || need perl
 has iverilog || need iverilog
+# with which Verilator's waveforms are compressed
+[ -e /usr/include/lz4.h ] || need liblz4-dev
+[ -e /usr/include/zlib.h ] || need zlib1g-dev
 if has python3; then
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
         fail "Python 3.11 or newer is needed, and python3 is $(python3 -c 'import platform; print(platform.python_version())')"

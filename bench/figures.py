@@ -16,7 +16,7 @@ from typing import Any
 
 from page import Page, revision
 
-from rbdgen.report.tables import table
+from rbdgen.report.columns import table
 
 
 class Targets:

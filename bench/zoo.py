@@ -25,7 +25,7 @@ from figures import Targets, arguments, parse, section
 
 from rbdgen import RbdgenError, RbdgenWarning, Robot, golden, load_urdf
 from rbdgen.model.mjcf import robot_of_mujoco
-from rbdgen.report.tables import table
+from rbdgen.report.columns import table
 
 STATES = 20
 ERROR = 1e-9

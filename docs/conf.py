@@ -18,6 +18,7 @@ extensions = [
     "reference",
     "manifest_keys",
     "register_table",
+    "gallery",
 ]
 # classes come with the arguments that make them, in the order of the source
 autodoc_class_signature = "mixed"

@@ -25,7 +25,7 @@ from rbdgen.ir.interpret import evaluate_fixed
 from rbdgen.layout.equivalent import equivalent
 from rbdgen.model import Robot
 from rbdgen.passes.pipeline import lower
-from rbdgen.report.tables import table
+from rbdgen.report.columns import table
 from rbdgen.schedule.layout import shaped_for
 from rbdgen.schedule.scheduler import schedule
 from rbdgen.spatial import (

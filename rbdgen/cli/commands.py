@@ -12,7 +12,7 @@ from rbdgen.cli.arguments import BENCH_TASKS, OPTION_ARGUMENTS, given_setup
 from rbdgen.cli.console import Reporter, print_result, reporter
 from rbdgen.cli.drawing import check_pictures, write_pictures
 from rbdgen.cli.needs import need_hardware
-from rbdgen.cli.simulation import get_simulator, simulate_design
+from rbdgen.cli.simulation import get_simulator, simulate_design, viewing, wave_suffix
 from rbdgen.compiler import Design, compare_families, compile_robot
 from rbdgen.compiler.depth import chain_depths
 from rbdgen.compiler.kept import kept_design
@@ -243,6 +243,7 @@ def simulate(args: argparse.Namespace) -> None:
     check_writable(args.output or BUILDS)
     simulator = get_simulator(args.simulator)
     need_hardware()
+    waves = wave_suffix(args, simulator)
     with reporter() as progress:
         design, robot = compile_design(args, progress)
         more = _evidence(args, design, progress)
@@ -253,7 +254,7 @@ def simulate(args: argparse.Namespace) -> None:
             simulator,
             args.tasks,
             args.seed,
-            args.waves,
+            waves,
             progress,
             more,
         )
@@ -261,5 +262,7 @@ def simulate(args: argparse.Namespace) -> None:
     if more:
         text.append(tables.evidence(more))
     text.append("\n".join(f"wrote {f}" for f in run.files))
+    if run.waves is not None:
+        text.append(viewing(run.waves))
     print_result(args, run.report | more, "\n\n".join(text))
     run.require_equality()

@@ -1,4 +1,4 @@
-"""``rbdgen compare``: accelerators simulated, this machine timed, and what others published beside them."""
+"""``rbdgen compare``: accelerators beside what others published; with ``--measure`` simulated, and timings."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from rbdgen.cli.console import Reporter, print_result, reporter
 from rbdgen.cli.needs import need_hardware, need_plots
 from rbdgen.cli.simulation import get_simulator, simulate_design
 from rbdgen.compiler import Options, compile_robot
+from rbdgen.errors import ConfigError
 from rbdgen.explore import NAMES, Choice, combinations
 from rbdgen.functions.algorithms import chosen_algorithms
 from rbdgen.layout.samples import bounded_others, random_others
 from rbdgen.layout.words import TraceOptions
 from rbdgen.model import Robot, Setup, builtin_path, builtin_robots
-from rbdgen.report import comparison, plots
+from rbdgen.report import comparison, comparison_text, plots
+from rbdgen.report.design import design_report
 from rbdgen.report.writing import check_writable, write_files
 from rbdgen.software.timing import time_software
 from rbdgen.timing import BATCHES, machine, time_today
@@ -30,12 +32,16 @@ DEFAULT_II = 12
 """Cycles between tasks where none are asked for: few multipliers, so that robots compile in minutes."""
 
 
+MEASURING = {"tasks": 200, "seed": 0, "simulator": "verilator"}
+"""Options that only a measurement has a use for, with what holds where nothing is said."""
+
+
 def urdf_of(robot: str) -> Path:
     """The file of a robot as the user named it."""
     return builtin_path(robot) if robot in builtin_robots() else Path(robot)
 
 
-def _simulated(
+def _report(
     args: argparse.Namespace,
     name: str,
     robot: Robot,
@@ -43,13 +49,16 @@ def _simulated(
     simulator: Any,
     progress: Reporter,
 ) -> dict[str, Any]:
+    """One design's report: of its simulation, or of its schedule's promises where there is no simulator."""
     design = compile_robot(robot, choice.options, progress.stage, choice.budget)
+    if simulator is None:
+        return design_report(design)
     options = design.options
     folder = f"{comparison.short_name(name)}_{design.name}_{design.precision}_{design.pace}_{options.device}"
     algorithms = chosen_algorithms(options).values()
     folder += f"_{'_'.join(algorithms)}_{args.base or 'fixed'}"
     run = simulate_design(
-        design, name, args.output / folder, simulator, args.tasks, args.seed, False, progress
+        design, name, args.output / folder, simulator, args.tasks, args.seed, None, progress
     )
     run.require_equality()
     return run.report
@@ -57,14 +66,17 @@ def _simulated(
 
 def compare(args: argparse.Namespace) -> None:
     """``rbdgen compare``."""
+    _settle(args)
     check_writable(args.output)
     if args.plot:
         plots.check_plot_path(args.plot)
         need_plots()
     functions = Options(functions=args.functions).functions
     designs = _designs(args, functions)
-    simulator = get_simulator(args.simulator)
-    need_hardware()
+    simulator = None
+    if args.measure:
+        simulator = get_simulator(args.simulator)
+        need_hardware()
     named = list(dict.fromkeys(args.robots))
     setup = Setup(**given_setup(args, NAMES))
     robots = {name: setup.load(name) for name in named}
@@ -73,11 +85,20 @@ def compare(args: argparse.Namespace) -> None:
         for name, robot in robots.items():
             for choice in designs:
                 progress.stage(f"{name}: {_asked(choice)}")
-                report = _simulated(args, name, robot, choice, simulator, progress)
+                report = _report(args, name, robot, choice, simulator, progress)
                 reports.append((name, report))
-        timings = _timings(args, robots, functions, progress)
-    content = comparison.comparison(reports, timings, machine())
+        timings = _timings(args, robots, functions, progress) if args.measure else []
+    content = comparison.comparison(reports, timings, machine() if args.measure else None)
     _print(args, content)
+
+
+def _settle(args: argparse.Namespace) -> None:
+    """Give a measurement's options the values that hold where nothing is said; ConfigError for one without it."""
+    for name, usual in MEASURING.items():
+        if getattr(args, name) is None:
+            setattr(args, name, usual)
+        elif not args.measure:
+            raise ConfigError(f"{name}: only with --measure, which simulates")
 
 
 def _designs(args: argparse.Namespace, functions: tuple[str, ...]) -> tuple[Choice, ...]:
@@ -126,13 +147,13 @@ def _timings(
 
 def _print(args: argparse.Namespace, content: dict[str, Any]) -> None:
     """Write and print the comparison, and plot it last: a plot that fails leaves the table."""
-    table = comparison.csv_text(content)
+    table = comparison_text.csv_text(content)
     files = write_files({"compare.csv": table}, args.output)
     if args.csv:
         print(table, end="")
     else:
         wrote = "\n".join(f"wrote {f}" for f in files)
-        print_result(args, content, comparison.text(content) + "\n\n" + wrote)
+        print_result(args, content, comparison_text.text(content) + "\n\n" + wrote)
     if args.plot:
         plots.save(plots.comparison_plot(content), args.plot)
         if not args.csv and not args.json:

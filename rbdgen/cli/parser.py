@@ -222,6 +222,11 @@ def add_simulate(verb: Verb) -> None:
     parser.add_argument(
         "--waves", action="store_true", help="write the first run's waveform into DIR"
     )
+    parser.add_argument(
+        "--wave-format",
+        metavar="KIND",
+        help="fst or vcd (fst; of amaranth, which writes no other, vcd)",
+    )
     parser.set_defaults(run=command("commands", "simulate"))
 
 
@@ -230,7 +235,9 @@ def add_compare(verb: Verb) -> None:
     parser = verb(
         "compare",
         "Compare accelerators with what others published and with what this machine does today.",
-        "  rbdgen compare iiwa14 hyq my_arm.urdf\n  rbdgen compare iiwa14 --functions all --ii 4,12 --plot arm.svg\n"
+        "  rbdgen compare iiwa14 hyq my_arm.urdf\n"
+        "  rbdgen compare iiwa14 --functions difd --measure\n"
+        "  rbdgen compare iiwa14 --functions all --ii 4,12 --plot arm.svg\n"
         "  rbdgen compare iiwa14 hyq --functions did,dfd --multipliers 100\n"
         "  rbdgen compare iiwa14 --json",
     )
@@ -239,22 +246,24 @@ def add_compare(verb: Verb) -> None:
     add_functions(parser, default=Options().functions)
     add_lists(parser)
     parser.add_argument(
+        "--measure",
+        action="store_true",
+        help="simulate the accelerators and time this machine; else cycles are the schedule's promises",
+    )
+    parser.add_argument(
         "--tasks",
         type=simulated_tasks,
-        default=200,
         metavar="N",
         help="random tasks per run (200)",
     )
     parser.add_argument(
         "--seed",
         type=integer("seed"),
-        default=0,
         metavar="S",
         help="seed of the tasks and stalls (0)",
     )
     parser.add_argument(
         "--simulator",
-        default="verilator",
         metavar="NAME",
         help="as of 'rbdgen simulate' (verilator)",
     )

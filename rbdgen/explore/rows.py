@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rbdgen.explore.points import NAMES, Point
-from rbdgen.report.tables import table
+from rbdgen.report.columns import table
 
 FIGURES = (
     ("multipliers_variable", "multipliers"),

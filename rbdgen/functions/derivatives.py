@@ -181,7 +181,7 @@ RECORDS = (
     Function(
         name="difd",
         code=6,
-        summary="the same, given a and the inverse",
+        summary="derivatives of forward dynamics, given a and the inverse",
         operands=(Q, V, A, MINV),
         results=(DA_DQ, DA_DV),
         needs=frozenset({Need.GRADIENT}),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rbdgen.report.tables import summary, table
+from rbdgen.report.columns import table
+from rbdgen.report.tables import summary
 
 
 def build(report: dict[str, Any]) -> str:

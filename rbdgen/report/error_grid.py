@@ -31,7 +31,8 @@ def _level(share: float) -> int:
 
 @dataclass(frozen=True)
 class ErrorGrid:
-    """Errors of one vector or matrix by entry: cells shaded by decades between ``least`` and ``largest``."""
+    """Errors of one vector or matrix by entry: cells shaded by decades between ``least`` and ``largest``. ``entries``
+    says in words what is where: x, y and the entry with its error."""
 
     vector: str
     size: int
@@ -40,6 +41,7 @@ class ErrorGrid:
     width: float
     height: float
     cells: tuple[tuple[int, str], ...]
+    entries: tuple[tuple[float, float, str], ...]
     least: float
     largest: float
     rms: float
@@ -55,8 +57,11 @@ def error_grid(vector: str, errors: Mapping[str, Any]) -> ErrorGrid:
         span = min(DECADES, math.log10(largest / least))
     size = 18 if len(rows) <= 16 else 9
     cells = []
+    entries = []
     for i, row in enumerate(rows):
         for j, error in enumerate(row):
+            where = f"{i + 1}, {j + 1}" if len(rows) > 1 else f"{j + 1}"
+            entries.append((j * size, i * size, f"{vector} {where}: {error:.1e}"))
             if error > 0:
                 level = LEVELS
                 if error < largest:
@@ -71,6 +76,7 @@ def error_grid(vector: str, errors: Mapping[str, Any]) -> ErrorGrid:
         width=columns * size,
         height=len(rows) * size,
         cells=cell_paths(cells),
+        entries=tuple(entries),
         least=least,
         largest=largest,
         rms=_root_mean_square(errors["rms"]),

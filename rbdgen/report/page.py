@@ -1,25 +1,32 @@
 """The HTML page of a build: one file without anything from a network, made from its reports by Jinja2 templates.
 
-Layout and style are in ``templates/``. Pictures of layout and timing are the build's own files
-(:mod:`rbdgen.report.drawings`), plots come from :mod:`rbdgen.report.plots`.
+Layout, style and script are in ``templates/``; a policy in the page forbids other scripts, and all that is not in the
+file. Pictures of layout and timing are the build's own files (:mod:`rbdgen.report.drawings`), plots come from
+:mod:`rbdgen.report.plots`.
 """
 
 from __future__ import annotations
 
 import base64
-import re
+import hashlib
 from pathlib import Path
 from typing import Any
 
 from rbdgen.extras import optional_module
 from rbdgen.functions import registry
 from rbdgen.report import plots
+from rbdgen.report.comparison import comparison
+from rbdgen.report.comparison_text import SHOWN, remark
+from rbdgen.report.drawings.svg import style_sheet
 from rbdgen.report.error_grid import LEVELS, error_grid
 from rbdgen.report.folder import Build
+from rbdgen.report.inline import inline_picture
+from rbdgen.report.rivals import CONTESTED
 
-WIDEST = 1500
-"""Pixels up to which a picture is fitted to the page; a wider one is scrolled."""
+LONG = 20
+"""Rows from which a table is scrolled in a frame of its own."""
 TEMPLATES = Path(__file__).with_name("templates")
+SCRIPT = TEMPLATES / "page.js"
 
 
 def page_html(build: Build) -> str:
@@ -32,7 +39,7 @@ def page_html(build: Build) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"figure": _figure, "error": _error, "bits": _bits}
+    environment.filters |= {"figure": _figure, "error": _error, "bits": _bits, "remark": remark}
     return environment.get_template("page.html.j2").render(**_content(build))
 
 
@@ -49,20 +56,16 @@ def _bits(x: int) -> str:
     return f"{x:,} bit" if x < 10_000 else f"{x / 1000:,.0f} kbit"
 
 
-def _data_url(svg: str) -> str:
-    """A picture inside the page: as an image it can neither run scripts nor change the page's style."""
-    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
-
-
-def _fits(svg: str) -> bool:
-    """Whether a picture can be read when it is made as narrow as the page."""
-    width = re.search(r'<svg[^>]* width="([\d.]+)"', svg)
-    return width is None or float(width[1]) <= WIDEST
+def _policy(script: str) -> str:
+    """What the page may do: its own style, its own script, and pictures that are inside it."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
 
 
 def _content(build: Build) -> dict[str, Any]:
     """What the template speaks of."""
     report, simulation, figures = build.report, build.simulation, build.figures
+    script = SCRIPT.read_text(encoding="utf-8")
     functions = [
         {
             "name": name,
@@ -86,8 +89,15 @@ def _content(build: Build) -> dict[str, Any]:
         "functions": functions,
         "bypasses": sum(f["kind"] == "bypass" for f in report["fifos"]),
         "pictures": {
-            name: (_data_url(text), _fits(text)) for name, text in build.pictures.items() if text
+            name: inline_picture(text, name) for name, text in build.pictures.items() if text
         },
+        "picture_style": style_sheet(),
+        "comparison": comparison([(report["robot"], simulation or report)]),
+        "shown_figures": SHOWN,
+        "contested": CONTESTED,
+        "script": script,
+        "policy": _policy(script),
+        "long": LONG,
         "roofline": plots.inline_svg(plots.roofline_plot(report), "Roofline"),
         "errors": errors,
         "level_count": LEVELS,

@@ -22,8 +22,12 @@ SUFFIXES = (".svg", ".png", ".pdf")
 SERIES = ("#2563eb", "#d97706", "#059669", "#dc2626", "#7c3aed", "#0891b2", "#be185d", "#4d7c0f")
 """Colours of series on white; a page gives its own by the variables ``--series-1`` and so on."""
 MARKERS = "osD^vPX*"
+FILLS = {"measured": "full", "modelled": "left", "published": "none"}
+"""How marks are filled, by how a figure is known."""
 FEW_DECADES = 300
 """An axis over a smaller ratio than that has more ticks than one a decade."""
+TOLD = "says: "
+"""Beginning of the name of a mark that says the rest of it at the pointer, in a page."""
 _DATES = {"svg": "Date", "pdf": "CreationDate"}
 """Where a kind of file says when it was made."""
 _INK, _FAINT = "#1f2933", "#cbd2d9"
@@ -98,6 +102,7 @@ def inline_svg(figure: Any, label: str) -> str:
     prefix = re.sub(r"\W+", "-", label.lower())
     svg = re.sub(r'\bid="', f'id="{prefix}-', svg)
     svg = re.sub(r'(xlink:href="#|url\(#)', rf"\g<1>{prefix}-", svg)
+    svg = re.sub(rf'id="{prefix}-{TOLD}([^"]*)">', r"><title>\1</title>", svg)
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
     svg = re.sub(r'(<svg [^>]*?)width="[^"]*"', r"\1", svg, count=1)
     described = rf'\1role="img" aria-label="{label}"'
@@ -160,7 +165,7 @@ def comparison_plot(content: Mapping[str, Any]) -> Any:
         bottom_left, bottom_right = axes[-1]
         bottom_left.set_xlabel("latency, µs (one task or call)")
         bottom_right.set_xlabel(f"µs per task (batch {largest})")
-        _legend(figure, axes.flat, "filled: RTL simulation, at the clock of the device model")
+        _legend(figure, axes.flat, "filled: measured; half filled: modelled; hollow: published")
         return figure
 
 
@@ -174,14 +179,14 @@ def _comparison_axes(
             continue
         k = names.index(row["series"])
         colour = SERIES[k % len(SERIES)]
-        ours = row["implementation"].startswith("rbdgen, II")
+        ours = row["implementation"].startswith("rbdgen, ")
         ax.plot(
             row[key],
             functions.index(row["function"]),
             MARKERS[k % len(MARKERS)],
             color=colour,
             markersize=9 if ours else 6,
-            markerfacecolor=colour if ours else "none",
+            fillstyle=FILLS[row["cells"][key]],
             label=row["series"],
         )
     _logarithmic(ax.xaxis)
@@ -261,12 +266,15 @@ def _roof(
     xs = [left, knee, right]
     ys = [min(clock * x / products, clock / beats) for x in xs]
     ax.plot(xs, ys, color=colour, linewidth=1.2, label=name)
+    count = function["multipliers"]["variable"]
+    rate = clock / function["ii_cycles"]
     ax.plot(
-        function["multipliers"]["variable"],
-        clock / function["ii_cycles"],
+        count,
+        rate,
         MARKERS[k % len(MARKERS)],
         color=colour,
         markersize=7,
+        gid=f"{TOLD}{name}: {count} multipliers, {rate:.3g} million tasks per second",
     )
 
 

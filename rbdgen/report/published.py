@@ -98,6 +98,11 @@ def robot_key(names: tuple[str, ...], joints: int) -> str | None:
     return None
 
 
+def robot_names() -> list[str]:
+    """The robots of the data file."""
+    return list(_robots())
+
+
 def figures_for(robot: str | None, function: str) -> tuple[Figure, ...]:
     """The figures about this robot (a key) and this function; not those about several functions at once."""
     figures = published_figures()

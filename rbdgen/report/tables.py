@@ -1,4 +1,4 @@
-"""Reports as text for people: aligned columns, no colours, the same on a terminal and in a file."""
+"""Reports as text for people: eighty columns, no colours, the same on a terminal and in a file."""
 
 from __future__ import annotations
 
@@ -6,46 +6,54 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rbdgen.functions.algorithms import FAMILIES
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Columns under their heads; numbers to the right."""
-    columns = []
-    for k, name in enumerate(head):
-        columns.append(_column(name, [row[k] for row in rows]))
-    lines = zip(*columns, strict=True)
-    return "\n".join("  ".join(line).rstrip() for line in lines)
-
-
-def _column(head: str, values: Sequence[Any]) -> list[str]:
-    """A column's cells, all of one width, its head first."""
-    cells = [head, *("–" if value is None else str(value) for value in values)]
-    width = max(map(len, cells))
-    if values and all(isinstance(value, (int, float)) for value in values):
-        return [cell.rjust(width) for cell in cells]
-    return [cell.ljust(width) for cell in cells]
+from rbdgen.report.columns import WIDTH, paragraph, table
 
 
 def tree(report: dict[str, Any]) -> str:
-    """The robot's links as an indented tree, with the joints that carry them."""
-    rows = report["tree"]
+    """The robot's links as an indented tree, with the joints that carry them. Where that is too wide, an only child
+    stands below its parent without being indented."""
+    lines = _tree_lines(report["tree"], False)
+    if max(map(len, lines)) <= WIDTH:
+        return "\n".join(lines)
+    lines = _tree_lines(report["tree"], True)
+    return "\n".join([*lines, "(a link right below another is its only child)"])
+
+
+def _tree_lines(rows: Sequence[dict[str, Any]], flat: bool) -> list[str]:
+    """The tree's lines, those of only children not indented if ``flat``."""
     names = {row["link"] for row in rows}
+    children: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        children.setdefault(row["parent"], []).append(row)
     lines: list[str] = []
+    for root in children:
+        if root not in names:
+            lines.append(root)
+            _walk(children, root, "", flat, lines)
+    return lines
 
-    def walk(parent: str, indent: str) -> None:
-        children = [row for row in rows if row["parent"] == parent]
-        for k, row in enumerate(children):
-            last = k == len(children) - 1
-            branch, below = ("└─ ", "   ") if last else ("├─ ", "│  ")
-            after = f", follows {row['follows']}" if "follows" in row else ""
-            lines.append(f"{indent}{branch}{row['link']}  ({row['joint']}, {row['type']}{after})")
-            walk(row["link"], indent + below)
 
-    roots = [row["parent"] for row in rows if row["parent"] not in names]
-    for root in dict.fromkeys(roots):
-        lines.append(root)
-        walk(root, "")
-    return "\n".join(lines)
+def _walk(
+    children: Mapping[str, Sequence[dict[str, Any]]],
+    parent: str,
+    indent: str,
+    flat: bool,
+    lines: list[str],
+) -> None:
+    """Add the lines of all that a link carries."""
+    below = children.get(parent, ())
+    for row in below:
+        branch, further = ("└─ ", "   ") if row is below[-1] else ("├─ ", "│  ")
+        if flat and len(below) == 1:
+            branch = further = ""
+        after = f", follows {row['follows']}" if "follows" in row else ""
+        joint = f"({row['joint']}, {row['type']}{after})"
+        first = f"{indent}{branch}{row['link']}  "
+        if len(first) + len(joint) > WIDTH:
+            lines.append(first.rstrip())
+            first = f"{indent}{further}  "
+        lines.append(first + joint)
+        _walk(children, row["link"], indent + further, flat, lines)
 
 
 def robots(rows: Sequence[dict[str, Any]]) -> str:
@@ -79,21 +87,20 @@ def summary(report: dict[str, Any]) -> str:
     several = ""
     if report["replicas"] > 1:
         several = f", {report['replicas']} accelerators behind one stream"
-    return "\n".join(
-        [
-            f"{report['name']}: {report['joints']} joints, {report['precision']}, "
-            f"{report['device']} at {report['clock_mhz']:g} MHz{several}",
-            f"multipliers: {m['variable']} ({report['multiplier_blocks']} device blocks) for {n['variable']} "
-            f"multiplications; of {n['constant']} constant factors {m['constant']} are shifts and adds; "
-            f"{report['additions']} additions",
-            f"modelled: {resources['luts']} look-up tables, {resources['registers']} registers, "
-            f"{resources['memories']} block memories",
-            f"sine and cosine: {sine['tables']} table(s) of {1 << sine['address_bits']} entries, "
-            f"Taylor order {sine['order']}, method error {sine['truncation']:.1e}",
-            f"registers: {report['register_bits']} bits; "
-            f"bypass FIFOs: {len(bypasses)} with {report['fifo_bits']} bits",
-        ]
+    lines = (
+        f"{report['name']}: {report['joints']} joints, {report['precision']}, "
+        f"{report['device']} at {report['clock_mhz']:g} MHz{several}",
+        f"multipliers: {m['variable']} ({report['multiplier_blocks']} device blocks) for {n['variable']} "
+        f"multiplications; of {n['constant']} constant factors {m['constant']} are shifts and adds; "
+        f"{report['additions']} additions",
+        f"modelled: {resources['luts']} look-up tables, {resources['registers']} registers, "
+        f"{resources['memories']} block memories",
+        f"sine and cosine: {sine['tables']} table(s) of {1 << sine['address_bits']} entries, "
+        f"Taylor order {sine['order']}, method error {sine['truncation']:.1e}",
+        f"registers: {report['register_bits']} bits; "
+        f"bypass FIFOs: {len(bypasses)} with {report['fifo_bits']} bits",
     )
+    return "\n".join(paragraph(line, "  ") for line in lines)
 
 
 def functions(report: dict[str, Any], columns: Sequence[tuple[str, str]]) -> str:
@@ -124,9 +131,10 @@ def link(report: dict[str, Any]) -> str:
     for name, bound in roofline["functions"].items():
         bounds.append(f"{name} {bound['link_bound']:.3g}")
     found = roofline["link"]
-    return (
+    return paragraph(
         f"{found['name']}, {found['bits_per_cycle']:.4g} bits a cycle, allows intervals of, in cycles: "
-        f"{', '.join(bounds)}"
+        f"{', '.join(bounds)}",
+        "  ",
     )
 
 
@@ -156,7 +164,7 @@ def depth(report: dict[str, Any]) -> str:
     head = ["algorithm", "function", "levels", "links at once"]
     head += ["cycles", "for trees", "sooner from"]
     note = "(cycles without formats or waiting; chains of other lengths are made of this robot's links)"
-    return table(head, rows) + "\n" + note
+    return table(head, rows) + "\n" + paragraph(note)
 
 
 def evidence(report: dict[str, Any]) -> str:
@@ -182,7 +190,8 @@ def evidence(report: dict[str, Any]) -> str:
         "flagged",
     ]
     note = f"(relative to each output's largest magnitude, at {found['states']} fresh states, seed {found['seed']}; "
-    return table(head, rows) + "\n" + note + "flagged tasks count in no error)"
+    note += "flagged tasks count in no error)"
+    return table(head, rows) + "\n" + paragraph(note)
 
 
 def units(report: dict[str, Any]) -> str:
@@ -221,10 +230,10 @@ def layout(report: dict[str, Any]) -> str:
         parts.append(units(report))
     parts.append(summary(report))
     if report["layout"]:
-        reasons = [f"  {line}" for line in report["layout"]]
+        reasons = [paragraph(f"  {line}", "    ") for line in report["layout"]]
         parts.append("\n".join(["layout:", *reasons]))
     note = "(cycles promised by the schedule; 'rbdgen simulate' measures them)"
-    parts.append(functions(report, PROMISES) + "\n" + note)
+    parts.append(functions(report, PROMISES) + "\n" + paragraph(note))
     interval = report["mixed"]["promised_ii_cycles"]
     if interval is not None:
         parts.append(f"all functions equally often, in a random order: {interval:g} cycles a task")

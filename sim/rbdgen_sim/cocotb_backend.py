@@ -110,6 +110,10 @@ class CocotbSimulator(Simulator):
         """Text of the compiler's control file, empty for none."""
         return ""
 
+    def _wave_args(self, waves: Path | None) -> tuple[str, ...]:
+        """Arguments of the compiler for a waveform file of that kind."""
+        return ()
+
     def _environment(self) -> dict[str, str]:
         """What the launcher's environment has beyond the caller's."""
         return {}
@@ -122,7 +126,7 @@ class CocotbSimulator(Simulator):
             top=rtl.top,
             sources=tuple(str(source.resolve()) for source in rtl.sources),
             control_files=(str(build_dir / "ports.vlt"),) if self._control_file(rtl) else (),
-            build_args=self.build_args,
+            build_args=(*self.build_args, *self._wave_args(waves)),
             build_dir=str(build_dir),
             workdir=str(workdir),
             waves=str(waves.resolve()) if waves else "",
@@ -154,7 +158,7 @@ class CocotbSimulator(Simulator):
         for path in job.control_files:
             Path(path).write_text(control, encoding="utf-8")
         log = workdir / "build.log"
-        flags = "cocotb", "waves" if waves else "", str(self._environment().get("MAKEFLAGS"))
+        flags = "cocotb", waves.suffix if waves else "", str(self._environment().get("MAKEFLAGS"))
         if self.kept:
             runtime.place(build_dir, *flags)
         if self._launch(job, log):
@@ -201,12 +205,18 @@ class VerilatorSimulator(CocotbSimulator):
 
     name = "verilator"
     kept = True
-    wave_suffixes = (".vcd",)
+    wave_suffixes = (".fst", ".vcd")
 
     def available(self) -> None:
         """See :class:`Simulator`."""
         super().available()
         verilator.require()
+
+    def check(self, rtl: Rtl, stimulus: Stimulus, waves: Path | None) -> None:
+        """See :class:`Simulator`; ToolError if a header that FST files need is missing."""
+        super().check(rtl, stimulus, waves)
+        if waves is not None and waves.suffix == ".fst":
+            verilator.require_fst()
 
     # Public signals hinder optimisation: cocotb's default, all public, halves the speed.
     build_args = (
@@ -222,6 +232,10 @@ class VerilatorSimulator(CocotbSimulator):
         )
         return "\n".join(("`verilator_config", *lines, ""))
 
+    def _wave_args(self, waves: Path | None) -> tuple[str, ...]:
+        # the runner asks for VCD first, and the last word counts
+        return ("--trace-fst",) if waves is not None and waves.suffix == ".fst" else ()
+
     def _environment(self) -> dict[str, str]:
         return verilator.environment()
 
@@ -230,7 +244,7 @@ class IcarusSimulator(CocotbSimulator):
     """Icarus Verilog: interprets the design, with unknown values, so that a register without reset shows."""
 
     name = "icarus"
-    wave_suffixes = (".vcd", ".fst")
+    wave_suffixes = (".fst", ".vcd")
 
     def available(self) -> None:
         """See :class:`Simulator`."""

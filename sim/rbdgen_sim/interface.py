@@ -113,7 +113,7 @@ class Simulator(ABC):
 
     name: str
     wave_suffixes: tuple[str, ...]
-    """Kinds of waveform file that it writes."""
+    """Kinds of waveform file that it writes, the one to prefer first."""
 
     @abstractmethod
     def available(self) -> None:

@@ -18,6 +18,7 @@ from rbdgen.caching import cached, keep
 OBJECTS = (
     "verilated.o",
     "verilated_dpi.o",
+    "verilated_fst_c.o",
     "verilated_threads.o",
     "verilated_vcd_c.o",
     "verilated_vpi.o",

@@ -16,6 +16,9 @@ from pathlib import Path
 from rbdgen.errors import ToolError
 from rbdgen.extras import require as require_packages
 
+FST_HEADERS = {"lz4.h": "liblz4-dev", "zlib.h": "zlib1g-dev"}
+"""Headers of libraries that compress FST waveforms, and the Debian packages that bring both."""
+
 
 def require() -> None:
     """ToolError if Verilator or a program that it needs is missing, with how to install it."""
@@ -24,6 +27,24 @@ def require() -> None:
         if shutil.which(program) is None:
             raise ToolError(
                 f"{program} (for verilator) is missing: install it with: apt-get install {program}"
+            )
+
+
+def require_fst() -> None:
+    """ToolError if a header with which Verilator compresses FST waveforms is missing, with how to install it."""
+    compiler = os.environ.get("CXX", "g++")
+    for header, package in FST_HEADERS.items():
+        done = subprocess.run(
+            [compiler, "-E", "-x", "c++", "-o", os.devnull, "-"],
+            input=f"#include <{header}>\n",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise ToolError(
+                f"{header} (for FST waveforms of verilator) is missing: install it with: apt-get install {package}; "
+                "or write VCD with --wave-format vcd"
             )
 
 

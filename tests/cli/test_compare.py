@@ -11,7 +11,8 @@ import pytest
 
 from tests.cli.test_cli import last_error, run
 
-SMALL = ("compare", "pendulum2", "--ii", "2,4", "--simulator", "amaranth", "--tasks", "4")
+MEASURED = ("--measure", "--simulator", "amaranth", "--tasks", "4")
+SMALL = ("compare", "pendulum2", "--ii", "2,4", *MEASURED)
 
 
 def test_compare_measures_and_times(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -39,32 +40,39 @@ def test_compare_measures_and_times(capsys: pytest.CaptureFixture[str], tmp_path
 
 
 def test_compare_prints_tables_and_csv(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    small = (
-        "compare",
-        "pendulum2",
-        "--functions",
-        "m",
-        "--simulator",
-        "amaranth",
-        "--tasks",
-        "2",
-        "-o",
-        tmp_path,
-    )
+    small = ("compare", "pendulum2", "--functions", "m", *MEASURED, "-o", tmp_path)
     status, out, err = run(capsys, *small)
     assert status == 0, err
     assert re.search(
-        r"^rbdgen, II 12, error 0.001, generic125 +measured, RTL simulation +\d+ +12 ", out, re.M
+        r"^rbdgen, II 12, +\d+= +12= +125~ .* \[1\]\nerror 0.001,\ngeneric125$", out, re.M
     )
-    assert "the clock is the device model's" in out
+    assert re.search(r"^\[1\] measured, RTL simulation; 4 tasks, 0 mismatches", out, re.M)
+    assert "the clock is the device model's" in " ".join(out.split())
+    assert "This machine: " in out
     status, out, err = run(capsys, *small, "--csv")
     assert status == 0, err
     assert (tmp_path / "compare.csv").read_text() == out
 
 
+def test_compare_promises_at_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    status, out, err = run(capsys, "compare", "pendulum2", "--ii", "2", "-o", tmp_path, "--json")
+    assert status == 0, err
+    content = json.loads(out)
+    assert [r["known"] for r in content["rows"]] == ["modelled: the schedule's promise"]
+    status, promised, _ = run(capsys, "layout", "pendulum2", "--ii", "2", "--json")
+    assert status == 0
+    latency = json.loads(promised)["functions"]["id"]["latency_cycles"]
+    assert content["rows"][0]["latency_cycles"] == latency
+    assert [path.name for path in tmp_path.iterdir()] == ["compare.csv"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (
+            ["compare", "iiwa14", "--simulator", "icarus"],
+            r"simulator: only with --measure, which simulates$",
+        ),
         (
             ["compare", "iiwa14", "hyk"],
             r"robot 'hyk': neither a file nor built in; did you mean hyq\?",

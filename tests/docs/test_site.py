@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import inspect
 import re
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 
 import rbdgen
 from rbdgen import explore
+from rbdgen.model import builtin_robots
 from rbdgen.schema.keys import described_keys
 
 ROOT = Path(__file__).parents[2]
@@ -47,6 +49,19 @@ def test_site_builds_without_warnings(tmp_path: Path) -> None:
     protocol = (tmp_path / "protocol.html").read_text(encoding="utf-8")
     for key in described_keys("manifest"):
         assert f'<span class="pre">{key.path}</span>' in protocol
+    gallery = (tmp_path / "gallery.html").read_text(encoding="utf-8")
+    pictures = re.findall(
+        r'src="data:image/svg\+xml;base64,([^"]+)" alt="What (.*?) draws"', gallery
+    )
+    assert len(pictures) == (ROOT / "docs/gallery.md").read_text().count("{drawing}")
+    for content, command in pictures:
+        assert f"<title>{command.split()[2]}: " in base64.b64decode(content).decode()
+
+
+def test_the_gallery_draws_every_built_in_robot() -> None:
+    page = (ROOT / "docs/gallery.md").read_text(encoding="utf-8")
+    drawn = re.findall(r"^```\{drawing\} (\S+)", page, re.M)
+    assert set(drawn) == set(builtin_robots())
 
 
 def test_the_reference_has_every_option_and_every_public_name(tmp_path: Path) -> None:

@@ -1,17 +1,21 @@
-"""The comparison: every row says how it is known, and nothing promised is shown as measured."""
+"""The comparison: every row and figure says how it is known, and nothing promised is shown as measured."""
 
 from __future__ import annotations
 
 import copy
 import csv
 import io
+import re
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 
-from rbdgen.report import comparison
-from rbdgen.report.comparison import HERE, RTL, Row, losses
+from rbdgen.report import comparison, comparison_text
+from rbdgen.report.columns import WIDTH
+from rbdgen.report.comparison import FIGURES, HERE, PROMISED, RTL, Row
 from rbdgen.report.design import design_report
+from rbdgen.report.rivals import losses
 from rbdgen.timing.today import NUMPY, PINOCCHIO, Timing
 from tests.conftest import design
 
@@ -53,10 +57,71 @@ def test_ours_are_the_measured_cycles(content: dict[str, Any]) -> None:
     assert "place and route" in ours[0]["how"]
 
 
-def test_promises_are_refused() -> None:
-    promised = design_report(design("iiwa14", ii=4))
-    with pytest.raises(ValueError, match=r"must be measured, not promised"):
-        comparison.comparison([("iiwa14", promised)], [], MACHINE)
+@pytest.fixture(scope="module")
+def promised() -> dict[str, Any]:
+    report = design_report(design("iiwa14", functions=("difd",), ii=4))
+    return comparison.comparison([("iiwa14", report)])
+
+
+def test_promises_are_called_modelled(promised: dict[str, Any]) -> None:
+    row = promised["rows"][0]
+    assert row["known"] == PROMISED
+    assert row["interval_cycles"] == 4
+    assert set(row["cells"].values()) == {"modelled"}
+    assert {r["known"] for r in promised["rows"]}.isdisjoint({RTL, HERE})
+    said = comparison_text.text(promised)
+    assert "Nothing was measured in this run: --measure simulates" in said
+    assert re.search(r"Where the promised accelerators do not win:\n- iiwa14, difd, latency", said)
+
+
+def test_every_figure_says_how_it_is_known(
+    content: dict[str, Any], promised: dict[str, Any]
+) -> None:
+    for row in (*content["rows"], *promised["rows"]):
+        there = {figure for figure in FIGURES if row[figure] is not None}
+        assert there == row["cells"].keys() - {"resources"}
+        assert set(row["cells"].values()) <= {"measured", "modelled", "published"}
+    ours = content["rows"][0]["cells"]
+    assert (ours["latency_cycles"], ours["clock_mhz"]) == ("measured", "modelled")
+    # a product of what is measured and what is modelled is no better than the worse of both
+    assert ours["latency_us"] == "modelled"
+    shape = next(r for r in promised["rows"] if r["implementation"].startswith("RoboShape, ideal"))
+    assert shape["cells"]["latency_cycles"] == "measured"
+    assert shape["cells"]["clock_mhz"] == shape["cells"]["latency_us"] == "published"
+
+
+def test_the_text_marks_every_figure(promised: dict[str, Any]) -> None:
+    said = comparison_text.text(promised)
+    assert max(map(len, said.splitlines())) <= WIDTH
+    tables = said[said.index("iiwa14, difd") : said.index(comparison_text.LEGEND)]
+    ours = re.search(r"^rbdgen, II 4, .*? {2}(\S.*?) +\[1\]$", tables, re.M)
+    assert ours
+    cells = ours[1].split()
+    assert len(cells) == len(comparison_text.SHOWN)
+    assert all(cell.endswith("~") for cell in cells)
+    assert re.search(r"^RoboShape, ideal +34= +24= +55\.6\^ ", tables, re.M)
+    assert "(5460 DSP, 580809 LUT^)" in " ".join(tables.split())
+
+
+def test_what_else_was_published_is_said(content: dict[str, Any]) -> None:
+    said = comparison_text.text(content)
+    (other,) = [entry for entry in content["elsewhere"] if entry["function"] == "difd"]
+    for work in ("RoboShape", "Robomorphic", "Dadu-RBD"):
+        assert any(work in name for name in other["works"])
+    assert re.search(r"ask for --functions\s+[\w,]*\bdifd\b", said)
+    for rival in ("DRACO", "GRiD 2026"):
+        (found,) = [p for p in content["also_published"] if p["work"].startswith(rival)]
+        assert found["leaves_out"]
+        flat = " ".join(said.split())
+        assert f"{found['claim']}; {found['how']}; not known: {found['leaves_out']}" in flat
+
+
+def test_robots_without_published_figures_are_named() -> None:
+    report = design_report(design("pendulum2", ii=4))
+    content = comparison.comparison([("pendulum2", report)])
+    assert content["without_figures"]["robots"] == ["pendulum2"]
+    said = " ".join(comparison_text.text(content).split())
+    assert "No figures were published of pendulum2; there are such of iiwa, hyq" in said
 
 
 def test_every_row_says_how_it_is_known(content: dict[str, Any]) -> None:
@@ -68,7 +133,7 @@ def test_every_row_says_how_it_is_known(content: dict[str, Any]) -> None:
 def test_pinocchio_absent_is_said(content: dict[str, Any]) -> None:
     row = next(r for r in content["rows"] if r["implementation"] == PINOCCHIO)
     assert (row["known"], row["task_us"]) == ("not measured", None)
-    text = comparison.text(content)
+    text = comparison_text.text(content)
     assert "Pinocchio not installed" in text
     assert "pip install pin" in text
 
@@ -79,25 +144,36 @@ def test_latency_is_that_of_a_single_state(content: dict[str, Any]) -> None:
 
 
 def test_published_figures_stand_beside(content: dict[str, Any]) -> None:
-    text = comparison.text(content)
+    text = comparison_text.text(content)
     assert "GRiD" in text
     assert "read in the source" in text
     assert any("DRACO" in p["work"] for p in content["also_published"])
 
 
 def test_csv_has_all_rows(content: dict[str, Any]) -> None:
-    rows = list(csv.DictReader(io.StringIO(comparison.csv_text(content))))
+    rows = list(csv.DictReader(io.StringIO(comparison_text.csv_text(content))))
     assert [r["implementation"] for r in rows] == [r["implementation"] for r in content["rows"]]
+    assert (rows[0]["latency_cycles_known"], rows[0]["clock_mhz_known"]) == ("measured", "modelled")
 
 
-def test_where_others_are_faster_is_said() -> None:
-    ours = Row("arm", "id", "rbdgen, II 4", RTL, latency_us=0.2, task_us=0.03)
-    slow = Row("arm", "id", "Pinocchio", HERE, latency_us=0.9, task_us=0.02, batch=64, workers=2)
-    fast = Row("arm", "id", "rbdgen C", HERE, latency_us=0.1, task_us=0.05, batch=1, workers=1)
-    other = Row("arm", "fd", "rbdgen C", HERE, latency_us=0.1)
-    found = losses([ours, slow, fast, other])
+def row(known: str, name: str, **figures: Any) -> dict[str, Any]:
+    """A row of the comparison whose figures are known in one way."""
+    cells = dict.fromkeys(figures, known.split(",", 1)[0].split(":", 1)[0])
+    function = figures.pop("function", "id")
+    return asdict(Row("arm", function, name, known, **figures, cells=cells))
+
+
+def test_where_others_are_better_is_said() -> None:
+    ours = row(RTL, "rbdgen, II 4", latency_us=0.2, task_us=0.03, latency_cycles=25)
+    slow = row(HERE, "Pinocchio", latency_us=0.9, task_us=0.02, batch=64, workers=2)
+    fast = row(HERE, "rbdgen C", latency_us=0.1, task_us=0.05, batch=1, workers=1)
+    clocked = row("published: read in the source", "an accelerator", latency_cycles=20)
+    other = row(HERE, "rbdgen C", function="fd", latency_us=0.1)
+    found = losses([ours, slow, fast, clocked, other], (PROMISED, RTL))
     assert [(x["figure"], x["implementation"], x["theirs"]) for x in found] == [
         ("latency_us", "rbdgen C", 0.1),
         ("task_us", "Pinocchio", 0.02),
+        ("latency_cycles", "an accelerator", 20),
     ]
-    assert losses([ours, other]) == []
+    assert [x["theirs_known"] for x in found] == ["measured", "measured", "published"]
+    assert losses([ours, other], (PROMISED, RTL)) == []

@@ -19,6 +19,7 @@ from rbdgen.functions.registry import common
 from rbdgen.report.design import function_passes
 from rbdgen.report.drawings import layout_picture, timing_chart, timing_trace
 from rbdgen.report.drawings.cards import CARD
+from rbdgen.report.drawings.chart import WIDTH as CHART_WIDTH
 from rbdgen.report.drawings.layout import WIDTH
 from rbdgen.report.drawings.structure import banded_positions, forest_positions
 from rbdgen.report.drawings.svg import FONT, HUES, SMALL, Canvas, fitting
@@ -65,7 +66,7 @@ def test_pictures_stand_alone_and_fit(draw, robot: str, options: dict) -> None:
     root = ElementTree.fromstring(svg)
     assert not re.search(r"<script|@import|@font-face|href|url\(", svg)
     assert re.findall(r"https?://[^\"]*", svg) == ["http://www.w3.org/2000/svg"]
-    assert "@media (prefers-color-scheme: dark)" in svg
+    assert "@media screen and (prefers-color-scheme: dark)" in svg
     width, height = float(root.attrib["width"]), float(root.attrib["height"])
     for box in root.iter(f"{SVG}rect"):
         assert (
@@ -108,6 +109,20 @@ def test_a_chain_goes_on_below_and_says_what_it_follows() -> None:
         "after link3",
         *(f"after link{k}" for k in (2, 4, 6)),
     ]
+
+
+def test_a_chart_of_many_functions_goes_on_below() -> None:
+    svg = timing_chart(design("iiwa14", functions=ALL, ii=12))
+    root = ElementTree.fromstring(svg)
+    assert float(root.attrib["width"]) <= CHART_WIDTH
+    titles = {}
+    for text in root.iter(f"{SVG}text"):
+        if text.text in (*ALL, "steady state") and text.get("class") == "strong":
+            titles[text.text] = float(text.attrib["y"])
+    assert titles.keys() == {*ALL, "steady state"}
+    assert len(set(titles.values())) == 2
+    # each band names its rows
+    assert texts(svg).count("result out") == 2
 
 
 def test_bands_are_no_wider_than_they_may_be() -> None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rbdgen.cli.main import main
+from rbdgen.errors import ConfigError
 from rbdgen.report.error_grid import cell_paths, error_grid
+from rbdgen.report.inline import inline_picture
+from rbdgen.report.page import SCRIPT
 from tests.report.browser import visit
 
 FUNCTIONS = ("id", "dfd")
@@ -48,10 +52,8 @@ def test_page_opens_without_complaints(scheme: str, build: Path) -> None:
             box = seen.page.locator(f'svg[aria-label="{label}"]').bounding_box()
             assert box, label
             assert min(box["width"], box["height"]) > 30, label
-        loaded = (
-            "(images) => images.map(i => i.complete && i.naturalWidth > 100 && i.clientWidth > 100)"
-        )
-        assert seen.page.locator("img").evaluate_all(loaded) == [True, True]
+        shown = "(pictures) => pictures.map(p => p.clientWidth > 100 && p.clientHeight > 100)"
+        assert seen.page.locator(".picture svg.rbdgen").evaluate_all(shown) == [True, True]
         for vector in ("tau", "da_dq", "da_dv"):
             assert seen.page.locator(f'svg[aria-label="Errors of {vector}"] path').count() >= 1
         # nothing is cut off or sticks out at the side
@@ -116,6 +118,29 @@ def test_page_says_what_was_measured(build: Path) -> None:
         assert report["produced"]["graph_sha256"] in seen.page.content()
 
 
+def test_every_figure_beside_others_says_how_it_is_known(build: Path) -> None:
+    with visit(build / "report.html") as seen:
+        cells = seen.page.locator("#others ~ .scroll table td:not(.text):not(:first-child)")
+        figures = [text.split("\n") for text in cells.all_inner_texts() if text != "–"]
+        ours = [figure for figure in figures if len(figure) == 2]
+        assert len(ours) >= 7 * len(FUNCTIONS)
+        assert {known for _, known in ours} == {"measured", "modelled"}
+        said = seen.page.locator("#others ~ ul li").all_inner_texts()
+        for rival, unknown in (("DRACO", "absolute figures"), ("GRiD 2026", "the robot")):
+            assert any(rival in line and f"not known: {unknown}" in line for line in said)
+
+
+def test_a_page_says_where_its_design_does_not_win(tmp_path: Path) -> None:
+    small = ("--functions", "difd", "--ii", "4", "--word", "18", "--evidence", "0")
+    assert main(["generate", "iiwa14", *small, "-o", str(tmp_path)]) == 0
+    assert main(["report", str(tmp_path)]) == 0
+    with visit(tmp_path / "report.html") as seen:
+        lost = seen.page.locator("#others ~ ul").first.locator("li").all_inner_texts()
+        assert any("latency, cycles: 34 (measured) by RoboShape" in line for line in lost)
+        figures = seen.page.locator("#others ~ .scroll small").all_inner_texts()
+        assert set(figures) == {"measured", "modelled", "published"}
+
+
 def test_promises_are_called_promises(build: Path, tmp_path: Path) -> None:
     for name in ("report.json", "config.toml"):
         (tmp_path / name).write_text((build / name).read_text())
@@ -139,14 +164,16 @@ def test_names_cannot_break_the_page(build: Path, tmp_path: Path) -> None:
     assert main(["report", str(tmp_path)]) == 0
     with visit(tmp_path / "report.html") as seen:
         assert seen.page.locator("h1").inner_text() == report["robot"]
-        assert seen.page.locator("script, img[src=x]").count() == 0
+        assert seen.page.locator("img[src=x]").count() == 0
+        assert seen.page.locator("script").all_text_contents() == [SCRIPT.read_text()]
+        assert seen.complaints == []
 
 
 def test_a_build_without_pictures_says_so(build: Path, tmp_path: Path) -> None:
     (tmp_path / "report.json").write_text((build / "report.json").read_text())
     assert main(["report", str(tmp_path)]) == 0
     with visit(tmp_path / "report.html") as seen:
-        assert seen.page.locator("img").count() == 0
+        assert seen.page.locator(".picture").count() == 0
         assert seen.page.locator(".note").all_inner_texts() == [
             "layout.svg is missing; generate again",
             "timing.svg is missing; generate again",
@@ -156,13 +183,118 @@ def test_a_build_without_pictures_says_so(build: Path, tmp_path: Path) -> None:
 
 def test_a_picture_can_do_nothing(build: Path, tmp_path: Path) -> None:
     (tmp_path / "report.json").write_text((build / "report.json").read_text())
-    svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><script>console.error("x")</script></svg>'
+    svg = (
+        '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="9" height="9" '
+        'onload="console.error(1)"><script>console.error("x")</script><style>body { color: red; }</style>'
+        '<image xlink:href="http://example.org/x.png"/><rect width="5" height="5" onclick="console.error(2)" '
+        'style="fill: url(http://example.org/y)"/></svg>'
+    )
     for name in ("layout.svg", "timing.svg"):
         (tmp_path / name).write_text(svg)
     assert main(["report", str(tmp_path)]) == 0
     with visit(tmp_path / "report.html") as seen:
-        assert seen.page.locator("img").count() == 2
+        pictures = seen.page.locator(".picture svg")
+        inside = "(pictures) => pictures.map(p => p.innerHTML)"
+        assert pictures.evaluate_all(inside) == ['<rect width="5" height="5"></rect>'] * 2
+        colour = seen.page.evaluate("getComputedStyle(document.body).color")
+        assert brightness(colour) < 60
+        assert colour != "rgb(255, 0, 0)"
         assert seen.complaints == []
+        assert len(seen.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["<svg", "<html></html>", '<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>']
+)
+def test_a_file_that_is_no_picture_is_named(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"^layout\.svg: broken: .*; generate again$"):
+        inline_picture(text, "layout.svg")
+
+
+def column(table: Any, k: int) -> list[str]:
+    """The texts of a table's column, without its head."""
+    return table.evaluate(f"t => [...t.rows].slice(1).map(r => r.cells[{k}].innerText)")
+
+
+def test_tables_sort_by_click_and_by_key(build: Path) -> None:
+    with visit(build / "report.html") as seen:
+        table = seen.page.locator("#units ~ .scroll table").first
+        heads = table.locator("th")
+        as_written = column(table, 1)
+        products = heads.nth(1).get_by_role("button")
+        products.click()
+        assert column(table, 1) == sorted(as_written, key=int)
+        assert heads.nth(1).get_attribute("aria-sort") == "ascending"
+        products.press("Enter")
+        assert column(table, 1) == sorted(as_written, key=int, reverse=True)
+        assert heads.nth(1).get_attribute("aria-sort") == "descending"
+        heads.nth(0).get_by_role("button").press("Space")
+        assert heads.nth(1).get_attribute("aria-sort") is None
+        names = column(table, 0)
+        assert names == sorted(names, key=str.lower)
+        assert len(names) == len(as_written)
+        # what is not known stays last, whatever the order
+        used = heads.nth(3).get_by_role("button")
+        for _ in range(2):
+            used.click()
+            assert "–" not in column(table, 3)[: -column(table, 3).count("–") or None]
+        assert seen.complaints == []
+
+
+def point_at(page: Any, place: str) -> None:
+    """Move the pointer to the middle of the first element there, once the page stands still."""
+    shape = page.locator(place).first
+    shape.evaluate("e => e.scrollIntoView({behavior: 'instant', block: 'center'})")
+    page.evaluate("new Promise(f => requestAnimationFrame(() => requestAnimationFrame(f)))")
+    box = shape.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+
+
+def test_values_are_said_at_the_pointer(build: Path) -> None:
+    with visit(build / "report.html") as seen:
+        tip = seen.page.locator("#tip")
+        assert tip.is_hidden()
+        for place, text in (
+            (".picture svg text.strong:has(> title)", r"^base: the base$"),
+            (".picture svg rect.idle", r"^\d+% of its multipliers' slots used$"),
+            (".chart svg rect.idle", r"^task in: cycles -\d+ to -1$"),
+            ('svg[aria-label="Errors of da_dq"] rect.cover', r"^da_dq 1, 1: \d\.\de-\d\d$"),
+            ('svg[aria-label="Roofline"] g:has(> title)', r"^id: \d+ multipliers, \S+ million t"),
+        ):
+            point_at(seen.page, place)
+            assert tip.is_visible(), place
+            assert re.search(text, tip.inner_text()), (place, tip.inner_text())
+        point_at(seen.page, "h1")
+        assert tip.is_hidden()
+
+
+def test_a_page_asks_nothing_of_a_network(build: Path, tmp_path: Path) -> None:
+    """Its own policy forbids it, even if something in it would."""
+    page = tmp_path / "page.html"
+    text = (build / "report.html").read_text()
+    asking = '<img src="http://127.0.0.1:9/x.png"><script>document.title = "ran"</script>'
+    page.write_text(text.replace("</main>", f"{asking}</main>"))
+    with visit(page) as seen:
+        assert seen.page.title() != "ran"
+        assert len(seen.complaints) >= 2
+        assert all("Content Security Policy" in said for said in seen.complaints)
+
+
+def test_long_tables_are_scrolled_in_a_frame(build: Path, tmp_path: Path) -> None:
+    report = json.loads((build / "report.json").read_text())
+    report["units"] *= 12
+    (tmp_path / "report.json").write_text(json.dumps(report))
+    assert main(["report", str(tmp_path)]) == 0
+    with visit(tmp_path / "report.html") as seen:
+        frame = seen.page.locator("#units ~ .scroll").first
+        assert frame.evaluate("f => f.scrollHeight > f.clientHeight")
+        frame.evaluate("f => f.scrollTo(0, 400)")
+        # the head stays in sight
+        head = frame.locator("th").first.bounding_box()
+        top = frame.bounding_box()
+        assert head
+        assert top
+        assert abs(head["y"] - top["y"]) < 2
 
 
 def test_cells_are_shaded_by_decades() -> None:

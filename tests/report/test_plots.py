@@ -15,6 +15,7 @@ FUNCTION = {
     "latency_us": 1.0,
     "task_us": 0.5,
     "implementation": "rbdgen, II 4",
+    "cells": {"latency_us": "modelled", "task_us": "modelled"},
 }
 
 
@@ -44,6 +45,15 @@ def test_a_comparisons_legend_names_each_implementation_once() -> None:
     assert names(figure) == ["rbdgen, II 4", "NumPy, 2 cores"]
     marks = [len(ax.get_lines()) for ax in figure.axes]
     assert marks == [2, 2, 1, 1]
+
+
+def test_a_comparisons_marks_say_how_figures_are_known() -> None:
+    kinds = ("measured", "modelled", "published")
+    rows = [FUNCTION | {"cells": dict.fromkeys(FUNCTION["cells"], kind)} for kind in kinds]
+    figure = plots.comparison_plot({"rows": rows})
+    for ax in figure.axes:
+        assert [line.get_fillstyle() for line in ax.get_lines()] == ["full", "left", "none"]
+    assert all(kind in figure.legends[0].get_title().get_text() for kind in kinds)
 
 
 def test_latencies_over_links_name_each_algorithm() -> None:

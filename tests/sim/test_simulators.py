@@ -11,6 +11,7 @@ import pytest
 
 from rbdgen.caching import cache_folder
 from rbdgen.errors import ConfigError, ToolError
+from rbdgen_sim import verilator
 from rbdgen_sim.interface import DeadlockError, ProtocolError, Rtl, Stimulus, Trace
 from rbdgen_sim.simulators import SIMULATORS, get_simulator
 from tests.sim.adder_pipeline import AdderPipeline
@@ -240,6 +241,7 @@ def test_simulation_that_stops_by_itself_names_log(tmp_path: Path) -> None:
     ("name", "suffix", "start"),
     [
         ("verilator", ".vcd", b"$version"),
+        ("verilator", ".fst", b"\0"),
         ("icarus", ".vcd", b"$date"),
         ("icarus", ".fst", b"\0"),
         ("amaranth", ".vcd", b"$"),
@@ -252,10 +254,32 @@ def test_waves_are_written_where_asked(
     get_simulator(name).run(rtl(name), Stimulus(BEATS, len(BEATS)), tmp_path / "work", waves)
     assert waves.read_bytes().startswith(start)
     assert waves.stat().st_size > 100
+    if suffix == ".fst":
+        assert fst_blocks(waves.read_bytes())[-1] == waves.stat().st_size
+
+
+def fst_blocks(content: bytes) -> list[int]:
+    """Where the blocks of an FST file end: each is a byte for its kind, and its length, which counts itself."""
+    ends = [0]
+    while ends[-1] < len(content):
+        length = content[ends[-1] + 1 : ends[-1] + 9]
+        ends.append(ends[-1] + 1 + int.from_bytes(length, "big"))
+    return ends
+
+
+def test_missing_header_of_waves_is_named_with_its_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(verilator.FST_HEADERS, "lz4.h", "liblz4-dev")
+    monkeypatch.setitem(verilator.FST_HEADERS, "no_such_header.h", "libabsent-dev")
+    waves = tmp_path / "waves.fst"
+    remedy = r"install it with: apt-get install libabsent-dev; or write VCD with --wave-format vcd$"
+    with pytest.raises(ToolError, match=rf"^no_such_header\.h .*is missing: {remedy}"):
+        get_simulator("verilator").run(rtl("verilator"), Stimulus([], 0), tmp_path, waves)
 
 
 def test_waves_of_a_kind_that_is_not_written(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"waves\.ghw: icarus writes \.vcd or \.fst files$"):
+    with pytest.raises(ConfigError, match=r"waves\.ghw: icarus writes \.fst or \.vcd files$"):
         get_simulator("icarus").run(
             rtl("icarus"), Stimulus([], 0), tmp_path, tmp_path / "waves.ghw"
         )

@@ -161,9 +161,9 @@ class Cards:
         width = CELL[0] - 14
         top = y + _BAR[0]
         height = _BAR[1]
-        canvas.rect(left, top, width, height, "idle")
         colour = f"hue{hue(self.kinds[submodule])}"
         busy = f"{share:.0%} of its multipliers' slots used"
+        canvas.rect(left, top, width, height, "idle", busy)
         canvas.rect(left, top, width * share, height, colour, busy)
 
     def described(self, unit: DrawnUnit) -> str:

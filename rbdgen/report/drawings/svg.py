@@ -55,13 +55,15 @@ _DARK = {
 }
 
 
-def _style() -> str:
+def style_sheet() -> str:
+    """The rules of all pictures, for light and dark; they concern nothing outside pictures."""
+
     def variables(colours: dict[str, str]) -> str:
         return " ".join(f"--{name}: {value};" for name, value in colours.items())
 
     rules = [
         f".rbdgen {{ {variables(_LIGHT)} color-scheme: light dark; }}",
-        f"@media (prefers-color-scheme: dark) {{ .rbdgen {{ {variables(_DARK)} }} }}",
+        f"@media screen and (prefers-color-scheme: dark) {{ .rbdgen {{ {variables(_DARK)} }} }}",
         f".rbdgen text {{ font: {FONT}px system-ui, sans-serif; fill: var(--ink); }}",
         f".rbdgen text.small {{ font-size: {SMALL}px; }}",
         f".rbdgen text.head {{ font-size: {HEAD}px; font-weight: 600; }}",
@@ -207,7 +209,7 @@ class Canvas:
                 head,
                 f"<title>{escape(title)}</title>",
                 f"<desc>{escape(description)}</desc>",
-                f"<style>\n{_style()}\n</style>",
+                f"<style>\n{style_sheet()}\n</style>",
                 f'<rect class="paper" width="{width}" height="{height}"/>',
                 *self.parts,
                 "</svg>",

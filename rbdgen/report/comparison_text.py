@@ -1,0 +1,218 @@
+"""The comparison (:mod:`rbdgen.report.comparison`) as text in eighty columns, and as CSV.
+
+A sign after every figure says how it is known; notes below say the rest of it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from rbdgen.report.columns import paragraph, table
+from rbdgen.report.comparison import (
+    FIGURES,
+    MEASURED,
+    MODELLED,
+    PROMISED,
+    PUBLISHED,
+    Row,
+    short_name,
+)
+from rbdgen.report.rivals import CONTESTED
+
+SIGNS = {MEASURED: "=", MODELLED: "~", PUBLISHED: "^"}
+"""Signs after figures."""
+LEGEND = "Every figure is = measured, ~ modelled or ^ published."
+HEAD = (
+    "",
+    "latency cyc",
+    "interval cyc",
+    "MHz",
+    "latency µs",
+    "µs per task",
+    "var mult",
+    "const mult",
+    "notes",
+)
+SHOWN = FIGURES[: len(HEAD) - 2]
+"""The figures under the heads."""
+
+
+def csv_text(content: dict[str, Any]) -> str:
+    """All rows as CSV, with a column for each figure that says how it is known."""
+    out = io.StringIO()
+    names = [f.name for f in fields(Row) if f.name != "cells"]
+    known = [f"{figure}_known" for figure in (*FIGURES, "resources")]
+    writer = csv.DictWriter(out, [*names, *known], lineterminator="\n")
+    writer.writeheader()
+    for row in content["rows"]:
+        kinds = {f"{figure}_known": kind for figure, kind in row["cells"].items()}
+        values = {name: row[name] for name in names}
+        writer.writerow(values | kinds)
+    return out.getvalue()
+
+
+def text(content: dict[str, Any]) -> str:
+    """A table per robot and function; where others are better, what else was published; notes. Of the batches the
+    smallest and the largest."""
+    notes = _Notes()
+    parts = [_design_text(design) for design in content["designs"]]
+    rows = shown_rows(content["rows"])
+    for robot, function in dict.fromkeys((row["robot"], row["function"]) for row in rows):
+        mine = [row for row in rows if (row["robot"], row["function"]) == (robot, function)]
+        lines = [_cells(row, notes) for row in mine]
+        parts.append(f"{short_name(robot)}, {function}\n\n" + table(HEAD, lines))
+    parts.append(LEGEND)
+    parts.append(lost_text(content))
+    parts += further_texts(content)
+    parts.append(machine_text(content))
+    parts.append(notes.text())
+    return "\n\n".join(part for part in parts if part)
+
+
+def machine_text(content: dict[str, Any]) -> str:
+    """What timings were measured on; how to have them where there are none."""
+    machine = content["machine"]
+    if machine is None:
+        return paragraph(
+            "Nothing was measured in this run: --measure simulates the accelerators and times this machine."
+        )
+    pin = machine["pin"] or "not installed"
+    return paragraph(
+        f"This machine: {machine['processor']}, {machine['cores']} cores, Python {machine['python']}, "
+        f"NumPy {machine['numpy']}, Pinocchio {pin}",
+        "  ",
+    )
+
+
+def lost_text(content: dict[str, Any]) -> str:
+    """A paragraph on where the accelerators do not win."""
+    lost = content["losses"]
+    if not lost:
+        return paragraph("No figure above is better than the best of the accelerators'.")
+    promised = any(design["known"] == PROMISED for design in content["designs"])
+    ours = "promised" if promised else "simulated"
+    lines = [f"Where the {ours} accelerators do not win:", *map(loss_text, lost)]
+    return "\n".join(paragraph(line, "  ") for line in lines)
+
+
+def further_texts(content: dict[str, Any]) -> list[str]:
+    """What was published of other functions of the robots, or of no function or robot in particular."""
+    found = []
+    others = content["elsewhere"]
+    if others:
+        asked = ",".join(entry["function"] for entry in others)
+        lines = [f"Others published other functions of this robot; ask for --functions {asked}:"]
+        for entry in others:
+            lines.append(f"- {entry['function']}, {entry['summary']}: {'; '.join(entry['works'])}")
+        found.append(lines)
+    missing = content["without_figures"]
+    if missing:
+        robots = ", ".join(map(short_name, missing["robots"]))
+        known = ", ".join(missing["published"])
+        found.append(
+            [f"No figures were published of {robots}; there are such of {known} ({DERIVATIVES})."]
+        )
+    also = content["also_published"]
+    if also:
+        lines = ["Also published, without figures for one function of one robot:"]
+        found.append([*lines, *map(statement_text, also)])
+    return ["\n".join(paragraph(line, "  ") for line in lines) for lines in found]
+
+
+DERIVATIVES = "for accelerators try 'rbdgen compare iiwa14 --functions difd'"
+"""The function that most accelerators were published of."""
+
+
+class _Notes:
+    """Remarks below the tables, each once, by number."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def reference(self, row: Mapping[str, Any]) -> str:
+        """The number of a row's remark."""
+        return f"[{self.numbers.setdefault(remark(row), len(self.numbers) + 1)}]"
+
+    def text(self) -> str:
+        """All remarks."""
+        lines = [f"[{number}] {line}" for line, number in self.numbers.items()]
+        return "\n".join(paragraph(line, "    ") for line in lines)
+
+
+def remark(row: Mapping[str, Any]) -> str:
+    """How a row is known, and what is to be known of it."""
+    said = [row["known"], row["how"]]
+    left_out = row["leaves_out"]
+    if left_out and not left_out.startswith("nothing"):
+        said.append(f"leaves out {left_out}")
+    said.append(row["source"])
+    return "; ".join(filter(None, said))
+
+
+def shown_rows(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of the smallest and the largest batch, and those without one."""
+    batches = {row["batch"] for row in rows if row["batch"] is not None}
+    wanted = {None, min(batches, default=1), max(batches, default=1)}
+    return [row for row in rows if row["batch"] in wanted]
+
+
+def _design_text(design: Mapping[str, Any]) -> str:
+    """One of our designs in a paragraph."""
+    multipliers = design["multipliers"]
+    widths = [f"{count} of {size} bits" for size, count in design["multiplier_widths"].items()]
+    modelled = design["modelled_resources"]
+    known = design["known"]
+    if "simulator" in design:
+        known += f" by {design['simulator']}, {design['mismatches']} mismatches"
+    return paragraph(
+        f"{short_name(design['robot'])}: {design['design']}: {multipliers['variable']} variable multipliers "
+        f"({', '.join(widths)}; {design['multiplier_blocks']} device blocks), {multipliers['constant']} constant as "
+        f"shifts and adds; by the model {modelled['luts']} look-up tables and {modelled['registers']} registers; "
+        f"cycles {known}",
+        "  ",
+    )
+
+
+def full_name(row: Mapping[str, Any]) -> str:
+    """An implementation with its batch and cores, and with resources where they are known."""
+    name = row["implementation"]
+    if row["batch"]:
+        plural = "s" if row["workers"] > 1 else ""
+        name += f", batch {row['batch']}, {row['workers']} core{plural}"
+    if row.get("resources"):
+        name += f" ({row['resources']}{SIGNS[row['cells']['resources']]})"
+    return name
+
+
+def loss_text(loss: Mapping[str, Any]) -> str:
+    """One figure that another has better, in a line."""
+    theirs = _marked(loss["theirs"], loss["theirs_known"])
+    ours = _marked(loss["ours"], loss["ours_known"])
+    where = f"{short_name(loss['robot'])}, {loss['function']}, {CONTESTED[loss['figure']]}"
+    return f"- {where}: {theirs} by {full_name(loss)}; ours {ours}"
+
+
+def statement_text(said: Mapping[str, Any]) -> str:
+    """What was published of no function or robot in particular, and what of it is not known."""
+    what = f"{said['work']} ({said['known']}): {said['claim']}"
+    return f"- {what}; {said['how']}; not known: {said['leaves_out']}; {said['source']}"
+
+
+def _cells(row: Mapping[str, Any], notes: _Notes) -> list[str]:
+    """A row of the table, under :data:`HEAD`."""
+    figures = [_marked(row[figure], row["cells"].get(figure, "")) for figure in SHOWN]
+    return [full_name(row), *figures, notes.reference(row)]
+
+
+def _marked(x: float | None, kind: str) -> str:
+    """A figure with the sign of how it is known; nothing for None."""
+    return "" if x is None else f"{number(x)}{SIGNS[kind]}"
+
+
+def number(x: float) -> str:
+    """A figure to three digits, or in whole numbers where it is large or has no fraction."""
+    return f"{x:.0f}" if x >= 1000 or x == int(x) else f"{x:.3g}"

@@ -1,0 +1,73 @@
+"""The tutorial, as written: every command of it, in one folder and in its order, in the time that stands beside it."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.M | re.S)
+COMMANDS = [line for block in BLOCKS for line in block.splitlines()]
+LEFT = {
+    "report build/pendulum": "build/pendulum/report.html",
+    "simulate": "build/pendulum/waves.fst",
+    "build": "build/*/ulx3s_85f/bitstream.bit",
+}
+"""What commands leave behind, by how they begin."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the commands run, one after another."""
+    return tmp_path_factory.mktemp("tutorial")
+
+
+def spent() -> float:
+    """Seconds of processors that all commands so far have taken, with the programs that they started."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def test_every_command_says_how_long_it_takes() -> None:
+    assert len(COMMANDS) >= 6
+    assert [line for line in COMMANDS if not re.search(r"  # \d+ s$", line)] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", COMMANDS)
+def test_commands_pass_in_the_time_that_they_state(line: str, folder: Path) -> None:
+    command, seconds = line.split("  # ")
+    program, *arguments = shlex.split(command)
+    assert program == "rbdgen"
+    paths = [str(ROOT / part) for part in (".", "hw", "sim", "boards")]
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([*paths, os.environ.get("PYTHONPATH", "")])
+    }
+    started = time.monotonic(), spent()
+    done = subprocess.run(
+        [sys.executable, "-m", "rbdgen", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    took = time.monotonic() - started[0]
+    if os.getloadavg()[0] > (os.cpu_count() or 1):
+        # others work on this machine: what the command itself needs of it counts
+        took = min(took, spent() - started[1])
+    assert done.returncode == 0, done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    for beginning, left in LEFT.items():
+        if " ".join(arguments).startswith(beginning):
+            assert list(folder.glob(left)), done.stdout
+    assert took <= float(seconds.removesuffix(" s")), f"{command}: {took:.0f} s"
