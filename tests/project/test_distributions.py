@@ -26,7 +26,7 @@ HOST = "rbdgen/host/pyproject.toml"
 LACKING = {
     "generate pendulum2": "amaranth",
     "simulate pendulum2": "cocotb",
-    "compare pendulum2": "cocotb",
+    "compare pendulum2 --measure": "cocotb",
     "explore pendulum2 --plot x.svg": "matplotlib",
     "explore pendulum2 --dask tcp://127.0.0.1:1": "distributed",
     "report .": "jinja2",
@@ -106,13 +106,14 @@ def test_commands_without_extras(bare: Environment) -> None:
     assert "iiwa14" in bare.output("rbdgen", "robots")
     pictures = ["--svg", "a.svg", "--chart", "b.svg", "--trace", "c.json", "--board", "kr260"]
     assert "multipliers" in bare.output("rbdgen", "layout", "pendulum2", *pictures)
+    assert "multipliers" in bare.output("rbdgen", "compare", "pendulum2", "-o", "compared")
     assert "wrote" in bare.output("rbdgen", "emit", "pendulum2", "-o", "c")
     assert "wrote" in bare.output("rbdgen", "emit", "pendulum2", "--target", "cuda", "-o", "cuda")
     few = ("--ii", "4", "--tasks", "20", "--jobs", "1")
     done = bare.run("rbdgen", "explore", "pendulum2", *few, "-o", "sweep")
     assert (done.returncode, done.stderr.startswith("rbdgen: note: no plot: ")) == (0, True)
     made = {path.name for path in bare.written()}
-    assert made == {"a.svg", "b.svg", "c.json", "c", "cuda", "sweep"}
+    assert made == {"a.svg", "b.svg", "c.json", "compared", "c", "cuda", "sweep"}
 
 
 @pytest.mark.parametrize("command", LACKING)
@@ -136,7 +137,17 @@ def test_commands_with_extras(wheel: Path, tmp_path: Path) -> None:
         *("rbdgen", "simulate", *design),
         *("--simulator", "icarus", "--tasks", "20", "--waves", "-o", "icarus"),
     )
-    few = ("--simulator", "amaranth", "--tasks", "5", "--plot", "plot.svg", "-o", "compared")
+    few = (
+        "--measure",
+        "--simulator",
+        "amaranth",
+        "--tasks",
+        "5",
+        "--plot",
+        "plot.svg",
+        "-o",
+        "compared",
+    )
     assert "pendulum2" in full.output("rbdgen", "compare", *design, *few)
     cells = full.output("rbdgen", "synth", *design, "--unit", "Rb_1", "--device", "ecp5", "--json")
     assert json.loads(cells)["unit"] == "Rb_link1"
