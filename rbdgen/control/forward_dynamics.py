@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rbdgen.control.devices import Arrays, Device
-from rbdgen.control.failures import raised_outside
+from rbdgen.control.failures import diverged, raised_outside
 from rbdgen.control.knots import Answer, Asked, Knot, Operands
 from rbdgen.control.parts import Parts, crocoddyl, pinocchio
 from rbdgen.errors import SingularityError
@@ -55,6 +55,10 @@ class _FwdDynamics(crocoddyl.DifferentialActionModelAbstract):
     def calc(self, data: _Data, x: np.ndarray, u: np.ndarray | None = None) -> None:
         """Acceleration and cost at a state, with controls; without them (the horizon's end), the cost alone."""
         parts = self.parts
+        if u is not None and diverged(x, u):
+            data.xout = np.full(self.nv, np.nan)
+            data.cost = np.nan
+            return
         with raised_outside():
             if u is None:
                 still = np.zeros(self.nv)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rbdgen.control.devices import Device
-from rbdgen.control.failures import raised_outside
+from rbdgen.control.failures import diverged, raised_outside
 from rbdgen.control.knots import Answer, Asked, Knot, Operands
 from rbdgen.control.parts import Parts, crocoddyl
 
@@ -77,6 +77,10 @@ class StepModel(crocoddyl.ActionModelAbstract):
 
     def calc(self, data: _Data, x: np.ndarray, u: np.ndarray | None = None) -> None:
         """The next state and the step's cost; without controls (the horizon's end) the cost, not times a step."""
+        if u is not None and diverged(x, u):
+            data.xnext = np.full(self.state.nx, np.nan)
+            data.cost = np.nan
+            return
         with raised_outside():
             self._evaluate(data, x, u)
 

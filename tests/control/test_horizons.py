@@ -161,6 +161,24 @@ def test_sequential_quadratic_programming(robot: Robot) -> None:
     assert set(device.tasks["dfd"]) == {KNOTS}
 
 
+def test_roll_outs_that_diverge_are_the_solvers_business(robot: Robot) -> None:
+    device = Counted(robot)
+    model = control.FreeFwdDynamics(STATE, ACTUATION, costs(False), device)
+    step = control.StepModel(STATE, ACTUATION, costs(False), device, 1e-3)
+    for x, u in ((np.full(4, np.nan), np.zeros(2)), (np.full(4, 1e200), np.zeros(2))):
+        for asked, result in ((model, "xout"), (step, "xnext")):
+            data = asked.createData()
+            asked.calc(data, x, u)
+            assert np.isnan(getattr(data, result)).all()
+            assert np.isnan(data.cost)
+    assert device.tasks == {}
+    # controls so large that full steps lead nowhere
+    solver = crocoddyl.SolverFDDP(problem(device))
+    wild = [np.full(2, (-1) ** k * 1e9) for k in range(KNOTS)]
+    solver.solve([np.zeros(4)] * (KNOTS + 1), wild, 200, False)
+    assert np.isfinite(solver.cost)
+
+
 @pytest.mark.parametrize("broken", ["fd", "dfd"])
 def test_errors_reach_the_caller(robot: Robot, broken: str) -> None:
     device = Counted(robot)

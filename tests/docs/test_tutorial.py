@@ -1,4 +1,5 @@
-"""The tutorial, as written: every command of it, in one folder and in its order, in the time that stands beside it."""
+"""The tutorial, as written: every command of it, from the wheel, in one folder and in its order, in the time that it
+states."""
 
 from __future__ import annotations
 
@@ -6,12 +7,12 @@ import os
 import re
 import resource
 import shlex
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+
+from tests.project.environments import Environment, build, environment
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
@@ -26,9 +27,10 @@ LEFT = {
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     """Where the commands run, one after another."""
-    return tmp_path_factory.mktemp("tutorial")
+    wheel = build(ROOT, "wheel", tmp_path_factory.mktemp("wheel"))
+    return environment(tmp_path_factory.mktemp("tutorial"), wheel, "sim", "report", "build")
 
 
 def spent() -> float:
@@ -44,23 +46,12 @@ def test_every_command_says_how_long_it_takes() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("line", COMMANDS)
-def test_commands_pass_in_the_time_that_they_state(line: str, folder: Path) -> None:
+def test_commands_pass_in_the_time_that_they_state(line: str, installed: Environment) -> None:
     command, seconds = line.split("  # ")
-    program, *arguments = shlex.split(command)
-    assert program == "rbdgen"
-    paths = [str(ROOT / part) for part in (".", "hw", "sim", "boards")]
-    environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join([*paths, os.environ.get("PYTHONPATH", "")])
-    }
+    words = shlex.split(command)
+    assert words[0] == "rbdgen"
     started = time.monotonic(), spent()
-    done = subprocess.run(
-        [sys.executable, "-m", "rbdgen", *arguments],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = installed.run(*words)
     took = time.monotonic() - started[0]
     if os.getloadavg()[0] > (os.cpu_count() or 1):
         # others work on this machine: what the command itself needs of it counts
@@ -68,6 +59,6 @@ def test_commands_pass_in_the_time_that_they_state(line: str, folder: Path) -> N
     assert done.returncode == 0, done.stderr
     assert max(map(len, done.stdout.splitlines())) <= 80
     for beginning, left in LEFT.items():
-        if " ".join(arguments).startswith(beginning):
-            assert list(folder.glob(left)), done.stdout
+        if " ".join(words[1:]).startswith(beginning):
+            assert list((installed.folder / "work").glob(left)), done.stdout
     assert took <= float(seconds.removesuffix(" s")), f"{command}: {took:.0f} s"
