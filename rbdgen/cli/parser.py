@@ -222,7 +222,8 @@ def add_simulate(verb: Verb) -> None:
     parser.add_argument(
         "--waves", action="store_true", help="write the first run's waveform into DIR"
     )
-    parser.add_argument(
+    parser.add_more(
+        parser,
         "--wave-format",
         metavar="KIND",
         help="fst or vcd (fst; of amaranth, which writes no other, vcd)",
