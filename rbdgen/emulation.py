@@ -85,10 +85,14 @@ class Float64:
         return tuple(q.name for q in self._record(function).results)
 
     def call(self, function: str, /, **operands: Any) -> Results:
-        """Results of a function, called by its own name, such as ``id``."""
-        golden = self._record(function).golden
-        assert golden is not None
-        return golden(self.robot, **operands)
+        """Results of a function, called by its own name, such as ``id``. ConfigError for an operand that is missing."""
+        record = self._record(function)
+        assert record.golden is not None
+        for quantity in record.operands:
+            if quantity.name not in operands:
+                names = ", ".join(q.name for q in record.operands)
+                raise ConfigError(f"{quantity.name}: missing; {function} needs {names}")
+        return record.golden(self.robot, **operands)
 
     def __getattr__(self, name: str) -> Callable[..., Results]:
         """The golden function of this name, of this robot."""

@@ -263,6 +263,22 @@ def test_quasi_static(arm: Arm, quadruped: Quadruped) -> None:
     np.testing.assert_allclose(found, theirs.quasiStatic(theirs.createData(), x), atol=1e-8)
 
 
+def test_the_golden_model_is_a_device(arm: Arm) -> None:
+    device = rbdgen.float64(arm.robot)
+    q, v = np.full(7, 0.2), np.full(7, 0.1)
+    expected = rbdgen.golden.rnea(arm.robot, q, v, v)
+    np.testing.assert_array_equal(device.call("id", q=q, v=v, a=v), expected)
+    np.testing.assert_array_equal(device.rnea(q, v, v), expected)
+    assert device.takes("did") == ("q", "v", "a", "f_ext")
+    assert device.gives("did") == ("dtau_dq", "dtau_dv")
+    with pytest.raises(ConfigError, match=r"^a: missing; id needs q, v, a$"):
+        device.call("id", q=q, v=v)
+    with pytest.raises(ConfigError, match=r"^function 'turn': unknown"):
+        device.call("turn", q=q)
+    with pytest.raises(AttributeError, match=r"^turn: no such golden function$"):
+        device.turn(q)
+
+
 def test_other_robots_and_functions_are_refused(arm: Arm, quadruped: Quadruped) -> None:
     other = rbdgen.float64(rbdgen.load_robot("ur5"))
     with pytest.raises(ConfigError, match=r"^device: is of 6 joints, the controller's model has 7"):
