@@ -160,8 +160,10 @@ class FreeFwdDynamics(_FwdDynamics):
                 return found
             return found | calls("minv", q=o["q"])
 
-        self.rolled = _ROLLED.of(rolling, rolled)
-        self.differentiated = _DIFFERENTIATED.of(device, differentiated)
+        self.compute_rolled = rolled
+        self.compute_differentiated = differentiated
+        self.rolled = _ROLLED.of(rolling)
+        self.differentiated = _DIFFERENTIATED.of(device)
 
     def _operands(self, data: _Data, x: np.ndarray, u: np.ndarray) -> dict[str, np.ndarray]:
         q, v = self.parts.split(x)
@@ -169,7 +171,7 @@ class FreeFwdDynamics(_FwdDynamics):
 
     def accelerate(self, data: _Data, x: np.ndarray, u: np.ndarray) -> np.ndarray:
         operands = self._operands(data, x, u)
-        found = self.rolled.ask(data.rolled, operands)
+        found = self.rolled.ask(data.rolled, operands, self.compute_rolled)
         self.differentiated.expect(data.differentiated, operands)
         a = np.asarray(found["a"])
         self.parts.move(data, x, a)
@@ -177,7 +179,7 @@ class FreeFwdDynamics(_FwdDynamics):
 
     def differentiate(self, data: _Data, x: np.ndarray, u: np.ndarray) -> Arrays:
         operands = self._operands(data, x, u)
-        found = self.differentiated.ask(data.differentiated, operands)
+        found = self.differentiated.ask(data.differentiated, operands, self.compute_differentiated)
         minv = found["minv"]
         drift = np.hstack([found["da_dq"], found["da_dv"]])
         torque_by_state = data.actuation.dtau_dx
@@ -228,8 +230,10 @@ class ContactFwdDynamics(_FwdDynamics):
         def differentiated(o: Operands) -> Answer:
             return calls("did", **o)
 
-        self.rolled = _ROLLED_IN_CONTACT.of(rolling, rolled)
-        self.differentiated = _DIFFERENTIATED_IN_CONTACT.of(device, differentiated)
+        self.compute_rolled = rolled
+        self.compute_differentiated = differentiated
+        self.rolled = _ROLLED_IN_CONTACT.of(rolling)
+        self.differentiated = _DIFFERENTIATED_IN_CONTACT.of(device)
 
     def _state(self, x: np.ndarray) -> dict[str, np.ndarray]:
         q, v = self.parts.split(x)
@@ -240,7 +244,7 @@ class ContactFwdDynamics(_FwdDynamics):
         contacts = parts.contacts
         own = data.contacts
         nc = contacts.nc
-        found = self.rolled.ask(data.rolled, self._state(x))
+        found = self.rolled.ask(data.rolled, self._state(x), self.compute_rolled)
         minv = found["minv"]
         # what motors alone do to light links may be far beyond any motion of theirs in contact
         torque = parts.torques(data, x, u)
@@ -284,10 +288,10 @@ class ContactFwdDynamics(_FwdDynamics):
         contacts = self.parts.contacts
         own = data.contacts
         bodies = data.pinocchio
-        rolled = self.rolled.ask(data.rolled, self._state(x))
+        rolled = self.rolled.ask(data.rolled, self._state(x), self.compute_rolled)
         minv = rolled["minv"]
         operands = self._loaded(data, x, data.xout)
-        found = self.differentiated.ask(data.differentiated, operands)
+        found = self.differentiated.ask(data.differentiated, operands, self.compute_differentiated)
         contacts.calcDiff(own, x)
         # contacts whose forces are given in other axes than their body's add what turning does
         bodies.dtau_dq = found["dtau_dq"]

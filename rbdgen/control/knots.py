@@ -33,13 +33,12 @@ class Knot:
 
 
 class Knots:
-    """Knots that wait for answers, which ``compute`` gives."""
+    """Knots that wait for answers of one device."""
 
-    def __init__(self, compute: Compute) -> None:
-        self.compute = compute
+    def __init__(self) -> None:
         self.waiting: dict[int, weakref.ref[Knot]] = {}
         self.batches: list[int] = []
-        """How many knots each call of ``compute`` was of."""
+        """How many knots each batch was of."""
 
     def expect(self, knot: Knot, operands: Operands) -> None:
         """An answer for a knot may soon be asked for at ``operands``. What is known there is kept."""
@@ -50,35 +49,35 @@ class Knots:
         if knot.answer is None:
             self.waiting[id(knot)] = weakref.ref(knot)
 
-    def ask(self, knot: Knot, operands: Operands) -> Answer:
-        """The answer for a knot at ``operands``, together with those of all that wait."""
+    def ask(self, knot: Knot, operands: Operands, compute: Compute) -> Answer:
+        """The answer for a knot at ``operands``, which ``compute`` gives together with those of all that wait."""
         self.expect(knot, operands)
         if knot.answer is None:
-            self._fill()
+            self._fill(compute)
         assert knot.answer is not None
         return knot.answer
 
-    def _fill(self) -> None:
+    def _fill(self, compute: Compute) -> None:
         """Compute all that waits in one batch, in the order in which it was expected."""
         knots = [knot for reference in self.waiting.values() if (knot := reference()) is not None]
         self.waiting = {}
         stacked = {}
         for name in knots[0].operands:
             stacked[name] = np.stack([knot.operands[name] for knot in knots])
-        answers = self.compute(stacked)
+        answers = compute(stacked)
         self.batches.append(len(knots))
         for row, knot in enumerate(knots):
             knot.answer = {name: x[row] for name, x in answers.items()}
 
 
 class Asked:
-    """The knots of each device: models of the same one are answered together."""
+    """The knots of each device, as long as there is one: models of the same one are answered together."""
 
     def __init__(self) -> None:
         self._knots: weakref.WeakKeyDictionary[object, Knots] = weakref.WeakKeyDictionary()
 
-    def of(self, device: object, compute: Compute) -> Knots:
-        """The knots of ``device``, answered by ``compute``, which the first that asks brings."""
+    def of(self, device: object) -> Knots:
+        """The knots of ``device``."""
         if device not in self._knots:
-            self._knots[device] = Knots(compute)
+            self._knots[device] = Knots()
         return self._knots[device]

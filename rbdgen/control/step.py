@@ -56,7 +56,8 @@ class StepModel(crocoddyl.ActionModelAbstract):
         def stepped(o: Operands) -> Answer:
             return calls("step", **o)
 
-        self.stepped = _STEPPED.of(device, stepped)
+        self.compute = stepped
+        self.stepped = _STEPPED.of(device)
 
     def createData(self) -> _Data:
         """Data of one knot."""
@@ -64,7 +65,7 @@ class StepModel(crocoddyl.ActionModelAbstract):
 
     def _asked(self, data: _Data, x: np.ndarray, u: np.ndarray) -> Answer:
         operands = self._operands(data, x, u)
-        return self.stepped.ask(data.stepped, operands)
+        return self.stepped.ask(data.stepped, operands, self.compute)
 
     def _operands(self, data: _Data, x: np.ndarray, u: np.ndarray) -> dict[str, np.ndarray]:
         q, v = self.parts.split(x)

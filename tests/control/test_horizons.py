@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import warnings
+import weakref
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -159,6 +161,16 @@ def test_sequential_quadratic_programming(robot: Robot) -> None:
         found.append((solver.iter, solver.cost))
     assert found[0] == (found[1][0], pytest.approx(found[1][1], rel=1e-9))
     assert set(device.tasks["dfd"]) == {KNOTS}
+
+
+def test_devices_are_not_kept(robot: Robot) -> None:
+    device = Counted(robot)
+    asked = problem(device)
+    asked.calc([np.zeros(4)] * (KNOTS + 1), [np.zeros(2)] * KNOTS)
+    left = weakref.ref(device)
+    del device, asked
+    gc.collect()
+    assert left() is None
 
 
 def test_roll_outs_that_diverge_are_the_solvers_business(robot: Robot) -> None:
