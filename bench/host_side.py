@@ -63,6 +63,11 @@ class Stopwatch:
 
         return timed
 
+    def watch(self, device: object, *methods: str) -> None:
+        """Add the time of these methods of a ``device``."""
+        for name in methods:
+            setattr(device, name, self.inside(getattr(device, name)))
+
     def measure(self, call: Call, forget: Call) -> tuple[float, float, float]:
         """µs of a call outside: least and median; and inside, where the model has to ``forget`` what it knows."""
         outside = []
@@ -119,15 +124,14 @@ class Model:
 def byte_driver(model: Model, watch: Stopwatch) -> Driver:
     """The driver over a stream of bytes."""
     device = model.shell()
-    for name in ("read", "write"):
-        setattr(device, name, watch.inside(getattr(device, name)))
+    watch.watch(device, "read", "write")
     return Driver.open(manifest_of(model.design), device)
 
 
 def stream_driver(model: Model, watch: Stopwatch) -> Driver:
     """The driver over transfers of beats."""
     device = DmaModel(model.shell())
-    device.transfer = watch.inside(device.transfer)  # type: ignore[method-assign, assignment]
+    watch.watch(device, "transfer")
     known = manifest_of(model.design)
     return Driver(known, StreamLink(known, device))
 

@@ -6,6 +6,7 @@ model is made of costs: Crocoddyl's own, or that of a device (:mod:`rbdgen.contr
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,7 +36,7 @@ def cost(state: Any, residual: Any, weights: np.ndarray | None = None) -> Any:
     return crocoddyl.CostModelResidual(state, activation, residual)
 
 
-class Setting:
+class Setting(ABC):
     """A robot and what it is to do: see :class:`Reaching` and :class:`Standing`."""
 
     name: str
@@ -69,34 +70,34 @@ class Setting:
         """Of a design for this."""
         return Options(functions=self.functions, word=word, ii=ii, **self.settings)
 
+    @abstractmethod
     def host(self) -> Dynamics:
         """Crocoddyl's own dynamics, by Pinocchio."""
-        raise NotImplementedError
 
+    @abstractmethod
     def by(self, device: Device, rollout: Device | None = None) -> Dynamics:
         """The dynamics of a device."""
-        raise NotImplementedError
 
+    @abstractmethod
     def start(self, rng: np.random.Generator) -> np.ndarray:
         """A state to start from."""
-        raise NotImplementedError
 
+    @abstractmethod
     def goal(self, rng: np.random.Generator) -> np.ndarray:
         """What is to be reached."""
-        raise NotImplementedError
 
+    @abstractmethod
     def costs(self, goal: np.ndarray, end: bool) -> Any:
         """Costs per second of a knot, or of the horizon's end."""
-        raise NotImplementedError
 
     def rest(self, x: np.ndarray) -> np.ndarray:
         """Controls that hold a state."""
         model = self.host()(self.costs(self.aim, False))
         return model.quasiStatic(model.createData(), x)
 
+    @abstractmethod
     def missed(self, x: np.ndarray) -> float:
         """How far a state is from the goal, m."""
-        raise NotImplementedError
 
     def problem(
         self, dynamics: Dynamics, start: np.ndarray, goal: np.ndarray, knots: int = KNOTS

@@ -7,6 +7,7 @@ import io
 import tempfile
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -39,7 +40,7 @@ class Drawing(SphinxDirective):
     required_arguments = 1
     final_argument_whitespace = True
     has_content = True
-    option_spec = {"chart": directives.flag}  # noqa: RUF012 # docutils reads it from the class
+    option_spec: ClassVar = {"chart": directives.flag}
 
     def run(self) -> list[nodes.Node]:
         """The command's and the picture's nodes."""

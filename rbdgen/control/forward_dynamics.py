@@ -165,12 +165,8 @@ class FreeFwdDynamics(_FwdDynamics):
         self.rolled = _ROLLED.of(rolling)
         self.differentiated = _DIFFERENTIATED.of(device)
 
-    def _operands(self, data: _Data, x: np.ndarray, u: np.ndarray) -> dict[str, np.ndarray]:
-        q, v = self.parts.split(x)
-        return {"q": q, "v": v, "tau": self.parts.torques(data, x, u)}
-
     def accelerate(self, data: _Data, x: np.ndarray, u: np.ndarray) -> np.ndarray:
-        operands = self._operands(data, x, u)
+        operands = self.parts.asked(data, x, u)
         found = self.rolled.ask(data.rolled, operands, self.compute_rolled)
         self.differentiated.expect(data.differentiated, operands)
         a = np.asarray(found["a"])
@@ -178,7 +174,7 @@ class FreeFwdDynamics(_FwdDynamics):
         return a
 
     def differentiate(self, data: _Data, x: np.ndarray, u: np.ndarray) -> Arrays:
-        operands = self._operands(data, x, u)
+        operands = self.parts.asked(data, x, u)
         found = self.differentiated.ask(data.differentiated, operands, self.compute_differentiated)
         minv = found["minv"]
         drift = np.hstack([found["da_dq"], found["da_dv"]])
@@ -189,7 +185,7 @@ class FreeFwdDynamics(_FwdDynamics):
         return by_state, by_control
 
     def expect(self, data: _Data, x: np.ndarray, u: np.ndarray) -> None:
-        operands = self._operands(data, x, u)
+        operands = self.parts.asked(data, x, u)
         self.rolled.expect(data.rolled, operands)
 
 

@@ -108,6 +108,11 @@ class Parts:
         self.actuation.calc(own, x, u)
         return own.tau
 
+    def asked(self, data: Any, x: np.ndarray, u: np.ndarray) -> dict[str, np.ndarray]:
+        """What a device is asked at a state with controls: q, v and τ."""
+        q, v = self.split(x)
+        return {"q": q, "v": v, "tau": self.torques(data, x, u)}
+
     def change_torques(self, data: Any, x: np.ndarray, u: np.ndarray) -> None:
         """How torques change with states and controls."""
         self.actuation.calcDiff(data.actuation, x, u)

@@ -64,16 +64,12 @@ class StepModel(crocoddyl.ActionModelAbstract):
         return _Data(self)
 
     def _asked(self, data: _Data, x: np.ndarray, u: np.ndarray) -> Answer:
-        operands = self._operands(data, x, u)
+        operands = self.parts.asked(data, x, u)
         return self.stepped.ask(data.stepped, operands, self.compute)
-
-    def _operands(self, data: _Data, x: np.ndarray, u: np.ndarray) -> dict[str, np.ndarray]:
-        q, v = self.parts.split(x)
-        return {"q": q, "v": v, "tau": self.parts.torques(data, x, u)}
 
     def expect(self, data: _Data, x: np.ndarray, u: np.ndarray) -> None:
         """A state with controls will be evaluated (:func:`rbdgen.control.look_ahead`)."""
-        operands = self._operands(data, x, u)
+        operands = self.parts.asked(data, x, u)
         self.stepped.expect(data.stepped, operands)
 
     def calc(self, data: _Data, x: np.ndarray, u: np.ndarray | None = None) -> None:

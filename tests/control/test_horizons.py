@@ -20,13 +20,12 @@ from rbdgen.emulation import Float64
 from rbdgen.errors import LinkError, RbdgenWarning
 from rbdgen.host.driver import Driver
 from rbdgen.host.transport import ProcessTransport
+from rbdgen.model.builtin import builtin_path
 from tests.conftest import design
 from tests.host.test_simulated_device import built
 
 crocoddyl = pytest.importorskip("crocoddyl")
 pinocchio = pytest.importorskip("pinocchio")
-
-from rbdgen.model.builtin import builtin_path  # noqa: E402
 
 KNOTS, STEP = 20, 0.02
 FUNCTIONS = ("fd", "dfd")

@@ -12,11 +12,10 @@ import rbdgen
 from rbdgen import control
 from rbdgen.emulation import Float64
 from rbdgen.errors import ConfigError
+from rbdgen.model.builtin import builtin_path
 
 crocoddyl = pytest.importorskip("crocoddyl")
 pinocchio = pytest.importorskip("pinocchio")
-
-from rbdgen.model.builtin import builtin_path  # noqa: E402
 
 STEP = 1e-3
 LEGS = ("lf", "lh", "rf", "rh")
