@@ -24,7 +24,8 @@ from rbdgen.errors import (
 if TYPE_CHECKING:
     from rbdgen import golden
     from rbdgen.compiler import Budget, Design, Options, compile_robot
-    from rbdgen.emulation import bit_true, float64
+    from rbdgen.emulation import bit_true
+    from rbdgen.golden.device import float64
     from rbdgen.layout.calibration import parameter_values
     from rbdgen.model import Robot, load, load_robot, load_urdf, with_contacts, with_frames
     from rbdgen.software.compiled import compile_functions as compile
@@ -66,7 +67,7 @@ _MODULES = {
     "Robot": "rbdgen.model",
     "bit_true": "rbdgen.emulation",
     "compile_robot": "rbdgen.compiler",
-    "float64": "rbdgen.emulation",
+    "float64": "rbdgen.golden.device",
     "load": "rbdgen.model",
     "load_robot": "rbdgen.model",
     "load_urdf": "rbdgen.model",
