@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
@@ -29,11 +29,18 @@ from rbdgen.extras import remedy
 from rbdgen.report.design import function_promises
 from rbdgen_boards.board import get_board
 
+
+def lacking(missing: ModuleNotFoundError, extra: str) -> NoReturn:
+    """Say in a line what is missing, and end."""
+    print(f"Python package {missing.name!r} is missing; {remedy(extra)}", file=sys.stderr)
+    sys.exit(2)
+
+
 try:
     import crocoddyl
     from mpc_problems import KNOT, KNOTS, SETTINGS, Setting
 except ModuleNotFoundError as missing:
-    sys.exit(f"Python package {missing.name!r} is missing; {remedy('control')}")
+    lacking(missing, "control")
 
 WORDS = (14, 16, 18, 27)
 MILLISECOND = 1e-3
@@ -71,7 +78,7 @@ class MujocoPlant:
         try:
             import mujoco
         except ModuleNotFoundError as missing:
-            sys.exit(f"Python package {missing.name!r} is missing; {remedy('mujoco')}")
+            lacking(missing, "mujoco")
         self.mujoco = mujoco
         self.model = mujoco.MjModel.from_xml_path(str(setting.file))
         self.model.opt.timestep = MILLISECOND
@@ -218,7 +225,7 @@ def draw(path: Path, names: Sequence[str], runs: Sequence[Run], setting: Setting
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError as missing:
-        sys.exit(f"Python package {missing.name!r} is missing; {remedy('report')}")
+        lacking(missing, "report")
     figure = Figure(figsize=(10, 3.4), layout="constrained")
     left, right = figure.subplots(1, 2)
     times = np.arange(len(runs[-1].states)) * MILLISECOND

@@ -87,6 +87,17 @@ def test_controller(tmp_path: Path, robot: str, limit: float) -> None:
     assert picture.stat().st_size > 1000
 
 
+def test_controller_names_what_is_missing() -> None:
+    script = (
+        "import runpy, sys; sys.modules['crocoddyl'] = None\n"
+        f"sys.path.insert(0, {str(FOLDER)!r}); runpy.run_path({str(FOLDER / 'controller.py')!r})"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.fullmatch(r"Python package 'crocoddyl' is missing; .*\n", done.stderr)
+
+
 @pytest.mark.filterwarnings("ignore::rbdgen.errors.RbdgenWarning")
 def test_stand() -> None:
     out = run("stand.py", "--seconds", "0.6")
