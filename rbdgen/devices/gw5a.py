@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rbdgen.devices.device import Device
-from rbdgen.devices.fabric import LUT4, Resources
+from rbdgen.devices.fabric import LUT4_PLACES, Resources
 
 GW5A = Device(
     "gw5a",
@@ -27,7 +27,7 @@ GW5A = Device(
     flag_registers=3,
     lane_registers=1,
     loop_registers=1,
-    fabric=LUT4,
+    fabric=LUT4_PLACES,
     synthesis="synth_gowin -family gw5a",
     parts={
         "GW5AST-LV138FPG676AC1/I0": Resources(

@@ -96,6 +96,7 @@ class _Model:
         registers = self.plan.register_bits + self._entry_registers()
         registers += sum(map(self._inside, self.templates))
         registers += sum(map(self._accumulator_registers, self.accumulators))
+        luts += self.fabric.apart * registers
         blocks = self.schedule.blocks
         return Resources(blocks, round(luts), registers, memories)
 
