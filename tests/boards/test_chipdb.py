@@ -12,6 +12,7 @@ from rbdgen_boards import tools
 from rbdgen_boards.board import get_board
 from rbdgen_boards.gowin import flow as gowin
 from rbdgen_boards.gowin.chipdb import VERSION, with_delays
+from rbdgen_boards.gowin.delays import MULTIPLIER
 
 FAMILY = get_board("tang_mega_138k_pro").vendor[gowin.FAMILY]
 
@@ -26,7 +27,7 @@ def database() -> bytes:
 
 def test_only_the_lists_of_cells_are_others(database: bytes) -> None:
     """One more cell in each speed grade; twice the same cell is one, with the later delays."""
-    made = with_delays(database, gowin.MULTIPLIER)
+    made = with_delays(database, MULTIPLIER)
     before, after = (
         struct.unpack(f"<{len(database) // 4}i", d[: len(database) // 4 * 4])
         for d in (database, made)
@@ -36,11 +37,11 @@ def test_only_the_lists_of_cells_are_others(database: bytes) -> None:
     places, numbers = changed[::2], changed[1::2]
     assert all(after[k] == before[k] + 1 for k in numbers)
     assert all(4 * k + after[k] >= len(database) for k in places)
-    slower = with_delays(made, dataclasses.replace(gowin.MULTIPLIER, output=3.0))
+    slower = with_delays(made, dataclasses.replace(MULTIPLIER, output=3.0))
     assert [struct.unpack_from("<i", slower, 4 * k)[0] for k in numbers] == [
         after[k] for k in numbers
     ]
-    assert with_delays(database, gowin.MULTIPLIER) == made
+    assert with_delays(database, MULTIPLIER) == made
 
 
 def test_what_is_not_understood_is_refused(database: bytes) -> None:
@@ -50,13 +51,13 @@ def test_what_is_not_understood_is_refused(database: bytes) -> None:
     with pytest.raises(
         ToolError, match=rf"^nextpnr: its database has format {VERSION + 1}, not {VERSION}; install"
     ):
-        with_delays(bytes(other), gowin.MULTIPLIER)
+        with_delays(bytes(other), MULTIPLIER)
     with pytest.raises(
         ToolError, match=r"^nextpnr: its database has no MULTALU99; use its version 0\.11$"
     ):
-        with_delays(database, dataclasses.replace(gowin.MULTIPLIER, bel="MULTALU99"))
+        with_delays(database, dataclasses.replace(MULTIPLIER, bel="MULTALU99"))
     with pytest.raises(
         ToolError,
         match=r"^nextpnr: MULTALU27X1800 has no pin TICK in its database; use its version",
     ):
-        with_delays(database, dataclasses.replace(gowin.MULTIPLIER, clock="TICK"))
+        with_delays(database, dataclasses.replace(MULTIPLIER, clock="TICK"))

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from rbdgen.devices.gw5a import DERATING, MULTIPLIER_OUTPUT
 from rbdgen.errors import ConfigError
 from rbdgen_boards import tools
 from rbdgen_boards.board import get_board
@@ -182,10 +183,15 @@ def test_gowin_makes_a_bitstream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     # paths through cells that nextpnr has no delays of can only be slower than the others
     known = json.loads((tmp_path / "nextpnr.json").read_text())
     assert routed.achieved <= min(f["achieved"] for f in known["fmax"].values()) * 1.001
-    # that of multipliers it has been told
+    # that of multipliers it has been told, and it is derated as all others
     first = known["critical_paths"][0]["path"][0]
     assert (first["type"], first["from"]["cell"]) == ("clk-to-q", "product.block0_0")
-    assert first["delay"] == pytest.approx(gowin.MULTIPLIER.output)
+    assert first["delay"] == pytest.approx(MULTIPLIER_OUTPUT)
+    (constraint,) = {round(f["constraint"], 1) for f in known["fmax"].values()}
+    assert constraint == clock
+    said = re.search(r"\(\w+ at ([\d.]+) MHz\)", (tmp_path / "nextpnr.log").read_text())
+    assert said
+    assert float(said[1]) == pytest.approx(DERATING * clock, rel=1e-3)
     assert routed.critical_path
     assert routed.used["multipliers"] == 1
     # 36 registers' inputs come through tables, the sum's 36 bits are in places of tables, and the sum in registers

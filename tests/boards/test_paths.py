@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rbdgen.errors import ToolError
-from rbdgen_boards.gowin.paths import Unknown, slowest_path
+from rbdgen_boards.gowin.paths import Supplement, slowest_path
 
-UNKNOWN = Unknown({"LUT4": {"I0": 0.5, "I3": 0.3}}, {"MULTALU": (2.0, 0.25)})
+KNOWN = Supplement({"LUT4": {"I0": 0.5, "I3": 0.3}}, {"MULTALU": (2.0, 0.25)})
 
 
 def register(name: str) -> str:
@@ -23,8 +23,10 @@ def wires(*ends: tuple[str, str, int]) -> str:
     )
 
 
-def path(text: str) -> tuple[float, tuple[str, ...]]:
-    return slowest_path(text.splitlines(), UNKNOWN)
+def path(
+    text: str, derating: float = 1.0, known: Supplement = KNOWN
+) -> tuple[float, tuple[str, ...]]:
+    return slowest_path(text.splitlines(), known, derating)
 
 
 def test_from_register_through_a_table_to_a_register() -> None:
@@ -57,6 +59,27 @@ def test_cells_without_delays_have_those_that_are_given() -> None:
         ]
         == period
     )
+
+
+def test_a_files_delays_are_derated_and_those_that_are_given_are_not() -> None:
+    cells = '(CELLTYPE "MULTALU")\n(INSTANCE m)\n(CELLTYPE "LUT4")\n(INSTANCE t)\n'
+    into = wires(("a/Q", "t/I3", 1000), ("t/F", "m/A", 2000))
+    period, lines = path(into + register("a") + cells, 1.25)
+    assert period == pytest.approx(1.25 * (0.231 + 1.0 + 2.0) + 0.3 + 0.25)
+    assert lines[0] == "  0.29 ns  clk-to-q a.Q"
+    ends = wires(("a/Q", "b/D", 1000)) + register("a") + register("b")
+    assert path(ends, 1.25)[0] == pytest.approx(1.25 * path(ends)[0])
+
+
+def test_delays_that_are_known_to_be_longer_are() -> None:
+    """From the clock, through a cell and before the clock; a derated one that is longer stays."""
+    ends = wires(("a/Q", "t/CIN", 1000), ("t/COUT", "b/D", 0)) + register("a") + register("b")
+    text = ends + '(CELLTYPE "ALU")\n(INSTANCE t)\n(IOPATH CIN COUT (1:2:35) (1:2:35))\n'
+    known = {("CLK", "Q"): 0.382, ("CIN", "COUT"): 0.05, ("D", "CLK"): 0.064, ("CE", "CLK"): 9.0}
+    period, _ = path(text, 1.25, Supplement(least=known))
+    assert period == pytest.approx(0.382 + 1.25 + 0.05 + 0.064)
+    short = dict.fromkeys(known, 0.001)
+    assert path(text, 1.25, Supplement(least=short)) == path(text, 1.25, Supplement())
 
 
 def test_the_later_of_two_ways_counts() -> None:

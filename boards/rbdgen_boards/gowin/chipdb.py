@@ -29,7 +29,7 @@ CORNERS = 4
 class Clocked:
     """A cell with registers at all inputs and outputs: its type is what the place called ``bel`` takes, its ``clock``
     and the ``others`` that have no delays are pins by the beginning of their names; ``setup`` and ``output`` are in
-    ns, before the clock and after it."""
+    ns, before the clock and after it, in the time of the database."""
 
     bel: str
     clock: str

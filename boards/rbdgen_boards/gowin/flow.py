@@ -9,14 +9,15 @@ import json
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rbdgen.devices.gw5a import GW5A
+from rbdgen.devices.gw5a import DERATING, GW5A
 from rbdgen_boards import tools
 from rbdgen_boards.board import Board
 from rbdgen_boards.flow import Clocking, Flow, Progress, Request, Routed, Timer
-from rbdgen_boards.gowin.chipdb import Clocked, with_delays
+from rbdgen_boards.gowin.chipdb import with_delays
 from rbdgen_boards.gowin.constraints import cst
+from rbdgen_boards.gowin.delays import KNOWN, MULTIPLIER, aim, derated_report
 from rbdgen_boards.gowin.netlist import blocked, decide_sums, used_cells, widen_tables
-from rbdgen_boards.gowin.paths import Unknown, slowest_path
+from rbdgen_boards.gowin.paths import slowest_path
 from rbdgen_boards.gowin.placement import FIRST, registers_to_sums
 from rbdgen_boards.synthesis import NETLIST, Synthesis, cells, check_room, synthesise
 from rbdgen_boards.tools import Tool
@@ -66,20 +67,6 @@ URGENCY = 30
 """Weight of paths' slack in the placer: with nextpnr's own third of it, ways grow long that would not have to."""
 ROUTER = "router2"
 """nextpnr's router: with the other one, large designs keep ripping up what they have."""
-MULTIPLIER = Clocked("MULTALU27X1800", "CLK0", ("CLK", "CE", "RESET"), setup=0.5, output=2.0)
-"""Delays of multipliers. nextpnr knows none and apycula has none, so they are assumed: most of the time behind the
-product's register, where the sum that follows it is passed. nextpnr is told of them, so that it places multipliers by
-what their paths need."""
-MEMORY = (2.26, 0.44)
-UNKNOWN = Unknown(
-    {"LUT4": {"I0": 0.549, "I1": 0.57, "I2": 0.462, "I3": 0.371}},
-    {
-        "MULTALU27X18": (MULTIPLIER.output, MULTIPLIER.setup),
-        **dict.fromkeys(("SP", "SDP", "DP", "ROM"), MEMORY),
-    },
-)
-"""What else nextpnr does not know of this family, and multipliers, for where it has not been told. Tables that it adds
-itself, on the way into a register, and memories are as apycula's data have them for the speed grade C1/I0."""
 FAMILY = "family"
 """In a board's ``vendor``: the name of its part's family in nextpnr and apycula."""
 DATABASE, CONSTRAINTS = "chipdb.bin", "board.cst"
@@ -118,7 +105,7 @@ class Gowin(Flow):
         timer.step("slowest path")
         with (directory / DELAYS).open(encoding="utf-8") as delays:
             named = (line.replace(FIRST, "") for line in delays)
-            period, path = slowest_path(named, UNKNOWN)
+            period, path = slowest_path(named, KNOWN, DERATING)
         (directory / DELAYS).unlink()
         timer.stop()
         return Routed(1e3 / period, _used(directory), path, BITSTREAM, timer.seconds)
@@ -143,7 +130,7 @@ def _place_and_route(request: Request, family: str, directory: Path) -> None:
     """nextpnr twice: it places, registers move beside their sums, it routes what it reads back."""
     how = ["--device", request.board.part]
     how += ["--vopt", f"family={family}", "--vopt", f"cst={CONSTRAINTS}"]
-    how += ["--freq", f"{request.clock:g}", "--seed", str(request.seed), "--timing-allow-fail"]
+    how += ["--freq", f"{aim(request.clock):g}", "--seed", str(request.seed), "--timing-allow-fail"]
     how += ["--placer-heap-beta", f"{DENSITY:g}", "--placer-heap-timingweight", f"{URGENCY}"]
     how += ["--router", ROUTER]
     known = tools.data(NEXTPNR, f"share/himbaechel/gowin/chipdb-{family}.bin")
@@ -159,8 +146,8 @@ def _place_and_route(request: Request, family: str, directory: Path) -> None:
     tools.run(NEXTPNR, [*how, *route], directory, LOG)
     for name in (DATABASE, PLACED):
         (directory / name).unlink(missing_ok=True)
-    report = (directory / REPORT).read_text(encoding="utf-8")
-    (directory / REPORT).write_text(report.replace(FIRST, ""), encoding="utf-8")
+    report = (directory / REPORT).read_text(encoding="utf-8").replace(FIRST, "")
+    _write(directory / REPORT, derated_report(json.loads(report)))
 
 
 def _used(directory: Path) -> dict[str, int]:

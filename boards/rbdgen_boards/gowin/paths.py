@@ -25,19 +25,25 @@ CLOCK = "CLK"
 
 
 @dataclass(frozen=True)
-class Unknown:
-    """Delays in ns that a file lacks. ``through``: for types of cells without a register, from each input to the
-    outputs. ``clocked``: for types with registers at all inputs and outputs, from the clock to the outputs, and from
-    the inputs to the clock."""
+class Supplement:
+    """Delays in ns beside those of a file, the device's own.
+
+    It lacks those of ``through``, for types of cells without a register, from each input to the outputs, and of
+    ``clocked``, for types with registers at all inputs and outputs, from the clock to the outputs, and from the inputs
+    to the clock. Others are not less than ``least`` has, by the pins from and to which they are; what comes into a
+    register is from its pin to the clock.
+    """
 
     through: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     clocked: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    least: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
 
 @dataclass
 class _Delays:
-    """What a file says, in ns: by sink pin its driver and the wire, by output pin the inputs and delays inside the
-    cell, when outputs of registers change, how early pins of registers need their values, and types by cell."""
+    """What a file says, in ns of the device: by sink pin its driver and the wire, by output pin the inputs and delays
+    inside the cell, when outputs of registers change, how early pins of registers need their values, and types by
+    cell."""
 
     wires: dict[str, tuple[str, float]] = field(default_factory=dict)
     inside: dict[str, list[tuple[str, float]]] = field(default_factory=lambda: defaultdict(list))
@@ -46,12 +52,15 @@ class _Delays:
     types: dict[str, str] = field(default_factory=dict)
 
 
-def slowest_path(sdf: Iterable[str], unknown: Unknown) -> tuple[float, tuple[str, ...]]:
+def slowest_path(
+    sdf: Iterable[str], known: Supplement, derating: float
+) -> tuple[float, tuple[str, ...]]:
     """The period in ns that the slowest path from register to register takes, and the path, a line per step. ``sdf``:
-    the file's lines, delays in ps, one statement a line as nextpnr writes them. ToolError if there is no path, or one
-    that leads back into itself."""
-    delays = _read(sdf)
-    _complete(delays, unknown)
+    the file's lines, delays in ps, one statement a line as nextpnr writes them; the device's are ``derating`` times as
+    long, while those that are ``known`` beside the file are the device's. ToolError if there is no path, or one that
+    leads back into itself."""
+    delays = _read(sdf, derating, known.least)
+    _complete(delays, known)
     arrivals, before = _arrivals(delays)
     period, end = _slowest_end(delays, arrivals)
     lines = [path_line(period, "setup", _dotted(end))]
@@ -89,26 +98,29 @@ def _dotted(pin: str) -> str:
     return ".".join(pin.replace("\\", "").rsplit("/", 1))
 
 
-def _read(sdf: Iterable[str]) -> _Delays:
+def _read(sdf: Iterable[str], derating: float, least: Mapping[tuple[str, str], float]) -> _Delays:
     found = _Delays()
+    per_ps = derating / 1e3
     name = ""
     kind = ""
     for line in sdf:
         if match := WIRE.search(line):
             driver = match[1]
             sink = match[2]
-            found.wires[sink] = driver, _later(match[3], match[4])
+            found.wires[sink] = driver, per_ps * _later(match[3], match[4])
         elif match := INSIDE.search(line):
             source = match[1]
             sink = f"{name}/{match[2]}"
-            delay = _later(match[3], match[4])
+            delay = per_ps * _later(match[3], match[4])
+            delay = max(delay, least.get((source, match[2]), 0.0))
             if source == CLOCK:
                 found.starts[sink] = max(found.starts.get(sink, 0.0), delay)
             else:
                 found.inside[sink].append((f"{name}/{source}", delay))
         elif match := CHECK.search(line):
             pin = f"{name}/{match[1]}"
-            found.ends[pin] = max(found.ends.get(pin, 0.0), int(match[2]) / 1e3)
+            before = max(per_ps * int(match[2]), least.get((match[1], CLOCK), 0.0))
+            found.ends[pin] = max(found.ends.get(pin, 0.0), before)
         elif match := NAME.search(line):
             name = match[1]
             found.types[name] = kind
@@ -117,29 +129,29 @@ def _read(sdf: Iterable[str]) -> _Delays:
     return found
 
 
-def _later(rising: str, falling: str) -> float:
-    """The longer of two edges' delays, in ns."""
-    return max(int(rising), int(falling)) / 1e3
+def _later(rising: str, falling: str) -> int:
+    """The longer of two edges' delays, in the file's unit."""
+    return max(int(rising), int(falling))
 
 
-def _complete(delays: _Delays, unknown: Unknown) -> None:
-    """Add the delays that ``unknown`` has, where there are none."""
+def _complete(delays: _Delays, known: Supplement) -> None:
+    """Add the delays that are ``known`` where there are none."""
     drivers = {driver for driver, _ in delays.wires.values()}
     for driver in drivers:
         name = _cell(driver)
         kind = delays.types.get(name, "")
-        if kind in unknown.clocked:
-            delays.starts[driver], _ = unknown.clocked[kind]
+        if kind in known.clocked:
+            delays.starts[driver], _ = known.clocked[kind]
         elif driver not in delays.inside:
-            for pin, delay in unknown.through.get(kind, {}).items():
+            for pin, delay in known.through.get(kind, {}).items():
                 if f"{name}/{pin}" in delays.wires:
                     delays.inside[driver].append((f"{name}/{pin}", delay))
             # a driver that nothing is known of has no inputs: it depends on nothing
             delays.inside.setdefault(driver, [])
     for pin in delays.wires:
         kind = delays.types.get(_cell(pin), "")
-        if kind in unknown.clocked:
-            _, delays.ends[pin] = unknown.clocked[kind]
+        if kind in known.clocked:
+            _, delays.ends[pin] = known.clocked[kind]
 
 
 def _cell(pin: str) -> str:
