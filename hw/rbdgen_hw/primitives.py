@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rbdgen_hw.alu_chains import alus
 from rbdgen_hw.carry_chains import chains
 
 PRODUCT_MODULE = re.compile(r"^module (\w+_product_(\d+)x(\d+)_r(\d+))\(", re.M)
@@ -141,7 +142,7 @@ def _parts(bits: int, width: int) -> list[tuple[int, int, bool]]:
 
 PRIMITIVES = {
     "ecp5": Primitive((18, 18), 36, _mult18x18d, tuple(ECP5_REGISTERS), chains),
-    "gowin": Primitive((27, 18), 48, _multalu27x18, tuple(GOWIN_REGISTERS)),
+    "gowin": Primitive((27, 18), 48, _multalu27x18, tuple(GOWIN_REGISTERS), alus),
 }
 """By flow."""
 

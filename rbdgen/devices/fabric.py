@@ -78,9 +78,9 @@ with it, too."""
 LUT4_CHAINS = replace(LUT4, rounding=0.0, accumulator=1.0)
 """The same where look-up tables before a carry chain take in what rounding adds, signs and starts
 (:mod:`rbdgen_hw.carry_chains`)."""
-LUT4_PLACES = replace(LUT4, apart=0.6)
-"""Gowin's, where a register has its place together with a look-up table. Of the registers of five designs 52 to 65%
-keep one of their own, counted in netlists of the GW5A."""
+LUT4_PLACES = replace(LUT4, accumulator=2.0, apart=0.6)
+"""Gowin's, where sums choose their sign (:mod:`rbdgen_hw.alu_chains`), and a register has its place together with a
+look-up table: of those of five designs 52 to 65% keep one of their own, counted in netlists of the GW5A."""
 LUT6 = replace(
     LUT4,
     adder=0.75,

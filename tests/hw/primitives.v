@@ -79,3 +79,12 @@ module CCU2C(
   assign S1 = low1 ^ ((INJECT1_1 == "NO") & between);
   assign COUT = low1 ? between : begins1;
 endmodule
+
+// A bit of an ALU that adds where I3 is high, and else subtracts.
+module ALU(output SUM, COUT, input I0, I1, I3, CIN);
+  parameter ALU_MODE = 0;
+  wire propagates = I0 ^ I1 ^ ~I3;
+  assign SUM = propagates ^ CIN;
+  assign COUT = propagates ? CIN : I0;
+  initial if (ALU_MODE != 2) $fatal(1, "ALU: mode %0d is not modelled", ALU_MODE);
+endmodule

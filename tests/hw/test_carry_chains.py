@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from rbdgen_hw.carry_chains import Sum, accumulator
+from rbdgen_hw import alu_chains, carry_chains
+from rbdgen_hw.carry_chains import Sum
 
 MODELS = Path(__file__).with_name("primitives.v")
 
@@ -47,9 +48,14 @@ def wrong(text: str, ports: str, declared: str, checks: Sequence[str], work: Pat
 
 
 @pytest.mark.parametrize(
+    "accumulator", [carry_chains.accumulator, alu_chains.accumulator], ids=["ecp5", "gowin"]
+)
+@pytest.mark.parametrize(
     ("width", "starting"), [(1, 1), (2, 0), (5, 0b11111), (24, 0), (27, 0x40), (28, 0xFFFFF00)]
 )
-def test_accumulators(width: int, starting: int, tmp_path: Path) -> None:
+def test_accumulators(
+    width: int, starting: int, accumulator: Callable[[str, int, int], str], tmp_path: Path
+) -> None:
     rng = random.Random(width)
     total = 0
     checks = []
