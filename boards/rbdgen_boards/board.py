@@ -12,7 +12,7 @@ from typing import Any
 
 from rbdgen.devices.registry import get_device
 from rbdgen.errors import ConfigError
-from rbdgen.schedule.replicas import Link
+from rbdgen.protocol.links import LINKS, Link, get_link, serial_line
 
 PACKAGE = "rbdgen_boards"
 FILE = "board.toml"
@@ -67,16 +67,18 @@ def part_resources(board: str, device: str, part: str) -> dict[str, int]:
 
 
 def board_link(name: str, content: Mapping[str, Any]) -> Link:
-    """The link of a board: its ``link``, or a serial line, on which a byte takes ten bits. ConfigError where it has
-    neither."""
+    """The link of a board: the one that its ``link`` names, or the serial line of its ``baud``. ConfigError where it
+    has neither, and for a link that is not known."""
     if "link" in content:
-        return Link(**content["link"])
+        try:
+            return get_link(content["link"])
+        except ConfigError as error:
+            raise ConfigError(f"board {name!r}: {error}") from None
     if "baud" not in content:
         raise ConfigError(
-            f"board {name!r}: has neither baud nor a link; give its link's name and gigabits in {FILE}"
+            f"board {name!r}: has neither baud nor a link; give the name of its link in {FILE}: {', '.join(LINKS)}"
         )
-    baud = content["baud"]
-    return Link(f"a serial line of {baud / 1e6:g} Mbaud", gigabits=baud / 1e9, symbol=10)
+    return serial_line(content["baud"])
 
 
 @cache

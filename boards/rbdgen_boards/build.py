@@ -12,6 +12,7 @@ from rbdgen.compiler import Design, at_clock, at_interval
 from rbdgen.errors import ConfigError
 from rbdgen.protocol.registers import stream_bits
 from rbdgen.report.design import design_identity
+from rbdgen.report.host_rate import host_rates
 from rbdgen.version import release
 from rbdgen_boards import cache
 from rbdgen_boards.board import Board
@@ -72,7 +73,8 @@ class BoardBuild:
 
     def report(self) -> dict[str, Any]:
         """What ``rbdgen build`` adds to a design's report. ``clock_mhz`` is what routing allows, without routing what
-        was asked for; interval and latency in µs are at that clock."""
+        was asked for; interval and latency in µs are at that clock, tasks per second at the host at the one that the
+        bitstream has."""
         routed = self.routed
         clock = routed.achieved if routed else self.clock
         return {
@@ -90,6 +92,7 @@ class BoardBuild:
             "seconds": dict(routed.seconds) if routed else {},
             "cached": routed.cached if routed else False,
             "microseconds": self._microseconds(clock),
+            "host": host_rates(self.design, self.clock),
         }
 
     def _resources(self) -> dict[str, dict[str, int | None]]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 
-from rbdgen.compiler.choices import Cost, Workshop, choose
+from rbdgen.compiler.choices import Workshop, choose
+from rbdgen.compiler.cost import Cost
 from rbdgen.compiler.design import Design
 from rbdgen.compiler.families import Family, compare_families
 from rbdgen.compiler.lowering import target_device
 from rbdgen.compiler.stages import at_clock, at_interval
-from rbdgen.errors import RbdgenWarning
+from rbdgen.errors import ConfigError, RbdgenWarning
 from rbdgen.memory import without_collections
 from rbdgen.model.ranges import declared_ranges
 from rbdgen.model.robot import Robot
@@ -42,6 +43,10 @@ def compile_robot(
     stages."""
     if budget is not None:
         _check_demands(budget)
+    if options.goal == "host" and (budget is None or budget.link is None):
+        raise ConfigError(
+            "goal (--for): host is for the link of a board; give --board, or another goal such as area"
+        )
     ranges = declared_ranges(robot, options.limits)
     with without_collections():
         design = choose(Workshop(robot, ranges, budget, progress), options)

@@ -13,8 +13,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from rbdgen.algo.chain import is_serial
+from rbdgen.compiler.cost import CROWDED, FULL, Cost
 from rbdgen.compiler.design import Design
 from rbdgen.compiler.lowering import Lowered, Traced, lower, trace
+from rbdgen.compiler.pace import link_cycles, link_note
 from rbdgen.compiler.replicas import choose_replicas
 from rbdgen.compiler.stages import plainly, planned_design
 from rbdgen.errors import ConfigError, RbdgenWarning, UnsupportedError
@@ -23,19 +25,15 @@ from rbdgen.model.ranges import InputRanges
 from rbdgen.model.robot import Robot
 from rbdgen.options import GOALS, Options
 from rbdgen.schedule.budget import Budget
-from rbdgen.schedule.resources import estimate
 
 RANGE_SAMPLES = 32768
 """States by which ranges are found."""
-CROWDED, FULL = 0.75, 0.9
-"""Shares of a device's look-up tables or registers: above the first, logic is spared; above the second, place and route
-hardly ever succeed, and tasks come at longer intervals instead, where that helps."""
-STEP = 0.05
-"""Two designs are as crowded where the shares differ by less."""
-LUTS_OF_BLOCK = 400
-"""What a multiplier block is worth in look-up tables where no device says how many of both there are."""
 LONGER = 1 / 8
 """By how much of itself an interval grows from one try to the next."""
+PACED = 4
+"""How many times as long the next interval is that is tried behind a link."""
+WORTH = 0.05
+"""By which share a design must be smaller for such an interval to be worth while."""
 
 
 @dataclass(frozen=True)
@@ -100,60 +98,6 @@ TRACED = ("programs", *TREES)
 """The options of these that decide what is traced."""
 
 
-@dataclass(frozen=True)
-class Cost:
-    """What a design costs: look-up ``tables``, registers and multiplier ``blocks``, all by the model; ``intervals``:
-    cycles from task to task, summed over the functions; ``latencies``: of lone tasks, summed likewise."""
-
-    tables: int
-    registers: int
-    blocks: int
-    intervals: int
-    latencies: int
-
-    @classmethod
-    def of(cls, design: Design) -> Cost:
-        """The cost of a design."""
-        used = estimate(design.plan, design.tasks).as_dict()
-        functions = design.network.functions
-        return cls(
-            used["luts"],
-            used["registers"],
-            used["multipliers"],
-            sum(design.interval(f) for f in functions),
-            sum(design.promised_latency(f) for f in functions),
-        )
-
-    def share(self, available: Mapping[str, int]) -> float:
-        """The larger share that it takes of what is available of tables and registers."""
-        used = {"luts": self.tables, "registers": self.registers}
-        return max(
-            (used[name] / available[name] for name in used if name in available), default=0.0
-        )
-
-    def exceeds(self, available: Mapping[str, int]) -> bool:
-        """Whether it takes more multiplier blocks than there are."""
-        return self.blocks > available.get("multipliers", math.inf)
-
-    def area(self, available: Mapping[str, int]) -> float:
-        """Look-up tables and multiplier blocks in one figure, in tables."""
-        worth = float(LUTS_OF_BLOCK)
-        if available.get("luts") and available.get("multipliers"):
-            worth = available["luts"] / available["multipliers"]
-        return self.tables + worth * self.blocks
-
-    def key(self, goal: str, available: Mapping[str, int]) -> tuple[float, ...]:
-        """What is to be small for a goal, the more important first: how far a device is crowded comes before all."""
-        crowded = math.ceil(max(0.0, self.share(available) - CROWDED) / STEP)
-        area = self.area(available)
-        by_goal = {
-            "throughput": (self.intervals, area, self.latencies),
-            "area": (area, self.intervals, self.latencies),
-            "latency": (self.latencies, area, self.intervals),
-        }
-        return (self.exceeds(available), crowded, *by_goal[goal])
-
-
 class Workshop:
     """Designs of one robot with different choices; what they have in common is computed once."""
 
@@ -216,6 +160,9 @@ class Candidate:
 def choose(workshop: Workshop, options: Options) -> Design:
     """The design that serves the goal best, by what ``options`` leave open."""
     design = _chosen_sharing(workshop, options)
+    if options.goal is None and workshop.lengthens:
+        note = link_note(workshop.lowered(design.options), design)
+        design = replace(design, why=(*design.why, *note))
     return choose_replicas(design, workshop.budget, CROWDED)
 
 
@@ -228,6 +175,8 @@ def _chosen_sharing(workshop: Workshop, options: Options) -> Design:
     if not searches and not lengthens:
         return workshop.design(options, roughly=False)
     best = _tried(workshop, options)
+    if lengthens and options.goal == "host":
+        best = _paced(workshop, best)
     crowded = best.cost.share(available) > CROWDED or best.cost.exceeds(available)
     if still_open and (options.goal is not None or crowded):
         best = _improved(workshop, best, still_open)
@@ -266,7 +215,7 @@ def _changed(workshop: Workshop, first: Candidate, choice: OpenChoice) -> Candid
     available = workshop.available
     for after in choice.others(getattr(options, choice.option)):
         workshop.progress(f"try: {choice.option} {after}")
-        tried = _tried_value(workshop, options, choice, after)
+        tried = _tried_value(workshop, first, choice, after)
         if tried is None:
             continue
         if tried.cost.key(goal, available) < best.cost.key(goal, available):
@@ -276,15 +225,16 @@ def _changed(workshop: Workshop, first: Candidate, choice: OpenChoice) -> Candid
 
 
 def _tried_value(
-    workshop: Workshop, options: Options, choice: OpenChoice, value: str
+    workshop: Workshop, first: Candidate, choice: OpenChoice, value: str
 ) -> Candidate | None:
     """The design with another value of a choice; None where there is none."""
+    options = replace(first.design.options, **{choice.option: value})
     with warnings.catch_warnings():
         if choice.algorithm:
             # one that misses the usual error is no better, however soon it answers
             warnings.simplefilter("error", RbdgenWarning)
         try:
-            return _tried(workshop, replace(options, **{choice.option: value}))
+            return _tried(workshop, options, first.beyond)
         except (ConfigError, UnsupportedError, RbdgenWarning):
             return None
 
@@ -298,6 +248,27 @@ def _gain(before: Cost, after: Cost) -> str:
     if after.latencies == before.latencies:
         return area
     return f"latencies of {after.latencies} cycles in all instead of {before.latencies}, {area}"
+
+
+def _paced(workshop: Workshop, best: Candidate) -> Candidate:
+    """Longer intervals, as long as the board's link is no faster and that makes the design smaller."""
+    first, longest = best, link_cycles(best.design)
+    while best.design.options.ii < longest:
+        ii = min(PACED * best.design.options.ii, longest)
+        workshop.progress(f"the link would be slower: try an interval of {ii} cycles or more")
+        tried = _tried(workshop, replace(best.design.options, ii=ii), ii - 1)
+        before, after = (x.cost.key("host", workshop.available) for x in (best, tried))
+        smaller = tried.cost.area(workshop.available) < (1 - WORTH) * best.cost.area(
+            workshop.available
+        )
+        if after >= before or not smaller:
+            break
+        best = tried
+    if best is first:
+        return best
+    ii, before = best.design.options.ii, first.design.options.ii
+    note = f"an interval of {ii} cycles instead of {before}, no slower at the host: {_gain(first.cost, best.cost)}"
+    return replace(best, why=(*first.why, note))
 
 
 def _lengthened(workshop: Workshop, best: Candidate) -> Candidate:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from rbdgen.compiler.design import Design
 from rbdgen.errors import ConfigError
 from rbdgen.options.options import MAX_REPLICAS
+from rbdgen.protocol.links import Link
 from rbdgen.schedule.budget import Budget
-from rbdgen.schedule.replicas import Link
 from rbdgen.schedule.resources import estimate
 
 FIGURES = 6
@@ -32,15 +32,15 @@ def choose_replicas(design: Design, budget: Budget | None, crowded: float) -> De
 
     They take no more of its multiplier blocks and memories than there are, and at most the share ``crowded`` of
     look-up tables and registers; and one less would be slower than the link is. It is one accelerator where nothing
-    says how many there may be: without a board, at an interval of more than a cycle, or where another goal than
-    throughput was given. A number that was given stays.
+    says how many there may be: without a board, at an interval of more than a cycle, or where a goal other than
+    throughput at the accelerator or the host was given. A number that was given stays.
     """
     options = design.options
     if options.replicas is not None:
         return design
     alone = with_replicas(design, 1)
     link = budget.link if budget else None
-    fastest = options.ii == 1 and options.goal in (None, "throughput")
+    fastest = options.ii == 1 and options.goal in (None, "throughput", "host")
     if budget is None or link is None or not fastest:
         return alone
     best, least = alone, _mean_cycles(alone, link)
@@ -51,7 +51,7 @@ def choose_replicas(design: Design, budget: Budget | None, crowded: float) -> De
         if cycles >= _own_cycles(alone) / (replicas - 1):
             clock = design.plan.schedule.device.megahertz
             bits = link.bits_per_cycle(clock)
-            limit = f"{link.name}, {bits:.0f} bits a cycle, would not feed more"
+            limit = f"{link.name}, {bits:.3g} bits a cycle, would not feed more"
             break
         if not _has_room(tried, budget, crowded):
             limit = f"{budget.name} has no room for more"

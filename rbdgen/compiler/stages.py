@@ -66,9 +66,11 @@ def planned(
     )
     fixed = layout.source
     formats = [function_format(f, network, fixed) for f in network.functions]
-    beats = device.task_beats(layout.ii)
+    # behind a link that binds, packets are as short as they can be: padding is at the ends of beats
+    beats = 1 if options.goal == "host" else layout.ii
     replicas = options.replicas or 1
-    tasks = task_format(formats, beats, layout.ii, parameter_words(network, fixed), replicas)
+    parameters = parameter_words(network, fixed)
+    tasks = task_format(formats, device.task_beats(beats), beats, parameters, replicas)
     plan = make_plan(times, {network.exit(f).name: tasks.sent(f) for f in network.functions})
     if replicas > 1:
         # what cannot be numbered is refused before anything is made of it

@@ -24,6 +24,7 @@ from rbdgen.host.manifest import Manifest, read_manifest
 from rbdgen.host.parameters import Parameters
 from rbdgen.host.transport import SerialTransport, Transport
 from rbdgen.host.watch import DEFAULT_SECONDS
+from rbdgen.host.xdma import DEFAULT_DEVICE, xdma_link
 
 DEFAULT_BAUD = 3_000_000
 """Bits per second of the boards' shells."""
@@ -132,6 +133,21 @@ class Driver:
     ) -> Driver:
         """The board on a serial port, such as ``/dev/ttyUSB0``. Errors as for :meth:`open`."""
         return cls.open(manifest, SerialTransport(port, baud), flags=flags)
+
+    @classmethod
+    def xdma(
+        cls,
+        manifest: Manifest | Path | str,
+        path: str = DEFAULT_DEVICE,
+        seconds: float = DEFAULT_SECONDS,
+        flags: str = "warn",
+    ) -> Driver:
+        """The board behind PCI Express that AMD's driver calls ``path``; no result may be ``seconds`` away while some
+        are due. ConfigError for a manifest that cannot be read, LinkError for a board that cannot be opened or holds
+        another design."""
+        if not isinstance(manifest, Manifest):
+            manifest = read_manifest(Path(manifest))
+        return cls(manifest, xdma_link(manifest, path, seconds=seconds), flags=flags)
 
     def close(self) -> None:
         """Let go of the device."""

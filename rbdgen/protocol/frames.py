@@ -29,6 +29,10 @@ HEAD_BYTES = 1 + LENGTH_BYTES
 """Bytes before the payload: kind and length."""
 FRAME_BYTES = HEAD_BYTES + CRC_BYTES
 """Bytes of a frame beside its payload, flags and escapes not counted."""
+FLAG_BYTES = 2
+"""Flags of a frame on the wire, one on either side."""
+SPECIAL_BYTES = 2
+"""Of the 256 bytes that there are, those that are sent as two: the flag and the escape."""
 IDENTITY_BYTES = 16
 """Of the SHA-256 that is a design's identity (:func:`rbdgen.host.identity.identity_of`)."""
 NONCE_BYTES = 4

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rbdgen.report.columns import table
+from rbdgen.report.host_rate import host_text
 from rbdgen.report.tables import summary
 
 
@@ -53,6 +54,7 @@ def build(report: dict[str, Any]) -> str:
             table(["resource", "used", "available", "share"], resources),
             table(["function", "interval, cycles", "µs", "latency, cycles", "µs"], times)
             + f"\n(cycles promised by the schedule, at the clock {basis})",
+            host_text(report["host"]),
             "\n".join([clock, *tries, *written]),
         ]
     )

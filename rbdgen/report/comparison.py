@@ -247,6 +247,7 @@ def _design(robot: str, report: dict[str, Any]) -> dict[str, Any]:
         "modelled_resources": report["modelled_resources"],
         **_simulated(report),
         "functions": report["functions"],
+        "host": report.get("host"),
     }
 
 

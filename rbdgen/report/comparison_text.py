@@ -21,6 +21,7 @@ from rbdgen.report.comparison import (
     Row,
     short_name,
 )
+from rbdgen.report.host_rate import host_notes, host_table
 from rbdgen.report.rivals import CONTESTED
 
 SIGNS = {MEASURED: "=", MODELLED: "~", PUBLISHED: "^"}
@@ -67,6 +68,7 @@ def text(content: dict[str, Any]) -> str:
         parts.append(f"{short_name(robot)}, {function}\n\n" + table(HEAD, lines))
     parts.append(LEGEND)
     parts.append(lost_text(content))
+    parts.append(hosts_text(content))
     parts += further_texts(content)
     parts.append(machine_text(content))
     parts.append(notes.text())
@@ -97,6 +99,17 @@ def lost_text(content: dict[str, Any]) -> str:
     ours = "promised" if promised else "simulated"
     lines = [f"Where the {ours} accelerators do not win:", *map(loss_text, lost)]
     return "\n".join(paragraph(line, "  ") for line in lines)
+
+
+def hosts_text(content: dict[str, Any]) -> str:
+    """What a host would get of each accelerator, by the usual links."""
+    parts = []
+    known = [design for design in content["designs"] if design["host"]]
+    for design in known:
+        of = f"{short_name(design['robot'])}, {design['design']}: "
+        parts.append(host_table(design["host"], of))
+    parts += [host_notes(design["host"]) for design in known[:1]]
+    return "\n\n".join(parts)
 
 
 def further_texts(content: dict[str, Any]) -> list[str]:

@@ -23,6 +23,7 @@ from rbdgen.model.robot import Robot
 from rbdgen.model.setup import setup_of
 from rbdgen.passes.trigonometry import sine_method
 from rbdgen.report.evidence import formats
+from rbdgen.report.host_rate import host_rates
 from rbdgen.report.produced import graph_digest, versions
 from rbdgen.report.roofline import roofline
 from rbdgen.schedule.delays import TABLES
@@ -196,6 +197,7 @@ def design_report(design: Design) -> dict[str, Any]:
         "functions": functions,
         "mixed": {"promised_ii_cycles": design.mixed_interval},
         "roofline": roofline(design, functions),
+        "host": host_rates(design, plan.schedule.device.megahertz),
         "multiplier_utilization": round(plan.schedule.utilization, 4),
         "submodules": submodule_table(design),
         "units": unit_table(design),

@@ -113,9 +113,20 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         for name in dict.fromkeys((REPORT, SCHEMAS[path.name])):
             check(content, name)
-        for name in content["functions"]:
-            if name not in content["roofline"]["functions"]:
-                raise ConfigError(f"lacks roofline.functions.{short(name)}")
+        _check_functions(content)
     except ConfigError as error:
         raise ConfigError(f"{path}: broken: {error}; {AGAIN}") from None
     return content
+
+
+def _check_functions(content: Mapping[str, Any]) -> None:
+    """ConfigError where something is said of some of the functions only."""
+    tables = {"roofline.functions": content["roofline"]["functions"]}
+    if "host" in content:
+        tables["host.core"] = content["host"]["core"]
+        for k, link in enumerate(content["host"]["links"]):
+            tables[f"host.links[{k}].functions"] = link["functions"]
+    for name in content["functions"]:
+        for path, table in tables.items():
+            if name not in table:
+                raise ConfigError(f"lacks {path}.{short(name)}")

@@ -20,6 +20,7 @@ from rbdgen.report.comparison_text import SHOWN, remark
 from rbdgen.report.drawings.svg import style_sheet
 from rbdgen.report.error_grid import LEVELS, error_grid
 from rbdgen.report.folder import Build
+from rbdgen.report.host_rate import rate_text
 from rbdgen.report.inline import inline_picture
 from rbdgen.report.rivals import CONTESTED
 
@@ -39,7 +40,13 @@ def page_html(build: Build) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"figure": _figure, "error": _error, "bits": _bits, "remark": remark}
+    environment.filters |= {
+        "figure": _figure,
+        "error": _error,
+        "bits": _bits,
+        "remark": remark,
+        "rate": rate_text,
+    }
     return environment.get_template("page.html.j2").render(**_content(build))
 
 
@@ -87,6 +94,7 @@ def _content(build: Build) -> dict[str, Any]:
         "simulation": simulation,
         "figures": figures,
         "functions": functions,
+        "host": (build.routed or report).get("host"),
         "bypasses": sum(f["kind"] == "bypass" for f in report["fifos"]),
         "pictures": {
             name: inline_picture(text, name) for name, text in build.pictures.items() if text

@@ -7,6 +7,7 @@ from typing import Any
 
 from rbdgen.functions.algorithms import FAMILIES
 from rbdgen.report.columns import WIDTH, paragraph, table
+from rbdgen.report.host_rate import host_text
 
 
 def tree(report: dict[str, Any]) -> str:
@@ -124,20 +125,6 @@ PROMISES = (
 )
 
 
-def link(report: dict[str, Any]) -> str:
-    """How often a board's link lets tasks come."""
-    roofline = report["roofline"]
-    bounds = []
-    for name, bound in roofline["functions"].items():
-        bounds.append(f"{name} {bound['link_bound']:.3g}")
-    found = roofline["link"]
-    return paragraph(
-        f"{found['name']}, {found['bits_per_cycle']:.4g} bits a cycle, allows intervals of, in cycles: "
-        f"{', '.join(bounds)}",
-        "  ",
-    )
-
-
 def families(report: dict[str, Any]) -> str:
     """Multiplications by every choice of algorithms, side by side."""
     rows = [
@@ -237,8 +224,7 @@ def layout(report: dict[str, Any]) -> str:
     interval = report["mixed"]["promised_ii_cycles"]
     if interval is not None:
         parts.append(f"all functions equally often, in a random order: {interval:g} cycles a task")
-    if "link" in report["roofline"]:
-        parts.append(link(report))
+    parts.append(host_text(report["host"]))
     if "evidence" in report:
         parts.append(evidence(report))
     if "families" in report:
@@ -300,6 +286,7 @@ def simulation(report: dict[str, Any]) -> str:
             summary(report),
             table(["function", "measured in RTL simulation", "value"], rows),
             table(["FIFO", "depth", "high-water mark"], fifos),
+            host_text(report["host"]),
             timing,
         ]
     )

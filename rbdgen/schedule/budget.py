@@ -14,8 +14,8 @@ from rbdgen.devices.device import Device
 from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.layout.network import Network
+from rbdgen.protocol.links import Link
 from rbdgen.schedule.layout import Layout, fold_notes, fold_units, join_units
-from rbdgen.schedule.replicas import Link
 from rbdgen.schedule.scheduler import MAX_II
 
 SLACK = 1.25

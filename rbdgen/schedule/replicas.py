@@ -1,4 +1,4 @@
-"""Several accelerators behind one stream: what stands around them, how deep it must be, and what a link feeds them.
+"""Several accelerators behind one stream: what stands around them, and how deep it must be.
 
 Rows of tasks are dealt to the accelerators lane by lane (:mod:`rbdgen.protocol.tasks`), and their results put back into
 rows. A result finds a place that was kept for it when its task came, so that accelerators never wait for each other.
@@ -11,13 +11,10 @@ from dataclasses import dataclass
 
 from rbdgen.errors import ConfigError
 from rbdgen.layout.network import FEEDBACK
-from rbdgen.protocol.frames import FRAME_BYTES
-from rbdgen.protocol.registers import stream_bits
 from rbdgen.protocol.tasks import (
     FUNCTION_BITS,
     HEADER_BITS,
     TAG_BITS,
-    Packing,
     TaskFormat,
 )
 from rbdgen.schedule.buffers import Plan
@@ -161,32 +158,3 @@ def surroundings(plan: Plan, tasks: TaskFormat) -> Surroundings:
         (under_way,),
         (memory,) * replicas,
     )
-
-
-@dataclass(frozen=True)
-class Link:
-    """What a board's tasks and results come by, called ``name``: so many gigabits a second each way, or so many bits in
-    each cycle of the accelerator's clock (``cycle``). ``symbol``: bits on a line of bytes for each byte of a frame; 0:
-    beats of the AXI stream go as they are."""
-
-    name: str
-    gigabits: float = 0.0
-    cycle: int = 0
-    symbol: int = 0
-
-    def bits_per_cycle(self, megahertz: float) -> float:
-        """Bits each way in a cycle of a clock."""
-        return self.cycle or 1e3 * self.gigabits / megahertz
-
-    def row_bits(self, packing: Packing, values: int) -> int:
-        """Bits that a row of packets of so many values takes."""
-        if self.symbol:
-            return packing.lanes * self.symbol * (packing.packet_bytes(values) + FRAME_BYTES)
-        return packing.beats(values) * stream_bits(packing)
-
-    def interval(self, tasks: TaskFormat, function: str, megahertz: float) -> float:
-        """Cycles of a clock from task to task of a function that it allows: whichever of its two ways takes longer."""
-        f = tasks.functions[function]
-        there = self.row_bits(tasks.task, len(f.operands))
-        back = self.row_bits(tasks.result, len(f.results))
-        return max(there, back) / self.bits_per_cycle(megahertz) / tasks.replicas

@@ -10,10 +10,8 @@ import pytest
 from rbdgen import Budget, ConfigError, Design, Options, compile_robot, load_robot
 from rbdgen.compiler.choices import CROWDED
 from rbdgen.compiler.replicas import with_replicas
-from rbdgen.protocol.frames import FRAME_BYTES
-from rbdgen.protocol.registers import stream_bits
+from rbdgen.protocol.links import Streams
 from rbdgen.report.design import design_report
-from rbdgen.schedule.replicas import Link
 from rbdgen.schedule.resources import estimate
 from rbdgen_boards.board import board_names, get_board
 from tests.conftest import design, in_words
@@ -72,7 +70,7 @@ def test_a_large_board_gets_as_many_as_its_link_feeds(
 
 
 def test_a_board_without_room_gets_fewer() -> None:
-    wide = Link("a wide link", cycle=10**6)
+    wide = Streams("a wide link", "", cycle=10**6)
     one = estimate(*_parts(design("pendulum2", device="xcup", replicas=1)))
     roomy = dict(VCU118.resources)
     resources = roomy | {"luts": round(3.5 * one.luts / CROWDED)}
@@ -150,15 +148,3 @@ def test_a_report_is_of_all_of_them() -> None:
         assert promise["ii_cycles"] == before["ii_cycles"] / 2
         assert promise["multiplier_utilization"] == before["multiplier_utilization"]
         assert promise["latency_cycles"] == before["latency_cycles"] + 3
-
-
-def test_what_a_link_takes() -> None:
-    d = design("pendulum2", ii=4, replicas=1)
-    task, result = d.tasks.task, d.tasks.result
-    streams = Link("streams", cycle=64)
-    beats = max(4 * stream_bits(task), 3 * stream_bits(result))
-    assert streams.interval(d.tasks, "id", 100.0) == beats / 64
-    line = Link("line", gigabits=0.001, symbol=10)
-    assert line.bits_per_cycle(100.0) == pytest.approx(0.01)
-    bits = 10 * (task.packet_bytes(6) + FRAME_BYTES)
-    assert line.interval(d.tasks, "id", 100.0) == pytest.approx(bits / 0.01)

@@ -40,7 +40,7 @@ WRONG: list[tuple[dict[str, Any], list[str], str]] = [
     (
         {"goal": "speed"},
         ["--for", "speed"],
-        r"^goal \(--for\): must be one of throughput, area, latency, not 'speed'",
+        r"^goal \(--for\): must be one of throughput, area, latency, host, not 'speed'",
     ),
     ({"formats": "x"}, ["--formats", "x"], "formats: must be one of signal, uniform, not 'x'"),
     ({"rounding": "x"}, ["--rounding", "x"], "rounding: must be one of auto, nearest, truncate"),
@@ -200,7 +200,7 @@ def test_wrong_arguments(
         ("functions = ['nope']", "function 'nope': unknown"),
         ("joints = 3", "joints: must be limits by joint, not 3"),
         ("error = 'x'", "error: must be a number, or numbers by function and output, not 'x'"),
-        ("goal = 'x'", "goal (--for): must be one of throughput, area, latency, not 'x'"),
+        ("goal = 'x'", "goal (--for): must be one of throughput, area, latency, host, not 'x'"),
         ("ii = 0", "config.toml: ii: must be 1 to 4096 cycles, not 0"),
         (
             "spread = 'thrice'",

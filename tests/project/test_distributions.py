@@ -14,8 +14,12 @@ from zipfile import ZipFile
 import numpy as np
 import pytest
 
-from rbdgen.emulation import DIGEST, bit_true, bit_true_shell
+from rbdgen.emulation import DIGEST, bit_true, bit_true_shell, manifest_of
+from rbdgen.host.beats import StreamLink
+from rbdgen.host.driver import Driver
+from rbdgen.protocol.registers import Register
 from rbdgen.report.design import manifest
+from rbdgen_sim.dma import DmaModel
 from tests.conftest import design
 from tests.host.native import on_serial
 from tests.project.environments import ROOT, Environment, build, environment
@@ -166,7 +170,12 @@ def test_rbdgen_host_has_what_its_modules_import(host: Environment) -> None:
         "    print(found.name)"
     )
     modules = host.output("python", "-c", code).split()
-    assert {"rbdgen.host.driver", "rbdgen.host.pynq", "rbdgen.host.library"} <= {*modules}
+    assert {
+        "rbdgen.host.driver",
+        "rbdgen.host.pynq",
+        "rbdgen.host.xdma",
+        "rbdgen.host.library",
+    } <= {*modules}
     assert {m for m in modules if m.startswith("rbdgen.ir.")} == imported_by_drivers(host)
 
 
@@ -196,6 +205,32 @@ def test_a_driver_needs_rbdgen_host_only(host: Environment) -> None:
     with on_serial(bit_true_shell(d)) as (_, port, baud):
         answer = json.loads(host.output("python", "-c", code, port, baud))
     assert answer == bit_true(d).rnea(*np.full((3, 5, 2), 0.25)).tolist()
+
+
+def test_boards_behind_dma_need_rbdgen_host_only(host: Environment) -> None:
+    """PYNQ's and AMD's drivers are not there; what answers in their place was recorded here."""
+    d = design("pendulum2", functions=("id", "m"), ii=4)
+    content = manifest(d, DIGEST, "0")
+    known = manifest_of(d)
+    work = host.folder / "work"
+    (work / "manifest.json").write_text(json.dumps(content))
+    dma = Recorded(bit_true_shell(d))
+    tau = Driver(known, StreamLink(known, dma)).rnea(*np.full((3, 5, 2), 0.25)).tolist()
+    registers = dma.registers | {int(Register.RESULTS): 0}
+    record = {"registers": registers, "tasks": dma.sent[0].hex(), "results": dma.answer.hex()}
+    (work / "record.json").write_text(json.dumps(record))
+    found = json.loads(host.output("python", ROOT / "tests/project/replay.py"))
+    assert found == {"pynq": tau, "xdma": tau}
+
+
+class Recorded(DmaModel):
+    """A device behind streams that keeps its last answer."""
+
+    answer = b""
+
+    def transfer(self, data: bytes, size: int) -> bytes:
+        self.answer = super().transfer(data, size)
+        return self.answer
 
 
 def test_rbdgen_host_says_what_it_has_not(host: Environment) -> None:

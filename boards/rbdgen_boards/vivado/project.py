@@ -61,24 +61,37 @@ def _zynq(board: Board, streams: Streams, clock: float) -> str:
     return _block_design(board, streams, cells)
 
 
+XDMA_BYTES = 64
+"""Bytes of a beat of XDMA's streams, with 16 lanes of PCI Express 3.0 at 250 MHz; :mod:`rbdgen.host.xdma` counts on
+them."""
+REGISTERS_RANGE = "4K"
+"""What the registers take of the address space, from its beginning on, where the host looks for them."""
+
+
 def _pcie(board: Board, streams: Streams, clock: float) -> str:
+    lanes = board.vendor["pcie_lanes"]
     cells = (
         "create_bd_cell -type ip -vlnv xilinx.com:ip:xdma pcie\n"
         "apply_bd_automation -rule xilinx.com:bd_rule:xdma -config { accel {1} auto_level {IP Level} "
-        f"axi_clk {{Maximum Data Width}} axi_intf {{AXI Stream}} lane_width {{{board.vendor['pcie_lanes']}}} "
+        f"axi_clk {{Maximum Data Width}} axi_intf {{AXI Stream}} lane_width {{{lanes}}} "
         "link_speed {8.0 GT/s (PCIe Gen 3)} } "
         "[get_bd_cells pcie]\n"
-        "set_property -dict [list CONFIG.axilite_master_en {true} CONFIG.xdma_axi_intf_mm {AXI_Stream}] "
-        "[get_bd_cells pcie]\n"
+        "set_property -dict [list CONFIG.axilite_master_en {true} CONFIG.xdma_axi_intf_mm {AXI_Stream} "
+        f"CONFIG.pl_link_cap_max_link_width {{{lanes}}} CONFIG.pl_link_cap_max_link_speed {{8.0_GT/s}} "
+        f"CONFIG.axi_data_width {{{8 * XDMA_BYTES}_bit}} CONFIG.axisten_freq {{{clock:g}}} "
+        "CONFIG.xdma_rnum_chnl {1} CONFIG.xdma_wnum_chnl {1} "
+        "CONFIG.pciebar2axibar_axil_master {0x0000000000000000}] [get_bd_cells pcie]\n"
     )
-    for name, bits, source, sink in (
-        ("narrow", streams.task_bits, "pcie/M_AXIS_H2C_0", "accelerator/s_axis"),
-        ("widen", streams.result_bits, "accelerator/m_axis", "pcie/S_AXIS_C2H_0"),
+    task, result = streams.task_bits // 8, streams.result_bits // 8
+    for name, source, sink, sizes in (
+        ("narrow", "pcie/M_AXIS_H2C_0", "accelerator/s_axis", (XDMA_BYTES, task)),
+        ("widen", "accelerator/m_axis", "pcie/S_AXIS_C2H_0", (result, XDMA_BYTES)),
     ):
-        size = "M_TDATA_NUM_BYTES" if name == "narrow" else "S_TDATA_NUM_BYTES"
+        # a batch ends within a beat of XDMA's: TKEEP says where, and TLAST that it does
         cells += (
             f"create_bd_cell -type ip -vlnv xilinx.com:ip:axis_dwidth_converter {name}\n"
-            f"set_property CONFIG.{size} {{{bits // 8}}} [get_bd_cells {name}]\n"
+            f"set_property -dict [list CONFIG.S_TDATA_NUM_BYTES {{{sizes[0]}}} CONFIG.M_TDATA_NUM_BYTES {{{sizes[1]}}} "
+            f"CONFIG.HAS_TKEEP {{1}} CONFIG.HAS_TLAST {{1}}] [get_bd_cells {name}]\n"
             f"connect_bd_intf_net [get_bd_intf_pins {source}] [get_bd_intf_pins {name}/S_AXIS]\n"
             f"connect_bd_intf_net [get_bd_intf_pins {name}/M_AXIS] [get_bd_intf_pins {sink}]\n"
             f"connect_bd_net [get_bd_pins pcie/axi_aclk] [get_bd_pins {name}/aclk]\n"
@@ -88,9 +101,12 @@ def _pcie(board: Board, streams: Streams, clock: float) -> str:
         "connect_bd_net [get_bd_pins pcie/axi_aclk] [get_bd_pins accelerator/aclk]\n"
         "connect_bd_net [get_bd_pins pcie/axi_aresetn] [get_bd_pins accelerator/aresetn]\n"
     )
-    return _block_design(
-        board, streams, cells + _automation("/accelerator/s_axi", "/pcie/M_AXI_LITE")
+    cells += _automation("/accelerator/s_axi", "/pcie/M_AXI_LITE")
+    cells += (
+        f"assign_bd_address -offset 0x0 -range {REGISTERS_RANGE} -target_address_space "
+        "[get_bd_addr_spaces pcie/M_AXI_LITE] [get_bd_addr_segs accelerator/s_axi/*] -force\n"
     )
+    return _block_design(board, streams, cells)
 
 
 SYSTEMS = {"zynq": _zynq, "pcie": _pcie}
@@ -139,15 +155,23 @@ def program() -> str:
     )
 
 
+HOSTS = {
+    "zynq": (
+        f"For PYNQ copy {BITSTREAM}, {HANDOFF} and manifest.json to the board, and open them with rbdgen.host.pynq.\n"
+    ),
+    "pcie": (
+        "On the host load AMD's XDMA driver, rescan PCI Express, and open manifest.json with Driver.xdma of "
+        "rbdgen.host.driver.\n"
+    ),
+}
+"""How a host reaches what stands around an AXI shell."""
+
+
 def instructions(board: Board) -> str:
     """What to do where Vivado is not on PATH."""
-    pynq = (
-        f"For PYNQ copy {BITSTREAM}, {HANDOFF} and manifest.json to the board, and open them with rbdgen.host.pynq.\n"
-        if board.vendor["system"] == "zynq"
-        else ""
-    )
+    host = HOSTS.get(board.vendor["system"], "")
     return (
         f"{board.summary}\n\nEverything is here but the bitstream, which Vivado makes:\n\n"
         f"    vivado -mode batch -source {SCRIPT}\n    vivado -mode batch -source {PROGRAM}\n\n"
-        f"{TIMING} and {UTILISATION} then say what came out.\n{pynq}"
+        f"{TIMING} and {UTILISATION} then say what came out.\n{host}"
     )

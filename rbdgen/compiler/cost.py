@@ -1,0 +1,89 @@
+"""What a design costs, by the model, and which of two serves a goal better."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rbdgen.compiler.design import Design
+from rbdgen.schedule.resources import estimate
+
+CROWDED, FULL = 0.75, 0.9
+"""Shares of a device's look-up tables or registers: above the first, logic is spared; above the second, place and route
+hardly ever succeed, and tasks come at longer intervals instead, where that helps."""
+AS_FAST = 0.1
+"""Two designs are as fast at the host where the rates there differ by less."""
+STEP = 0.05
+"""Two designs are as crowded where the shares differ by less."""
+LUTS_OF_BLOCK = 400
+"""What a multiplier block is worth in look-up tables where no device says how many of both there are."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a design costs: look-up ``tables``, registers and multiplier ``blocks``, all by the model; ``intervals``:
+    cycles from task to task, summed over the functions; ``latencies``: of lone tasks, summed likewise; ``at_host``: as
+    ``intervals``, but as long as a board's link takes where that is longer."""
+
+    tables: int
+    registers: int
+    blocks: int
+    intervals: int
+    latencies: int
+    at_host: float
+
+    @classmethod
+    def of(cls, design: Design) -> Cost:
+        """The cost of a design."""
+        used = estimate(design.plan, design.tasks).as_dict()
+        functions = design.network.functions
+        return cls(
+            used["luts"],
+            used["registers"],
+            used["multipliers"],
+            sum(design.interval(f) for f in functions),
+            sum(design.promised_latency(f) for f in functions),
+            sum(interval_at_host(design, f) for f in functions),
+        )
+
+    def share(self, available: Mapping[str, int]) -> float:
+        """The larger share that it takes of what is available of tables and registers."""
+        used = {"luts": self.tables, "registers": self.registers}
+        return max(
+            (used[name] / available[name] for name in used if name in available), default=0.0
+        )
+
+    def exceeds(self, available: Mapping[str, int]) -> bool:
+        """Whether it takes more multiplier blocks than there are."""
+        return self.blocks > available.get("multipliers", math.inf)
+
+    def area(self, available: Mapping[str, int]) -> float:
+        """Look-up tables and multiplier blocks in one figure, in tables."""
+        worth = float(LUTS_OF_BLOCK)
+        if available.get("luts") and available.get("multipliers"):
+            worth = available["luts"] / available["multipliers"]
+        return self.tables + worth * self.blocks
+
+    def key(self, goal: str, available: Mapping[str, int]) -> tuple[float, ...]:
+        """What is to be small for a goal, the more important first: how far a device is crowded comes before all."""
+        crowded = math.ceil(max(0.0, self.share(available) - CROWDED) / STEP)
+        area = self.area(available)
+        by_goal = {
+            "throughput": (self.intervals, area, self.latencies),
+            "area": (area, self.intervals, self.latencies),
+            "latency": (self.latencies, area, self.intervals),
+            # formats, and with them packets, differ a little from design to design
+            "host": (round(math.log(self.at_host, 1 + AS_FAST)), area, self.latencies),
+        }
+        return (self.exceeds(available), crowded, *by_goal[goal])
+
+
+def interval_at_host(design: Design, function: str) -> float:
+    """Cycles from task to task of a function at the host: of one accelerator, or of the board's link where that is
+    slower."""
+    own = float(design.interval(function))
+    link = design.budget.link if design.budget else None
+    if link is None:
+        return own
+    return max(own, link.interval(design.tasks, function, design.plan.schedule.device.megahertz))

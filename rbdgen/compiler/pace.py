@@ -1,0 +1,60 @@
+"""How often a board's link lets tasks come beside how often an accelerator takes them, and what is said of that."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from rbdgen.compiler.cost import Cost
+from rbdgen.compiler.design import Design
+from rbdgen.compiler.lowering import Lowered
+from rbdgen.compiler.stages import planned_design
+from rbdgen.errors import ConfigError
+from rbdgen.protocol.links import Link
+from rbdgen.schedule.scheduler import MAX_II
+
+CLEARLY = 2
+"""How many times as long as the accelerator a link must take for that to be said."""
+SHOWN_INTERVAL = 64
+"""Cycles of the interval that is shown where a link takes longer: most of what there is to save is saved there."""
+
+
+def link_cycles(design: Design) -> int:
+    """The longest interval at which the accelerator is no slower than its board's link, of no function; 1 at least,
+    also without a link."""
+    link = design.budget.link if design.budget else None
+    if link is None:
+        return 1
+    clock = design.plan.schedule.device.megahertz
+    cycles = min(link.interval(design.tasks, name, clock) for name in design.network.functions)
+    return max(1, min(MAX_II, math.floor(cycles)))
+
+
+def link_note(lowered: Lowered, design: Design) -> list[str]:
+    """A line where the board's link is clearly slower than ``design``: a longer interval that would be no slower at the
+    host, what it would take by the model, and how to ask for it. ``lowered``: the design's graph."""
+    budget = design.budget
+    link = budget.link if budget else None
+    slowest = max(design.interval(name) for name in design.network.functions)
+    longest = link_cycles(design)
+    if budget is None or link is None or longest < CLEARLY * slowest:
+        return []
+    ii = min(longest, max(SHOWN_INTERVAL, CLEARLY * design.options.ii))
+    options = replace(design.options, ii=ii, goal="host", replicas=1)
+    free = replace(budget, multipliers=None, blocks=None)
+    try:
+        other = planned_design(lowered, options, design.ranges, free, roughly=True)
+    except ConfigError:
+        return []
+    before, after = Cost.of(design), Cost.of(other)
+    if after.area(budget.resources) >= before.area(budget.resources):
+        return []
+    return [_note(link, ii, before, after)]
+
+
+def _note(link: Link, ii: int, before: Cost, after: Cost) -> str:
+    return (
+        f"at the host {link.name} binds, not the accelerator: an interval of {ii} cycles would bring as many tasks "
+        f"there, with {after.tables} look-up tables instead of {before.tables} and {after.blocks} multiplier blocks "
+        f"instead of {before.blocks}, by the model; --for host chooses so"
+    )
