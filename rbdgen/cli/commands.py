@@ -16,6 +16,7 @@ from rbdgen.cli.simulation import get_simulator, simulate_design, viewing, wave_
 from rbdgen.compiler import Design, compare_families, compile_robot
 from rbdgen.compiler.depth import chain_depths
 from rbdgen.compiler.kept import kept_design
+from rbdgen.devices.registry import get_device
 from rbdgen.errors import ConfigError, RbdgenWarning
 from rbdgen.extras import optional_module
 from rbdgen.model import builtin_robots, load_robot, range_notes
@@ -93,6 +94,7 @@ def _budget(args: argparse.Namespace, options: dict[str, Any]) -> tuple[Budget |
         name=f"board {found.name}",
         board=found.name,
         resources=found.resources,
+        routable=get_device(found.timing).routable,
         link=found.link,
     )
     return budget, found.timing

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 
 from rbdgen.compiler.choices import Workshop, choose
-from rbdgen.compiler.cost import Cost
+from rbdgen.compiler.cost import FULL, Cost
 from rbdgen.compiler.design import Design
 from rbdgen.compiler.families import Family, compare_families
 from rbdgen.compiler.lowering import target_device
@@ -76,12 +76,16 @@ def _warn(design: Design, budget: Budget | None) -> None:
         return
     cost = Cost.of(design)
     for name, used in (("luts", cost.tables), ("registers", cost.registers)):
-        available = budget.resources.get(name, used)
-        if used > available:
+        if name not in budget.resources:
+            continue
+        available = budget.resources[name]
+        most = round(FULL * budget.usable[name])
+        if used > most:
             smaller = "--programs one, " if len(design.network.programs.names) > 1 else ""
             warnings.warn(
-                f"{budget.name}: by the model, about {used} of {available} {name} would be used; use {smaller}fewer "
-                "functions, a shorter word or a larger device",
+                f"{budget.name}: by the model, about {used} of {available} {name} would be used, and place and route "
+                f"rarely connects more than {most}; use a longer --ii, {smaller}fewer functions, a shorter word or a "
+                "larger device",
                 RbdgenWarning,
                 stacklevel=3,
             )

@@ -28,8 +28,10 @@ from rbdgen.schedule.budget import Budget
 
 RANGE_SAMPLES = 32768
 """States by which ranges are found."""
-LONGER = 1 / 8
+LONGER = 1 / 4
 """By how much of itself an interval grows from one try to the next."""
+SPARED = 0.02
+"""By which share of a device such a design must be smaller for the next to be tried."""
 PACED = 4
 """How many times as long the next interval is that is tried behind a link."""
 WORTH = 0.05
@@ -113,9 +115,9 @@ class Workshop:
         self._lowered: dict[tuple[object, ...], Lowered] = {}
 
     @property
-    def available(self) -> Mapping[str, int]:
-        """What there is of tables, registers and multiplier blocks, as far as that is known."""
-        return self.budget.resources if self.budget else {}
+    def available(self) -> Mapping[str, float]:
+        """What can be used of tables, registers and multiplier blocks, as far as that is known."""
+        return self.budget.usable if self.budget else {}
 
     @property
     def lengthens(self) -> bool:
@@ -282,7 +284,8 @@ def _lengthened(workshop: Workshop, best: Candidate) -> Candidate:
             tried = _tried(workshop, replace(best.design.options, ii=longer), longer - 1)
         except ConfigError:
             break
-        if tried.cost.share(workshop.available) >= best.cost.share(workshop.available):
+        spared = best.cost.share(workshop.available) - tried.cost.share(workshop.available)
+        if spared < SPARED:
             break
         best = tried
     if best is first:

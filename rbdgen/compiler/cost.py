@@ -47,25 +47,25 @@ class Cost:
             sum(interval_at_host(design, f) for f in functions),
         )
 
-    def share(self, available: Mapping[str, int]) -> float:
+    def share(self, available: Mapping[str, float]) -> float:
         """The larger share that it takes of what is available of tables and registers."""
         used = {"luts": self.tables, "registers": self.registers}
         return max(
             (used[name] / available[name] for name in used if name in available), default=0.0
         )
 
-    def exceeds(self, available: Mapping[str, int]) -> bool:
+    def exceeds(self, available: Mapping[str, float]) -> bool:
         """Whether it takes more multiplier blocks than there are."""
         return self.blocks > available.get("multipliers", math.inf)
 
-    def area(self, available: Mapping[str, int]) -> float:
+    def area(self, available: Mapping[str, float]) -> float:
         """Look-up tables and multiplier blocks in one figure, in tables."""
         worth = float(LUTS_OF_BLOCK)
         if available.get("luts") and available.get("multipliers"):
             worth = available["luts"] / available["multipliers"]
         return self.tables + worth * self.blocks
 
-    def key(self, goal: str, available: Mapping[str, int]) -> tuple[float, ...]:
+    def key(self, goal: str, available: Mapping[str, float]) -> tuple[float, ...]:
         """What is to be small for a goal, the more important first: how far a device is crowded comes before all."""
         crowded = math.ceil(max(0.0, self.share(available) - CROWDED) / STEP)
         area = self.area(available)

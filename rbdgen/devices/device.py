@@ -80,6 +80,8 @@ class Device:
     """Behind the choice among lanes of results, which is made a cycle earlier for that: 0 or 1."""
     loop_registers: int = 0
     """Before a FIFO that leads back into the pipelines: 0 or 1."""
+    routable: float = 1.0
+    """Of look-up tables and registers, the share to which its tools connect as much as the best do of all."""
     parts: Mapping[str, Resources] = field(default_factory=dict, hash=False)
     """What parts have, by order code."""
 

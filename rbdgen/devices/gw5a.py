@@ -20,6 +20,9 @@ def derated(ns: float) -> float:
     return round(DERATING * ns, 3)
 
 
+ROUTABLE = 0.72
+"""nextpnr connected all functions of iiwa14 in 55% of the places of look-up tables after 23 rounds, and in 64% after
+208, with wires half as fast."""
 GW5A = Device(
     "gw5a",
     "Gowin GW5A, 100 MHz model",
@@ -44,6 +47,7 @@ GW5A = Device(
     lane_registers=1,
     loop_registers=1,
     fabric=LUT4_PLACES,
+    routable=ROUTABLE,
     synthesis="synth_gowin -family gw5a",
     parts={
         "GW5AST-LV138FPG676AC1/I0": Resources(

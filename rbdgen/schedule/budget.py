@@ -29,8 +29,8 @@ class Budget:
     such demand.
 
     ``resources``: what else there is, by the names of :class:`rbdgen.devices.fabric.Resources`; it decides how
-    far units join at an interval that is given, and what is spared where there is too little. ``link``: what tasks and
-    results come by."""
+    far units join at an interval that is given, and what is spared where there is too little. ``routable``: the share
+    of look-up tables and registers that tools connect. ``link``: what tasks and results come by."""
 
     multipliers: int | None = None
     rate: float | None = None
@@ -38,6 +38,7 @@ class Budget:
     name: str = "budget"
     board: str | None = None
     resources: Mapping[str, int] = field(default_factory=dict)
+    routable: float = 1.0
     link: Link | None = None
 
     def shared(self, replicas: int) -> Budget:
@@ -52,6 +53,15 @@ class Budget:
             blocks=None if self.blocks is None else self.blocks // replicas,
             resources={name: amount // replicas for name, amount in self.resources.items()},
         )
+
+    @property
+    def usable(self) -> dict[str, float]:
+        """Resources as far as they can be connected."""
+        usable: dict[str, float] = dict(self.resources)
+        for name in ("luts", "registers"):
+            if name in usable:
+                usable[name] *= self.routable
+        return usable
 
     @property
     def chooses(self) -> bool:

@@ -124,7 +124,8 @@ def test_a_board_without_enough_logic_is_warned_of() -> None:
         resources={"multipliers": 40, "luts": 1000, "registers": 10**6},
     )
     message = (
-        r"^board small: by the model, about \d+ of 1000 luts would be used; use fewer functions"
+        r"^board small: by the model, about \d+ of 1000 luts would be used, and place and route rarely connects more "
+        r"than 900; use a longer --ii, fewer functions"
     )
     with pytest.warns(RbdgenWarning, match=message):
         compile_robot(load_robot("pendulum2"), Options(device="ecp5", word=18), budget=small)
