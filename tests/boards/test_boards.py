@@ -23,7 +23,7 @@ from rbdgen_boards.build import at_interval, fit
 from rbdgen_boards.cache import key, store, stored
 from rbdgen_boards.ecp5 import flow as ecp5
 from rbdgen_boards.ecp5.constraints import lpf
-from rbdgen_boards.flow import Clocking, Flow, Request, Routed
+from rbdgen_boards.flow import Assumption, Clocking, Flow, Request, Routed
 from rbdgen_boards.flows import FLOWS, USUAL, synthesis_for
 from rbdgen_boards.gowin import flow as gowin
 from rbdgen_boards.gowin import netlist as gowin_netlist
@@ -236,13 +236,15 @@ def test_results_are_kept_by_what_they_depend_on(tmp_path, monkeypatch: pytest.M
     for directory in (made, again):
         directory.mkdir()
     (made / "x.bit").write_bytes(b"\x01\x02")
-    routed = Routed(101.5, {"luts": 3}, ("a", "b"), "x.bit", {"synthesis": 1.5})
+    stated = (Assumption("clock network", "no jitter", "nobody", 3, 1.5),)
+    routed = Routed(101.5, {"luts": 3}, ("a", "b"), "x.bit", {"synthesis": 1.5}, stated)
     assert stored(name, again, ["x.bit"]) is None
     store(name, made, ["x.bit"], routed)
     found = stored(name, again, ["x.bit"])
     assert found is not None
     assert found.cached
     assert (found.achieved, found.used, found.critical_path) == (101.5, {"luts": 3}, ("a", "b"))
+    assert found.assumptions == stated
     assert (again / "x.bit").read_bytes() == b"\x01\x02"
 
 
