@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import importlib.metadata
 import json
 import re
 import sys
@@ -212,6 +213,10 @@ def test_the_packer_that_is_installed_is_one_that_will_do() -> None:
         d for d in project["project"]["optional-dependencies"]["build"] if d.startswith("apycula")
     )
     assert wanted.endswith(f",<{'.'.join(map(str, gowin.GOWIN_PACK.below))}")
+    # no other can be installed beside nextpnr, whose database is made of its data
+    required = importlib.metadata.requires(gowin.NEXTPNR.package) or []
+    version = next(r.split("==")[1] for r in required if r.startswith("Apycula"))
+    assert wanted.startswith(f"apycula>={version},<")
 
 
 def request(board: Board, verilog: str = "module m; endmodule\n", seed: int = 1) -> Request:
