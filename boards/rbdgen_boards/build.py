@@ -4,7 +4,7 @@ slower clocks until it is."""
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +86,7 @@ class BoardBuild:
             "attempts": [attempt.report() for attempt in self.attempts],
             "resources": self._resources(),
             "critical_path": list(routed.critical_path) if routed else [],
+            "assumptions": [asdict(stated) for stated in routed.assumptions] if routed else [],
             "bitstream": str(self.bitstream) if self.bitstream else None,
             "missing": None if routed else FLOWS[self.board.flow].maker,
             "directory": str(self.directory),

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from rbdgen.caching import cached, keep
-from rbdgen_boards.flow import Request, Routed
+from rbdgen_boards.flow import Assumption, Request, Routed
 from rbdgen_hw.yosys import yosys_version
 
 RESULT = "routed.json"
@@ -45,6 +45,7 @@ def stored(name: str, directory: Path, files: Sequence[str]) -> Routed | None:
         for file in files:
             (directory / file).write_bytes(archive.read(file))
     content["critical_path"] = tuple(content["critical_path"])
+    content["assumptions"] = tuple(Assumption(**stated) for stated in content["assumptions"])
     content["cached"] = True
     return Routed(**content)
 

@@ -55,15 +55,30 @@ class Request:
 
 
 @dataclass(frozen=True)
+class Assumption:
+    """What a clock rests on that no tool times: of a ``subject`` something is ``assumed``, for the reasons that
+    ``source`` has. Where they are counted, so many ``registers`` are at the end of a path that depends on it, the
+    slowest of which takes ``slowest_ns``."""
+
+    subject: str
+    assumed: str
+    source: str
+    registers: int | None = None
+    slowest_ns: float | None = None
+
+
+@dataclass(frozen=True)
 class Routed:
     """What came of a request: the clock in MHz that timing analysis allows (``achieved``), the resources used, by the
-    names of the board's, the slowest path as text lines, the bitstream's file name, and seconds by step."""
+    names of the board's, the slowest path as text lines, the bitstream's file name, seconds by step, and what the clock
+    rests on that no tool times."""
 
     achieved: float
     used: Mapping[str, int]
     critical_path: tuple[str, ...]
     bitstream: str
     seconds: Mapping[str, float] = field(default_factory=dict)
+    assumptions: tuple[Assumption, ...] = ()
     cached: bool = False
 
 

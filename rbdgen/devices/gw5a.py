@@ -7,9 +7,11 @@ from rbdgen.devices.fabric import LUT4_PLACES, Resources
 
 DERATING = 1.25
 """How many times as long delays of the parts' speed grade, C1/I0, are as in the table that apycula files under that
-name, and nextpnr times by. Gowin's data sheet DS1239E gives C1/I0 1.25 times the delays of C2/I1 in every row of
-tables 3-13 (logic) and 3-14 (memories), and apycula's table has C2/I1's: 1.075 to 1.148 ns for a register's reset in
-both, 0.201 to 0.232 ns for its clock to output where the data sheet has 0.200 to 0.230 ns."""
+name, and nextpnr times by. Gowin's own analysis has C1/I0 take 1.25 times as long as C2 in every row of its reports,
+and so does its data sheet DS1239E beside C2/I1 (tables 3-13 and 3-14, as mathieufro/apicula's doc/timing-c1i0.md quotes
+them), whose figures of that grade are the table's: 1.075 to 1.148 ns for a register's reset in both, 0.200 to 0.230 ns
+for its clock to output where the table has 0.201 to 0.232 ns. docs/boards.md has what agrees with it and what does
+not."""
 MULTIPLIER_OUTPUT, MULTIPLIER_SETUP = 2.0, 0.5
 """ns behind a multiplier block's clock and before it. Assumed for this speed grade, since nothing is published: most of
 the time is behind the product's register, where the sum that follows it is passed."""

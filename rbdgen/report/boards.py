@@ -55,6 +55,19 @@ def build(report: dict[str, Any]) -> str:
             table(["function", "interval, cycles", "µs", "latency, cycles", "µs"], times)
             + f"\n(cycles promised by the schedule, at the clock {basis})",
             host_text(report["host"]),
-            "\n".join([clock, *tries, *written]),
+            "\n".join([clock, *tries, *rests_on(report["assumptions"]), *written]),
         ]
     )
+
+
+def rests_on(assumptions: list[dict[str, Any]]) -> list[str]:
+    """A line on what a clock rests on that no tool times, if it does on anything."""
+    phrases = []
+    for stated in assumptions:
+        counted = ""
+        if stated["registers"] is not None:
+            counted = f" ({stated['registers']} registers, {stated['slowest_ns']:.2f} ns)"
+        phrases.append(stated["subject"] + counted)
+    if not phrases:
+        return []
+    return [f"not timed by any tool, but assumed: {', '.join(phrases)} (assumptions in build.json)"]

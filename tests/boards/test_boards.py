@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import importlib.metadata
 import json
 import re
 import sys
@@ -24,7 +25,7 @@ from rbdgen_boards.build import at_interval, fit
 from rbdgen_boards.cache import key, store, stored
 from rbdgen_boards.ecp5 import flow as ecp5
 from rbdgen_boards.ecp5.constraints import lpf
-from rbdgen_boards.flow import Clocking, Flow, Request, Routed
+from rbdgen_boards.flow import Assumption, Clocking, Flow, Request, Routed
 from rbdgen_boards.flows import FLOWS, USUAL, synthesis_for
 from rbdgen_boards.gowin import flow as gowin
 from rbdgen_boards.gowin import netlist as gowin_netlist
@@ -227,6 +228,10 @@ def test_the_packer_that_is_installed_is_one_that_will_do() -> None:
         d for d in project["project"]["optional-dependencies"]["build"] if d.startswith("apycula")
     )
     assert wanted.endswith(f",<{'.'.join(map(str, gowin.GOWIN_PACK.below))}")
+    # no other can be installed beside nextpnr, whose database is made of its data
+    required = importlib.metadata.requires(gowin.NEXTPNR.package) or []
+    version = next(r.split("==")[1] for r in required if r.startswith("Apycula"))
+    assert wanted.startswith(f"apycula>={version},<")
 
 
 def request(board: Board, verilog: str = "module m; endmodule\n", seed: int = 1) -> Request:
@@ -251,13 +256,15 @@ def test_results_are_kept_by_what_they_depend_on(tmp_path, monkeypatch: pytest.M
     for directory in (made, again):
         directory.mkdir()
     (made / "x.bit").write_bytes(b"\x01\x02")
-    routed = Routed(101.5, {"luts": 3}, ("a", "b"), "x.bit", {"synthesis": 1.5})
+    stated = (Assumption("clock network", "no jitter", "nobody", 3, 1.5),)
+    routed = Routed(101.5, {"luts": 3}, ("a", "b"), "x.bit", {"synthesis": 1.5}, stated)
     assert stored(name, again, ["x.bit"]) is None
     store(name, made, ["x.bit"], routed)
     found = stored(name, again, ["x.bit"])
     assert found is not None
     assert found.cached
     assert (found.achieved, found.used, found.critical_path) == (101.5, {"luts": 3}, ("a", "b"))
+    assert found.assumptions == stated
     assert (again / "x.bit").read_bytes() == b"\x01\x02"
 
 

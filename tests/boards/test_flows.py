@@ -70,6 +70,7 @@ def test_ecp5_makes_a_bitstream(tmp_path: Path) -> None:
     assert 36 <= routed.used["registers"] < 200
     assert 18 <= routed.used["luts"] < 200
     assert routed.critical_path
+    assert [stated.subject for stated in routed.assumptions] == ["clock network"]
     bitstream = (tmp_path / routed.bitstream).read_bytes()
     assert b"LFE5U-85F" in bitstream[:200]
     assert set(routed.seconds) == {"synthesis", "place and route at 60 MHz", "bitstream"}
@@ -193,6 +194,11 @@ def test_gowin_makes_a_bitstream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert said
     assert float(said[1]) == pytest.approx(DERATING * clock, rel=1e-3)
     assert routed.critical_path
+    counted = {stated.subject: stated.registers for stated in routed.assumptions}
+    # the 36 registers of the sum, and the block itself
+    assert counted["multiplier blocks"] == 37
+    assert counted["block memories"] == 0
+    assert counted["speed grade"] is None
     assert routed.used["multipliers"] == 1
     # 36 registers' inputs come through tables, the sum's 36 bits are in places of tables, and the sum in registers
     assert 72 <= routed.used["luts"] < 200

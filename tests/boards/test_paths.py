@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rbdgen.errors import ToolError
-from rbdgen_boards.gowin.paths import Supplement, slowest_path
+from rbdgen_boards.gowin.paths import Supplement, paths_through, read_delays, slowest_path
 
 KNOWN = Supplement({"LUT4": {"I0": 0.5, "I3": 0.3}}, {"MULTALU": (2.0, 0.25)})
 
@@ -26,7 +26,7 @@ def wires(*ends: tuple[str, str, int]) -> str:
 def path(
     text: str, derating: float = 1.0, known: Supplement = KNOWN
 ) -> tuple[float, tuple[str, ...]]:
-    return slowest_path(text.splitlines(), known, derating)
+    return slowest_path(read_delays(text.splitlines(), known, derating))
 
 
 def test_from_register_through_a_table_to_a_register() -> None:
@@ -80,6 +80,20 @@ def test_delays_that_are_known_to_be_longer_are() -> None:
     assert period == pytest.approx(0.382 + 1.25 + 0.05 + 0.064)
     short = dict.fromkeys(known, 0.001)
     assert path(text, 1.25, Supplement(least=short)) == path(text, 1.25, Supplement())
+
+
+def test_registers_at_the_end_of_paths_through_a_kind_of_cells_are_counted() -> None:
+    """Those behind it, and itself where one is before it; not those that something else reaches."""
+    ends = [("a/Q", "m/A", 1000), ("m/P", "t/I0", 500), ("c/Q", "t/I3", 9000), ("t/F", "b/D", 0)]
+    ends += [("m/P", "b/CE", 100), ("a/Q", "c/D", 7000)]
+    cells = '(CELLTYPE "MULTALU")\n(INSTANCE m)\n(CELLTYPE "LUT4")\n(INSTANCE t)\n'
+    delays = read_delays(
+        (wires(*ends) + cells + "".join(map(register, "abc"))).splitlines(), KNOWN, 1.0
+    )
+    count, slowest = paths_through(delays, ("MULTALU",))
+    assert count == 2
+    assert slowest == pytest.approx(2.0 + 0.5 + 0.5 + 0.035)
+    assert paths_through(delays, ("BSRAM",)) == (0, 0.0)
 
 
 def test_the_later_of_two_ways_counts() -> None:

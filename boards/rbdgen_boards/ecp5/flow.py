@@ -13,7 +13,16 @@ from rbdgen.errors import ConfigError, ToolError
 from rbdgen_boards import tools
 from rbdgen_boards.board import Board
 from rbdgen_boards.ecp5.constraints import lpf
-from rbdgen_boards.flow import Clocking, Flow, Progress, Request, Routed, Timer, path_line
+from rbdgen_boards.flow import (
+    Assumption,
+    Clocking,
+    Flow,
+    Progress,
+    Request,
+    Routed,
+    Timer,
+    path_line,
+)
 from rbdgen_boards.synthesis import NETLIST, Synthesis, cells, check_room, synthesise
 from rbdgen_boards.tools import Tool
 
@@ -91,6 +100,7 @@ class Ecp5(Flow):
             critical_path(report, slowest),
             BITSTREAM,
             timer.seconds,
+            assumptions(report["utilization"]),
         )
 
 
@@ -118,6 +128,28 @@ def _place_and_route(request: Request, directory: Path, timer: Timer) -> None:
 def _used(utilization: Mapping[str, Any]) -> dict[str, int]:
     """nextpnr's figures, by the names of the board's resources."""
     return {USED[name]: place["used"] for name, place in utilization.items() if name in USED}
+
+
+def assumptions(utilization: Mapping[str, Any]) -> tuple[Assumption, ...]:
+    """What a clock rests on. nextpnr-ecp5 has delays of look-up tables, registers, memories and multipliers, with each
+    of their registers; it ignores blocks of the kind ALU54B and clock generators."""
+    found = [
+        Assumption(
+            "clock network",
+            "the clock comes to all registers at once, without jitter",
+            "nextpnr-ecp5 does not time EHXPLLL, nor what is between it and registers",
+        )
+    ]
+    untimed = utilization.get("ALU54B", {}).get("used", 0)
+    if untimed:
+        found.append(
+            Assumption(
+                "adders behind multipliers",
+                f"no path into or out of {untimed} blocks ALU54B is slower than the clock",
+                "nextpnr-ecp5 does not time them",
+            )
+        )
+    return tuple(found)
 
 
 def used_cells(count: Mapping[str, int]) -> dict[str, int]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any, NewType
 
 from rbdgen.devices.gw5a import DERATING, MULTIPLIER_OUTPUT, MULTIPLIER_SETUP
+from rbdgen_boards.flow import Assumption
 from rbdgen_boards.gowin.chipdb import Clocked
-from rbdgen_boards.gowin.paths import Supplement
+from rbdgen_boards.gowin.paths import Delays, Supplement, paths_through
 
 Filed = NewType("Filed", float)
 """A delay in ns by nextpnr's table."""
@@ -58,11 +59,13 @@ Gowin's own analysis of a design for it prints them (version 1.9.10, GW5AST-LV13
 0 °C; reports in sipeed/TangMega-138KPro-example, ``sfp+/customized_phy/10.3125G/impl/pnr``). For a set or reset with
 the clock it is that of a clear. Of look-up tables the same reports have up to 0.579 ns, where a derated one takes
 0.712 ns."""
+MULTIPLIERS, MEMORIES = ("MULTALU27X18",), ("SP", "SDP", "DP", "ROM")
+"""Their types of cells."""
 KNOWN = Supplement(
     {"LUT4": {pin: real(delay) for pin, delay in LUT4.items()}},
     {
-        "MULTALU27X18": (MULTIPLIER_OUTPUT, MULTIPLIER_SETUP),
-        **dict.fromkeys(("SP", "SDP", "DP", "ROM"), (real(MEMORY[0]), real(MEMORY[1]))),
+        **dict.fromkeys(MULTIPLIERS, (MULTIPLIER_OUTPUT, MULTIPLIER_SETUP)),
+        **dict.fromkeys(MEMORIES, (real(MEMORY[0]), real(MEMORY[1]))),
     },
     LEAST,
 )
@@ -83,3 +86,43 @@ def derated_report(report: dict[str, Any]) -> dict[str, Any]:
         steps = [step | {"delay": real(step["delay"])} for step in path["path"]]
         paths.append(path | {"path": steps})
     return report | {DERATED: DERATING, "fmax": clocks, "critical_paths": paths}
+
+
+def assumptions(delays: Delays) -> tuple[Assumption, ...]:
+    """What the clock of a design with these ``delays`` rests on."""
+    output, setup = (real(delay) for delay in MEMORY)
+    multipliers = paths_through(delays, MULTIPLIERS)
+    memories = paths_through(delays, MEMORIES)
+    return (
+        Assumption(
+            "multiplier blocks",
+            f"{MULTIPLIER_OUTPUT:g} ns behind their clock, {MULTIPLIER_SETUP:g} ns before it",
+            "a guess: nothing is published",
+            *_rounded(*multipliers),
+        ),
+        Assumption(
+            "block memories",
+            f"{output:.2f} ns behind their clock, {setup:.2f} ns before it",
+            f"apycula's table, {DERATING:g} times as long; nextpnr does not time them",
+            *_rounded(*memories),
+        ),
+        Assumption(
+            "speed grade",
+            f"{DERATING:g} times the delays of the table that nextpnr times by",
+            "Gowin's data sheet DS1239E: C1/I0 beside C2/I1, which the table agrees with",
+        ),
+        Assumption(
+            "registers",
+            f"clock to output not under {LEAST['CLK', 'Q']:g} ns, enable {LEAST['CE', 'CLK']:g} ns before the clock",
+            "reports of Gowin's own analysis of a design for this part",
+        ),
+        Assumption(
+            "clock network",
+            "the clock comes to all registers at once, without jitter",
+            "neither nextpnr nor apycula's table counts more",
+        ),
+    )
+
+
+def _rounded(registers: int, slowest: float) -> tuple[int, float]:
+    return registers, round(slowest, 3)

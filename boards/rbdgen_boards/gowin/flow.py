@@ -15,9 +15,9 @@ from rbdgen_boards.board import Board
 from rbdgen_boards.flow import Clocking, Flow, Progress, Request, Routed, Timer
 from rbdgen_boards.gowin.chipdb import with_delays
 from rbdgen_boards.gowin.constraints import cst
-from rbdgen_boards.gowin.delays import KNOWN, MULTIPLIER, aim, derated_report
+from rbdgen_boards.gowin.delays import KNOWN, MULTIPLIER, aim, assumptions, derated_report
 from rbdgen_boards.gowin.netlist import blocked, decide_sums, used_cells, widen_tables
-from rbdgen_boards.gowin.paths import slowest_path
+from rbdgen_boards.gowin.paths import read_delays, slowest_path
 from rbdgen_boards.gowin.placement import FIRST, registers_to_sums
 from rbdgen_boards.synthesis import NETLIST, Synthesis, cells, check_room, synthesise
 from rbdgen_boards.tools import Tool
@@ -105,10 +105,12 @@ class Gowin(Flow):
         timer.step("slowest path")
         with (directory / DELAYS).open(encoding="utf-8") as delays:
             named = (line.replace(FIRST, "") for line in delays)
-            period, path = slowest_path(named, KNOWN, DERATING)
+            known = read_delays(named, KNOWN, DERATING)
         (directory / DELAYS).unlink()
+        period, path = slowest_path(known)
+        rests_on = assumptions(known)
         timer.stop()
-        return Routed(1e3 / period, _used(directory), path, BITSTREAM, timer.seconds)
+        return Routed(1e3 / period, _used(directory), path, BITSTREAM, timer.seconds, rests_on)
 
 
 def _synthesise(request: Request, directory: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from rbdgen.errors import ToolError
@@ -40,28 +40,37 @@ class Supplement:
 
 
 @dataclass
-class _Delays:
-    """What a file says, in ns of the device: by sink pin its driver and the wire, by output pin the inputs and delays
-    inside the cell, when outputs of registers change, how early pins of registers need their values, and types by
-    cell."""
+class Delays:
+    """What is known of a design, in ns of the device: by sink pin its driver and the wire, by output pin the inputs and
+    delays inside the cell, when outputs of registers change, how early pins of registers need their values, and types
+    by cell. ``order`` has output pins of cells without a register, each after all that its cell's inputs come from."""
 
     wires: dict[str, tuple[str, float]] = field(default_factory=dict)
     inside: dict[str, list[tuple[str, float]]] = field(default_factory=lambda: defaultdict(list))
     starts: dict[str, float] = field(default_factory=dict)
     ends: dict[str, float] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
+    order: tuple[str, ...] = ()
+
+    def kind(self, pin: str) -> str:
+        """The type of a pin's cell."""
+        return self.types.get(_cell(pin), "")
 
 
-def slowest_path(
-    sdf: Iterable[str], known: Supplement, derating: float
-) -> tuple[float, tuple[str, ...]]:
-    """The period in ns that the slowest path from register to register takes, and the path, a line per step. ``sdf``:
-    the file's lines, delays in ps, one statement a line as nextpnr writes them; the device's are ``derating`` times as
-    long, while those that are ``known`` beside the file are the device's. ToolError if there is no path, or one that
-    leads back into itself."""
+def read_delays(sdf: Iterable[str], known: Supplement, derating: float) -> Delays:
+    """A design's delays. ``sdf``: the file's lines, delays in ps, one statement a line as nextpnr writes them; the
+    device's are ``derating`` times as long, while those that are ``known`` beside the file are the device's. ToolError
+    if a path leads back into itself."""
     delays = _read(sdf, derating, known.least)
     _complete(delays, known)
-    arrivals, before = _arrivals(delays)
+    delays.order = tuple(_in_order(delays))
+    return delays
+
+
+def slowest_path(delays: Delays) -> tuple[float, tuple[str, ...]]:
+    """The period in ns that the slowest path from register to register takes, and the path, a line per step. ToolError
+    if there is no path."""
+    arrivals, before = _arrivals(delays, delays.starts)
     period, end = _slowest_end(delays, arrivals)
     lines = [path_line(period, "setup", _dotted(end))]
     while end:
@@ -77,7 +86,24 @@ def slowest_path(
     return period, tuple(reversed(lines))
 
 
-def _slowest_end(delays: _Delays, arrivals: Mapping[str, float]) -> tuple[float, str]:
+def paths_through(delays: Delays, kinds: Collection[str]) -> tuple[int, float]:
+    """How many cells with registers are at the end of a path that begins or ends in a cell of these ``kinds``, and the
+    ns that the slowest such path takes."""
+    arrivals, _ = _arrivals(delays, delays.starts)
+    starts = {pin: time for pin, time in delays.starts.items() if delays.kind(pin) in kinds}
+    own, _ = _arrivals(delays, starts)
+    registers = set()
+    slowest = 0.0
+    for pin, setup in delays.ends.items():
+        driver, wire = delays.wires.get(pin, ("", 0.0))
+        reached = arrivals if delays.kind(pin) in kinds else own
+        if driver in reached:
+            registers.add(_cell(pin))
+            slowest = max(slowest, reached[driver] + wire + setup)
+    return len(registers), slowest
+
+
+def _slowest_end(delays: Delays, arrivals: Mapping[str, float]) -> tuple[float, str]:
     """The period in ns, and the register's pin at which its path ends."""
     period = 0.0
     end = ""
@@ -98,8 +124,8 @@ def _dotted(pin: str) -> str:
     return ".".join(pin.replace("\\", "").rsplit("/", 1))
 
 
-def _read(sdf: Iterable[str], derating: float, least: Mapping[tuple[str, str], float]) -> _Delays:
-    found = _Delays()
+def _read(sdf: Iterable[str], derating: float, least: Mapping[tuple[str, str], float]) -> Delays:
+    found = Delays()
     per_ps = derating / 1e3
     name = ""
     kind = ""
@@ -134,12 +160,12 @@ def _later(rising: str, falling: str) -> int:
     return max(int(rising), int(falling))
 
 
-def _complete(delays: _Delays, known: Supplement) -> None:
+def _complete(delays: Delays, known: Supplement) -> None:
     """Add the delays that are ``known`` where there are none."""
     drivers = {driver for driver, _ in delays.wires.values()}
     for driver in drivers:
         name = _cell(driver)
-        kind = delays.types.get(name, "")
+        kind = delays.kind(driver)
         if kind in known.clocked:
             delays.starts[driver], _ = known.clocked[kind]
         elif driver not in delays.inside:
@@ -149,7 +175,7 @@ def _complete(delays: _Delays, known: Supplement) -> None:
             # a driver that nothing is known of has no inputs: it depends on nothing
             delays.inside.setdefault(driver, [])
     for pin in delays.wires:
-        kind = delays.types.get(_cell(pin), "")
+        kind = delays.kind(pin)
         if kind in known.clocked:
             _, delays.ends[pin] = known.clocked[kind]
 
@@ -158,11 +184,14 @@ def _cell(pin: str) -> str:
     return pin.rsplit("/", 1)[0]
 
 
-def _arrivals(delays: _Delays) -> tuple[dict[str, float], dict[str, str]]:
-    """When each output pin that a register reaches has its value at the latest, and through which input of its cell."""
-    arrivals: dict[str, float] = dict(delays.starts)
+def _arrivals(
+    delays: Delays, starts: Mapping[str, float]
+) -> tuple[dict[str, float], dict[str, str]]:
+    """When each output pin that one of the ``starts`` reaches, by pin, has its value at the latest, and through which
+    input of its cell."""
+    arrivals: dict[str, float] = dict(starts)
     before: dict[str, str] = {}
-    for pin in _in_order(delays):
+    for pin in delays.order:
         for inside, delay in delays.inside[pin]:
             driver, wire = delays.wires.get(inside, ("", 0.0))
             if driver not in arrivals:
@@ -174,7 +203,7 @@ def _arrivals(delays: _Delays) -> tuple[dict[str, float], dict[str, str]]:
     return arrivals, before
 
 
-def _dependences(delays: _Delays) -> tuple[dict[str, int], dict[str, list[str]]]:
+def _dependences(delays: Delays) -> tuple[dict[str, int], dict[str, list[str]]]:
     """How many drivers each output pin of a cell without a register waits for, and which such pins read a driver."""
     waiting: dict[str, int] = {}
     readers: dict[str, list[str]] = defaultdict(list)
@@ -189,7 +218,7 @@ def _dependences(delays: _Delays) -> tuple[dict[str, int], dict[str, list[str]]]
     return waiting, readers
 
 
-def _in_order(delays: _Delays) -> Iterator[str]:
+def _in_order(delays: Delays) -> Iterator[str]:
     """Output pins of cells without a register, each after all that its cell's inputs come from. ToolError if one
     depends on itself."""
     waiting, readers = _dependences(delays)
