@@ -94,6 +94,7 @@ def _budget(args: argparse.Namespace, options: dict[str, Any]) -> tuple[Budget |
         board=found.name,
         resources=found.resources,
         link=found.link,
+        clock=found.running_clock,
     )
     return budget, found.timing
 

@@ -15,7 +15,7 @@ from rbdgen.report.columns import paragraph, table
 
 CORE = "core"
 """What binds where it is no link."""
-PREFIXES = {1e6: " M", 1e3: " k"}
+PREFIXES = {1e9: " G", 1e6: " M", 1e3: " k"}
 """Of rates as text, the larger first."""
 DIGITS = 6
 """Significant digits of rates in JSON."""

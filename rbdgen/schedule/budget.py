@@ -30,7 +30,7 @@ class Budget:
 
     ``resources``: what else there is, by the names of :class:`rbdgen.devices.fabric.Resources`; it decides how
     far units join at an interval that is given, and what is spared where there is too little. ``link``: what tasks and
-    results come by."""
+    results come by. ``clock``: MHz at which whatever is built runs, where that is not up to the design."""
 
     multipliers: int | None = None
     rate: float | None = None
@@ -39,6 +39,7 @@ class Budget:
     board: str | None = None
     resources: Mapping[str, int] = field(default_factory=dict)
     link: Link | None = None
+    clock: float | None = None
 
     def shared(self, replicas: int) -> Budget:
         """What each of several accelerators behind one stream may cost or must reach."""

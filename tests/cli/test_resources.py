@@ -93,7 +93,7 @@ def test_a_board_gets_several_accelerators_and_says_why(capsys: pytest.CaptureFi
     out = " ".join(out.split())
     assert "5 accelerators behind one stream" in out
     assert "5 accelerators side by side: a task every 0.2 cycles; PCI Express 3.0 x16" in out
-    assert "function accelerator PCI Express 3.0 x16 id 1e+03 M 1e+03 M, core" in out
+    assert "function accelerator PCI Express 3.0 x16 id 1.25 G 1.23 G, in" in out
     assert report(capsys, "pendulum2", "--board", "vcu118", "--replicas", "1")["replicas"] == 1
 
 
