@@ -24,9 +24,10 @@ class Board:
     (:mod:`rbdgen.devices`) that the part is one of; ``shell`` is ``uart`` or ``axi``.
 
     ``resources`` are the part's, by the names of :class:`rbdgen.devices.fabric.Resources`. ``clock`` MHz comes in at
-    ``clock_pin``; ``pins`` are those of ``rx``, ``tx`` and ``led``, ``attributes`` hold for all of them. ``program`` is
-    the command that loads a bitstream, with ``{bitstream}`` for the file's name. ``vendor`` has what the flow needs
-    beside that. Tasks and results come by ``link``.
+    ``clock_pin``, and is what designs run at where it is ``fixed_clock``; ``pins`` are those of ``rx``, ``tx`` and
+    ``led``, ``attributes`` hold for all of them. ``program`` is the command that loads a bitstream, with
+    ``{bitstream}`` for the file's name. ``vendor`` has what the flow needs beside that. Tasks and results come by
+    ``link``.
     """
 
     name: str
@@ -39,11 +40,17 @@ class Board:
     program: tuple[str, ...]
     resources: Mapping[str, int]
     clock: float
+    fixed_clock: bool
     clock_pin: str
     pins: Mapping[str, tuple[str, ...]]
     attributes: Mapping[str, str]
     vendor: Mapping[str, str]
     link: Link
+
+    @property
+    def running_clock(self) -> float | None:
+        """MHz that every design runs at; None where that is up to the design."""
+        return self.clock if self.fixed_clock else None
 
     def lacking(self, used: Mapping[str, int]) -> list[str]:
         """One phrase for each resource of which ``used`` is more than there is."""
@@ -113,6 +120,7 @@ def get_board(name: str) -> Board:
         program=tuple(content["program"]),
         resources=part_resources(name, content["timing"], content["part"]),
         clock=float(content["clock"]["megahertz"]),
+        fixed_clock=content["clock"].get("fixed", False),
         clock_pin=content["clock"].get("pin", ""),
         pins=pins,
         attributes=content.get("attributes", {}),

@@ -96,6 +96,7 @@ def _budget(args: argparse.Namespace, options: dict[str, Any]) -> tuple[Budget |
         resources=found.resources,
         routable=get_device(found.timing).routable,
         link=found.link,
+        clock=found.running_clock,
     )
     return budget, found.timing
 

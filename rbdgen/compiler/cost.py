@@ -86,4 +86,4 @@ def interval_at_host(design: Design, function: str) -> float:
     link = design.budget.link if design.budget else None
     if link is None:
         return own
-    return max(own, link.interval(design.tasks, function, design.plan.schedule.device.megahertz))
+    return max(own, link.interval(design.tasks, function, design.running_clock))

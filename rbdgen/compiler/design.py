@@ -147,6 +147,12 @@ class Design:
         """Cycles from one task of ``function`` to the next in one accelerator, where nothing else runs."""
         return self.options.ii * self.network.admissions(function)
 
+    @property
+    def running_clock(self) -> float:
+        """MHz that what is built of it runs at: the board's clock where that is fixed, else the pipeline's."""
+        fixed = self.budget.clock if self.budget else None
+        return self.plan.schedule.device.megahertz if fixed is None else fixed
+
     def mean_interval(self, function: str) -> float:
         """Cycles from task to task of ``function`` on average, in all accelerators behind the stream together: a whole
         number where it is one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from rbdgen.compiler.cost import Cost
+from rbdgen.compiler.cost import AS_FAST, Cost
 from rbdgen.compiler.design import Design
 from rbdgen.compiler.lowering import Lowered
 from rbdgen.compiler.stages import planned_design
@@ -25,7 +25,7 @@ def link_cycles(design: Design) -> int:
     link = design.budget.link if design.budget else None
     if link is None:
         return 1
-    clock = design.plan.schedule.device.megahertz
+    clock = design.running_clock
     cycles = min(link.interval(design.tasks, name, clock) for name in design.network.functions)
     return max(1, min(MAX_II, math.floor(cycles)))
 
@@ -53,8 +53,11 @@ def link_note(lowered: Lowered, design: Design) -> list[str]:
 
 
 def _note(link: Link, ii: int, before: Cost, after: Cost) -> str:
+    gain = before.at_host / after.at_host
+    # packets are shorter, too, where they have fewer beats
+    many = "as many" if gain < 1 + AS_FAST else f"{gain:.2g} times as many"
     return (
-        f"at the host {link.name} binds, not the accelerator: an interval of {ii} cycles would bring as many tasks "
+        f"at the host {link.name} binds, not the accelerator: an interval of {ii} cycles would bring {many} tasks "
         f"there, with {after.tables} look-up tables instead of {before.tables} and {after.blocks} multiplier blocks "
         f"instead of {before.blocks}, by the model; --for host chooses so"
     )

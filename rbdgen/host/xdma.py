@@ -8,7 +8,7 @@ For a board that is ``/dev/xdma0`` these are ``/dev/xdma0_h2c_0`` (tasks), ``/de
 - A buffer is cut at the ends of pages, and every part but the last must fill whole beats of 64 bytes: buffers begin at
   a page. One for results is a multiple of 64 bytes long.
 - A call waits until it is done, or for as long as the driver was told to (10 s), whatever happens on the board. So each
-  has a thread of its own, and whether results leave is told by a register.
+  direction has a thread of its own, and whether results leave is told by a register.
 - A board that is gone reads as ones.
 
 :meth:`rbdgen.host.driver.Driver.xdma` opens it. Not here: what a batch is (:mod:`rbdgen.host.beats`).
@@ -22,7 +22,9 @@ import mmap
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
+from queue import SimpleQueue
 from typing import Protocol
 
 from rbdgen.errors import LinkError
@@ -66,25 +68,35 @@ class Files(Protocol):
 
 
 class _Call:
-    """A system call in a thread of its own, which sets ``ended`` at its end, when it is ``over``. ``count`` is what it
-    returned."""
+    """A system call, which sets ``ended`` at its end, when it is ``over``. ``count`` is what it returned."""
 
     def __init__(self, node: str, ended: threading.Event, call: Callable[[], int]) -> None:
         self.node, self.ended, self.call = node, ended, call
         self.over = False
         self.count = 0
         self.error: OSError | None = None
-        # nobody waits at the program's end for what may never come
-        self.thread = threading.Thread(target=self._run, daemon=True)
-        self.thread.start()
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Make it, however long that takes."""
         try:
             self.count = self.call()
         except OSError as error:
             self.error = error
         self.over = True
         self.ended.set()
+
+
+class _Caller:
+    """A thread that makes one call after another, as they come."""
+
+    def __init__(self) -> None:
+        self.calls: SimpleQueue[_Call | None] = SimpleQueue()
+        # nobody waits at the program's end for what may never come
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while (call := self.calls.get()) is not None:
+            call.run()
 
 
 class XdmaDevice:
@@ -101,6 +113,7 @@ class XdmaDevice:
         files: Files = os,
     ) -> None:
         self.path, self.seconds, self.files = path, seconds, files
+        self.callers = {node: _Caller() for node in (INTO, OUT)}
         self.under_way: list[_Call] = []
         self.amid = False
         """Whether a transfer was given up: its results may still come, until a reset."""
@@ -158,6 +171,8 @@ class XdmaDevice:
 
     def close(self) -> None:
         """Let go of the board."""
+        for caller in self.callers.values():
+            caller.calls.put(None)
         handles, self.handles = self.handles, {}
         for handle in handles.values():
             # a board that is gone is let go of all the same
@@ -203,6 +218,7 @@ class XdmaDevice:
     def _begin(self, call: _Call) -> _Call:
         self.under_way = [x for x in self.under_way if not x.over]
         self.under_way.append(call)
+        self.callers[call.node].calls.put(call)
         return call
 
     def _settle(self) -> None:
@@ -213,7 +229,8 @@ class XdmaDevice:
             raise LinkError(f"device: {self.path}: is amid a transfer that was given up; {REMEDY}")
         watch = Watch(self.seconds)
         for call in self.under_way:
-            call.thread.join(watch.left)
+            while not call.over and not watch.over:
+                time.sleep(LOOK_SECONDS)
             if not call.over:
                 raise LinkError(
                     f"device: {self.path}_{call.node}: an earlier transfer is still under way after "

@@ -197,7 +197,7 @@ def design_report(design: Design) -> dict[str, Any]:
         "functions": functions,
         "mixed": {"promised_ii_cycles": design.mixed_interval},
         "roofline": roofline(design, functions),
-        "host": host_rates(design, plan.schedule.device.megahertz),
+        "host": host_rates(design, design.running_clock),
         "multiplier_utilization": round(plan.schedule.utilization, 4),
         "submodules": submodule_table(design),
         "units": unit_table(design),

@@ -15,7 +15,7 @@ from rbdgen.report.columns import paragraph, table
 
 CORE = "core"
 """What binds where it is no link."""
-PREFIXES = {1e6: " M", 1e3: " k"}
+PREFIXES = {1e9: " G", 1e6: " M", 1e3: " k"}
 """Of rates as text, the larger first."""
 DIGITS = 6
 """Significant digits of rates in JSON."""
@@ -98,22 +98,3 @@ def host_notes(host: Mapping[str, Any]) -> str:
 
 def _cell(found: Mapping[str, Any]) -> str:
     return f"{rate_text(found['tasks_per_second'])}, {found['binds']}"
-
-
-def slow_link_text(host: Mapping[str, Any]) -> str:
-    """A line on the function that a board's link slows down most; empty where it slows none."""
-    if not host["of_board"]:
-        return ""
-    (link,) = host["links"]
-    functions = link["functions"]
-
-    def share(name: str) -> float:
-        return functions[name]["tasks_per_second"] / host["core"][name]
-
-    name = min(functions, key=share)
-    if functions[name]["binds"] == CORE:
-        return ""
-    return (
-        f"{name}: {rate_text(host['core'][name])} tasks a second in the accelerator, "
-        f"{rate_text(functions[name]['tasks_per_second'])} at the host by {link['name']}"
-    )

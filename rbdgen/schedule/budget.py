@@ -30,7 +30,8 @@ class Budget:
 
     ``resources``: what else there is, by the names of :class:`rbdgen.devices.fabric.Resources`; it decides how
     far units join at an interval that is given, and what is spared where there is too little. ``routable``: the share
-    of look-up tables and registers that tools connect. ``link``: what tasks and results come by."""
+    of look-up tables and registers that tools connect. ``link``: what tasks and results come by. ``clock``: MHz at
+    which whatever is built runs, where that is not up to the design."""
 
     multipliers: int | None = None
     rate: float | None = None
@@ -40,6 +41,7 @@ class Budget:
     resources: Mapping[str, int] = field(default_factory=dict)
     routable: float = 1.0
     link: Link | None = None
+    clock: float | None = None
 
     def shared(self, replicas: int) -> Budget:
         """What each of several accelerators behind one stream may cost or must reach."""

@@ -25,6 +25,10 @@ def test_a_vendors_board_is_left_ready(
     assert status == 0
     assert (report["board"], report["bitstream"], report["timing_met"]) == ("kr260", None, None)
     assert report["resources"]["multipliers"] == {"used": None, "available": 1248}
+    # at the clock of the board, which is not the model's
+    assert (report["host"]["clock_mhz"], report["running_clock_mhz"]) == (100.0, 100.0)
+    assert report["host"]["links"][0]["name"] == "the processor's port"
+    assert report["host"]["core"]["id"] == 1e8 / report["functions"]["id"]["ii_cycles"]
     names = {p.name for p in (tmp_path / "a/kr260").iterdir()}
     assert names >= {
         "rbd_pendulum2_id.v",

@@ -33,6 +33,10 @@ def test_a_slower_clock_takes_fewer_cycles(capsys: pytest.CaptureFixture[str]) -
             ("--clock", "600"),
             "takes 3 ns, more than the period of 1.66667 ns; use a slower clock or a shorter word",
         ),
+        (
+            ("--for", "host"),
+            "goal (--for): host is for the link of a board; give --board, or another goal such as",
+        ),
         (("--constants", "luts"), "constants: must be one of auto, logic, multipliers, not 'luts'"),
     ],
 )
@@ -93,7 +97,7 @@ def test_a_board_gets_several_accelerators_and_says_why(capsys: pytest.CaptureFi
     out = " ".join(out.split())
     assert "5 accelerators behind one stream" in out
     assert "5 accelerators side by side: a task every 0.2 cycles; PCI Express 3.0 x16" in out
-    assert "function accelerator PCI Express 3.0 x16 id 1e+03 M 1e+03 M, core" in out
+    assert "function accelerator PCI Express 3.0 x16 id 1.25 G 1.23 G, in" in out
     assert report(capsys, "pendulum2", "--board", "vcu118", "--replicas", "1")["replicas"] == 1
 
 
@@ -111,6 +115,21 @@ def test_their_number_is_in_the_configuration(
     assert manifest["replicas"] == 3
     again = str(tmp_path / "b")
     assert run(capsys, "generate", "--config", str(configuration), "-o", again)[0] == 0
+    verilog = "rbd_pendulum2_id.v"
+    assert (tmp_path / "a" / verilog).read_text() == (tmp_path / "b" / verilog).read_text()
+
+
+def test_a_design_for_its_link_comes_again_from_its_configuration(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ("generate", "pendulum2", "--board", "ulx3s_85f", "--for", "host")
+    assert run(capsys, *asked, "-o", str(tmp_path / "a"))[0] == 0
+    configuration = str(tmp_path / "a" / "config.toml")
+    again = run(capsys, "generate", "--config", configuration, "-o", str(tmp_path / "b"), "--json")
+    report = json.loads(again[1])
+    assert report["ii"] > 8
+    assert report["host"]["links"][0]["functions"]["id"]["binds"] == "in"
+    assert report["host"] == json.loads((tmp_path / "a" / "report.json").read_text())["host"]
     verilog = "rbd_pendulum2_id.v"
     assert (tmp_path / "a" / verilog).read_text() == (tmp_path / "b" / verilog).read_text()
 

@@ -28,6 +28,7 @@ def budget_of(name: str, **changes: Any) -> Budget:
         board=name,
         resources=board.resources,
         link=board.link,
+        clock=board.running_clock,
     )
     return replace(whole, **changes)
 

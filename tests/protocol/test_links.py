@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
+from rbdgen.emulation import bit_true_shell, manifest_of
 from rbdgen.errors import ConfigError
+from rbdgen.host.driver import Driver
 from rbdgen.protocol.frames import FRAME_BYTES, Kind, frame_bytes
 from rbdgen.protocol.links import LINKS, USUAL, Streams, Ways, get_link, serial_line
 from rbdgen.protocol.registers import stream_bits
 from rbdgen.protocol.tasks import Packing
+from rbdgen_sim.mixed import random_operands
 from tests.conftest import design
 
 LINE = serial_line(3_000_000)
@@ -25,6 +30,30 @@ def test_a_serial_line_takes_what_its_frames_take() -> None:
     sent = [len(frame_bytes(Kind.TASK, rng.bytes(length))) for _ in range(count)]
     assert LINE.packet_bits(packing, values) == pytest.approx(10 * np.mean(sent), rel=0.002)
     assert LINE.packet_bits(packing, values) == 10 * ((length + FRAME_BYTES) * 258 / 256 + 2)
+
+
+def test_a_driver_sends_and_receives_what_the_line_is_said_to_carry() -> None:
+    d = design("pendulum2", functions=("id",), ii=4)
+    shell, moved = bit_true_shell(d), Counter[str]()
+    write, read = shell.write, shell.read
+
+    def written(data: bytes) -> None:
+        moved["in"] += len(data)
+        write(data)
+
+    def was_read() -> bytes:
+        data = read()
+        moved["out"] += len(data)
+        return data
+
+    device = Driver.open(manifest_of(d), shell)
+    shell.write, shell.read = written, was_read  # type: ignore[method-assign]
+    count = 2000
+    q, v, a, _ = random_operands(d, count)
+    device.rnea(q, v, a)
+    bits = LINE.task_bits(d.tasks, "id")
+    assert 10 * moved["in"] / count == pytest.approx(bits.into, rel=0.02)
+    assert 10 * moved["out"] / count == pytest.approx(bits.out, rel=0.02)
 
 
 def test_streams_take_whole_beats() -> None:

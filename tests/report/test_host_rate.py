@@ -52,6 +52,14 @@ def test_a_fast_link_leaves_it_to_the_accelerators() -> None:
     assert found["tasks_per_second"] == pytest.approx(150e6, rel=1e-3)
 
 
+def test_a_fixed_clock_is_the_boards() -> None:
+    d = behind(get_link("serial"), ii=4)
+    assert d.budget is not None
+    fixed = replace(d, budget=replace(d.budget, clock=50.0))
+    host = design_report(fixed)["host"]
+    assert (host["clock_mhz"], host["core"]["id"]) == (50.0, 12.5e6)
+
+
 def test_without_a_board_the_usual_links_are_shown() -> None:
     report = design_report(design("pendulum2", functions=FUNCTIONS, ii=4))
     host = report["host"]
@@ -76,7 +84,14 @@ def test_an_infinitely_slow_clock_is_no_ones_fault() -> None:
 
 @pytest.mark.parametrize(
     ("rate", "text"),
-    [(7258.3, "7.26 k"), (1e8, "100 M"), (999.4, "999"), (1234567, "1.23 M"), (0.25, "0.25")],
+    [
+        (7258.3, "7.26 k"),
+        (1e8, "100 M"),
+        (999.4, "999"),
+        (1234567, "1.23 M"),
+        (0.25, "0.25"),
+        (1e9, "1 G"),
+    ],
 )
 def test_rates_are_short(rate: float, text: str) -> None:
     assert rate_text(rate) == text
