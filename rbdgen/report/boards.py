@@ -53,6 +53,19 @@ def build(report: dict[str, Any]) -> str:
             table(["resource", "used", "available", "share"], resources),
             table(["function", "interval, cycles", "µs", "latency, cycles", "µs"], times)
             + f"\n(cycles promised by the schedule, at the clock {basis})",
-            "\n".join([clock, *tries, *written]),
+            "\n".join([clock, *tries, *written, *_verified(report)]),
         ]
     )
+
+
+def _verified(report: dict[str, Any]) -> list[str]:
+    """A line on netlists that were simulated, if they were."""
+    netlists = report.get("verified", {}).get("netlist")
+    if netlists is None:
+        return []
+    synthesised, routed = netlists["synthesis"], netlists["routed"]
+    differ = synthesised["mismatches"] + routed["mismatches"]
+    return [
+        f"netlists simulated: {synthesised['tasks']} tasks after synthesis, {routed['tasks']} after place and route, "
+        f"{differ} results differ ({netlists['seconds']:g} s)"
+    ]

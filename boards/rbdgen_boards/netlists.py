@@ -1,0 +1,59 @@
+"""Netlists of a build that are kept: what Yosys and nextpnr write as JSON, as far as a simulation needs it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rbdgen.errors import ToolError
+
+AFTER_SYNTHESIS, AFTER_ROUTING = "after_synthesis.json", "after_routing.json"
+"""Files in a board's folder: the netlist that place and route gets, and the one that the bitstream is made of."""
+STAGES = {"synthesis": AFTER_SYNTHESIS, "routed": AFTER_ROUTING}
+"""Those files by what they come after."""
+INDEXED = re.compile(r"(\w+)\[(\d+)\]")
+"""The name of one bit of a port."""
+
+Netlist = dict[str, Any]
+"""``ports``: bits by name, the lowest first. ``cells``: by name ``type``, ``parameters`` and ``connections``. A bit is
+a net's number, or a constant as text."""
+
+
+def keep_netlist(source: Path, target: Path, top: str, pads: Mapping[str, str]) -> None:
+    """Write into ``target`` what a simulation needs of module ``top`` in Yosys's or nextpnr's file ``source``.
+    ``pads``: as of :func:`port_bits`."""
+    module = json.loads(source.read_text(encoding="utf-8"))["modules"][top]
+    cells = {}
+    for name, cell in module["cells"].items():
+        cells[name] = {key: cell[key] for key in ("type", "parameters", "connections")}
+    kept = {"ports": port_bits(module, pads), "cells": cells}
+    target.write_text(json.dumps(kept, separators=(",", ":")), encoding="utf-8")
+
+
+def port_bits(module: Mapping[str, Any], pads: Mapping[str, str]) -> dict[str, list[Any]]:
+    """The bits of a module's ports. Where it has none, as nextpnr leaves it without them when it reads back what it has
+    placed, those at the pads, whose nets are called after them; ``pads``: their types, with the pin outside."""
+    if module["ports"]:
+        return {name: port["bits"] for name, port in module["ports"].items()}
+    names = {}
+    for name, net in module["netnames"].items():
+        names.update(dict.fromkeys(net["bits"], name))
+    found: dict[str, dict[int, Any]] = {}
+    for cell in module["cells"].values():
+        if cell["type"] not in pads:
+            continue
+        (bit,) = cell["connections"][pads[cell["type"]]]
+        indexed = INDEXED.fullmatch(names[bit])
+        name, index = indexed.groups() if indexed else (names[bit], "0")
+        found.setdefault(name, {})[int(index)] = bit
+    return {name: [bits[k] for k in sorted(bits)] for name, bits in found.items()}
+
+
+def read_netlist(path: Path) -> Netlist:
+    """What :func:`keep_netlist` wrote. ToolError where it is not there."""
+    if not path.is_file():
+        raise ToolError(f"{path}: there is no netlist; build again")
+    return json.loads(path.read_text(encoding="utf-8"))
