@@ -35,37 +35,35 @@ def write_memory(text: Text, contents: Sequence[str], unit: int, ports: Sequence
     port whose clock is a constant does nothing."""
     name = text.fresh("memory")
     depth = len(contents)
-    text.lines.append(f"reg [{unit - 1}:0] {name} [0:{depth - 1}];")
+    text.line(f"reg [{unit - 1}:0] {name} [0:{depth - 1}];")
     lines = [f"{name}[{k}] = {unit}'h{word};" for k, word in enumerate(contents)]
-    text.lines.append("initial begin")
+    text.line("initial begin")
     text.lines.extend(lines)
-    text.lines.append("end")
+    text.line("end")
     for port in ports:
         _write_port(text, name, unit, port)
 
 
 def _write_port(text: Text, name: str, unit: int, port: Port) -> None:
     out = text.fresh("read")
-    text.lines.append(f"reg [{port.width - 1}:0] {out} = 0;")
+    text.line(f"reg [{port.width - 1}:0] {out} = 0;")
     for k, bit in enumerate(port.output):
         text.assign(bit, f"{out}[{k}]")
     if isinstance(port.clock, str):
         return
     units = port.width // unit
     at = text.vector(port.address)
-    text.lines.append(
-        f"always @(posedge {text.value(port.clock)}) if ({_all(text, port.enables)}) begin"
-    )
+    text.line(f"always @(posedge {text.value(port.clock)}) if ({_all(text, port.enables)}) begin")
     reading = [_reading(text, name, unit, port, f"{units} * {at} + {k}", k) for k in range(units)]
     if port.meanwhile == KEPT:
-        text.lines.append(f"if (!{_all(text, port.writes)})")
-    text.lines.append(f"{out} <= {{{', '.join(reversed(reading))}}};")
+        text.line(f"if (!{_all(text, port.writes)})")
+    text.line(f"{out} <= {{{', '.join(reversed(reading))}}};")
     if "0" not in port.writes:
         for k in range(units):
             word = text.vector(port.data[unit * k : unit * k + unit])
             when = f"{_writing(text, port, k)}"
-            text.lines.append(f"if ({when}) {name}[{units} * {at} + {k}] <= {word};")
-    text.lines.append("end")
+            text.line(f"if ({when}) {name}[{units} * {at} + {k}] <= {word};")
+    text.line("end")
 
 
 def _reading(text: Text, name: str, unit: int, port: Port, at: str, k: int) -> str:

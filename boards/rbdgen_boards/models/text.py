@@ -20,6 +20,10 @@ class Text:
         """Nets with several drivers."""
         self.count = 0
 
+    def line(self, text: str) -> None:
+        """Add a line."""
+        self.lines.append(text)
+
     def value(self, bit: Bit) -> str:
         """A net or a constant as an expression."""
         if isinstance(bit, str):
@@ -47,18 +51,18 @@ class Text:
 
     def _unused(self, start: str) -> str:
         name = self.fresh("unused")
-        self.lines.append(f"{'reg' if start else 'wire'} {name}{f' = {start}' if start else ''};")
+        self.line(f"{'reg' if start else 'wire'} {name}{f' = {start}' if start else ''};")
         return name
 
     def assign(self, bit: Bit | None, expression: str) -> None:
         """Drive a net by an expression."""
         if isinstance(bit, int):
-            self.lines.append(f"assign {self.drive(bit)} = {expression};")
+            self.line(f"assign {self.drive(bit)} = {expression};")
 
     def assign_vector(self, bits: Sequence[Bit | None], expression: str) -> None:
         """Drive nets, the lowest first, by an expression; those that are None are not there."""
         name = self.fresh("v")
-        self.lines.append(f"wire [{len(bits) - 1}:0] {name} = {expression};")
+        self.line(f"wire [{len(bits) - 1}:0] {name} = {expression};")
         for k, bit in enumerate(bits):
             self.assign(bit, f"{name}[{k}]")
 
@@ -66,6 +70,12 @@ class Text:
         """A look-up table's output, the first of the ``inputs`` being the lowest bit of its address."""
         table, kept = reduced(contents, list(inputs))
         return expression(table, [self.value(bit) for bit in kept])
+
+    def wire(self, expression: str) -> str:
+        """The name of an expression of one bit."""
+        name = self.fresh("w")
+        self.line(f"wire {name} = {expression};")
+        return name
 
     def register(
         self,
@@ -79,17 +89,17 @@ class Text:
         """A register of one bit: ``clock`` is an edge, ``reset`` sets it to ``start`` whether enabled or not."""
         name = self.drive(q, start)
         first = f"if ({reset}) {name} <= {start}; else " if reset else ""
-        self.lines.append(f"always @({clock}) {first}if ({enable}) {name} <= {d};")
+        self.line(f"always @({clock}) {first}if ({enable}) {name} <= {d};")
 
     def clocked(self, clock: str, value: str, width: int) -> str:
         """The name of a signed value of so many bits behind a register that begins with zero."""
         name = self.fresh("stage")
-        self.lines.append(f"reg signed [{width - 1}:0] {name} = 0;")
-        self.lines.append(f"always @(posedge {clock}) {name} <= {value};")
+        self.line(f"reg signed [{width - 1}:0] {name} = 0;")
+        self.line(f"always @(posedge {clock}) {name} <= {value};")
         return name
 
     def named(self, value: str, width: int) -> str:
         """The name of a signed value of so many bits."""
         name = self.fresh("value")
-        self.lines.append(f"wire signed [{width - 1}:0] {name} = {value};")
+        self.line(f"wire signed [{width - 1}:0] {name} = {value};")
         return name

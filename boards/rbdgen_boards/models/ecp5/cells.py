@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from rbdgen_boards.models.ecp5 import logic, memories, multipliers, pads, registers
+from rbdgen_boards.models.ecp5 import distributed, logic, memories, multipliers, pads, registers
 from rbdgen_boards.models.family import Models
 
 ECP5 = Models(
     wires={
-        "LUT4": partial(logic.constant_table, parameter="INIT", output="Z"),
-        "TRELLIS_COMB": partial(logic.constant_table, parameter="INITVAL", output="F"),
-        "TRELLIS_RAMW": logic.ramw,
+        "LUT4": logic.constant_lut4,
+        "TRELLIS_COMB": logic.constant_comb,
+        "TRELLIS_RAMW": distributed.writer,
         "TRELLIS_IO": pads.pad,
         "DCCA": pads.clock_buffer,
         "EHXPLLL": pads.pll,
@@ -22,7 +20,7 @@ ECP5 = Models(
         "L6MUX21": logic.l6mux21,
         "CCU2C": logic.ccu2c,
         "TRELLIS_COMB": logic.comb,
-        "TRELLIS_DPR16X4": logic.distributed,
+        "TRELLIS_DPR16X4": distributed.distributed,
         "TRELLIS_FF": registers.register,
         "DP16KD": memories.dp16kd,
         "MULT18X18D": multipliers.mult18x18d,

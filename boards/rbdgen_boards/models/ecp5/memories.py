@@ -11,11 +11,22 @@ from rbdgen_boards.models.cell import Bit, Cell
 from rbdgen_boards.models.memory import KEPT, NEW, OLD, Port, units_of, write_memory
 from rbdgen_boards.models.text import Text
 
-SHIFTS = {1: 0, 2: 1, 4: 2, 9: 3, 18: 4, 36: 5}
+SHIFTS = {
+    1: 0,
+    2: 1,
+    4: 2,
+    9: 3,
+    18: 4,
+    36: 5,
+}
 """The lowest bit of a port's address, by its width."""
 ADDRESS_BITS = 14
 BYTE, WHOLE = 9, 36
-MEANWHILE = {"NORMAL": KEPT, "WRITETHROUGH": NEW, "READBEFOREWRITE": OLD}
+MEANWHILE = {
+    "NORMAL": KEPT,
+    "WRITETHROUGH": NEW,
+    "READBEFOREWRITE": OLD,
+}
 ROWS, ROW_WORDS, WORD_BITS, WORD = 64, 16, 20, 18
 """Contents: parameters, words in each, bits between two words, and of a word."""
 INVERTED = "INV"

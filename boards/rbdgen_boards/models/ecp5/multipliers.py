@@ -22,7 +22,8 @@ def mult18x18d(cell: Cell, text: Text) -> None:
     for pin in ("SOURCEA", "SOURCEB", "RST0"):
         cell.require(pin, "0", "0")
     cell.require("CE0", "1", "1")
-    cell.ignore(*(f"{kind}{k}" for kind in ("CLK", "CE", "RST") for k in range(1, 4)))
+    for other in range(1, 4):
+        cell.ignore(f"CLK{other}", f"CE{other}", f"RST{other}")
     clock = text.value(cell.net("CLK0"))
     operands = []
     for side in ("A", "B"):

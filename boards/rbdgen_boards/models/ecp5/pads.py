@@ -3,18 +3,36 @@ whatever rate, and is settled from the beginning."""
 
 from __future__ import annotations
 
-from rbdgen_boards.models.cell import Bit, Cell
+from rbdgen_boards.models.cell import CONSTANTS, Bit, Cell
 
-PLL_STATIC = ("RST", "STDBY", "PHASESEL0", "PHASESEL1", "PHASEDIR", "PHASESTEP", "PHASELOADREG")
-PLL_STATIC += ("PLLWAKESYNC", "ENCLKOP")
-PLL_RATES = ("CLKFB_DIV", "CLKI_DIV", "CLKOP_CPHASE", "CLKOP_DIV", "CLKOP_FPHASE", "PLLRST_ENA")
-PLL_RATES += (
+PLL_STATIC = (
+    "RST",
+    "STDBY",
+    "PHASESEL0",
+    "PHASESEL1",
+    "PHASEDIR",
+    "PHASESTEP",
+    "PHASELOADREG",
+    "PLLWAKESYNC",
+    "ENCLKOP",
+)
+"""Pins that must not change."""
+PLL_RATES = (
+    "CLKFB_DIV",
+    "CLKI_DIV",
+    "CLKOP_CPHASE",
+    "CLKOP_DIV",
+    "CLKOP_FPHASE",
+    "PLLRST_ENA",
     "DPHASE_SOURCE",
     "INTFB_WAKE",
     "STDBY_ENABLE",
-    *(f"OUTDIVIDER_MUX{k}" for k in "ABCD"),
+    "OUTDIVIDER_MUXA",
+    "OUTDIVIDER_MUXB",
+    "OUTDIVIDER_MUXC",
+    "OUTDIVIDER_MUXD",
 )
-CONSTANTS = ("0", "1")
+"""Parameters that say at what rate, and when."""
 
 
 def pll(cell: Cell) -> list[tuple[int | None, Bit]]:

@@ -3,32 +3,57 @@
 from __future__ import annotations
 
 from rbdgen_boards.models.family import Models
-from rbdgen_boards.models.gowin import logic, memories, multipliers, pads, registers
-
-CHOICES = ("MUX2", "MUX2_LUT5", "MUX2_LUT6", "MUX2_LUT7", "MUX2_LUT8")
-DISTRIBUTED = ("RAM16SDP1", "RAM16SDP2", "RAM16SDP4")
-DOUBLE, ONE_WAY = ("DPB", "DPX9B", "DP"), ("SDPB", "SDPX9B", "SDP")
-SINGLE, CONSTANT = ("SP", "SPX9"), ("pROM", "pROMX9", "ROM")
+from rbdgen_boards.models.gowin import logic, memories, multipliers, pads, registers, sums
 
 GOWIN = Models(
     wires={
-        **dict.fromkeys(("VCC", "GOWIN_VCC"), logic.high),
-        **dict.fromkeys(("GND", "GOWIN_GND"), logic.low),
-        **dict.fromkeys(logic.TABLES, logic.constant_table),
-        **dict.fromkeys(("IBUF", "OBUF"), pads.pad),
+        "VCC": logic.high,
+        "GOWIN_VCC": logic.high,
+        "GND": logic.low,
+        "GOWIN_GND": logic.low,
+        "LUT1": logic.constant_table,
+        "LUT2": logic.constant_table,
+        "LUT3": logic.constant_table,
+        "LUT4": logic.constant_table,
+        "IBUF": pads.pad,
+        "OBUF": pads.pad,
         "BUFG": pads.clock_buffer,
         "GSR": pads.reset,
     },
     cells={
-        **dict.fromkeys(logic.TABLES, logic.table),
-        **dict.fromkeys(CHOICES, logic.wide_choice),
-        **dict.fromkeys(DISTRIBUTED, logic.distributed),
-        **dict.fromkeys(registers.REGISTERS, registers.register),
-        **dict.fromkeys(SINGLE, memories.single),
-        **dict.fromkeys(DOUBLE, memories.double),
-        **dict.fromkeys(ONE_WAY, memories.one_way),
-        **dict.fromkeys(CONSTANT, memories.constant),
-        "ALU": logic.alu,
+        "LUT1": logic.table,
+        "LUT2": logic.table,
+        "LUT3": logic.table,
+        "LUT4": logic.table,
+        "MUX2_LUT5": logic.wide_choice,
+        "MUX2_LUT6": logic.wide_choice,
+        "MUX2_LUT7": logic.wide_choice,
+        "MUX2_LUT8": logic.wide_choice,
+        "ALU": sums.alu,
+        "RAM16SDP1": logic.distributed,
+        "RAM16SDP2": logic.distributed,
+        "RAM16SDP4": logic.distributed,
+        "DFF": registers.register,
+        "DFFE": registers.register,
+        "DFFS": registers.register,
+        "DFFSE": registers.register,
+        "DFFR": registers.register,
+        "DFFRE": registers.register,
+        "DFFP": registers.register,
+        "DFFPE": registers.register,
+        "DFFC": registers.register,
+        "DFFCE": registers.register,
+        "SP": memories.single,
+        "SPX9": memories.single,
+        "DPB": memories.double,
+        "DPX9B": memories.double,
+        "DP": memories.double,
+        "SDPB": memories.one_way,
+        "SDPX9B": memories.one_way,
+        "SDP": memories.one_way,
+        "pROM": memories.constant,
+        "pROMX9": memories.constant,
+        "ROM": memories.constant,
         "MULTALU27X18": multipliers.multalu27x18,
     },
     constants=("VCC", "GOWIN_VCC", "GND", "GOWIN_GND"),

@@ -9,7 +9,16 @@ from rbdgen_boards.models.cell import Cell
 from rbdgen_boards.models.text import Text
 
 A, B, SUM = 27, 18, 48
-SWITCHES = ("A_SEL", "P_SEL", "P_ADDSUB", "C_SEL", "CASI_SEL", "ACC_SEL", "ADD_SUB_0", "ADD_SUB_1")
+SWITCHES = (
+    "A_SEL",
+    "P_SEL",
+    "P_ADDSUB",
+    "C_SEL",
+    "CASI_SEL",
+    "ACC_SEL",
+    "ADD_SUB_0",
+    "ADD_SUB_1",
+)
 """What is added, selected or subtracted: nothing."""
 
 
@@ -19,17 +28,23 @@ def multalu27x18(cell: Cell, text: Text) -> None:
         cell.one_of(switch, "0")
         cell.one_of(f"DYN_{switch}", "FALSE")
     cell.one_of("MULT_RESET_MODE", "SYNC")
-    clocks, enables, resets = (cell.bus(pin, 2, "0") for pin in ("CLK", "CE", "RESET"))
-    if (enables[0], resets[0]) != ("1", "0"):
+    clocks = cell.bus("CLK", 2, "0")
+    enables = cell.bus("CE", 2, "0")
+    resets = cell.bus("RESET", 2, "0")
+    always = enables[0] == "1" and resets[0] == "0"
+    if not always:
         raise cell.error("enables and resets have no model unless they are constant")
     clock = text.value(clocks[0])
-    operands = []
-    for side, width in (("A", A), ("B", B)):
-        value = f"$signed({text.vector(cell.bus(side, width))})"
-        operands.append(_registered(cell, text, f"{side}REG", clock, value, width))
-    product = f"{operands[0]} * {operands[1]}"
+    first = _registered(cell, text, "AREG", clock, _operand(cell, text, "A", A), A)
+    second = _registered(cell, text, "BREG", clock, _operand(cell, text, "B", B), B)
+    product = f"{first} * {second}"
     total = _registered(cell, text, "PREG", clock, product, A + B)
     text.assign_vector(cell.outputs("DOUT", SUM), text.named(total, SUM))
+
+
+def _operand(cell: Cell, text: Text, pin: str, width: int) -> str:
+    bits = cell.bus(pin, width)
+    return f"$signed({text.vector(bits)})"
 
 
 def _registered(cell: Cell, text: Text, register: str, clock: str, value: str, width: int) -> str:

@@ -9,8 +9,12 @@ from rbdgen_boards.models.text import Text
 
 NAME = re.compile(r"DFF([SRPC]?)(E?)")
 """Set or reset on the clock, preset or clear at once; an enable. Those on the falling edge have no model."""
-PINS = {"S": "SET", "R": "RESET", "P": "PRESET", "C": "CLEAR"}
-REGISTERS = tuple(f"DFF{how}{enable}" for how in ("", *PINS) for enable in ("", "E"))
+PINS = {
+    "S": "SET",
+    "R": "RESET",
+    "P": "PRESET",
+    "C": "CLEAR",
+}
 
 
 def register(cell: Cell, text: Text) -> None:
