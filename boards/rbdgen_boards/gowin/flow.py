@@ -89,8 +89,8 @@ PLACED, ROUTED, REPORT = "placed.json", "routed.json", "nextpnr.json"
 PLACEMENT_LOG, LOG = "placement.log", "nextpnr.log"
 ROUTED_TOP = "top"
 """How nextpnr calls the module in what it writes."""
-PADS = {"IBUF": "I", "OBUF": "O"}
-"""Cells at pads, with their pins there."""
+PADS = {"IBUF": ("input", "I"), "OBUF": ("output", "O")}
+"""Cells at pads, with their ports' directions and their pins there."""
 DELAYS = "delays.sdf"
 BITSTREAM = "bitstream.fs"
 

@@ -10,8 +10,7 @@ from rbdgen_boards.models.family import Models
 from rbdgen_boards.models.text import Text
 from rbdgen_boards.netlists import Netlist
 
-INPUTS = ("clk", "rx")
-"""Ports of a board's top that are inputs."""
+INPUT = "input"
 
 
 class _Wires:
@@ -85,11 +84,11 @@ def _require_all_seen(cell: Cell) -> None:
 def _module(netlist: Netlist, wires: _Wires, text: Text, top: str) -> str:
     """The module around the cells' lines."""
     ports, ends = [], []
-    for name, bits in netlist["ports"].items():
-        direction = "input" if name in INPUTS else "output"
+    for name, port in netlist["ports"].items():
+        bits, direction = port["bits"], port["direction"]
         ports.append(f"{direction} [{len(bits) - 1}:0] {name}")
         for k, bit in enumerate(bits):
-            if name in INPUTS:
+            if direction == INPUT:
                 text.assign(bit, f"{name}[{k}]")
             else:
                 ends.append(f"assign {name}[{k}] = {text.value(wires.resolve(bit))};")
