@@ -10,6 +10,8 @@ from rbdgen.cli import verifying
 from rbdgen.cli.commands import BUILDS, compile_design
 from rbdgen.cli.console import print_result, reporter
 from rbdgen.cli.needs import need_hardware
+from rbdgen.cli.parser import VERIFIED_TASKS
+from rbdgen.errors import ConfigError
 from rbdgen.extras import optional_module
 from rbdgen.report.boards import build as build_table
 from rbdgen.report.design import design_report
@@ -32,6 +34,8 @@ def build(args: argparse.Namespace) -> None:
         flows.require_programmer(board)
     if args.verify:
         verifying.require(board)
+    elif args.tasks:
+        raise ConfigError("tasks: only with --verify, which runs them")
     with reporter() as progress:
         design, robot = compile_design(args, progress)
         design = flows.fit(design, board, args.ii is not None)
@@ -43,7 +47,9 @@ def build(args: argparse.Namespace) -> None:
         report = design_report(made.design) | made.report()
         verified = None
         if args.verify:
-            verified = verifying.verify_netlists(made, args.tasks, directory, progress)
+            verified = verifying.verify_netlists(
+                made, args.tasks or VERIFIED_TASKS, directory, progress
+            )
             report["verified"] = verified.report
             if verified.complaints:
                 _remove_bitstream(made, report)

@@ -382,7 +382,6 @@ def add_build(verb: Verb) -> None:
     parser.add_argument(
         "--tasks",
         type=integer("tasks", 1, most=MOST_STATES),
-        default=VERIFIED_TASKS,
         metavar="N",
         help=f"of --verify: mixed tasks that each netlist runs ({VERIFIED_TASKS})",
     )

@@ -10,18 +10,21 @@ from typing import Any
 import pytest
 
 from rbdgen import Design
-from rbdgen.cli.verifying import built_manifest
+from rbdgen.cli import verifying
+from rbdgen.cli.verifying import Verified, built_manifest
 from rbdgen.report.design import design_identity
 from rbdgen.version import release
-from rbdgen_boards.board import get_board
+from rbdgen_boards.board import Board, get_board
 from rbdgen_boards.ecp5.flow import Ecp5
+from rbdgen_boards.flow import Clocking, Flow, Progress, Request, Routed
+from rbdgen_boards.flows import FLOWS
 from rbdgen_boards.models.verilog import netlist_verilog
 from rbdgen_boards.netlists import AFTER_SYNTHESIS, Netlist, keep_netlist, read_netlist
 from rbdgen_boards.synthesis import NETLIST, synthesise
 from rbdgen_boards.top import TOP, uart_top
 from rbdgen_hw.emit import design_verilog, uart_verilog
 from rbdgen_hw.primitives import overrides
-from rbdgen_sim.comparison import Comparison, compare
+from rbdgen_sim.comparison import Comparison, Mismatch, compare
 from rbdgen_sim.serial_board import SerialBoard, build_board
 from tests.cli.test_cli import last_error, run
 from tests.conftest import design as small_design
@@ -117,7 +120,7 @@ def broken(netlist: Netlist, fault: str) -> Netlist:
         cell = cells_of(made, "TRELLIS_FF", "head")[0]
         cell["parameters"]["REGSET"] = "SET"
     elif fault == "connection":
-        cell = cells_of(made, "TRELLIS_FF", "tau_joint1_result")[0]
+        cell = cells_of(made, "TRELLIS_FF", "q_joint1")[0]
         cell["connections"]["DI"] = ["0"]
     return made
 
@@ -138,6 +141,52 @@ def test_one_thing_that_is_wrong_is_seen(fault: str, synthesised, tmp_path: Path
     assert found.mismatches > 0
     assert found.first or found.silence
     assert str(found)
+
+
+class Fake(Flow):
+    """What makes a bitstream of nothing."""
+
+    name = "ecp5"
+    maker = "nothing"
+    attempts = 1
+    models = Ecp5.models
+
+    def clocking(self, board: Board, clock: float, directory: Path) -> Clocking:
+        return Clocking("", "", clock)
+
+    def build(self, request: Request, directory: Path, progress: Progress) -> Routed:
+        (directory / "bitstream.bit").write_bytes(b"bits")
+        return Routed(request.clock, {}, (), "bitstream.bit")
+
+
+def test_a_bitstream_whose_netlist_differs_is_none(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = Mismatch("id", 7, "tau_joint1", 5, 4)
+    found = Comparison(1000, 3, first)
+    assert found.report() == {"tasks": 1000, "mismatches": 3, "first": str(first)}
+    stages = {"synthesis": Comparison(1000, 0).report(), "routed": found.report()}
+    verified = Verified({"netlist": stages | {"seconds": 1.0}}, (f"netlist: {found}",))
+    monkeypatch.setitem(FLOWS, "ecp5", Fake())
+    monkeypatch.setattr(verifying, "verify_netlists", lambda *given: verified)
+    given = ("--board", "ulx3s_85f", "--verify", "netlist", "-o", str(tmp_path / "a"))
+    status, _, err = run(capsys, "build", "pendulum2", *given)
+    assert status == 2
+    assert last_error(err) == (
+        "rbdgen: error: verify: netlist: 3 of 1000 results differ; the first: id, task 7, tau_joint1: 4 instead of 5; "
+        f"the bitstream was removed; please report this as a bug with {tmp_path / 'a/config.toml'}"
+    )
+    report = json.loads((tmp_path / "a/build.json").read_text())
+    assert report["bitstream"] is None
+    assert report["verified"] == verified.report
+    assert not (tmp_path / "a/ulx3s_85f/bitstream.bit").exists()
+
+
+def test_tasks_are_those_of_a_verification(capsys, tmp_path: Path) -> None:
+    given = ("--board", "ulx3s_85f", "--tasks", "5", "-o", str(tmp_path / "a"))
+    status, _, err = run(capsys, "build", "pendulum2", *given)
+    assert status == 2
+    assert last_error(err) == "rbdgen: error: tasks: only with --verify, which runs them"
 
 
 def test_a_vendors_board_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
