@@ -84,6 +84,8 @@ SUMMARY_HEAD = [
     "look-up tables",
     "registers",
 ]
+VERIFIED = "id"
+"""Functions whose bitstreams' netlists are simulated."""
 BUILD_SECONDS = 7200
 """After how long a build is given up."""
 TASKS = 10_000
@@ -127,6 +129,28 @@ def built(
     if process.returncode:
         return None, said.strip().splitlines()[-2:]
     return json.loads(output), []
+
+
+def netlists(targets: Targets) -> None:
+    """Netlists of inverse dynamics after synthesis and after place and route, as what they were built from."""
+    rows = []
+    for board, functions, options, _, _ in BUILDS:
+        if functions != VERIFIED:
+            continue
+        begin = time.monotonic()
+        report, complaints = built(board, functions, [*options, "--verify", "netlist"])
+        if report is None:
+            targets.at_most(1, 0)
+            rows.append([board, "", complaints[-1], "", "MISSED", ""])
+            continue
+        found = report["verified"]["netlist"]
+        for stage in ("synthesis", "routed"):
+            tasks, wrong = found[stage]["tasks"], found[stage]["mismatches"]
+            rows.append([board, stage, tasks, wrong, targets.at_most(wrong, 0), ""])
+        seconds = f"{found['seconds']:.0f} of {time.monotonic() - begin:.0f}"
+        rows.append([board, "seconds, of those of the call", "", "", "", seconds])
+    head = ["board", "netlist after", "tasks", "results that differ", "", "seconds"]
+    section(f"Netlists of {ROBOT} {VERIFIED}, simulated from the pins", head, rows)
 
 
 def asked(
@@ -298,7 +322,7 @@ def lint(targets: Targets, work: Path) -> None:
 def main() -> int:
     """Print all sections; 1 if a target is missed."""
     parser = arguments(__doc__)
-    parts = ("lint", "link", "axi", "bitstreams")
+    parts = ("lint", "link", "axi", "bitstreams", "netlists")
     parser.add_argument(
         "--part", choices=parts, action="append", help="only this part; may be repeated"
     )
@@ -314,6 +338,8 @@ def main() -> int:
             work.mkdir()
             if part == "bitstreams":
                 bitstreams(targets, args.build)
+            elif part == "netlists":
+                netlists(targets)
             else:
                 {"lint": lint, "link": link, "axi": axi}[part](targets, work)
     return targets.finish()

@@ -19,9 +19,14 @@ CACHE, SUFFIX = "routed", ".zip"
 """Where results are kept (:mod:`rbdgen.caching`), and how their files' names end."""
 
 
+MODELS = "models"
+"""The folder of this package that only simulations read."""
+
+
 def own_text() -> str:
     """The text of all flows: what they ask of their tools, and how they read the answers."""
-    files = sorted(Path(__file__).parent.rglob("*.py"))
+    own = Path(__file__).parent
+    files = sorted(p for p in own.rglob("*.py") if MODELS not in p.relative_to(own).parts)
     return "".join(path.read_text(encoding="utf-8") for path in files)
 
 

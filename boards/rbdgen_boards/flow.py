@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from rbdgen_boards.board import Board
+from rbdgen_boards.models.family import Models
 from rbdgen_boards.synthesis import Synthesis
 from rbdgen_boards.tools import Tool, version
 
@@ -101,6 +102,9 @@ class Flow(ABC):
     multiplier: ClassVar[str] = ""
     """The multiplier block that products become, by its name in :mod:`rbdgen_hw.primitives`; none: synthesis infers
     what there is."""
+    models: ClassVar[Models | None] = None
+    """What the family's cells do, for a simulation of its netlists, which are then among :attr:`kept`
+    (:mod:`rbdgen_boards.netlists`)."""
     syntheses: ClassVar[Mapping[str, Synthesis]] = {}
     """How Yosys synthesises for the family's devices, by timing model (:mod:`rbdgen.schedule.device`)."""
 

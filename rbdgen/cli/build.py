@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
+from typing import Any
 
+from rbdgen.cli import verifying
 from rbdgen.cli.commands import BUILDS, compile_design
 from rbdgen.cli.console import print_result, reporter
 from rbdgen.cli.needs import need_hardware
+from rbdgen.cli.parser import VERIFIED_TASKS
+from rbdgen.errors import ConfigError
 from rbdgen.extras import optional_module
 from rbdgen.report.boards import build as build_table
 from rbdgen.report.design import design_report
-from rbdgen.report.files import BUILD_FILE, write_design
+from rbdgen.report.files import BUILD_FILE, CONFIG_FILE, write_design
 from rbdgen.report.writing import check_writable, write_files
 from rbdgen.version import release
 
@@ -28,6 +32,10 @@ def build(args: argparse.Namespace) -> None:
     need_hardware()
     if args.load:
         flows.require_programmer(board)
+    if args.verify:
+        verifying.require(board)
+    elif args.tasks:
+        raise ConfigError("tasks: only with --verify, which runs them")
     with reporter() as progress:
         design, robot = compile_design(args, progress)
         design = flows.fit(design, board, args.ii is not None)
@@ -37,11 +45,27 @@ def build(args: argparse.Namespace) -> None:
         )
         made = flows.build(design, board, args.seed, directory / board.name, progress.stage)
         report = design_report(made.design) | made.report()
+        verified = None
+        if args.verify:
+            verified = verifying.verify_netlists(
+                made, args.tasks or VERIFIED_TASKS, directory, progress
+            )
+            report["verified"] = verified.report
+            if verified.complaints:
+                _remove_bitstream(made, report)
         write_design(made.design, made.verilog, directory, robot, release(), {})
         write_files({BUILD_FILE: json.dumps(report, indent=2) + "\n"}, directory)
+        if verified is not None:
+            verified.require_equality(directory / CONFIG_FILE)
         if args.load:
             progress.stage("program the board")
             # what programs a board of a vendor also makes its bitstream, and was seen to be there
             assert made.bitstream is not None
             flows.load(board, made.bitstream)
     print_result(args, report, build_table(report))
+
+
+def _remove_bitstream(made: Any, report: dict[str, Any]) -> None:
+    """Take away a bitstream whose netlist does not do what it should."""
+    made.bitstream.unlink()
+    report["bitstream"] = None

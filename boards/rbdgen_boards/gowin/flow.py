@@ -18,7 +18,9 @@ from rbdgen_boards.gowin.constraints import cst
 from rbdgen_boards.gowin.delays import KNOWN, MULTIPLIER, aim, assumptions, derated_report
 from rbdgen_boards.gowin.netlist import blocked, decide_sums, used_cells, widen_tables
 from rbdgen_boards.gowin.paths import read_delays, slowest_path
-from rbdgen_boards.gowin.placement import FIRST, registers_to_sums
+from rbdgen_boards.gowin.placement import FIRST, lead_carries, registers_to_sums
+from rbdgen_boards.models.gowin.cells import GOWIN as MODELS
+from rbdgen_boards.netlists import AFTER_ROUTING, AFTER_SYNTHESIS, keep_netlist
 from rbdgen_boards.synthesis import NETLIST, Synthesis, cells, check_room, synthesise
 from rbdgen_boards.tools import Tool
 from rbdgen_boards.top import TOP
@@ -72,6 +74,10 @@ FAMILY = "family"
 DATABASE, CONSTRAINTS = "chipdb.bin", "board.cst"
 PLACED, ROUTED, REPORT = "placed.json", "routed.json", "nextpnr.json"
 PLACEMENT_LOG, LOG = "placement.log", "nextpnr.log"
+ROUTED_TOP = "top"
+"""How nextpnr calls the module in what it writes."""
+PADS = {"IBUF": ("input", "I"), "OBUF": ("output", "O")}
+"""Cells at pads, with their ports' directions and their pins there."""
 DELAYS = "delays.sdf"
 BITSTREAM = "bitstream.fs"
 
@@ -82,10 +88,11 @@ class Gowin(Flow):
     name = "gowin"
     maker = "nextpnr"
     needs = (NEXTPNR, GOWIN_PACK)
-    kept = (BITSTREAM, PLACEMENT_LOG, LOG, REPORT)
+    kept = (BITSTREAM, PLACEMENT_LOG, LOG, REPORT, AFTER_SYNTHESIS, AFTER_ROUTING)
     attempts = 3
     margin = 1.15
     multiplier = "gowin"
+    models = MODELS
     syntheses: ClassVar = {"gw5a": SYNTHESIS}
 
     def clocking(self, board: Board, clock: float, directory: Path) -> Clocking:
@@ -101,6 +108,7 @@ class Gowin(Flow):
         timer.step("bitstream")
         pack = ["-d", family, "-o", BITSTREAM, ROUTED]
         tools.run(GOWIN_PACK, pack, directory, "gowin_pack.log")
+        keep_netlist(directory / ROUTED, directory / AFTER_ROUTING, ROUTED_TOP, PADS)
         (directory / ROUTED).unlink()
         timer.step("slowest path")
         with (directory / DELAYS).open(encoding="utf-8") as delays:
@@ -125,6 +133,7 @@ def _synthesise(request: Request, directory: Path) -> None:
     decide_sums(netlist)
     widen_tables(netlist)
     _write(directory / NETLIST, design)
+    keep_netlist(directory / NETLIST, directory / AFTER_SYNTHESIS, TOP, PADS)
     (directory / CONSTRAINTS).write_text(cst(board), encoding="utf-8")
 
 
@@ -143,6 +152,7 @@ def _place_and_route(request: Request, family: str, directory: Path) -> None:
     tools.run(NEXTPNR, [*how, *place], directory, PLACEMENT_LOG)
     placed = _read(directory / PLACED)
     registers_to_sums(placed)
+    lead_carries(placed)
     _write(directory / PLACED, placed)
     route = ["--json", PLACED, "--no-pack", "--write", ROUTED, "--report", REPORT, "--sdf", DELAYS]
     tools.run(NEXTPNR, [*how, *route], directory, LOG)

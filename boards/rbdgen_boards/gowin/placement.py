@@ -27,6 +27,9 @@ AIDS = ("BLOCKER_LUT", "BLOCKER_FF", "DUMMY_CELL")
 FAR = 20
 """Tiles from a register to its sum from which on it stays where it is: near to what reads it, it seems."""
 NOWHERE = "NEXTPNR_BEL"
+TABLE = "RAW_ALU_LUT"
+CARRY_ONLY = 0x000A
+"""The table of a sum that is always zero, so that the next carry is its first input, whatever the carry before."""
 STRENGTH = "BEL_STRENGTH"
 
 Cells = dict[str, Any]
@@ -52,6 +55,19 @@ def registers_to_sums(design: dict[str, Any]) -> int:
     module["ports"] = {}
     module["settings"] = {}
     return moved
+
+
+def lead_carries(design: dict[str, Any]) -> int:
+    """Make each carry that begins a chain in ``design``, nextpnr's JSON, depend on nothing but what it is led from. How
+    many there are.
+
+    nextpnr gives such a place a table by which a carry of zero is that of the place before it, where anything may be.
+    """
+    (module,) = design["modules"].values()
+    heads = [c for c in module["cells"].values() if c["parameters"].get("CIN_NETTYPE") == "LOGIC"]
+    for cell in heads:
+        cell["parameters"][TABLE] = f"{CARRY_ONLY:032b}"
+    return len(heads)
 
 
 def _ordered_name(name: str, cell: dict[str, Any]) -> str:

@@ -1,0 +1,61 @@
+"""All cells of Gowin GW5A that have a model."""
+
+from __future__ import annotations
+
+from rbdgen_boards.models.family import Models
+from rbdgen_boards.models.gowin import logic, memories, multipliers, pads, registers, sums
+
+GOWIN = Models(
+    wires={
+        "VCC": logic.high,
+        "GOWIN_VCC": logic.high,
+        "GND": logic.low,
+        "GOWIN_GND": logic.low,
+        "LUT1": logic.constant_table,
+        "LUT2": logic.constant_table,
+        "LUT3": logic.constant_table,
+        "LUT4": logic.constant_table,
+        "IBUF": pads.pad,
+        "OBUF": pads.pad,
+        "BUFG": pads.clock_buffer,
+        "GSR": pads.reset,
+    },
+    cells={
+        "LUT1": logic.table,
+        "LUT2": logic.table,
+        "LUT3": logic.table,
+        "LUT4": logic.table,
+        "MUX2_LUT5": logic.wide_choice,
+        "MUX2_LUT6": logic.wide_choice,
+        "MUX2_LUT7": logic.wide_choice,
+        "MUX2_LUT8": logic.wide_choice,
+        "ALU": sums.alu,
+        "RAM16SDP1": logic.distributed,
+        "RAM16SDP2": logic.distributed,
+        "RAM16SDP4": logic.distributed,
+        "DFF": registers.register,
+        "DFFE": registers.register,
+        "DFFS": registers.register,
+        "DFFSE": registers.register,
+        "DFFR": registers.register,
+        "DFFRE": registers.register,
+        "DFFP": registers.register,
+        "DFFPE": registers.register,
+        "DFFC": registers.register,
+        "DFFCE": registers.register,
+        "SP": memories.single,
+        "SPX9": memories.single,
+        "DPB": memories.double,
+        "DPX9B": memories.double,
+        "DP": memories.double,
+        "SDPB": memories.one_way,
+        "SDPX9B": memories.one_way,
+        "SDP": memories.one_way,
+        "pROM": memories.constant,
+        "pROMX9": memories.constant,
+        "ROM": memories.constant,
+        "MULTALU27X18": multipliers.multalu27x18,
+    },
+    constants=("VCC", "GOWIN_VCC", "GND", "GOWIN_GND"),
+    silent=("$scopeinfo", "SPINE_SELECT", "PINCFG"),
+)

@@ -1,0 +1,134 @@
+"""Mixed tasks of all functions of a design, sent by the host's driver to a device: each answer against the bit-true
+model's, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rbdgen.compiler import Design
+from rbdgen.errors import LinkError
+from rbdgen.host.arrays import FunctionArrays
+from rbdgen.host.driver import Driver
+from rbdgen.host.manifest import Manifest
+from rbdgen.host.transport import Transport
+from rbdgen.protocol.packets import result_matrix
+from rbdgen.trials import TaskSet, make_tasks, task_states
+
+PATIENCE = 3
+"""Hellos without an answer after which a device counts as dead: the line damages nothing."""
+ATTEMPTS = 2
+"""Times that a task is sent before it counts as lost."""
+SECONDS = 1e6
+"""Without progress before a device is given up: it is a simulation's own time that counts."""
+FLAGS = "flags"
+"""What stands for the word where flags differ."""
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """A result that differs: its ``function``, the number of its ``task`` among all as they were sent, the result
+    ``word`` by name, and the raw values; None: no answer."""
+
+    function: str
+    task: int
+    word: str
+    expected: int
+    got: int | None
+
+    def __str__(self) -> str:
+        if self.got is None:
+            return f"{self.function}, task {self.task}: no answer"
+        return (
+            f"{self.function}, task {self.task}, {self.word}: {self.got} instead of {self.expected}"
+        )
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """So many ``tasks`` were sent, and so many answers differ (``mismatches``), the ``first`` as they were sent;
+    ``silence``: why there were none any more."""
+
+    tasks: int
+    mismatches: int
+    first: Mismatch | None = None
+    silence: str = ""
+
+    def __str__(self) -> str:
+        if self.silence:
+            return self.silence
+        return f"{self.mismatches} of {self.tasks} results differ; the first: {self.first}"
+
+    def report(self) -> dict[str, Any]:
+        """What a report says of it."""
+        found: dict[str, Any] = {"tasks": self.tasks, "mismatches": self.mismatches}
+        if self.mismatches:
+            found["first"] = str(self.first or self.silence)
+        return found
+
+
+def mixed_order(functions: int, count: int, seed: int) -> np.ndarray:
+    """Which function each of ``count`` tasks is of, at random."""
+    return np.random.default_rng(seed).integers(0, functions, count)
+
+
+def compare(
+    design: Design,
+    manifest: Manifest,
+    transport: Transport,
+    count: int,
+    seed: int,
+    progress: Progress,
+) -> Comparison:
+    """Send ``count`` tasks of random functions at random states within the declared ranges. A device that falls silent
+    has answered none of them."""
+    order = mixed_order(len(design.network.functions), count, seed)
+    states = task_states(design, count, seed)
+    sets = [make_tasks(design, function, states) for function in design.network.functions]
+    line: list[bytes] = [b""] * count
+    for k, tasks in enumerate(sets):
+        places = np.flatnonzero(order == k)
+        raw = np.stack([word[: len(places)] for word in tasks.raw], axis=-1)
+        packets = FunctionArrays(manifest, tasks.function).packets(raw)
+        for place, packet in zip(places.tolist(), packets, strict=True):
+            line[place] = packet
+    try:
+        device = Driver.open(manifest, transport, ATTEMPTS, PATIENCE, progress, SECONDS)
+        results = device.parameters.exchange(line, progress)
+    except LinkError as error:
+        return Comparison(count, count, silence=str(error))
+    found = []
+    for k, tasks in enumerate(sets):
+        places = np.flatnonzero(order == k)
+        found += _differing(manifest, tasks, places, [results[place] for place in places])
+    found.sort(key=lambda mismatch: mismatch.task)
+    return Comparison(count, len(found), found[0] if found else None)
+
+
+def _differing(
+    manifest: Manifest, tasks: TaskSet, places: np.ndarray, packets: Sequence[bytes | None]
+) -> list[Mismatch]:
+    """The first difference of each answer of a function that has any. ``places``: of its tasks among all."""
+    function = manifest.tasks.functions[tasks.function]
+    names = [FLAGS, *(word.name for word in function.results)]
+    length = manifest.tasks.result_bytes(tasks.function)
+    expected = np.stack([tasks.flags, *tasks.expected], axis=-1)
+    found = []
+    for number, (place, packet) in enumerate(zip(places.tolist(), packets, strict=True)):
+        wanted = expected[number]
+        if packet is None or len(packet) != length:
+            found.append(Mismatch(tasks.function, place, FLAGS, int(wanted[0]), None))
+            continue
+        row = np.frombuffer(packet, np.uint8).reshape(1, length)
+        _, flags, raw = result_matrix(manifest.tasks, tasks.function, row)
+        got = np.concatenate([flags, raw[0]])
+        wrong = np.flatnonzero(got != wanted)
+        if wrong.size:
+            k = int(wrong[0])
+            found.append(Mismatch(tasks.function, place, names[k], int(wanted[k]), int(got[k])))
+    return found

@@ -1,0 +1,340 @@
+"""Models of cells: the same as Yosys's where it has some, and an error for all that they do not know."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyosys
+import pytest
+
+from rbdgen.errors import ToolError
+from rbdgen_boards.gowin.placement import lead_carries
+from rbdgen_boards.models.ecp5.cells import ECP5
+from rbdgen_boards.models.family import Models
+from rbdgen_boards.models.gowin.cells import GOWIN
+from rbdgen_boards.models.tables import expression
+from rbdgen_boards.models.verilog import netlist_verilog
+from rbdgen_boards.netlists import essential
+from rbdgen_hw.yosys import run_script
+
+SHARE = Path(pyosys.__file__).parent / "share"
+OWN = {"ecp5": "ecp5/cells_sim.v", "gowin": "gowin/cells_sim.v"}
+"""Yosys's own models."""
+FAMILIES: dict[str, Models] = {"ecp5": ECP5, "gowin": GOWIN}
+OUTPUTS = ("Z", "COUT", "Q", "DO", "F", "O", "SUM", "OFX")
+SUMS = ("S0", "S1")
+"""Outputs of one type that are inputs of another."""
+WIDE = ("DI", "DO", "WAD", "RAD")
+
+
+def test_expressions_are_their_tables() -> None:
+    generator = random.Random(1)
+    tables = [(table, 3) for table in range(256)]
+    tables += [(generator.randrange(1 << 16), 4) for _ in range(200)]
+    for table, size in tables:
+        text = expression(table, ["abcd"[k] for k in range(size)])
+        text = text.replace("1'b", "").replace("!", "1^").replace("?", "and")
+        for address in range(1 << size):
+            bits = {name: address >> k & 1 for k, name in enumerate("abcd"[:size])}
+            assert evaluated(expression(table, list("abcd")[:size]), bits) == table >> address & 1
+
+
+def evaluated(text: str, bits: Mapping[str, int]) -> int:
+    """An expression of Verilog's with ``! & | ^ ?:`` and brackets."""
+    words = [*text.replace("1'b", "")]
+    words = [word for word in words if word != " "]
+
+    def operand() -> int:
+        word = words.pop(0)
+        if word == "!":
+            return 1 - operand()
+        if word == "(":
+            value = whole()
+            assert words.pop(0) == ")"
+            return value
+        return bits[word] if word in bits else int(word)
+
+    def whole() -> int:
+        first = operand()
+        if not words or words[0] == ")" or words[0] == ":":
+            return first
+        sign = words.pop(0)
+        second = whole() if sign == "?" else operand()
+        if sign == "?":
+            assert words.pop(0) == ":"
+            third = whole()
+            return second if first else third
+        return {"&": first & second, "|": first | second, "^": first ^ second}[sign]
+
+    return whole()
+
+
+def cell_netlist(kind: str, pins: str, **parameters: str) -> dict[str, Any]:
+    """A cell with a port at each pin."""
+    number, ports, connections = 2, {}, {}
+    for pin in pins.split():
+        width = 4 if pin in WIDE else 1
+        bits = list(range(number, number + width))
+        number += width
+        output = pin in OUTPUTS or (kind == "CCU2C" and pin in SUMS)
+        direction = "output" if output else "input"
+        ports[pin] = {"direction": direction, "bits": bits}
+        connections[pin] = bits
+    cell = {"type": kind, "parameters": parameters, "connections": connections}
+    return {"ports": ports, "cells": {"cell": cell}}
+
+
+CELLS = [
+    ("ecp5", "LUT4", "A B C D Z", {"INIT": "1100101000010111"}),
+    ("ecp5", "PFUMX", "ALUT BLUT C0 Z", {}),
+    ("ecp5", "L6MUX21", "D0 D1 SD Z", {}),
+    *[
+        (
+            "ecp5",
+            "CCU2C",
+            "CIN A0 B0 C0 D0 A1 B1 C1 D1 S0 S1 COUT",
+            {
+                "INIT0": "1001011010101010",
+                "INIT1": "0110011010101011",
+                "INJECT1_0": first,
+                "INJECT1_1": second,
+            },
+        )
+        for first, second in (("NO", "NO"), ("YES", "NO"), ("NO", "YES"))
+    ],
+    *[
+        (
+            "ecp5",
+            "TRELLIS_FF",
+            pins,
+            {
+                "GSR": "DISABLED",
+                "CEMUX": enable,
+                "CLKMUX": "CLK",
+                "LSRMUX": "LSR",
+                "SRMODE": mode,
+                "REGSET": value,
+            },
+        )
+        for pins, enable, mode, value in (
+            ("CLK LSR CE DI Q", "CE", "LSR_OVER_CE", "RESET"),
+            ("CLK LSR CE DI Q", "INV", "LSR_OVER_CE", "SET"),
+            ("CLK LSR DI Q", "1 ", "LSR_OVER_CE", "SET"),
+        )
+    ],
+    (
+        "ecp5",
+        "TRELLIS_DPR16X4",
+        "DI WAD WRE WCK RAD DO",
+        {"WCKMUX": "WCK", "WREMUX": "WRE", "INITVAL": f"{0x0123456789ABCDEF:064b}"},
+    ),
+    ("gowin", "LUT3", "I0 I1 I2 F", {"INIT": "11001010"}),
+    ("gowin", "LUT4", "I0 I1 I2 I3 F", {"INIT": "1100101000010111"}),
+    ("gowin", "MUX2_LUT5", "I0 I1 S0 O", {}),
+    *[("gowin", "ALU", "I0 I1 I3 CIN SUM COUT", {"ALU_MODE": f"{mode:032b}"}) for mode in range(3)],
+    ("gowin", "DFF", "CLK D Q", {}),
+    ("gowin", "DFFSE", "CLK CE SET D Q", {}),
+    ("gowin", "DFFR", "CLK RESET D Q", {}),
+    (
+        "gowin",
+        "RAM16SDP4",
+        "DI WAD RAD WRE CLK DO",
+        {f"INIT_{k}": f"{0x1234 << k & 0xFFFF:016b}" for k in range(4)},
+    ),
+]
+
+
+@pytest.mark.parametrize(("family", "kind", "pins", "parameters"), CELLS)
+def test_models_are_those_of_yosys(
+    family: str, kind: str, pins: str, parameters: dict[str, str], tmp_path: Path
+) -> None:
+    netlist = cell_netlist(kind, pins, **parameters)
+    (tmp_path / "gate.v").write_text(netlist_verilog(netlist, FAMILIES[family], "gate"))
+    ports = ", ".join(
+        f"{p['direction']} [{len(p['bits']) - 1}:0] {n}" for n, p in netlist["ports"].items()
+    )
+    given = ", ".join(
+        f".{name}({len(value)}'b{value})"
+        if set(value) <= {*"01"}
+        else f'.{name}("{value.strip()}")'
+        for name, value in parameters.items()
+    )
+    pin_list = ", ".join(f".{pin}({pin})" for pin in pins.split())
+    gold = f"module gold({ports}); {kind} #({given}) cell_({pin_list}); endmodule\n"
+    (tmp_path / "gold.v").write_text(gold)
+    script = [
+        f"read_verilog -DNO_INCLUDES -I{SHARE / family} {SHARE / OWN[family]}",
+        "read_verilog gold.v gate.v",
+        "hierarchy -check -top gold",
+        "proc",
+        "flatten",
+        "design -stash gold",
+        "read_verilog gate.v",
+        "hierarchy -check -top gate",
+        "proc",
+        "design -stash gate",
+        "design -copy-from gold -as gold gold",
+        "design -copy-from gate -as gate gate",
+        "memory_map",
+        "opt_clean",
+        "miter -equiv -flatten -make_outputs gold gate miter",
+        "sat -verify -prove trigger 0 -seq 4 -enable_undef -set-def-inputs miter",
+    ]
+    run_script(script, tmp_path)
+
+
+def flawed(change: str) -> dict[str, Any]:
+    """A look-up table's netlist with something in it that no model knows."""
+    netlist = cell_netlist("LUT4", "A B C D Z", INIT="1100101000010111")
+    cell = netlist["cells"]["cell"]
+    if change == "type":
+        cell["type"] = "LUT9"
+    elif change == "parameter":
+        cell["parameters"]["SPEED"] = "HIGH"
+    elif change == "pin":
+        cell["connections"]["E"] = [2]
+    elif change == "open":
+        cell["connections"]["A"] = [99]
+    elif change == "twice":
+        netlist["cells"]["other"] = cell
+    return netlist
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("type", r"^netlist: cell cell of type LUT9: has no model; build without --verify, or "),
+        ("parameter", r"^netlist: cell cell of type LUT4: SPEED=HIGH has no model; "),
+        ("pin", r"^netlist: cell cell of type LUT4: pin E has no model; "),
+        ("open", r"^netlist: net 99 is read and has no driver; "),
+        ("twice", r"^netlist: net 6 has several drivers; "),
+    ],
+)
+def test_what_no_model_knows_is_an_error(change: str, message: str) -> None:
+    with pytest.raises(ToolError, match=message):
+        netlist_verilog(flawed(change), ECP5, "top")
+
+
+@pytest.mark.parametrize(
+    ("family", "kind", "pins", "parameters", "message"),
+    [
+        ("ecp5", "TRELLIS_FF", "CLK DI Q", {"CLKMUX": "INV"}, "CLKMUX=INV has no model, only CLK"),
+        ("ecp5", "TRELLIS_FF", "CLK M Q", {"LSRMODE": "PRLD"}, "LSRMODE=PRLD has no model"),
+        ("ecp5", "DP16KD", "CLKA CLKB", {"REGMODE_A": "OUTREG"}, "REGMODE_A=OUTREG has no model"),
+        ("gowin", "DFFN", "CLK D Q", {}, "has no model"),
+        ("gowin", "ALU", "I0 I1 I3 CIN SUM", {"ALU_MODE": f"{9:032b}"}, "ALU_MODE=9 has no model"),
+        ("gowin", "LUT4", "I0 I1 I2 F", {"INIT": "1100101000010111"}, "pin I3 is open"),
+        (
+            "gowin",
+            "MULTALU27X18",
+            "CLK",
+            {"A_SEL": "0", "DYN_A_SEL": "FALSE", "P_SEL": "1"},
+            "P_SEL=1 has no model, only 0",
+        ),
+    ],
+)
+def test_a_mode_without_a_model_is_an_error(
+    family: str, kind: str, pins: str, parameters: dict[str, str], message: str
+) -> None:
+    netlist = cell_netlist(kind, pins, **parameters)
+    with pytest.raises(ToolError, match=f"^netlist: cell cell of type {kind}: {message}"):
+        netlist_verilog(netlist, FAMILIES[family], "top")
+
+
+def test_a_carry_that_begins_a_chain_depends_on_no_other() -> None:
+    """As nextpnr makes it, a carry of zero is that of the place before."""
+    given = {"RAW_ALU_LUT": f"{0x505A:032b}", "CIN_NETTYPE": "LOGIC"}
+    netlist = cell_netlist("ALU", "I0 COUT", **given)
+    with pytest.raises(ToolError, match="type ALU: depends on a carry that nothing gives; "):
+        netlist_verilog(netlist, GOWIN, "top")
+    assert lead_carries({"modules": {"top": netlist}}) == 1
+    made = netlist_verilog(netlist, GOWIN, "top")
+    assert "assign n3 = w1 ? 1'b0 : n2;" in made
+    assert "wire w1 = 1'b0;" in made
+
+
+MEMORIES = """
+module memories(input clk, input rx, output reg [107:0] out);
+  reg [35:0] wide [0:511];
+  reg [17:0] half [0:1023];
+  reg [8:0] nines [0:2047];
+  reg [3:0] few [0:4095];
+  reg [17:0] table1 [0:1023];
+  reg [31:0] state = 32'h12345678, last = 32'h9abcdef0;
+  integer k;
+  initial begin
+    for (k = 0; k < 512; k = k + 1) wide[k] = k * 36'd134775813 + 36'd7;
+    for (k = 0; k < 1024; k = k + 1) half[k] = k * 77 + 5;
+    for (k = 0; k < 1024; k = k + 1) table1[k] = k * 191 + 3;
+    for (k = 0; k < 2048; k = k + 1) nines[k] = k * 5 + 1;
+    for (k = 0; k < 4096; k = k + 1) few[k] = k * 3 + k / 16;
+  end
+  wire [31:0] mixed = {state[18:0], state[31:19]} ^ last;
+  wire fed = state[31] ^ state[21] ^ state[1] ^ state[0] ^ rx;
+  reg [35:0] a; reg [17:0] b, e; reg [8:0] c; reg [3:0] d;
+  always @(posedge clk) begin
+    state <= {state[30:0], fed};
+    last <= mixed;
+    // few addresses, so that what was written is read
+    if (mixed[30]) wide[mixed[4:0]] <= {last[3:0], state};
+    a <= wide[last[4:0]];
+    if (mixed[29]) half[{7'd3, mixed[7:5]}] <= last[17:0];
+    b <= half[{7'd3, last[7:5]}];
+    if (mixed[28]) nines[mixed[11:8]] <= last[26:18];
+    c <= nines[last[11:8]];
+    if (mixed[27]) few[mixed[15:12]] <= last[30:27];
+    d <= few[last[15:12]];
+    e <= table1[last[25:16]];
+    out <= {e, d, c, b, a} ^ {90'd0, mixed[17:0]};
+  end
+endmodule
+"""
+BENCH = """
+module bench;
+  reg clk = 0; reg rx = 0; integer k; integer wrong = 0;
+  wire [107:0] wanted, got;
+  memories gold(clk, rx, wanted);
+  gate made(.clk(clk), .rx(rx), .out(got));
+  initial begin
+    for (k = 0; k < 3000; k = k + 1) begin
+      rx = $random;
+      #1 clk = 1;
+      #1 clk = 0;
+      if (k > 3 && wanted !== got) wrong = wrong + 1;
+    end
+    $display("wrong %0d of %0d", wrong, k);
+  end
+endmodule
+"""
+SYNTHESES = {
+    "ecp5": ("synth_ecp5 -top memories -json made.json", ("DP16KD",)),
+    "gowin": (
+        "synth_gowin -family gw5a -noiopads -top memories -json made.json",
+        ("SDPX9B",),
+    ),
+}
+
+
+@pytest.mark.parametrize("family", SYNTHESES)
+def test_block_memories_hold_what_they_should(family: str, tmp_path: Path) -> None:
+    command, kinds = SYNTHESES[family]
+    (tmp_path / "memories.v").write_text(MEMORIES)
+    marked = MEMORIES.replace("  reg [", '  (* ram_style = "block" *) reg [', 5)
+    (tmp_path / "marked.v").write_text(marked)
+    run_script(["read_verilog marked.v", command], tmp_path)
+    module = json.loads((tmp_path / "made.json").read_text())["modules"]["memories"]
+    found = {cell["type"] for cell in module["cells"].values()}
+    assert found >= set(kinds)
+    made = netlist_verilog(essential(module, {}), FAMILIES[family], "gate")
+    (tmp_path / "gate.v").write_text(made)
+    (tmp_path / "bench.v").write_text(BENCH)
+    program = tmp_path / "bench"
+    files = [str(tmp_path / name) for name in ("bench.v", "memories.v", "gate.v")]
+    subprocess.run(["iverilog", "-g2012", "-s", "bench", "-o", program, *files], check=True)
+    said = subprocess.run([program], check=True, capture_output=True, text=True).stdout
+    assert "wrong 0 of 3000" in said
