@@ -19,7 +19,8 @@ from rbdgen.errors import ConfigError, FlaggedError, LinkError, RbdgenWarning
 from rbdgen.host.arrays import Answers, FunctionArrays
 from rbdgen.host.beats import StreamLink
 from rbdgen.host.flagged import checked_reaction, flag_text
-from rbdgen.host.link import DEFAULT_ATTEMPTS, DEFAULT_PATIENCE, ByteLink, Progress, connect
+from rbdgen.host.ledger import DEFAULT_ATTEMPTS, Progress
+from rbdgen.host.link import DEFAULT_PATIENCE, ByteLink, connect
 from rbdgen.host.manifest import Manifest, read_manifest
 from rbdgen.host.parameters import Parameters
 from rbdgen.host.transport import SerialTransport, Transport
@@ -234,7 +235,7 @@ class Driver:
             raise LinkError(
                 f"device: {np.count_nonzero(answers.lost)} of {answers.lost.size} tasks of {function} were lost "
                 f"{self.link.attempts} times each, the first is number {first}; since the device was opened "
-                f"{self.link.counters.measured()}; check the cable, or lower the baud rate"
+                f"{self.link.counters.measured()}; {self.link.counters.REMEDY}"
             )
         if self.on_flags != "ignore" and answers.flags.any():
             text = flag_text(self._arrays(function), answers.flags, given)
