@@ -127,12 +127,14 @@ def _unreachable(number: int) -> tuple[str, str]:
     return f"cannot be reached: {os.strerror(number)}", remedy
 
 
-def split_address(address: str) -> tuple[str, int]:
+def split_address(address: str, least_port: int = 1) -> tuple[str, int]:
     """The host and the port in ``HOST`` or ``HOST:PORT``. LinkError for what is neither."""
     host, colon, digits = address.partition(":")
     if not colon:
         digits = str(DEFAULT_PORT)
-    if not host or not (digits.isascii() and digits.isdecimal() and 0 < int(digits) < 1 << 16):
+    if not host or not (
+        digits.isascii() and digits.isdecimal() and least_port <= int(digits) < 1 << 16
+    ):
         raise LinkError(
             f"address {address!r}: must be HOST or HOST:PORT, with a port from 1 to 65535; give the board's IP "
             "address, such as 192.168.1.50"
