@@ -96,6 +96,14 @@ class Asked(NamedTuple):
     told: int
 
 
+class Sent(NamedTuple):
+    """A datagram of TASKS that was sent, and how many tasks end in it."""
+
+    number: int
+    data: bytes
+    tasks: int
+
+
 class Arrivals:
     """The bodies of numbered datagrams as streams of whole packets, of these ``lengths`` by function code."""
 
@@ -164,8 +172,10 @@ class Session:
         """Number of the next TASKS."""
         self.taken = 0
         """The device is known to expect no number below."""
-        self.unsure: deque[tuple[int, bytes]] = deque()
-        """Datagrams from there on, by their numbers."""
+        self.unsure: deque[Sent] = deque()
+        """Datagrams from there on."""
+        self.repeated: tuple[int, int] | None = None
+        """What was ``sent`` and ``taken`` when they were sent again, since the last silence."""
         self.asked: dict[int, Asked] = {}
         """By the HELLO's nonce."""
         self.index = np.full(TAGS, FREE)
@@ -189,7 +199,8 @@ class Session:
         tags = np.flatnonzero(self.index == FREE)[:count]
         untagged = batch.untagged[new]
         batch.headers[batch.places[new]] = untagged | tags << FUNCTION_BITS
-        datagrams = [self._numbered(body, marks) for body, marks in cut(batch.stream[begin:end])]
+        bodies = cut(batch.stream[begin:end])
+        datagrams = [self._numbered(body, marks, count) for body, marks in bodies]
         self.index[tags] = batch.indices[new]
         self.code[tags] = untagged & _CODES
         self.number[tags] = self.sent - 1
@@ -238,7 +249,7 @@ class Session:
         if told < 0 or not asked.taken <= taken <= self.sent:
             return None
         self.taken = max(self.taken, taken)
-        while self.unsure and self.unsure[0][0] < self.taken:
+        while self.unsure and self.unsure[0].number < self.taken:
             self.unsure.popleft()
         lost = np.flatnonzero((self.index != FREE) & (self.number < asked.taken))
         if not lost.size:
@@ -248,9 +259,14 @@ class Session:
         self._free(lost)
         return indices
 
-    def again(self, sent: int) -> list[bytes]:
-        """Datagrams to be sent again as they were, where nothing was since a HELLO that was sent at this number."""
-        return [data for _, data in self.unsure] if sent == self.sent else []
+    def again(self, sent: int) -> list[Sent]:
+        """Datagrams to be sent again as they were, after the answer to a HELLO that was sent at this number: none where
+        others were sent since, or where it changed nothing since the last time."""
+        now = self.sent, self.taken
+        if sent != self.sent or now == self.repeated or not self.unsure:
+            return []
+        self.repeated = now
+        return [*self.unsure]
 
     def suspects(self, sent: int) -> bool:
         """Whether tasks that were sent before a HELLO, at this number, were taken or passed over and are not answered,
@@ -279,9 +295,9 @@ class Session:
         busy = 2 * self.flights > batch.most or 2 * self.room < self.capacity
         return 0 if count < fitting and busy else count
 
-    def _numbered(self, body: memoryview, marks: int) -> bytes:
+    def _numbered(self, body: memoryview, marks: int, count: int) -> bytes:
         data = datagram_bytes(Kind.TASKS, self.name, self.sent & _NUMBERS, body, marks)
-        self.unsure.append((self.sent, data))
+        self.unsure.append(Sent(self.sent, data, count if marks & Mark.ENDS else 0))
         self.sent += 1
         return data
 
