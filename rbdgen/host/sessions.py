@@ -14,6 +14,7 @@ until it is answered or proved lost. Facts that make that certain, whatever is l
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -36,7 +37,7 @@ from rbdgen.protocol.datagrams import (
     padded_stream,
 )
 from rbdgen.protocol.packets import TAG_MASK
-from rbdgen.protocol.tasks import FUNCTION_BITS, TAG_BITS, split_header
+from rbdgen.protocol.tasks import FUNCTION_BITS, TAG_BITS
 
 TAGS = 1 << TAG_BITS
 """Tasks that may be in flight."""
@@ -58,12 +59,14 @@ class Batch:
     def __init__(
         self, packets: Sequence[bytes], indices: Sequence[int], lengths: Sequence[int]
     ) -> None:
-        stream, self.ends = padded_stream(packets)
+        stream, ends = padded_stream(packets)
         self.stream = memoryview(stream)
         self.indices = np.array(indices, np.int64)
-        self.sizes = np.diff(self.ends, prepend=0)
+        self.ends: list[int] = ends.tolist()
+        """Where each packet ends in the stream."""
+        self.sizes = np.diff(ends, prepend=0)
         self.headers = np.frombuffer(stream, "<u2")
-        self.places = (self.ends - self.sizes) // 2
+        self.places = (ends - self.sizes) // 2
         untagged = self.headers[self.places] & np.uint16(0xFFFF ^ TAG_MASK)
         self.untagged = untagged.astype(np.int64)
         answers = np.array(lengths)[self.untagged & _CODES]
@@ -74,7 +77,7 @@ class Batch:
     @property
     def begin(self) -> int:
         """Where the next packet begins."""
-        return int(self.ends[self.first - 1]) if self.first else 0
+        return self.ends[self.first - 1] if self.first else 0
 
     @property
     def over(self) -> bool:
@@ -83,8 +86,7 @@ class Batch:
 
     def fitting(self, size: int) -> int:
         """How many of the next packets have no more than ``size`` bytes."""
-        behind = int(np.searchsorted(self.ends, self.begin + size, "right"))
-        return behind - self.first
+        return bisect_right(self.ends, self.begin + size) - self.first
 
 
 class Asked(NamedTuple):
@@ -195,7 +197,7 @@ class Session:
         if not count:
             return [], 0
         begin, new = batch.begin, slice(batch.first, batch.first + count)
-        end = int(batch.ends[new.stop - 1])
+        end = batch.ends[new.stop - 1]
         tags = np.flatnonzero(self.index == FREE)[:count]
         untagged = batch.untagged[new]
         batch.headers[batch.places[new]] = untagged | tags << FUNCTION_BITS
@@ -228,7 +230,8 @@ class Session:
             return [], [], -1
         starts, _ = packet_starts(stream, self.arrivals.lengths)
         headers = np.frombuffer(stream, "<u2")[starts // 2]
-        codes, tags, _ = split_header(headers)
+        codes = headers & _CODES
+        tags = headers >> FUNCTION_BITS & (TAGS - 1)
         mine = (self.index[tags] != FREE) & (self.code[tags] == codes)
         stray = len(starts) - int(np.count_nonzero(mine))
         if stray:
@@ -292,8 +295,10 @@ class Session:
             count = 0
         elif count > 1:
             count = min(count, batch.fitting(self.room - OVERHEAD_BYTES))
+        if count == fitting:
+            return count
         busy = 2 * self.flights > batch.most or 2 * self.room < self.capacity
-        return 0 if count < fitting and busy else count
+        return 0 if busy else count
 
     def _numbered(self, body: memoryview, marks: int, count: int) -> bytes:
         data = datagram_bytes(Kind.TASKS, self.name, self.sent & _NUMBERS, body, marks)
