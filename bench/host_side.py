@@ -157,6 +157,7 @@ class Transport(ctypes.Structure):
         ("close", Close),
         ("milliseconds", Clock),
         ("random", ctypes.c_void_p),
+        ("datagrams", ctypes.c_int),
     )
 
 
@@ -182,6 +183,7 @@ class CDevice:
             Close(lambda _: None),
             Clock(watch.inside(lambda _: int(time.monotonic() * 1000))),
             None,
+            0,
         )
         self.state = ctypes.create_string_buffer(DEVICE_BYTES)
         self.tables = ctypes.c_char.in_dll(self.library, f"{self.prefix}_design")
