@@ -86,9 +86,9 @@ class Stopwatch:
         return min(outside) * 1e6, statistics.median(outside) * 1e6, min(inside) * 1e6
 
 
-def operands(known: Manifest, function: str, count: int) -> dict[str, np.ndarray]:
+def operands(known: Manifest, function: str, count: int, seed: int = 1) -> dict[str, np.ndarray]:
     """States inside the declared limits of each operand."""
-    random = np.random.default_rng(1)
+    random = np.random.default_rng(seed)
     found = {}
     for vector in known.operand_vectors[function]:
         found[vector] = np.zeros((count, *known.shapes[vector].size))
