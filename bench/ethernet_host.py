@@ -1,8 +1,8 @@
 """Measures the host's side of Ethernet: tasks through a network with faults, and how fast the host is over loopback.
 
 Faults: of mixed tasks of all functions none may be answered wrong, and none lost without being told so, where one
-datagram in a hundred is lost, comes twice or late, in either direction. The device is the bit-true model behind a socket,
-or whatever answers at ``--device`` (with ``--manifest``), such as a simulated board.
+datagram in a hundred is lost, comes twice or late, in either direction. The device is the bit-true model behind a
+socket, or whatever answers at ``--device`` (with ``--manifest``), such as a simulated board.
 
 Speed: the device answers zeros at once in a process of its own. What counts is the host's own time, system calls
 included, of a call and of its link alone; tasks a second over loopback are those of the slower of the two processes.
@@ -47,7 +47,7 @@ CALL_TASKS = 10_000
 CALLS = 7
 """Of which the fastest counts."""
 ASKED = 100.0
-"""µs of the host's own time that a datagram of tasks and its results may take."""
+"""µs of the host's own time that the link may take for a datagram, of tasks or of results."""
 DEVICE_BYTES = 1 << 16
 """Memory for a device's state in C, more than it takes."""
 
@@ -234,8 +234,9 @@ def speed(targets: Targets) -> None:
     rows = []
     for name in functions:
         given = operands(known, name, CALL_TASKS)
-        size = padded(known.tasks.task_bytes(name))
-        per_datagram = BODY_BYTES // size
+        tasks = BODY_BYTES // padded(known.tasks.task_bytes(name))
+        answers = BODY_BYTES // padded(known.tasks.result_bytes(name))
+        datagrams = CALL_TASKS * (1 / tasks + 1 / answers)
         with beside(Zeros(known)) as address, Driver.udp(known, address, flags="ignore") as device:
             arrays = device.arrays.setdefault(name, device._arrays(name))
             packets = arrays.packets(arrays.raw(given)[1])
@@ -245,27 +246,24 @@ def speed(targets: Targets) -> None:
             }
         with beside(Zeros(known)) as address:
             in_c = InC(known, address)
-            ways["C"] = fastest(lambda f=name, g=given: in_c.call(f, g, CALL_TASKS))
+            ways["C"] = fastest(lambda c=in_c, f=name, g=given: c.call(f, g, CALL_TASKS))
         for way, (span, own) in ways.items():
-            each = 1e6 * own / CALL_TASKS
-            verdict = ""
-            if way != "Python":
-                verdict = targets.at_most(each * per_datagram, ASKED)
-            datagram = f"{each * per_datagram:.0f}"
+            each = 1e6 * own / datagrams
+            verdict = "" if way == "Python" else targets.at_most(each, ASKED)
+            task = f"{1e6 * own / CALL_TASKS:.2f}"
             rate = f"{CALL_TASKS / span:,.0f}"
-            rows.append([name, per_datagram, way, f"{each:.2f}", datagram, verdict, rate])
+            full = f"{tasks}, {answers}"
+            rows.append([name, full, way, task, f"{each:.0f}", verdict, rate])
     head = [
         "function",
-        "tasks in a datagram",
+        "tasks, results in a datagram",
         "host",
         "own µs per task",
         "own µs per datagram",
         "",
         "tasks a second over loopback",
     ]
-    title = (
-        f"The host's own time over UDP for iiwa14, at most {ASKED:.0f} µs for a datagram of tasks"
-    )
+    title = f"The host's own time over UDP for iiwa14, at most {ASKED:.0f} µs for a datagram"
     section(title, head, rows)
 
 

@@ -323,7 +323,7 @@ class _Exchange:
         if stray:
             self.host.counters.stray += max(stray, 0)
         if indices:
-            self._answer(indices, packets)
+            self.ledger.answer_all(indices, packets)
             self.task_progress.again()
             self._progress()
         return stray >= 0
@@ -391,11 +391,6 @@ class _Exchange:
     def _ask(self, session: Session) -> None:
         self.due.append(session.ask(self.host.nonce()))
         self.unasked = 0
-
-    def _answer(self, indices: list[int], packets: list[bytes]) -> None:
-        for index, packet in zip(indices, packets, strict=True):
-            if index >= 0:
-                self.ledger.answer(index, packet)
 
     def _progress(self) -> None:
         self.quiet.again()

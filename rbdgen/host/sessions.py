@@ -69,7 +69,10 @@ class Batch:
         self.places = (ends - self.sizes) // 2
         untagged = self.headers[self.places] & np.uint16(0xFFFF ^ TAG_MASK)
         self.untagged = untagged.astype(np.int64)
-        answers = np.array(lengths)[self.untagged & _CODES]
+        codes = self.untagged & _CODES
+        self.flights = np.stack([self.indices, codes, self.sizes, self.sizes], axis=1)
+        """Of each packet what a session keeps of it while it is in flight, but for the datagram's number."""
+        answers = np.array(lengths)[codes]
         self.most = max(1, min(TAGS, MOST_ANSWERS // int(answers.max())))
         """Of them that may be in flight."""
         self.first = 0
@@ -180,12 +183,10 @@ class Session:
         """What was ``sent`` and ``taken`` when they were sent again, since the last silence."""
         self.asked: dict[int, Asked] = {}
         """By the HELLO's nonce."""
-        self.index = np.full(TAGS, FREE)
-        """By tag the task in flight, and then its function code, the number of its last datagram, and what it takes of
-        the device's room."""
-        self.code = np.zeros(TAGS, np.int64)
-        self.number = np.zeros(TAGS, np.int64)
-        self.cost = np.zeros(TAGS, np.int64)
+        self.table = np.full((TAGS, 4), FREE)
+        """By tag the task in flight, its function code, what it takes of the device's room, and the number of its last
+        datagram."""
+        self.index, self.code, self.cost, self.number = self.table.T
         self.room = self.capacity
         self.flights = 0
         """Tags that are not free."""
@@ -203,12 +204,12 @@ class Session:
         batch.headers[batch.places[new]] = untagged | tags << FUNCTION_BITS
         bodies = cut(batch.stream[begin:end])
         datagrams = [self._numbered(body, marks, count) for body, marks in bodies]
-        self.index[tags] = batch.indices[new]
-        self.code[tags] = untagged & _CODES
-        self.number[tags] = self.sent - 1
-        self.cost[tags] = batch.sizes[new]
-        self.cost[tags[0]] += OVERHEAD_BYTES * len(datagrams)
-        self._count_flights()
+        overhead = OVERHEAD_BYTES * len(datagrams)
+        batch.flights[new, 3] = self.sent - 1
+        batch.flights[batch.first, 2] += overhead
+        self.table[tags] = batch.flights[new]
+        self.flights += count
+        self.room -= end - begin + overhead
         batch.first += count
         return datagrams, count
 
@@ -232,16 +233,16 @@ class Session:
         headers = np.frombuffer(stream, "<u2")[starts // 2]
         codes = headers & _CODES
         tags = headers >> FUNCTION_BITS & (TAGS - 1)
-        mine = (self.index[tags] != FREE) & (self.code[tags] == codes)
+        flights = self.table[tags]
+        mine = (flights[:, 0] != FREE) & (flights[:, 1] == codes)
         stray = len(starts) - int(np.count_nonzero(mine))
         if stray:
-            starts, tags, codes = starts[mine], tags[mine], codes[mine]
-        indices = self.index[tags].tolist()
+            starts, tags, codes, flights = starts[mine], tags[mine], codes[mine], flights[mine]
         ends = starts + self.lengths[codes]
         cuts = zip(starts.tolist(), ends.tolist(), strict=True)
         packets = [stream[begin:end] for begin, end in cuts]
         self._free(tags)
-        return indices, packets, stray
+        return flights[:, 0].tolist(), packets, stray
 
     def settle(self, nonce: int, status: Status) -> list[int] | None:
         """What the answer to the HELLO with this ``nonce`` proves lost, by index; None where it contradicts what was
@@ -315,10 +316,9 @@ class Session:
         raise KeyError(nonce)
 
     def _free(self, tags: np.ndarray) -> None:
+        """A tag that is there twice, as no device sends it, is one."""
+        if len(set(tags.tolist())) < len(tags):
+            tags = np.unique(tags)
+        self.room += int(self.cost[tags].sum())
+        self.flights -= len(tags)
         self.index[tags] = FREE
-        self.cost[tags] = 0
-        self._count_flights()
-
-    def _count_flights(self) -> None:
-        self.flights = int(np.count_nonzero(self.index != FREE))
-        self.room = self.capacity - int(self.cost.sum())
