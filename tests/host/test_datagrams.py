@@ -229,7 +229,9 @@ def test_hellos_that_are_answered_are_not_enough() -> None:
 
     port.send = without_tasks  # type: ignore[method-assign]
     begun = port.now()
-    with pytest.raises(LinkError, match=r"^device model: the line is too bad: after 0 of 3 tasks "):
+    with pytest.raises(
+        LinkError, match=r"^device model: answers hellos, but no tasks, after 0 of 3 tasks; check"
+    ):
         device.crba(np.zeros((3, 2)))
     assert port.now() < begun + 4
     assert device.link.counters.hellos < 30
