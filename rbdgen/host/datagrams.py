@@ -345,10 +345,13 @@ class _Exchange:
 
     def lose(self, indices: list[int]) -> None:
         """Tasks were lost on their way."""
+        done = self.ledger.done
         for index in indices:
             if index >= 0:
                 self.host.counters.lost += 1
                 self.ledger.lose(index)
+        if self.ledger.done > done:
+            self.task_progress.again()
 
     def again(self) -> None:
         """Go on in another session."""
