@@ -1,7 +1,7 @@
 """The driver: arrays of states in, arrays of results out, computed by an accelerator behind any transport.
 
 ``Driver.open(manifest, transport)`` is the same for a board on a serial port, the RTL in a simulator and the model of
-both in this process. NumPy is all that it needs.
+both in this process; ``Driver.udp(manifest, address)`` is one with Ethernet. NumPy is all that it needs.
 """
 
 from __future__ import annotations
@@ -19,10 +19,13 @@ from rbdgen.errors import ConfigError, FlaggedError, LinkError, RbdgenWarning
 from rbdgen.host.arrays import Answers, FunctionArrays
 from rbdgen.host.beats import StreamLink
 from rbdgen.host.flagged import checked_reaction, flag_text
-from rbdgen.host.link import DEFAULT_ATTEMPTS, DEFAULT_PATIENCE, ByteLink, Progress, connect
+from rbdgen.host.ledger import DEFAULT_ATTEMPTS, Progress
+from rbdgen.host.link import DEFAULT_PATIENCE, ByteLink, connect
 from rbdgen.host.manifest import Manifest, read_manifest
 from rbdgen.host.parameters import Parameters
 from rbdgen.host.transport import SerialTransport, Transport
+from rbdgen.host.udp import DatagramLink, UdpPort
+from rbdgen.host.udp import connect as connect_datagrams
 from rbdgen.host.watch import DEFAULT_SECONDS
 from rbdgen.host.xdma import DEFAULT_DEVICE, xdma_link
 
@@ -80,7 +83,7 @@ class Driver:
     def __init__(
         self,
         manifest: Manifest,
-        link: ByteLink | StreamLink,
+        link: ByteLink | StreamLink | DatagramLink,
         progress: Progress = lambda done, total: None,
         flags: str = "warn",
     ) -> None:
@@ -148,6 +151,31 @@ class Driver:
         if not isinstance(manifest, Manifest):
             manifest = read_manifest(Path(manifest))
         return cls(manifest, xdma_link(manifest, path, seconds=seconds), flags=flags)
+
+    @classmethod
+    def udp(
+        cls,
+        manifest: Manifest | Path | str,
+        address: str,
+        attempts: int = DEFAULT_ATTEMPTS,
+        progress: Progress = lambda done, total: None,
+        seconds: float = DEFAULT_SECONDS,
+        flags: str = "warn",
+    ) -> Driver:
+        """The board at an IP address, ``HOST`` or ``HOST:PORT``, over Ethernet; nobody else's as long as it is used.
+
+        Options and errors as for :meth:`open`; LinkError also for an address that cannot be reached, and for a device
+        that is another host's.
+        """
+        if not isinstance(manifest, Manifest):
+            manifest = read_manifest(Path(manifest))
+        port = UdpPort(address)
+        try:
+            link = connect_datagrams(port, manifest, attempts, seconds)
+        except LinkError:
+            port.close()
+            raise
+        return cls(manifest, link, progress, flags)
 
     def close(self) -> None:
         """Let go of the device."""
@@ -250,7 +278,7 @@ class Driver:
             raise LinkError(
                 f"device: {np.count_nonzero(answers.lost)} of {answers.lost.size} tasks of {function} were lost "
                 f"{self.link.attempts} times each, the first is number {first}; since the device was opened "
-                f"{self.link.counters.measured()}; check the cable, or lower the baud rate"
+                f"{self.link.counters.measured()}; {self.link.counters.REMEDY}"
             )
         if self.on_flags != "ignore" and answers.flags.any():
             text = flag_text(self._arrays(function), answers.flags, given)
