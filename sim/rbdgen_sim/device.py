@@ -18,14 +18,20 @@ _MAIN = Path(__file__).with_name("device.cpp")
 
 
 def build_device(sources: Sequence[Path], top: str, directory: Path) -> Path:
-    """The program for Verilog module ``top``, a byte link with ports ``clk rst idle`` and streams ``in_*``, ``out_*``.
+    """The program for Verilog module ``top``, a byte link with ports ``clk rst idle`` and streams ``in_*``, ``out_*``;
+    see :func:`build_program`."""
+    return build_program(sources, top, _MAIN, directory)
+
+
+def build_program(sources: Sequence[Path], top: str, main: Path, directory: Path) -> Path:
+    """The program that Verilog module ``top`` and ``main``, C++ around its class, make.
 
     It is compiled in ``directory``, unless it is there already for the same sources. ToolError with Verilator's
     complaint where that fails, or where it is missing.
     """
     directory = directory.resolve()
     program, stamp = directory / PROGRAM, directory / "device.sha256"
-    digest = hashlib.sha256(b"\0".join(p.read_bytes() for p in (*sources, _MAIN))).hexdigest()
+    digest = hashlib.sha256(b"\0".join(p.read_bytes() for p in (*sources, main))).hexdigest()
     if program.is_file() and stamp.is_file() and stamp.read_text(encoding="ascii") == digest:
         return program
     directory.mkdir(parents=True, exist_ok=True)
@@ -56,7 +62,7 @@ def build_device(sources: Sequence[Path], top: str, directory: Path) -> Path:
         "-o",
         str(program),
         *(str(s.resolve()) for s in sources),
-        str(_MAIN),
+        str(main),
     ]
     flags = "device", verilator.environment()["MAKEFLAGS"]
     runtime.place(directory / "obj", *flags)
