@@ -12,9 +12,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from rbdgen.compiler import Design
+from rbdgen.host.accelerator import Compute, Forget, Load
+from rbdgen.host.datagram_shell import DatagramShell
 from rbdgen.host.driver import Driver
 from rbdgen.host.manifest import Manifest, manifest_from
+from rbdgen.host.serving import UdpServer
 from rbdgen.host.shell import ShellModel
+from rbdgen.protocol.tasks import TaskFormat
 from rbdgen.report.design import manifest
 
 DIGEST = "0123456789abcdef" * 4
@@ -39,7 +43,31 @@ def manifest_of(design: Design, digest: str = DIGEST) -> Manifest:
 
 
 def bit_true_shell(design: Design) -> ShellModel:
-    """A shell in this process whose accelerator is the design's bit-true model."""
+    """A shell of a byte link in this process whose accelerator is the design's bit-true model."""
+    return ShellModel(*_bit_true_parts(design))
+
+
+def bit_true_datagrams(design: Design) -> DatagramShell:
+    """A shell of a link over datagrams in this process whose accelerator is the design's bit-true model."""
+    return DatagramShell(*_bit_true_parts(design))
+
+
+def serve_bit_true(design: Design, address: str = "127.0.0.1:0") -> UdpServer:
+    """A device at a UDP ``address`` of this machine that answers by the bit-true model of ``design``, while the context
+    lasts. Without a port's number it has that of a board; 0 is any that is free.
+
+    >>> from rbdgen import Options, compile_robot, load_robot
+    >>> from rbdgen.host.driver import Driver
+    >>> arm = compile_robot(load_robot("pendulum2"), Options(("id",), word=18))
+    >>> with serve_bit_true(arm) as server, Driver.udp(manifest_of(arm), server.name) as device:
+    ...     device.rnea([0.1, 0.2], [0.0, 0.0], [0.0, 0.0]).shape
+    (2,)
+    """
+    return UdpServer(bit_true_datagrams(design), address)
+
+
+def _bit_true_parts(design: Design) -> tuple[bytes, TaskFormat, Compute, Load, Forget]:
+    """Of the design's bit-true model what an :class:`rbdgen.host.accelerator.AcceleratorModel` is made of."""
     held: dict[str, int] = {}
 
     def compute(
@@ -53,4 +81,4 @@ def bit_true_shell(design: Design) -> ShellModel:
         held[known.tasks.parameters[number].name] = value
 
     known = manifest_of(design)
-    return ShellModel(known.identity, known.tasks, compute, load, held.clear)
+    return known.identity, known.tasks, compute, load, held.clear

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from rbdgen.errors import LinkError
-from rbdgen.host.link import Counters, DeviceResetError, Progress
+from rbdgen.host.ledger import Counters, DeviceResetError, Progress
 from rbdgen.host.manifest import Manifest
 from rbdgen.host.transfers import result_packets, task_transfer
 from rbdgen.protocol.frames import IDENTITY_BYTES

@@ -19,10 +19,13 @@ from rbdgen.errors import ConfigError, FlaggedError, LinkError, RbdgenWarning
 from rbdgen.host.arrays import Answers, FunctionArrays
 from rbdgen.host.beats import StreamLink
 from rbdgen.host.flagged import checked_reaction, flag_text
-from rbdgen.host.link import DEFAULT_ATTEMPTS, DEFAULT_PATIENCE, ByteLink, Progress, connect
+from rbdgen.host.ledger import DEFAULT_ATTEMPTS, Progress
+from rbdgen.host.link import DEFAULT_PATIENCE, ByteLink, connect
 from rbdgen.host.manifest import Manifest, read_manifest
 from rbdgen.host.parameters import Parameters
 from rbdgen.host.transport import SerialTransport, Transport
+from rbdgen.host.udp import DatagramLink, UdpPort
+from rbdgen.host.udp import connect as connect_datagrams
 from rbdgen.host.watch import DEFAULT_SECONDS
 
 DEFAULT_BAUD = 3_000_000
@@ -79,7 +82,7 @@ class Driver:
     def __init__(
         self,
         manifest: Manifest,
-        link: ByteLink | StreamLink,
+        link: ByteLink | StreamLink | DatagramLink,
         progress: Progress = lambda done, total: None,
         flags: str = "warn",
     ) -> None:
@@ -132,6 +135,31 @@ class Driver:
     ) -> Driver:
         """The board on a serial port, such as ``/dev/ttyUSB0``. Errors as for :meth:`open`."""
         return cls.open(manifest, SerialTransport(port, baud), flags=flags)
+
+    @classmethod
+    def udp(
+        cls,
+        manifest: Manifest | Path | str,
+        address: str,
+        attempts: int = DEFAULT_ATTEMPTS,
+        progress: Progress = lambda done, total: None,
+        seconds: float = DEFAULT_SECONDS,
+        flags: str = "warn",
+    ) -> Driver:
+        """The board at an IP address, ``HOST`` or ``HOST:PORT``, over Ethernet; nobody else's as long as it is used.
+
+        Options and errors as for :meth:`open`; LinkError also for an address that cannot be reached, and for a device
+        that is another host's.
+        """
+        if not isinstance(manifest, Manifest):
+            manifest = read_manifest(Path(manifest))
+        port = UdpPort(address)
+        try:
+            link = connect_datagrams(port, manifest, attempts, seconds)
+        except LinkError:
+            port.close()
+            raise
+        return cls(manifest, link, progress, flags)
 
     def close(self) -> None:
         """Let go of the device."""
@@ -234,7 +262,7 @@ class Driver:
             raise LinkError(
                 f"device: {np.count_nonzero(answers.lost)} of {answers.lost.size} tasks of {function} were lost "
                 f"{self.link.attempts} times each, the first is number {first}; since the device was opened "
-                f"{self.link.counters.measured()}; check the cable, or lower the baud rate"
+                f"{self.link.counters.measured()}; {self.link.counters.REMEDY}"
             )
         if self.on_flags != "ignore" and answers.flags.any():
             text = flag_text(self._arrays(function), answers.flags, given)

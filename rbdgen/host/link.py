@@ -18,10 +18,20 @@ from __future__ import annotations
 
 import secrets
 from collections import defaultdict, deque
-from collections.abc import Callable, Container, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, field, replace
 
 from rbdgen.errors import LinkError
+from rbdgen.host.ledger import (
+    DEFAULT_ATTEMPTS,
+    HELLOS_ONLY,
+    Counters,
+    DeviceResetError,
+    Ledger,
+    Progress,
+    check_design,
+    check_version,
+)
 from rbdgen.host.transport import DEFAULT_TIMEOUT, Transport
 from rbdgen.host.watch import DEFAULT_SECONDS, Watch
 from rbdgen.protocol.frames import (
@@ -38,60 +48,8 @@ from rbdgen.protocol.frames import (
 from rbdgen.protocol.packets import HEADER_BYTES, code_of, header, set_tag
 from rbdgen.protocol.tasks import TAG_BITS
 
-Progress = Callable[[int, int], None]
-"""Called with (tasks answered, tasks in all)."""
-
-DEFAULT_ATTEMPTS = 100
-"""Times that a task is sent before it counts as lost."""
 DEFAULT_PATIENCE = 10
 """Hellos in a row without an answer before a device counts as silent."""
-HELLOS_ONLY = 3
-"""How many times as long as without any progress it may take that hellos are answered, but no task is."""
-BAD_SHARE = 0.05
-"""Of tasks that are lost, or frames that come damaged: from there on a failure is the line's."""
-
-
-class DeviceResetError(LinkError):
-    """The device was reset while it had to keep what it was told."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "device: was reset in mid-use; load its parameters and send its tasks again"
-        )
-
-
-@dataclass
-class Counters:
-    """What a link went through: tasks ``sent`` (again, too), ``lost`` on the way, hellos sent, frames from the device
-    that came ``whole`` or ``damaged``, and ``stray`` ones that answer nothing in flight."""
-
-    sent: int = 0
-    lost: int = 0
-    hellos: int = 0
-    whole: int = 0
-    damaged: int = 0
-    stray: int = 0
-
-    def __sub__(self, before: Counters) -> Counters:
-        """What happened since ``before``."""
-        return Counters(
-            *(now - then for now, then in zip(astuple(self), astuple(before), strict=True))
-        )
-
-    @property
-    def bad(self) -> bool:
-        """Whether so much was lost or damaged that the line is to blame for what failed."""
-        damaged = self.damaged > BAD_SHARE * (self.damaged + self.whole)
-        return damaged or self.lost > BAD_SHARE * self.sent
-
-    def measured(self) -> str:
-        """What is known of the line, for a complaint."""
-        frames = self.damaged + self.whole
-        share = self.damaged / max(1, frames)
-        lost = (
-            f"{self.lost} of {self.sent} tasks that were sent were lost, and " if self.sent else ""
-        )
-        return f"{lost}{self.damaged} of {frames} frames from the device ({share:.0%}) came damaged"
 
 
 @dataclass(slots=True)
@@ -213,19 +171,11 @@ class ByteLink:
         head = read_version(payload) if kind == Kind.HELLO else None
         if head is None or head[0] not in nonces:
             return None
-        if head[1] != PROTOCOL_VERSION:
-            raise LinkError(
-                f"device: speaks version {head[1]} of the protocol, this host version {PROTOCOL_VERSION}; build the "
-                "board's bitstream with this version of rbdgen"
-            )
+        check_version("device", head[1], PROTOCOL_VERSION)
         status = Status.unpack(payload)
         if status is None:
             return None
-        if status.identity != self.identity:
-            raise LinkError(
-                f"device: holds design {status.identity.hex()}, not {self.identity.hex()} ({self.name}); program the "
-                "board with that bitstream, or use the manifest of the design that it holds"
-            )
+        check_design("device", status.identity, self.identity, self.name)
         self.status = status
         return status
 
@@ -242,9 +192,7 @@ class _Exchange:
         epoch: int | None,
     ) -> None:
         self.link, self.packets, self.progress, self.epoch = link, packets, progress, epoch
-        self.results: list[bytes | None] = [None] * len(packets)
-        self.tries = [0] * len(packets)
-        self.waiting = deque(range(len(packets)))
+        self.ledger = Ledger(len(packets), link.attempts)
         self.room = capacity
         self.tags = deque(range(1 << TAG_BITS))
         self.tags.rotate(-link.next_tag)
@@ -252,8 +200,6 @@ class _Exchange:
         self.order: defaultdict[int, deque[_Flight]] = defaultdict(deque)
         """Flights by their functions' codes, in the order of sending."""
         self.serial = 0
-        self.done = 0
-        """Tasks that are answered, or lost, for good."""
         self.confirmed = not packets
         """Whether a status came after the last result."""
         self.asked: dict[int, int] = {}
@@ -266,20 +212,21 @@ class _Exchange:
         self.task_progress = Watch(HELLOS_ONLY * link.seconds)
 
     def run(self) -> list[bytes | None]:
-        while self.waiting or self.flights or not self.confirmed:
+        ledger = self.ledger
+        while ledger.waiting or self.flights or not self.confirmed:
             self._send()
-            if not self.waiting and not self.asked:
+            if not ledger.waiting and not self.asked:
                 self._ask()
             frames = self.link._receive(self.quiet)
-            done = self.done
+            done = ledger.done
             for kind, payload in frames or ():
                 self._take(kind, payload)
-            if self.done > done:
+            if ledger.done > done:
                 self._progress()
                 self.task_progress.again()
             self._keep_time(silence=frames is None)
-            self.progress(self.done, len(self.packets))
-        return self.results
+            self.progress(ledger.done, ledger.count)
+        return ledger.results
 
     def _keep_time(self, silence: bool) -> None:
         """Ask again after silence; LinkError where there was no progress for too long."""
@@ -287,16 +234,16 @@ class _Exchange:
             self.silent += 1
             if self.silent <= self.link.patience:
                 self._ask()
-        stuck = self.done < len(self.packets) and self.task_progress.over
+        stuck = self.ledger.done < self.ledger.count and self.task_progress.over
         if stuck or self.silent > self.link.patience or self.any_progress.over:
             raise self._failure()
 
     def _failure(self) -> LinkError:
-        done = f"after {self.done} of {len(self.packets)} tasks"
+        done = self.ledger.told()
         since = self.link.counters - self.before
         if since.bad:
             return LinkError(
-                f"device: the line is too bad: {done} {since.measured()}; check the cable, or lower the baud rate"
+                f"device: the line is too bad: {done} {since.measured()}; {since.REMEDY}"
             )
         return LinkError(
             f"device: silent {done}, {self.silent} hellos in a row; check the cable and reset the board"
@@ -305,8 +252,9 @@ class _Exchange:
     def _send(self) -> None:
         """Send as much as the device has room for, in one write."""
         frames = []
-        while self.waiting and self.tags:
-            packet = bytearray(self.packets[self.waiting[0]])
+        waiting = self.ledger.waiting
+        while waiting and self.tags:
+            packet = bytearray(self.packets[waiting[0]])
             cost = len(packet) + FRAME_BYTES
             if cost > self.room and not self.flights:
                 raise LinkError(
@@ -316,7 +264,7 @@ class _Exchange:
                 break
             tag = self.tags.popleft()
             set_tag(packet, tag)
-            self._depart(self.waiting.popleft(), tag, code_of(packet), cost)
+            self._depart(waiting.popleft(), tag, code_of(packet), cost)
             frames.append(frame_bytes(Kind.TASK, packet))
         if frames:
             self.link.counters.sent += len(frames)
@@ -328,7 +276,6 @@ class _Exchange:
         self.link.next_tag = tag + 1
         self.room -= cost
         self.serial += 1
-        self.tries[index] += 1
         self.flights[tag] = flight
         self.order[code].append(flight)
 
@@ -356,9 +303,8 @@ class _Exchange:
             self._lose(queue.popleft())
         queue.popleft()
         self._land(flight)
-        self.results[flight.index] = payload
+        self.ledger.answer(flight.index, payload)
         self.confirmed = False
-        self.done += 1
 
     def _flight_of(self, kind: int, payload: bytes) -> _Flight | None:
         """The task in flight that a frame answers, if it does one."""
@@ -385,10 +331,7 @@ class _Exchange:
     def _lose(self, flight: _Flight) -> None:
         self._land(flight)
         self.link.counters.lost += 1
-        if self.tries[flight.index] < self.link.attempts:
-            self.waiting.append(flight.index)
-        else:
-            self.done += 1
+        self.ledger.lose(flight.index)
 
     def _land(self, flight: _Flight) -> None:
         """A task is no longer in flight: its tag and room are free."""

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
-from rbdgen.host.link import DeviceResetError, Progress
+from rbdgen.host.ledger import DeviceResetError, Progress
 from rbdgen.protocol.packets import header, parameter_rows
 from rbdgen.protocol.tasks import TaskFormat
 
@@ -52,6 +52,8 @@ class Parameters:
         """Raw values by the parameters' numbers."""
         self.epoch: int | None = None
         """In which the device holds them; None while nothing was loaded."""
+        self.cause = "was reset"
+        """By what the device lost them last."""
 
     def load(self, values: Mapping[str, float], progress: Progress) -> None:
         """Load ``values`` by name. ConfigError for a name that there is not and a value outside its declared range,
@@ -81,8 +83,8 @@ class Parameters:
             try:
                 self._hold()
                 return self.link.exchange(packets, progress, self.epoch)
-            except DeviceResetError:
-                continue
+            except DeviceResetError as error:
+                self.cause = error.cause
         raise LinkError(
             f"device: was reset {RESETS} times during one call; check its power supply and its reset"
         )
@@ -102,7 +104,7 @@ class Parameters:
         self.epoch = epoch
         if self.held:
             warnings.warn(
-                f"device: was reset in mid-use; its {len(self.held)} parameters were loaded again, and this call's "
+                f"device: {self.cause} in mid-use; its {len(self.held)} parameters were loaded again, and this call's "
                 "tasks repeated",
                 RbdgenWarning,
                 stacklevel=6,

@@ -16,7 +16,7 @@ import numpy as np
 from rbdgen.errors import LinkError, ToolError
 from rbdgen.host.beats import DEFAULT_BATCH, StreamLink
 from rbdgen.host.driver import Driver
-from rbdgen.host.link import Progress
+from rbdgen.host.ledger import Progress
 from rbdgen.host.manifest import Manifest, read_manifest
 from rbdgen.host.watch import DEFAULT_SECONDS, Watch
 from rbdgen.protocol.registers import Register

@@ -1,16 +1,14 @@
 """The model of a board's shell: what the RTL between the byte link and the accelerator does, in this process.
 
-It keeps the protocol byte for byte and answers tasks by a function that it is given, such as a design's bit-true model.
-It has no time: everything that was written is answered at the next reading, functions in any order, as the RTL may.
+It keeps the protocol byte for byte. It has no time: everything that was written is answered at the next reading,
+functions in any order, as the RTL may.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from rbdgen.host.accelerator import AcceleratorModel
 from rbdgen.protocol.frames import (
     FRAME_BYTES,
     NONCE_BYTES,
@@ -21,17 +19,7 @@ from rbdgen.protocol.frames import (
     Status,
     frame_bytes,
 )
-from rbdgen.protocol.packets import header, read_parameters, read_tasks, result_rows
-from rbdgen.protocol.tasks import CALIBRATE, Flag, TaskFormat, join_header, split_header
-
-Compute = Callable[[str, Sequence[np.ndarray]], tuple[Sequence[np.ndarray], np.ndarray]]
-"""Raw results, one (n,) array per result word, and overflow (n,), of a function and its raw operands."""
-
-Load = Callable[[int, int], None]
-"""Takes a parameter's number and raw value, which is inside its range."""
-
-Forget = Callable[[], None]
-"""Gives all parameters their nominal values again."""
+from rbdgen.protocol.tasks import TaskFormat, split_header
 
 MINIMUM_BUFFER = 2048
 """Bytes: one block memory of the smallest devices."""
@@ -54,21 +42,12 @@ def error_bytes(tasks: TaskFormat) -> int:
 
 
 @dataclass
-class ShellModel:
+class ShellModel(AcceleratorModel):
     """A shell and its accelerator; a :class:`rbdgen.host.transport.Transport`."""
-
-    identity: bytes
-    tasks: TaskFormat
-    compute: Compute
-    load: Load | None = None
-    forget: Forget = lambda: None
-
-    def __post_init__(self) -> None:
-        self.reset()
 
     def reset(self) -> None:
         """Become what a board is after its reset."""
-        self.forget()
+        super().reset()
         self.epoch: int | None = None
         self.deframer = Deframer(buffer_bytes(self.tasks) - FRAME_BYTES)
         self.lengths = {
@@ -76,14 +55,13 @@ class ShellModel:
         }
         self.accepted = self.rejected = 0
         self.output = bytearray()
-        self.pending: dict[int, list[bytes]] = {}
 
     def write(self, data: bytes) -> None:
         for frame in self.deframer.feed(data):
             self.take(frame)
 
     def read(self) -> bytes:
-        self.work()
+        self.finish()
         data, self.output = bytes(self.output), bytearray()
         return data
 
@@ -97,15 +75,10 @@ class ShellModel:
         self.rejected += not known
         if not known:
             return
-        loads = self.load is not None and bool(self.tasks.parameters)
-        if frame.kind == Kind.TASK and loads and header(frame.payload)[0] == CALIBRATE:
-            self.work()
-            self.output += frame_bytes(Kind.TASK, self.loaded(frame.payload))
-            return
         if frame.kind == Kind.TASK:
-            self.pending.setdefault(header(frame.payload)[0], []).append(frame.payload)
+            self.keep(frame.payload)
             return
-        self.work()
+        self.finish()
         nonce = int.from_bytes(frame.payload, "little")
         if self.epoch is None:
             self.epoch = nonce
@@ -123,45 +96,9 @@ class ShellModel:
         code, *_ = split_header(frame.payload[0])
         return len(frame.payload) == self.lengths.get(code, error_bytes(self.tasks))
 
-    def work(self) -> None:
-        """Answer all tasks, function by function."""
-        for code, packets in self.pending.items():
-            names = [f.name for f in self.tasks.functions.values() if f.code == code]
-            answers = self.results(names[0], packets) if names else self.errors(packets)
-            for packet in answers:
-                self.output += frame_bytes(Kind.TASK, packet)
-        self.pending = {}
-
-    def results(self, function: str, packets: Sequence[bytes]) -> list[bytes]:
-        """Result packets of tasks of one function."""
-        rows = np.frombuffer(b"".join(packets), np.uint8).reshape(len(packets), -1)
-        tag, raw = read_tasks(self.tasks, function, rows)
-        values, overflow = self.compute(function, raw)
-        outside = self.tasks.functions[function].out_of_range(raw)
-        flags = np.where(overflow, Flag.OVERFLOW, 0) | np.where(outside, Flag.RANGE, 0)
-        answers = result_rows(self.tasks, function, tag, flags, values)
-        return [row.tobytes() for row in answers]
-
-    def loaded(self, packet: bytes) -> bytes:
-        """Load a parameter, unless its number or value is not one of its range; the answer."""
-        rows = np.frombuffer(packet, np.uint8)[None]
-        (number,), (value,) = read_parameters(self.tasks, rows)
-        words = self.tasks.parameters
-        legal = False
-        if number < len(words):
-            low, high = words[number].codes
-            legal = bool(low <= value <= high)
-        if legal and self.load is not None:
-            self.load(int(number), int(value))
-        return self.answer(packet, 0 if legal else Flag.RANGE)
-
-    def answer(self, packet: bytes, flags: int) -> bytes:
-        """An answer to a task without result words."""
-        code, tag, _ = header(packet)
-        word = join_header(code, tag, flags)
-        length = self.tasks.result.packet_bytes(0)
-        return word.to_bytes(length, "little")
-
-    def errors(self, packets: Sequence[bytes]) -> list[bytes]:
-        """Answers to tasks of a function that there is not."""
-        return [self.answer(packet, Flag.FUNCTION) for packet in packets]
+    def finish(self) -> None:
+        """Answer all tasks."""
+        self.work()
+        answers, self.answers = self.answers, []
+        for packet in answers:
+            self.output += frame_bytes(Kind.TASK, packet)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 DEFAULT_SECONDS = 10.0
@@ -11,23 +12,24 @@ DEFAULT_SECONDS = 10.0
 
 @dataclass
 class Watch:
-    """``over`` once ``seconds`` have passed since it was made, or since it began ``again``."""
+    """``over`` once ``seconds`` of the ``clock`` have passed since it was made, or since it began ``again``."""
 
     seconds: float
+    clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
         self.again()
 
     def again(self) -> None:
         """Begin again: there was progress."""
-        self.end = time.monotonic() + self.seconds
+        self.end = self.clock() + self.seconds
 
     @property
     def left(self) -> float:
         """Seconds that are left, at least 0."""
-        return max(0.0, self.end - time.monotonic())
+        return max(0.0, self.end - self.clock())
 
     @property
     def over(self) -> bool:
         """Whether the time is up."""
-        return time.monotonic() >= self.end
+        return self.clock() >= self.end

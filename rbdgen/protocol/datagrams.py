@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdgen.protocol.frames import CRC_BYTES, IDENTITY_BYTES
-from rbdgen.protocol.packets import code_of
+from rbdgen.protocol.packets import code_of, packet_rows
 from rbdgen.protocol.tasks import FUNCTION_BITS, Packing, TaskFormat
 
 DEFAULT_PORT = 21058
@@ -189,7 +189,7 @@ def behind_whole(ends: np.ndarray, first: int) -> int:
     return max(behind, first + 1)
 
 
-def cut(body: bytes | memoryview) -> list[tuple[bytes | memoryview, int]]:
+def cut(body: memoryview) -> list[tuple[memoryview, int]]:
     """The bodies, and their marks, that packets go into: one, unless a packet is longer than a datagram."""
     if len(body) <= BODY_BYTES:
         return [(body, WHOLE)]
@@ -199,15 +199,32 @@ def cut(body: bytes | memoryview) -> list[tuple[bytes | memoryview, int]]:
     return [(first[0], Mark.BEGINS), *middle, (last[0], Mark.ENDS)]
 
 
-def join_packets(packets: Sequence[bytes]) -> list[tuple[bytes | memoryview, int]]:
+def padded_stream(packets: Sequence[bytes]) -> tuple[bytearray, np.ndarray]:
+    """Packets as they are in bodies, one behind the other, and where each ends (n,)."""
+    lengths = np.array([len(packet) for packet in packets], np.int64)
+    sizes = -(-lengths // WORD_BYTES) * WORD_BYTES
+    if np.array_equal(lengths, sizes):
+        return bytearray(b"".join(packets)), np.cumsum(sizes)
+    if np.all(lengths == lengths[0]):
+        rows = np.zeros((len(packets), sizes[0]), np.uint8)
+        rows[:, : lengths[0]] = packet_rows(packets)
+        return bytearray(rows), np.cumsum(sizes)
+    pairs = zip(packets, sizes.tolist(), strict=True)
+    return bytearray(b"".join([packet.ljust(size, b"\0") for packet, size in pairs])), np.cumsum(
+        sizes
+    )
+
+
+def join_packets(packets: Sequence[bytes]) -> list[tuple[memoryview, int]]:
     """The bodies of the datagrams that packets go into, in order, and their marks."""
-    whole = [packet.ljust(padded(len(packet)), b"\0") for packet in packets]
-    ends = np.cumsum([len(packet) for packet in whole])
-    bodies, first = [], 0
-    while first < len(whole):
-        behind = behind_whole(ends, first)
-        bodies += cut(b"".join(whole[first:behind]))
-        first = behind
+    stream, ends = padded_stream(packets)
+    whole = memoryview(stream)
+    bodies, first, begin = [], 0, 0
+    while first < len(packets):
+        first = behind_whole(ends, first)
+        end = int(ends[first - 1])
+        bodies += cut(whole[begin:end])
+        begin = end
     return bodies
 
 

@@ -1,0 +1,152 @@
+"""The model of a board's shell with Ethernet: what the RTL between UDP and the accelerator does, in this process.
+
+It keeps the protocol datagram for datagram (:mod:`rbdgen.protocol.datagrams`), and knows as much of time as that does:
+how long a session's owner said nothing. Everything that came is answered when what is :meth:`outgoing
+<DatagramShell.outgoing>` is asked for, functions in any order, as the RTL may.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from rbdgen.host.accelerator import AcceleratorModel
+from rbdgen.protocol.datagrams import (
+    DATAGRAM_VERSION,
+    MOST_BYTES,
+    OVERHEAD_BYTES,
+    Datagram,
+    Kind,
+    Mark,
+    Status,
+    ahead,
+    datagram_bytes,
+    following,
+    join_packets,
+    read_datagram,
+    result_lengths,
+    split_packets,
+    task_lengths,
+)
+from rbdgen.protocol.tasks import TaskFormat
+
+LEAST_ROOM = 1 << 14
+"""Bytes of tasks that a shell keeps: eleven of the longest datagrams."""
+OWNED_SECONDS = 1.0
+"""After which a session whose owner said nothing may be another host's."""
+
+Address = Any
+"""Of a host, as sockets have it."""
+
+
+def room(tasks: TaskFormat) -> int:
+    """Bytes of datagrams that the model promises to keep: no less than four of the longest tasks."""
+    longest = max(task_lengths(tasks))
+    datagrams = 1 + longest // MOST_BYTES
+    return max(LEAST_ROOM, 4 * (longest + OVERHEAD_BYTES * (1 + datagrams)))
+
+
+@dataclass
+class DatagramShell(AcceleratorModel):
+    """A shell and its accelerator. ``clock``: seconds since any time."""
+
+    clock: Callable[[], float] = time.monotonic
+
+    def reset(self) -> None:
+        """Become what a board is after its reset."""
+        super().reset()
+        self.lengths = task_lengths(self.tasks)
+        self.answer_lengths = result_lengths(self.tasks)
+        self.session, self.owner, self.heard = 0, None, 0.0
+        self.epoch: int | None = None
+        self.taken = self.told = 0
+        self.rest = b""
+        """Of a task that goes on in the next datagram."""
+        self.accepted = self.damaged = self.rejected = self.repeated = 0
+        self.output: list[tuple[bytes, Address]] = []
+
+    def receive(self, data: bytes, sender: Address) -> None:
+        """Take a datagram."""
+        datagram = read_datagram(data)
+        if datagram is None:
+            self.damaged += 1
+        elif datagram.version != DATAGRAM_VERSION:
+            self.rejected += 1
+        elif datagram.kind == Kind.TASKS:
+            self._take_tasks(datagram, sender)
+        elif datagram.kind in (Kind.HELLO, Kind.OPEN) and not datagram.body:
+            self._answer(datagram, sender)
+        else:
+            self.rejected += 1
+
+    def outgoing(self) -> list[tuple[bytes, Address]]:
+        """The datagrams that the device sends, and to whom."""
+        self._finish()
+        output, self.output = self.output, []
+        return output
+
+    def _take_tasks(self, datagram: Datagram, sender: Address) -> None:
+        if not self.session or (datagram.session, sender) != (self.session, self.owner):
+            self.rejected += 1
+            return
+        if ahead(datagram.number, self.taken) < 0:
+            self.repeated += 1
+            return
+        found = self._packets(datagram)
+        if found is None:
+            self.rejected += 1
+            return
+        packets, self.rest = found
+        self.taken = following(datagram.number)
+        self.heard = self.clock()
+        self.accepted += 1
+        for packet in packets:
+            self.keep(packet)
+
+    def _packets(self, datagram: Datagram) -> tuple[list[bytes], bytes] | None:
+        """The tasks that end in a datagram, and what it has of one that does not; None where its body is none."""
+        stream = datagram.body
+        if not datagram.marks & Mark.BEGINS:
+            if not self.rest or datagram.number != self.taken:
+                return None
+            stream = self.rest + stream
+        packets, rest = split_packets(stream, self.lengths)
+        ends = bool(datagram.marks & Mark.ENDS)
+        return (packets, rest) if datagram.body and ends == (not rest) else None
+
+    def _answer(self, datagram: Datagram, sender: Address) -> None:
+        """Answer HELLO or OPEN, behind everything before it."""
+        self._finish()
+        self.accepted += 1
+        if self.epoch is None:
+            self.epoch = datagram.number
+        if datagram.kind == Kind.OPEN:
+            self._open(datagram.session, sender)
+        elif sender == self.owner:
+            self.heard = self.clock()
+        counters = (self.accepted, self.damaged, 0, self.rejected, self.repeated)
+        status = Status(
+            self.identity, self.epoch, room(self.tasks), self.taken, self.told, *counters
+        )
+        data = datagram_bytes(Kind.HELLO, self.session, datagram.number, status.pack())
+        self.output.append((data, sender))
+
+    def _open(self, session: int, sender: Address) -> None:
+        """Begin a session, if that may be."""
+        owned = self.session and self.clock() - self.heard < OWNED_SECONDS
+        if session in (0, self.session) or owned:
+            return
+        self.session, self.owner, self.heard = session, sender, self.clock()
+        self.taken = self.told = 0
+        self.rest = b""
+
+    def _finish(self) -> None:
+        """Answer all tasks."""
+        self.work()
+        answers, self.answers = self.answers, []
+        for body, marks in join_packets(answers):
+            data = datagram_bytes(Kind.TASKS, self.session, self.told, body, marks)
+            self.told = following(self.told)
+            self.output.append((data, self.owner))

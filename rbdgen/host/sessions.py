@@ -1,0 +1,303 @@
+"""A session with a device over datagrams, on the host's side: which task is in which of them, and which are lost.
+
+Nothing here waits or knows the time. A result's tag names its task, which is in flight from when its datagram is made
+until it is answered or proved lost. Facts that make that certain, whatever is lost, comes twice or in another order:
+
+- A datagram of results is taken once, by its number. A task is taken once by the device, by its datagram's number.
+- The device takes none whose number is below the one that it expects. So a status proves that datagrams below its
+  ``taken`` were taken before, or never will be.
+- A HELLO that is sent when that is known is answered after everything below it. Of those tasks all that were taken are
+  answered in datagrams below the answer's ``told``. The others are lost; and since results below that mark are dropped
+  from then on, their tags are free.
+- Datagrams that may still be taken are sent again as they were, with the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdgen.protocol.datagrams import (
+    BODY_BYTES,
+    OVERHEAD_BYTES,
+    WHOLE,
+    Datagram,
+    Kind,
+    Mark,
+    Status,
+    ahead,
+    behind_whole,
+    cut,
+    datagram_bytes,
+    packet_starts,
+    padded_stream,
+)
+from rbdgen.protocol.packets import TAG_MASK
+from rbdgen.protocol.tasks import FUNCTION_BITS, TAG_BITS, split_header
+
+TAGS = 1 << TAG_BITS
+"""Tasks that may be in flight."""
+MOST_ANSWERS = 1 << 16
+"""Bytes of results that may be on their way at once, so that a socket has room for them: under Linux for 90 datagrams
+unless it is told otherwise."""
+FREE = -1
+"""In place of a task's index: the tag is free."""
+ABANDONED = -2
+"""In place of a task's index: nobody waits for its result any more, but it may still come."""
+_NUMBERS = (1 << 32) - 1
+_CODES = (1 << FUNCTION_BITS) - 1
+
+
+class Batch:
+    """Task packets with their ``indices``, to be sent in this order: ``first`` is the next. Their results have these
+    ``lengths`` by function code."""
+
+    def __init__(
+        self, packets: Sequence[bytes], indices: Sequence[int], lengths: Sequence[int]
+    ) -> None:
+        stream, self.ends = padded_stream(packets)
+        self.stream = memoryview(stream)
+        self.indices = np.array(indices, np.int64)
+        self.sizes = np.diff(self.ends, prepend=0)
+        self.headers = np.frombuffer(stream, "<u2")
+        self.places = (self.ends - self.sizes) // 2
+        untagged = self.headers[self.places] & np.uint16(0xFFFF ^ TAG_MASK)
+        self.untagged = untagged.astype(np.int64)
+        answers = np.array(lengths)[self.untagged & _CODES]
+        self.most = max(1, min(TAGS, MOST_ANSWERS // int(answers.max())))
+        """Of them that may be in flight."""
+        self.first = 0
+
+    @property
+    def begin(self) -> int:
+        """Where the next packet begins."""
+        return int(self.ends[self.first - 1]) if self.first else 0
+
+    @property
+    def over(self) -> bool:
+        """Whether all were sent."""
+        return self.first == len(self.indices)
+
+    def fitting(self, size: int) -> int:
+        """How many of the next packets have no more than ``size`` bytes."""
+        behind = int(np.searchsorted(self.ends, self.begin + size, "right"))
+        return behind - self.first
+
+
+class Asked(NamedTuple):
+    """A HELLO that may yet be answered. When it was sent, the device was known to expect no number below ``taken``,
+    TASKS below ``sent`` were on their way, and its results below ``told`` had come."""
+
+    taken: int
+    sent: int
+    told: int
+
+
+class Arrivals:
+    """The bodies of numbered datagrams as streams of whole packets, of these ``lengths`` by function code."""
+
+    def __init__(self, lengths: Sequence[int]) -> None:
+        self.lengths = lengths
+        self.base = 0
+        """All below came, or are not taken any more."""
+        self.seen: set[int] = set()
+        """Numbers above that came."""
+        self.held: dict[int, Datagram] = {}
+        """Datagrams that go on with a packet of which the part before is missing, by their numbers."""
+        self.rests: dict[int, bytes] = {}
+        """Parts of packets, by the numbers of the datagrams that go on with them."""
+
+    def take(self, datagram: Datagram) -> bytes | None:
+        """The packets that are whole now; None where it came before, or is too late."""
+        number = self.base + ahead(datagram.number, self.base & _NUMBERS)
+        if number < self.base or number in self.seen:
+            return None
+        self.seen.add(number)
+        self._advance()
+        if datagram.marks & WHOLE == WHOLE:
+            return datagram.body
+        self.held[number] = datagram
+        return b"".join(self._continued(number))
+
+    def forget(self, told: int) -> None:
+        """Take nothing below ``told``, a number as it is sent, any more."""
+        self.base = max(self.base, self.base + ahead(told, self.base & _NUMBERS))
+        self.seen = {number for number in self.seen if number >= self.base}
+        self.held = {k: datagram for k, datagram in self.held.items() if k >= self.base}
+        self.rests = {k: rest for k, rest in self.rests.items() if k > self.base}
+        self._advance()
+
+    def _advance(self) -> None:
+        while self.base in self.seen:
+            self.seen.remove(self.base)
+            self.base += 1
+
+    def _continued(self, number: int) -> list[bytes]:
+        """The whole packets of datagrams that are held, from this one on, as far as their parts belong together."""
+        found = []
+        while number in self.held:
+            body, begins = self.held[number].body, self.held[number].marks & Mark.BEGINS
+            if not begins and number not in self.rests:
+                break
+            del self.held[number]
+            stream = body if begins else self.rests.pop(number) + body
+            _, rest = packet_starts(stream, self.lengths)
+            found.append(stream[:rest])
+            number += 1
+            if rest < len(stream):
+                self.rests[number] = stream[rest:]
+        return found
+
+
+class Session:
+    """Session ``name`` with a device whose first ``status`` this is, and whose results have these ``lengths`` by
+    function code."""
+
+    def __init__(self, name: int, status: Status, lengths: Sequence[int]) -> None:
+        self.name, self.epoch, self.capacity = name, status.epoch, status.capacity
+        self.lengths = np.array(lengths)
+        self.arrivals = Arrivals(lengths)
+        self.sent = 0
+        """Number of the next TASKS."""
+        self.taken = 0
+        """The device is known to expect no number below."""
+        self.unsure: deque[tuple[int, bytes]] = deque()
+        """Datagrams from there on, by their numbers."""
+        self.asked: dict[int, Asked] = {}
+        """By the HELLO's nonce."""
+        self.index = np.full(TAGS, FREE)
+        """By tag the task in flight, and then its function code, the number of its last datagram, and what it takes of
+        the device's room."""
+        self.code = np.zeros(TAGS, np.int64)
+        self.number = np.zeros(TAGS, np.int64)
+        self.cost = np.zeros(TAGS, np.int64)
+        self.room = self.capacity
+        self.flights = 0
+        """Tags that are not free."""
+
+    def depart(self, batch: Batch) -> tuple[list[bytes], int]:
+        """The datagrams in which the next tasks are sent, one unless a task is longer than that, and how many tasks
+        these are: none where it is better to wait."""
+        count = self._count(batch)
+        if not count:
+            return [], 0
+        begin, new = batch.begin, slice(batch.first, batch.first + count)
+        end = int(batch.ends[new.stop - 1])
+        tags = np.flatnonzero(self.index == FREE)[:count]
+        untagged = batch.untagged[new]
+        batch.headers[batch.places[new]] = untagged | tags << FUNCTION_BITS
+        datagrams = [self._numbered(body, marks) for body, marks in cut(batch.stream[begin:end])]
+        self.index[tags] = batch.indices[new]
+        self.code[tags] = untagged & _CODES
+        self.number[tags] = self.sent - 1
+        self.cost[tags] = batch.sizes[new]
+        self.cost[tags[0]] += OVERHEAD_BYTES * len(datagrams)
+        self._count_flights()
+        batch.first += count
+        return datagrams, count
+
+    def needs(self, batch: Batch) -> int:
+        """What the next task alone takes of the device's room."""
+        size = int(batch.sizes[batch.first])
+        return size + OVERHEAD_BYTES * -(-size // BODY_BYTES)
+
+    def ask(self, nonce: int) -> bytes:
+        """The HELLO with this nonce."""
+        self.asked[nonce] = Asked(self.taken, self.sent, self.arrivals.base)
+        return datagram_bytes(Kind.HELLO, self.name, nonce)
+
+    def land(self, datagram: Datagram) -> tuple[list[int], list[bytes], int]:
+        """The tasks that a datagram of results answers, by their indices, their packets, and how many of its packets
+        answer none; -1 where it came before."""
+        stream = self.arrivals.take(datagram)
+        if stream is None:
+            return [], [], -1
+        starts, _ = packet_starts(stream, self.arrivals.lengths)
+        headers = np.frombuffer(stream, "<u2")[starts // 2]
+        codes, tags, _ = split_header(headers)
+        mine = (self.index[tags] != FREE) & (self.code[tags] == codes)
+        stray = len(starts) - int(np.count_nonzero(mine))
+        if stray:
+            starts, tags, codes = starts[mine], tags[mine], codes[mine]
+        indices = self.index[tags].tolist()
+        ends = starts + self.lengths[codes]
+        cuts = zip(starts.tolist(), ends.tolist(), strict=True)
+        packets = [stream[begin:end] for begin, end in cuts]
+        self._free(tags)
+        return indices, packets, stray
+
+    def settle(self, nonce: int, status: Status) -> list[int] | None:
+        """What the answer to the HELLO with this ``nonce`` proves lost, by index; None where it contradicts what was
+        known before, so that this session is another one."""
+        asked = self._answered(nonce)
+        taken = self.sent + ahead(status.taken, self.sent & _NUMBERS)
+        told = ahead(status.told, asked.told & _NUMBERS)
+        if told < 0 or not asked.taken <= taken <= self.sent:
+            return None
+        self.taken = max(self.taken, taken)
+        while self.unsure and self.unsure[0][0] < self.taken:
+            self.unsure.popleft()
+        lost = np.flatnonzero((self.index != FREE) & (self.number < asked.taken))
+        if not lost.size:
+            return []
+        self.arrivals.forget(status.told)
+        indices = self.index[lost].tolist()
+        self._free(lost)
+        return indices
+
+    def again(self, sent: int) -> list[bytes]:
+        """Datagrams to be sent again as they were, where nothing was since a HELLO that was sent at this number."""
+        return [data for _, data in self.unsure] if sent == self.sent else []
+
+    def suspects(self, sent: int) -> bool:
+        """Whether tasks that were sent before a HELLO, at this number, were taken or passed over and are not answered,
+        and no HELLO is on its way whose answer proves what became of them."""
+        if any(asked.taken >= self.taken for asked in self.asked.values()):
+            return False
+        limit = min(self.taken, sent)
+        return bool(np.any((self.index != FREE) & (self.number < limit)))
+
+    def abandon(self) -> list[int]:
+        """Wait for nothing that is in flight any more; which tasks that were."""
+        waiting = self.index >= 0
+        indices = self.index[waiting].tolist()
+        self.index[waiting] = ABANDONED
+        return indices
+
+    def _count(self, batch: Batch) -> int:
+        """How many tasks go into the next datagram. One that is not full is sent only when the device has little to do,
+        or when there are no more."""
+        fitting = behind_whole(batch.ends, batch.first) - batch.first
+        count = max(0, min(fitting, batch.most - self.flights))
+        if self.needs(batch) > self.room:
+            count = 0
+        elif count > 1:
+            count = min(count, batch.fitting(self.room - OVERHEAD_BYTES))
+        busy = 2 * self.flights > batch.most or 2 * self.room < self.capacity
+        return 0 if count < fitting and busy else count
+
+    def _numbered(self, body: memoryview, marks: int) -> bytes:
+        data = datagram_bytes(Kind.TASKS, self.name, self.sent & _NUMBERS, body, marks)
+        self.unsure.append((self.sent, data))
+        self.sent += 1
+        return data
+
+    def _answered(self, nonce: int) -> Asked:
+        """The HELLO with this nonce; those before it are not waited for any more."""
+        for before in [*self.asked]:
+            asked = self.asked.pop(before)
+            if before == nonce:
+                return asked
+        raise KeyError(nonce)
+
+    def _free(self, tags: np.ndarray) -> None:
+        self.index[tags] = FREE
+        self.cost[tags] = 0
+        self._count_flights()
+
+    def _count_flights(self) -> None:
+        self.flights = int(np.count_nonzero(self.index != FREE))
+        self.room = self.capacity - int(self.cost.sum())
