@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rbdgen.protocol.datagrams import OVERHEAD_BYTES, WORD_BYTES, padded, task_lengths
+from rbdgen.protocol.datagrams import BODY_BYTES, OVERHEAD_BYTES, WORD_BYTES, padded, task_lengths
 from rbdgen.protocol.tasks import TaskFormat
 
 MINIMUM_BUFFER = 16384
@@ -13,8 +13,11 @@ REQUESTS = 16
 
 def buffer_bytes(tasks: TaskFormat) -> int:
     """Bytes of datagrams that a shell keeps: room for four of the longest tasks, a power of two."""
-    longest = max(map(padded, task_lengths(tasks))) + OVERHEAD_BYTES
-    return max(MINIMUM_BUFFER, 1 << (4 * longest - 1).bit_length())
+    longest = max(map(padded, task_lengths(tasks)))
+    datagrams = -(-longest // BODY_BYTES)
+    four = 4 * (longest + datagrams * OVERHEAD_BYTES)
+    whole = four + REQUESTS * OVERHEAD_BYTES + WORD_BYTES
+    return max(MINIMUM_BUFFER, 1 << (whole - 1).bit_length())
 
 
 def capacity(tasks: TaskFormat) -> int:

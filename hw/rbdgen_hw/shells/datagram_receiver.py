@@ -311,7 +311,8 @@ class ReceiverBuilder:
                     m.d.comb += verdict.eq(_bit("overrun"))
                 with m.Else():
                     m.d.comb += verdict.eq(_bit("accepted"))
-                    m.d.comb += ports.heard.eq(from_owner)
+                    # who asks for a session need not be the one who has it
+                    m.d.comb += ports.heard.eq(from_owner & (self.kind != Kind.OPEN))
                     m.next = "SKIP"
                 with m.If(~verdict[COUNTERS.index("accepted")]):
                     m.next = "RESTART"
