@@ -24,6 +24,7 @@ from rbdgen.cli.arguments import (
 from rbdgen.explore import ROOT
 from rbdgen.options import Options
 from rbdgen.options.setting import names
+from rbdgen.protocol.stations import DEFAULT_ADDRESS
 from rbdgen.version import version
 
 TARGETS = {
@@ -368,6 +369,16 @@ def add_build(verb: Verb) -> None:
         "--seed", type=integer("seed"), default=1, metavar="S", help="seed of place and route (1)"
     )
     parser.add_argument("--load", action="store_true", help="program the board afterwards")
+    parser.add_argument(
+        "--ip",
+        metavar="ADDRESS",
+        help=f"IPv4 address of a board with Ethernet ({DEFAULT_ADDRESS})",
+    )
+    parser.add_argument(
+        "--mac",
+        metavar="ADDRESS",
+        help="its MAC address (a locally administered one that follows from the design)",
+    )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="where to write (build/NAME)"
     )

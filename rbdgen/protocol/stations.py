@@ -26,6 +26,10 @@ class Station:
     mac: int
     port: int = DEFAULT_PORT
 
+    def as_dict(self) -> dict[str, str | int]:
+        """As reports have it."""
+        return {"address": self.address_text, "port": self.port, "mac": self.mac_text}
+
     @property
     def address_text(self) -> str:
         """The IPv4 address as people write it."""
@@ -37,11 +41,23 @@ class Station:
         return self.mac.to_bytes(MAC_BYTES, "big").hex(":")
 
 
-def station(address: str, mac: str | None, identity: bytes) -> Station:
-    """The station of these addresses; without ``mac`` it has one of the design's ``identity``. ConfigError for an
-    address that no single station can have."""
-    number = read_address(address)
-    return Station(number, read_mac(mac) if mac else own_mac(identity))
+@dataclass(frozen=True)
+class Addresses:
+    """Addresses as they are given: an IPv4 ``address``, and a ``mac`` address or none. ConfigError for one that no
+    single station can have."""
+
+    address: str = DEFAULT_ADDRESS
+    mac: str | None = None
+
+    def __post_init__(self) -> None:
+        read_address(self.address)
+        if self.mac is not None:
+            read_mac(self.mac)
+
+    def station(self, identity: bytes) -> Station:
+        """The station of a design of this ``identity``, from which it has a MAC address where none is given."""
+        mac = own_mac(identity) if self.mac is None else read_mac(self.mac)
+        return Station(read_address(self.address), mac)
 
 
 def own_mac(identity: bytes) -> int:

@@ -20,6 +20,7 @@ from rbdgen.protocol.tasks import (
     Packing,
     TaskFormat,
 )
+from rbdgen.protocol.wire import wire_bytes
 from rbdgen.schedule.buffers import Plan
 from rbdgen.schedule.queues import Queue, beat_rows, lane_names, loop_cycles, queues, send_cycles
 
@@ -167,19 +168,22 @@ def surroundings(plan: Plan, tasks: TaskFormat) -> Surroundings:
 class Link:
     """What a board's tasks and results come by, called ``name``: so many gigabits a second each way, or so many bits in
     each cycle of the accelerator's clock (``cycle``). ``symbol``: bits on a line of bytes for each byte of a frame; 0:
-    beats of the AXI stream go as they are."""
+    beats of the AXI stream go as they are. ``datagrams``: packets go in datagrams of Ethernet, full ones."""
 
     name: str
     gigabits: float = 0.0
     cycle: int = 0
     symbol: int = 0
+    datagrams: bool = False
 
     def bits_per_cycle(self, megahertz: float) -> float:
         """Bits each way in a cycle of a clock."""
         return self.cycle or 1e3 * self.gigabits / megahertz
 
-    def row_bits(self, packing: Packing, values: int) -> int:
+    def row_bits(self, packing: Packing, values: int) -> float:
         """Bits that a row of packets of so many values takes."""
+        if self.datagrams:
+            return packing.lanes * 8 * wire_bytes(packing.packet_bytes(values))
         if self.symbol:
             return packing.lanes * self.symbol * (packing.packet_bytes(values) + FRAME_BYTES)
         return packing.beats(values) * stream_bits(packing)

@@ -29,10 +29,11 @@ from rbdgen_boards.gowin import flow as gowin
 from rbdgen_boards.gowin import netlist as gowin_netlist
 from rbdgen_boards.gowin.constraints import cst
 from rbdgen_boards.synthesis import check_room
-from rbdgen_boards.top import port_pins, uart_top
+from rbdgen_boards.top import port_pins, uart_top, udp_top
 from rbdgen_boards.vivado.clock import clock_manager
 from rbdgen_boards.vivado.constraints import xdc
 from rbdgen_hw.emit import design_verilog
+from rbdgen_hw.shells.ethernet import RGMII
 from rbdgen_hw.yosys import run_script
 from tests.conftest import design
 
@@ -40,6 +41,16 @@ ORACLES = {
     "ulx3s_85f": ("ulx3s", "ULX3S_85F_Platform"),
     "tang_mega_138k_pro": ("tang_mega_138k_pro_dock", "TangMega138kProDockPlatform"),
     "arty_a7_100": ("arty_a7", "ArtyA7_100Platform"),
+    "ecpix5_85f": ("ecpix5", "ECPIX585Platform"),
+}
+AMARANTH_PADS = {
+    "rx_clk": "rx_clk",
+    "rx_ctl": "rx_ctrl",
+    "rx_data": "rx_data",
+    "tx_clk": "tx_clk",
+    "tx_ctl": "tx_ctrl",
+    "tx_data": "tx_data",
+    "rst_n": "rst",
 }
 """Boards that amaranth-boards knows as well."""
 MARGIN = 1.15
@@ -53,7 +64,13 @@ def test_a_board_is_complete(name: str) -> None:
     assert set(board.resources) == {"multipliers", "luts", "registers", "memories"}
     assert all(n > 0 for n in board.resources.values())
     assert board.summary
-    assert board.shell in ("uart", "axi")
+    assert board.shell in ("uart", "udp", "axi")
+    assert set(board.clocks) | set(board.port_attributes) <= board.pins.keys()
+    if board.shell == "udp":
+        pads = RGMII.pads.members
+        assert {"led", *(f"eth_{name}" for name in pads)} == board.pins.keys()
+        for name, member in pads.items():
+            assert len(board.pins[f"eth_{name}"]) == member.shape
     if board.shell == "uart":
         assert board.baud > 0
         assert {"rx", "tx", "led"} <= board.pins.keys()
@@ -79,6 +96,16 @@ def test_pins_and_clock_are_those_of_amaranth_boards(name: str) -> None:
     clock = resource(oracle.default_clk, 0)
     assert (board.clock_pin,) == tuple(clock.ios[0].names)
     assert board.clock == clock.clock.frequency / 1e6
+    if board.shell == "udp":
+        assert board.part == f"{oracle.device}-{oracle.speed}{oracle.package}I"
+        leds = [resource("rgb_led", k).ios[1] for k in range(len(board.pins["led"]))]
+        assert board.pins["led"] == tuple(led.ios[0].names[0] for led in leds)
+        assert {led.ios[0].invert for led in leds} == {board.vendor["led"] == "low"}
+        phy = {io.name: io.ios[0] for io in resource("eth_rgmii", 0).ios if hasattr(io, "name")}
+        for name, theirs in AMARANTH_PADS.items():
+            assert board.pins[f"eth_{name}"] == tuple(phy[theirs].names), name
+        assert phy["rst"].invert
+        return
     uart = {io.name: io.ios[0].names for io in resource("uart", 0).ios if hasattr(io, "name")}
     for port in ("rx", "tx"):
         assert board.pins[port] == tuple(uart[port])
@@ -103,11 +130,19 @@ def test_an_unknown_board_is_one_line() -> None:
 
 
 def test_constraints_name_every_port_of_the_top() -> None:
-    text = uart_top("shell", "")
-    ports = re.search(r"module \w+\((.*)\);", text)[1].split(", ")  # type: ignore[index]
-    for name in ("ulx3s_85f", "tang_mega_138k_pro"):
+    serial, ethernet = uart_top("shell", ""), udp_top("shell", "", True)
+    for name, text in (
+        ("ulx3s_85f", serial),
+        ("tang_mega_138k_pro", serial),
+        ("ecpix5_85f", ethernet),
+    ):
+        ports = re.search(r"module \w+\((.*)\);", text)[1].split(", ")  # type: ignore[index]
         board = get_board(name)
         assert {p.split("[")[0] for p in port_pins(board)} == set(ports)
+    constraints = lpf(get_board("ecpix5_85f"))
+    assert 'FREQUENCY PORT "eth_rx_clk" 125 MHZ;' in constraints
+    assert 'IOBUF PORT "eth_rx_data[0]" IO_TYPE=LVCMOS33 PULLMODE=UP;' in constraints
+    assert 'IOBUF PORT "eth_tx_data[0]" IO_TYPE=LVCMOS33;' in constraints
     assert "{ PACKAGE_PIN A9 IOSTANDARD LVCMOS33 } [get_ports { rx }]" in xdc(
         get_board("arty_a7_100")
     )

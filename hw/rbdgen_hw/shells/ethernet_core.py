@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from litex.build.lattice.common import lattice_ecp5_special_overrides
 from liteeth.core import LiteEthUDPIPCore
 from liteeth.phy.ecp5rgmii import LiteEthPHYRGMII
 from liteeth.phy.gmii import LiteEthPHYGMIIRX, LiteEthPHYGMIITX
+from litex.build.lattice.common import lattice_ecp5_special_overrides
 from migen import ClockDomain, ClockDomainsRenamer, Module, Mux, Record, Signal
 from migen.fhdl import verilog
 from migen.genlib.cdc import MultiReg
