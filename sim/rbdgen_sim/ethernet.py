@@ -1,12 +1,14 @@
-"""A simulated board on Ethernet: the RTL with its MAC, compiled by Verilator into a program with a UDP socket.
-
-A host that sends datagrams to the program's port on the loopback talks to the board, whose wire the program plays
+"""A simulated board on Ethernet: the RTL with its MAC, compiled by Verilator into a program that plays its wire
 (``wire.cpp``).
+
+A host that sends datagrams to the program's port on the loopback talks to the board; or one in simulated time, which
+takes none of it itself.
 """
 
 from __future__ import annotations
 
 import signal
+import struct
 import subprocess
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
@@ -19,6 +21,11 @@ from rbdgen_sim.device import build_program
 
 SHARE = 1 << 16
 """As how many frames the program counts all of them."""
+PICOSECONDS = 1e12
+"""In a second."""
+IN_STEPS = -1
+"""In place of a port: the host is in simulated time."""
+_ANSWER = struct.Struct("<QI")
 _MAIN = Path(__file__).with_name("wire.cpp")
 
 
@@ -51,12 +58,8 @@ class SimulatedStation:
         seed: int = 0,
         port: int = 0,
     ) -> None:
-        faults = faults or Faults()
-        shares = [round(SHARE * share) for share in astuple(faults)]
-        picoseconds = round(1e12 / clock)
-        numbers = [port, station.mac, station.address, station.port, picoseconds, seed, *shares]
         self.process = subprocess.Popen(
-            [str(program), *map(str, numbers)],
+            _command(program, station, clock, faults, seed, port),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -85,3 +88,74 @@ class SimulatedStation:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+class SteppedPort:
+    """The same as a way for datagrams (:class:`rbdgen.host.udp.DatagramPort`) of a host in simulated time: the board
+    runs only while the host waits for it."""
+
+    name = "in simulated time"
+
+    def __init__(
+        self,
+        program: Path,
+        station: Station,
+        clock: float,
+        faults: Faults | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.process = subprocess.Popen(
+            _command(program, station, clock, faults, seed, IN_STEPS),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.input, self.output = self.process.stdin, self.process.stdout
+        self.time = 0.0
+
+    def send(self, data: bytes) -> None:
+        """Send a datagram."""
+        self.input.write(b"s" + len(data).to_bytes(4, "little") + data)
+
+    def receive(self, seconds: float) -> bytes | None:
+        """A datagram that came within so many seconds of simulated time."""
+        wait = max(0, round(seconds * PICOSECONDS))
+        self.input.write(b"r" + wait.to_bytes(8, "little"))
+        self.input.flush()
+        time, size = _ANSWER.unpack(self.output.read(_ANSWER.size))
+        self.time = time / PICOSECONDS
+        return self.output.read(size) if size else None
+
+    def troubles(self) -> tuple[str, str] | None:
+        """A wire says nothing."""
+        return None
+
+    def now(self) -> float:
+        """Simulated seconds since the start."""
+        return self.time
+
+    def reset(self) -> None:
+        """Reset the board, when it runs again."""
+        self.process.send_signal(signal.SIGUSR1)
+
+    def close(self) -> None:
+        """End the program."""
+        self.input.close()
+        self.process.wait()
+        self.output.close()
+
+
+def _command(
+    program: Path,
+    station: Station,
+    clock: float,
+    faults: Faults | None,
+    seed: int,
+    port: int,
+) -> list[str]:
+    """How the program is called."""
+    shares = [round(SHARE * share) for share in astuple(faults or Faults())]
+    cycle = round(PICOSECONDS / clock)
+    numbers = [port, station.mac, station.address, station.port, cycle, seed, *shares]
+    return [str(program), *map(str, numbers)]
