@@ -287,11 +287,13 @@ class ShellBuilder:
             *counters,
         )
         m.d.comb += [
-            sender.flush.eq(quiet | waits),
             sender.status.eq(status),
             sender.asker.nonce.eq(reader.nonce),
             sender.asker.address.eq(reader.address),
             sender.asker.port.eq(reader.port),
             reader.keep.eq(sender.answering),
         ]
-        m.d.sync += self.ports.idle.eq(quiet & sender.idle & ~self.ports.i.valid)
+        m.d.sync += [
+            sender.flush.eq(quiet | waits),
+            self.ports.idle.eq(quiet & sender.idle & ~self.ports.i.valid),
+        ]

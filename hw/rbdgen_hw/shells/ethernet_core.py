@@ -8,11 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from liteeth.core import LiteEthUDPIPCore
+from liteeth.common import eth_ipv4_user_description
+from liteeth.core import LiteEthIPCore
+from liteeth.core.icmp import LiteEthICMP
+from liteeth.core.ip import LiteEthIPV4UserPort
+from liteeth.core.udp import LiteEthUDP
 from liteeth.phy.ecp5rgmii import LiteEthPHYRGMII
 from liteeth.phy.gmii import LiteEthPHYGMIIRX, LiteEthPHYGMIITX
 from litex.build.lattice.common import lattice_ecp5_special_overrides
-from migen import ClockDomain, ClockDomainsRenamer, Module, Mux, Record, Signal
+from litex.soc.interconnect import stream
+from migen import ClockDomain, ClockDomainsRenamer, Module, Mux, Record, Replicate, Signal
 from migen.fhdl import verilog
 from migen.genlib.cdc import MultiReg
 
@@ -54,6 +59,33 @@ class Gmii(Module):
         ]
 
 
+class BufferedPorts(Module):
+    """The ports of an IP ``crossbar``, with registers behind what comes: else the way that a word may go on would lead
+    from whoever takes it through all layers in one cycle. A word is marked as damaged by ``error`` unless a frame ends
+    with it, whole."""
+
+    def __init__(self, crossbar: Any, frame: stream.Endpoint) -> None:
+        self.inner = crossbar
+        self.frame_ends = frame.valid & frame.last
+        self.crossbar = self
+
+    def get_port(self, protocol: int, dw: int) -> LiteEthIPV4UserPort:
+        """A port for a protocol."""
+        port = self.inner.get_port(protocol, dw)
+        user = LiteEthIPV4UserPort(dw)
+        layout = eth_ipv4_user_description(dw)
+        buffer = stream.Buffer(layout, pipe_valid=True, pipe_ready=True)
+        self.submodules += buffer
+        unfinished = Replicate(~self.frame_ends, len(port.source.error))
+        self.comb += [
+            port.source.connect(buffer.sink, omit={"error"}),
+            buffer.sink.error.eq(port.source.error | unfinished),
+            buffer.source.connect(user.source),
+            user.sink.connect(port.sink),
+        ]
+        return user
+
+
 def _record(signature: Any, prefix: str) -> Record:
     """Signals for the members of a signature of plain ones."""
     layout = [(name, member.shape) for name, member in signature.members.items()]
@@ -77,20 +109,24 @@ class EthernetCore(Module):
         self.submodules.phy = made = self._rgmii() if phy == RGMII else Gmii(pads)
         if phy != RGMII:
             self.comb += made.reset.eq(self.rst)
-        self.submodules.core = core = LiteEthUDPIPCore(
+        self.submodules.core = core = LiteEthIPCore(
             phy=made,
             mac_address=station.mac,
             ip_address=station.address,
             clk_freq=clock,
             dw=DATA_BITS,
+            with_icmp=False,
             with_ip_broadcast=False,
         )
-        port = core.udp.crossbar.get_port(station.port, dw=DATA_BITS)
+        # LiteEth marks a frame with a wrong check sum where the frame ends: there a datagram must end as well
+        frame = core.mac.core.source
+        self.submodules.ports_of_ip = ip = BufferedPorts(core.ip.crossbar, frame)
+        self.submodules.icmp = LiteEthICMP(ip, station.address, DATA_BITS)
+        self.submodules.udp = udp = LiteEthUDP(ip, station.address, DATA_BITS)
+        port = udp.crossbar.get_port(station.port, dw=DATA_BITS)
         source = port.source
         sink = port.sink
-        # LiteEth marks a frame with a wrong check sum where the frame ends: there the datagram must end as well
-        frame = core.mac.core.source
-        whole = (source.last_be == WHOLE) & (source.error == 0) & frame.valid & frame.last
+        whole = (source.last_be == WHOLE) & (source.error == 0)
         self.comb += [
             incoming.valid.eq(source.valid),
             source.ready.eq(incoming.ready),
