@@ -3,7 +3,7 @@
 BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 
 .DEFAULT_GOAL := help
-.PHONY: bench bench-boards bench-choices bench-compare bench-compiled bench-control bench-depth bench-endurance bench-formats bench-frames bench-functions bench-golden bench-gpu bench-host bench-layouts \
+.PHONY: bench bench-boards bench-choices bench-compare bench-compiled bench-control bench-depth bench-endurance bench-ethernet-host bench-formats bench-frames bench-functions bench-golden bench-gpu bench-host bench-layouts \
 	bench-logic bench-package bench-ranges bench-robots bench-software bench-speed clean demo docs figures format fuzz help lint test zoo
 
 help: ## Show this list
@@ -88,6 +88,9 @@ bench-gpu: ## Measure CUDA kernels: what they take, and times where there is a G
 
 bench-host: ## Measure the host's side of a call, in Python and C
 	$(BIN)python bench/host_side.py
+
+bench-ethernet-host: ## Measure the host's side of Ethernet: a network with faults, and its own time; minutes
+	$(BIN)python bench/ethernet_host.py
 
 bench-compare: ## Measure the time of comparisons and sweeps; half an hour
 	$(BIN)python bench/comparing.py

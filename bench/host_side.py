@@ -86,9 +86,9 @@ class Stopwatch:
         return min(outside) * 1e6, statistics.median(outside) * 1e6, min(inside) * 1e6
 
 
-def operands(known: Manifest, function: str, count: int) -> dict[str, np.ndarray]:
+def operands(known: Manifest, function: str, count: int, seed: int = 1) -> dict[str, np.ndarray]:
     """States inside the declared limits of each operand."""
-    random = np.random.default_rng(1)
+    random = np.random.default_rng(seed)
     found = {}
     for vector in known.operand_vectors[function]:
         found[vector] = np.zeros((count, *known.shapes[vector].size))
@@ -157,6 +157,7 @@ class Transport(ctypes.Structure):
         ("close", Close),
         ("milliseconds", Clock),
         ("random", ctypes.c_void_p),
+        ("datagrams", ctypes.c_int),
     )
 
 
@@ -182,6 +183,7 @@ class CDevice:
             Close(lambda _: None),
             Clock(watch.inside(lambda _: int(time.monotonic() * 1000))),
             None,
+            0,
         )
         self.state = ctypes.create_string_buffer(DEVICE_BYTES)
         self.tables = ctypes.c_char.in_dll(self.library, f"{self.prefix}_design")

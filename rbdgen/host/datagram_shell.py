@@ -1,13 +1,14 @@
 """The model of a board's shell with Ethernet: what the RTL between UDP and the accelerator does, in this process.
 
 It keeps the protocol datagram for datagram (:mod:`rbdgen.protocol.datagrams`), and knows as much of time as that does:
-how long a session's owner said nothing. Everything that came is answered when what is :meth:`outgoing
-<DatagramShell.outgoing>` is asked for, functions in any order, as the RTL may.
+how long a session's owner said nothing. What it takes stands in a queue, and all of it is answered when what is
+:meth:`outgoing <DatagramShell.outgoing>` is asked for, functions in any order, as the RTL may.
 """
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -60,11 +61,13 @@ class DatagramShell(AcceleratorModel):
         self.lengths = task_lengths(self.tasks)
         self.answer_lengths = result_lengths(self.tasks)
         self.session, self.owner, self.heard = 0, None, 0.0
-        self.epoch: int | None = None
+        self.epoch = 0
         self.taken = self.told = 0
         self.rest = b""
         """Of a task that goes on in the next datagram."""
         self.accepted = self.damaged = self.rejected = self.repeated = 0
+        self.queue: deque[list[bytes] | tuple[Datagram, Address]] = deque()
+        """What was accepted, in order: the tasks of a datagram, or a HELLO or OPEN and its sender."""
         self.output: list[tuple[bytes, Address]] = []
 
     def receive(self, data: bytes, sender: Address) -> None:
@@ -77,15 +80,26 @@ class DatagramShell(AcceleratorModel):
         elif datagram.kind == Kind.TASKS:
             self._take_tasks(datagram, sender)
         elif datagram.kind in (Kind.HELLO, Kind.OPEN) and not datagram.body:
-            self._answer(datagram, sender)
+            self._take_hello(datagram, sender)
         else:
             self.rejected += 1
 
     def outgoing(self) -> list[tuple[bytes, Address]]:
         """The datagrams that the device sends, and to whom."""
+        self.advance(len(self.queue))
         self._finish()
         output, self.output = self.output, []
         return output
+
+    def advance(self, count: int) -> None:
+        """Do what stands first in the queue."""
+        for _ in range(count):
+            first = self.queue.popleft()
+            if isinstance(first, tuple):
+                self._answer(*first)
+                continue
+            for packet in first:
+                self.keep(packet)
 
     def _take_tasks(self, datagram: Datagram, sender: Address) -> None:
         if not self.session or (datagram.session, sender) != (self.session, self.owner):
@@ -102,8 +116,7 @@ class DatagramShell(AcceleratorModel):
         self.taken = following(datagram.number)
         self.heard = self.clock()
         self.accepted += 1
-        for packet in packets:
-            self.keep(packet)
+        self.queue.append(packets)
 
     def _packets(self, datagram: Datagram) -> tuple[list[bytes], bytes] | None:
         """The tasks that end in a datagram, and what it has of one that does not; None where its body is none."""
@@ -116,16 +129,18 @@ class DatagramShell(AcceleratorModel):
         ends = bool(datagram.marks & Mark.ENDS)
         return (packets, rest) if datagram.body and ends == (not rest) else None
 
+    def _take_hello(self, datagram: Datagram, sender: Address) -> None:
+        self.accepted += 1
+        self.epoch = self.epoch or datagram.number
+        if datagram.kind == Kind.HELLO and sender == self.owner:
+            self.heard = self.clock()
+        self.queue.append((datagram, sender))
+
     def _answer(self, datagram: Datagram, sender: Address) -> None:
         """Answer HELLO or OPEN, behind everything before it."""
         self._finish()
-        self.accepted += 1
-        if self.epoch is None:
-            self.epoch = datagram.number
         if datagram.kind == Kind.OPEN:
             self._open(datagram.session, sender)
-        elif sender == self.owner:
-            self.heard = self.clock()
         counters = (self.accepted, self.damaged, 0, self.rejected, self.repeated)
         status = Status(
             self.identity, self.epoch, room(self.tasks), self.taken, self.told, *counters

@@ -308,6 +308,7 @@ class _Exchange:
         self._send(session)
         if self.quiet.watch.over:
             self._ask(session)
+            session.repeated = None
             self.quiet.longer()
         elif self.unasked >= ASK_EVERY or self._stopped(session):
             self._ask(session)
@@ -322,7 +323,7 @@ class _Exchange:
         if stray:
             self.host.counters.stray += max(stray, 0)
         if indices:
-            self._answer(indices, packets)
+            self.ledger.answer_all(indices, packets)
             self.task_progress.again()
             self._progress()
         return stray >= 0
@@ -331,10 +332,13 @@ class _Exchange:
         """The device told its status, by the answer to a HELLO that was sent when TASKS below ``sent`` were."""
         session = self.host.session
         assert session is not None
-        self._progress()
+        self.any_progress.again()
         self.lose(lost)
         again = session.again(sent)
-        self.due += again
+        for datagram in again:
+            self.due.append(datagram.data)
+            self.host.counters.sent += datagram.tasks
+            self.host.counters.lost += datagram.tasks
         if again or session.suspects(sent):
             self._ask(session)
 
@@ -388,13 +392,7 @@ class _Exchange:
         self.due.append(session.ask(self.host.nonce()))
         self.unasked = 0
 
-    def _answer(self, indices: list[int], packets: list[bytes]) -> None:
-        for index, packet in zip(indices, packets, strict=True):
-            if index >= 0:
-                self.ledger.answer(index, packet)
-
     def _progress(self) -> None:
-        self.host.trouble = ""
         self.quiet.again()
         self.any_progress.again()
 

@@ -6,7 +6,7 @@ Not here: how tasks and results travel (:mod:`rbdgen.host.link`, :mod:`rbdgen.ho
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 from typing import ClassVar
 
@@ -92,6 +92,14 @@ class Ledger:
         """A task is answered."""
         self.results[index] = packet
         self.done += 1
+
+    def answer_all(self, indices: Sequence[int], packets: Sequence[bytes]) -> None:
+        """Tasks are answered; an index below 0 is none of them."""
+        results = self.results
+        for index, packet in zip(indices, packets, strict=True):
+            if index >= 0:
+                self.done += results[index] is None
+                results[index] = packet
 
     def lose(self, index: int) -> None:
         """A task was lost on its way: it is to be sent again, or is lost for good."""

@@ -14,6 +14,7 @@ until it is answered or proved lost. Facts that make that certain, whatever is l
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -36,7 +37,7 @@ from rbdgen.protocol.datagrams import (
     padded_stream,
 )
 from rbdgen.protocol.packets import TAG_MASK
-from rbdgen.protocol.tasks import FUNCTION_BITS, TAG_BITS, split_header
+from rbdgen.protocol.tasks import FUNCTION_BITS, TAG_BITS
 
 TAGS = 1 << TAG_BITS
 """Tasks that may be in flight."""
@@ -58,15 +59,20 @@ class Batch:
     def __init__(
         self, packets: Sequence[bytes], indices: Sequence[int], lengths: Sequence[int]
     ) -> None:
-        stream, self.ends = padded_stream(packets)
+        stream, ends = padded_stream(packets)
         self.stream = memoryview(stream)
         self.indices = np.array(indices, np.int64)
-        self.sizes = np.diff(self.ends, prepend=0)
+        self.ends: list[int] = ends.tolist()
+        """Where each packet ends in the stream."""
+        self.sizes = np.diff(ends, prepend=0)
         self.headers = np.frombuffer(stream, "<u2")
-        self.places = (self.ends - self.sizes) // 2
+        self.places = (ends - self.sizes) // 2
         untagged = self.headers[self.places] & np.uint16(0xFFFF ^ TAG_MASK)
         self.untagged = untagged.astype(np.int64)
-        answers = np.array(lengths)[self.untagged & _CODES]
+        codes = self.untagged & _CODES
+        self.flights = np.stack([self.indices, codes, self.sizes, self.sizes], axis=1)
+        """Of each packet what a session keeps of it while it is in flight, but for the datagram's number."""
+        answers = np.array(lengths)[codes]
         self.most = max(1, min(TAGS, MOST_ANSWERS // int(answers.max())))
         """Of them that may be in flight."""
         self.first = 0
@@ -74,7 +80,7 @@ class Batch:
     @property
     def begin(self) -> int:
         """Where the next packet begins."""
-        return int(self.ends[self.first - 1]) if self.first else 0
+        return self.ends[self.first - 1] if self.first else 0
 
     @property
     def over(self) -> bool:
@@ -83,8 +89,7 @@ class Batch:
 
     def fitting(self, size: int) -> int:
         """How many of the next packets have no more than ``size`` bytes."""
-        behind = int(np.searchsorted(self.ends, self.begin + size, "right"))
-        return behind - self.first
+        return bisect_right(self.ends, self.begin + size) - self.first
 
 
 class Asked(NamedTuple):
@@ -94,6 +99,14 @@ class Asked(NamedTuple):
     taken: int
     sent: int
     told: int
+
+
+class Sent(NamedTuple):
+    """A datagram of TASKS that was sent, and how many tasks end in it."""
+
+    number: int
+    data: bytes
+    tasks: int
 
 
 class Arrivals:
@@ -164,16 +177,16 @@ class Session:
         """Number of the next TASKS."""
         self.taken = 0
         """The device is known to expect no number below."""
-        self.unsure: deque[tuple[int, bytes]] = deque()
-        """Datagrams from there on, by their numbers."""
+        self.unsure: deque[Sent] = deque()
+        """Datagrams from there on."""
+        self.repeated: tuple[int, int] | None = None
+        """What was ``sent`` and ``taken`` when they were sent again, since the last silence."""
         self.asked: dict[int, Asked] = {}
         """By the HELLO's nonce."""
-        self.index = np.full(TAGS, FREE)
-        """By tag the task in flight, and then its function code, the number of its last datagram, and what it takes of
-        the device's room."""
-        self.code = np.zeros(TAGS, np.int64)
-        self.number = np.zeros(TAGS, np.int64)
-        self.cost = np.zeros(TAGS, np.int64)
+        self.table = np.full((TAGS, 4), FREE)
+        """By tag the task in flight, its function code, what it takes of the device's room, and the number of its last
+        datagram."""
+        self.index, self.code, self.cost, self.number = self.table.T
         self.room = self.capacity
         self.flights = 0
         """Tags that are not free."""
@@ -185,17 +198,18 @@ class Session:
         if not count:
             return [], 0
         begin, new = batch.begin, slice(batch.first, batch.first + count)
-        end = int(batch.ends[new.stop - 1])
+        end = batch.ends[new.stop - 1]
         tags = np.flatnonzero(self.index == FREE)[:count]
         untagged = batch.untagged[new]
         batch.headers[batch.places[new]] = untagged | tags << FUNCTION_BITS
-        datagrams = [self._numbered(body, marks) for body, marks in cut(batch.stream[begin:end])]
-        self.index[tags] = batch.indices[new]
-        self.code[tags] = untagged & _CODES
-        self.number[tags] = self.sent - 1
-        self.cost[tags] = batch.sizes[new]
-        self.cost[tags[0]] += OVERHEAD_BYTES * len(datagrams)
-        self._count_flights()
+        bodies = cut(batch.stream[begin:end])
+        datagrams = [self._numbered(body, marks, count) for body, marks in bodies]
+        overhead = OVERHEAD_BYTES * len(datagrams)
+        batch.flights[new, 3] = self.sent - 1
+        batch.flights[batch.first, 2] += overhead
+        self.table[tags] = batch.flights[new]
+        self.flights += count
+        self.room -= end - begin + overhead
         batch.first += count
         return datagrams, count
 
@@ -217,17 +231,18 @@ class Session:
             return [], [], -1
         starts, _ = packet_starts(stream, self.arrivals.lengths)
         headers = np.frombuffer(stream, "<u2")[starts // 2]
-        codes, tags, _ = split_header(headers)
-        mine = (self.index[tags] != FREE) & (self.code[tags] == codes)
+        codes = headers & _CODES
+        tags = headers >> FUNCTION_BITS & (TAGS - 1)
+        flights = self.table[tags]
+        mine = (flights[:, 0] != FREE) & (flights[:, 1] == codes)
         stray = len(starts) - int(np.count_nonzero(mine))
         if stray:
-            starts, tags, codes = starts[mine], tags[mine], codes[mine]
-        indices = self.index[tags].tolist()
+            starts, tags, codes, flights = starts[mine], tags[mine], codes[mine], flights[mine]
         ends = starts + self.lengths[codes]
         cuts = zip(starts.tolist(), ends.tolist(), strict=True)
         packets = [stream[begin:end] for begin, end in cuts]
         self._free(tags)
-        return indices, packets, stray
+        return flights[:, 0].tolist(), packets, stray
 
     def settle(self, nonce: int, status: Status) -> list[int] | None:
         """What the answer to the HELLO with this ``nonce`` proves lost, by index; None where it contradicts what was
@@ -238,7 +253,7 @@ class Session:
         if told < 0 or not asked.taken <= taken <= self.sent:
             return None
         self.taken = max(self.taken, taken)
-        while self.unsure and self.unsure[0][0] < self.taken:
+        while self.unsure and self.unsure[0].number < self.taken:
             self.unsure.popleft()
         lost = np.flatnonzero((self.index != FREE) & (self.number < asked.taken))
         if not lost.size:
@@ -248,9 +263,14 @@ class Session:
         self._free(lost)
         return indices
 
-    def again(self, sent: int) -> list[bytes]:
-        """Datagrams to be sent again as they were, where nothing was since a HELLO that was sent at this number."""
-        return [data for _, data in self.unsure] if sent == self.sent else []
+    def again(self, sent: int) -> list[Sent]:
+        """Datagrams to be sent again as they were, after the answer to a HELLO that was sent at this number: none where
+        others were sent since, or where it changed nothing since the last time."""
+        now = self.sent, self.taken
+        if sent != self.sent or now == self.repeated or not self.unsure:
+            return []
+        self.repeated = now
+        return [*self.unsure]
 
     def suspects(self, sent: int) -> bool:
         """Whether tasks that were sent before a HELLO, at this number, were taken or passed over and are not answered,
@@ -276,12 +296,14 @@ class Session:
             count = 0
         elif count > 1:
             count = min(count, batch.fitting(self.room - OVERHEAD_BYTES))
+        if count == fitting:
+            return count
         busy = 2 * self.flights > batch.most or 2 * self.room < self.capacity
-        return 0 if count < fitting and busy else count
+        return 0 if busy else count
 
-    def _numbered(self, body: memoryview, marks: int) -> bytes:
+    def _numbered(self, body: memoryview, marks: int, count: int) -> bytes:
         data = datagram_bytes(Kind.TASKS, self.name, self.sent & _NUMBERS, body, marks)
-        self.unsure.append((self.sent, data))
+        self.unsure.append(Sent(self.sent, data, count if marks & Mark.ENDS else 0))
         self.sent += 1
         return data
 
@@ -294,10 +316,9 @@ class Session:
         raise KeyError(nonce)
 
     def _free(self, tags: np.ndarray) -> None:
+        """A tag that is there twice, as no device sends it, is one."""
+        if len(set(tags.tolist())) < len(tags):
+            tags = np.unique(tags)
+        self.room += int(self.cost[tags].sum())
+        self.flights -= len(tags)
         self.index[tags] = FREE
-        self.cost[tags] = 0
-        self._count_flights()
-
-    def _count_flights(self) -> None:
-        self.flights = int(np.count_nonzero(self.index != FREE))
-        self.room = self.capacity - int(self.cost.sum())

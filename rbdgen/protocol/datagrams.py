@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from enum import IntEnum, IntFlag
@@ -47,6 +48,8 @@ BODY_BYTES = MOST_BYTES - OVERHEAD_BYTES
 
 _HEAD = struct.Struct("<4B2I")
 _CRC = struct.Struct("<I")
+_CODES = bytes(byte & (1 << FUNCTION_BITS) - 1 for byte in range(256))
+"""The function code by the first byte of a packet."""
 _WRAP = 1 << 32
 _WHOLE = zlib.crc32(bytes(CRC_BYTES))
 """The CRC-32 of anything with its own CRC-32 behind it is that of four zeros."""
@@ -181,11 +184,11 @@ def _lengths(packing: Packing, words: Mapping[int, int]) -> tuple[int, ...]:
     return tuple(packing.packet_bytes(words.get(code, 0)) for code in codes)
 
 
-def behind_whole(ends: np.ndarray, first: int) -> int:
+def behind_whole(ends: Sequence[int], first: int) -> int:
     """The number of the packet behind the last that goes into one datagram with the packet ``first``, where the
     padded packets of a stream end at these bytes: at least the next, which is cut if it does not fit."""
     begin = ends[first - 1] if first else 0
-    behind = int(np.searchsorted(ends, begin + BODY_BYTES, "right"))
+    behind = bisect_right(ends, begin + BODY_BYTES)
     return max(behind, first + 1)
 
 
@@ -217,12 +220,13 @@ def padded_stream(packets: Sequence[bytes]) -> tuple[bytearray, np.ndarray]:
 
 def join_packets(packets: Sequence[bytes]) -> list[tuple[memoryview, int]]:
     """The bodies of the datagrams that packets go into, in order, and their marks."""
-    stream, ends = padded_stream(packets)
+    stream, places = padded_stream(packets)
+    ends: list[int] = places.tolist()
     whole = memoryview(stream)
     bodies, first, begin = [], 0, 0
     while first < len(packets):
         first = behind_whole(ends, first)
-        end = int(ends[first - 1])
+        end = ends[first - 1]
         bodies += cut(whole[begin:end])
         begin = end
     return bodies
@@ -234,11 +238,11 @@ def packet_starts(stream: bytes, lengths: Sequence[int]) -> tuple[np.ndarray, in
     if not stream:
         return np.zeros(0, np.int64), 0
     length = padded(lengths[code_of(stream)])
-    starts = np.arange(0, len(stream) - length + 1, length)
-    headers = np.frombuffer(stream, np.uint8)[::length]
+    count = len(stream) // length
     # most bodies are of one function
-    if np.all((headers ^ stream[0]) & (1 << FUNCTION_BITS) - 1 == 0):
-        return starts, len(starts) * length
+    codes = stream[::length].translate(_CODES)
+    if codes.count(codes[:1]) == len(codes):
+        return np.arange(0, count * length, length), count * length
     found, start = [], 0
     while start < len(stream):
         end = start + padded(lengths[code_of(stream[start : start + 1])])

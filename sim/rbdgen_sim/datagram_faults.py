@@ -120,10 +120,16 @@ class FaultyPort:
         """What the device answers."""
         if not self.inbox:
             for data, host in self.shell.outgoing():
-                reaches = host == self.HOST and not self.cut
-                self.inbox += self.to_host.through(data) if reaches else []
+                self._answered(data, host)
         self.time += STEP if self.inbox else max(seconds, STEP)
         return self.inbox.popleft() if self.inbox else None
+
+    def _answered(self, data: bytes, host: object) -> None:
+        if host != self.HOST:
+            # another port's
+            self.shell.output.append((data, host))
+        elif not self.cut:
+            self.inbox += self.to_host.through(data)
 
     def troubles(self) -> tuple[str, str] | None:
         """Nothing is said."""

@@ -189,7 +189,7 @@ class Asker:
 
 
 ARGUMENT, GONE, SILENT, PROTOCOL, DESIGN = 1, 4, 6, 7, 8
-LINE, LOST, RESET, PARAMETER, SOFTWARE = 10, 11, 12, 13, 14
+LINE, LOST, RESET, PARAMETER, SOFTWARE, OWNED = 10, 11, 12, 13, 14, 15
 """Status codes of rbdgen_device.h."""
 
 
@@ -230,6 +230,12 @@ def on_tcp(device: Transport) -> Iterator[tuple[str, str, str]]:
 
         with served(device, read, lambda data: joined[0].sendall(data), lambda: joined[0].close()):
             yield "tcp", "127.0.0.1", str(server.getsockname()[1])
+
+
+def on_udp(address: str) -> tuple[str, str, str]:
+    """``HOST:PORT`` for a program that asks."""
+    host, port = address.split(":")
+    return "udp", host, port
 
 
 @contextlib.contextmanager

@@ -144,8 +144,9 @@ def test_flags_are_those_of_their_tasks_and_noted() -> None:
 WIDTHS = (1, 2, 7, 8, 18, 31, 32, 33, 53, 54, 62)
 
 
-def made_up(seed: int) -> tuple[Manifest, ShellModel]:
-    """A manifest with words of any widths and points, laid out in beats of a few, and a device that knows no robot."""
+def made_up(seed: int, most: int = 12) -> tuple[Manifest, ShellModel]:
+    """A manifest with words of any widths and points, up to so many and laid out in beats of a few, and a device that
+    knows no robot."""
     random = np.random.default_rng(seed)
 
     def words(prefix: str, count: int) -> tuple[list[Entry], list[Format]]:
@@ -157,7 +158,7 @@ def made_up(seed: int) -> tuple[Manifest, ShellModel]:
 
     formats, operands, results, shapes = [], {}, {}, {}
     for code, name in enumerate("fg"):
-        x, y, counts = f"x{name}", f"y{name}", random.integers(1, 12, 2)
+        x, y, counts = f"x{name}", f"y{name}", random.integers(most // 12, most, 2)
         operands[name], given = words(x, int(counts[0]))
         results[name], wanted = words(y, int(counts[1]))
         shapes |= {x: Shape((len(given),), False), y: Shape((len(wanted) + 1,), False)}

@@ -6,13 +6,16 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rbdgen.emulation import bit_true_shell, manifest_of
+from rbdgen import Design
+from rbdgen.emulation import bit_true_shell, manifest_of, serve_bit_true
 from rbdgen.host.driver import Driver
 from rbdgen.host.library import library_files
 from rbdgen.host.library.names import Scope, comment, literal
@@ -148,13 +151,28 @@ def test_what_cannot_be_meant_is_refused_and_software_answers() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@contextmanager
+def at_udp(d: Design) -> Iterator[tuple[str, ...]]:
+    """The address at which a design's model answers datagrams, and a word that says so."""
+    with serve_bit_true(d) as server:
+        yield *server.name.split(":"), "udp"
+
+
+@contextmanager
+def at_tcp(d: Design) -> Iterator[tuple[str, ...]]:
+    """The address at which a design's model answers bytes."""
+    with on_tcp(bit_true_shell(d)) as (_, host, port):
+        yield host, port
+
+
 @needs_compiler
-def test_the_wrapper_in_cpp() -> None:
+@pytest.mark.parametrize("at", [at_tcp, at_udp])
+def test_the_wrapper_in_cpp(at: Callable[[Design], AbstractContextManager]) -> None:
     d = calibratable()
     made = program(manifest_of(d), "wrap.cpp")
-    with on_tcp(bit_true_shell(d)) as (_, host, port):
+    with at(d) as words:
         done = subprocess.run(
-            [made, host, port], capture_output=True, text=True, timeout=20, check=False
+            [made, *words], capture_output=True, text=True, timeout=20, check=False
         )
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
@@ -186,6 +204,8 @@ def test_the_wrapper_in_cpp() -> None:
         "2 device: is not open; open it first",
         "3 port /nowhere: there is no such port; plug the board in, or name its port",
         "3 tcp 127.0.0.1:1: cannot be connected to; check that the server runs there",
+        "4 udp 127.0.0.1:1: cannot be reached, or nobody listens there; check its address and port, the cable, and "
+        "that this computer's is in the same network",
         "14 software: is of robot other, not pendulum2; write it again for that robot",
     ]
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import zlib
+from dataclasses import fields
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from rbdgen.protocol.datagrams import (
     BODY_BYTES,
+    DEFAULT_PORT,
     HEAD_BYTES,
+    MAGIC,
     MOST_BYTES,
     OVERHEAD_BYTES,
+    STATUS_BYTES,
     WHOLE,
     Datagram,
     Kind,
@@ -31,6 +37,7 @@ from rbdgen.protocol.datagrams import (
 from rbdgen.protocol.tasks import CALIBRATE
 from tests.conftest import design
 
+PAGE = Path(__file__).parents[2] / "docs" / "protocol.md"
 LENGTHS = (2, 5, 52, 1456, 1457, 3000, 4400, *[3] * 25)
 """Bytes of packets by function codes."""
 
@@ -81,6 +88,22 @@ def test_a_status_comes_back() -> None:
     assert Status.unpack(status.pack()) == status
     assert Status.unpack(status.pack() + bytes(4)) is None
     assert status.pack()[16:24] == bytes([1, 0, 0, 0, 2, 0, 0, 0])
+
+
+def test_the_page_has_the_words_of_a_status() -> None:
+    _, table = PAGE.read_text(encoding="utf-8").split("| word | of a status |")
+    rows = re.findall(r"^\| ([\d to]+) \| `(\w+)`", table, re.M)
+    words, names = zip(*rows, strict=True)
+    assert list(names) == [f.name for f in fields(Status)]
+    assert list(words) == ["0 to 3", *map(str, range(4, STATUS_BYTES // 4))]
+
+
+def test_the_page_has_the_kinds_and_the_port() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert f"kind ({', '.join(f'{k:d} `{k.name}`' for k in Kind)})" in text
+    assert f"marks ({', '.join(f'{m:d} `{m.name}`' for m in Mark)}), and 0x{MAGIC:x}" in text
+    assert f"at port {DEFAULT_PORT} " in text
+    assert f"{MOST_BYTES:,} bytes at most" in text
 
 
 def test_numbers_start_again() -> None:

@@ -111,6 +111,12 @@ def cpp_header(names: Names) -> str:
         "    {",
         f"        return Device(rbdgen::Device::tcp({names.tables}, host, service, limits));",
         "    }",
+        "",
+        "    static Device udp(const std::string &host, const std::string &service = RBD_UDP_PORT,",
+        "                      const rbd_limits *limits = nullptr)",
+        "    {",
+        f"        return Device(rbdgen::Device::udp({names.tables}, host, service, limits));",
+        "    }",
         "#endif",
         "",
     ]

@@ -23,6 +23,7 @@ MEMBERS = (
     "software",
     "states",
     "tcp",
+    "udp",
 )
 """What the C++ class of a design has besides its functions."""
 

@@ -17,12 +17,16 @@ HEADERS = ("rbdgen_device.h", "rbdgen_device.hpp", "rbdgen_transport_posix.h")
 SOURCES = (
     "rbdgen_calibration.c",
     "rbdgen_checks.c",
+    "rbdgen_datagrams.c",
     "rbdgen_device.c",
+    "rbdgen_exchange.c",
     "rbdgen_frames.c",
     "rbdgen_hello.c",
     "rbdgen_link.c",
+    "rbdgen_opening.c",
     "rbdgen_packets.c",
     "rbdgen_requests.c",
+    "rbdgen_session.c",
     "rbdgen_software.c",
 )
 """The runtime in portable C99."""

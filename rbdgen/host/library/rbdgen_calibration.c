@@ -151,8 +151,8 @@ static int load_again(rbd_device *device)
     if (count) {
         device->counters.reloads++;
         snprintf(device->note, sizeof device->note,
-                 "device: was reset in mid-use; its %lu parameters were loaded again, and this call's tasks repeated",
-                 (unsigned long)count);
+                 "device: %s in mid-use; its %lu parameters were loaded again, and this call's tasks repeated",
+                 device->taken_over ? "was used by another host" : "was reset", (unsigned long)count);
     }
     return RBD_OK;
 }
@@ -207,12 +207,10 @@ int rbd_calibrate(rbd_device *device, const rbd_design *design, size_t count, co
     if (device->software)
         return rbd_internal_fail(device, RBD_ERROR_PARAMETER,
                                  "parameter %.80s: software has none; write it again for the other robot", names[0]);
-    if (!device->loaded && (device->amid || !device->known)) {
-        status = rbd_internal_hello(device);
+    if (!device->loaded) {
+        status = rbd_internal_meet(device);
         if (status != RBD_OK)
             return status;
-    }
-    if (!device->loaded) {
         device->loaded = 1;
         device->loaded_epoch = device->epoch;
     }

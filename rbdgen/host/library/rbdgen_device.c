@@ -40,7 +40,8 @@ const char *rbd_status_text(int status)
                                         "tasks were lost for good",
                                         "the device was reset again and again",
                                         "a parameter is refused",
-                                        "the software does not fit"};
+                                        "the software does not fit",
+                                        "the device is another host's"};
     const size_t count = sizeof TEXTS / sizeof *TEXTS;
     return status >= 0 && (size_t)status < count ? TEXTS[status] : "no status of this library";
 }
@@ -130,7 +131,7 @@ int rbd_open(rbd_device *device, const rbd_design *design, const rbd_transport *
         device->transport = *transport;
         device->limits = limits ? *limits : USUAL;
         furnish(device, workspace);
-        status = rbd_internal_hello(device);
+        status = rbd_internal_meet(device);
     }
     if (status == RBD_OK)
         device->is_open = 1;

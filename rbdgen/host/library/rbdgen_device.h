@@ -1,4 +1,4 @@
-/* The host's side of an accelerator behind a stream of bytes, in C99: open a device and call its functions.
+/* The host's side of an accelerator behind a stream of bytes or datagrams, in C99: open a device, call its functions.
  *
  * What a design computes, and its typed calls, are in the header that was generated beside this one. Nothing here has
  * global state or allocates memory: all that a device needs is a rbd_device and a workspace, both the caller's.
@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /* Of the structures below; a design's tables say for which one they were written. */
-#define RBD_VERSION 1
+#define RBD_VERSION 2
 
 enum {
     RBD_OK = 0,
@@ -35,7 +35,8 @@ enum {
     RBD_ERROR_LOST,      /* tasks were lost for good; their results are NaN, their flags RBD_FLAG_LOST */
     RBD_ERROR_RESET,     /* it was reset again and again during one call */
     RBD_ERROR_PARAMETER, /* a parameter that there is not, or outside its declared range */
-    RBD_ERROR_SOFTWARE   /* the software is of another robot, or lacks a function */
+    RBD_ERROR_SOFTWARE,  /* the software is of another robot, or lacks a function */
+    RBD_ERROR_OWNED      /* it is in use by another host */
 };
 
 /* Bits of a task's flags. The last one is the host's own. */
@@ -109,11 +110,14 @@ typedef struct {
 
 /* ---- How a device is reached ---- */
 
-/* Bytes to and from a device, in order, possibly damaged. All but `random` must be there.
+/* Bytes to and from a device, in order, possibly damaged; or datagrams, each written and read as a whole, which may be
+ * lost, come twice and in another order. All but `random` must be there.
  *
  * read: wait at most so long for bytes, and return how many came; 0 if none did, -1 if the other end is gone.
  * write: send all of `data`; RBD_OK, RBD_ERROR_GONE, or RBD_ERROR_STUCK where none of it is taken for so long.
- * milliseconds: a clock that never goes back. random: any bits; without it, the clock's (rbd_open). */
+ * milliseconds: a clock that never goes back. random: any bits; without it, the clock's (rbd_open).
+ * datagrams: not 0 where these are datagrams. That the other end is gone is then no more than silence, but for a device
+ * that never answered: a network says it of a cable that is pulled. */
 typedef struct {
     void *context;
     const char *name; /* for messages, such as "port /dev/ttyUSB0" */
@@ -122,13 +126,14 @@ typedef struct {
     void (*close)(void *context);
     uint64_t (*milliseconds)(void *context);
     uint32_t (*random)(void *context);
+    int datagrams;
 } rbd_transport;
 
 /* When a device is given up. */
 typedef struct {
     uint32_t attempts; /* how often a task is sent before it counts as lost */
-    uint32_t patience; /* hellos in a row without an answer before the device counts as silent */
-    uint32_t quiet;    /* ms of silence after which it is asked whether something was lost */
+    uint32_t patience; /* hellos in a row without an answer before the device counts as silent; of bytes only */
+    uint32_t quiet;    /* ms of silence after which it is asked whether something was lost; of datagrams the most */
     uint32_t progress; /* ms without progress, whatever comes meanwhile; three times as long if hellos are answered */
     uint32_t write;    /* ms that it may take no bytes */
 } rbd_limits;
@@ -164,7 +169,7 @@ typedef struct {
 /* ---- A device ---- */
 
 #define RBD_TEXT_BYTES 512
-#define RBD_CHUNK_BYTES 1024
+#define RBD_CHUNK_BYTES 1472 /* of what comes or is sent at once: the most of a datagram */
 #define RBD_TAGS 256
 #define RBD_CODES 32
 #define RBD_HELLOS 32
@@ -172,14 +177,15 @@ typedef struct {
 /* A task on its way, or to be sent again with the same tag. */
 typedef struct {
     size_t task;
-    uint32_t serial, tries;
-    uint16_t next; /* tag of the next one of its function */
+    uint32_t serial, tries, cost; /* serial: of datagrams the number of the last that it is in */
+    uint16_t next;                /* tag of the next one of its function */
     uint8_t code, busy;
 } rbd_flight;
 
-/* A hello that may yet be answered, and how many tasks were sent before it. */
+/* A hello that may yet be answered, and how many tasks (of datagrams: datagrams) were sent before it. Of datagrams, what
+ * was known then: the device expects none below `taken`, and its results below `told` came. */
 typedef struct {
-    uint32_t nonce, serial;
+    uint32_t nonce, serial, taken, told;
 } rbd_asked;
 
 /* A device's state. Its content is not public, but for `counters` and what the calls below give. */
@@ -200,7 +206,12 @@ typedef struct {
     int frame_bad, frame_escaped, frame_done;
     /* what the device last said of itself */
     int known, amid;
-    uint32_t epoch, room, first_tag;
+    uint32_t epoch, room, first_tag; /* of datagrams the epoch is the session */
+    /* a session: numbers of the next datagrams both ways, which results came of those behind, a part of a result */
+    uint32_t sent, taken, told, left, reset_epoch, part_number;
+    uint32_t came[RBD_TAGS / 32];
+    size_t part_length;
+    int met, taken_over, lost_way;
     /* the epoch in which it holds what was loaded */
     int loaded;
     uint32_t loaded_epoch;

@@ -101,6 +101,17 @@ public:
         made.open(transport, limits);
         return made;
     }
+
+    /* The board with Ethernet at an IP address. */
+    static Device udp(const rbd_design &design, const std::string &host, const std::string &service = RBD_UDP_PORT,
+                      const rbd_limits *limits = nullptr)
+    {
+        Device made(design);
+        rbd_transport transport;
+        made.open_port(rbd_open_udp(&made.state_->port, &transport, host.c_str(), service.c_str()));
+        made.open(transport, limits);
+        return made;
+    }
 #endif
 
     void close() noexcept { state_.reset(); }

@@ -11,7 +11,7 @@ static const uint32_t CRC_OF_NIBBLE[16] = {
     0x00000000u, 0x1DB71064u, 0x3B6E20C8u, 0x26D930ACu, 0x76DC4190u, 0x6B6B51F4u, 0x4DB26158u, 0x5005713Cu,
     0xEDB88320u, 0xF00F9344u, 0xD6D6A3E8u, 0xCB61B38Cu, 0x9B64C2B0u, 0x86D3D2D4u, 0xA00AE278u, 0xBDBDF21Cu};
 
-static uint32_t crc_over(uint32_t crc, const unsigned char *data, size_t size)
+uint32_t rbd_internal_crc(uint32_t crc, const unsigned char *data, size_t size)
 {
     for (size_t k = 0; k < size; k++) {
         crc ^= data[k];
@@ -79,7 +79,8 @@ int rbd_internal_send(rbd_device *device, unsigned kind, const unsigned char *pa
 {
     const unsigned char head[RBD_HEAD_BYTES] = {(unsigned char)kind, (unsigned char)(length & 255u),
                                                 (unsigned char)(length >> 8)};
-    const uint32_t crc = ~crc_over(crc_over(0xFFFFFFFFu, head, sizeof head), payload, length);
+    const uint32_t begun = rbd_internal_crc(0xFFFFFFFFu, head, sizeof head);
+    const uint32_t crc = ~rbd_internal_crc(begun, payload, length);
     const unsigned char sum[4] = {(unsigned char)(crc & 255u), (unsigned char)(crc >> 8 & 255u),
                                   (unsigned char)(crc >> 16 & 255u), (unsigned char)(crc >> 24)};
     int status = put(device, FLAG);
@@ -106,7 +107,7 @@ static int whole(const rbd_device *device)
     const unsigned char *sum = frame + length - 4;
     const uint32_t told =
         sum[0] | (uint32_t)sum[1] << 8 | (uint32_t)sum[2] << 16 | (uint32_t)sum[3] << 24;
-    return told == (uint32_t)~crc_over(0xFFFFFFFFu, frame, length - 4);
+    return told == (uint32_t)~rbd_internal_crc(0xFFFFFFFFu, frame, length - 4);
 }
 
 /* Takes a byte that came; whether a frame is whole with it. */

@@ -9,13 +9,13 @@
 #define STATUS_BYTES 45
 #define EPOCH_AT (NONCE_BYTES + 1 + RBD_IDENTITY_BYTES)
 
-static uint32_t number_at(const unsigned char *bytes)
+uint32_t rbd_internal_number_at(const unsigned char *bytes)
 {
     return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
 /* splitmix64 */
-static uint32_t new_nonce(rbd_device *device)
+uint32_t rbd_internal_random(rbd_device *device)
 {
     uint64_t x = device->random += 0x9E3779B97F4A7C15u;
     x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
@@ -23,21 +23,42 @@ static uint32_t new_nonce(rbd_device *device)
     return (uint32_t)(x >> 32 ^ x);
 }
 
-/* Sends a hello; of those that may be answered the oldest is forgotten where they are too many. */
-int rbd_internal_ask(rbd_device *device, uint32_t serial)
+/* Of those that may be answered the oldest is forgotten where they are too many. */
+rbd_asked *rbd_internal_new_ask(rbd_device *device)
 {
-    const uint32_t nonce = new_nonce(device);
-    const unsigned char payload[NONCE_BYTES] = {
-        (unsigned char)(nonce & 255u), (unsigned char)(nonce >> 8 & 255u), (unsigned char)(nonce >> 16 & 255u),
-        (unsigned char)(nonce >> 24)};
     if (device->asked_count == RBD_HELLOS) {
         device->asked_begin = (device->asked_begin + 1) % RBD_HELLOS;
         device->asked_count--;
     }
     rbd_asked *asked = &device->asked[(device->asked_begin + device->asked_count++) % RBD_HELLOS];
-    asked->nonce = nonce;
-    asked->serial = serial;
+    memset(asked, 0, sizeof *asked);
+    asked->nonce = rbd_internal_random(device);
     device->counters.hellos++;
+    return asked;
+}
+
+int rbd_internal_asked(rbd_device *device, uint32_t nonce, rbd_asked *asked)
+{
+    for (size_t k = 0; k < device->asked_count; k++) {
+        *asked = device->asked[(device->asked_begin + k) % RBD_HELLOS];
+        if (asked->nonce == nonce) {
+            device->asked_begin = (device->asked_begin + k + 1) % RBD_HELLOS;
+            device->asked_count -= k + 1;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Sends a hello over bytes. */
+int rbd_internal_ask(rbd_device *device, uint32_t serial)
+{
+    rbd_asked *asked = rbd_internal_new_ask(device);
+    const uint32_t nonce = asked->nonce;
+    const unsigned char payload[NONCE_BYTES] = {
+        (unsigned char)(nonce & 255u), (unsigned char)(nonce >> 8 & 255u), (unsigned char)(nonce >> 16 & 255u),
+        (unsigned char)(nonce >> 24)};
+    asked->serial = serial;
     const int status = rbd_internal_send(device, RBD_KIND_HELLO, payload, sizeof payload);
     return status == RBD_OK ? rbd_internal_flush(device) : status;
 }
@@ -62,37 +83,40 @@ static int another_design(rbd_device *device, const unsigned char *found)
                              has, wanted, device->design->name);
 }
 
+int rbd_internal_check_device(rbd_device *device, unsigned version, unsigned known, const unsigned char *identity)
+{
+    if (version != known)
+        return rbd_internal_fail(device, RBD_ERROR_PROTOCOL,
+                                 "device: speaks version %u of the protocol, this host version %u; build the "
+                                 "board's bitstream with the version of rbdgen that wrote this host",
+                                 version, known);
+    if (identity && memcmp(identity, device->design->identity, RBD_IDENTITY_BYTES) != 0)
+        return another_design(device, identity);
+    return RBD_OK;
+}
+
 /* Takes an answer to a hello: 1, with the tasks that were sent before that hello; 0 if it answers none; or minus a
  * status, unless it is the right device's. */
 int rbd_internal_accept(rbd_device *device, const unsigned char *payload, size_t length, uint32_t *before)
 {
-    size_t k = 0;
-    const rbd_asked *asked = NULL;
-    if (length <= NONCE_BYTES)
+    rbd_asked asked;
+    if (length <= NONCE_BYTES || !rbd_internal_asked(device, rbd_internal_number_at(payload), &asked))
         return 0;
-    for (; k < device->asked_count; k++) {
-        asked = &device->asked[(device->asked_begin + k) % RBD_HELLOS];
-        if (asked->nonce == number_at(payload))
-            break;
-    }
-    if (k == device->asked_count)
-        return 0;
-    if (payload[NONCE_BYTES] != PROTOCOL_VERSION)
-        return -rbd_internal_fail(device, RBD_ERROR_PROTOCOL,
-                                  "device: speaks version %d of the protocol, this host version %d; build the "
-                                  "board's bitstream with the version of rbdgen that wrote this host",
-                                  payload[NONCE_BYTES], PROTOCOL_VERSION);
-    if (length != STATUS_BYTES)
-        return 0;
-    if (memcmp(payload + NONCE_BYTES + 1, device->design->identity, RBD_IDENTITY_BYTES) != 0)
-        return -another_design(device, payload + NONCE_BYTES + 1);
-    *before = asked->serial;
-    device->asked_begin = (device->asked_begin + k + 1) % RBD_HELLOS;
-    device->asked_count -= k + 1;
+    const unsigned char *identity = length == STATUS_BYTES ? payload + NONCE_BYTES + 1 : NULL;
+    const int status = rbd_internal_check_device(device, payload[NONCE_BYTES], PROTOCOL_VERSION, identity);
+    if (status != RBD_OK || !identity)
+        return -status;
+    *before = asked.serial;
     device->known = 1;
-    device->epoch = number_at(payload + EPOCH_AT);
-    device->room = number_at(payload + EPOCH_AT + 4);
+    device->epoch = rbd_internal_number_at(payload + EPOCH_AT);
+    device->room = rbd_internal_number_at(payload + EPOCH_AT + 4);
     return 1;
+}
+
+const char *rbd_internal_remedy(const rbd_device *device)
+{
+    return device->transport.datagrams ? "check the cable, and the switch if there is one"
+                                       : "check the cable, or lower the baud rate";
 }
 
 void rbd_internal_since(const rbd_device *device, const rbd_counters *before, rbd_counters *change)
@@ -115,8 +139,9 @@ void rbd_internal_measured(const rbd_device *device, const rbd_counters *before,
     if (change.sent)
         snprintf(lost, sizeof lost, "%llu of %llu tasks that were sent were lost, and ",
                  (unsigned long long)change.lost, (unsigned long long)change.sent);
-    snprintf(text, size, "%s%llu of %llu frames from the device (%.0f%%) came damaged", lost,
-             (unsigned long long)change.damaged, (unsigned long long)frames, 100.0 * share);
+    snprintf(text, size, "%s%llu of %llu %s from the device (%.0f%%) came damaged", lost,
+             (unsigned long long)change.damaged, (unsigned long long)frames,
+             device->transport.datagrams ? "datagrams" : "frames", 100.0 * share);
 }
 
 /* Waits for the answer to a hello: 1, 0 after silence or where nothing else comes for as long, or minus a status. */

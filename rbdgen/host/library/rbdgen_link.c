@@ -9,75 +9,29 @@
  */
 #include "rbdgen_internal.h"
 
-#define HELLOS_ONLY 3 /* times as long as without any progress it may take that hellos are answered, but no task is */
-#define BAD_PERCENT 5 /* of tasks lost, or frames damaged: from there on a failure is the line's */
-
-/* One exchange. */
+/* An exchange over bytes. */
 typedef struct {
-    rbd_device *device;
-    rbd_job *job;
-    const uint32_t *epoch;
-    size_t next, done;
-    uint64_t quiet, any_progress, task_progress;
-    uint32_t serial, room, silent;
-    int confirmed;
-    rbd_counters before;
-} exchange;
+    rbd_exchange *x;
+    uint32_t serial, room;
+    int confirmed; /* whether a status came after the last result */
+} talk;
 
-static void progress(exchange *x)
+static uint32_t cost_of(const talk *t, size_t task)
 {
-    const rbd_device *device = x->device;
-    const uint64_t now = rbd_internal_now(device);
-    x->silent = 0;
-    x->quiet = now + device->limits.quiet;
-    x->any_progress = now + device->limits.progress;
-}
-
-/* A task is answered, or lost, for good. */
-static void finish(exchange *x)
-{
-    x->done++;
-    progress(x);
-    x->task_progress = rbd_internal_now(x->device) + HELLOS_ONLY * (uint64_t)x->device->limits.progress;
-}
-
-static uint32_t cost_of(const exchange *x, size_t task)
-{
-    return (uint32_t)(x->job->size(x->job, task) + RBD_FRAME_BYTES);
+    return (uint32_t)(t->x->job->size(t->x->job, task) + RBD_FRAME_BYTES);
 }
 
 /* The first task of a function is no longer in flight; its tag. */
-static uint8_t land_first(exchange *x, unsigned code)
+static uint8_t land_first(talk *t, unsigned code)
 {
-    rbd_device *device = x->device;
+    rbd_device *device = t->x->device;
     const uint16_t tag = device->head[code];
     rbd_flight *flight = &device->flights[tag];
     device->head[code] = flight->next;
-    flight->busy = 0;
+    flight->busy = RBD_LANDED;
     device->flying--;
-    x->room += cost_of(x, flight->task);
+    t->room += flight->cost;
     return (uint8_t)tag;
-}
-
-static void free_tag(rbd_device *device, uint8_t tag)
-{
-    device->tags[(device->tags_begin + device->tags_count++) % RBD_TAGS] = tag;
-}
-
-/* What is lost for sure will not be answered any more: it may be sent again with its tag at once. */
-static void lose_first(exchange *x, unsigned code)
-{
-    rbd_device *device = x->device;
-    const uint8_t tag = land_first(x, code);
-    const rbd_flight *flight = &device->flights[tag];
-    device->counters.lost++;
-    if (flight->tries < device->limits.attempts) {
-        device->again[(device->again_begin + device->again_count++) % RBD_TAGS] = tag;
-        return;
-    }
-    free_tag(device, tag);
-    x->job->lose(x->job, flight->task);
-    finish(x);
 }
 
 /* Whether there is such a task and it was sent before. Numbers begin again at 2^32. */
@@ -87,27 +41,29 @@ static int is_before(const rbd_device *device, uint16_t tag, uint32_t before)
 }
 
 /* What was sent before the hello and is not answered is lost. */
-static int take_status(exchange *x, uint32_t before)
+static int take_status(talk *t, uint32_t before)
 {
+    rbd_exchange *x = t->x;
     rbd_device *device = x->device;
     if (x->epoch && *x->epoch != device->epoch)
         return RBD_WAS_RESET;
-    progress(x);
-    x->confirmed = 1;
+    rbd_internal_progress(x);
+    t->confirmed = 1;
     for (unsigned code = 0; code < RBD_CODES; code++)
         while (is_before(device, device->head[code], before))
-            lose_first(x, code);
+            rbd_internal_lost(x, land_first(t, code));
     return RBD_OK;
 }
 
-static int take(exchange *x, unsigned kind, const unsigned char *payload, size_t length)
+static int take(talk *t, unsigned kind, const unsigned char *payload, size_t length)
 {
+    rbd_exchange *x = t->x;
     rbd_device *device = x->device;
     unsigned code = 0, tag = 0, flags;
     if (kind == RBD_KIND_HELLO) {
         uint32_t before;
         const int taken = rbd_internal_accept(device, payload, length, &before);
-        return taken > 0 ? take_status(x, before) : -taken;
+        return taken > 0 ? take_status(t, before) : -taken;
     }
     if (kind == RBD_KIND_TASK && length >= 2)
         rbd_internal_header(payload, &code, &tag, &flags);
@@ -117,130 +73,85 @@ static int take(exchange *x, unsigned kind, const unsigned char *payload, size_t
         return RBD_OK;
     }
     while (device->head[code] != tag)
-        lose_first(x, code);
-    free_tag(device, land_first(x, code));
+        rbd_internal_lost(x, land_first(t, code));
+    rbd_internal_free_tag(device, land_first(t, code));
     x->job->answer(x->job, flight->task, payload, length);
-    x->confirmed = 0;
-    finish(x);
+    t->confirmed = 0;
+    rbd_internal_finish(x);
     return RBD_OK;
 }
 
-/* Puts the task of a tag in flight. */
-static int send_task(exchange *x, uint8_t tag)
+/* Puts the next task in flight, behind those of its function. */
+static int send_task(talk *t, uint32_t cost)
 {
-    rbd_device *device = x->device;
+    rbd_device *device = t->x->device;
+    const uint8_t tag = rbd_internal_depart(t->x, t->serial++, cost);
     rbd_flight *flight = &device->flights[tag];
-    unsigned code, old, flags;
-    x->job->pack(x->job, flight->task, device->packet);
-    rbd_internal_set_tag(device->packet, tag);
-    rbd_internal_header(device->packet, &code, &old, &flags);
-    flight->serial = x->serial++;
-    flight->tries++;
+    const unsigned code = flight->code;
     flight->next = RBD_NO_TAG;
-    flight->code = (uint8_t)code;
-    flight->busy = 1;
     if (device->head[code] == RBD_NO_TAG)
         device->head[code] = tag;
     else
         device->flights[device->tail[code]].next = tag;
     device->tail[code] = tag;
-    device->flying++;
-    device->counters.sent++;
-    x->room -= cost_of(x, flight->task);
-    return rbd_internal_send(device, RBD_KIND_TASK, device->packet, x->job->size(x->job, flight->task));
-}
-
-/* The tag of the next task to be sent: one that was lost, or a new one with the tag that was free for longest. */
-static uint8_t next_tag(exchange *x)
-{
-    rbd_device *device = x->device;
-    uint8_t tag;
-    if (device->again_count) {
-        tag = device->again[device->again_begin];
-        device->again_begin = (device->again_begin + 1) % RBD_TAGS;
-        device->again_count--;
-        return tag;
-    }
-    tag = device->tags[device->tags_begin];
-    device->tags_begin = (device->tags_begin + 1) % RBD_TAGS;
-    device->tags_count--;
-    device->flights[tag].task = x->next++;
-    device->flights[tag].tries = 0;
-    return tag;
+    t->room -= cost;
+    return rbd_internal_send(device, RBD_KIND_TASK, device->packet, cost - RBD_FRAME_BYTES);
 }
 
 /* Puts as much among what is to be sent as the device has room for, first what was lost. */
-static int send_tasks(exchange *x)
+static int send_tasks(talk *t)
 {
-    rbd_device *device = x->device;
-    while (device->again_count || (x->next < x->job->count && device->tags_count)) {
-        const uint8_t lost = device->again[device->again_begin];
-        const uint32_t cost = cost_of(x, device->again_count ? device->flights[lost].task : x->next);
-        if (cost > x->room && !device->flying)
-            return rbd_internal_fail(device, RBD_ERROR_ROOM,
-                                     "device: has room for %lu bytes, a task needs %lu; build its bitstream again",
-                                     (unsigned long)x->room, (unsigned long)cost);
-        if (cost > x->room)
+    rbd_device *device = t->x->device;
+    size_t task;
+    while (rbd_internal_upcoming(t->x, 0, &task)) {
+        const uint32_t cost = cost_of(t, task);
+        if (cost > t->room && !device->flying)
+            return rbd_internal_no_room(device, t->room, cost);
+        if (cost > t->room)
             break;
-        const int status = send_task(x, next_tag(x));
+        const int status = send_task(t, cost);
         if (status != RBD_OK)
             return status;
     }
     return RBD_OK;
 }
 
-static int failure(exchange *x)
+static int ask_again(talk *t)
 {
-    rbd_device *device = x->device;
-    rbd_counters change;
-    char measured[200];
-    rbd_internal_since(device, &x->before, &change);
-    const int damaged = 100 * change.damaged > BAD_PERCENT * (change.damaged + change.whole);
-    if (damaged || 100 * change.lost > BAD_PERCENT * change.sent) {
-        rbd_internal_measured(device, &x->before, measured, sizeof measured);
-        return rbd_internal_fail(device, RBD_ERROR_LINE,
-                                 "device: the line is too bad: after %lu of %lu tasks %s; check the cable, or lower "
-                                 "the baud rate",
-                                 (unsigned long)x->done, (unsigned long)x->job->count, measured);
-    }
-    return rbd_internal_fail(device, RBD_ERROR_SILENT,
-                             "device: silent after %lu of %lu tasks, %lu hellos in a row; check the cable and reset "
-                             "the board",
-                             (unsigned long)x->done, (unsigned long)x->job->count, (unsigned long)x->silent);
-}
-
-static int ask_again(exchange *x)
-{
-    x->quiet = rbd_internal_now(x->device) + x->device->limits.quiet;
-    return rbd_internal_ask(x->device, x->serial);
+    rbd_device *device = t->x->device;
+    t->x->quiet = rbd_internal_now(device) + device->limits.quiet;
+    return rbd_internal_ask(device, t->serial);
 }
 
 /* Asks again after silence; an error where there was no progress for too long. */
-static int keep_time(exchange *x, int silence)
+static int keep_time(talk *t, int silence)
 {
+    rbd_exchange *x = t->x;
+    const rbd_limits *limits = &x->device->limits;
     const uint64_t now = rbd_internal_now(x->device);
     int status = RBD_OK;
     if (silence || now >= x->quiet) {
         x->silent++;
-        if (x->silent <= x->device->limits.patience)
-            status = ask_again(x);
+        if (x->silent <= limits->patience)
+            status = ask_again(t);
     }
     const int stuck = x->done < x->job->count && now >= x->task_progress;
-    if (status == RBD_OK && (stuck || x->silent > x->device->limits.patience || now >= x->any_progress))
-        status = failure(x);
+    if (status == RBD_OK && (stuck || x->silent > limits->patience || now >= x->any_progress))
+        status = rbd_internal_failure(x);
     return status;
 }
 
 /* Sends what there is room for, and takes what comes. */
-static int step(exchange *x)
+static int step(talk *t)
 {
+    rbd_exchange *x = t->x;
     rbd_device *device = x->device;
     const unsigned char *payload;
     unsigned kind;
     size_t length;
-    int status = send_tasks(x);
+    int status = send_tasks(t);
     if (status == RBD_OK && x->next == x->job->count && !device->again_count && !device->asked_count)
-        status = ask_again(x);
+        status = ask_again(t);
     if (status == RBD_OK)
         status = rbd_internal_flush(device);
     if (status != RBD_OK)
@@ -248,50 +159,31 @@ static int step(exchange *x)
     int found = rbd_internal_next_frame(device, 1, x->quiet, &kind, &payload, &length);
     const int silence = found == 0;
     while (found == 1 && status == RBD_OK) {
-        status = take(x, kind, payload, length);
+        status = take(t, kind, payload, length);
         if (status == RBD_OK)
             found = rbd_internal_next_frame(device, 0, 0, &kind, &payload, &length);
     }
     if (found < 0)
         return -found;
-    return status == RBD_OK ? keep_time(x, silence) : status;
+    return status == RBD_OK ? keep_time(t, silence) : status;
 }
 
-/* Nothing is in flight. Tags go on where the last call ended, so that what comes twice, up to so many tasks late, is
- * not taken for an answer to this one. */
-static void clear(rbd_device *device)
+int rbd_internal_byte_exchange(rbd_exchange *x)
 {
-    for (unsigned k = 0; k < RBD_TAGS; k++) {
-        device->tags[k] = (uint8_t)((device->first_tag + k) % RBD_TAGS);
-        device->flights[k].busy = 0;
-    }
+    rbd_device *device = x->device;
+    talk t = {x, 0, device->room, x->job->count == 0};
+    int status = RBD_OK;
+    /* nothing is in flight: what the last call left there was asked for by a hello */
+    for (unsigned k = 0; k < RBD_TAGS; k++)
+        device->flights[k].busy = RBD_LANDED;
     for (unsigned k = 0; k < RBD_CODES; k++)
         device->head[k] = RBD_NO_TAG;
-    device->tags_begin = device->again_begin = device->asked_begin = 0;
-    device->again_count = device->asked_count = device->flying = 0;
-    device->tags_count = RBD_TAGS;
-}
-
-int rbd_internal_exchange(rbd_device *device, rbd_job *job, const uint32_t *epoch)
-{
-    int status = device->amid || !device->known ? rbd_internal_hello(device) : RBD_OK;
-    if (status != RBD_OK)
-        return status;
-    exchange x = {0};
-    x.device = device;
-    x.job = job;
-    x.epoch = epoch;
-    x.room = device->room;
-    x.before = device->counters;
-    x.confirmed = job->count == 0;
-    x.task_progress = rbd_internal_now(device) + HELLOS_ONLY * (uint64_t)device->limits.progress;
-    progress(&x);
-    clear(device);
-    job->begin(job);
+    device->asked_begin = device->asked_count = 0;
+    rbd_internal_start(x);
     device->amid = 1;
-    while (status == RBD_OK && (x.done < job->count || !x.confirmed))
-        status = step(&x);
-    device->first_tag = (device->first_tag + x.serial) % RBD_TAGS;
+    while (status == RBD_OK && (x->done < x->job->count || !t.confirmed))
+        status = step(&t);
+    device->first_tag = (device->first_tag + t.serial) % RBD_TAGS;
     device->amid = status != RBD_OK;
     return status;
 }

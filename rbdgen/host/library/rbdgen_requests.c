@@ -139,9 +139,10 @@ static int tell_lost(const solving *s)
     rbd_internal_measured(s->device, &NOTHING, measured, sizeof measured);
     return rbd_internal_fail(s->device, RBD_ERROR_LOST,
                              "device: %lu of %lu tasks of %.80s were lost %lu times each, the first is number %lu; "
-                             "since the device was opened %s; check the cable, or lower the baud rate",
+                             "since the device was opened %s; %s",
                              (unsigned long)s->lost, (unsigned long)s->tasks, function_of(s, request)->name,
-                             (unsigned long)s->device->limits.attempts, (unsigned long)task, measured);
+                             (unsigned long)s->device->limits.attempts, (unsigned long)task, measured,
+                             rbd_internal_remedy(s->device));
 }
 
 static int run(rbd_device *device, const rbd_request *requests, size_t count)

@@ -154,7 +154,7 @@ static int begin(rbd_port *port, rbd_transport *transport, const char *kind, con
 
 static void fill_in(rbd_port *port, rbd_transport *transport)
 {
-    const rbd_transport made = {port, port->name, read_port, write_port, close_port, milliseconds, random_bits};
+    const rbd_transport made = {port, port->name, read_port, write_port, close_port, milliseconds, random_bits, 0};
     *transport = made;
 }
 
@@ -318,5 +318,31 @@ int rbd_open_tcp(rbd_port *port, rbd_transport *transport, const char *host, con
         return fail(port, "cannot be connected to", "check that the server runs there");
     port->is_socket = 1;
     fill_in(port, transport);
+    return RBD_OK;
+}
+
+/* ---- UDP ---- */
+
+int rbd_open_udp(rbd_port *port, rbd_transport *transport, const char *host, const char *service)
+{
+    struct addrinfo hints, *found = NULL;
+    const int buffer = 1 << 20;
+    const int status = begin(port, transport, "udp", host, service);
+    if (status != RBD_OK)
+        return status;
+    memset(&hints, 0, sizeof hints);
+    hints.ai_family = AF_INET;
+    hints.ai_socktype = SOCK_DGRAM;
+    if (getaddrinfo(host, service, &hints, &found) != 0)
+        return fail(port, "there is no such host or service", "give the board's IP address, and a port's number");
+    port->descriptor = connected(found);
+    freeaddrinfo(found);
+    if (port->descriptor < 0)
+        return fail(port, "cannot be reached", "check the cable, its address, and that this computer's is in the same "
+                                               "network");
+    setsockopt(port->descriptor, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer);
+    port->is_socket = 1;
+    fill_in(port, transport);
+    transport->datagrams = 1;
     return RBD_OK;
 }

@@ -1,4 +1,5 @@
-/* Ways to a device under POSIX: a serial port, and a TCP connection such as to a serial server. */
+/* Ways to a device under POSIX: a serial port, a TCP connection such as to a serial server, and UDP to a board with
+ * Ethernet. */
 #ifndef RBDGEN_TRANSPORT_POSIX_H
 #define RBDGEN_TRANSPORT_POSIX_H
 
@@ -10,6 +11,7 @@ extern "C" {
 
 #define RBD_BAUD 3000000ul /* of most boards' shells; see the table of boards */
 #define RBD_CONNECT_MS 5000u
+#define RBD_UDP_PORT "21058" /* of boards with Ethernet */
 #define RBD_NAME_BYTES 160
 
 /* An open port or connection. It must stay where it is until the device is closed. */
@@ -26,6 +28,9 @@ int rbd_open_serial(rbd_port *port, rbd_transport *transport, const char *path, 
 /* Connect to a host's TCP port, within RBD_CONNECT_MS for each of its addresses (looking up a name takes what the
  * system's resolver takes). */
 int rbd_open_tcp(rbd_port *port, rbd_transport *transport, const char *host, const char *service);
+
+/* A socket for datagrams to a host's UDP port, such as RBD_UDP_PORT. Whether a device is there rbd_open finds out. */
+int rbd_open_udp(rbd_port *port, rbd_transport *transport, const char *host, const char *service);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
 /* Asks a device what it is told to on the standard input, and writes what it is answered.
  *
- * ask tcp|serial HOST|PATH SERVICE|BAUD ATTEMPTS PATIENCE QUIET PROGRESS
+ * ask tcp|udp|serial HOST|PATH SERVICE|BAUD ATTEMPTS PATIENCE QUIET PROGRESS
  *
  * Everything is binary and native. A call is 'c', the number of requests, and of each its function, count and
  * operands; a calibration is 'p', the number of parameters, and of each its value and its name's length and
@@ -146,8 +146,9 @@ int main(int count, char **words)
     if (count != 8)
         return 2;
     const rbd_limits limits = {number(words[4]), number(words[5]), number(words[6]), number(words[7]), 1000};
-    const int serial = strcmp(words[1], "serial") == 0;
+    const int serial = strcmp(words[1], "serial") == 0, udp = strcmp(words[1], "udp") == 0;
     int status = serial ? rbd_open_serial(&port, &transport, words[2], number(words[3]))
+                 : udp  ? rbd_open_udp(&port, &transport, words[2], words[3])
                         : rbd_open_tcp(&port, &transport, words[2], words[3]);
     if (status != RBD_OK) {
         fprintf(stderr, "%s\n", port.message);

@@ -28,7 +28,7 @@ int main(void)
     size_t turn = 0, length;
     const unsigned char *payload;
     unsigned kind;
-    const rbd_transport transport = {&turn, "input", read_input, NULL, NULL, no_time, NULL};
+    const rbd_transport transport = {&turn, "input", read_input, NULL, NULL, no_time, NULL, 0};
     device.transport = transport;
     device.frame = frame;
     device.frame_size = DESIGN.longest_answer + RBD_FRAME_BYTES;

@@ -182,7 +182,7 @@ static uint64_t fake_time(void *context)
 static void transports(void)
 {
     int came = 0;
-    const rbd_transport good = {&came, "fake", fake_read, fake_write, fake_close, fake_time, NULL};
+    const rbd_transport good = {&came, "fake", fake_read, fake_write, fake_close, fake_time, NULL, 0};
     const size_t size = rbd_workspace_bytes(&DESIGN);
     rbd_transport lacking = good;
     rbd_design newer = DESIGN;

@@ -44,14 +44,14 @@ void refused(Call call)
 
 } // namespace
 
-int main(int, char **words)
+int main(int count, char **words)
 {
     using NAME::Device;
     const std::vector<double> q{0.5, 0.25, -0.5, 0.125}, v{1, 2, 3, 4};
     const std::array<double, 4> a{1, 1, 1, 1};
     const double zeros[4] = {0, 0, 0, 0};
     {
-        Device made = Device::tcp(words[1], words[2]);
+        Device made = count > 3 ? Device::udp(words[1], words[2]) : Device::tcp(words[1], words[2]);
         Device device = std::move(made);
         const auto answer = device.id(q, v, a);
         print("id", answer.tau);
@@ -82,6 +82,7 @@ int main(int, char **words)
     }
     refused([&] { Device::serial("/nowhere"); });
     refused([&] { Device::tcp("127.0.0.1", "1"); });
+    refused([&] { Device::udp("127.0.0.1", "1"); });
     Device device(SOFTWARE);
     print("software", device.id(q, v, a).tau);
     const rbd_software other = {"other", 2, FUNCTIONS};
