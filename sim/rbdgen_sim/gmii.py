@@ -20,9 +20,15 @@ from cocotb_tools.runner import VerilatorControlFile, get_runner
 job = json.load(open("run.json"))
 runner = get_runner("verilator")
 runner.build(
-    sources=[VerilatorControlFile(job["control"]), *job["sources"]], hdl_toplevel=job["top"], build_dir="build", timescale=("1ps", "1ps"), always=True,
-    build_args=["--no-public-flat-rw", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--x-assign", "fast", "--x-initial", "fast",
-                "--output-split", "5000"],
+    sources=[VerilatorControlFile(job["control"]), *job["sources"]],
+    hdl_toplevel=job["top"],
+    build_dir="build",
+    timescale=("1ps", "1ps"),
+    always=True,
+    build_args=[
+        "--no-public-flat-rw", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--x-assign", "fast", "--x-initial", "fast",
+        "--output-split", "5000",
+    ],
 )
 runner.test(test_module="rbdgen_sim.gmii_bench", hdl_toplevel=job["top"], hdl_toplevel_lang="verilog",
             build_dir="build", test_dir=".", results_xml=job["results"])
