@@ -17,6 +17,9 @@ import pytest
 from rbdgen.devices.registry import DEVICES
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen.functions.registry import common
+from rbdgen.protocol.stations import Addresses
+from rbdgen.protocol.tasks import Packing
+from rbdgen.protocol.wire import frame_time, wire_bytes
 from rbdgen_boards import build, cache, programming, tools
 from rbdgen_boards.board import Board, board_link, board_names, get_board, part_resources
 from rbdgen_boards.build import at_interval, fit
@@ -218,6 +221,18 @@ def test_links_of_boards() -> None:
     assert board_link("mine", {"link": {"name": "x", "cycle": 32}}).cycle == 32
 
 
+def test_ethernet_carries_packets_in_full_datagrams() -> None:
+    link = get_board("ecpix5_85f").link
+    # 28 packets of 51 bytes, in 52 each, take the time of 1,538 bytes
+    packing = Packing((8 * 51,))
+    assert packing.packet_bytes(0) == 51
+    assert link.row_bits(packing, 0) == pytest.approx(8 * 1538 / 28)
+    assert link.bits_per_cycle(100.0) == 10
+    # one of 3,000 bytes goes into three, each with the 82 that stand around it
+    assert wire_bytes(3000) == 3000 + 3 * 82
+    assert (frame_time(1472), frame_time(0), frame_time(18)) == (1538, 84, 84)
+
+
 def test_a_missing_tool_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     absent = tools.Tool("no-such-tool", "no-such-package", "no-such-script")
@@ -353,6 +368,42 @@ def test_a_deeper_pipeline_may_meet_the_clock(tmp_path, routing) -> None:
         100.0,
         143.75,
     )
+
+
+def test_a_further_clock_of_the_board_must_be_met_as_well(
+    tmp_path, routing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else another seed is tried; the design's own clock is met throughout."""
+    reached, aims = routing
+    reached += [130.0] * 3
+    link, seeds = [110.0, 120.0, 124.0], []
+    fake = FLOWS["ecp5"]
+    plain = fake.build
+
+    def built(request, directory, progress):
+        seeds.append(request.seed)
+        assert f"{d.name}_udp" in request.sources["top.v"]
+        routed = plain(request, directory, progress)
+        return dataclasses.replace(routed, clocks={"eth_rx_clk": link[len(aims) - 1]})
+
+    monkeypatch.setattr(fake, "build", built)
+    d = design("pendulum2", functions=common(), ii=4)
+    board = get_board("ecpix5_85f")
+    addresses = Addresses("10.0.0.7", "02:00:00:00:00:09")
+    made = build.build(d, board, 1, tmp_path / "out", lambda step: None, addresses)
+    report = made.report()
+    assert seeds == [1, 2, 3]
+    assert report["timing_met"] is False
+    assert report["clocks"] == {"eth_rx_clk": {"required_mhz": 125.0, "reached_mhz": 124.0}}
+    assert [a["clock"] for a in report["attempts"]] == ["eth_rx_clk"] * 2
+    assert [a["reached_mhz"] for a in report["attempts"]] == [110.0, 120.0]
+    assert report["station"] == {"address": "10.0.0.7", "port": 21058, "mac": "02:00:00:00:00:09"}
+
+
+def test_clocks_are_told_apart_by_their_ports() -> None:
+    board = get_board("ecpix5_85f")
+    reached = {"$glbnet$clock": 1.0, "$glbnet$eth_rx_clk$TRELLIS_IO_IN": 2.0}
+    assert ecp5.further_clocks(board, reached) == {"$glbnet$eth_rx_clk$TRELLIS_IO_IN": "eth_rx_clk"}
 
 
 def test_no_pipeline_is_deeper_than_its_operators(tmp_path) -> None:
