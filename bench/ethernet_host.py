@@ -2,7 +2,7 @@
 
 Faults: of mixed tasks of all functions none may be answered wrong, and none lost without being told so, where one
 datagram in a hundred is lost, comes twice or late, in either direction. The device is the bit-true model behind a
-socket, or whatever answers at ``--device`` (with ``--manifest``), such as a simulated board.
+socket.
 
 Speed: the device answers zeros at once in a process of its own. What counts is the host's own time, system calls
 included, of a call and of its link alone; tasks a second over loopback are those of the slower of the two processes.
@@ -31,7 +31,7 @@ from rbdgen.functions.registry import common
 from rbdgen.host.datagram_shell import DatagramShell
 from rbdgen.host.driver import Driver, Tasks
 from rbdgen.host.library import library_files
-from rbdgen.host.manifest import Manifest, read_manifest
+from rbdgen.host.manifest import Manifest
 from rbdgen.host.serving import UdpServer
 from rbdgen.protocol.datagrams import BODY_BYTES, padded
 from rbdgen_sim.datagram_faults import Faults, UdpRelay
@@ -110,8 +110,9 @@ def mixed(known: Manifest, seed: int) -> tuple[list[Tasks], np.ndarray]:
     return requests, order
 
 
-def through_faults(known: Manifest, design: Design, address: str, targets: Targets) -> list[Any]:
+def through_faults(design: Design, address: str, targets: Targets) -> list[Any]:
     """What becomes of tasks on a way to ``address`` with faults, as a row."""
+    known = manifest_of(design)
     ways = [Faults(SHARE, SHARE, SHARE, seed=seed) for seed in (1, 2)]
     wrong = lost = 0
     begin = time.monotonic()
@@ -148,16 +149,12 @@ def differing(known: Manifest, design: Design, request: Tasks, answer: Any) -> i
     return int(np.count_nonzero(bad & ~answer.lost))
 
 
-def faults(args: Any, targets: Targets) -> None:
+def faults(targets: Targets) -> None:
     """Tasks through a network with faults."""
     robot = load_robot("iiwa14")
     design = compile_robot(robot, Options(common(), ii=12, word=18))
-    known = read_manifest(args.manifest) if args.manifest else manifest_of(design)
-    if args.device:
-        row = through_faults(known, design, args.device, targets)
-    else:
-        with beside(BitTrue(design)) as address:
-            row = through_faults(known, design, address, targets)
+    with beside(BitTrue(design)) as address:
+        row = through_faults(design, address, targets)
     head = [
         "tasks",
         "to the device: lost, twice, late",
@@ -227,7 +224,7 @@ def fastest(call: Callable[[], object]) -> tuple[float, float]:
 
 
 def speed(targets: Targets) -> None:
-    """How fast the host is over loopback."""
+    """The host's own time over loopback, and its rate."""
     functions = ("id", "dfd")
     robot = load_robot("iiwa14")
     known = manifest_of(compile_robot(robot, Options(functions, ii=12, word=18)))
@@ -271,14 +268,12 @@ def main() -> int:
     """Measure all; 1 if a task was wrong or lost, or the host takes longer than it may."""
     parser = arguments(__doc__)
     parser.add_argument("--part", choices=("faults", "speed"), action="append", help="only this")
-    parser.add_argument("--device", help="HOST:PORT of a device, in place of the model's")
-    parser.add_argument("--manifest", help="that device's")
     args = parse(parser)
     warnings.simplefilter("ignore", RbdgenWarning)
     targets = Targets()
     parts = args.part or ("faults", "speed")
     if "faults" in parts:
-        faults(args, targets)
+        faults(targets)
     if "speed" in parts:
         speed(targets)
     return targets.finish()

@@ -132,6 +132,7 @@ class DatagramShell(AcceleratorModel):
     def _take_hello(self, datagram: Datagram, sender: Address) -> None:
         self.accepted += 1
         self.epoch = self.epoch or datagram.number
+        self.rest = b""
         if datagram.kind == Kind.HELLO and sender == self.owner:
             self.heard = self.clock()
         self.queue.append((datagram, sender))

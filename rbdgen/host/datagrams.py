@@ -207,7 +207,7 @@ class HostEnd:
             opening.owned = opening.owned or Watch(OWNED_SECONDS, self.clock)
             return
         self.opening = None
-        self.session = Session(name, status, self.lengths)
+        self.session = Session(name, status, self.manifest.tasks)
         if self.exchange is not None:
             self.exchange.again()
 
@@ -282,6 +282,8 @@ class _Exchange:
         """Of TASKS that were sent so far."""
         self.due: list[bytes] = []
         """What is to be sent before anything else."""
+        self.heard = False
+        """Whether hellos were answered since the last result."""
         if end.session is not None:
             end.session.abandon()
             if end.session.flights:
@@ -308,7 +310,7 @@ class _Exchange:
         self._send(session)
         if self.quiet.watch.over:
             self._ask(session)
-            session.repeated = None
+            session.probed = None
             self.quiet.longer()
         elif self.unasked >= ASK_EVERY or self._stopped(session):
             self._ask(session)
@@ -325,6 +327,7 @@ class _Exchange:
         if indices:
             self.ledger.answer_all(indices, packets)
             self.task_progress.again()
+            self.heard = False
             self._progress()
         return stray >= 0
 
@@ -334,20 +337,21 @@ class _Exchange:
         assert session is not None
         self.any_progress.again()
         self.lose(lost)
-        again = session.again(sent)
-        for datagram in again:
-            self.due.append(datagram.data)
-            self.host.counters.sent += datagram.tasks
-            self.host.counters.lost += datagram.tasks
-        if again or session.suspects(sent):
+        probe = session.probe(sent)
+        self.due += probe
+        self.heard = True
+        if probe or session.suspects(sent):
             self._ask(session)
 
     def lose(self, indices: list[int]) -> None:
         """Tasks were lost on their way."""
+        done = self.ledger.done
         for index in indices:
             if index >= 0:
                 self.host.counters.lost += 1
                 self.ledger.lose(index)
+        if self.ledger.done > done:
+            self.task_progress.again()
 
     def again(self) -> None:
         """Go on in another session."""
@@ -404,6 +408,8 @@ class _Exchange:
             return LinkError(
                 f"{device}: the line is too bad: {done} {since.measured()}; {since.REMEDY}"
             )
+        if self.heard and not self.any_progress.over:
+            return LinkError(f"{device}: answers hellos, but no tasks, {done}; {since.REMEDY}")
         return LinkError(
             f"{device}: silent {done} for {self.host.seconds:g} s{self.host.trouble}; check the cable, and that the "
             "board has power"

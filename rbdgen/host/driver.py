@@ -1,7 +1,7 @@
 """The driver: arrays of states in, arrays of results out, computed by an accelerator behind any transport.
 
 ``Driver.open(manifest, transport)`` is the same for a board on a serial port, the RTL in a simulator and the model of
-both in this process. NumPy is all that it needs.
+both in this process; ``Driver.udp(manifest, address)`` is one with Ethernet. NumPy is all that it needs.
 """
 
 from __future__ import annotations

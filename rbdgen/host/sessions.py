@@ -9,13 +9,12 @@ until it is answered or proved lost. Facts that make that certain, whatever is l
 - A HELLO that is sent when that is known is answered after everything below it. Of those tasks all that were taken are
   answered in datagrams below the answer's ``told``. The others are lost; and since results below that mark are dropped
   from then on, their tags are free.
-- Datagrams that may still be taken are sent again as they were, with the same numbers.
+- Where nothing else is there to be sent, a task of no function makes the device pass over what was lost last.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -34,13 +33,19 @@ from rbdgen.protocol.datagrams import (
     cut,
     datagram_bytes,
     packet_starts,
+    padded,
     padded_stream,
+    result_lengths,
+    task_lengths,
 )
 from rbdgen.protocol.packets import TAG_MASK
-from rbdgen.protocol.tasks import FUNCTION_BITS, TAG_BITS
+from rbdgen.protocol.tasks import CALIBRATE, FUNCTION_BITS, TAG_BITS, TaskFormat, join_header
 
 TAGS = 1 << TAG_BITS
-"""Tasks that may be in flight."""
+PROBE_TAG = TAGS - 1
+"""The tag of tasks of no function, for whose answers nobody waits; tasks in flight have the others."""
+PROBE_ROOM = 256
+"""Bytes of the device's room for tasks of no function."""
 MOST_ANSWERS = 1 << 16
 """Bytes of results that may be on their way at once, so that a socket has room for them: under Linux for 90 datagrams
 unless it is told otherwise."""
@@ -50,6 +55,8 @@ ABANDONED = -2
 """In place of a task's index: nobody waits for its result any more, but it may still come."""
 _NUMBERS = (1 << 32) - 1
 _CODES = (1 << FUNCTION_BITS) - 1
+_NEVER = 1 << 62
+"""More than any datagram's number."""
 
 
 class Batch:
@@ -73,7 +80,7 @@ class Batch:
         self.flights = np.stack([self.indices, codes, self.sizes, self.sizes], axis=1)
         """Of each packet what a session keeps of it while it is in flight, but for the datagram's number."""
         answers = np.array(lengths)[codes]
-        self.most = max(1, min(TAGS, MOST_ANSWERS // int(answers.max())))
+        self.most = max(1, min(PROBE_TAG, MOST_ANSWERS // int(answers.max())))
         """Of them that may be in flight."""
         self.first = 0
 
@@ -99,14 +106,6 @@ class Asked(NamedTuple):
     taken: int
     sent: int
     told: int
-
-
-class Sent(NamedTuple):
-    """A datagram of TASKS that was sent, and how many tasks end in it."""
-
-    number: int
-    data: bytes
-    tasks: int
 
 
 class Arrivals:
@@ -166,26 +165,27 @@ class Arrivals:
 
 
 class Session:
-    """Session ``name`` with a device whose first ``status`` this is, and whose results have these ``lengths`` by
-    function code."""
+    """Session ``name`` with a device whose first ``status`` this is, and whose accelerator has these ``tasks``."""
 
-    def __init__(self, name: int, status: Status, lengths: Sequence[int]) -> None:
-        self.name, self.epoch, self.capacity = name, status.epoch, status.capacity
+    def __init__(self, name: int, status: Status, tasks: TaskFormat) -> None:
+        self.name, self.epoch = name, status.epoch
+        self.capacity = max(status.capacity - PROBE_ROOM, status.capacity // 2)
+        lengths = result_lengths(tasks)
         self.lengths = np.array(lengths)
         self.arrivals = Arrivals(lengths)
         self.sent = 0
         """Number of the next TASKS."""
         self.taken = 0
         """The device is known to expect no number below."""
-        self.unsure: deque[Sent] = deque()
-        """Datagrams from there on."""
-        self.repeated: tuple[int, int] | None = None
-        """What was ``sent`` and ``taken`` when they were sent again, since the last silence."""
+        self.nothing = memoryview(_task_of_no_function(tasks))
+        self.probed: int | None = None
+        """What was ``taken`` when the device was last sent a task of no function, since the last silence."""
         self.asked: dict[int, Asked] = {}
         """By the HELLO's nonce."""
         self.table = np.full((TAGS, 4), FREE)
         """By tag the task in flight, its function code, what it takes of the device's room, and the number of its last
         datagram."""
+        self.table[PROBE_TAG] = ABANDONED, FREE, 0, _NEVER
         self.index, self.code, self.cost, self.number = self.table.T
         self.room = self.capacity
         self.flights = 0
@@ -203,7 +203,7 @@ class Session:
         untagged = batch.untagged[new]
         batch.headers[batch.places[new]] = untagged | tags << FUNCTION_BITS
         bodies = cut(batch.stream[begin:end])
-        datagrams = [self._numbered(body, marks, count) for body, marks in bodies]
+        datagrams = [self._numbered(body, marks) for body, marks in bodies]
         overhead = OVERHEAD_BYTES * len(datagrams)
         batch.flights[new, 3] = self.sent - 1
         batch.flights[batch.first, 2] += overhead
@@ -235,8 +235,8 @@ class Session:
         tags = headers >> FUNCTION_BITS & (TAGS - 1)
         flights = self.table[tags]
         mine = (flights[:, 0] != FREE) & (flights[:, 1] == codes)
-        stray = len(starts) - int(np.count_nonzero(mine))
-        if stray:
+        stray = int(np.count_nonzero(~mine & (tags != PROBE_TAG)))
+        if not mine.all():
             starts, tags, codes, flights = starts[mine], tags[mine], codes[mine], flights[mine]
         ends = starts + self.lengths[codes]
         cuts = zip(starts.tolist(), ends.tolist(), strict=True)
@@ -253,8 +253,6 @@ class Session:
         if told < 0 or not asked.taken <= taken <= self.sent:
             return None
         self.taken = max(self.taken, taken)
-        while self.unsure and self.unsure[0].number < self.taken:
-            self.unsure.popleft()
         lost = np.flatnonzero((self.index != FREE) & (self.number < asked.taken))
         if not lost.size:
             return []
@@ -263,14 +261,13 @@ class Session:
         self._free(lost)
         return indices
 
-    def again(self, sent: int) -> list[Sent]:
-        """Datagrams to be sent again as they were, after the answer to a HELLO that was sent at this number: none where
-        others were sent since, or where it changed nothing since the last time."""
-        now = self.sent, self.taken
-        if sent != self.sent or now == self.repeated or not self.unsure:
+    def probe(self, sent: int) -> list[bytes]:
+        """What makes the device pass over datagrams that it still expects, after the answer to a HELLO that was sent at
+        this number: nothing where others were sent since, or where it did not help since the last silence."""
+        if sent != self.sent or self.taken == sent or self.taken == self.probed:
             return []
-        self.repeated = now
-        return [*self.unsure]
+        self.probed = self.taken
+        return [self._numbered(self.nothing, WHOLE)]
 
     def suspects(self, sent: int) -> bool:
         """Whether tasks that were sent before a HELLO, at this number, were taken or passed over and are not answered,
@@ -301,9 +298,8 @@ class Session:
         busy = 2 * self.flights > batch.most or 2 * self.room < self.capacity
         return 0 if busy else count
 
-    def _numbered(self, body: memoryview, marks: int, count: int) -> bytes:
+    def _numbered(self, body: memoryview, marks: int) -> bytes:
         data = datagram_bytes(Kind.TASKS, self.name, self.sent & _NUMBERS, body, marks)
-        self.unsure.append(Sent(self.sent, data, count if marks & Mark.ENDS else 0))
         self.sent += 1
         return data
 
@@ -322,3 +318,12 @@ class Session:
         self.room += int(self.cost[tags].sum())
         self.flights -= len(tags)
         self.index[tags] = FREE
+
+
+def _task_of_no_function(tasks: TaskFormat) -> bytes:
+    """The body of a datagram with a task that an accelerator with these ``tasks`` does not have."""
+    known = {CALIBRATE, *(f.code for f in tasks.functions.values())}
+    code = max(code for code in range(_CODES + 1) if code not in known)
+    word = join_header(code, PROBE_TAG)
+    length = padded(task_lengths(tasks)[code])
+    return word.to_bytes(length, "little")

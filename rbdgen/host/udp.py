@@ -56,7 +56,7 @@ class DatagramPort(Protocol):
 
 class UdpPort:
     """A UDP socket that is connected to ``address``, ``HOST`` or ``HOST:PORT``. LinkError for an address that cannot be
-    found."""
+    found, or to which no network leads."""
 
     def __init__(self, address: str) -> None:
         host, port = split_address(address)
@@ -73,6 +73,10 @@ class UdpPort:
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
         with self._noted():
             self.socket.connect(found[0][4])
+        said = self.troubles()
+        if said is not None:
+            self.socket.close()
+            raise LinkError(f"device {self.name}: {said[0]}; {said[1]}")
 
     def send(self, data: bytes) -> None:
         """Send a datagram; one that does not get out is lost like any other."""

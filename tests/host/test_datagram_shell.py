@@ -227,6 +227,17 @@ def test_a_long_task_of_which_a_part_is_missing_is_none(missing: int) -> None:
     assert (status.taken, status.told, status.rejected) == (7, 2, 5 - missing)
 
 
+def test_a_request_between_the_parts_of_a_task_ends_it() -> None:
+    talk = Talk(long_shell())
+    answered = 0
+    for number, (body, marks) in enumerate(long_bodies(1)):
+        if number == 3:
+            talk.status()
+        answered += len(talk.say(Kind.TASKS, SESSION, number, body, marks))
+    assert answered == 2
+    assert (talk.status().taken, talk.status().rejected) == (7, 3)
+
+
 def test_a_part_may_be_followed_by_whole_tasks() -> None:
     talk = Talk(long_shell())
     short, *parts, last = long_bodies(1)

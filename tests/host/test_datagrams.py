@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import warnings
 from typing import Any
@@ -14,7 +15,7 @@ from rbdgen.emulation import bit_true, bit_true_datagrams, manifest_of
 from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
 from rbdgen.host.datagrams import FIRST_QUIET, LONGEST_QUIET, OWNED_SECONDS
 from rbdgen.host.driver import Driver, Tasks
-from rbdgen.host.udp import connect
+from rbdgen.host.udp import DatagramLink, connect
 from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.datagrams import Kind, datagram_bytes, read_datagram
 from rbdgen_sim.datagram_faults import Faults, FaultyPort
@@ -228,7 +229,9 @@ def test_hellos_that_are_answered_are_not_enough() -> None:
 
     port.send = without_tasks  # type: ignore[method-assign]
     begun = port.now()
-    with pytest.raises(LinkError, match=r"^device model: the line is too bad: after 0 of 3 tasks "):
+    with pytest.raises(
+        LinkError, match=r"^device model: answers hellos, but no tasks, after 0 of 3 tasks; check"
+    ):
         device.crba(np.zeros((3, 2)))
     assert port.now() < begun + 4
     assert device.link.counters.hellos < 30
@@ -457,6 +460,39 @@ def test_a_task_that_the_device_has_no_room_for() -> None:
         LinkError, match=r"^device model: has room for 20 bytes, a task needs \d+; build its bits"
     ):
         device.solve([Tasks("m", {"q": np.zeros((3, 2))})])
+
+
+class Liar(FaultyPort):
+    """Answers everything by whole datagrams of the right session and nonce, with anything in them."""
+
+    random = np.random.default_rng(0)
+
+    def send(self, data: bytes) -> None:
+        heard = read_datagram(data)
+        assert heard is not None
+        bodies = [self.random.bytes(4 * int(self.random.integers(0, 60))) for _ in range(3)]
+        bodies.append(self.shell.identity + self.random.bytes(36))
+        for body in bodies:
+            kind, marks, near = self.random.integers([1, 0, 0], [3, 4, 5]).tolist()
+            number = near if kind == Kind.TASKS else heard.number
+            self.inbox.append(datagram_bytes(kind, heard.session, number, body, marks))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_device_that_lies_ends_nothing_but_the_call(seed: int) -> None:
+    d = everything()
+    port = FaultyPort(bit_true_datagrams(d))
+    device = over(port, d, seconds=0.5, attempts=3)
+    liar = Liar(port.shell)
+    liar.random = np.random.default_rng(seed)
+    liar.time = port.time
+    link = device.link
+    assert isinstance(link, DatagramLink)
+    link.port, link.end.clock = liar, liar.now
+    for _ in range(3):
+        with contextlib.suppress(LinkError):
+            device.solve(golden_requests(d, 60))
+    assert liar.now() < 30
 
 
 def test_a_driver_is_what_it_is_over_bytes() -> None:

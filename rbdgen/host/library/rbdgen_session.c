@@ -108,6 +108,10 @@ static void answer(talk *t, const unsigned char *packet, size_t length)
 /* Takes nothing below `told` any more. */
 static void forget(rbd_device *device, uint32_t told)
 {
+    if (ahead(told, device->told) >= RBD_TAGS) {
+        memset(device->came, 0, sizeof device->came);
+        device->told = told;
+    }
     while (ahead(told, device->told) > 0) {
         const uint32_t bit = device->told++ % RBD_TAGS;
         device->came[bit / 32] &= ~((uint32_t)1 << bit % 32);
@@ -171,8 +175,8 @@ static void take_results(talk *t, const rbd_datagram *d)
     }
 }
 
-/* What was taken or passed over before the hello was sent, and is not answered, is lost. */
-static void lose(talk *t, uint32_t below, uint32_t told)
+/* What is in flight in datagrams below this one is lost; whether anything was. */
+static int lose(talk *t, uint32_t below)
 {
     rbd_device *device = t->x->device;
     int any = 0;
@@ -187,10 +191,7 @@ static void lose(talk *t, uint32_t below, uint32_t told)
         else
             rbd_internal_free_tag(device, (uint8_t)tag);
     }
-    if (any) {
-        forget(device, told);
-        device->part_length = 0;
-    }
+    return any;
 }
 
 /* Whether a task is in flight in a datagram below this one. */
@@ -233,16 +234,7 @@ static int begin_anew(talk *t, int taken_over)
     device->taken_over = taken_over;
     if (x->epoch)
         return RBD_WAS_RESET;
-    for (unsigned tag = 0; tag < RBD_TAGS; tag++) {
-        const int busy = device->flights[tag].busy;
-        if (busy == RBD_LANDED)
-            continue;
-        land(device, (uint8_t)tag);
-        if (busy == RBD_FLYING)
-            rbd_internal_lost(x, (uint8_t)tag);
-        else
-            rbd_internal_free_tag(device, (uint8_t)tag);
-    }
+    lose(t, device->sent);
     t->unasked = 0;
     const int status = rbd_internal_open_session(device);
     rbd_internal_progress(x);
@@ -267,7 +259,11 @@ static int take_answer(talk *t, const rbd_datagram *d)
         t->probed = 0;
         calm(t);
     }
-    lose(t, s.asked.taken, s.told);
+    /* what was taken or passed over before the hello was sent, and is not answered, is lost */
+    if (lose(t, s.asked.taken)) {
+        forget(device, s.told);
+        device->part_length = 0;
+    }
     const int expected = ahead(s.asked.serial, device->taken) > 0;
     t->due |= flies_below(device, expected ? device->taken : s.asked.serial);
     /* it still expects what was sent before the hello, and nothing was sent since */
@@ -406,7 +402,6 @@ static int step(talk *t)
     return status;
 }
 
-/* What an exchange before left in flight is waited for no more, but its tags and room are not free yet. */
 int rbd_internal_datagram_exchange(rbd_exchange *x)
 {
     rbd_device *device = x->device;
@@ -414,6 +409,7 @@ int rbd_internal_datagram_exchange(rbd_exchange *x)
     int status = RBD_OK;
     if (x->epoch && *x->epoch != device->epoch)
         return RBD_WAS_RESET;
+    /* what an exchange before left in flight is waited for no more, but its tags and room are not free yet */
     for (unsigned tag = 0; tag < RBD_TAGS; tag++)
         if (device->flights[tag].busy)
             device->flights[tag].busy = RBD_ABANDONED;
