@@ -21,13 +21,14 @@ FILE = "board.toml"
 @dataclass(frozen=True)
 class Board:
     """A board: ``flow`` makes its bitstreams from ``part`` (the order code); ``timing`` names the device
-    (:mod:`rbdgen.devices`) that the part is one of; ``shell`` is ``uart`` or ``axi``.
+    (:mod:`rbdgen.devices`) that the part is one of; ``shell`` is ``uart``, ``udp`` or ``axi``.
 
     ``resources`` are the part's, by the names of :class:`rbdgen.devices.fabric.Resources`. ``clock`` MHz comes in at
-    ``clock_pin``, and is what designs run at where it is ``fixed_clock``; ``pins`` are those of ``rx``, ``tx`` and
-    ``led``, ``attributes`` hold for all of them. ``program`` is the command that loads a bitstream, with
-    ``{bitstream}`` for the file's name. ``vendor`` has what the flow needs beside that. Tasks and results come by
-    ``link``.
+    ``clock_pin``, and is what designs run at where it is ``fixed_clock``; ``pins`` are those of the top's other ports
+    (``led``; ``rx`` and ``tx`` of a serial line, or those of an Ethernet PHY), ``attributes`` hold for all of them,
+    ``port_attributes`` for one port. ``clocks`` are MHz of those ports that are further clocks. ``program`` is the
+    command that loads a bitstream, with ``{bitstream}`` for the file's name. ``vendor`` has what the flow needs beside
+    that. Tasks and results come by ``link``.
     """
 
     name: str
@@ -44,6 +45,8 @@ class Board:
     clock_pin: str
     pins: Mapping[str, tuple[str, ...]]
     attributes: Mapping[str, str]
+    port_attributes: Mapping[str, Mapping[str, str]]
+    clocks: Mapping[str, float]
     vendor: Mapping[str, str]
     link: Link
 
@@ -124,6 +127,8 @@ def get_board(name: str) -> Board:
         clock_pin=content["clock"].get("pin", ""),
         pins=pins,
         attributes=content.get("attributes", {}),
+        port_attributes=content.get("port_attributes", {}),
+        clocks=content.get("clocks", {}),
         vendor=content.get("vendor", {}),
         link=board_link(name, content),
     )

@@ -11,6 +11,7 @@ from typing import Any
 from rbdgen.compiler import Design, at_clock, at_interval
 from rbdgen.errors import ConfigError
 from rbdgen.protocol.registers import stream_bits
+from rbdgen.protocol.stations import Addresses, Station
 from rbdgen.report.design import design_identity
 from rbdgen.report.host_rate import host_rates
 from rbdgen.version import release
@@ -21,9 +22,10 @@ from rbdgen_boards.flows import FLOWS
 from rbdgen_boards.programming import load as load  # the command line's last step
 from rbdgen_boards.programming import require_programmer as require_programmer  # and its first
 from rbdgen_boards.synthesis import NETLIST
-from rbdgen_boards.top import uart_top
-from rbdgen_hw.emit import axi_verilog, design_verilog, uart_verilog
+from rbdgen_boards.top import uart_top, udp_top
+from rbdgen_hw.emit import axi_verilog, design_verilog, uart_verilog, udp_verilog
 from rbdgen_hw.primitives import overrides
+from rbdgen_hw.shells.ethernet import RGMII
 
 RETREAT = 0.95
 """Of the clock that routing reached, what the next attempt aims at."""
@@ -42,20 +44,24 @@ class Attempt:
     reached: float
     pipeline: float
 
-    def report(self) -> dict[str, float]:
+    clock: str = ""
+    """The port of the clock that was missed, if it is not the design's."""
+
+    def report(self) -> dict[str, Any]:
         """As the report has it."""
-        return {
+        told = {
             "aimed_mhz": self.aimed,
             "reached_mhz": round(self.reached, 2),
             "pipeline_mhz": round(self.pipeline, 3),
         }
+        return told | ({"clock": self.clock} if self.clock else {})
 
 
 @dataclass(frozen=True)
 class BoardBuild:
     """A board's bitstream of ``design``, whose Verilog is ``verilog``: the ``clock`` in MHz that it runs at, what
-    routing said, the attempts before the one that met its clock, and the files by name. Without the vendor's tool there
-    is no ``routed``: everything but the bitstream is there."""
+    routing said, the attempts before the one that met its clock, the files by name, and what it is on a network.
+    Without the vendor's tool there is no ``routed``: everything but the bitstream is there."""
 
     design: Design
     verilog: str
@@ -65,6 +71,7 @@ class BoardBuild:
     attempts: tuple[Attempt, ...]
     directory: Path
     files: tuple[str, ...]
+    station: Station | None = None
 
     @property
     def bitstream(self) -> Path | None:
@@ -81,8 +88,10 @@ class BoardBuild:
             "board": self.board.name,
             "clock_mhz": round(clock, 2),
             "running_clock_mhz": self.clock,
-            "timing_met": routed.achieved >= self.clock if routed else None,
+            "timing_met": self.met if routed else None,
             "pipeline_mhz": round(self.design.plan.schedule.device.megahertz, 3),
+            "clocks": self._clocks(),
+            "station": self.station.as_dict() if self.station else None,
             "attempts": [attempt.report() for attempt in self.attempts],
             "resources": self._resources(),
             "critical_path": list(routed.critical_path) if routed else [],
@@ -94,6 +103,20 @@ class BoardBuild:
             "cached": routed.cached if routed else False,
             "microseconds": self._microseconds(clock),
             "host": host_rates(self.design, self.clock),
+        }
+
+    @property
+    def met(self) -> bool:
+        """Whether all clocks are met, or nothing is known of them."""
+        routed = self.routed
+        return routed is None or (routed.achieved >= self.clock and not routed.missed(self.board))
+
+    def _clocks(self) -> dict[str, dict[str, float]]:
+        """The board's further clocks: what they need, and what routing allows."""
+        reached = self.routed.clocks if self.routed else {}
+        return {
+            port: {"required_mhz": self.board.clocks[port], "reached_mhz": round(mhz, 2)}
+            for port, mhz in reached.items()
         }
 
     def _resources(self) -> dict[str, dict[str, int | None]]:
@@ -144,18 +167,24 @@ def require_tools(board: Board) -> None:
 
 
 def build(
-    design: Design, board: Board, seed: int, directory: Path, progress: Progress
+    design: Design,
+    board: Board,
+    seed: int,
+    directory: Path,
+    progress: Progress,
+    addresses: Addresses | None = None,
 ) -> BoardBuild:
     """The bitstream of ``design``, or of one with a deeper pipeline, at the clock that its pipeline is made for or a
     slower one, in ``directory``.
 
     ``directory`` gets the bitstream, sources, constraints and logs when all is done; before that they are beside it.
+    A board with Ethernet has these ``addresses``, or usual ones.
     ConfigError if it does not fit, ToolError if a tool is missing or fails.
     """
     work = directory.with_name(f"{directory.name}_building")
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
-    made = _attempts(design, board, seed, work, progress)
+    made = _attempts(design, board, seed, work, progress, addresses or Addresses())
     shutil.rmtree(directory, ignore_errors=True)
     work.rename(directory)
     files = tuple(sorted(path.name for path in directory.iterdir()))
@@ -184,9 +213,15 @@ def _deeper_after(design: Design, missed: Attempt) -> Design | None:
 
 
 def _attempts(
-    design: Design, board: Board, seed: int, work: Path, progress: Progress
+    design: Design,
+    board: Board,
+    seed: int,
+    work: Path,
+    progress: Progress,
+    addresses: Addresses,
 ) -> BoardBuild:
-    """Place and route until a clock is met: once more with a deeper pipeline, then at slower clocks."""
+    """Place and route until a clock is met: once more with a deeper pipeline, then at slower clocks. Where only a
+    further clock of the board is not, another seed is tried."""
     flow = FLOWS[board.flow]
     attempts: list[Attempt] = []
     aim = design.plan.schedule.device.megahertz
@@ -194,10 +229,15 @@ def _attempts(
     design = deeper(design, flow.margin) or design
     best = 0.0, design
     for left in reversed(range(flow.attempts)):
-        made = _attempt(design, board, aim, seed, work, progress)
-        if made.routed is None or made.routed.achieved >= made.clock or not left:
+        made = _attempt(design, board, aim, seed, work, progress, addresses)
+        if made.routed is None or made.met or not left:
             return replace(made, attempts=tuple(attempts))
         reached = made.routed.achieved
+        if reached >= made.clock:
+            attempts += _missed_clocks(made)
+            seed += 1
+            progress(f"a clock of the board is not met: again with seed {seed}")
+            continue
         missed = Attempt(made.clock, reached, design.plan.schedule.device.megahertz)
         attempts.append(missed)
         best = max(best, (reached, design), key=lambda tried: tried[0])
@@ -214,15 +254,33 @@ def _attempts(
     raise AssertionError("the last attempt returns")
 
 
+def _missed_clocks(made: BoardBuild) -> list[Attempt]:
+    """What an attempt missed beside the design's clock."""
+    assert made.routed is not None
+    pipeline = made.design.plan.schedule.device.megahertz
+    return [
+        Attempt(made.board.clocks[port], reached, pipeline, port)
+        for port, reached in made.routed.missed(made.board).items()
+    ]
+
+
 def _attempt(
-    design: Design, board: Board, aim: float, seed: int, work: Path, progress: Progress
+    design: Design,
+    board: Board,
+    aim: float,
+    seed: int,
+    work: Path,
+    progress: Progress,
+    addresses: Addresses,
 ) -> BoardBuild:
     """One run of the board's flow in ``work``, aiming at ``aim`` MHz."""
     flow = FLOWS[board.flow]
     progress("write Verilog")
     verilog = design_verilog(design)
     clocking = flow.clocking(board, aim, work)
-    sources, streams = _sources(design, verilog, board, clocking)
+    identity = design_identity(design, verilog, release())
+    own = addresses.station(identity) if board.shell == "udp" else None
+    sources, streams = _sources(design, verilog, board, clocking, identity, own)
     request = Request(
         board,
         sources,
@@ -236,22 +294,32 @@ def _attempt(
     for file, text in sources.items():
         (work / file).write_text(text, encoding="utf-8")
     (work / NETLIST).unlink(missing_ok=True)
-    return BoardBuild(design, verilog, board, clocking.megahertz, routed, (), work, ())
+    return BoardBuild(design, verilog, board, clocking.megahertz, routed, (), work, (), own)
 
 
 def _sources(
-    design: Design, verilog: str, board: Board, clocking: Clocking
+    design: Design,
+    verilog: str,
+    board: Board,
+    clocking: Clocking,
+    identity: bytes,
+    own: Station | None,
 ) -> tuple[dict[str, str], Streams | None]:
     """The Verilog files of ``design`` in the board's shell by name, and the streams of an AXI shell."""
-    identity = design_identity(design, verilog, release())
     sources = {f"{design.name}.v": verilog}
     if board.shell == "axi":
         shell = f"{design.name}_axi"
         sources[f"{shell}.v"] = axi_verilog(design, identity)
         tasks = design.tasks
         return sources, Streams(shell, stream_bits(tasks.task), stream_bits(tasks.result))
-    shell = f"{design.name}_uart"
     hertz = clocking.megahertz * 1e6
+    if own is not None:
+        shell = f"{design.name}_udp"
+        inverted = board.vendor.get("led") == "low"
+        sources[f"{shell}.v"] = udp_verilog(design, identity, hertz, own, RGMII)
+        sources["top.v"] = clocking.module + udp_top(shell, clocking.lines, inverted)
+        return sources, None
+    shell = f"{design.name}_uart"
     sources[f"{shell}.v"] = uart_verilog(design, identity, hertz, board.baud)
     sources["top.v"] = clocking.module + uart_top(shell, clocking.lines)
     return sources, None

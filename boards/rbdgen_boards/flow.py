@@ -72,7 +72,7 @@ class Assumption:
 class Routed:
     """What came of a request: the clock in MHz that timing analysis allows (``achieved``), the resources used, by the
     names of the board's, the slowest path as text lines, the bitstream's file name, seconds by step, and what the clock
-    rests on that no tool times."""
+    rests on that no tool times. ``clocks`` is what it allows of the board's further ones, by port."""
 
     achieved: float
     used: Mapping[str, int]
@@ -81,6 +81,11 @@ class Routed:
     seconds: Mapping[str, float] = field(default_factory=dict)
     assumptions: tuple[Assumption, ...] = ()
     cached: bool = False
+    clocks: Mapping[str, float] = field(default_factory=dict)
+
+    def missed(self, board: Board) -> dict[str, float]:
+        """The board's further clocks that are not met, with what is."""
+        return {port: mhz for port, mhz in self.clocks.items() if mhz < board.clocks[port]}
 
 
 class Flow(ABC):

@@ -10,9 +10,12 @@ from amaranth.lib.wiring import In
 
 from rbdgen.caching import cached, code_digest, keep
 from rbdgen.compiler import Design
+from rbdgen.extras import optional_module
+from rbdgen.protocol.stations import Station
 from rbdgen_hw.library import SharedComponent, to_verilog
 from rbdgen_hw.replicas import top_level
 from rbdgen_hw.shells.axi import AxiShell
+from rbdgen_hw.shells.ethernet import EthernetShell, Phy, core_name
 from rbdgen_hw.shells.link import LinkShell
 from rbdgen_hw.shells.uart import UartShell
 from rbdgen_hw.yosys import yosys_version
@@ -71,6 +74,17 @@ def link_verilog(design: Design, identity: bytes) -> str:
     name = f"{design.name}_link"
     header = f"// {name}: {design.name} behind a link of bytes.\n"
     return to_verilog(LinkShell(design, identity), name, header, {"i": "in", "o": "out"})
+
+
+def udp_verilog(design: Design, identity: bytes, clock: float, station: Station, phy: Phy) -> str:
+    """Verilog of the shell of a board on Ethernet, for a ``clock`` in Hz; the top module is ``<name>_udp`` with ports
+    ``clk rst idle`` and ``eth_*`` of the ``phy``, and instantiates the design's. ToolError without LiteEth."""
+    cores = optional_module("rbdgen_hw.shells.ethernet_core", "ethernet")
+    name = f"{design.name}_udp"
+    header = f"// {name}: {design.name} on Ethernet, as {station.address_text}, at a clock of {clock / 1e6:g} MHz.\n"
+    shell = EthernetShell(design, identity, clock, phy)
+    text = to_verilog(shell, name, header, {"pads": "eth"})
+    return text + cores.core_verilog(core_name(design.name), station, clock, phy)
 
 
 def axi_verilog(design: Design, identity: bytes) -> str:

@@ -9,15 +9,28 @@ from typing import Any
 from rbdgen.cli import verifying
 from rbdgen.cli.commands import BUILDS, compile_design
 from rbdgen.cli.console import print_result, reporter
-from rbdgen.cli.needs import need_hardware
+from rbdgen.cli.needs import need_ethernet, need_hardware
 from rbdgen.cli.parser import VERIFIED_TASKS
 from rbdgen.errors import ConfigError
 from rbdgen.extras import optional_module
+from rbdgen.protocol.stations import DEFAULT_ADDRESS, Addresses
 from rbdgen.report.boards import build as build_table
 from rbdgen.report.design import design_report
 from rbdgen.report.files import BUILD_FILE, CONFIG_FILE, write_design
 from rbdgen.report.writing import check_writable, write_files
 from rbdgen.version import release
+
+
+def _addresses(args: argparse.Namespace, board: Any) -> Addresses | None:
+    """What a board with Ethernet is to be on its network. ConfigError where a board has none, or for what is no
+    address; ToolError without what its MAC is made by."""
+    if board.shell != "udp":
+        for name in ("ip", "mac"):
+            if getattr(args, name) is not None:
+                raise ConfigError(f"{name}: board {board.name} has no Ethernet; leave --{name} out")
+        return None
+    need_ethernet()
+    return Addresses(args.ip or DEFAULT_ADDRESS, args.mac)
 
 
 def build(args: argparse.Namespace) -> None:
@@ -30,6 +43,7 @@ def build(args: argparse.Namespace) -> None:
     board = boards.get_board(args.board)
     flows.require_tools(board)
     need_hardware()
+    addresses = _addresses(args, board)
     if args.load:
         flows.require_programmer(board)
     if args.verify:
@@ -43,7 +57,9 @@ def build(args: argparse.Namespace) -> None:
             args.output
             or BUILDS / f"{design.name}_{design.precision}_ii{design.options.ii}_{board.name}"
         )
-        made = flows.build(design, board, args.seed, directory / board.name, progress.stage)
+        made = flows.build(
+            design, board, args.seed, directory / board.name, progress.stage, addresses
+        )
         report = design_report(made.design) | made.report()
         verified = None
         if args.verify:

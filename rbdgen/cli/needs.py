@@ -13,6 +13,11 @@ def need_hardware() -> None:
     require("hw", "amaranth", "pyosys")
 
 
+def need_ethernet() -> None:
+    """ToolError without what a board's Ethernet MAC is made by."""
+    require("ethernet", "liteeth", "litex", "migen")
+
+
 def need_plots() -> None:
     """ToolError without what draws plots with axes."""
     require("report", "matplotlib")

@@ -24,6 +24,7 @@ from rbdgen.cli.arguments import (
 from rbdgen.explore import ROOT
 from rbdgen.options import Options
 from rbdgen.options.setting import names
+from rbdgen.protocol.stations import DEFAULT_ADDRESS
 from rbdgen.version import version
 
 TARGETS = {
@@ -386,6 +387,16 @@ def add_build(verb: Verb) -> None:
         help=f"of --verify: mixed tasks that each netlist runs ({VERIFIED_TASKS})",
     )
     parser.add_argument("--load", action="store_true", help="program the board afterwards")
+    parser.add_argument(
+        "--ip",
+        metavar="ADDRESS",
+        help=f"IPv4 address of a board with Ethernet ({DEFAULT_ADDRESS})",
+    )
+    parser.add_argument(
+        "--mac",
+        metavar="ADDRESS",
+        help="its MAC address (a locally administered one that follows from the design)",
+    )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="where to write (build/NAME)"
     )

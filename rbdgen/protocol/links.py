@@ -15,17 +15,10 @@ from rbdgen.errors import ConfigError, short
 from rbdgen.protocol.frames import FLAG_BYTES, FRAME_BYTES, SPECIAL_BYTES
 from rbdgen.protocol.registers import stream_bits
 from rbdgen.protocol.tasks import Packing, TaskFormat
+from rbdgen.protocol.wire import wire_bytes
 
 SYMBOL_BITS = 10
 """Bits of a byte on a serial line: a start bit and a stop bit are around it."""
-DATAGRAM_BYTES = 1472
-"""The longest payload of a UDP datagram in an Ethernet frame of 1,500 bytes."""
-DATAGRAM_HEAD_BYTES = 16
-"""Of a datagram's payload, what is not packets: its own header, and a check sum over all."""
-PACKET_ALIGNMENT = 4
-"""Packets in a datagram begin at multiples of so many bytes."""
-ETHERNET_BYTES = 8 + 14 + 20 + 8 + 4 + 12
-"""Around a datagram's payload: preamble, Ethernet's header, IP's, UDP's, the frame's check sum, the gap behind it."""
 
 
 @dataclass(frozen=True)
@@ -100,16 +93,10 @@ class Streams(Link):
 @dataclass(frozen=True)
 class Datagrams(Link):
     """Datagrams of UDP over Ethernet, each with as many packets as it has room for; a longer packet goes on in
-    further ones."""
+    further ones (:mod:`rbdgen.protocol.wire`)."""
 
     def packet_bits(self, packing: Packing, values: int) -> float:
-        length = packing.packet_bytes(values)
-        padded = length + -length % PACKET_ALIGNMENT
-        room = DATAGRAM_BYTES - DATAGRAM_HEAD_BYTES
-        around = DATAGRAM_HEAD_BYTES + ETHERNET_BYTES
-        packets = room // padded
-        datagrams = 1 / packets if packets else -(-padded // room)
-        return 8 * (padded + datagrams * around)
+        return 8 * wire_bytes(packing.packet_bytes(values))
 
 
 def serial_line(baud: int) -> Link:

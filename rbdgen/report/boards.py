@@ -42,11 +42,21 @@ def build(report: dict[str, Any]) -> str:
         written = [
             f"wrote {report['bitstream']}" + (" (from the cache)" if report["cached"] else "")
         ]
-    tries = [
-        f"tried {a['aimed_mhz']:g} MHz before with a pipeline for {a['pipeline_mhz']:g} MHz, reached "
-        f"{a['reached_mhz']} MHz"
-        for a in report["attempts"]
+    if station := report["station"]:
+        written.append(
+            f"on the network: {station['address']}, UDP port {station['port']}, MAC {station['mac']}"
+        )
+    written += [
+        f"{port}: routed at {c['reached_mhz']} MHz, needs {c['required_mhz']:g} MHz"
+        for port, c in report["clocks"].items()
     ]
+    tries = []
+    for a in report["attempts"]:
+        which = f" of {a['clock']}" if "clock" in a else ""
+        tries.append(
+            f"tried {a['aimed_mhz']:g} MHz{which} before with a pipeline for {a['pipeline_mhz']:g} MHz, reached "
+            f"{a['reached_mhz']} MHz"
+        )
     basis = "that routing reached" if report["bitstream"] else "asked for"
     return "\n\n".join(
         [

@@ -18,7 +18,13 @@ _MAIN = Path(__file__).with_name("device.cpp")
 
 
 def build_device(sources: Sequence[Path], top: str, directory: Path) -> Path:
-    """The program for Verilog module ``top``, a byte link with ports ``clk rst idle`` and streams ``in_*``, ``out_*``.
+    """The program for Verilog module ``top``, a byte link with ports ``clk rst idle`` and streams ``in_*``, ``out_*``;
+    see :func:`build_program`."""
+    return build_program(sources, top, _MAIN, directory)
+
+
+def build_program(sources: Sequence[Path], top: str, main: Path, directory: Path) -> Path:
+    """The program that Verilog module ``top`` and ``main``, C++ around its class, make.
 
     Where and errors as of :func:`build_program`.
     """

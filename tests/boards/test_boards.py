@@ -19,6 +19,9 @@ import pytest
 from rbdgen.devices.registry import DEVICES
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen.functions.registry import common
+from rbdgen.protocol.stations import Addresses
+from rbdgen.protocol.tasks import Packing
+from rbdgen.protocol.wire import frame_time, wire_bytes
 from rbdgen_boards import build, cache, programming, tools
 from rbdgen_boards.board import Board, board_link, board_names, get_board, part_resources
 from rbdgen_boards.build import at_interval, fit
@@ -31,10 +34,11 @@ from rbdgen_boards.gowin import flow as gowin
 from rbdgen_boards.gowin import netlist as gowin_netlist
 from rbdgen_boards.gowin.constraints import cst
 from rbdgen_boards.synthesis import check_room
-from rbdgen_boards.top import port_pins, uart_top
+from rbdgen_boards.top import port_pins, uart_top, udp_top
 from rbdgen_boards.vivado.clock import clock_manager
 from rbdgen_boards.vivado.constraints import xdc
 from rbdgen_hw.emit import design_verilog
+from rbdgen_hw.shells.ethernet import RGMII
 from rbdgen_hw.yosys import run_script
 from tests.conftest import design
 
@@ -42,6 +46,16 @@ ORACLES = {
     "ulx3s_85f": ("ulx3s", "ULX3S_85F_Platform"),
     "tang_mega_138k_pro": ("tang_mega_138k_pro_dock", "TangMega138kProDockPlatform"),
     "arty_a7_100": ("arty_a7", "ArtyA7_100Platform"),
+    "ecpix5_85f": ("ecpix5", "ECPIX585Platform"),
+}
+AMARANTH_PADS = {
+    "rx_clk": "rx_clk",
+    "rx_ctl": "rx_ctrl",
+    "rx_data": "rx_data",
+    "tx_clk": "tx_clk",
+    "tx_ctl": "tx_ctrl",
+    "tx_data": "tx_data",
+    "rst_n": "rst",
 }
 """Boards that amaranth-boards knows as well."""
 MARGIN = 1.15
@@ -55,7 +69,13 @@ def test_a_board_is_complete(name: str) -> None:
     assert set(board.resources) == {"multipliers", "luts", "registers", "memories"}
     assert all(n > 0 for n in board.resources.values())
     assert board.summary
-    assert board.shell in ("uart", "axi")
+    assert board.shell in ("uart", "udp", "axi")
+    assert set(board.clocks) | set(board.port_attributes) <= board.pins.keys()
+    if board.shell == "udp":
+        pads = RGMII.pads.members
+        assert {"led", *(f"eth_{name}" for name in pads)} == board.pins.keys()
+        for name, member in pads.items():
+            assert len(board.pins[f"eth_{name}"]) == member.shape
     if board.shell == "uart":
         assert board.baud > 0
         assert {"rx", "tx", "led"} <= board.pins.keys()
@@ -81,6 +101,16 @@ def test_pins_and_clock_are_those_of_amaranth_boards(name: str) -> None:
     clock = resource(oracle.default_clk, 0)
     assert (board.clock_pin,) == tuple(clock.ios[0].names)
     assert board.clock == clock.clock.frequency / 1e6
+    if board.shell == "udp":
+        assert board.part == f"{oracle.device}-{oracle.speed}{oracle.package}I"
+        leds = [resource("rgb_led", k).ios[1] for k in range(len(board.pins["led"]))]
+        assert board.pins["led"] == tuple(led.ios[0].names[0] for led in leds)
+        assert {led.ios[0].invert for led in leds} == {board.vendor["led"] == "low"}
+        phy = {io.name: io.ios[0] for io in resource("eth_rgmii", 0).ios if hasattr(io, "name")}
+        for name, theirs in AMARANTH_PADS.items():
+            assert board.pins[f"eth_{name}"] == tuple(phy[theirs].names), name
+        assert phy["rst"].invert
+        return
     uart = {io.name: io.ios[0].names for io in resource("uart", 0).ios if hasattr(io, "name")}
     for port in ("rx", "tx"):
         assert board.pins[port] == tuple(uart[port])
@@ -105,11 +135,19 @@ def test_an_unknown_board_is_one_line() -> None:
 
 
 def test_constraints_name_every_port_of_the_top() -> None:
-    text = uart_top("shell", "")
-    ports = re.search(r"module \w+\((.*)\);", text)[1].split(", ")  # type: ignore[index]
-    for name in ("ulx3s_85f", "tang_mega_138k_pro"):
+    serial, ethernet = uart_top("shell", ""), udp_top("shell", "", True)
+    for name, text in (
+        ("ulx3s_85f", serial),
+        ("tang_mega_138k_pro", serial),
+        ("ecpix5_85f", ethernet),
+    ):
+        ports = re.search(r"module \w+\((.*)\);", text)[1].split(", ")  # type: ignore[index]
         board = get_board(name)
         assert {p.split("[")[0] for p in port_pins(board)} == set(ports)
+    constraints = lpf(get_board("ecpix5_85f"))
+    assert 'FREQUENCY PORT "eth_rx_clk" 125 MHZ;' in constraints
+    assert 'IOBUF PORT "eth_rx_data[0]" IO_TYPE=LVCMOS33 PULLMODE=UP;' in constraints
+    assert 'IOBUF PORT "eth_tx_data[0]" IO_TYPE=LVCMOS33;' in constraints
     assert "{ PACKAGE_PIN A9 IOSTANDARD LVCMOS33 } [get_ports { rx }]" in xdc(
         get_board("arty_a7_100")
     )
@@ -197,6 +235,18 @@ def test_links_of_boards() -> None:
 def test_a_link_that_is_not_known_is_refused(content: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         board_link("mine", content)
+
+
+def test_ethernet_carries_packets_in_full_datagrams() -> None:
+    link = get_board("ecpix5_85f").link
+    # 28 packets of 51 bytes, in 52 each, take the time of 1,538 bytes
+    packing = Packing((8 * 51,))
+    assert packing.packet_bytes(0) == 51
+    assert link.row_bits(packing, 0) == pytest.approx(8 * 1538 / 28)
+    assert link.bits_per_cycle(100.0) == 10
+    # one of 3,000 bytes goes into three, each with the 82 that stand around it
+    assert wire_bytes(3000) == 3000 + 3 * 82
+    assert (frame_time(1472), frame_time(0), frame_time(18)) == (1538, 84, 84)
 
 
 def test_a_missing_tool_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -340,6 +390,42 @@ def test_a_deeper_pipeline_may_meet_the_clock(tmp_path, routing) -> None:
         100.0,
         143.75,
     )
+
+
+def test_a_further_clock_of_the_board_must_be_met_as_well(
+    tmp_path, routing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else another seed is tried; the design's own clock is met throughout."""
+    reached, aims = routing
+    reached += [130.0] * 3
+    link, seeds = [110.0, 120.0, 124.0], []
+    fake = FLOWS["ecp5"]
+    plain = fake.build
+
+    def built(request, directory, progress):
+        seeds.append(request.seed)
+        assert f"{d.name}_udp" in request.sources["top.v"]
+        routed = plain(request, directory, progress)
+        return dataclasses.replace(routed, clocks={"eth_rx_clk": link[len(aims) - 1]})
+
+    monkeypatch.setattr(fake, "build", built)
+    d = design("pendulum2", functions=common(), ii=4)
+    board = get_board("ecpix5_85f")
+    addresses = Addresses("10.0.0.7", "02:00:00:00:00:09")
+    made = build.build(d, board, 1, tmp_path / "out", lambda step: None, addresses)
+    report = made.report()
+    assert seeds == [1, 2, 3]
+    assert report["timing_met"] is False
+    assert report["clocks"] == {"eth_rx_clk": {"required_mhz": 125.0, "reached_mhz": 124.0}}
+    assert [a["clock"] for a in report["attempts"]] == ["eth_rx_clk"] * 2
+    assert [a["reached_mhz"] for a in report["attempts"]] == [110.0, 120.0]
+    assert report["station"] == {"address": "10.0.0.7", "port": 21058, "mac": "02:00:00:00:00:09"}
+
+
+def test_clocks_are_told_apart_by_their_ports() -> None:
+    board = get_board("ecpix5_85f")
+    reached = {"$glbnet$clock": 1.0, "$glbnet$eth_rx_clk$TRELLIS_IO_IN": 2.0}
+    assert ecp5.further_clocks(board, reached) == {"$glbnet$eth_rx_clk$TRELLIS_IO_IN": "eth_rx_clk"}
 
 
 def test_no_pipeline_is_deeper_than_its_operators(tmp_path) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from rbdgen.devices.gw5a import DERATING, MULTIPLIER_OUTPUT
 from rbdgen.errors import ConfigError
+from rbdgen.protocol.stations import Addresses
 from rbdgen_boards import tools
 from rbdgen_boards.board import get_board
 from rbdgen_boards.flow import Request, Routed
@@ -20,9 +21,12 @@ from rbdgen_boards.flows import FLOWS
 from rbdgen_boards.gowin import flow as gowin
 from rbdgen_boards.gowin.placement import FIRST, THROUGH
 from rbdgen_boards.synthesis import NETLIST, cells
-from rbdgen_boards.top import TOP, uart_top
-from rbdgen_hw.emit import uart_verilog
+from rbdgen_boards.top import TOP, uart_top, udp_top
+from rbdgen_hw.emit import uart_verilog, udp_verilog
 from rbdgen_hw.primitives import GOWIN_REGISTERS, PRIMITIVES
+from rbdgen_hw.shells.datagram_receiver import INCOMING
+from rbdgen_hw.shells.datagram_sender import OUTGOING
+from rbdgen_hw.shells.ethernet import RGMII, core_name
 from tests.conftest import design
 
 DESIGN = f"""
@@ -233,6 +237,68 @@ def test_the_serial_lines_shell_leaves_the_clock_to_the_accelerator(tmp_path: Pa
     routed = flow.build(request, tmp_path, lambda step: None)
     assert routed is not None
     assert routed.achieved > 120.0
+
+
+MAC = """
+module {name}({ports});
+  reg [{most}:0] coming;
+  reg [31:0] going;
+  reg [7:0] mixed;
+  reg ready;
+  always @(posedge clk) begin
+    coming <= {{coming[{most} - 1:0], rx_ctl ^ mixed[0]}};
+    going <= going ^ {{{out_names}}};
+    mixed <= {{mixed[6:0], ^going ^ in_ready}};
+    ready <= rx_data[0];
+  end
+  assign {{{in_names}}} = coming;
+  assign out_ready = ready;
+  assign tx_ctl = mixed[7], tx_data = mixed[3:0], tx_clk = mixed[1], rst_n = mixed[2];
+endmodule
+"""
+"""In place of a MAC: it gives and takes anything."""
+
+
+@pytest.mark.slow
+def test_the_shell_of_datagrams_leaves_the_clock_to_the_accelerator(tmp_path: Path) -> None:
+    """Without a MAC, on the slowest grade, with a register in place of an accelerator; and it is small."""
+    board, d = get_board("ecpix5_85f"), design("iiwa14", functions=("id", "m", "did"), ii=8)
+    board = dataclasses.replace(board, part="LFE5U-85F-6BG554C", clocks={})
+    flow = FLOWS[board.flow]
+    made = flow.clocking(board, 110.0, tmp_path)
+    clock = made.megahertz
+    task, result = d.tasks.task.beat_bits, d.tasks.result.beat_bits
+    echo = (
+        f"module {d.name}(input clk, input rst, input in_valid, output in_ready, input [{task - 1}:0] in_payload,\n"
+        f"  output reg out_valid, input out_ready, output reg [{result - 1}:0] out_payload);\n"
+        "  assign in_ready = out_ready;\n"
+        "  always @(posedge clk) if (rst) out_valid <= 0;\n"
+        "    else if (out_ready) begin out_valid <= in_valid; out_payload <= in_payload; end\n"
+        "endmodule\n"
+    )
+    name = core_name(d.name)
+    whole = udp_verilog(d, bytes(16), clock * 1e6, Addresses().station(bytes(16)), RGMII)
+    shell, mac = whole.split(f"// {name}:")
+    ports = re.search(r"module \w+\((.*?)\);", mac, re.S)[1]  # type: ignore[index]
+    coming = {n: m.shape for n, m in INCOMING.members.items() if n != "ready"}
+    stub = MAC.format(
+        name=name,
+        ports=ports.replace("output reg", "output"),
+        most=sum(coming.values()) - 1,
+        in_names=", ".join(f"in_{n}" for n in coming),
+        out_names=", ".join(f"out_{n}" for n in OUTGOING.members if n != "ready"),
+    )
+    sources = {
+        "top.v": made.module + udp_top(f"{d.name}_udp", made.lines, True),
+        "shell.v": shell + stub,
+        "echo.v": echo,
+    }
+    request = Request(board, sources, "", clock, clock, 1)
+    routed = flow.build(request, tmp_path, lambda step: None)
+    assert routed is not None
+    assert routed.achieved > 100.0
+    assert routed.used["luts"] < 2600
+    assert routed.used["memories"] <= 10
 
 
 def test_what_is_too_large_is_refused_before_placing(tmp_path: Path) -> None:

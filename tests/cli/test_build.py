@@ -59,7 +59,7 @@ def test_a_vendors_board_is_left_ready(
     [
         (
             ["--board", "ulx3"],
-            "board 'ulx3': unknown; did you mean ulx3s_85f? known boards: arty_a7_100, kr260,",
+            "board 'ulx3': unknown; did you mean ulx3s_85f? known boards: arty_a7_100, ecpix5_85f, kr260,",
         ),
         (
             ["--board", "ulx3s_85f", "--device", "xc7"],
@@ -69,6 +69,22 @@ def test_a_vendors_board_is_left_ready(
         (
             ["--board", "ulx3s_85f", "--functions", "did", "--ii", "1", "--word", "18"],
             "board ulx3s_85f: ",
+        ),
+        (
+            ["--board", "ulx3s_85f", "--ip", "10.0.0.2"],
+            "ip: board ulx3s_85f has no Ethernet; leave --ip out",
+        ),
+        (
+            ["--board", "ulx3s_85f", "--mac", "02:00:00:00:00:01"],
+            "mac: board ulx3s_85f has no Ethernet; leave --mac out",
+        ),
+        (
+            ["--board", "ecpix5_85f", "--ip", "192.168.1.300"],
+            "ip: '192.168.1.300' is no IPv4 address; give four numbers such as 192.168.1.50",
+        ),
+        (
+            ["--board", "ecpix5_85f", "--mac", "ff:ff:ff:ff:ff:ff"],
+            "mac: ff:ff:ff:ff:ff:ff is no address of a single station; the first byte must be even",
         ),
     ],
 )

@@ -35,6 +35,8 @@ SYNTH = ("synth", "pendulum2", "--unit", "Rb_1")
         ("jinja2", "report", ("report", ".")),
         ("matplotlib", "report", ("report", ".")),
         ("pyosys", "hw", BUILD),
+        ("liteeth", "ethernet", ("build", "pendulum2", "--board", "ecpix5_85f")),
+        ("migen", "ethernet", ("build", "pendulum2", "--board", "ecpix5_85f")),
         ("pyosys", "hw", SYNTH),
         ("amaranth", "hw", SYNTH),
     ],

@@ -117,6 +117,7 @@ def test_benches_need_no_tests() -> None:
     [
         "boards",
         "control",
+        "ethernet",
         "formats",
         "functions",
         "golden",

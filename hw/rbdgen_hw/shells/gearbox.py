@@ -1,0 +1,320 @@
+# amaranth: UnusedElaboratable=no
+"""Packets between words of 32 bits and beats: in words every beat starts on a new byte, and packets are padded to whole
+words. Both directions move a word per cycle, and every beat begins and ends in a cycle of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from rbdgen.protocol.datagrams import WORD_BYTES, padded
+from rbdgen.protocol.tasks import FUNCTION_BITS, Packing
+from rbdgen_hw.library import SharedComponent
+from rbdgen_hw.logic import cut
+
+WORD_BITS = 8 * WORD_BYTES
+_BYTES = [8] * WORD_BYTES
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A packet in words: how many ``words``, how many ``beats``, and into how many words its last beat reaches, counted
+    from where that begins (``last``)."""
+
+    words: int
+    beats: int
+    last: int
+
+
+def shape(packing: Packing, values: int) -> Shape:
+    """The shape of a packet of a header and ``values`` words of its own."""
+    size = packing.packet_bytes(values)
+    beats = packing.beats(values)
+    last = size - (beats - 1) * packing.beat_bytes
+    return Shape(padded(size) // WORD_BYTES, beats, padded(last) // WORD_BYTES)
+
+
+def shapes(packing: Packing, values: Mapping[int, int]) -> list[Shape]:
+    """The shapes of packets by function code; of a function that there is not it is a header."""
+    return [shape(packing, values.get(code, 0)) for code in range(1 << FUNCTION_BITS)]
+
+
+def by_code(m: Module, code: Value, values: list[int], name: str) -> Signal:
+    """The one of ``values``, which are by function code, for ``code``: a new signal, driven in ``m``."""
+    found = Signal(range(max(values) + 1), name=name)
+    usual = max(set(values), key=values.count)
+    with m.Switch(code):
+        for known, value in enumerate(values):
+            if value != usual:
+                with m.Case(known):
+                    m.d.comb += found.eq(value)
+        with m.Default():
+            m.d.comb += found.eq(usual)
+    return found
+
+
+class WordsToBeats(SharedComponent):
+    """``i``: words of whole packets, one after the other; ``beats``: their beats, ``last`` with a packet's last one.
+    ``busy``: amid a packet. What a packet asks for is looked up in the cycle before its first word is used."""
+
+    module_name = "words_to_beats"
+
+    def __init__(self, packing: Packing, values: Mapping[int, int]) -> None:
+        self.packing = packing
+        self.shapes = shapes(packing, values)
+        super().__init__(
+            {
+                "i": In(stream.Signature(WORD_BITS)),
+                "beats": Out(stream.Signature(packing.beat_bits)),
+                "last": Out(1),
+                "busy": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        size = self.packing.beat_bytes
+        steps = padded(size) // WORD_BYTES
+        # bytes of a full beat in its last step
+        rest = size - (steps - 1) * WORD_BYTES
+        code = self.i.payload[:FUNCTION_BITS]
+        words = by_code(m, code, [s.words for s in self.shapes], "words")
+        behind = by_code(m, code, [s.beats - 1 for s in self.shapes], "behind")
+        last_top = by_code(m, code, [s.last - 1 for s in self.shapes], "last_top")
+
+        # the present word, and what it says of its packet if it is a first one
+        word, there = Signal(WORD_BITS, reset_less=True), Signal()
+        word_words, word_behind, word_last = (
+            Signal.like(words),
+            Signal.like(behind),
+            Signal.like(last_top),
+        )
+        word_top, word_final = Signal(range(steps)), Signal()
+        fetched = Signal()
+        m.d.comb += self.i.ready.eq(~there | fetched)
+        with m.If(self.i.ready):
+            m.d.sync += [
+                there.eq(self.i.valid),
+                word.eq(self.i.payload),
+                word_words.eq(words),
+                word_behind.eq(behind),
+                word_last.eq(last_top),
+                word_final.eq(behind == 0),
+                word_top.eq(Mux(behind == 0, last_top, steps - 1)),
+            ]
+
+        # the packet: begun, words that have not come, beats behind the present one, the last step of its last beat
+        begun, words_left = Signal(), Signal.like(words)
+        beats_left, last_step = Signal.like(behind), Signal.like(last_top)
+        # the beat: its present step and its last one, whether it is the packet's last, and whether this step needs
+        # another word; of the word before, ``spare`` bytes are left
+        step, top_left, final_left = Signal(range(steps)), Signal(range(steps)), Signal()
+        needs_left, spare = Signal(), Signal(range(WORD_BYTES))
+        held = Signal(WORD_BITS, reset_less=True)
+        top = Mux(begun, top_left, word_top)
+        final = Mux(begun, final_left, word_final)
+        needs = ~begun | needs_left
+        ends, goes, full = Signal(), Signal(), Signal()
+        free = ~full | self.beats.ready
+        m.d.comb += [
+            ends.eq(step == top),
+            goes.eq(free & (there | ~needs)),
+            fetched.eq(goes & needs),
+        ]
+        with m.If(fetched):
+            m.d.sync += held.eq(word)
+
+        left = Mux(begun, words_left, word_words)
+        left_after = Signal.like(words)
+        behind_after = Signal.like(behind)
+        spare_after, step_after = Signal.like(spare), Signal.like(step)
+        top_after, final_after = Signal.like(step), Signal()
+        behind_now = Mux(begun, beats_left, word_behind)
+        last_now = Mux(begun, last_step, word_last)
+        next_final = behind_now == 1
+        used = Mux(ends & ~final, rest, 0)
+        m.d.comb += [
+            left_after.eq(left - needs),
+            behind_after.eq(behind_now - ends),
+            spare_after.eq(spare - used),
+            step_after.eq(Mux(ends, 0, step + 1)),
+            final_after.eq(Mux(ends, next_final, final)),
+            top_after.eq(Mux(ends, Mux(next_final, last_now, steps - 1), top)),
+        ]
+        # all but a beat's last step need a word; that of a packet does if one is left, that of others if the bytes
+        # that are spare are too few
+        is_last_step = step_after == top_after
+        short = Mux(final_after, left_after != 0, spare_after < rest)
+        over = ends & final
+        with m.If(goes):
+            m.d.sync += [
+                begun.eq(~over),
+                words_left.eq(left_after),
+                beats_left.eq(behind_after),
+                last_step.eq(last_now),
+                step.eq(step_after),
+                top_left.eq(top_after),
+                final_left.eq(final_after),
+                needs_left.eq(~is_last_step | short),
+                spare.eq(Mux(over, 0, spare_after)),
+                self.last.eq(final),
+            ]
+        with m.If(free):
+            m.d.sync += full.eq(goes & ends)
+        # behind a packet's last word there are zeros
+        following = Mux(needs, word, 0)
+        self._write_beat(m, goes, step, self._aligned(held, following, spare))
+        m.d.comb += [
+            self.beats.valid.eq(full),
+            self.busy.eq(there | begun | full),
+        ]
+        return m
+
+    def _aligned(self, held: Signal, word: Value, spare: Signal) -> Value:
+        """The last ``spare`` bytes of ``held`` and, behind them, those of ``word`` that make a word with them."""
+        both = cut(Cat(held, word), _BYTES * 2)
+        choices = [Cat(*both[WORD_BYTES - k : 2 * WORD_BYTES - k]) for k in range(WORD_BYTES)]
+        low = Mux(spare[0], choices[1], choices[0])
+        high = Mux(spare[0], choices[3], choices[2])
+        return Mux(spare[1], high, low)
+
+    def _write_beat(self, m: Module, goes: Value, step: Signal, aligned: Value) -> None:
+        """A word of the present beat; its first one clears the others."""
+        bits = self.packing.beat_bits
+        parts = []
+        for k, begin in enumerate(range(0, bits, WORD_BITS)):
+            width = min(WORD_BITS, bits - begin)
+            part = Signal(width, name=f"part{k}", reset_less=True)
+            parts.append(part)
+            with m.If(goes & (step == k)):
+                m.d.sync += part.eq(aligned[:width])
+            if k:
+                with m.If(goes & (step == 0)):
+                    m.d.sync += part.eq(0)
+        m.d.comb += self.beats.payload.eq(Cat(*parts))
+
+
+class BeatsToWords(SharedComponent):
+    """``beats``: those of whole packets, whose unused bits are zero; ``left`` strobes with the last one of each. ``o``:
+    their words, ``last`` with a packet's last one. ``busy``: amid a packet."""
+
+    module_name = "beats_to_words"
+
+    def __init__(self, packing: Packing, values: Mapping[int, int]) -> None:
+        self.packing = packing
+        self.values = values
+        self.shapes = shapes(packing, values)
+        super().__init__(
+            {
+                "beats": In(stream.Signature(packing.beat_bits)),
+                "left": Out(1),
+                "o": Out(stream.Signature(WORD_BITS)),
+                "last": Out(1),
+                "busy": Out(1),
+            }
+        )
+
+    def _last_bytes(self) -> list[int]:
+        """By function code, bytes of a packet's last beat in its last step."""
+        packing, found = self.packing, []
+        for code, s in enumerate(self.shapes):
+            size = packing.packet_bytes(self.values.get(code, 0))
+            before = (s.beats - 1) * packing.beat_bytes + (s.last - 1) * WORD_BYTES
+            found.append(size - before)
+        return found
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        size = self.packing.beat_bytes
+        steps = padded(size) // WORD_BYTES
+        rest = size - (steps - 1) * WORD_BYTES
+        code = self.beats.payload[:FUNCTION_BITS]
+        # a packet's shape is looked up in the cycle in which its first beat is there and taken apart from the next one
+        # on, unless the packet before ends in the same cycle
+        beats_left = Signal(range(max(s.beats for s in self.shapes)))
+        last_top, last_bytes = Signal(range(steps)), Signal(range(WORD_BYTES + 1))
+        known = Signal()
+        behind = by_code(m, code, [s.beats - 1 for s in self.shapes], "behind")
+        tops = by_code(m, code, [s.last - 1 for s in self.shapes], "tops")
+        rests = by_code(m, code, self._last_bytes(), "rests")
+        step, moves = Signal(range(steps)), Signal()
+        final = beats_left == 0
+        ends = step == Mux(final, last_top, steps - 1)
+        over = Signal()
+        takes = Signal()
+        m.d.comb += [
+            takes.eq(known & self.beats.valid & moves),
+            self.beats.ready.eq(known & moves & ends),
+            over.eq(ends & final),
+            self.left.eq(takes & over),
+        ]
+        with m.If(~known):
+            m.d.sync += [
+                known.eq(self.beats.valid),
+                beats_left.eq(behind),
+                last_top.eq(tops),
+                last_bytes.eq(rests),
+            ]
+        with m.If(takes):
+            m.d.sync += step.eq(Mux(ends, 0, step + 1))
+            with m.If(ends):
+                m.d.sync += [
+                    beats_left.eq(beats_left - 1),
+                    known.eq(~final),
+                ]
+
+        # a piece of a beat: up to a word
+        piece, there = Signal(WORD_BITS, reset_less=True), Signal()
+        count, piece_last = Signal(range(WORD_BYTES + 1)), Signal()
+        parts = cut(self.beats.payload, [WORD_BITS] * steps)
+        with m.If(moves):
+            m.d.sync += [
+                there.eq(takes),
+                piece_last.eq(over),
+                count.eq(Mux(over, last_bytes, Mux(ends, rest, WORD_BYTES))),
+            ]
+            with m.Switch(step):
+                for k, part in enumerate(parts):
+                    with m.Case(k):
+                        m.d.sync += piece.eq(part)
+        self._join(m, piece, there, count, piece_last, moves)
+        m.d.comb += self.busy.eq(known | self.beats.valid | there | self.o.valid)
+        return m
+
+    def _join(
+        self, m: Module, piece: Signal, there: Signal, count: Signal, last: Signal, moves: Signal
+    ) -> None:
+        """Pieces become words; the bytes behind a packet's last whole word go in a cycle of their own."""
+        held, spare = Signal(WORD_BITS, reset_less=True), Signal(range(WORD_BYTES))
+        flushes, free = Signal(), Signal()
+        total = Signal(range(2 * WORD_BYTES))
+        room = 2 * WORD_BITS - 8
+        shifted = Signal(room)
+        with m.Switch(spare):
+            for k in range(WORD_BYTES):
+                with m.Case(k):
+                    m.d.comb += shifted.eq(piece << 8 * k)
+        joined = Mux(spare == 0, 0, held) | shifted
+        whole = total >= WORD_BYTES
+        exact = total <= WORD_BYTES
+        m.d.comb += [
+            free.eq(~self.o.valid | self.o.ready),
+            moves.eq(free & ~flushes),
+            total.eq(spare + count),
+        ]
+        with m.If(free):
+            m.d.sync += [
+                self.o.valid.eq(flushes | (there & (whole | last))),
+                self.o.payload.eq(Mux(flushes, held, joined[:WORD_BITS])),
+                self.last.eq(flushes | (last & exact)),
+                flushes.eq(~flushes & there & last & ~exact),
+            ]
+            with m.If(~flushes & there):
+                m.d.sync += [
+                    held.eq(Mux(whole, joined[WORD_BITS:], joined[:WORD_BITS])),
+                    spare.eq(Mux(last, 0, total[: len(spare)])),
+                ]
