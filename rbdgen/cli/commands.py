@@ -88,13 +88,14 @@ def _budget(args: argparse.Namespace, options: dict[str, Any]) -> tuple[Budget |
         raise ConfigError(
             f"device and board: {found.name} has {found.timing}, not {device!r}; leave device out"
         )
+    routable = get_device(found.timing).routable
     budget = Budget(
         **given,
-        blocks=None if asked else found.resources["multipliers"],
+        blocks=None if asked else math.floor(routable * found.resources["multipliers"]),
         name=f"board {found.name}",
         board=found.name,
         resources=found.resources,
-        routable=get_device(found.timing).routable,
+        routable=routable,
         link=found.link,
         clock=found.running_clock,
     )

@@ -18,13 +18,7 @@ _MAIN = Path(__file__).with_name("device.cpp")
 
 
 def build_device(sources: Sequence[Path], top: str, directory: Path) -> Path:
-    """The program for Verilog module ``top``, a byte link with ports ``clk rst idle`` and streams ``in_*``, ``out_*``;
-    see :func:`build_program`."""
-    return build_program(sources, top, _MAIN, directory)
-
-
-def build_program(sources: Sequence[Path], top: str, main: Path, directory: Path) -> Path:
-    """The program that Verilog module ``top`` and ``main``, C++ around its class, make.
+    """The program for Verilog module ``top``, a byte link with ports ``clk rst idle`` and streams ``in_*``, ``out_*``.
 
     Where and errors as of :func:`build_program`.
     """
@@ -32,7 +26,7 @@ def build_program(sources: Sequence[Path], top: str, main: Path, directory: Path
 
 
 def build_program(sources: Sequence[Path], top: str, directory: Path, main: Path) -> Path:
-    """The program of the C++ file ``main`` around Verilog module ``top``.
+    """The program that Verilog module ``top`` and ``main``, C++ around its class, make.
 
     It is compiled in ``directory``, unless it is there already for the same sources. ToolError with Verilator's
     complaint where that fails, or where it is missing.

@@ -42,7 +42,7 @@ class Faults:
 def build_station(sources: Sequence[Path], top: str, directory: Path) -> Path:
     """The program for Verilog module ``top`` with ports ``clk rst idle`` and ``eth_*`` of GMII, compiled in
     ``directory`` unless it is there. ToolError where Verilator fails or is missing."""
-    return build_program(sources, top, _MAIN, directory)
+    return build_program(sources, top, directory, _MAIN)
 
 
 class SimulatedStation:
