@@ -10,11 +10,19 @@ from rbdgen import Design, compile_robot, load_robot
 from rbdgen.functions.registry import common
 from rbdgen.protocol.frames import IDENTITY_BYTES
 from rbdgen_hw.emit import axi_verilog, design_verilog, link_verilog, uart_verilog
+from rbdgen_hw.library import to_verilog
 from rbdgen_hw.packaging.waivers import WAIVERS, waivers
+from rbdgen_hw.shells.datagrams import DatagramShell
 from rbdgen_sim import verilator
 from tests.conftest import design, in_words
 
 IDENTITY = bytes(range(IDENTITY_BYTES))
+
+
+def datagrams_verilog(d: Design) -> str:
+    """The shell of a board with Ethernet without its MAC, which is LiteEth's."""
+    shell = DatagramShell(d, IDENTITY, 1000)
+    return to_verilog(shell, f"{d.name}_datagrams", "// A shell.\n", {"i": "in", "o": "out"})
 
 
 def write(d: Design, directory: Path, *suffixes: str) -> tuple[Path, Path, list[Path]]:
@@ -24,6 +32,7 @@ def write(d: Design, directory: Path, *suffixes: str) -> tuple[Path, Path, list[
         "_uart": "_uart" in suffixes and uart_verilog(d, IDENTITY, 100e6, 3e6),
         "_link": "_link" in suffixes and link_verilog(d, IDENTITY),
         "_axi": "_axi" in suffixes and axi_verilog(d, IDENTITY),
+        "_datagrams": "_datagrams" in suffixes and datagrams_verilog(d),
     }
     paths = []
     for suffix, text in texts.items():
@@ -38,7 +47,7 @@ def write(d: Design, directory: Path, *suffixes: str) -> tuple[Path, Path, list[
 @pytest.mark.parametrize("options", [{"functions": common(), "ii": 4}, {"device": "ecp5"}])
 def test_a_build_lints_clean(options: dict, tmp_path: Path) -> None:
     d = design("pendulum2", **options)
-    waived, core, shells = write(d, tmp_path, "_uart", "_link", "_axi")
+    waived, core, shells = write(d, tmp_path, "_uart", "_link", "_axi", "_datagrams")
     assert verilator.lint([waived, core], d.name) == []
     for shell in shells:
         assert verilator.lint([waived, core, shell], shell.stem) == []
