@@ -242,7 +242,7 @@ def test_ethernet_carries_packets_in_full_datagrams() -> None:
     # 28 packets of 51 bytes, in 52 each, take the time of 1,538 bytes
     packing = Packing((8 * 51,))
     assert packing.packet_bytes(0) == 51
-    assert link.row_bits(packing, 0) == pytest.approx(8 * 1538 / 28)
+    assert link.packet_bits(packing, 0) == pytest.approx(8 * 1538 / 28)
     assert link.bits_per_cycle(100.0) == 10
     # one of 3,000 bytes goes into three, each with the 82 that stand around it
     assert wire_bytes(3000) == 3000 + 3 * 82
