@@ -1,8 +1,8 @@
 """The model of a board's shell with Ethernet: what the RTL between UDP and the accelerator does, in this process.
 
 It keeps the protocol datagram for datagram (:mod:`rbdgen.protocol.datagrams`), and knows as much of time as that does:
-how long a session's owner said nothing. What it takes stands in a queue, and all of it is answered when what is
-:meth:`outgoing <DatagramShell.outgoing>` is asked for, functions in any order, as the RTL may.
+how long a session's owner said nothing. Tasks are answered when something behind them asks for a status, or when what
+is :meth:`outgoing <DatagramShell.outgoing>` is asked for, functions in any order, as the RTL may.
 """
 
 from __future__ import annotations
@@ -67,11 +67,16 @@ class DatagramShell(AcceleratorModel):
         """Of a task that goes on in the next datagram."""
         self.accepted = self.damaged = self.rejected = self.repeated = 0
         self.queue: deque[list[bytes] | tuple[Datagram, Address]] = deque()
-        """What was accepted, in order: the tasks of a datagram, or a HELLO or OPEN and its sender."""
+        """What was accepted and not done yet, in order: the tasks of a datagram, or a HELLO or OPEN and its sender."""
         self.output: list[tuple[bytes, Address]] = []
 
     def receive(self, data: bytes, sender: Address) -> None:
-        """Take a datagram."""
+        """Take a datagram, and do what it asks for."""
+        self.take(data, sender)
+        self.advance(len(self.queue))
+
+    def take(self, data: bytes, sender: Address) -> None:
+        """Put what a datagram asks for into the queue, unless it is to be dropped."""
         datagram = read_datagram(data)
         if datagram is None:
             self.damaged += 1
@@ -86,7 +91,6 @@ class DatagramShell(AcceleratorModel):
 
     def outgoing(self) -> list[tuple[bytes, Address]]:
         """The datagrams that the device sends, and to whom."""
-        self.advance(len(self.queue))
         self._finish()
         output, self.output = self.output, []
         return output

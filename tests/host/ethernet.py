@@ -61,6 +61,9 @@ class SlowShell(DatagramShell):
 
     random = np.random.default_rng(0)
 
+    def receive(self, data: bytes, sender: Address) -> None:
+        self.take(data, sender)
+
     def outgoing(self) -> list[tuple[bytes, Address]]:
         self.advance(int(self.random.integers(0, len(self.queue) + 1)))
         if self.random.random() < 0.5:
