@@ -133,23 +133,29 @@ class WordsToBeats(SharedComponent):
         behind_after = Signal.like(behind)
         spare_after, step_after = Signal.like(spare), Signal.like(step)
         top_after, final_after = Signal.like(step), Signal()
+        # a beat's last step goes along with the one before where the bytes for it are there
+        along, closes = Signal(), Signal()
+        if steps > 1:
+            fits = Mux(final, left == 1, spare >= rest)
+            m.d.comb += along.eq((step == steps - 2) & (top == steps - 1) & fits)
+        m.d.comb += closes.eq(ends | along)
         behind_now = Mux(begun, beats_left, word_behind)
         last_now = Mux(begun, last_step, word_last)
         next_final = behind_now == 1
-        used = Mux(ends & ~final, rest, 0)
+        used = Mux(closes & ~final, rest, 0)
         m.d.comb += [
             left_after.eq(left - needs),
-            behind_after.eq(behind_now - ends),
+            behind_after.eq(behind_now - closes),
             spare_after.eq(spare - used),
-            step_after.eq(Mux(ends, 0, step + 1)),
-            final_after.eq(Mux(ends, next_final, final)),
-            top_after.eq(Mux(ends, Mux(next_final, last_now, steps - 1), top)),
+            step_after.eq(Mux(closes, 0, step + 1)),
+            final_after.eq(Mux(closes, next_final, final)),
+            top_after.eq(Mux(closes, Mux(next_final, last_now, steps - 1), top)),
         ]
         # all but a beat's last step need a word; that of a packet does if one is left, that of others if the bytes
         # that are spare are too few
         is_last_step = step_after == top_after
         short = Mux(final_after, left_after != 0, spare_after < rest)
-        over = ends & final
+        over = closes & final
         with m.If(goes):
             m.d.sync += [
                 begun.eq(~over),
@@ -164,10 +170,15 @@ class WordsToBeats(SharedComponent):
                 self.last.eq(final),
             ]
         with m.If(free):
-            m.d.sync += full.eq(goes & ends)
+            m.d.sync += full.eq(goes & closes)
         # behind a packet's last word there are zeros
         following = Mux(needs, word, 0)
         self._write_beat(m, goes, step, self._aligned(held, following, spare))
+        # the bytes of the word that are left behind it
+        with m.If(goes & along), m.Switch(spare):
+            for k in range(1, WORD_BYTES):
+                with m.Case(k):
+                    m.d.sync += self.parts[-1].eq(following >> 8 * (WORD_BYTES - k))
         m.d.comb += [
             self.beats.valid.eq(full),
             self.busy.eq(there | begun | full),
@@ -196,6 +207,7 @@ class WordsToBeats(SharedComponent):
                 with m.If(goes & (step == 0)):
                     m.d.sync += part.eq(0)
         m.d.comb += self.beats.payload.eq(Cat(*parts))
+        self.parts = parts
 
 
 class BeatsToWords(SharedComponent):
