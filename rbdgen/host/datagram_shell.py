@@ -15,9 +15,10 @@ from typing import Any
 
 from rbdgen.host.accelerator import AcceleratorModel
 from rbdgen.protocol.datagrams import (
+    BODY_BYTES,
     DATAGRAM_VERSION,
-    MOST_BYTES,
     OVERHEAD_BYTES,
+    WORD_BYTES,
     Datagram,
     Kind,
     Mark,
@@ -26,6 +27,7 @@ from rbdgen.protocol.datagrams import (
     datagram_bytes,
     following,
     join_packets,
+    padded,
     read_datagram,
     result_lengths,
     split_packets,
@@ -33,8 +35,10 @@ from rbdgen.protocol.datagrams import (
 )
 from rbdgen.protocol.tasks import TaskFormat
 
-LEAST_ROOM = 1 << 14
-"""Bytes of tasks that a shell keeps: eleven of the longest datagrams."""
+MINIMUM_BUFFER = 16384
+"""Bytes: room for 256 tasks of usual arms."""
+REQUESTS = 16
+"""For so many requests there is room beside what is promised."""
 OWNED_SECONDS = 1.0
 """After which a session whose owner said nothing may be another host's."""
 
@@ -42,11 +46,18 @@ Address = Any
 """Of a host, as sockets have it."""
 
 
-def room(tasks: TaskFormat) -> int:
-    """Bytes of datagrams that the model promises to keep: no less than four of the longest tasks."""
-    longest = max(task_lengths(tasks))
-    datagrams = 1 + longest // MOST_BYTES
-    return max(LEAST_ROOM, 4 * (longest + OVERHEAD_BYTES * (1 + datagrams)))
+def buffer_bytes(tasks: TaskFormat) -> int:
+    """Bytes of datagrams that a shell keeps: room for four of the longest tasks, a power of two."""
+    longest = max(map(padded, task_lengths(tasks)))
+    datagrams = -(-longest // BODY_BYTES)
+    four = 4 * (longest + datagrams * OVERHEAD_BYTES)
+    whole = four + REQUESTS * OVERHEAD_BYTES + WORD_BYTES
+    return max(MINIMUM_BUFFER, 1 << (whole - 1).bit_length())
+
+
+def capacity(tasks: TaskFormat) -> int:
+    """What a shell promises of its buffer: all but what some requests take and the word that a full one leaves free."""
+    return buffer_bytes(tasks) - REQUESTS * OVERHEAD_BYTES - WORD_BYTES
 
 
 @dataclass
@@ -148,7 +159,7 @@ class DatagramShell(AcceleratorModel):
             self._open(datagram.session, sender)
         counters = (self.accepted, self.damaged, 0, self.rejected, self.repeated)
         status = Status(
-            self.identity, self.epoch, room(self.tasks), self.taken, self.told, *counters
+            self.identity, self.epoch, capacity(self.tasks), self.taken, self.told, *counters
         )
         data = datagram_bytes(Kind.HELLO, self.session, datagram.number, status.pack())
         self.output.append((data, sender))

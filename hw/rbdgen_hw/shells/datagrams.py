@@ -9,9 +9,9 @@ from amaranth.lib.wiring import In, Out
 
 from rbdgen.compiler import Design
 from rbdgen.errors import ConfigError
+from rbdgen.host.datagram_shell import buffer_bytes, capacity
 from rbdgen.protocol.datagrams import WORD_BYTES
 from rbdgen_hw.library import SharedComponent, forward, instantiate
-from rbdgen_hw.shells.datagram_buffer import buffer_bytes, capacity
 from rbdgen_hw.shells.datagram_receiver import (
     ADDRESS_BITS,
     COUNT_BITS,
