@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 import warnings
 from pathlib import Path
@@ -89,14 +88,13 @@ def _budget(args: argparse.Namespace, options: dict[str, Any]) -> tuple[Budget |
         raise ConfigError(
             f"device and board: {found.name} has {found.timing}, not {device!r}; leave device out"
         )
-    routable = get_device(found.timing).routable
     budget = Budget(
         **given,
-        blocks=None if asked else math.floor(routable * found.resources["multipliers"]),
+        blocks=None if asked else found.resources["multipliers"],
         name=f"board {found.name}",
         board=found.name,
         resources=found.resources,
-        routable=routable,
+        routable=get_device(found.timing).routable,
         link=found.link,
         clock=found.running_clock,
     )

@@ -81,7 +81,8 @@ class Device:
     loop_registers: int = 0
     """Before a FIFO that leads back into the pipelines: 0 or 1."""
     routable: float = 1.0
-    """Of look-up tables and registers, the share to which its tools connect as much as the best do of all."""
+    """The share of look-up tables, registers and multiplier blocks to which place and route connects as well as that of
+    other devices does all."""
     parts: Mapping[str, Resources] = field(default_factory=dict, hash=False)
     """What parts have, by order code."""
 

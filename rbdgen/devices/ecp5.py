@@ -12,7 +12,8 @@ two sums."""
 LARGEST = Resources(multipliers=156, luts=83640, registers=83640, memories=208)
 """Of all parts with 84,000 look-up tables."""
 ROUTABLE = 0.72
-"""nextpnr connected iiwa14's `dfd` in 60% of the look-up tables in an hour and a quarter, and in 66% not at all."""
+"""nextpnr connected iiwa14's `dfd` in 60% of the look-up tables in an hour and a quarter, and in 66% not at all. With
+90% of the multipliers `id` at an interval of 1 was placed for 45 MHz, with 46% at an interval of 2 routed at 105."""
 ECP5 = Device(
     "ecp5",
     "Lattice ECP5-85, 100 MHz model",

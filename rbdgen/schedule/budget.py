@@ -30,8 +30,8 @@ class Budget:
 
     ``resources``: what else there is, by the names of :class:`rbdgen.devices.fabric.Resources`; it decides how
     far units join at an interval that is given, and what is spared where there is too little. ``routable``: the share
-    of look-up tables and registers that tools connect. ``link``: what tasks and results come by. ``clock``: MHz at
-    which whatever is built runs, where that is not up to the design."""
+    of look-up tables, registers and blocks that tools connect. ``link``: what tasks and results come by. ``clock``: MHz
+    at which whatever is built runs, where that is not up to the design."""
 
     multipliers: int | None = None
     rate: float | None = None
@@ -72,8 +72,8 @@ class Budget:
 
     @property
     def limit(self) -> int | None:
-        """The most of what is counted (:attr:`counted`) that there may be."""
-        return self.multipliers if self.blocks is None else self.blocks
+        """The most of what is counted (:attr:`counted`) that there may be: of blocks as many as can be connected."""
+        return self.multipliers if self.blocks is None else math.floor(self.routable * self.blocks)
 
     @property
     def counted(self) -> str:
@@ -169,8 +169,12 @@ def _reasons(budget: Budget, device: Device, products: int, longest: int) -> lis
         )
     if budget.limit is not None:
         least = -(-products // budget.limit)
+        connected = ""
+        if budget.blocks is not None and budget.limit < budget.blocks:
+            connected = f", of {budget.blocks} as many as place and route connects well,"
         why.append(
-            f"{products} products on {budget.limit} {budget.counted} need an interval of at least {least} cycles"
+            f"{products} products on {budget.limit} {budget.counted}{connected} need an interval of at least {least} "
+            "cycles"
         )
     return why
 
