@@ -244,7 +244,7 @@ def _tried_value(
 def _gain(before: Cost, after: Cost) -> str:
     """What a change brought, by the model."""
     area = (
-        f"{after.tables} look-up tables instead of {before.tables}, {after.blocks} multiplier blocks instead of "
+        f"{after.tables} look-up tables instead of {before.tables}, {after.blocks} multiplier block{'' if after.blocks == 1 else 's'} instead of "
         f"{before.blocks}, by the model"
     )
     if after.latencies == before.latencies:

@@ -181,7 +181,8 @@ def _reasons(budget: Budget, device: Device, products: int, longest: int) -> lis
 
 def _use(budget: Budget, products: int, ii: int, needed: int) -> str:
     """How many multipliers or blocks do at the chosen interval, and how well they are used."""
-    text = f"at {ii} cycles {needed} {budget.counted} do"
+    enough = f"{budget.counted} do" if needed != 1 else f"{budget.counted.removesuffix('s')} does"
+    text = f"at {ii} cycles {needed} {enough}"
     if needed:
         text += f", {products / (ii * needed):.0%} used"
     return text
