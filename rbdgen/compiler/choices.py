@@ -243,10 +243,9 @@ def _tried_value(
 
 def _gain(before: Cost, after: Cost) -> str:
     """What a change brought, by the model."""
-    area = (
-        f"{after.tables} look-up tables instead of {before.tables}, {after.blocks} multiplier block{'' if after.blocks == 1 else 's'} instead of "
-        f"{before.blocks}, by the model"
-    )
+    blocks = "1 multiplier block" if after.blocks == 1 else f"{after.blocks} multiplier blocks"
+    tables = f"{after.tables} look-up tables instead of {before.tables}"
+    area = f"{tables}, {blocks} instead of {before.blocks}, by the model"
     if after.latencies == before.latencies:
         return area
     return f"latencies of {after.latencies} cycles in all instead of {before.latencies}, {area}"
