@@ -39,36 +39,12 @@ from rbdgen_sim.mixed import check_mixed
 from rbdgen_sim.noise import Noise
 
 ROBOT = "iiwa14"
-LEAN = ("--rounding", "truncate", "--overflow", "flag")
-"""Formats that save look-up tables: no rounding, and what overflows is flagged instead of saturated."""
-COARSE = ("--overflow", "flag", "--constants", "multipliers", "--error")
-"""Formats from an error target, and constant factors in slots of multipliers: what spares look-up tables most."""
-ONE = ("--programs", "one")
-"""All functions are one program, whether or not the board is crowded."""
-WIDE = ("--spread", "twice")
-"""Products are spread over twice as many multipliers, as far as there are any."""
-ALL = ("--ii", "16", *COARSE, "3e-2", *ONE, *WIDE, "--seed", "4")
-"""All functions. The placement of so large a design is a matter of luck, and so of the seed."""
 BUILDS: tuple[tuple[str, str, Sequence[str], float | None, int | None], ...] = (
-    ("ulx3s_85f", "id", ("--ii", "2", "--clock", "100", *LEAN), 100.0, None),
-    (
-        "ulx3s_85f",
-        "did",
-        ("--ii", "5", "--clock", "50", "--error", "1e-2", "--overflow", "flag"),
-        None,
-        None,
-    ),
-    ("ulx3s_85f", "dfd", ("--ii", "16", "--clock", "40", *COARSE, "3e-2", *ONE, *WIDE), None, None),
-    ("tang_mega_138k_pro", "id", ("--clock", "100", *LEAN), 100.0, None),
-    ("tang_mega_138k_pro", "id,fd,m,minv", ("--ii", "8", "--clock", "100", *LEAN), 100.0, 16),
-    (
-        "tang_mega_138k_pro",
-        "id,fd,m,minv,did",
-        ("--ii", "12", "--clock", "100", *COARSE, "1e-2", *ONE),
-        100.0,
-        16,
-    ),
-    ("tang_mega_138k_pro", "all", (*ALL, "--clock", "100"), 100.0, 16),
+    ("ulx3s_85f", "id", (), 100.0, None),
+    ("ecpix5_85f", "id", (), 100.0, None),
+    ("ulx3s_85f", "all", ("--word", "18", "--ii", "24", "--clock", "60"), 60.0, 24),
+    ("tang_mega_138k_pro", "id", (), 80.0, None),
+    ("tang_mega_138k_pro", "all", ("--error", "1e-3", "--ii", "12", "--clock", "80"), 80.0, 12),
 )
 """Board, functions, options, and what is asked for, if anything: MHz, and the interval."""
 SUMMARY = f"Bitstreams of {ROBOT} with tools from PyPI"
