@@ -72,7 +72,7 @@ def bitstreams(targets: Targets, only: str | None) -> None:
     for board, functions, options, clock, ii in BUILDS:
         if only not in (None, f"{board}:{functions}"):
             continue
-        title = f"{ROBOT} {functions} on {board} {' '.join(options)}"
+        title = " ".join((ROBOT, functions, "on", board, *options))
         begin = time.monotonic()
         report, complaints = built(board, functions, options)
         seconds = time.monotonic() - begin
@@ -176,7 +176,7 @@ def summary(
     return [
         f"`{board}`",
         f"`{functions}`",
-        f"`{' '.join(options)}`",
+        f"`{' '.join(options)}`" if options else "none",
         f"{report['clock_mhz']:.1f}",
         f"{report['running_clock_mhz']:g}",
         "; ".join(between),
