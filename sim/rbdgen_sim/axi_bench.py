@@ -9,17 +9,14 @@ is high without ready keeps valid and everything that goes with it.
 
 from __future__ import annotations
 
-import json
-import os
 import random
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
-from cocotbext.axi import (  # type: ignore[import-untyped]
+from cocotbext.axi import (
     AxiLiteBus,
     AxiLiteMaster,
     AxiResp,
@@ -30,6 +27,7 @@ from cocotbext.axi import (  # type: ignore[import-untyped]
 )
 
 from rbdgen.protocol.registers import IDENTITY_WORDS, Control, Register
+from rbdgen_sim.cocotb_bench import read_job, write_outcome
 
 CHANNELS = {
     "s_axis_t": ("data", "last"),
@@ -73,9 +71,8 @@ async def watch(dut: Any, channel: str, fields: tuple[str, ...], broken: list[st
 
 @cocotb.test()
 async def play(dut: Any) -> None:
-    """Reset, read who it is, play the batches in ``job.json`` while registers are read, leave ``outcome.json``."""
-    work = Path(os.environ["RBDGEN_AXI_JOB"])
-    job = json.loads((work / "job.json").read_text())
+    """Reset, read who it is, play the job's batches while registers are read."""
+    job = read_job()
     share, seed = job["stall"], job["seed"]
     Clock(dut.aclk, 2, unit="step").start()
     source = AxiStreamSource(AxiStreamBus.from_prefix(dut, "s_axis"), dut.aclk, dut.aresetn, False)
@@ -145,4 +142,4 @@ async def play(dut: Any) -> None:
         "before": before,
         "cleared": cleared,
     }
-    (work / "outcome.json").write_text(json.dumps(outcome))
+    write_outcome(outcome)

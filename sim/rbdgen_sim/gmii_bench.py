@@ -6,16 +6,15 @@ simulator."""
 
 from __future__ import annotations
 
-import json
-import os
 import random
-from pathlib import Path
 from typing import Any
 
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
-from cocotbext.eth import GmiiFrame, GmiiSink, GmiiSource  # type: ignore[import-untyped]
+from cocotbext.eth import GmiiFrame, GmiiSink, GmiiSource
+
+from rbdgen_sim.cocotb_bench import read_job, write_outcome
 
 BYTE_PICOSECONDS = 8000
 RESET_CYCLES = 64
@@ -82,9 +81,8 @@ class Wire:
 
 @cocotb.test()
 async def play(dut: Any) -> None:
-    """Reset, play the rounds in ``job.json``, leave ``outcome.json``."""
-    work = Path(os.environ["RBDGEN_GMII_JOB"])
-    job = json.loads((work / "job.json").read_text())
+    """Reset, and play the job's rounds."""
+    job = read_job()
     cycle = 2 * round(0.5e12 / job["clock"])
     Clock(dut.clk, cycle, unit="ps").start()
     Clock(dut.eth_rx_clk, BYTE_PICOSECONDS, unit="ps").start()
@@ -94,5 +92,4 @@ async def play(dut: Any) -> None:
     for _ in range(RESET_CYCLES):
         await RisingEdge(dut.clk)
     dut.rst.value = 0
-    outcome = [await wire.play(frames) for frames in job["rounds"]]
-    (work / "outcome.json").write_text(json.dumps(outcome))
+    write_outcome([await wire.play(frames) for frames in job["rounds"]])
