@@ -11,7 +11,7 @@ import time
 from figures import Targets, arguments, parse, section
 
 from rbdgen import Budget, Design, Options, compile_robot, load_robot
-from rbdgen.compiler.choices import Cost
+from rbdgen.compiler.cost import Cost
 from rbdgen.compiler.stages import CHOSEN
 from rbdgen.functions.registry import common
 from rbdgen_boards.board import get_board

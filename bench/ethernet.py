@@ -15,16 +15,11 @@ from pathlib import Path
 from figures import Targets, arguments, parse, section
 
 from rbdgen import Design, Options, compile_robot, load_robot
-from rbdgen.emulation import manifest_of
 from rbdgen.functions.registry import common
 from rbdgen.host.driver import Driver
 from rbdgen.host.udp import connect
-from rbdgen.protocol.stations import Addresses
 from rbdgen.protocol.tasks import TaskFormat
 from rbdgen.protocol.wire import GIGABIT, wire_bytes
-from rbdgen.report.design import verilog_digest
-from rbdgen_hw.emit import design_verilog, udp_verilog
-from rbdgen_hw.shells.ethernet import GMII
 from rbdgen_sim.ethernet import SteppedPort, build_station
 from rbdgen_sim.mixed import check_mixed
 
@@ -76,15 +71,9 @@ def bytes_each_way(tasks: TaskFormat, functions: tuple[str, ...]) -> tuple[float
 
 def simulated(design: Design, count: int, work: Path) -> float:
     """Seconds of the wire in which ``count`` tasks of any of the design's functions are answered."""
-    verilog = design_verilog(design)
-    known = manifest_of(design, verilog_digest(verilog))
-    station = Addresses().station(known.identity)
-    sources = work / "accelerator.v", work / "udp.v"
-    shell = udp_verilog(design, known.identity, CLOCK, station, GMII)
-    for path, text in zip(sources, (verilog, shell), strict=True):
-        path.write_text(text, encoding="utf-8")
-    program = build_station(sources, f"{design.name}_udp", work / "build")
-    port = SteppedPort(program, station, CLOCK)
+    board = build_station(design, CLOCK, work)
+    known = board.manifest
+    port = SteppedPort(board, CLOCK)
     try:
         device = Driver(known, connect(port, known))
         # the board learns the host's MAC address

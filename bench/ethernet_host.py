@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 from figures import Targets, arguments, parse, section
-from host_side import operands
+from host_side import DEVICE_BYTES, operands
 
 from rbdgen import Design, Options, RbdgenWarning, compile_robot, load_robot, native
 from rbdgen.emulation import bit_true_datagrams, manifest_of
@@ -35,6 +35,7 @@ from rbdgen.host.manifest import Manifest
 from rbdgen.host.serving import UdpServer
 from rbdgen.protocol.datagrams import BODY_BYTES, padded
 from rbdgen_sim.datagram_faults import Faults, UdpRelay
+from rbdgen_sim.mixed import differences
 
 SHARE = 0.01
 """Of datagrams that are lost, come twice, and come late."""
@@ -48,8 +49,6 @@ CALLS = 7
 """Of which the fastest counts."""
 ASKED = 100.0
 """µs of the host's own time that the link may take for a datagram, of tasks or of results."""
-DEVICE_BYTES = 1 << 16
-"""Memory for a device's state in C, more than it takes."""
 
 Maker = Callable[[], DatagramShell]
 
@@ -122,7 +121,8 @@ def through_faults(design: Design, address: str, targets: Targets) -> list[Any]:
             answers = device.solve(requests, order)
             for request, answer in zip(requests, answers, strict=True):
                 lost += int(np.count_nonzero(answer.lost))
-                wrong += differing(known, design, request, answer)
+                bad = differences(design, known, request, answer).any & ~answer.lost
+                wrong += int(np.count_nonzero(bad))
         counters = device.link.counters
     seconds = time.monotonic() - begin
     datagrams = [
@@ -131,22 +131,6 @@ def through_faults(design: Design, address: str, targets: Targets) -> list[Any]:
     verdicts = targets.equal(wrong, 0), targets.equal(lost, 0)
     again = counters.sent - COUNT
     return [COUNT, *datagrams, again, wrong, verdicts[0], lost, verdicts[1], f"{seconds:.0f}"]
-
-
-def differing(known: Manifest, design: Design, request: Tasks, answer: Any) -> int:
-    """Tasks of a request whose answer is another one than the bit-true model's."""
-    name = request.function
-    function = known.tasks.functions[name]
-    columns = []
-    for entry in known.operands[name]:
-        columns.append(request.operands[entry.vector][(slice(None), *entry.index)])
-    expected = design.run(name, function.quantise(columns))
-    bad = np.zeros(len(answer.flags), bool)
-    words = zip(known.results[name], function.results, expected.values, strict=True)
-    for entry, word, raw in words:
-        got = answer.values[entry.vector][(slice(None), *entry.index)]
-        bad |= got != word.format.real(raw)
-    return int(np.count_nonzero(bad & ~answer.lost))
 
 
 def faults(targets: Targets) -> None:

@@ -265,11 +265,7 @@ def _paced(workshop: Workshop, best: Candidate) -> Candidate:
         if after >= before or not smaller:
             break
         best = tried
-    if best is first:
-        return best
-    ii, before = best.design.options.ii, first.design.options.ii
-    note = f"an interval of {ii} cycles instead of {before}, no slower at the host: {_gain(first.cost, best.cost)}"
-    return replace(best, why=(*first.why, note))
+    return _with_longer(first, best, ", no slower at the host")
 
 
 def _lengthened(workshop: Workshop, best: Candidate) -> Candidate:
@@ -287,11 +283,14 @@ def _lengthened(workshop: Workshop, best: Candidate) -> Candidate:
         if spared < SPARED:
             break
         best = tried
+    return _with_longer(first, best)
+
+
+def _with_longer(first: Candidate, best: Candidate, remark: str = "") -> Candidate:
+    """``best``, and why its interval is longer than that of the ``first``, if it is."""
     if best is first:
         return best
     ii, before = best.design.options.ii, first.design.options.ii
-    note = f"an interval of {ii} cycles instead of {before}: {_gain(first.cost, best.cost)}"
+    gain = _gain(first.cost, best.cost)
+    note = f"an interval of {ii} cycles instead of {before}{remark}: {gain}"
     return replace(best, why=(*first.why, note))
-
-
-__all__ = ["CHOICES", "CROWDED", "FULL", "Cost", "Workshop", "choose"]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from rbdgen.host.beats import StreamLink
 from rbdgen.host.flagged import checked_reaction, flag_text
 from rbdgen.host.ledger import DEFAULT_ATTEMPTS, Progress
 from rbdgen.host.link import DEFAULT_PATIENCE, ByteLink, connect
-from rbdgen.host.manifest import Manifest, read_manifest
+from rbdgen.host.manifest import Manifest, ManifestSource, known_manifest
 from rbdgen.host.parameters import Parameters
 from rbdgen.host.transport import SerialTransport, Transport
 from rbdgen.host.udp import DatagramLink, UdpPort
@@ -97,7 +96,7 @@ class Driver:
     @classmethod
     def open(
         cls,
-        manifest: Manifest | Path | str,
+        manifest: ManifestSource,
         transport: Transport,
         attempts: int = DEFAULT_ATTEMPTS,
         patience: int = DEFAULT_PATIENCE,
@@ -113,23 +112,22 @@ class Driver:
 
         ConfigError for a manifest that cannot be read, LinkError for a device that is silent or another one.
         """
-        if not isinstance(manifest, Manifest):
-            manifest = read_manifest(Path(manifest))
+        known = known_manifest(manifest)
         link = connect(
             transport,
-            manifest.identity,
-            limit(manifest),
-            manifest.name,
+            known.identity,
+            limit(known),
+            known.name,
             attempts,
             patience,
             seconds,
         )
-        return cls(manifest, link, progress, flags)
+        return cls(known, link, progress, flags)
 
     @classmethod
     def serial(
         cls,
-        manifest: Manifest | Path | str,
+        manifest: ManifestSource,
         port: str,
         baud: int = DEFAULT_BAUD,
         flags: str = "warn",
@@ -140,7 +138,7 @@ class Driver:
     @classmethod
     def xdma(
         cls,
-        manifest: Manifest | Path | str,
+        manifest: ManifestSource,
         path: str = DEFAULT_DEVICE,
         seconds: float = DEFAULT_SECONDS,
         flags: str = "warn",
@@ -148,14 +146,13 @@ class Driver:
         """The board behind PCI Express that AMD's driver calls ``path``; no result may be ``seconds`` away while some
         are due. ConfigError for a manifest that cannot be read, LinkError for a board that cannot be opened or holds
         another design."""
-        if not isinstance(manifest, Manifest):
-            manifest = read_manifest(Path(manifest))
-        return cls(manifest, xdma_link(manifest, path, seconds=seconds), flags=flags)
+        known = known_manifest(manifest)
+        return cls(known, xdma_link(known, path, seconds=seconds), flags=flags)
 
     @classmethod
     def udp(
         cls,
-        manifest: Manifest | Path | str,
+        manifest: ManifestSource,
         address: str,
         attempts: int = DEFAULT_ATTEMPTS,
         progress: Progress = lambda done, total: None,
@@ -167,15 +164,14 @@ class Driver:
         Options and errors as for :meth:`open`; LinkError also for an address that cannot be reached, and for a device
         that is another host's.
         """
-        if not isinstance(manifest, Manifest):
-            manifest = read_manifest(Path(manifest))
+        known = known_manifest(manifest)
         port = UdpPort(address)
         try:
-            link = connect_datagrams(port, manifest, attempts, seconds)
+            link = connect_datagrams(port, known, attempts, seconds)
         except LinkError:
             port.close()
             raise
-        return cls(manifest, link, progress, flags)
+        return cls(known, link, progress, flags)
 
     def close(self) -> None:
         """Let go of the device."""

@@ -60,6 +60,15 @@ class Manifest:
     results: Mapping[str, tuple[Entry, ...]]
 
 
+ManifestSource = Manifest | Path | str
+"""A manifest, or where its file is."""
+
+
+def known_manifest(manifest: ManifestSource) -> Manifest:
+    """The manifest itself, read where it is a file. ConfigError for one that cannot be read."""
+    return manifest if isinstance(manifest, Manifest) else read_manifest(Path(manifest))
+
+
 def manifest_from(content: Mapping[str, Any]) -> Manifest:
     """The manifest from the object in its file. ConfigError if it is of another version, was changed since it was
     written, or is not as its schema and the rest of it say."""

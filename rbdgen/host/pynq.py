@@ -17,7 +17,7 @@ from rbdgen.errors import LinkError, ToolError
 from rbdgen.host.beats import DEFAULT_BATCH, StreamLink
 from rbdgen.host.driver import Driver
 from rbdgen.host.ledger import Progress
-from rbdgen.host.manifest import Manifest, read_manifest
+from rbdgen.host.manifest import ManifestSource, known_manifest
 from rbdgen.host.watch import DEFAULT_SECONDS, Watch
 from rbdgen.protocol.registers import Register
 
@@ -98,7 +98,7 @@ def _named(channel: str) -> Iterator[None]:
 
 
 def open_pynq(
-    manifest: Manifest | Path | str,
+    manifest: ManifestSource,
     bitstream: Path | str,
     batch: int = DEFAULT_BATCH,
     progress: Progress = lambda done, total: None,
@@ -116,7 +116,6 @@ def open_pynq(
         raise ToolError(
             "Python package 'pynq' is missing; use a board's PYNQ image, https://www.pynq.io"
         ) from None
-    if not isinstance(manifest, Manifest):
-        manifest = read_manifest(Path(manifest))
+    known = known_manifest(manifest)
     dma = PynqDma(pynq, pynq.Overlay(str(bitstream)), seconds)
-    return Driver(manifest, StreamLink(manifest, dma, batch), progress, flags)
+    return Driver(known, StreamLink(known, dma, batch), progress, flags)

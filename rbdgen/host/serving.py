@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import socket
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
+from typing import TypeVar
 
 from rbdgen.errors import LinkError
 from rbdgen.host.datagram_shell import DatagramShell
@@ -17,25 +18,15 @@ STOP_SECONDS = 0.05
 """How often a server sees whether it is to stop."""
 
 
-class UdpServer:
-    """Serves ``shell`` at ``address``, ``HOST`` or ``HOST:PORT``, while the context lasts; port 0 is any that is free.
-    LinkError for an address that is none of this machine's, or in use."""
+Thread = TypeVar("Thread", bound="UdpThread")
 
-    def __init__(self, shell: DatagramShell, address: str) -> None:
-        self.shell = shell
-        host, port = split_address(address, least_port=0)
-        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        try:
-            self.socket.bind((host, port))
-        except OSError as error:
-            self.socket.close()
-            raise LinkError(
-                f"address {address}: cannot be served: {error.strerror}; give an address of this machine and a port "
-                "that is free"
-            ) from None
-        self.socket.settimeout(STOP_SECONDS)
+
+class UdpThread(ABC):
+    """Serves a UDP port (``socket``) in a thread of its own, while the context lasts."""
+
+    def __init__(self, port: socket.socket) -> None:
+        self.socket = port
         self.thread = threading.Thread(target=self._serve, daemon=True)
-        self.lock = threading.Lock()
         self.stopping = False
 
     @property
@@ -44,16 +35,11 @@ class UdpServer:
         host, port = self.socket.getsockname()
         return f"{host}:{port}"
 
-    def __enter__(self) -> UdpServer:
+    def __enter__(self: Thread) -> Thread:
         self.thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -63,21 +49,50 @@ class UdpServer:
             self.thread.join()
         self.socket.close()
 
+    def _serve(self) -> None:
+        while not self.stopping:
+            self.serve()
+
+    @abstractmethod
+    def serve(self) -> None:
+        """Do what there is to do, and return soon: within :data:`STOP_SECONDS` where there is nothing."""
+
+
+class UdpServer(UdpThread):
+    """Serves ``shell`` at ``address``, ``HOST`` or ``HOST:PORT``, while the context lasts; port 0 is any that is free.
+    LinkError for an address that is none of this machine's, or in use."""
+
+    def __init__(self, shell: DatagramShell, address: str) -> None:
+        self.shell = shell
+        host, port = split_address(address, least_port=0)
+        bound = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            bound.bind((host, port))
+        except OSError as error:
+            bound.close()
+            raise LinkError(
+                f"address {address}: cannot be served: {error.strerror}; give an address of this machine and a port "
+                "that is free"
+            ) from None
+        bound.settimeout(STOP_SECONDS)
+        super().__init__(bound)
+        self.lock = threading.Lock()
+
     @contextmanager
     def paused(self) -> Iterator[DatagramShell]:
         """The shell, while nothing is served."""
         with self.lock:
             yield self.shell
 
-    def _serve(self) -> None:
-        while not self.stopping:
-            try:
-                came = self.socket.recvfrom(MOST_BYTES + 1)
-            except OSError:
-                # silence, or a host that is gone
-                continue
-            with self.lock:
-                self._take(*came)
+    def serve(self) -> None:
+        """Take what comes."""
+        try:
+            came = self.socket.recvfrom(MOST_BYTES + 1)
+        except OSError:
+            # silence, or a host that is gone
+            return
+        with self.lock:
+            self._take(*came)
 
     def _take(self, data: bytes, sender: tuple[str, int]) -> None:
         """Take a datagram and what else came, and answer."""

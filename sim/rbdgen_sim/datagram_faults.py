@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import select
 import socket
-import threading
 from collections import Counter, deque
 from dataclasses import dataclass
-from types import TracebackType
 
 import numpy as np
 
 from rbdgen.host.datagram_shell import DatagramShell
+from rbdgen.host.serving import STOP_SECONDS, UdpThread
 from rbdgen.host.udp import split_address
 from rbdgen.protocol.datagrams import MOST_BYTES, Kind, datagram_bytes
 
@@ -23,8 +22,6 @@ LONGEST_DELAY = 8
 """Datagrams that may overtake one that is late."""
 STEP = 1e-5
 """Seconds of simulated time that a datagram takes."""
-STOP_SECONDS = 0.05
-"""How often a relay sees whether it is to stop."""
 
 
 @dataclass
@@ -95,15 +92,17 @@ class Faults:
 
 
 class FaultyPort:
-    """A :class:`rbdgen.host.udp.DatagramPort` to ``shell`` in this process, in simulated time."""
-
-    HOST = "host"
-    """Its address, for the shell."""
+    """A :class:`rbdgen.host.udp.DatagramPort` to ``shell`` in this process, in simulated time; ``host`` is its address,
+    for the shell."""
 
     def __init__(
-        self, shell: DatagramShell, to_device: Faults | None = None, to_host: Faults | None = None
+        self,
+        shell: DatagramShell,
+        to_device: Faults | None = None,
+        to_host: Faults | None = None,
+        host: str = "host",
     ) -> None:
-        self.shell, self.name = shell, "model"
+        self.shell, self.name, self.host = shell, "model", host
         self.to_device, self.to_host = to_device or Faults(), to_host or Faults()
         self.time = 0.0
         self.inbox: deque[bytes] = deque()
@@ -114,7 +113,7 @@ class FaultyPort:
     def send(self, data: bytes) -> None:
         """Send a datagram."""
         for came in [] if self.cut else self.to_device.through(data):
-            self.shell.receive(came, self.HOST)
+            self.shell.receive(came, self.host)
 
     def receive(self, seconds: float) -> bytes | None:
         """What the device answers."""
@@ -125,7 +124,7 @@ class FaultyPort:
         return self.inbox.popleft() if self.inbox else None
 
     def _answered(self, data: bytes, host: object) -> None:
-        if host != self.HOST:
+        if host != self.host:
             # another port's
             self.shell.output.append((data, host))
         elif not self.cut:
@@ -143,55 +142,38 @@ class FaultyPort:
         """Nothing is open."""
 
 
-class UdpRelay:
+class UdpRelay(UdpThread):
     """Stands at a port of its own before the ``device`` (``HOST:PORT``), for one host, while the context lasts."""
 
     def __init__(self, device: str, to_device: Faults, to_host: Faults) -> None:
         self.to_device, self.to_host = to_device, to_host
-        self.near, self.far = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
-        self.near.bind(("127.0.0.1", 0))
+        near, self.far = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
+        near.bind(("127.0.0.1", 0))
         self.far.connect(split_address(device))
+        super().__init__(near)
         self.host: tuple[str, int] | None = None
-        self.stopping = False
-        self.thread = threading.Thread(target=self._serve, daemon=True)
 
-    @property
-    def name(self) -> str:
-        """The address and port to which the host sends."""
-        host, port = self.near.getsockname()
-        return f"{host}:{port}"
-
-    def __enter__(self) -> UdpRelay:
-        self.thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stopping = True
-        self.thread.join()
-        self.near.close()
+    def close(self) -> None:
+        """Stop."""
+        super().close()
         self.far.close()
 
-    def _serve(self) -> None:
-        while not self.stopping:
-            readable, _, _ = select.select([self.near, self.far], [], [], STOP_SECONDS)
-            for end in readable:
-                # a device that is not there, or a host that is gone, is silent
-                try:
-                    self._pass(end)
-                except OSError:
-                    continue
+    def serve(self) -> None:
+        """Pass on what comes from either end."""
+        readable, _, _ = select.select([self.socket, self.far], [], [], STOP_SECONDS)
+        for end in readable:
+            # a device that is not there, or a host that is gone, is silent
+            try:
+                self._pass(end)
+            except OSError:
+                continue
 
     def _pass(self, end: socket.socket) -> None:
         data, sender = end.recvfrom(MOST_BYTES + 1)
-        if end is self.near:
+        if end is self.socket:
             self.host = sender
             for out in self.to_device.through(data):
                 self.far.send(out)
         elif self.host is not None:
             for out in self.to_host.through(data):
-                self.near.sendto(out, self.host)
+                self.socket.sendto(out, self.host)

@@ -10,13 +10,18 @@ from __future__ import annotations
 import signal
 import struct
 import subprocess
-from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
+from rbdgen.compiler import Design
+from rbdgen.emulation import manifest_of
 from rbdgen.errors import ToolError
+from rbdgen.host.manifest import Manifest
 from rbdgen.host.transport import CLOSE_SECONDS
-from rbdgen.protocol.stations import Station
+from rbdgen.protocol.stations import Addresses, Station
+from rbdgen.report.design import verilog_digest
+from rbdgen_hw.emit import design_verilog, udp_verilog
+from rbdgen_hw.shells.ethernet import GMII
 from rbdgen_sim.device import build_program
 
 SHARE = 1 << 16
@@ -39,27 +44,55 @@ class Faults:
     damaged: float = 0.0
 
 
-def build_station(sources: Sequence[Path], top: str, directory: Path) -> Path:
-    """The program for Verilog module ``top`` with ports ``clk rst idle`` and ``eth_*`` of GMII, compiled in
-    ``directory`` unless it is there. ToolError where Verilator fails or is missing."""
-    return build_program(sources, top, directory, _MAIN)
+NO_FAULTS = Faults()
+
+
+@dataclass(frozen=True)
+class BuiltStation:
+    """A design's accelerator behind its Ethernet: its ``manifest``, the ``program`` that plays its wire, and the
+    ``station`` that it is on the network."""
+
+    manifest: Manifest
+    program: Path
+    station: Station
+
+    def command(self, clock: float, faults: Faults, seed: int, port: int) -> list[str]:
+        """How the program is called, for a board's clock of so many Hz."""
+        shares = [round(SHARE * share) for share in astuple(faults)]
+        cycle = round(PICOSECONDS / clock)
+        own = self.station
+        numbers = [port, own.mac, own.address, own.port, cycle, seed, *shares]
+        return [str(self.program), *map(str, numbers)]
+
+
+def build_station(design: Design, clock: float, work: Path) -> BuiltStation:
+    """Compile ``design`` in ``work``, unless it is there; its Verilog is told of a clock of ``clock`` Hz. ToolError
+    where Verilator fails or is missing."""
+    verilog = design_verilog(design)
+    known = manifest_of(design, verilog_digest(verilog))
+    station = Addresses().station(known.identity)
+    sources = work / "accelerator.v", work / "udp.v"
+    shell = udp_verilog(design, known.identity, clock, station, GMII)
+    for path, text in zip(sources, (verilog, shell), strict=True):
+        path.write_text(text, encoding="utf-8")
+    program = build_program(sources, f"{design.name}_udp", work / "build", _MAIN)
+    return BuiltStation(known, program, station)
 
 
 class SimulatedStation:
-    """A running ``program`` of :func:`build_station` for a ``station``, whose clock is ``clock`` Hz: its ``address`` is
-    ``127.0.0.1:PORT``, at ``port`` or any that is free. ``cycles`` are known when it is closed."""
+    """A running program of :func:`build_station`, whose clock is ``clock`` Hz: its ``address`` is ``127.0.0.1:PORT``,
+    at ``port`` or any that is free. ``cycles`` are known when it is closed."""
 
     def __init__(
         self,
-        program: Path,
-        station: Station,
+        built: BuiltStation,
         clock: float,
-        faults: Faults | None = None,
+        faults: Faults = NO_FAULTS,
         seed: int = 0,
         port: int = 0,
     ) -> None:
         self.process = subprocess.Popen(
-            _command(program, station, clock, faults, seed, port),
+            built.command(clock, faults, seed, port),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -68,7 +101,7 @@ class SimulatedStation:
         said = self.process.stdout.readline()
         if not said:
             self.process.wait()
-            raise ToolError(f"{program}: did not start; is port {port} in use?")
+            raise ToolError(f"{built.program}: did not start; is port {port} in use?")
         self.address = f"127.0.0.1:{int(said)}"
         self.cycles = 0
 
@@ -97,15 +130,10 @@ class SteppedPort:
     name = "in simulated time"
 
     def __init__(
-        self,
-        program: Path,
-        station: Station,
-        clock: float,
-        faults: Faults | None = None,
-        seed: int = 0,
+        self, built: BuiltStation, clock: float, faults: Faults = NO_FAULTS, seed: int = 0
     ) -> None:
         self.process = subprocess.Popen(
-            _command(program, station, clock, faults, seed, IN_STEPS),
+            built.command(clock, faults, seed, IN_STEPS),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
@@ -144,18 +172,3 @@ class SteppedPort:
         self.input.close()
         self.process.wait()
         self.output.close()
-
-
-def _command(
-    program: Path,
-    station: Station,
-    clock: float,
-    faults: Faults | None,
-    seed: int,
-    port: int,
-) -> list[str]:
-    """How the program is called."""
-    shares = [round(SHARE * share) for share in astuple(faults or Faults())]
-    cycle = round(PICOSECONDS / clock)
-    numbers = [port, station.mac, station.address, station.port, cycle, seed, *shares]
-    return [str(program), *map(str, numbers)]

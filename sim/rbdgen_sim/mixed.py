@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,6 +12,7 @@ from rbdgen import Design, golden
 from rbdgen.emulation import manifest_of
 from rbdgen.functions.registry import function as known_function
 from rbdgen.host.driver import Tasks
+from rbdgen.host.manifest import Manifest
 from rbdgen.model.ranges import random_states
 from rbdgen.protocol.tasks import Flag
 
@@ -57,19 +60,43 @@ def check_mixed(design: Design, device: Solver, count: int, seed: int) -> None:
         _check_answer(design, request, answer)
 
 
-def _check_answer(design: Design, request: Tasks, answer: Any) -> None:
-    """AssertionError unless the answer of one function's tasks has the model's bits."""
-    known = manifest_of(design)
+@dataclass(frozen=True)
+class Differences:
+    """Which tasks of a request were answered otherwise than the bit-true model does: with other ``flags``, or by name
+    of the result words with other values (``words``)."""
+
+    flags: np.ndarray
+    words: Mapping[str, np.ndarray]
+
+    @property
+    def any(self) -> np.ndarray:
+        """Tasks in which anything differs."""
+        return np.logical_or.reduce([self.flags, *self.words.values()])
+
+
+def differences(design: Design, known: Manifest, request: Tasks, answer: Any) -> Differences:
+    """How the answer of one function's tasks differs from the model's."""
     name = request.function
     function = known.tasks.functions[name]
     columns = []
     for entry in known.operands[name]:
         columns.append(request.operands[entry.vector][(slice(None), *entry.index)])
     expected = design.run(name, function.quantise(columns))
-    assert not answer.lost.any(), f"{name}: tasks were lost"
-    flagged = answer.flags & Flag.OVERFLOW != 0
-    assert np.array_equal(flagged, expected.overflow), f"{name}: flags differ"
-    words = zip(known.results[name], function.results, expected.values, strict=True)
-    for entry, word, raw in words:
+    flags = (answer.flags & Flag.OVERFLOW != 0) != expected.overflow
+    words = {}
+    for entry, word, raw in zip(
+        known.results[name], function.results, expected.values, strict=True
+    ):
         got = answer.values[entry.vector][(slice(None), *entry.index)]
-        assert np.array_equal(got, word.format.real(raw)), f"{name}: {word.name} differs"
+        words[word.name] = got != word.format.real(raw)
+    return Differences(flags, words)
+
+
+def _check_answer(design: Design, request: Tasks, answer: Any) -> None:
+    """AssertionError unless the answer of one function's tasks has the model's bits."""
+    name = request.function
+    assert not answer.lost.any(), f"{name}: tasks were lost"
+    found = differences(design, manifest_of(design), request, answer)
+    assert not found.flags.any(), f"{name}: flags differ"
+    for word, differs in found.words.items():
+        assert not differs.any(), f"{name}: {word} differs"

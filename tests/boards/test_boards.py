@@ -118,10 +118,8 @@ def test_pins_and_clock_are_those_of_amaranth_boards(name: str) -> None:
         resource("led", k).ios[0].names[0] for k in range(len(board.pins["led"]))
     )
     if name == "ulx3s_85f":
-        assert (oracle.package, oracle.speed) == (
-            "BG381",
-            re.fullmatch(r"LFE5U-85F-(\d)BG381C", board.part)[1],
-        )  # type: ignore[index]
+        assert oracle.package == "BG381"
+        assert board.part == f"LFE5U-85F-{oracle.speed}BG381C"
     if name == "tang_mega_138k_pro":
         assert board.part == oracle.part
 
@@ -141,7 +139,7 @@ def test_constraints_name_every_port_of_the_top() -> None:
         ("tang_mega_138k_pro", serial),
         ("ecpix5_85f", ethernet),
     ):
-        ports = re.search(r"module \w+\((.*)\);", text)[1].split(", ")  # type: ignore[index]
+        ports = re.findall(r"module \w+\((.*)\);", text)[0].split(", ")
         board = get_board(name)
         assert {p.split("[")[0] for p in port_pins(board)} == set(ports)
     constraints = lpf(get_board("ecpix5_85f"))

@@ -20,7 +20,8 @@ from rbdgen import (
     load_robot,
 )
 from rbdgen.compiler import Design, choices
-from rbdgen.compiler.choices import CHOICES, CROWDED, Cost, Workshop, choose
+from rbdgen.compiler.choices import CHOICES, Workshop, choose
+from rbdgen.compiler.cost import CROWDED, Cost
 from rbdgen.compiler.lowering import Lowered, Traced, lower
 from rbdgen.compiler.stages import CHOSEN, plain
 from rbdgen.functions.registry import common

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rbdgen import Budget, ConfigError, Design, Options, compile_robot, load_robot
-from rbdgen.compiler.choices import CROWDED
+from rbdgen.compiler.cost import CROWDED
 from rbdgen.compiler.replicas import with_replicas
 from rbdgen.protocol.links import Streams
 from rbdgen.report.design import design_report

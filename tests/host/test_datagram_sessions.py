@@ -20,11 +20,12 @@ from tests.host.test_driver import everything
 from tests.host.test_resets import calibratable, reference, results
 
 
-def test_a_device_of_another_host_is_refused_and_taken_when_that_is_gone() -> None:
+def test_a_device_of_another_host_is_refused_and_taken_when_that_is_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     d = everything()
     shell = bit_true_datagrams(d)
-    first, second = FaultyPort(shell), FaultyPort(shell)
-    second.HOST = "another"  # type: ignore[misc]
+    first, second = FaultyPort(shell), FaultyPort(shell, host="another")
     owner = over(first, d)
     second.time = first.now()
     expected = results(owner, d)
@@ -35,13 +36,13 @@ def test_a_device_of_another_host_is_refused_and_taken_when_that_is_gone() -> No
         results(owner, d, 1)
         return receive(seconds)
 
-    second.receive = meanwhile  # type: ignore[method-assign]
+    monkeypatch.setattr(second, "receive", meanwhile)
     with pytest.raises(
         LinkError, match=r"^device model: is in use by another host; end what drives it there"
     ):
         over(second, d)
     assert OWNED_SECONDS <= second.now() - first.now() < 2 * OWNED_SECONDS
-    second.receive = receive  # type: ignore[method-assign]
+    monkeypatch.setattr(second, "receive", receive)
     thief = over(second, d)
     assert np.array_equal(results(thief, d), expected)
     # and back
@@ -51,7 +52,7 @@ def test_a_device_of_another_host_is_refused_and_taken_when_that_is_gone() -> No
     assert end_of(owner).cause == "was used by another host"
 
 
-def test_without_parameters_a_reset_costs_time_only() -> None:
+def test_without_parameters_a_reset_costs_time_only(monkeypatch: pytest.MonkeyPatch) -> None:
     d, _ = calibratable()
     shell = bit_true_datagrams(d)
     port = FaultyPort(shell)
@@ -67,7 +68,7 @@ def test_without_parameters_a_reset_costs_time_only() -> None:
             port.inbox.clear()
         return receive(seconds)
 
-    port.receive = disturbed  # type: ignore[method-assign]
+    monkeypatch.setattr(port, "receive", disturbed)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         got = device.rnea(q, v, a)
@@ -79,7 +80,9 @@ WARNING = r"^device: {} in mid-use; its \d+ parameters were loaded again, and th
 
 
 @pytest.mark.parametrize("after", range(1, 6))
-def test_parameters_are_loaded_again_after_a_reset(after: int) -> None:
+def test_parameters_are_loaded_again_after_a_reset(
+    after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     d, other = calibratable()
     shell = bit_true_datagrams(d)
     port = faulty(shell, 0.02, after)
@@ -94,7 +97,7 @@ def test_parameters_are_loaded_again_after_a_reset(after: int) -> None:
             shell.reset()
         return receive(seconds)
 
-    port.receive = disturbed  # type: ignore[method-assign]
+    monkeypatch.setattr(port, "receive", disturbed)
     # a reset behind the last result is found by the next call
     with pytest.warns(RbdgenWarning, match=WARNING.format("was reset")):
         found = [results(device, d) for _ in range(9)]
@@ -105,8 +108,7 @@ def test_parameters_are_loaded_again_after_a_reset(after: int) -> None:
 def test_parameters_are_loaded_again_after_another_host() -> None:
     d, other = calibratable()
     shell = bit_true_datagrams(d)
-    first, second = FaultyPort(shell), FaultyPort(shell)
-    second.HOST = "another"  # type: ignore[misc]
+    first, second = FaultyPort(shell), FaultyPort(shell, host="another")
     device = over(first, d)
     device.calibrate(parameter_values(d.robot, other))
     shell.clock = second.now
@@ -153,7 +155,7 @@ def test_a_device_that_lost_count_has_another_session() -> None:
     name = device.link.epoch
     results(device, d)
     shell.reset()
-    shell.receive(datagram_bytes(Kind.OPEN, name, epoch), port.HOST)
+    shell.receive(datagram_bytes(Kind.OPEN, name, epoch), port.host)
     shell.outgoing()
     port.time += 1.5
     assert np.array_equal(results(device, d), expected)

@@ -83,7 +83,7 @@ def test_tasks_and_results_longer_than_a_datagram(seed: int) -> None:
     assert (counters.lost > 0) == (seed % 3 > 0)
 
 
-def test_a_device_is_never_sent_more_than_it_keeps() -> None:
+def test_a_device_is_never_sent_more_than_it_keeps(monkeypatch: pytest.MonkeyPatch) -> None:
     d = everything()
     shell = slow_bit_true(d, 1)
     take, most, device = shell._take_tasks, 0, []
@@ -97,7 +97,7 @@ def test_a_device_is_never_sent_more_than_it_keeps() -> None:
             waiting.append(session.capacity - session.room)
             most = max(most, waiting[-1])
 
-    shell._take_tasks = spy  # type: ignore[method-assign]
+    monkeypatch.setattr(shell, "_take_tasks", spy)
     port = faulty(shell, 0.02, 3)
     device.append(over(port, d))
     check_mixed(d, device[0], 5000, 1)
@@ -124,7 +124,7 @@ def test_what_is_lost_for_good_is_reported() -> None:
         device.rnea(q, v, a)
 
 
-def test_a_lost_lone_task_is_sent_again_after_a_moment() -> None:
+def test_a_lost_lone_task_is_sent_again_after_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     d = everything()
     port = FaultyPort(bit_true_datagrams(d))
     device = over(port, d)
@@ -139,13 +139,13 @@ def test_a_lost_lone_task_is_sent_again_after_a_moment() -> None:
         if left < 0:
             send(data)
 
-    port.send = losing  # type: ignore[method-assign]
+    monkeypatch.setattr(port, "send", losing)
     assert np.array_equal(device.crba(q), expected)
     assert FIRST_QUIET < port.now() - begun < 2 * FIRST_QUIET
     assert (device.link.counters.sent, device.link.counters.lost) == (3, 1)
 
 
-def test_a_cable_that_comes_back_in_time() -> None:
+def test_a_cable_that_comes_back_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     d = everything()
     port = FaultyPort(bit_true_datagrams(d))
     device = over(port, d, seconds=5)
@@ -156,7 +156,7 @@ def test_a_cable_that_comes_back_in_time() -> None:
         port.cut = 1.0 < port.now() < 5.0
         return receive(seconds)
 
-    port.receive = pulled  # type: ignore[method-assign]
+    monkeypatch.setattr(port, "receive", pulled)
     port.time = 0.999999
     q, v, a, _ = random_operands(d, 3000)
     many = device.rnea(q, v, a)
@@ -165,7 +165,7 @@ def test_a_cable_that_comes_back_in_time() -> None:
     assert 5.0 < port.now() < 5.0 + 2 * LONGEST_QUIET
 
 
-def test_a_cable_that_does_not_come_back() -> None:
+def test_a_cable_that_does_not_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
     d = everything()
     port = FaultyPort(bit_true_datagrams(d))
     device = over(port, d, seconds=3)
@@ -177,7 +177,7 @@ def test_a_cable_that_does_not_come_back() -> None:
         port.cut = port.now() > begun + 2e-4
         return receive(seconds)
 
-    port.receive = pulled  # type: ignore[method-assign]
+    monkeypatch.setattr(port, "receive", pulled)
     q, v, a, _ = random_operands(d, 5000)
     with pytest.raises(LinkError) as caught:
         device.rnea(q, v, a)
@@ -189,12 +189,14 @@ def test_a_cable_that_does_not_come_back() -> None:
     assert 0 < int(found[1]) < 5000
     assert begun + 3 < port.now() < begun + 3.6
     # it is plugged in again, and what was under way does not disturb
-    port.receive = receive  # type: ignore[method-assign]
+    monkeypatch.setattr(port, "receive", receive)
     port.cut = False
     assert np.array_equal(results(device, d), expected)
 
 
-def test_a_call_that_was_broken_off_leaves_no_results_to_the_next() -> None:
+def test_a_call_that_was_broken_off_leaves_no_results_to_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     d = everything()
     port = FaultyPort(bit_true_datagrams(d))
     device = over(port, d)
@@ -205,16 +207,16 @@ def test_a_call_that_was_broken_off_leaves_no_results_to_the_next() -> None:
     def interrupted(seconds: float) -> bytes | None:
         raise KeyboardInterrupt
 
-    port.receive = interrupted  # type: ignore[method-assign]
+    monkeypatch.setattr(port, "receive", interrupted)
     for _ in range(3):
         with pytest.raises(KeyboardInterrupt):
             device.rnea(*(0.5 * x for x in random_operands(d, 100)[:3]))
-    port.receive = receive  # type: ignore[method-assign]
+    monkeypatch.setattr(port, "receive", receive)
     assert np.array_equal(results(device, d), expected)
     assert device.link.epoch == session
 
 
-def test_hellos_that_are_answered_are_not_enough() -> None:
+def test_hellos_that_are_answered_are_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     d = everything()
     port = FaultyPort(bit_true_datagrams(d))
     device = over(port, d, seconds=1)
@@ -224,7 +226,7 @@ def test_hellos_that_are_answered_are_not_enough() -> None:
         if data[0] != Kind.TASKS:
             send(data)
 
-    port.send = without_tasks  # type: ignore[method-assign]
+    monkeypatch.setattr(port, "send", without_tasks)
     begun = port.now()
     with pytest.raises(
         LinkError, match=r"^device model: answers hellos, but no tasks, after 0 of 3 tasks; check"
@@ -273,7 +275,7 @@ def test_another_design_is_refused() -> None:
         connect(FaultyPort(bit_true_datagrams(d)), other)
 
 
-def test_another_version_is_named() -> None:
+def test_another_version_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     d = everything()
     port = FaultyPort(bit_true_datagrams(d))
     receive = port.receive
@@ -287,7 +289,7 @@ def test_another_version_is_named() -> None:
         changed[1] = 2
         return with_check_sum(bytes(changed[:-4]))
 
-    port.receive = newer  # type: ignore[method-assign]
+    monkeypatch.setattr(port, "receive", newer)
     with pytest.raises(LinkError, match=r"^device model: speaks version 2 of the protocol, this"):
         over(port, d)
 

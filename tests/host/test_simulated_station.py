@@ -4,7 +4,6 @@ simulated time, on which frames are lost, doubled, overtaken and damaged."""
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,14 +12,9 @@ from rbdgen import Design, golden, parameter_values
 from rbdgen.emulation import manifest_of
 from rbdgen.errors import LinkError, RbdgenWarning
 from rbdgen.host.driver import Driver
-from rbdgen.host.manifest import Manifest
 from rbdgen.host.udp import connect
 from rbdgen.layout.calibration import varied_robot
-from rbdgen.protocol.stations import Addresses, Station
-from rbdgen.report.design import verilog_digest
-from rbdgen_hw.emit import design_verilog, udp_verilog
-from rbdgen_hw.shells.ethernet import GMII
-from rbdgen_sim.ethernet import Faults, SimulatedStation, SteppedPort, build_station
+from rbdgen_sim.ethernet import BuiltStation, Faults, SimulatedStation, SteppedPort, build_station
 from rbdgen_sim.mixed import check_mixed
 from tests.conftest import design
 from tests.host.test_driver import close
@@ -37,23 +31,15 @@ def robot() -> Design:
 
 
 @pytest.fixture(scope="module")
-def board(tmp_path_factory: pytest.TempPathFactory) -> tuple[Manifest, Path, Station]:
-    """A small robot's accelerator: its manifest, its program, and what it is on the network."""
-    d, work = robot(), tmp_path_factory.mktemp("station")
-    verilog = design_verilog(d)
-    known = manifest_of(d, verilog_digest(verilog))
-    station = Addresses().station(known.identity)
-    sources = work / "accelerator.v", work / "udp.v"
-    shell = udp_verilog(d, known.identity, SHORT_SECOND, station, GMII)
-    for path, text in zip(sources, (verilog, shell), strict=True):
-        path.write_text(text)
-    return known, build_station(sources, f"{d.name}_udp", work / "build"), station
+def board(tmp_path_factory: pytest.TempPathFactory) -> BuiltStation:
+    """A small robot's accelerator."""
+    return build_station(robot(), SHORT_SECOND, tmp_path_factory.mktemp("station"))
 
 
 @pytest.mark.slow
-def test_mixed_tasks_are_answered_over_a_socket(board: tuple[Manifest, Path, Station]) -> None:
-    known, program, station = board
-    with SimulatedStation(program, station, CLOCK) as simulated:
+def test_mixed_tasks_are_answered_over_a_socket(board: BuiltStation) -> None:
+    known = board.manifest
+    with SimulatedStation(board, CLOCK) as simulated:
         with Driver.udp(known, simulated.address) as device:
             check_mixed(robot(), device, 3000, 1)
             assert device.link.counters.sent - device.link.counters.lost == 3000
@@ -68,11 +54,11 @@ def test_mixed_tasks_are_answered_over_a_socket(board: tuple[Manifest, Path, Sta
 
 
 @pytest.mark.slow
-def test_a_bad_wire_loses_time_only(board: tuple[Manifest, Path, Station]) -> None:
-    known, program, station = board
+def test_a_bad_wire_loses_time_only(board: BuiltStation) -> None:
+    known = board.manifest
     begun = time.monotonic()
     with (
-        SimulatedStation(program, station, CLOCK, BAD, seed=3) as simulated,
+        SimulatedStation(board, CLOCK, BAD, seed=3) as simulated,
         Driver.udp(known, simulated.address) as device,
     ):
         check_mixed(robot(), device, 3000, 4)
@@ -82,14 +68,14 @@ def test_a_bad_wire_loses_time_only(board: tuple[Manifest, Path, Station]) -> No
 
 @pytest.mark.slow
 def test_parameters_stay_loaded_though_the_board_is_reset(
-    board: tuple[Manifest, Path, Station],
+    board: BuiltStation,
 ) -> None:
-    known, program, station = board
+    known = board.manifest
     d = robot()
     varied = varied_robot(d.robot, np.random.default_rng(1))
     q, v, a = np.random.default_rng(5).uniform(-1, 1, (3, 40, 2))
     with (
-        SimulatedStation(program, station, CLOCK) as simulated,
+        SimulatedStation(board, CLOCK) as simulated,
         Driver.udp(known, simulated.address) as device,
     ):
         device.calibrate(parameter_values(d.robot, varied))
@@ -101,11 +87,11 @@ def test_parameters_stay_loaded_though_the_board_is_reset(
 
 
 @pytest.mark.slow
-def test_it_is_the_same_in_simulated_time(board: tuple[Manifest, Path, Station]) -> None:
-    known, program, station = board
+def test_it_is_the_same_in_simulated_time(board: BuiltStation) -> None:
+    known = board.manifest
     times = []
     for faults in (Faults(), BAD):
-        port = SteppedPort(program, station, CLOCK, faults, seed=5)
+        port = SteppedPort(board, CLOCK, faults, seed=5)
         device = Driver(known, connect(port, known))
         begun = port.now()
         check_mixed(robot(), device, 1500, 6)
@@ -117,11 +103,10 @@ def test_it_is_the_same_in_simulated_time(board: tuple[Manifest, Path, Station])
 
 
 @pytest.mark.slow
-def test_another_design_is_refused(board: tuple[Manifest, Path, Station]) -> None:
-    _, program, station = board
+def test_another_design_is_refused(board: BuiltStation) -> None:
     other = manifest_of(robot())
     with (
-        SimulatedStation(program, station, CLOCK) as simulated,
+        SimulatedStation(board, CLOCK) as simulated,
         pytest.raises(LinkError, match=r"holds design [0-9a-f]{32}, not [0-9a-f]{32} "),
     ):
         Driver.udp(other, simulated.address)

@@ -26,7 +26,7 @@ def files() -> dict[str, str]:
 
 def verilog_ports(text: str) -> dict[str, tuple[str, int]]:
     """Direction and width of the top module's ports."""
-    head = re.search(rf"module {NAME}\((.*?)\);", text, re.S)[1]  # type: ignore[index]
+    head = re.findall(rf"module {NAME}\((.*?)\);", text, re.S)[0]
     found = re.findall(r"(input|output) (?:\[(\d+):0\] )?(\w+)", head)
     return {name: (direction, int(left or 0) + 1) for direction, left, name in found}
 
