@@ -91,6 +91,14 @@ def keep(kind: str, key: str, suffix: str, content: bytes) -> Path | None:
     return path
 
 
+def drop(kind: str, key: str, suffix: str) -> None:
+    """Let go of what is kept under ``key``, if anything is."""
+    folder = _folder(kind)
+    if folder is not None:
+        for path in folder.glob(f"{key}-*{suffix}"):
+            path.unlink(missing_ok=True)
+
+
 def _tidy(folder: Path) -> None:
     """Drop the files that were not used for longest, where there are too many or they are too large."""
     with contextlib.suppress(OSError):

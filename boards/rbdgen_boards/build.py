@@ -105,6 +105,12 @@ class BoardBuild:
             "host": host_rates(self.design, self.clock),
         }
 
+    def withdraw(self) -> None:
+        """Take the bitstream away, from the cache too."""
+        if self.routed is not None:
+            (self.directory / self.routed.bitstream).unlink()
+            cache.forget(self.routed.kept)
+
     @property
     def met(self) -> bool:
         """Whether all clocks are met, or nothing is known of them."""
@@ -335,4 +341,4 @@ def _routed(flow: Flow, request: Request, work: Path, progress: Progress) -> Rou
         routed = flow.build(request, work, progress)
         if routed is not None:
             cache.store(name, work, flow.kept, routed)
-    return routed
+    return replace(routed, kept=name) if routed else None

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from rbdgen.caching import cached, keep
+from rbdgen.caching import cached, drop, keep
 from rbdgen_boards.flow import Assumption, Request, Routed
 from rbdgen_hw.yosys import yosys_version
 
@@ -63,3 +63,8 @@ def store(name: str, directory: Path, files: Sequence[str], routed: Routed) -> N
             archive.write(directory / file, file)
         archive.writestr(RESULT, json.dumps(asdict(routed)))
     keep(CACHE, name, SUFFIX, whole.getvalue())
+
+
+def forget(name: str) -> None:
+    """Take a result out of the cache."""
+    drop(CACHE, name, SUFFIX)

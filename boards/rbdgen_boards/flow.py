@@ -72,7 +72,8 @@ class Assumption:
 class Routed:
     """What came of a request: the clock in MHz that timing analysis allows (``achieved``), the resources used, by the
     names of the board's, the slowest path as text lines, the bitstream's file name, seconds by step, and what the clock
-    rests on that no tool times. ``clocks`` is what it allows of the board's further ones, by port."""
+    rests on that no tool times. ``clocks`` is what it allows of the board's further ones, by port. ``kept``: its name
+    in the cache, if it is there."""
 
     achieved: float
     used: Mapping[str, int]
@@ -82,6 +83,7 @@ class Routed:
     assumptions: tuple[Assumption, ...] = ()
     cached: bool = False
     clocks: Mapping[str, float] = field(default_factory=dict)
+    kept: str = ""
 
     def missed(self, board: Board) -> dict[str, float]:
         """The board's further clocks that are not met, with what is."""

@@ -15,12 +15,18 @@ TOP = "rbdgen_netlist"
 
 
 def require_models(board: Board) -> None:
-    """ConfigError for a board of a family whose cells have no models."""
+    """ConfigError for a board of a family whose cells have no models, and for one without a serial line, by which tasks
+    reach the netlist's pins."""
     flow = FLOWS[board.flow]
     if flow.models is None:
         raise ConfigError(
             f"verify: board {board.name} is built by {flow.maker}, whose netlists cannot be simulated here; "
             f"leave --verify out, or take a board of {', '.join(verifiable())}"
+        )
+    if board.shell != "uart":
+        raise ConfigError(
+            f"verify: board {board.name} has no serial line, by which tasks reach a netlist's pins here; leave "
+            "--verify out, or verify the accelerator on a board that has one, such as ulx3s_85f"
         )
 
 

@@ -68,7 +68,8 @@ def build(args: argparse.Namespace) -> None:
             )
             report["verified"] = verified.report
             if verified.complaints:
-                _remove_bitstream(made, report)
+                made.withdraw()
+                report["bitstream"] = None
         write_design(made.design, made.verilog, directory, robot, release(), {})
         write_files({BUILD_FILE: json.dumps(report, indent=2) + "\n"}, directory)
         if verified is not None:
@@ -79,9 +80,3 @@ def build(args: argparse.Namespace) -> None:
             assert made.bitstream is not None
             flows.load(board, made.bitstream)
     print_result(args, report, build_table(report))
-
-
-def _remove_bitstream(made: Any, report: dict[str, Any]) -> None:
-    """Take away a bitstream whose netlist does not do what it should."""
-    made.bitstream.unlink()
-    report["bitstream"] = None

@@ -150,6 +150,7 @@ class Fake(Flow):
     maker = "nothing"
     attempts = 1
     models = Ecp5.models
+    kept = ("bitstream.bit",)
 
     def clocking(self, board: Board, clock: float, directory: Path) -> Clocking:
         return Clocking("", "", clock)
@@ -180,6 +181,10 @@ def test_a_bitstream_whose_netlist_differs_is_none(
     assert report["bitstream"] is None
     assert report["verified"] == verified.report
     assert not (tmp_path / "a/ulx3s_85f/bitstream.bit").exists()
+    # nor is it offered again
+    status, out, _ = run(capsys, "build", "pendulum2", *given[:2], "-o", given[-1], "--json")
+    assert status == 0
+    assert not json.loads(out)["cached"]
 
 
 def test_tasks_are_those_of_a_verification(capsys, tmp_path: Path) -> None:
@@ -189,12 +194,21 @@ def test_tasks_are_those_of_a_verification(capsys, tmp_path: Path) -> None:
     assert last_error(err) == "rbdgen: error: tasks: only with --verify, which runs them"
 
 
-def test_a_vendors_board_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    given = ("--board", "kr260", "--verify", "netlist", "-o", str(tmp_path / "a"))
+REFUSED = {
+    "kr260": "is built by Vivado, whose netlists cannot be simulated here; leave --verify out, or take a board of "
+    "ecp5, gowin",
+    "ecpix5_85f": "has no serial line, by which tasks reach a netlist's pins here; leave --verify out, or verify the "
+    "accelerator on a board that has one, such as ulx3s_85f",
+}
+"""Boards whose netlists are not simulated, and what is said of them."""
+
+
+@pytest.mark.parametrize("board", REFUSED)
+def test_a_board_whose_netlist_cannot_run_is_refused(
+    board: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    given = ("--board", board, "--verify", "netlist", "-o", str(tmp_path / "a"))
     status, _, err = run(capsys, "build", "pendulum2", *given)
     assert status == 2
-    assert last_error(err) == (
-        "rbdgen: error: verify: board kr260 is built by Vivado, whose netlists cannot be simulated here; "
-        "leave --verify out, or take a board of ecp5, gowin"
-    )
+    assert last_error(err) == f"rbdgen: error: verify: board {board} {REFUSED[board]}"
     assert not (tmp_path / "a").exists()

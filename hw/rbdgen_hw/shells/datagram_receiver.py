@@ -13,7 +13,6 @@ from enum import IntEnum
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.crc.catalog import CRC32_ISO_HDLC
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out, Signature
 
 from rbdgen.errors import ConfigError
@@ -29,9 +28,9 @@ from rbdgen.protocol.datagrams import (
     task_lengths,
 )
 from rbdgen.protocol.tasks import FUNCTION_BITS, TaskFormat
-from rbdgen_hw.fifo import StreamRegister
-from rbdgen_hw.library import SharedComponent, instantiate
+from rbdgen_hw.library import SharedComponent
 from rbdgen_hw.shells.gearbox import WORD_BITS, by_code
+from rbdgen_hw.shells.ring import offer, ring_memory
 
 COUNTERS = ("accepted", "damaged", "overrun", "rejected", "repeated")
 """In the order of a status."""
@@ -127,13 +126,8 @@ class ReceiverBuilder:
         self.platform = platform
         self.m = m = Module()
         self.depth = depth = ports.depth
-        # what is read was written long before: synthesis need not care what comes of both at once
-        attributes = {"ram_style": "block", "no_rw_check": 1}
-        m.submodules.buffer = buffer = Memory(
-            shape=WORD_BITS, depth=depth, init=[], attrs=attributes
-        )
         m.submodules.checksum = self.crc = CRC32_ISO_HDLC(WORD_BITS).create()
-        self.write, self.read = buffer.write_port(), buffer.read_port()
+        self.write, self.read = ring_memory(m, WORD_BITS, depth)
         # the ring: what is read, the end of what may be, of what is kept, and of what was written
         self.head, self.shown = Signal(range(depth)), Signal(range(depth))
         self.complete, self.kept = Signal(range(depth)), Signal(range(depth))
@@ -382,32 +376,11 @@ class ReceiverBuilder:
             ]
 
     def _offer(self) -> None:
-        """Records leave the buffer: by a register behind the memory, whose output is slow, and one from which whoever
-        takes the words is seen."""
+        """Records leave the buffer."""
         m = self.m
-        leave = StreamRegister(WORD_BITS)
-        instantiate(m, self.platform, "leave", leave)
-        offered, moves = Signal(), Signal()
-        next_head = Signal.like(self.head)
-        m.d.comb += [
-            offered.eq(self.head != self.shown),
-            moves.eq(~leave.i.valid | leave.i.ready),
-            next_head.eq(self.head + (offered & moves)),
-            self.read.addr.eq(next_head),
-            self.read.en.eq(1),
-            self.ports.o.valid.eq(leave.o.valid),
-            self.ports.o.payload.eq(leave.o.payload),
-            leave.o.ready.eq(self.ports.o.ready),
-            self.ports.pending.eq(
-                (self.head != self.complete) | leave.i.valid | leave.o.valid | self.closing
-            ),
-        ]
-        m.d.sync += self.head.eq(next_head)
-        with m.If(moves):
-            m.d.sync += [
-                leave.i.valid.eq(offered),
-                leave.i.payload.eq(self.read.data),
-            ]
+        waits = offer(m, self.platform, self.read, self.head, self.shown, self.ports.o)
+        kept = self.head != self.complete
+        m.d.comb += self.ports.pending.eq(kept | waits | self.closing)
 
 
 def _bit(counter: str) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.crc.catalog import CRC32_ISO_HDLC
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.host.shell import buffer_bytes, error_bytes
@@ -24,8 +23,8 @@ from rbdgen.protocol.frames import (
     Kind,
 )
 from rbdgen.protocol.tasks import FUNCTION_BITS, TaskFormat
-from rbdgen_hw.fifo import StreamRegister
-from rbdgen_hw.library import SharedComponent, instantiate
+from rbdgen_hw.library import SharedComponent
+from rbdgen_hw.shells.ring import offer, ring_memory
 
 COUNTERS = ("accepted", "damaged", "overrun", "rejected")
 COUNTER_BITS = 32
@@ -80,19 +79,12 @@ class ReceiverBuilder:
         self.platform = platform
         self.m = m = Module()
         self.depth = depth = buffer_bytes(ports.tasks)
-        # what is read was written long before: synthesis need not care what comes of both at once
-        attributes = {"ram_style": "block", "no_rw_check": 1}
-        m.submodules.buffer = buffer = Memory(shape=8, depth=depth, init=[], attrs=attributes)
         m.submodules.checksum = self.crc = CRC32_ISO_HDLC(8).create()
-        write, read = buffer.write_port(), buffer.read_port()
-        self.write = write
-        self.read = read
+        self.write, self.read = ring_memory(m, 8, depth)
         # the ring: what is read, what was written, and the end of the last whole frame
         self.head = Signal(range(depth))
-        self.next_head = Signal(range(depth), name="next")
         self.tail = Signal(range(depth))
         self.committed = Signal(range(depth))
-        self.after_head = Signal(range(depth), init=1)
         self.after_tail = Signal(range(depth), init=1)
         # a frame of ``depth`` bytes is the longest that may be whole
         self.count = Signal(range(depth + 2))
@@ -233,33 +225,11 @@ class ReceiverBuilder:
                 m.d.sync += counter.eq(counter + 1)
 
     def _offer(self) -> None:
-        """Whole frames leave the buffer: by a register behind the memory, whose output is slow, and one from which
-        whoever takes the bytes is seen."""
+        """Whole frames leave the buffer."""
         m = self.m
-        leave = StreamRegister(8)
-        instantiate(m, self.platform, "leave", leave)
-        offered, moves = Signal(), Signal()
-        next_head = Mux(offered & moves, self.after_head, self.head)
-        pending = self.closed | self.judged | offered | leave.i.valid | leave.o.valid
-        m.d.comb += [
-            offered.eq(self.head != self.committed),
-            moves.eq(~leave.i.valid | leave.i.ready),
-            self.ports.pending.eq(pending),
-            self.next_head.eq(next_head),
-            self.read.addr.eq(self.next_head),
-            self.read.en.eq(1),
-            self.ports.o.valid.eq(leave.o.valid),
-            self.ports.o.payload.eq(leave.o.payload),
-            leave.o.ready.eq(self.ports.o.ready),
-        ]
-        m.d.sync += self.head.eq(self.next_head)
-        with m.If(offered & moves):
-            m.d.sync += self.after_head.eq(self.after_head + 1)
-        with m.If(moves):
-            m.d.sync += [
-                leave.i.valid.eq(offered),
-                leave.i.payload.eq(self.read.data),
-            ]
+        waits = offer(m, self.platform, self.read, self.head, self.committed, self.ports.o)
+        kept = self.head != self.committed
+        m.d.comb += self.ports.pending.eq(self.closed | self.judged | kept | waits)
 
 
 def _bit(counter: str) -> int:
