@@ -10,7 +10,7 @@ DERATING = 1.25
 name, and nextpnr times by. Gowin's own analysis has C1/I0 take 1.25 times as long as C2 in every row of its reports,
 and so does its data sheet DS1239E beside C2/I1 (tables 3-13 and 3-14, as mathieufro/apicula's doc/timing-c1i0.md quotes
 them), whose figures of that grade are the table's: 1.075 to 1.148 ns for a register's reset in both, 0.200 to 0.230 ns
-for its clock to output where the table has 0.201 to 0.232 ns. docs/boards.md has what agrees with it and what does
+for its clock to output where the table has 0.201 to 0.232 ns. docs/clocks.md has what agrees with it and what does
 not."""
 MULTIPLIER_OUTPUT, MULTIPLIER_SETUP = 2.0, 0.5
 """ns behind a multiplier block's clock and before it. Assumed for this speed grade, since nothing is published: most of
