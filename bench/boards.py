@@ -21,16 +21,15 @@ from typing import Any
 
 from figures import Targets, arguments, parse, section
 
-from rbdgen import Options, RbdgenWarning, compile_robot, load_robot
+from rbdgen import Design, Options, RbdgenWarning, compile_robot, load_robot
 from rbdgen.emulation import bit_true_shell
 from rbdgen.functions.registry import common
 from rbdgen.host.beats import StreamLink
 from rbdgen.host.driver import Driver
-from rbdgen.host.manifest import Manifest, manifest_from
 from rbdgen.host.transport import ProcessTransport
-from rbdgen.report.design import manifest, verilog_digest
 from rbdgen_hw.emit import axi_verilog, design_verilog, link_verilog
 from rbdgen_hw.packaging.waivers import WAIVERS, waivers, waivers_file
+from rbdgen_hw.shelled import write_shelled
 from rbdgen_sim import verilator
 from rbdgen_sim.axi import play
 from rbdgen_sim.device import build_device
@@ -187,28 +186,20 @@ def summary(
     ]
 
 
-def sources(
-    work: Path, functions: tuple[str, ...], shell: str
-) -> tuple[Any, Manifest, list[Path], str]:
-    """A small robot's design, its manifest, and its Verilog with a shell."""
-    d = compile_robot(load_robot("pendulum2"), Options(functions=functions, ii=4))
-    verilog = design_verilog(d)
-    known = manifest_from(json.loads(json.dumps(manifest(d, verilog_digest(verilog), "0"))))
-    make = link_verilog if shell == "link" else axi_verilog
-    files = [work / "accelerator.v", work / f"{shell}.v"]
-    for path, text in zip(files, (verilog, make(d, known.identity)), strict=True):
-        path.write_text(text)
-    return d, known, files, f"{d.name}_{shell}"
+def small(functions: tuple[str, ...]) -> Design:
+    """A small robot's design."""
+    return compile_robot(load_robot("pendulum2"), Options(functions=functions, ii=4))
 
 
 def link(targets: Targets, work: Path) -> None:
     """10,000 mixed tasks through the driver and the RTL, without and with damage."""
-    d, known, files, top = sources(work, common(), "link")
-    program = build_device(files, top, work / "device")
+    d = small(common())
+    written = write_shelled(d, "link", link_verilog, work)
+    program = build_device(written.sources, written.top, work / "device")
     rows = []
     for rate in (0.0, 0.01):
         noise = Noise(ProcessTransport([str(program)]), rate, seed=7)
-        device = Driver.open(known, noise, patience=100)
+        device = Driver.open(written.manifest, noise, patience=100)
         begin = time.monotonic()
         # every bit of every result is compared; an AssertionError is a wrong or lost result
         wrong = 0
@@ -244,10 +235,12 @@ def link(targets: Targets, work: Path) -> None:
 
 def axi(targets: Targets, work: Path) -> None:
     """10,000 mixed tasks through the AXI shell, every channel stalling in 30% of its cycles."""
-    d, known, files, top = sources(work, ("id", "m", "did"), "axi")
+    d = small(("id", "m", "did"))
+    written = write_shelled(d, "axi", axi_verilog, work)
+    known = written.manifest
     recorder = DmaModel(bit_true_shell(d))
     check_mixed(d, Driver(known, StreamLink(known, recorder, 1000)), TASKS, 1)
-    outcome = play(files, top, recorder, 0.3, 5, work / "axi")
+    outcome = play(written.sources, written.top, recorder, 0.3, 5, work / "axi")
     answers = [bytes.fromhex(r) for r in outcome["results"]]
     wrong = 0
     try:

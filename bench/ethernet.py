@@ -18,8 +18,10 @@ from rbdgen import Design, Options, compile_robot, load_robot
 from rbdgen.functions.registry import common
 from rbdgen.host.driver import Driver
 from rbdgen.host.udp import connect
+from rbdgen.protocol.stations import Addresses
 from rbdgen.protocol.tasks import TaskFormat
 from rbdgen.protocol.wire import GIGABIT, wire_bytes
+from rbdgen_hw.shelled import write_station
 from rbdgen_sim.ethernet import SteppedPort, build_station
 from rbdgen_sim.mixed import check_mixed
 
@@ -71,8 +73,9 @@ def bytes_each_way(tasks: TaskFormat, functions: tuple[str, ...]) -> tuple[float
 
 def simulated(design: Design, count: int, work: Path) -> float:
     """Seconds of the wire in which ``count`` tasks of any of the design's functions are answered."""
-    board = build_station(design, CLOCK, work)
-    known = board.manifest
+    written, station = write_station(design, CLOCK, Addresses(), work)
+    known = written.manifest
+    board = build_station(known, station, written.sources, written.top, work)
     port = SteppedPort(board, CLOCK)
     try:
         device = Driver(known, connect(port, known))

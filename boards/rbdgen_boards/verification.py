@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rbdgen.errors import ConfigError
-from rbdgen_boards.board import Board
+from rbdgen_boards.board import Board, board_names, get_board
 from rbdgen_boards.flows import FLOWS
 from rbdgen_boards.models.verilog import netlist_verilog
 from rbdgen_boards.netlists import STAGES, read_netlist
@@ -17,22 +17,22 @@ TOP = "rbdgen_netlist"
 def require_models(board: Board) -> None:
     """ConfigError for a board of a family whose cells have no models, and for one without a serial line, by which tasks
     reach the netlist's pins."""
+    why = obstacle(board)
+    if why is not None:
+        able = [name for name in board_names() if obstacle(get_board(name)) is None]
+        raise ConfigError(
+            f"verify: board {board.name} {why}; leave --verify out, or take one of {', '.join(able)}"
+        )
+
+
+def obstacle(board: Board) -> str | None:
+    """Why a board's netlists cannot be simulated; None where they can."""
     flow = FLOWS[board.flow]
     if flow.models is None:
-        raise ConfigError(
-            f"verify: board {board.name} is built by {flow.maker}, whose netlists cannot be simulated here; "
-            f"leave --verify out, or take a board of {', '.join(verifiable())}"
-        )
+        return f"is built by {flow.maker}, whose netlists cannot be simulated here"
     if board.shell != "uart":
-        raise ConfigError(
-            f"verify: board {board.name} has no serial line, by which tasks reach a netlist's pins here; leave "
-            "--verify out, or verify the accelerator on a board that has one, such as ulx3s_85f"
-        )
-
-
-def verifiable() -> list[str]:
-    """The families whose netlists can be simulated, by name."""
-    return [name for name, flow in FLOWS.items() if flow.models is not None]
+        return "has no serial line, by which tasks reach a netlist's pins here"
+    return None
 
 
 def netlist_sources(board: Board, directory: Path) -> dict[str, str]:

@@ -10,18 +10,14 @@ from __future__ import annotations
 import signal
 import struct
 import subprocess
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from rbdgen.compiler import Design
-from rbdgen.emulation import manifest_of
 from rbdgen.errors import ToolError
 from rbdgen.host.manifest import Manifest
 from rbdgen.host.transport import CLOSE_SECONDS
-from rbdgen.protocol.stations import Addresses, Station
-from rbdgen.report.design import verilog_digest
-from rbdgen_hw.emit import design_verilog, udp_verilog
-from rbdgen_hw.shells.ethernet import GMII
+from rbdgen.protocol.stations import Station
 from rbdgen_sim.device import build_program
 
 SHARE = 1 << 16
@@ -49,7 +45,7 @@ NO_FAULTS = Faults()
 
 @dataclass(frozen=True)
 class BuiltStation:
-    """A design's accelerator behind its Ethernet: its ``manifest``, the ``program`` that plays its wire, and the
+    """An accelerator behind its Ethernet: its ``manifest``, the ``program`` that plays its wire, and the
     ``station`` that it is on the network."""
 
     manifest: Manifest
@@ -65,18 +61,13 @@ class BuiltStation:
         return [str(self.program), *map(str, numbers)]
 
 
-def build_station(design: Design, clock: float, work: Path) -> BuiltStation:
-    """Compile ``design`` in ``work``, unless it is there; its Verilog is told of a clock of ``clock`` Hz. ToolError
-    where Verilator fails or is missing."""
-    verilog = design_verilog(design)
-    known = manifest_of(design, verilog_digest(verilog))
-    station = Addresses().station(known.identity)
-    sources = work / "accelerator.v", work / "udp.v"
-    shell = udp_verilog(design, known.identity, clock, station, GMII)
-    for path, text in zip(sources, (verilog, shell), strict=True):
-        path.write_text(text, encoding="utf-8")
-    program = build_program(sources, f"{design.name}_udp", work / "build", _MAIN)
-    return BuiltStation(known, program, station)
+def build_station(
+    manifest: Manifest, station: Station, sources: Sequence[Path], top: str, work: Path
+) -> BuiltStation:
+    """Compile ``sources`` in ``work``, unless it is there: Verilog whose module ``top`` has a clock ``clk`` and the
+    pins ``eth_*`` of GMII. ToolError where Verilator fails or is missing."""
+    program = build_program(sources, top, work / "build", _MAIN)
+    return BuiltStation(manifest, program, station)
 
 
 class SimulatedStation:

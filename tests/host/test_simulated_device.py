@@ -16,8 +16,8 @@ from rbdgen.host.driver import Driver, Tasks
 from rbdgen.host.manifest import Manifest
 from rbdgen.host.transport import ProcessTransport
 from rbdgen.layout.calibration import varied_robot
-from rbdgen.report.design import verilog_digest
-from rbdgen_hw.emit import design_verilog, link_verilog
+from rbdgen_hw.emit import link_verilog
+from rbdgen_hw.shelled import write_shelled
 from rbdgen_sim.device import build_device
 from rbdgen_sim.mixed import check_mixed, random_operands
 from rbdgen_sim.noise import Noise
@@ -31,12 +31,8 @@ FUNCTIONS = ("id", "m", "did")
 
 def built(d: Design, work: Path) -> tuple[Manifest, Path]:
     """The manifest and the program of a design."""
-    verilog = design_verilog(d)
-    known = manifest_of(d, verilog_digest(verilog))
-    sources = work / "accelerator.v", work / "link.v"
-    for path, text in zip(sources, (verilog, link_verilog(d, known.identity)), strict=True):
-        path.write_text(text)
-    return known, build_device(sources, f"{d.name}_link", work / "build")
+    written = write_shelled(d, "link", link_verilog, work)
+    return written.manifest, build_device(written.sources, written.top, work / "build")
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +84,7 @@ def test_arrays_in_arrays_out(device: tuple[Manifest, Path]) -> None:
 @pytest.mark.slow
 def test_another_design_is_refused(device: tuple[Manifest, Path]) -> None:
     _, program = device
-    other = manifest_of(design("pendulum2", functions=FUNCTIONS, ii=8))
+    other = manifest_of(design("pendulum2", functions=FUNCTIONS, ii=8), "f" * 64)
     transport = ProcessTransport([str(program)])
     with pytest.raises(LinkError, match=r"^device: holds design [0-9a-f]{32}, not [0-9a-f]{32} "):
         Driver.open(other, transport)

@@ -14,6 +14,8 @@ from rbdgen.errors import LinkError, RbdgenWarning
 from rbdgen.host.driver import Driver
 from rbdgen.host.udp import connect
 from rbdgen.layout.calibration import varied_robot
+from rbdgen.protocol.stations import Addresses
+from rbdgen_hw.shelled import write_station
 from rbdgen_sim.ethernet import BuiltStation, Faults, SimulatedStation, SteppedPort, build_station
 from rbdgen_sim.mixed import check_mixed
 from tests.conftest import design
@@ -33,7 +35,9 @@ def robot() -> Design:
 @pytest.fixture(scope="module")
 def board(tmp_path_factory: pytest.TempPathFactory) -> BuiltStation:
     """A small robot's accelerator."""
-    return build_station(robot(), SHORT_SECOND, tmp_path_factory.mktemp("station"))
+    work = tmp_path_factory.mktemp("station")
+    written, station = write_station(robot(), SHORT_SECOND, Addresses(), work)
+    return build_station(written.manifest, station, written.sources, written.top, work)
 
 
 @pytest.mark.slow
@@ -104,7 +108,7 @@ def test_it_is_the_same_in_simulated_time(board: BuiltStation) -> None:
 
 @pytest.mark.slow
 def test_another_design_is_refused(board: BuiltStation) -> None:
-    other = manifest_of(robot())
+    other = manifest_of(robot(), "f" * 64)
     with (
         SimulatedStation(board, CLOCK) as simulated,
         pytest.raises(LinkError, match=r"holds design [0-9a-f]{32}, not [0-9a-f]{32} "),

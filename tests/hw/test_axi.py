@@ -14,7 +14,8 @@ from rbdgen.host.beats import StreamLink, check_identity
 from rbdgen.host.driver import Driver
 from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.registers import VERSION
-from rbdgen_hw.emit import axi_verilog, design_verilog
+from rbdgen_hw.emit import axi_verilog
+from rbdgen_hw.shelled import write_shelled
 from rbdgen_sim.axi import play
 from rbdgen_sim.dma import DmaModel
 from rbdgen_sim.mixed import check_mixed, random_operands
@@ -26,13 +27,8 @@ TASKS = 600
 
 def played(d: Design, recorder: DmaModel, stall: float, work: Path) -> dict:
     """What the RTL makes of the batches that were recorded."""
-    known = manifest_of(d)
-    sources = work / "accelerator.v", work / "axi.v"
-    for path, text in zip(
-        sources, (design_verilog(d), axi_verilog(d, known.identity)), strict=True
-    ):
-        path.write_text(text)
-    return play(sources, f"{d.name}_axi", recorder, stall, 5, work / "sim")
+    written = write_shelled(d, "axi", axi_verilog, work)
+    return play(written.sources, written.top, recorder, stall, 5, work / "sim")
 
 
 def run_axi(tasks: int, stall: float, batch: int, work: Path, ii: int, replicas: int) -> dict:

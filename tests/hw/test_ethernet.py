@@ -17,8 +17,7 @@ from rbdgen.emulation import bit_true_datagrams, manifest_of
 from rbdgen.errors import ConfigError
 from rbdgen.protocol.datagrams import Kind, datagram_bytes, join_packets
 from rbdgen.protocol.stations import Addresses, Station, own_mac, read_address, read_mac
-from rbdgen_hw.emit import design_verilog, udp_verilog
-from rbdgen_hw.shells.ethernet import GMII
+from rbdgen_hw.shelled import write_station
 from rbdgen_sim.gmii import Frame, play
 from tests.conftest import design
 from tests.hw.test_datagrams import FUNCTIONS, Sent, tasks_of, told
@@ -50,12 +49,8 @@ def udp(station: Station, data: bytes, sound: bool = True, **fields: object) -> 
 def wire(tmp_path_factory: pytest.TempPathFactory) -> tuple[Station, list[list[Frame]], list[Sent]]:
     """What the board sent in each round; and what the model makes of the last one."""
     d, work = robot(), tmp_path_factory.mktemp("ethernet")
-    known = manifest_of(d)
-    station = Addresses("192.168.1.50", "02:11:22:33:44:55").station(known.identity)
-    sources = work / "accelerator.v", work / "udp.v"
-    shell = udp_verilog(d, known.identity, CLOCK, station, GMII)
-    for path, text in zip(sources, (design_verilog(d), shell), strict=True):
-        path.write_text(text)
+    addresses = Addresses("192.168.1.50", "02:11:22:33:44:55")
+    written, station = write_station(d, CLOCK, addresses, work)
     broadcast = Ether(dst="ff:ff:ff:ff:ff:ff", src=HOST_MAC)
     asked = {"psrc": HOST, "hwsrc": HOST_MAC}
     hello = datagram_bytes(Kind.HELLO, 0, 1)
@@ -97,7 +92,7 @@ def wire(tmp_path_factory: pytest.TempPathFactory) -> tuple[Station, list[list[F
         rounds[-1].append(udp(station, data, sound, other=other))
         model.receive(data if sound else b"", (OTHER if other else HOST, PORT))
 
-    bodies = join_packets(tasks_of(known.tasks, 300, np.random.default_rng(3)))
+    bodies = join_packets(tasks_of(written.manifest.tasks, 300, np.random.default_rng(3)))
     datagrams = [
         datagram_bytes(Kind.TASKS, SESSION, number, body, marks)
         for number, (body, marks) in enumerate(bodies)
@@ -115,7 +110,7 @@ def wire(tmp_path_factory: pytest.TempPathFactory) -> tuple[Station, list[list[F
     give(datagram_bytes(Kind.TASKS, SESSION + 1, len(datagrams), bodies[0][0], bodies[0][1]))
     give(datagram_bytes(Kind.HELLO, SESSION, 3), other=True)
     stations = {read_address(HOST): read_mac(HOST_MAC), read_address(OTHER): read_mac(OTHER_MAC)}
-    came = play(sources, f"{d.name}_udp", rounds, stations, CLOCK, work / "sim")
+    came = play(written.sources, written.top, rounds, stations, CLOCK, work / "sim")
     assert all(frame.sound for frames in came for frame in frames)
     return station, came, model.outgoing()
 
