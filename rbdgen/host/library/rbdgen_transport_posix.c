@@ -271,7 +271,7 @@ int rbd_open_serial(rbd_port *port, rbd_transport *transport, const char *path, 
     return RBD_OK;
 }
 
-/* ---- TCP ---- */
+/* ---- TCP and UDP ---- */
 
 /* Connects within a while: the descriptor, or -1. */
 static int connected(const struct addrinfo *address)
@@ -300,48 +300,54 @@ static int connected(const struct addrinfo *address)
     return descriptor;
 }
 
-int rbd_open_tcp(rbd_port *port, rbd_transport *transport, const char *host, const char *service)
+/* What is said where a socket cannot be had: of a name that is not known, and of an address that does not answer. */
+struct complaints {
+    const char *name_remedy, *what, *remedy;
+};
+
+/* Connects to the first of a host's addresses that can be: RBD_OK, or what was told of the port. */
+static int open_socket(rbd_port *port, const char *host, const char *service, int family, int type,
+                       const struct complaints *say)
 {
     struct addrinfo hints, *found = NULL;
-    const int status = begin(port, transport, "tcp", host, service);
-    if (status != RBD_OK)
-        return status;
     memset(&hints, 0, sizeof hints);
-    hints.ai_family = AF_UNSPEC;
-    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_family = family;
+    hints.ai_socktype = type;
     if (getaddrinfo(host, service, &hints, &found) != 0)
-        return fail(port, "there is no such host or service", "give a name or address, and a port's number");
+        return fail(port, "there is no such host or service", say->name_remedy);
     for (const struct addrinfo *address = found; address && port->descriptor < 0; address = address->ai_next)
         port->descriptor = connected(address);
     freeaddrinfo(found);
     if (port->descriptor < 0)
-        return fail(port, "cannot be connected to", "check that the server runs there");
+        return fail(port, say->what, say->remedy);
     port->is_socket = 1;
-    fill_in(port, transport);
     return RBD_OK;
 }
 
-/* ---- UDP ---- */
+int rbd_open_tcp(rbd_port *port, rbd_transport *transport, const char *host, const char *service)
+{
+    static const struct complaints say = {"give a name or address, and a port's number", "cannot be connected to",
+                                          "check that the server runs there"};
+    int status = begin(port, transport, "tcp", host, service);
+    if (status == RBD_OK)
+        status = open_socket(port, host, service, AF_UNSPEC, SOCK_STREAM, &say);
+    if (status == RBD_OK)
+        fill_in(port, transport);
+    return status;
+}
 
 int rbd_open_udp(rbd_port *port, rbd_transport *transport, const char *host, const char *service)
 {
-    struct addrinfo hints, *found = NULL;
+    static const struct complaints say = {
+        "give the board's IP address, and a port's number", "cannot be reached",
+        "check the cable, its address, and that this computer's is in the same network"};
     const int buffer = 1 << 20;
-    const int status = begin(port, transport, "udp", host, service);
+    int status = begin(port, transport, "udp", host, service);
+    if (status == RBD_OK)
+        status = open_socket(port, host, service, AF_INET, SOCK_DGRAM, &say);
     if (status != RBD_OK)
         return status;
-    memset(&hints, 0, sizeof hints);
-    hints.ai_family = AF_INET;
-    hints.ai_socktype = SOCK_DGRAM;
-    if (getaddrinfo(host, service, &hints, &found) != 0)
-        return fail(port, "there is no such host or service", "give the board's IP address, and a port's number");
-    port->descriptor = connected(found);
-    freeaddrinfo(found);
-    if (port->descriptor < 0)
-        return fail(port, "cannot be reached", "check the cable, its address, and that this computer's is in the same "
-                                               "network");
     setsockopt(port->descriptor, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer);
-    port->is_socket = 1;
     fill_in(port, transport);
     transport->datagrams = 1;
     return RBD_OK;
