@@ -8,6 +8,7 @@ cocotbext-axi with random stalls on every channel. Exit status 1 if a target is 
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -22,11 +23,14 @@ from typing import Any
 from figures import Targets, arguments, parse, section
 
 from rbdgen import Design, Options, RbdgenWarning, compile_robot, load_robot
+from rbdgen.compiler.cost import FULL
+from rbdgen.devices.registry import get_device
 from rbdgen.emulation import bit_true_shell
 from rbdgen.functions.registry import common
 from rbdgen.host.beats import StreamLink
 from rbdgen.host.driver import Driver
 from rbdgen.host.transport import ProcessTransport
+from rbdgen.schedule.resources import estimate
 from rbdgen_boards.board import get_board
 from rbdgen_boards.verification import obstacle
 from rbdgen_hw.emit import axi_verilog, design_verilog, link_verilog
@@ -66,6 +70,8 @@ VERIFIED = "id"
 BUILD_SECONDS = 7200
 """After how long a build is given up."""
 TASKS = 10_000
+ROOM = (12, 24, 48, 96, 192)
+"""Intervals in cycles at which all functions are counted by the model."""
 
 
 def bitstreams(targets: Targets, only: str | None) -> None:
@@ -128,6 +134,42 @@ def netlists(targets: Targets) -> None:
         rows.append([board, "seconds, of those of the call", "", "", "", seconds])
     head = ["board", "netlist after", "tasks", "results that differ", "", "seconds"]
     section(f"Netlists of {ROBOT} {VERIFIED}, simulated from the pins", head, rows)
+
+
+def room() -> None:
+    """All functions over intervals by the model, beside what a board has and what place and route connects."""
+    rows = []
+    for board_name, functions, options, clock, _ in BUILDS:
+        if functions != "all":
+            continue
+        board, own = get_board(board_name), accuracy(options)
+        has = board.resources["luts"]
+        connected = math.floor(FULL * get_device(board.timing).routable * has)
+        for interval in ROOM:
+            given = Options(
+                functions=common(), ii=interval, device=board.timing, clock=clock, **own
+            )
+            design = compile_robot(load_robot(ROBOT), given)
+            used = estimate(design.plan, design.tasks).as_dict()
+            slowest = max(design.interval(name) for name in design.network.functions)
+            share = f"{used['luts'] / has:.0%}"
+            counts = used["luts"], share, connected, used["registers"], used["multipliers"]
+            precision = given.precision_text
+            rows.append([board_name, precision, clock, interval, slowest, *counts])
+    head = ["board", "arithmetic", "MHz", "II", "longest interval", "look-up tables"]
+    head += ["of the board's", "connected at most, as a rule", "registers", "multiplier blocks"]
+    section(f"All seven functions of {ROBOT}, by the model", head, rows, keys=4)
+
+
+def accuracy(options: Sequence[str]) -> dict[str, Any]:
+    """The word or the error that a build's options ask for."""
+    found: dict[str, Any] = {}
+    for name, value in zip(options[::2], options[1::2], strict=True):
+        if name == "--word":
+            found["word"] = int(value)
+        elif name == "--error":
+            found["error"] = float(value)
+    return found
 
 
 def asked(
@@ -293,7 +335,7 @@ def lint(targets: Targets, work: Path) -> None:
 def main() -> int:
     """Print all sections; 1 if a target is missed."""
     parser = arguments(__doc__)
-    parts = ("lint", "link", "axi", "bitstreams", "netlists")
+    parts = ("lint", "link", "axi", "room", "bitstreams", "netlists")
     parser.add_argument(
         "--part", choices=parts, action="append", help="only this part; may be repeated"
     )
@@ -307,7 +349,9 @@ def main() -> int:
         for part in args.part or parts:
             work = Path(name) / part
             work.mkdir()
-            if part == "bitstreams":
+            if part == "room":
+                room()
+            elif part == "bitstreams":
                 bitstreams(targets, args.build)
             elif part == "netlists":
                 netlists(targets)
