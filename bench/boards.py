@@ -30,7 +30,6 @@ from rbdgen.functions.registry import common
 from rbdgen.host.beats import StreamLink
 from rbdgen.host.driver import Driver
 from rbdgen.host.transport import ProcessTransport
-from rbdgen.schedule.resources import estimate
 from rbdgen_boards.board import get_board
 from rbdgen_boards.verification import obstacle
 from rbdgen_hw.emit import axi_verilog, design_verilog, link_verilog
@@ -99,7 +98,14 @@ def built(
     board: str, functions: str, options: Sequence[str]
 ) -> tuple[dict[str, Any] | None, list[str]]:
     """The report of a build, or None and the last lines of what it said."""
-    command = [sys.executable, "-m", "rbdgen", "build", ROBOT, "--board", board]
+    return answered("build", board, functions, options)
+
+
+def answered(
+    verb: str, board: str, functions: str, options: Sequence[str]
+) -> tuple[dict[str, Any] | None, list[str]]:
+    """What a command of ``rbdgen`` says of a board in JSON, or None and the last lines of its complaints."""
+    command = [sys.executable, "-m", "rbdgen", verb, ROBOT, "--board", board]
     command += ["--functions", functions, *options, "--json"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, process_group=0) as process:
@@ -139,37 +145,27 @@ def netlists(targets: Targets) -> None:
 def room() -> None:
     """All functions over intervals by the model, beside what a board has and what place and route connects."""
     rows = []
-    for board_name, functions, options, clock, _ in BUILDS:
+    for board_name, functions, options, _, _ in BUILDS:
         if functions != "all":
             continue
-        board, own = get_board(board_name), accuracy(options)
+        board = get_board(board_name)
+        pairs = zip(options[::2], options[1::2], strict=True)
+        others = [word for pair in pairs if pair[0] != "--ii" for word in pair]
         has = board.resources["luts"]
         connected = math.floor(FULL * get_device(board.timing).routable * has)
         for interval in ROOM:
-            given = Options(
-                functions=common(), ii=interval, device=board.timing, clock=clock, **own
-            )
-            design = compile_robot(load_robot(ROBOT), given)
-            used = estimate(design.plan, design.tasks).as_dict()
-            slowest = max(design.interval(name) for name in design.network.functions)
-            share = f"{used['luts'] / has:.0%}"
-            counts = used["luts"], share, connected, used["registers"], used["multipliers"]
-            precision = given.precision_text
-            rows.append([board_name, precision, clock, interval, slowest, *counts])
-    head = ["board", "arithmetic", "MHz", "II", "longest interval", "look-up tables"]
-    head += ["of the board's", "connected at most, as a rule", "registers", "multiplier blocks"]
-    section(f"All seven functions of {ROBOT}, by the model", head, rows, keys=4)
-
-
-def accuracy(options: Sequence[str]) -> dict[str, Any]:
-    """The word or the error that a build's options ask for."""
-    found: dict[str, Any] = {}
-    for name, value in zip(options[::2], options[1::2], strict=True):
-        if name == "--word":
-            found["word"] = int(value)
-        elif name == "--error":
-            found["error"] = float(value)
-    return found
+            given = [*others, "--ii", str(interval)]
+            report, complaints = answered("layout", board_name, functions, given)
+            if report is None:
+                raise SystemExit("\n".join(complaints))
+            used = report["modelled_resources"]
+            longest = max(f["ii_cycles"] for f in report["functions"].values())
+            counts = used["luts"], f"{used['luts'] / has:.0%}", connected
+            more = used["registers"], used["multipliers"]
+            rows.append([board_name, " ".join(others), interval, longest, *counts, *more])
+    head = ["board", "options", "II", "longest interval", "look-up tables", "of the board's"]
+    head += ["connected at most, as a rule", "registers", "multiplier blocks"]
+    section(f"All seven functions of {ROBOT}, by the model", head, rows, keys=3)
 
 
 def asked(
