@@ -4,13 +4,16 @@ BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 
 .DEFAULT_GOAL := help
 .PHONY: bench bench-boards bench-choices bench-compare bench-compiled bench-control bench-depth bench-endurance bench-ethernet bench-ethernet-host bench-formats bench-frames bench-functions bench-golden bench-gpu bench-host bench-layouts \
-	bench-logic bench-package bench-ranges bench-robots bench-software bench-speed clean demo docs figures format fuzz help lint test zoo
+	bench-logic bench-package bench-ranges bench-robots bench-software bench-speed clean demo docs figures format fuzz help lint test thorough zoo
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 test: ## Run all tests; lint, format, types and import direction are among them; print branch coverage
 	$(BIN)python -m pytest -p tests.branches -n 2 --dist loadfile --no-loadscope-reorder
+
+thorough: ## Run further tests: more sizes, robots and intervals of what `make test` has; a quarter of an hour
+	$(BIN)python -m pytest -m thorough -n 2
 
 fuzz: ## Try random robots, files, bytes and streams; HOURS=1 says how long
 	$(BIN)python -m tests.fuzz --hours $(or $(HOURS),1)

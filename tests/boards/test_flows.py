@@ -109,36 +109,63 @@ def sources(cells: dict[str, Any]) -> dict[tuple[str, str], tuple[str, str]]:
     }
 
 
+@dataclasses.dataclass
+class Packed:
+    """A build for a GW5A: its ``folder``, what was ``routed`` for a ``clock``, and ``cells`` when they were packed, as
+    they were ``made`` by synthesis and ``placed``."""
+
+    folder: Path
+    routed: Routed
+    clock: float
+    made: dict[str, Any]
+    placed: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> Packed:
+    """The small design, which is packed by apycula's own program as well, into ``plain.fs``, and once more without each
+    register of its block, into ``<register>.fs``."""
+    folder, run = tmp_path_factory.mktemp("gowin"), tools.run
+    found: dict[str, Any] = {}
+
+    def pack(tool: tools.Tool, arguments: Sequence[str], *where: Any) -> bool:
+        if tool != gowin.GOWIN_PACK:
+            return run(tool, arguments, *where)
+        plain = ["plain.fs" if a == gowin.BITSTREAM else a for a in arguments]
+        run(dataclasses.replace(tool, module=None), plain, *where)
+        routed = (folder / gowin.ROUTED).read_text()
+        netlist = json.loads((folder / NETLIST).read_text())
+        found["made"] = netlist["modules"][TOP]["cells"]
+        found["placed"] = json.loads(routed)["modules"]["top"]["cells"]
+        changes = {r: (f'"{r}_CLK": *"CLK0"', f'"{r}_CLK": "BYPASS"') for r in GOWIN_REGISTERS[2]}
+        changes["OREG"] = '"AREG_CLK": *"CLK0"', '"AREG_CLK": "CLK0", "OREG_CLK": "CLK0"'
+        for register, (pattern, change) in changes.items():
+            changed, count = re.subn(pattern, change, routed)
+            assert count == 1
+            (folder / f"{register}.json").write_text(changed)
+            run(tool, [*arguments[:-2], f"{register}.fs", f"{register}.json"], *where)
+        return run(tool, arguments, *where)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tools, "run", pack)
+        routed, clock = build("tang_mega_138k_pro", folder)
+    return Packed(folder, routed, clock, found["made"], found["placed"])
+
+
 @pytest.mark.slow
-def test_gowin_routes_what_was_synthesized_with_registers_beside_their_sums(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_gowin_routes_what_was_synthesized_with_registers_beside_their_sums(packed: Packed) -> None:
     """Placement is read back and changed in between."""
-    run, found = tools.run, {}
-
-    def read(tool: tools.Tool, *how: Any) -> bool:
-        if tool == gowin.GOWIN_PACK:
-            netlist, routed = (
-                json.loads((tmp_path / f).read_text()) for f in (NETLIST, gowin.ROUTED)
-            )
-            found.update(
-                made=netlist["modules"][TOP]["cells"], routed=routed["modules"]["top"]["cells"]
-            )
-        return run(tool, *how)
-
-    monkeypatch.setattr(tools, "run", read)
-    build("tang_mega_138k_pro", tmp_path)
-    made, routed = sources(found["made"]), sources(found["routed"])
+    made, routed = sources(packed.made), sources(packed.placed)
     constants = ("VCC", "GND", "$PACKER_VCC_DRV", "$PACKER_GND_DRV")
     wanted = {
         pin: source
         for pin, source in made.items()
-        if found["made"][source[0]]["type"] not in constants
+        if packed.made[source[0]]["type"] not in constants
     }
     assert {pin: routed.get(pin) for pin in wanted} == wanted
     places = {
         name.removeprefix(FIRST): c["attributes"].get("NEXTPNR_BEL", "")
-        for name, c in found["routed"].items()
+        for name, c in packed.placed.items()
     }
     fed = {
         name: source for (name, pin), (source, out) in routed.items() if (pin, out) == ("D", "SUM")
@@ -152,42 +179,22 @@ def test_gowin_routes_what_was_synthesized_with_registers_beside_their_sums(
 
 
 @pytest.mark.slow
-def test_gowin_makes_a_bitstream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = tools.run
-
-    def packed_twice(tool: tools.Tool, arguments: Sequence[str], *where: Any) -> bool:
-        """Run; what is packed is packed by apycula's own program as well, into ``plain.fs``."""
-        if tool == gowin.GOWIN_PACK:
-            plain = ["plain.fs" if a == gowin.BITSTREAM else a for a in arguments]
-            run(dataclasses.replace(tool, module=None), plain, *where)
-            routed = (tmp_path / gowin.ROUTED).read_text()
-            changes = {
-                r: (f'"{r}_CLK": *"CLK0"', f'"{r}_CLK": "BYPASS"') for r in GOWIN_REGISTERS[2]
-            }
-            changes["OREG"] = '"AREG_CLK": *"CLK0"', '"AREG_CLK": "CLK0", "OREG_CLK": "CLK0"'
-            for register, (pattern, change) in changes.items():
-                changed, count = re.subn(pattern, change, routed)
-                assert count == 1
-                (tmp_path / f"{register}.json").write_text(changed)
-                run(tool, [*arguments[:-2], f"{register}.fs", f"{register}.json"], *where)
-        return run(tool, arguments, *where)
-
-    monkeypatch.setattr(tools, "run", packed_twice)
-    routed, clock = build("tang_mega_138k_pro", tmp_path)
-    bitstream = (tmp_path / routed.bitstream).read_bytes()
-    assert (tmp_path / "plain.fs").read_bytes() == bitstream
+def test_gowin_makes_a_bitstream(packed: Packed) -> None:
+    folder, routed, clock = packed.folder, packed.routed, packed.clock
+    bitstream = (folder / routed.bitstream).read_bytes()
+    assert (folder / "plain.fs").read_bytes() == bitstream
     # each register of the block that the pipeline counts on is one in the bitstream as well, and one that it does
     # without is not, although it was asked for
-    assert (tmp_path / "OREG.fs").read_bytes() == bitstream
-    packed = {
+    assert (folder / "OREG.fs").read_bytes() == bitstream
+    bitstreams = {
         bitstream,
-        *((tmp_path / f"{register}.fs").read_bytes() for register in GOWIN_REGISTERS[2]),
+        *((folder / f"{register}.fs").read_bytes() for register in GOWIN_REGISTERS[2]),
     }
-    assert len(packed) == 1 + len(GOWIN_REGISTERS[2])
+    assert len(bitstreams) == 1 + len(GOWIN_REGISTERS[2])
     assert clock == 50.0
     assert routed.achieved > clock
     # paths through cells that nextpnr has no delays of can only be slower than the others
-    known = json.loads((tmp_path / "nextpnr.json").read_text())
+    known = json.loads((folder / "nextpnr.json").read_text())
     assert routed.achieved <= min(f["achieved"] for f in known["fmax"].values()) * 1.001
     # that of multipliers it has been told, and it is derated as all others
     first = known["critical_paths"][0]["path"][0]
@@ -195,7 +202,7 @@ def test_gowin_makes_a_bitstream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert first["delay"] == pytest.approx(MULTIPLIER_OUTPUT)
     (constraint,) = {round(f["constraint"], 1) for f in known["fmax"].values()}
     assert constraint == clock
-    said = re.search(r"\(\w+ at ([\d.]+) MHz\)", (tmp_path / "nextpnr.log").read_text())
+    said = re.search(r"\(\w+ at ([\d.]+) MHz\)", (folder / "nextpnr.log").read_text())
     assert said
     assert float(said[1]) == pytest.approx(DERATING * clock, rel=1e-3)
     assert routed.critical_path
@@ -207,7 +214,7 @@ def test_gowin_makes_a_bitstream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert routed.used["multipliers"] == 1
     # 36 registers' inputs come through tables, the sum's 36 bits are in places of tables, and the sum in registers
     assert 72 <= routed.used["luts"] < 200
-    text = (tmp_path / routed.bitstream).read_text()
+    text = (folder / routed.bitstream).read_text()
     # after the ones of the preamble comes the word by which the device finds a bitstream
     assert set(text) == {"0", "1", "\n"}
     assert f"{0xA5C3:016b}" in text[:5000]

@@ -67,7 +67,7 @@ def test_a_vendors_board_is_left_ready(
         ),
         (["--board", "ulx3s_85f", "--clock", "0"], "clock: must be 1 to 1000 MHz, not 0"),
         (
-            ["--board", "ulx3s_85f", "--functions", "did", "--ii", "1", "--word", "18"],
+            ["--board", "ulx3s_85f", "--functions", "id,m", "--ii", "1", "--word", "18"],
             "board ulx3s_85f: ",
         ),
         (

@@ -73,7 +73,9 @@ def test_task_space() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("robot", "limit"), [("iiwa14", 2e-3), ("hyq", 1e-4)])
+@pytest.mark.parametrize(
+    ("robot", "limit"), [("iiwa14", 2e-3), pytest.param("hyq", 1e-4, marks=pytest.mark.thorough)]
+)
 def test_controller(tmp_path: Path, robot: str, limit: float) -> None:
     pytest.importorskip("crocoddyl")
     picture = tmp_path / "controller.svg"

@@ -56,10 +56,10 @@ def test_bits_and_cycles(ii: int, device: str, tmp_path: Path) -> None:
     ("ii", "device", "programs"),
     [
         (1, "generic125", "two"),
-        (3, "generic250", "two"),
-        (3, "generic125", "one"),
         (3, "gw5a", "two"),
         (5, "gw5a", "one"),
+        pytest.param(3, "generic250", "two", marks=pytest.mark.thorough),
+        pytest.param(3, "generic125", "one", marks=pytest.mark.thorough),
     ],
 )
 def test_every_function_alone(
@@ -81,7 +81,10 @@ def test_every_function_alone(
     assert relative_errors(d, tasks, outcome.values)[0] < 2e-3
 
 
-@pytest.mark.parametrize("stall", [0.0, 0.3, 0.8])
+@pytest.mark.parametrize(
+    "stall",
+    [0.3, *(pytest.param(stall, marks=pytest.mark.thorough) for stall in (0.0, 0.8))],
+)
 @pytest.mark.parametrize(
     ("ii", "programs", "options"),
     [

@@ -33,7 +33,8 @@ def products_and_sums(robot: Robot) -> tuple[int, int]:
 @pytest.mark.parametrize(
     ("name", "functions", "derivative", "mass_matrix"),
     [
-        ("ur5", common(), "composite", "ldl"),
+        pytest.param("ur5", common(), "composite", "ldl", marks=pytest.mark.thorough),
+        ("pendulum2", common(), "composite", "ldl"),
         ("pendulum2", ("fd", "m", "minv", "dfd"), "columns", "mminvgen"),
     ],
 )

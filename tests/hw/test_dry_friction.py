@@ -63,7 +63,7 @@ def test_a_rubbing_arm_is_as_exact_as_one_that_is_not(
 @pytest.mark.parametrize(
     ("name", "ii", "changes"),
     [
-        ("ur5", 8, {}),
+        pytest.param("ur5", 8, {}, marks=pytest.mark.thorough),
         ("pendulum2", 8, {"derivative": "columns", "mass_matrix": "mminvgen"}),
         ("pendulum2", 1, {}),
         ("pendulum2", 8, {"overflow": "saturate", "rounding": "truncate"}),
@@ -78,6 +78,7 @@ def test_a_rubbing_arm_becomes_hardware(name: str, ii: int, changes: dict, tmp_p
     assert simulated_mismatches(d, 21, tmp_path) == 0
 
 
+@pytest.mark.thorough
 def test_four_rubbing_legs_on_one(tmp_path: Path) -> None:
     d = compile_robot(rubbing("hyq"), Options(("id", "did"), ii=8, word=18))
     graph, turns = d.fixed.graph, d.plan.schedule.folds.turns

@@ -57,8 +57,8 @@ def test_a_build_lints_clean(options: dict, tmp_path: Path) -> None:
     "options",
     [
         {"functions": common(), "ii": 4, "replicas": 2},
-        {"replicas": 3},
         {"replicas": 2, "calibratable": True},
+        pytest.param({"replicas": 3}, marks=pytest.mark.thorough),
         # results of hundreds of bits in one beat, and longer words
         {"functions": common(), "ii": 1},
         {"functions": common(), "ii": 1, "error": {"all": 1e-6}},

@@ -33,9 +33,21 @@ def random_order(d, count: int) -> np.ndarray:
     return np.random.default_rng(5).integers(0, len(d.network.functions), count)
 
 
-@pytest.mark.parametrize("programs", ["two", "one"])
 @pytest.mark.parametrize(
-    ("ii", "options"), [(1, {}), (4, {}), (8, {}), (12, {}), (4, LARGE)], ids=str
+    ("ii", "options", "programs"),
+    [
+        (1, {}, "two"),
+        (4, {}, "one"),
+        (8, {}, "two"),
+        (4, LARGE, "one"),
+        pytest.param(1, {}, "one", marks=pytest.mark.thorough),
+        pytest.param(4, {}, "two", marks=pytest.mark.thorough),
+        pytest.param(8, {}, "one", marks=pytest.mark.thorough),
+        pytest.param(12, {}, "two", marks=pytest.mark.thorough),
+        pytest.param(12, {}, "one", marks=pytest.mark.thorough),
+        pytest.param(4, LARGE, "two", marks=pytest.mark.thorough),
+    ],
+    ids=str,
 )
 def test_mixes_take_the_promised_interval(ii: int, options, programs: str, tmp_path: Path) -> None:
     d = design("pendulum2", functions=ALL, ii=ii, programs=programs, **options)
@@ -77,7 +89,15 @@ def test_a_second_pass_leaves_only_a_few_turns_to_new_tasks(
 
 @pytest.mark.parametrize("function", ALL)
 @pytest.mark.parametrize(
-    ("ii", "options"), [(1, {}), (4, {}), (8, {}), (4, LARGE), (4, {"programs": "one"})], ids=str
+    ("ii", "options"),
+    [
+        (1, {}),
+        (4, LARGE),
+        (4, {"programs": "one"}),
+        pytest.param(4, {}, marks=pytest.mark.thorough),
+        pytest.param(8, {}, marks=pytest.mark.thorough),
+    ],
+    ids=str,
 )
 def test_latency_at_full_rate_is_as_promised(
     ii: int, options, function: str, tmp_path: Path

@@ -56,9 +56,9 @@ def run(d, tasks: list[TaskSet], order: np.ndarray, workdir: Path, **options: An
     ("replicas", "ii", "device", "programs"),
     [
         (2, 1, "generic125", "two"),
-        (3, 1, "generic125", "two"),
         (2, 3, "gw5a", "two"),
         (2, 3, "generic125", "one"),
+        pytest.param(3, 1, "generic125", "two", marks=pytest.mark.thorough),
     ],
 )
 def test_every_function_alone(
@@ -81,9 +81,18 @@ def test_every_function_alone(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize(
-    ("replicas", "ii", "programs"), [(2, 1, "two"), (3, 1, "one"), (3, 4, "two"), (2, 5, "one")]
+    ("replicas", "ii", "programs", "seed"),
+    [
+        (2, 1, "two", 1),
+        (3, 1, "one", 2),
+        (3, 4, "two", 3),
+        (2, 5, "one", 2),
+        pytest.param(2, 1, "two", 2, marks=pytest.mark.thorough),
+        pytest.param(3, 1, "one", 3, marks=pytest.mark.thorough),
+        pytest.param(3, 4, "two", 1, marks=pytest.mark.thorough),
+        pytest.param(2, 5, "one", 3, marks=pytest.mark.thorough),
+    ],
 )
 def test_mixes_of_all_functions_with_stalls(
     replicas: int, ii: int, programs: str, seed: int, tmp_path: Path

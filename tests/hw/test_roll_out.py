@@ -67,7 +67,7 @@ def test_runge_kutta_is_nearer_to_the_truth() -> None:
     assert errors["rk4"] < 0.1 * errors["euler"]
 
 
-@pytest.mark.parametrize("stall", [0.0, 0.4])
+@pytest.mark.parametrize("stall", [pytest.param(0.0, marks=pytest.mark.thorough), 0.4])
 @pytest.mark.parametrize(("integrator", "ii"), [("euler", 1), ("euler", 3), ("rk4", 1), ("rk4", 3)])
 def test_bits_tags_and_order(integrator: str, ii: int, stall: float, tmp_path: Path) -> None:
     d = design("pendulum2", functions=("roll",), ii=ii, integrator=integrator, time_step=H)

@@ -89,7 +89,9 @@ def expected(name: str, f: str, given: dict[str, np.ndarray]) -> Any:
     return method(robot(name), **given)
 
 
-@pytest.mark.parametrize("name", ["pendulum2", "ur5", "floating", "ball"])
+@pytest.mark.parametrize(
+    "name", ["pendulum2", pytest.param("ur5", marks=pytest.mark.thorough), "floating", "ball"]
+)
 def test_all_functions_are_the_golden_ones(name: str) -> None:
     for f in compiled(name)._methods:
         given = taken(name, f)

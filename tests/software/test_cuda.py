@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,6 +28,8 @@ from rbdgen.software.states import operand_arrays, program_states, reference
 from tests.software.cuda_on_host import CPP, OnHost
 
 ROBOTS = {"pendulum2": "fixed", "ur5": "fixed", "iiwa14": "fixed", "hyq": "floating"}
+AS_WELL = ("ur5",)
+"""Robots of the thorough tests."""
 SETTINGS = TraceOptions()
 COUNT = 70
 """States: more than two warps have, and no whole number of blocks."""
@@ -51,13 +54,14 @@ def program(name: str, function: str) -> Program:
     return make_program(robot(name), SETTINGS, function)
 
 
-def cases() -> list[tuple[str, str]]:
+def cases() -> list[Any]:
     found = []
     for name, base in ROBOTS.items():
         functions = [*registry.common(), "step"]
         if base == "fixed":
             functions.append("roll")
-        found += [(name, function) for function in functions]
+        marks = [pytest.mark.thorough] if name in AS_WELL else []
+        found += [pytest.param(name, function, marks=marks) for function in functions]
     return found
 
 
