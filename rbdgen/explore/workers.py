@@ -50,8 +50,9 @@ def run_on_processes(
     with ProcessPoolExecutor(
         min(jobs, len(points)) or 1, context, _leave_interrupts_to_the_parent
     ) as pool:
-        waiting = {pool.submit(figures_or_reason, evaluate, task, p): p for p in points}
+        # an interrupt may come as soon as the first point is given to a process
         try:
+            waiting = {pool.submit(figures_or_reason, evaluate, task, p): p for p in points}
             for future in as_completed(waiting):
                 yield waiting[future], future.result()
         except BrokenProcessPool:
