@@ -31,7 +31,9 @@ def accelerations(robot: Robot, q: np.ndarray, rest: np.ndarray) -> np.ndarray:
     return stacked(hybrid_accelerations(robot, placed, scalars(rest)))
 
 
-@pytest.mark.parametrize("links", [1, 2, 3, 5, 8, 17, 32, 128])
+@pytest.mark.parametrize(
+    "links", [1, 2, 3, 5, 8, 17, 32, pytest.param(128, marks=pytest.mark.thorough)]
+)
 def test_chains_move_as_the_golden_model_has_them(links: int) -> None:
     assert forward_error(accelerations, links) < 1e-8
 

@@ -155,7 +155,7 @@ def test_constraints_name_every_port_of_the_top() -> None:
 
 def test_the_fastest_interval_that_fits_is_taken() -> None:
     board = get_board("ulx3s_85f")
-    d = design("iiwa14", functions=("did",), device="ecp5", ii=1)
+    d = design("hyq", functions=("id",), device="ecp5", ii=1)
     assert d.plan.schedule.blocks > board.resources["multipliers"]
     chosen = fit(d, board, given=False)
     assert chosen.plan.schedule.blocks <= board.resources["multipliers"]

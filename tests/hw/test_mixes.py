@@ -38,8 +38,8 @@ def random_order(d, count: int) -> np.ndarray:
     [
         (1, {}, "two"),
         (4, {}, "one"),
-        (8, {}, "two"),
         (4, LARGE, "one"),
+        pytest.param(8, {}, "two", marks=pytest.mark.thorough),
         pytest.param(1, {}, "one", marks=pytest.mark.thorough),
         pytest.param(4, {}, "two", marks=pytest.mark.thorough),
         pytest.param(8, {}, "one", marks=pytest.mark.thorough),

@@ -173,7 +173,9 @@ def test_lanes_may_stay_empty(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("replicas", "ii"), [(2, 1), (3, 2)])
+@pytest.mark.parametrize(
+    ("replicas", "ii"), [(2, 1), pytest.param(3, 2, marks=pytest.mark.thorough)]
+)
 def test_a_cosimulation_measures_what_is_promised(replicas: int, ii: int, tmp_path: Path) -> None:
     d = design("pendulum2", functions=("id", "dfd"), ii=ii, replicas=replicas)
     marked = Rtl(
