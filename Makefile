@@ -9,10 +9,10 @@ BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-test: ## Run all tests; lint, format, types and import direction are among them; print branch coverage
+test: ## Run the tests; lint, format, types and import direction are among them; print branch coverage
 	$(BIN)python -m pytest -p tests.branches -n 2 --dist loadfile --no-loadscope-reorder
 
-thorough: ## Run further tests: more sizes, robots and intervals of what `make test` has; a quarter of an hour
+thorough: ## Run further tests: more sizes, robots and intervals of what `make test` has; minutes
 	$(BIN)python -m pytest -m thorough -n 2
 
 fuzz: ## Try random robots, files, bytes and streams; HOURS=1 says how long

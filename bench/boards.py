@@ -1,6 +1,7 @@
 """Prints what boards and links reach beside the targets: ``make bench-boards``; hours, most of them place and route.
 
-Bitstreams are built by the command itself with tools from PyPI, and kept in its cache. The link is the RTL in
+Bitstreams are built by the command itself with tools from PyPI, and kept in its cache; their netlists are simulated
+from the pins. ``room`` counts what all functions take at longer intervals, by the model. The link is the RTL in
 Verilator behind the host's own driver, without and with one byte in a hundred damaged; the AXI shell runs under
 cocotbext-axi with random stalls on every channel. Exit status 1 if a target is missed.
 """

@@ -33,12 +33,6 @@ SMALL = ("--word", "10", "--ii", "8", "--rounding", "truncate", "--overflow", "f
 BOARD = get_board("ulx3s_85f")
 MEGAHERTZ = 40.0
 TASKS = 60
-FAULTS = [
-    "table",
-    "set",
-    *(pytest.param(fault, marks=pytest.mark.thorough) for fault in ("memory", "connection")),
-]
-"""What is wrong of a netlist."""
 
 
 @pytest.mark.slow
@@ -138,7 +132,7 @@ def test_a_netlist_after_synthesis_gives_the_rtls_bits(synthesised, tmp_path: Pa
     assert found.report() == {"tasks": TASKS, "mismatches": 0}
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", ["table", "memory", "set", "connection"])
 def test_one_thing_that_is_wrong_is_seen(fault: str, synthesised, tmp_path: Path) -> None:
     design, verilog, netlist = synthesised
     changed = broken(netlist, fault)

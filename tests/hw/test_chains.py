@@ -114,7 +114,6 @@ def test_derivatives_beside_them_do_not_make_torques_slow() -> None:
     assert d.promised_latency("id") < 16
 
 
-@pytest.mark.thorough
 def test_twice_the_links_cost_a_constant_number_of_cycles() -> None:
     scans = [latency(n, "id", inverse_dynamics="scan") for n in (4, 8, 16)]
     assert scans[-1] - scans[0] <= 4

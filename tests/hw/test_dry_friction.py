@@ -78,7 +78,6 @@ def test_a_rubbing_arm_becomes_hardware(name: str, ii: int, changes: dict, tmp_p
     assert simulated_mismatches(d, 21, tmp_path) == 0
 
 
-@pytest.mark.thorough
 def test_four_rubbing_legs_on_one(tmp_path: Path) -> None:
     d = compile_robot(rubbing("hyq"), Options(("id", "did"), ii=8, word=18))
     graph, turns = d.fixed.graph, d.plan.schedule.folds.turns
