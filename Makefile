@@ -3,7 +3,7 @@
 BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 
 .DEFAULT_GOAL := help
-.PHONY: bench bench-boards bench-choices bench-compare bench-compiled bench-control bench-depth bench-endurance bench-ethernet bench-ethernet-host bench-formats bench-frames bench-functions bench-golden bench-gpu bench-host bench-layouts \
+.PHONY: bench bench-boards bench-choices bench-compare bench-compiled bench-control bench-depth bench-endurance bench-ethernet bench-ethernet-host bench-factors bench-formats bench-frames bench-functions bench-golden bench-gpu bench-host bench-layouts \
 	bench-logic bench-package bench-ranges bench-robots bench-software bench-speed clean demo docs figures format fuzz help lint test thorough zoo
 
 help: ## Show this list
@@ -85,6 +85,9 @@ bench-control: ## Solve Crocoddyl's problems with an accelerator's derivatives b
 
 bench-boards: ## Build bitstreams, measure clocks, resources and links; hours
 	$(BIN)python bench/boards.py
+
+bench-factors: ## Measure what multiplexers before multipliers choose among; half an hour
+	$(BIN)python bench/factors.py
 
 bench-golden: ## Measure the golden model beside Pinocchio
 	$(BIN)python bench/golden.py

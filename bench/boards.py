@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from builds import BUILDS, ROBOT
 from figures import Targets, arguments, parse, section
 
 from rbdgen import Design, Options, RbdgenWarning, compile_robot, load_robot
@@ -43,15 +44,6 @@ from rbdgen_sim.dma import DmaModel
 from rbdgen_sim.mixed import check_mixed
 from rbdgen_sim.noise import Noise
 
-ROBOT = "iiwa14"
-BUILDS: tuple[tuple[str, str, Sequence[str], float | None, int | None], ...] = (
-    ("ulx3s_85f", "id", (), 100.0, None),
-    ("ecpix5_85f", "id", (), 100.0, None),
-    ("ulx3s_85f", "all", ("--word", "18", "--ii", "24", "--clock", "60"), 60.0, 24),
-    ("tang_mega_138k_pro", "id", (), 80.0, None),
-    ("tang_mega_138k_pro", "all", ("--error", "1e-3", "--ii", "12", "--clock", "80"), 80.0, 12),
-)
-"""Board, functions, options, and what is asked for, if anything: MHz, and the interval."""
 SUMMARY = f"Bitstreams of {ROBOT} with tools from PyPI"
 SUMMARY_HEAD = [
     "board",
