@@ -15,6 +15,8 @@ from rbdgen_hw.yosys import run_script
 NETLIST = "netlist.json"
 CELLS = "cells.json"
 OVERRIDES = "overrides.v"
+SMALLER = "use a larger --ii, fewer --functions or a shorter --word"
+"""What makes a design take less."""
 SPEED_SETTINGS = ("scratchpad -set abc9.verify 0", "scratchpad -set abc9.nomfs 1")
 """ABC's own check of its result and its last local search take most of its time on large designs, for a few LUTs."""
 
@@ -75,7 +77,4 @@ def check_room(board: Board, used: Mapping[str, int]) -> None:
     """ConfigError if ``board`` lacks something of what the netlist uses."""
     lacking = board.lacking(used)
     if lacking:
-        raise ConfigError(
-            f"board {board.name}: the design takes {'; '.join(lacking)}; use a larger --ii, fewer --functions or a "
-            "shorter --word"
-        )
+        raise ConfigError(f"board {board.name}: the design takes {'; '.join(lacking)}; {SMALLER}")

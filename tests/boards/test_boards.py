@@ -210,6 +210,18 @@ def test_a_netlist_too_large_is_one_line() -> None:
         check_room(get_board("ulx3s_85f"), {"luts": 90000, "multipliers": 156})
 
 
+def test_a_netlist_that_leaves_a_placer_no_room_is_one_line() -> None:
+    board = get_board("tang_mega_138k_pro")
+    most = int(0.95 * board.resources["luts"])
+    gowin.require_places(board, most, 40000)
+    with pytest.raises(
+        ConfigError,
+        match=r"^board tang_mega_138k_pro: the design takes 131329 of 138240 luts, 40000 of them for registers alone, "
+        r"and nextpnr finds places for 131328 at most; use a larger --ii, ",
+    ):
+        gowin.require_places(board, most + 1, 40000)
+
+
 def test_links_of_boards() -> None:
     assert get_board("vcu118").link.bits_per_cycle(200.0) == pytest.approx(630.15)
     assert get_board("kv260").link.bits_per_cycle(100.0) == 128

@@ -6,10 +6,12 @@ These tools know no PLL of the GW5AST-138: a bitstream runs at the board's own c
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any, ClassVar
 
 from rbdgen.devices.gw5a import DERATING, GW5A
+from rbdgen.errors import ConfigError
 from rbdgen_boards import tools
 from rbdgen_boards.board import Board
 from rbdgen_boards.flow import Clocking, Flow, Progress, Request, Routed, Timer
@@ -21,7 +23,7 @@ from rbdgen_boards.gowin.paths import read_delays, slowest_path
 from rbdgen_boards.gowin.placement import FIRST, lead_carries, registers_to_sums
 from rbdgen_boards.models.gowin.cells import GOWIN as MODELS
 from rbdgen_boards.netlists import AFTER_ROUTING, AFTER_SYNTHESIS, keep_netlist
-from rbdgen_boards.synthesis import NETLIST, Synthesis, cells, check_room, synthesise
+from rbdgen_boards.synthesis import NETLIST, SMALLER, Synthesis, cells, check_room, synthesise
 from rbdgen_boards.tools import Tool
 from rbdgen_boards.top import TOP
 
@@ -65,6 +67,9 @@ to get there; the device's have none unless it is switched on."""
 DENSITY = 0.3
 """Share of each kind of cell's places that the placer fills: it takes look-up tables, sums and registers for neighbours
 of different kinds, but in this family they take each other's places."""
+PLACEABLE = 0.95
+"""Share of look-up tables up to which a design is placed: with nearly all of them taken, by registers too, nextpnr's
+placer looks for places without end."""
 URGENCY = 30
 """Weight of paths' slack in the placer: with nextpnr's own third of it, ways grow long that would not have to."""
 ROUTER = "router2"
@@ -128,13 +133,26 @@ def _synthesise(request: Request, directory: Path) -> None:
     design = _read(directory / NETLIST)
     netlist = design["modules"][TOP]["cells"]
     used = used_cells(cells(directory))
-    used["luts"] += blocked(netlist)
+    kept = blocked(netlist)
+    used["luts"] += kept
     check_room(board, used)
+    require_places(board, used["luts"], kept)
     decide_sums(netlist)
     widen_tables(netlist)
     _write(directory / NETLIST, design)
     keep_netlist(directory / NETLIST, directory / AFTER_SYNTHESIS, TOP, PADS)
     (directory / CONSTRAINTS).write_text(cst(board), encoding="utf-8")
+
+
+def require_places(board: Board, luts: int, kept: int) -> None:
+    """ConfigError if nextpnr would look for places without end for so many ``luts``, ``kept`` of them by registers."""
+    total = board.resources["luts"]
+    most = math.floor(PLACEABLE * total)
+    if luts > most:
+        raise ConfigError(
+            f"board {board.name}: the design takes {luts} of {total} luts, {kept} of them for registers alone, and "
+            f"nextpnr finds places for {most} at most; {SMALLER}"
+        )
 
 
 def _place_and_route(request: Request, family: str, directory: Path) -> None:
