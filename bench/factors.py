@@ -4,15 +4,17 @@ All seven functions of an arm, as ``bench/boards.py`` builds them. Today each va
 the multiplexer before each input of a multiplier that takes it. Beside that: with a memory before each input of a
 multiplier, written when a value is made, a multiplexer chooses among the units that make values, and all sums of one
 accumulator are one unit. Both are counted for the products as they are bound, and after annealing for just that; the
-latter within the schedule, and as if products could be made at any time, on the same multipliers. Minutes; no targets.
+latter within the schedule, and as if products could be made at any time. Annealing may put any product on any of the
+multipliers, whatever its unit and its width: what it finds is less than can be built. Half an hour; no targets.
 """
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from builds import BUILDS, ROBOT
 from figures import arguments, parse, section
@@ -29,17 +31,23 @@ HOT, COLD = 2.0, 0.12
 """Inputs of multiplexers by which an exchange may make things worse, about, at first and in the end."""
 FLIPS = 0.3
 """Share of tries that exchange the two factors of a product."""
-CONSTANT = "constant"
-"""What all constants are among factors: they need one input, of a table."""
+
+
+class Factor(NamedTuple):
+    """What a multiplexer chooses for a product: what is ``read``, the register of a value or a table of constants, and
+    the number of the sum that it is, or else the ``value``."""
+
+    read: Hashable
+    value: Hashable
+    number: int | None
 
 
 @dataclass
 class Sum:
-    """The products that one accumulator, ``on``, adds in a run, by their factors: the number of the sum that is one, or
-    the name of another value. ``slots``: when they are made, as bits; ``readers``: the products that have this sum as a
-    factor, as sums and numbers there."""
+    """The products that one accumulator, ``on``, adds in a run, by their factors. ``slots``: when they are made, as
+    bits; ``readers``: the products that have this sum as a factor, as sums and numbers there."""
 
-    products: list[list[Hashable]]
+    products: list[list[Factor]]
     on: int
     slots: int
     readers: set[tuple[int, int]] = field(default_factory=set)
@@ -62,11 +70,11 @@ class Choices:
             self.load[each.on] += len(each.products)
             self._count_all(number, 1)
 
-    def _source(self, factor: Hashable) -> Hashable:
+    def _source(self, factor: Factor) -> Hashable:
         """What a multiplexer has an input for."""
-        if self.by_unit and isinstance(factor, int):
-            return self.sums[factor].on
-        return factor
+        if not self.by_unit:
+            return factor.read
+        return factor.value if factor.number is None else self.sums[factor.number].on
 
     def _count(self, on: int, side: int, source: Hashable, times: int) -> None:
         counts = self.chosen[on][side]
@@ -170,28 +178,25 @@ def sums_of(design: Design) -> list[Sum]:
     sums = []
     for on, made in enumerate(shared):
         for i in made:
-            products: list[list[Hashable]] = []
+            cycles = schedule.read_cycles(i)
+            products: list[list[Factor]] = []
             slots = 0
             for k in range(len(nodes[i].products)):
-                arguments = [nodes[i].args[position] for position in schedule.factors(i, k)]
-                factors = (
-                    CONSTANT if nodes[a].op == "const" else number.get(a, str(a)) for a in arguments
-                )
-                products.append([*factors])
+                factors = []
+                for position in schedule.factors(i, k):
+                    a = nodes[i].args[position]
+                    read = schedule.read(a, cycles[position])
+                    value = read if nodes[a].op == "const" else f"node {a}"
+                    factors.append(Factor(read, value, number.get(a)))
+                products.append(factors)
                 slots |= 1 << (schedule.slots[i].start + k) % schedule.ii
             sums.append(Sum(products, on, slots))
-    for reader, k, factor in _factors(sums):
-        if isinstance(factor, int):
-            sums[factor].readers.add((reader, k))
-    return sums
-
-
-def _factors(sums: Sequence[Sum]) -> Iterator[tuple[int, int, Hashable]]:
-    """Each factor, with its sum and its product's number there."""
     for reader, each in enumerate(sums):
         for k, product in enumerate(each.products):
             for factor in product:
-                yield reader, k, factor
+                if factor.number is not None:
+                    sums[factor.number].readers.add((reader, k))
+    return sums
 
 
 def built(board: str, options: Sequence[str]) -> Design:
