@@ -528,18 +528,6 @@ def test_small_tables_become_ones_that_have_delays() -> None:
     assert netlist["other"]["connections"] == {"I0": [2], "I1": [3], "I2": [4], "F": [9]}
 
 
-def test_long_wires_are_seen_in_what_nextpnr_says() -> None:
-    said = "Info:   at iteration #30: temp = 0, timing cost = 9, wirelen = {}\nInfo: Routing..\n"
-    assert not ecp5.wires_are_long("")
-    assert not ecp5.wires_are_long(said.format(523361))
-    assert ecp5.wires_are_long(
-        said.format(900000) + said.format(523361) + "Info: Routing 138203 arcs.\n"
-    )
-    assert not ecp5.wires_are_long(
-        said.format(900000) + said.format(236912) + "Info: Routing 121889 arcs.\n"
-    )
-
-
 def test_a_program_without_hope_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tools, "command", lambda tool: ((sys.executable, "-u", "-c"), "1"))
     monkeypatch.setattr(tools, "GLANCE", 0.05)

@@ -13,6 +13,7 @@ from rbdgen.errors import ConfigError, ToolError
 from rbdgen_boards import tools
 from rbdgen_boards.board import Board
 from rbdgen_boards.ecp5.constraints import lpf
+from rbdgen_boards.ecp5.routing import pace, stands, wires_are_long
 from rbdgen_boards.flow import (
     Assumption,
     Clocking,
@@ -25,7 +26,7 @@ from rbdgen_boards.flow import (
 )
 from rbdgen_boards.models.ecp5.cells import ECP5 as MODELS
 from rbdgen_boards.netlists import AFTER_ROUTING, AFTER_SYNTHESIS, keep_netlist
-from rbdgen_boards.synthesis import NETLIST, Synthesis, cells, check_room, synthesise
+from rbdgen_boards.synthesis import NETLIST, SMALLER, Synthesis, cells, check_room, synthesise
 from rbdgen_boards.tools import Tool
 from rbdgen_boards.top import TOP
 
@@ -45,9 +46,6 @@ LUTS_OF_CELL = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6}
 """Look-up tables that a cell of the netlist takes; a distributed memory is four tables and the two beside them."""
 SYNTHESIS = Synthesis(ECP5.synthesis)
 """Yosys's command."""
-LONG = 2.5
-"""Tiles per connection above which a placement is not worth routing. nextpnr's usual placer leaves wires of multipliers
-that many operations share that long."""
 SHORT = ("--placer", "static", "--no-tmdriv")
 """A placement for short wires and nothing else: a third shorter in such designs, and so faster than one that looks at
 the slowest paths; in designs whose wires are short anyway it takes longer to route."""
@@ -117,7 +115,8 @@ class Ecp5(Flow):
 
 
 def _place_and_route(request: Request, directory: Path, timer: Timer) -> None:
-    """nextpnr's usual placement; where its wires are long, one for short wires."""
+    """nextpnr's usual placement; where its wires are long, one for short wires. ConfigError where that is not routed
+    in any reasonable time either."""
     board = request.board
     clock = f"{request.clock:g}"
     part = FAMILY.fullmatch(board.part)
@@ -132,10 +131,15 @@ def _place_and_route(request: Request, directory: Path, timer: Timer) -> None:
     arguments += [f"--{family}{size}k", "--package", f"CABGA{balls}", "--speed", speed]
     arguments += ["--freq", clock, "--seed", str(request.seed), "--timing-allow-fail"]
     timer.step(f"place and route at {clock} MHz")
-    if tools.run(NEXTPNR, arguments, directory, LOG, wires_are_long):
+    if tools.run(
+        NEXTPNR, arguments, directory, LOG, lambda log: wires_are_long(log) or stands(log)
+    ):
         return
     timer.step(f"wires are too long to be routed: place and route at {clock} MHz with shorter ones")
-    tools.run(NEXTPNR, [*arguments, *SHORT], directory, LOG)
+    if tools.run(NEXTPNR, [*arguments, *SHORT], directory, LOG, stands):
+        return
+    reached = pace((directory / LOG).read_text(encoding="utf-8", errors="replace"))
+    raise ConfigError(f"board {board.name}: the design is too crowded: {reached}; {SMALLER}")
 
 
 def further_clocks(board: Board, reached: Mapping[str, float]) -> dict[str, str]:
@@ -183,15 +187,6 @@ def used_cells(count: Mapping[str, int]) -> dict[str, int]:
         "registers": count.get("TRELLIS_FF", 0),
         "memories": count.get("DP16KD", 0),
     }
-
-
-def wires_are_long(log: str) -> bool:
-    """Whether nextpnr's output, as far as it is there, says that connections are longer than :data:`LONG`."""
-    lengths = re.findall(r"wirelen = (\d+)", log)
-    arcs = re.search(r"Routing (\d+) arcs", log)
-    if not lengths or arcs is None:
-        return False
-    return int(lengths[-1]) > LONG * int(arcs[1])
 
 
 def critical_path(report: Mapping[str, Any], clock: str) -> tuple[str, ...]:
