@@ -132,7 +132,15 @@ def test_a_netlist_after_synthesis_gives_the_rtls_bits(synthesised, tmp_path: Pa
     assert found.report() == {"tasks": TASKS, "mismatches": 0}
 
 
-@pytest.mark.parametrize("fault", ["table", "memory", "set", "connection"])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "table",
+        "memory",
+        pytest.param("set", marks=pytest.mark.thorough),
+        pytest.param("connection", marks=pytest.mark.thorough),
+    ],
+)
 def test_one_thing_that_is_wrong_is_seen(fault: str, synthesised, tmp_path: Path) -> None:
     design, verilog, netlist = synthesised
     changed = broken(netlist, fault)

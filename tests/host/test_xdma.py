@@ -30,7 +30,8 @@ def small() -> Design:
     return design("pendulum2", functions=FUNCTIONS, ii=4)
 
 
-def board(d: Design, patience: float = 0.5) -> XdmaFiles:
+def board(d: Design, patience: float = 10.0) -> XdmaFiles:
+    """``patience``: the driver's, in seconds; long where nothing fails, however busy this machine is."""
     return XdmaFiles(DmaModel(bit_true_shell(d)), patience)
 
 

@@ -35,7 +35,7 @@ class XdmaFiles:
     its buffer; ``held``: no result leaves; ``gone``: the board is; ``resets``: it is reset amid the transfers of these
     numbers, whose results are lost."""
 
-    def __init__(self, dma: DmaModel, patience: float = 0.5) -> None:
+    def __init__(self, dma: DmaModel, patience: float = 10.0) -> None:
         self.dma, self.patience = dma, patience
         self.dma.registers[Register.RESULTS] = 0
         self.refused: dict[str, int] = {}

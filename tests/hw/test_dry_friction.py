@@ -48,7 +48,7 @@ def largest_errors(robot: Robot, options: Options) -> dict[str, float]:
     ("derivative", "mass_matrix", "functions"),
     [
         ("composite", "ldl", common()),
-        ("columns", "mminvgen", ("fd", "m", "minv", "dfd")),
+        pytest.param("columns", "mminvgen", ("fd", "m", "minv", "dfd"), marks=pytest.mark.thorough),
     ],
 )
 def test_a_rubbing_arm_is_as_exact_as_one_that_is_not(

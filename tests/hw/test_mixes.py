@@ -62,7 +62,13 @@ def test_mixes_take_the_promised_interval(ii: int, options, programs: str, tmp_p
 
 
 @pytest.mark.parametrize(
-    "functions", [("did", "dfd"), ("fd", "did", "dfd"), ("id", "dfd"), ("did", "dfd", "step")]
+    "functions",
+    [
+        ("did", "dfd"),
+        ("did", "dfd", "step"),
+        pytest.param(("fd", "did", "dfd"), marks=pytest.mark.thorough),
+        pytest.param(("id", "dfd"), marks=pytest.mark.thorough),
+    ],
 )
 def test_other_mixes_take_the_promised_interval(functions: tuple[str, ...], tmp_path: Path) -> None:
     """Also where second passes and new tasks ask for every turn of a program, so that some are lost."""

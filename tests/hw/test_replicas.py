@@ -68,9 +68,10 @@ def test_every_function_alone(
     d = design(
         "pendulum2", functions=ALL, ii=ii, device=device, programs=programs, replicas=replicas
     )
-    tasks = [make_tasks(d, f, task_states(d, 10 * replicas, seed=ii)) for f in ALL]
+    count = 6 * replicas
+    tasks = [make_tasks(d, f, task_states(d, count, seed=ii)) for f in ALL]
     for k, function in enumerate(ALL):
-        order = np.full(10 * replicas, k)
+        order = np.full(count, k)
         outcome = run(d, tasks, order, tmp_path).outcomes[function]
         assert outcome.mismatches == 0
         assert outcome.latencies[0] == d.promised_latency(function)
