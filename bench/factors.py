@@ -5,7 +5,9 @@ the multiplexer before each input of a multiplier that takes it. Beside that: wi
 multiplier, written when a value is made, a multiplexer chooses among the units that make values, and all sums of one
 accumulator are one unit. Both are counted for the products as they are bound, and after annealing for just that; the
 latter within the schedule, and as if products could be made at any time. Annealing may put any product on any of the
-multipliers, whatever its unit and its width: what it finds is less than can be built. Half an hour; no targets.
+multipliers, whatever its unit and its width, and memories take any number of values at once: not all that it finds can
+be built. Nor is it a bound: annealing for longer finds less. It is not that of ``rbdgen/schedule/binding.py``, for
+which what a multiplexer chooses among does not depend on where sums are made. Half an hour; no targets.
 """
 
 from __future__ import annotations
@@ -207,8 +209,8 @@ def built(board: str, options: Sequence[str]) -> Design:
     return design
 
 
-def measure(board: str, options: Sequence[str]) -> list[list[object]]:
-    """Rows of one design."""
+def measure(board: str, options: Sequence[str], most: int) -> list[list[object]]:
+    """Rows of one design; annealing makes ``most`` tries."""
     design = built(board, options)
     schedule = design.plan.schedule
     sums = sums_of(design)
@@ -216,7 +218,7 @@ def measure(board: str, options: Sequence[str]) -> list[list[object]]:
     widths = [width for nodes in made for width in Accumulator(schedule, nodes).inputs]
     width = sum(widths) / len(widths)
     cases = [(by_unit, False, 0) for by_unit in (False, True)]
-    cases += [(by_unit, times, TRIES) for times in (True, False) for by_unit in (False, True)]
+    cases += [(by_unit, times, most) for times in (True, False) for by_unit in (False, True)]
 
     def inputs(case: tuple[bool, bool, int]) -> int:
         """Inputs of all multiplexers."""
@@ -241,11 +243,13 @@ def measure(board: str, options: Sequence[str]) -> list[list[object]]:
 def main() -> None:
     """Run all."""
     assert __doc__
-    parse(arguments(__doc__))
+    parser = arguments(__doc__)
+    parser.add_argument("--tries", type=int, default=TRIES, help="exchanges of each annealing")
+    args = parse(parser)
     rows = []
     for board, functions, options, _, _ in BUILDS:
         if functions == "all":
-            rows += measure(board, options)
+            rows += measure(board, options, args.tries)
     head = ["board", "what is chosen among", "binding", "multiplexers", "inputs", "of each"]
     head += ["look-up tables of multiplexers, modelled", "of memories"]
     section(f"Choices before shared multipliers: {ROBOT}, all seven", head, rows)

@@ -217,7 +217,7 @@ def test_a_netlist_that_leaves_a_placer_no_room_is_one_line() -> None:
     with pytest.raises(
         ConfigError,
         match=r"^board tang_mega_138k_pro: the design takes 131329 of 138240 luts, 40000 of them for registers alone, "
-        r"and nextpnr finds places for 131328 at most; use a larger --ii, ",
+        r"and nextpnr hardly finds places for more than 131328; use a larger --ii, ",
     ):
         gowin.require_places(board, most + 1, 40000)
 

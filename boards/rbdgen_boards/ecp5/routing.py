@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 LONG = 2.5
@@ -12,7 +11,7 @@ that many operations share that long."""
 WINDOW = 600.0
 """Seconds over which the router's pace is taken."""
 LONGEST = 8 * 3600.0
-"""Seconds that the router may have before it at its pace."""
+"""Seconds that the rest may take at that pace."""
 NEARLY = 0.1
 """Share of connections that may be left whatever the pace: the last ones come and go."""
 ROUND = re.compile(r"^Info: +\d+ \|[^|]+\|[^|]+\| *(\d+)\| *[\d.]+ +([\d.]+)\|", re.MULTILINE)
@@ -56,10 +55,10 @@ def pace(log: str) -> Pace | None:
     if total is None or not rounds:
         return None
     left, seconds = rounds[-1]
-    before = _last_by(seconds - WINDOW, rounds)
-    if before is None:
+    earlier = [r for r in rounds if r[1] <= seconds - WINDOW]
+    if not earlier:
         return None
-    left_then, then = before
+    left_then, then = earlier[-1]
     made = max(0, left_then - left)
     return Pace(total, left, seconds, made / (seconds - then))
 
@@ -74,9 +73,3 @@ def _connections(log: str) -> int | None:
     """How many the router has to make."""
     found = re.search(r"Routing (\d+) arcs", log)
     return int(found[1]) if found else None
-
-
-def _last_by(time: float, rounds: Iterable[tuple[int, float]]) -> tuple[int, float] | None:
-    """The last round that was over by then."""
-    over: Iterator[tuple[int, float]] = (r for r in rounds if r[1] <= time)
-    return max(over, key=lambda r: r[1], default=None)

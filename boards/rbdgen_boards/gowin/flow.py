@@ -68,8 +68,8 @@ DENSITY = 0.3
 """Share of each kind of cell's places that the placer fills: it takes look-up tables, sums and registers for neighbours
 of different kinds, but in this family they take each other's places."""
 PLACEABLE = 0.95
-"""Share of look-up tables up to which a design is placed: with nearly all of them taken, by registers too, nextpnr's
-placer looks for places without end."""
+"""Share of look-up tables, with those that registers keep, up to which nextpnr is asked to place a design. Its placer
+took ten minutes where 75% were taken, and was in its first round after 23 minutes of its processor where all were."""
 URGENCY = 30
 """Weight of paths' slack in the placer: with nextpnr's own third of it, ways grow long that would not have to."""
 ROUTER = "router2"
@@ -151,7 +151,7 @@ def require_places(board: Board, luts: int, kept: int) -> None:
     if luts > most:
         raise ConfigError(
             f"board {board.name}: the design takes {luts} of {total} luts, {kept} of them for registers alone, and "
-            f"nextpnr finds places for {most} at most; {SMALLER}"
+            f"nextpnr hardly finds places for more than {most}; {SMALLER}"
         )
 
 
