@@ -17,12 +17,16 @@ from rbdgen.layout.torques import with_torques
 from rbdgen.model.ranges import random_states
 from rbdgen.model.robot import Robot
 from rbdgen.protocol.tasks import Flag
-from rbdgen.wordlength.experiment import scales
+from rbdgen.wordlength.magnitudes import entry_scales, kinds_of, nothing_but_rounding
 
 Results = dict[str, np.ndarray]
 """A function's results by vector, shapes (n, nv) or (n, nv, nv)."""
 Errors = dict[str, dict[str, np.ndarray]]
 """Errors by vector, ``max`` and ``rms`` of each, shapes (nv,) or (nv, nv)."""
+SCALE_STATES = 2048
+"""States that say how large the entries of results become, where tasks themselves are too few to."""
+SCALE_SEED = 104_729
+"""Their seed, added to the design's own."""
 
 
 @dataclass(frozen=True)
@@ -175,16 +179,52 @@ def by_vector(design: Design, function: str, count: int, values: Sequence[np.nda
 
 def output_errors(design: Design, tasks: TaskSet, values: Sequence[np.ndarray]) -> Errors:
     """Errors of raw results against float64, by vector and by entry: ``max`` and ``rms``, shapes (nv,) or (nv, nv),
-    relative to :func:`error_scales`."""
+    relative to the entry's own largest magnitude at states of the same kind (:func:`entry_magnitudes`)."""
     errors = {}
     results = dense_results(design, tasks.function, tasks.count, values)
+    magnitudes = entry_magnitudes(design, tasks.function)
+    kinds = kinds_of(tasks.count, free_torques(tasks))
     for vector, real in results.items():
         truth = tasks.reference[vector]
-        error = np.abs(real - truth) / error_scales(tasks, truth)
-        square = np.mean(error**2, axis=0)
-        largest = np.max(error, axis=0)
+        size = np.abs(real - truth)
+        for kind, chosen in kinds.items():
+            known = magnitudes.get(kind, {}).get(vector, 0.0)
+            largest = np.maximum(np.max(np.abs(truth[chosen]), axis=0), known)
+            size[chosen] /= entry_scales(largest)
+        square = np.mean(size**2, axis=0)
+        largest = np.max(size, axis=0)
         errors[vector] = {"max": largest, "rms": np.sqrt(square)}
     return errors
+
+
+def entry_magnitudes(design: Design, function: str) -> dict[str, dict[str, np.ndarray]]:
+    """How large a function's results become: the largest magnitude of each entry, by kind of states and vector;
+    infinite for vectors that are nothing but float64's rounding."""
+    states = task_states(design, SCALE_STATES, design.options.seed + SCALE_SEED)
+    truth = reference(design, function, states)
+    takes_torques = registry.function(function).takes_torques
+    kinds = kinds_of(SCALE_STATES, states.free if takes_torques else None)
+    nothing = nothing_but_rounding(design.network, function, given_values(design, function, states))
+    found: dict[str, dict[str, np.ndarray]] = {}
+    for kind, chosen in kinds.items():
+        found[kind] = {}
+        for vector, value in truth.items():
+            largest = np.max(np.abs(value[chosen]), axis=0)
+            if vector in nothing:
+                largest = np.full_like(largest, np.inf)
+            found[kind][vector] = largest
+    return found
+
+
+def given_values(design: Design, function: str, states: States) -> dict[str, np.ndarray]:
+    """Values (n,) of a function's operands by word, and of loaded parameters as they are after a reset."""
+    network = design.network
+    given: dict[str, np.ndarray] = {}
+    for word in network.operand_words(function):
+        given[word.name] = np.asarray(states.vector(word.vector, word.index), float)
+    for p in network.parameters:
+        given[p.word.name] = np.full(len(states.q), p.nominal)
+    return given
 
 
 def free_torques(tasks: TaskSet) -> np.ndarray | None:
@@ -193,20 +233,11 @@ def free_torques(tasks: TaskSet) -> np.ndarray | None:
     return tasks.states.free if registry.function(tasks.function).takes_torques else None
 
 
-def error_scales(tasks: TaskSet, truth: np.ndarray) -> np.ndarray:
-    """What errors of a vector or matrix are relative to, by task (n, 1, …): its largest magnitude among all tasks, or,
-    where torques are operands, among those with torques of motions or with free ones."""
-    free = free_torques(tasks)
-    entries = tuple(range(1, truth.ndim))
-    found = scales(np.max(np.abs(truth), axis=entries), free)
-    return found.reshape(-1, *[1] * len(entries))
-
-
 def relative_errors(
     design: Design, tasks: TaskSet, values: Sequence[np.ndarray]
 ) -> tuple[float, float]:
-    """Largest and rms error of raw results against float64, relative to the largest magnitude of each output; of
-    several outputs the worse."""
+    """Largest and rms error of raw results against float64, relative to each entry's own largest magnitude; of several
+    outputs the worse."""
     return worst_errors(output_errors(design, tasks, values))
 
 

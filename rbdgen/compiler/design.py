@@ -23,6 +23,7 @@ from rbdgen.schedule.buffers import Plan
 from rbdgen.schedule.mixes import around_turns, mixed_turns
 from rbdgen.schedule.queues import send_cycles
 from rbdgen.schedule.replicas import around_cycles
+from rbdgen.wordlength.targets import finest
 
 
 def readable(cycles: float) -> float:
@@ -79,7 +80,7 @@ class Design:
         """The word length or the smallest error target, in a name."""
         options = self.options
         return (
-            f"e{min(options.targets.values()):g}".replace("e-", "m")
+            f"e{finest(options.targets)}".replace("e-", "m").replace(":", "_")
             if options.targets
             else f"w{options.word}"
         )

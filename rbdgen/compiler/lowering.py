@@ -26,7 +26,7 @@ from rbdgen.wordlength.experiment import Experiment, make_experiment
 from rbdgen.wordlength.request import FormatRequest, FoundFormats
 from rbdgen.wordlength.search import find_formats
 from rbdgen.wordlength.targets import resolve_targets
-from rbdgen.wordlength.wishes import in_words
+from rbdgen.wordlength.wishes import in_words, word_targets
 
 COARSER = 10
 """How much larger an error than the usual one may become where that is out of reach."""
@@ -97,7 +97,8 @@ def lower(
     if word is None:
         found = _found(request, options, ranges, progress)
         return Lowered(found.network, found.fixed, found.simplified)
-    measure = make_experiment(network, ranges, options.seed, WISH_STATES)
+    asked = word_targets(network, word)
+    measure = make_experiment(network, ranges, options.seed, WISH_STATES, asked)
     simplified = in_words(request, measure, word)
     fixed = request.fixed(simplified)
     few = {name: x[:: max(1, len(x) // TRIED_STATES)] for name, x in samples.items()}
@@ -125,7 +126,10 @@ def _found(
         if options.error:
             raise
         reason = str(refused)
-    coarser = {key: COARSER * target for key, target in request.targets.items()}
+    coarser = {
+        entry: replace(target, value=COARSER * target.value)
+        for entry, target in request.targets.items()
+    }
     found = find_formats(replace(request, targets=coarser), ranges, options.seed, uniform, progress)
     warnings.warn(
         f"{reason}; formats are for an error {COARSER} times as large", RbdgenWarning, stacklevel=2

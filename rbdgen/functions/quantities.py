@@ -20,7 +20,8 @@ class Quantity:
     ``shape``: of one state, of numbers and of the words of :func:`dimensions`, which stand for the robot's.
     ``symmetric``: only the lower triangle is transferred. ``limits``: the declared range of an operand's words that no
     joint has, and where there are ``scales``, one word after the other in units of these. ``whole``: its values are
-    whole numbers. ``format``: of words that are no signals of the pipelines, whatever the word length.
+    whole numbers. ``definite``: positive definite. ``format``: of words that are no signals of the pipelines, whatever
+    the word length.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Quantity:
     limits: tuple[float, float] | None = None
     scales: tuple[float, ...] = (1.0,)
     whole: bool = False
+    definite: bool = False
 
     def size(self, robot: Robot) -> tuple[int, ...]:
         """The shape for ``robot``."""
@@ -123,8 +125,15 @@ BASE = Quantity(
     "motion of the base in its own frame: angular velocity, angular acceleration, acceleration less gravity",
 )
 STEPS = Quantity("steps", (1,), "1", "number of steps", format=COUNT, limits=(1, COUNT.maximum))
-M = Quantity("m", ("nv", "nv"), "kg·m², kg·m, kg", "mass matrix", symmetric=True)
-MINV = Quantity("minv", ("nv", "nv"), "1/(kg·m²), …", "inverse of the mass matrix", symmetric=True)
+M = Quantity("m", ("nv", "nv"), "kg·m², kg·m, kg", "mass matrix", symmetric=True, definite=True)
+MINV = Quantity(
+    "minv",
+    ("nv", "nv"),
+    "1/(kg·m²), 1/(kg·m), 1/kg",
+    "inverse of the mass matrix",
+    symmetric=True,
+    definite=True,
+)
 DTAU_DQ = Quantity("dtau_dq", ("nv", "nv"), "N·m/rad, …", "∂τ/∂q, row: torque")
 DTAU_DV = Quantity("dtau_dv", ("nv", "nv"), "N·m·s/rad, …", "∂τ/∂v, row: torque")
 DA_DQ = Quantity("da_dq", ("nv", "nv"), "1/s², …", "∂a/∂q, row: acceleration")

@@ -41,12 +41,13 @@ from rbdgen.options.setting import (
 )
 from rbdgen.passes.formats import MAX_WORD, MIN_WORD
 from rbdgen.schedule.scheduler import MAX_II
-from rbdgen.wordlength.targets import Key, targets_by_key
+from rbdgen.wordlength.targets import Key, check_names, finest
 
 MAX_REPLICAS = 64
 """More accelerators behind one stream than any device has room for."""
 DEFAULT_ERROR = 1e-3
-"""The largest error, relative to the largest output, where neither a word length nor an error is asked for."""
+"""The largest error of any entry, relative to its own largest magnitude, where neither a word length nor an error is
+asked for."""
 GOALS = {
     "throughput": "as many tasks a second as possible, and of what is as fast the smallest",
     "area": "the smallest",
@@ -272,12 +273,13 @@ class Options:
         otherwise="yes",
     )
     share: bool = setting(True, SWITCH, "sharing", "submodules share multipliers", otherwise="yes")
-    error: Mapping[str, float] = setting(
+    error: Mapping[str, float | str] = setting(
         {},
         TARGETS,
         "arithmetic",
-        "the largest error allowed, relative to the largest output; or NAME=E,NAME=E by function (did), output "
-        "(dtau_dq), or both (did.dtau_dq)",
+        "the largest error allowed of each entry, relative to its own largest magnitude; largest:E: to the largest of "
+        "its output, abs:E: in its unit; or NAME=E,NAME=E by function (did), output (dtau_dq), both (did.dtau_dq), or "
+        "an entry of these (tau.wrist_3)",
         otherwise=f"{DEFAULT_ERROR:g}",
         metavar="E",
         basic=True,
@@ -402,7 +404,7 @@ class Options:
         return registry.made(self.functions, self)
 
     @property
-    def targets(self) -> Mapping[str, float]:
+    def targets(self) -> Mapping[str, float | str]:
         """The errors allowed, by name; none where there is a word length instead."""
         if self.word is not None:
             return {}
@@ -413,14 +415,14 @@ class Options:
         """The same as :attr:`precision_text`, as short as can be."""
         if self.word is not None:
             return f"{self.word} bits"
-        return f"error {min(self.targets.values()):g}"
+        return f"error {finest(self.targets)}"
 
     @property
     def precision_text(self) -> str:
         """The word length or the error that was asked for, in a few words."""
         if self.word is not None:
             return f"{self.word}-bit words"
-        return f"formats for an error of {min(self.targets.values()):g}"
+        return f"formats for an error of {finest(self.targets)}"
 
 
 ROBOT = {
@@ -557,7 +559,7 @@ def _check_targets(options: Options) -> None:
         keys += [(f.name, quantity.name) for quantity in f.results]
         if f.extra and getattr(options, f.extra.option):
             keys.append((f.name, f.extra.group))
-    targets_by_key(options.error, keys)
+    check_names(options.error, keys)
 
 
 def _check_operands(options: Options) -> None:

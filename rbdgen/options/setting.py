@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rbdgen.errors import LONGEST_PATH, ConfigError, dotted, short
+from rbdgen.wordlength.targets import read_target
 
 GROUPS = {
     "what": "what is computed",
@@ -22,8 +23,6 @@ GROUPS = {
     "target": "on what target",
 }
 """Groups of options, in the order in which they are shown."""
-FINEST_ERROR = 1e-12
-"""The smallest error that can be asked for; the longest words reach about a thousand times that."""
 METADATA = "setting"
 """The key of a field's metadata under which its setting is."""
 
@@ -172,24 +171,26 @@ def _words(name: str, value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _targets(name: str, value: Any) -> dict[str, float]:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        value = {"all": value}
+def _targets(name: str, value: Any) -> dict[str, float | str]:
     if not isinstance(value, Mapping):
-        raise _a("a number, or numbers by function and output", name, value)
-    targets = {}
-    for target, number in value.items():
-        path = dotted(name, str(target))
-        size = _number(path, number)
-        if not FINEST_ERROR <= size < 1:
-            raise ConfigError(f"{path}: must be {FINEST_ERROR:g} or more and below 1, not {size:g}")
-        targets[str(target)] = size
-    return targets
+        return {"all": _target(name, value)}
+    return {str(target): _target(dotted(name, str(target)), x) for target, x in value.items()}
 
 
-def _read_targets(name: str, text: str) -> dict[str, float]:
-    found = _read_pairs(name, text, "a number, or NAME=NUMBER,...")
-    return {target or "all": number for target, number in found.items()}
+def _target(path: str, value: Any) -> float | str:
+    if not isinstance(value, str):
+        value = _number(path, value)
+    return read_target(path, value).plain
+
+
+def _read_targets(name: str, text: str) -> dict[str, float | str]:
+    found: dict[str, float | str] = {}
+    for part in names(text):
+        target, _, value = part.rpartition("=")
+        found[target.strip() or "all"] = value.strip()
+    if not found:
+        raise _a("a number, or NAME=NUMBER,...", name, text)
+    return found
 
 
 def _read_pairs(name: str, text: str, form: str) -> dict[str, float]:

@@ -6,37 +6,47 @@ Unlike an error that a simulation measured, this is over as many states as one l
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from rbdgen.compiler import Design
 from rbdgen.errors import ConfigError
-from rbdgen.functions import registry
-from rbdgen.functions.quantities import labels
 from rbdgen.functions.states import States
 from rbdgen.layout.execute import float_passes
-from rbdgen.layout.torques import MOTION, TORQUE
 from rbdgen.protocol.tasks import Flag
 from rbdgen.trials import (
     TaskSet,
     by_vector,
     dense_results,
     free_torques,
+    given_values,
     make_tasks,
     task_states,
 )
-from rbdgen.wordlength.experiment import scale_of
-from rbdgen.wordlength.targets import resolve_targets
+from rbdgen.wordlength.experiment import lost_definiteness
+from rbdgen.wordlength.magnitudes import entry_scales, kinds_of, nothing_but_rounding
+from rbdgen.wordlength.targets import (
+    ABSOLUTE,
+    ENTRY,
+    LARGEST,
+    Target,
+    entry_label,
+    resolve_targets,
+)
 from rbdgen.wordlength.verdict import FLAGGED
 
 NOTICED = 1e-3
-"""An error relative to the largest output that is worth a warning, unless a larger one was asked for."""
+"""An error of an entry relative to its own largest magnitude that is worth a warning, unless a larger one was asked
+for."""
 SEED = 7919
 """Seed of the fresh states, added to the design's own: ranges and word lengths were found at others."""
 CHUNK = 10_000
 """States evaluated at once."""
+STATE = ("q", "v", "a", "tau")
+"""What is told of the state of an error."""
 
 
 def formats(design: Design) -> dict[str, Any]:
@@ -75,50 +85,89 @@ def formats(design: Design) -> dict[str, Any]:
     }
 
 
-class _Errors:
-    """Collects the errors of one vector over chunks of states of one kind."""
+@dataclass(frozen=True)
+class _Asked:
+    """What was asked of one vector: the errors allowed by entry and what they are of, shapes as the vector; and the
+    finest of them."""
 
-    def __init__(self) -> None:
-        self.largest = 0.0
-        self.worst = 0.0
-        self.square = 0.0
+    values: np.ndarray
+    of: np.ndarray
+    finest: Target
+
+
+class _Errors:
+    """Collects the errors of one vector's entries over chunks of states of one kind."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.largest = np.zeros(shape)
+        self.worst = np.zeros(shape)
+        self.square = np.zeros(shape)
         self.count = 0
-        self.worst_at: dict[str, Any] = {}
+        self.at: dict[str, np.ndarray] = {}
 
     def add(self, error: np.ndarray, truth: np.ndarray, good: np.ndarray, states: States) -> None:
         """``error`` and ``truth`` (n, …) of ``states``; those that are not ``good`` (n,) don't count."""
-        largest = float(np.max(np.abs(truth)))
-        self.largest = max(self.largest, largest)
-        counted = _beside(good, error)
-        size = np.abs(error) * counted
-        number, *entry = np.unravel_index(int(np.argmax(size)), size.shape)
-        worst = float(size[number, *entry])
-        if worst >= self.worst:
-            self.worst = worst
-            self.worst_at = {"entry": [int(k) for k in entry]}
-            for name in ("q", "v", "a", "tau"):
-                state = getattr(states, name)[number]
-                self.worst_at[name] = [round(float(x), 6) for x in state]
-        entries = int(np.prod(error.shape[1:]))
-        self.square += float(np.sum(size**2))
-        self.count += int(np.sum(good)) * entries
+        np.maximum(self.largest, np.max(np.abs(truth), axis=0), out=self.largest)
+        size = np.abs(error)
+        size[~good] = 0.0
+        self.square += np.einsum("n...,n...->...", size, size)
+        self.count += int(np.sum(good))
+        number = np.argmax(size, axis=0)
+        worst = np.max(size, axis=0)
+        for name in STATE:
+            values = getattr(states, name)[number]
+            if name not in self.at:
+                self.at[name] = values
+            self.at[name] = np.where((worst > self.worst)[..., None], values, self.at[name])
+        np.maximum(self.worst, worst, out=self.worst)
 
-    def row(self) -> dict[str, float]:
-        """Largest error as it is and relative, and the rms, relative to the largest magnitude."""
-        scale = scale_of(self.largest)
-        rms = (self.square / max(self.count, 1)) ** 0.5
-        return {"max": self.worst, "max_relative": self.worst / scale, "rms_relative": rms / scale}
+    def relative(self) -> np.ndarray:
+        """The largest errors by entry over the entry's own largest magnitude."""
+        return self.worst / entry_scales(self.largest)
+
+    def share(self, asked: _Asked | None) -> float:
+        """The largest error in units of what was asked for; 0 where nothing was."""
+        if asked is None:
+            return 0.0
+        return float(np.max(self.worst / (asked.values * entry_scales(self.largest, asked.of))))
+
+    def row(self) -> dict[str, Any]:
+        """Of the entry with the largest error relative to its own largest magnitude that error, as it is too, and the
+        rms; the same error as a share of the vector's largest; and both by entry."""
+        relative = self.relative()
+        place = np.unravel_index(int(np.argmax(relative)), relative.shape)
+        scales = entry_scales(self.largest)
+        rms = np.sqrt(self.square / max(self.count, 1)) / scales
+        of_largest = self.worst / entry_scales(self.largest, LARGEST)
+        return {
+            "max": float(self.worst[place]),
+            "max_relative": float(relative[place]),
+            "rms_relative": float(np.sqrt(np.mean(rms**2))),
+            "max_of_largest": float(np.max(of_largest)),
+            "entries": {"max_relative": _figures(relative), "largest": _figures(self.largest)},
+        }
+
+    def worst_at(self) -> dict[str, Any]:
+        """State and entry of the largest error relative to an entry's own largest magnitude."""
+        relative = self.relative()
+        place = np.unravel_index(int(np.argmax(relative)), relative.shape)
+        found: dict[str, Any] = {"entry": [int(k) for k in place]}
+        for name, values in self.at.items():
+            found[name] = [round(float(x), 6) for x in values[place]]
+        return found
 
 
-def _beside(x: np.ndarray, entries: np.ndarray) -> np.ndarray:
-    """Values (n,) as an array that goes with others of shape (n, …)."""
-    return x.reshape(-1, *[1] * (entries.ndim - 1))
+def _figures(values: np.ndarray) -> list[Any]:
+    """Numbers in a report, to four digits."""
+    rounded = [float(f"{x:.3e}") for x in values.ravel()]
+    return np.array(rounded).reshape(values.shape).tolist()
 
 
 class _Kinds:
     """Collects the errors of one vector by kinds of states: those of motions, and those of free torques."""
 
-    def __init__(self) -> None:
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
         self.kinds: dict[str, _Errors] = {}
 
     def add(
@@ -130,39 +179,32 @@ class _Kinds:
         free: np.ndarray | None,
     ) -> None:
         """As :meth:`_Errors.add`; ``free`` (n,): the states with free torques, or None where there are no kinds."""
-        kinds = {MOTION: np.ones(len(good), bool)}
-        if free is not None:
-            kinds = {MOTION: ~free, TORQUE: free}
-        for name, chosen in kinds.items():
-            if chosen.any():
-                kind = self.kinds.setdefault(name, _Errors())
-                kind.add(error[chosen], truth[chosen], good[chosen], states.part(chosen))
+        for name, chosen in kinds_of(len(good), free).items():
+            kind = self.kinds.setdefault(name, _Errors(self.shape))
+            kind.add(error[chosen], truth[chosen], good[chosen], states.part(chosen))
 
-    def row(self) -> dict[str, Any]:
+    def row(self, asked: _Asked | None = None) -> dict[str, Any]:
         """The figures of the kind with the largest relative error, and of each where there are two."""
         rows = {name: kind.row() for name, kind in self.kinds.items()}
         name = max(rows, key=lambda k: rows[k]["max_relative"])
         row: dict[str, Any] = dict(rows[name])
+        row["target_share"] = max(kind.share(asked) for kind in self.kinds.values())
         if len(rows) > 1:
             row["by_states"] = rows
         return row
 
     def worst_at(self) -> dict[str, Any]:
         """State and entry of the error of :meth:`row`."""
-        worst = max(self.kinds.values(), key=lambda kind: kind.row()["max_relative"])
-        return worst.worst_at
+        worst = max(self.kinds.values(), key=lambda kind: float(np.max(kind.relative())))
+        return worst.worst_at()
 
 
 def single_precision(design: Design, tasks: TaskSet) -> dict[str, np.ndarray]:
     """The function's results by vector, computed in single precision by the text that the hardware was traced from."""
-    network, states = design.network, tasks.states
-    words = network.operand_words(tasks.function)
+    network = design.network
     given: dict[str, np.ndarray] = {}
-    for word in words:
-        values = states.vector(word.vector, word.index)
-        given[word.name] = values.astype(np.float32)
-    for p in network.parameters:
-        given[p.word.name] = np.full(tasks.count, p.nominal, np.float32)
+    for name, values in given_values(design, tasks.function, tasks.states).items():
+        given[name] = values.astype(np.float32)
     passes = float_passes(network, network.graph, tasks.function, given, np.float32, kept=())
     last = passes[-1]
     results = []
@@ -178,34 +220,66 @@ def evidence(
     seed: int | None = None,
     progress: Callable[[str], None] = lambda stage: None,
 ) -> dict[str, Any]:
-    """Errors of every function at ``count`` fresh states inside the declared ranges.
+    """Errors of every function at ``count`` fresh states inside the declared ranges, and as many with free torques.
 
     By function: the numbers of tasks flagged for overflow and for an operand outside its range, which count in no
-    error, and by vector the largest and rms error, the target if there is one, the same in single precision, and
-    the state and entry of the largest error. ConfigError for a count below 1.
+    error, and by vector the largest and rms error of its entries, each over its own largest magnitude at states of the
+    same kind; the target if there is one, and the share of it that is reached; the same in single precision; how many
+    matrices are not positive definite that should be; and the state and entry of the largest error. ConfigError for a
+    count below 1.
     """
     if count < 1:
         raise ConfigError(f"evidence: must be at least 1 state, not {count}")
     seed = design.options.seed + SEED if seed is None else seed
-    asked = design.options.targets
-    targets = resolve_targets(asked, design.network) if asked else {}
     functions: dict[str, Any] = {}
     for function in design.network.functions:
         progress(f"evidence of {function}")
+        asked = _asked(design, function)
         found = _Found(design, function)
         for number, first in enumerate(range(0, count, CHUNK)):
             states = task_states(design, min(CHUNK, count - first), seed + number)
             found.add(make_tasks(design, function, states))
         vectors = {}
         for vector, errors in found.fixed.items():
-            group = _group(design, function, vector)
-            vectors[vector] = errors.row() | {
-                "target": targets.get((function, group)),
+            if vector in found.nothing:
+                continue
+            own = asked.get(vector)
+            vectors[vector] = errors.row(own) | {
+                "target": own.finest.plain if own else None,
+                "indefinite": found.indefinite[vector],
                 "single_precision": found.single[vector].row(),
-                "worst": errors.worst_at(),
+                "worst": _named(design, vector, errors.worst_at()),
             }
         functions[function] = {"tasks": count, "flagged": found.flagged, "outputs": vectors}
     return {"states": count, "seed": seed, "functions": functions}
+
+
+def _asked(design: Design, function: str) -> dict[str, _Asked]:
+    """What was asked of each vector of a function; empty where nothing was."""
+    network = design.network
+    if not design.options.targets:
+        return {}
+    targets = resolve_targets(design.options.targets, network)
+    quantities = network.options.quantities
+    found: dict[str, _Asked] = {}
+    for vector in network.options.returned(function):
+        words = [w for w in network.result_words(function) if w.vector == vector]
+        if not words:
+            continue
+        size = quantities[vector].size(design.robot)
+        values, of = np.ones(size), np.full(size, ENTRY, dtype=object)
+        own = []
+        for word in words:
+            target = targets[function, word.name]
+            own.append(target)
+            places = {word.index}
+            if quantities[vector].symmetric:
+                places.add(tuple(reversed(word.index)))
+            for place in places:
+                values[place], of[place] = target.value, target.of
+        finest = min(own, key=lambda target: (target.of == ABSOLUTE, target.value))
+        found[vector] = _Asked(values, of, finest)
+    return found
 
 
 class _Found:
@@ -216,27 +290,39 @@ class _Found:
         self.function = function
         self.fixed: dict[str, _Kinds] = {}
         self.single: dict[str, _Kinds] = {}
+        self.indefinite: dict[str, int] = {}
+        self.nothing: frozenset[str] = frozenset()
         self.flagged = {"overflow": 0, "range": 0}
+        quantities = design.network.options.quantities
         for vector in design.network.options.returned(function):
-            self.fixed[vector] = _Kinds()
-            self.single[vector] = _Kinds()
+            size = quantities[vector].size(design.robot)
+            self.fixed[vector] = _Kinds(size)
+            self.single[vector] = _Kinds(size)
+            self.indefinite[vector] = 0
 
     def add(self, tasks: TaskSet) -> None:
         """Tasks with the model's answers."""
+        design = self.design
         self.flagged["overflow"] += int(np.count_nonzero(tasks.flags & Flag.OVERFLOW))
         self.flagged["range"] += int(np.count_nonzero(tasks.flags & Flag.RANGE))
         good = tasks.flags == 0
-        fixed = dense_results(self.design, self.function, tasks.count, tasks.expected)
-        single = single_precision(self.design, tasks)
+        fixed = dense_results(design, self.function, tasks.count, tasks.expected)
+        single = single_precision(design, tasks)
         free = free_torques(tasks)
+        given = given_values(design, self.function, tasks.states)
+        self.nothing = nothing_but_rounding(design.network, self.function, given)
         for vector, truth in tasks.reference.items():
+            if design.network.options.quantities[vector].definite:
+                lost = lost_definiteness(fixed[vector][good], truth[good])
+                self.indefinite[vector] += lost
             self.fixed[vector].add(fixed[vector] - truth, truth, good, tasks.states, free)
             self.single[vector].add(single[vector] - truth, truth, good, tasks.states, free)
 
 
 def warnings_of(design: Design, found: dict[str, Any]) -> list[str]:
-    """A line for each function whose largest error in ``found`` (:func:`evidence`) is above :data:`NOTICED` and above
-    what was asked for, and for each of whose tasks more than :data:`FLAGGED` overflow."""
+    """A line for each function whose largest error of an entry in ``found`` (:func:`evidence`) is above what was asked
+    for, or above :data:`NOTICED` where nothing was; for matrices that are not positive definite; and for functions of
+    whose tasks more than :data:`FLAGGED` overflow."""
     lines = []
     for function, f in found["functions"].items():
         overflowing = f["flagged"]["overflow"] / f["tasks"]
@@ -246,25 +332,37 @@ def warnings_of(design: Design, found: dict[str, Any]) -> list[str]:
                 "--error in its place"
             )
         outputs = f["outputs"]
-        vector = max(outputs, key=lambda name: outputs[name]["max_relative"])
-        reached = outputs[vector]["max_relative"]
-        if reached > max(NOTICED, outputs[vector]["target"] or 0.0):
+        for vector, e in outputs.items():
+            if e["indefinite"]:
+                lines.append(
+                    f"{function}: {vector} is not positive definite at {e['indefinite']} of {f['tasks']} states; use "
+                    f"--error {vector}={NOTICED / 10:g}"
+                )
+        if not outputs:
+            continue
+        vector = max(outputs, key=lambda name: _excess(outputs[name]))
+        if _excess(outputs[vector]) > 1:
+            e = outputs[vector]
             lines.append(
-                f"{function}: the largest error of {vector} is {reached:.2g} of its largest value, at "
-                f"{_place(design, vector, outputs[vector]['worst']['entry'])}; use --error {NOTICED:g}"
+                f"{function}: the largest error of {vector} is {e['max_relative']:.2g} of its entry's largest value, "
+                f"at {_place(design, vector, e['worst']['entry'])}; use --error {NOTICED:g}"
             )
     return lines
 
 
+def _excess(e: Mapping[str, Any]) -> float:
+    """An output's largest error in units of what was asked for, or of what is noticed."""
+    if e["target"] is None:
+        return e["max_relative"] / NOTICED
+    return e["target_share"]
+
+
+def _named(design: Design, vector: str, at: dict[str, Any]) -> dict[str, Any]:
+    """A state of an error with the name of its entry."""
+    return at | {"label": _place(design, vector, at["entry"])}
+
+
 def _place(design: Design, vector: str, entry: list[int]) -> str:
     """What an entry belongs to: joints, frames, directions."""
-    shape = design.network.options.quantities[vector].shape
-    names = [labels(design.robot, dimension, design.robot.joint_names) for dimension in shape]
-    return ", ".join(known[k] for k, known in zip(entry, names, strict=True))
-
-
-def _group(design: Design, function: str, vector: str) -> str:
-    """The name by which an error target calls a result vector."""
-    extra = registry.function(function).extra
-    group = design.network.options.extra_of(function)
-    return group if extra and group and vector == extra.quantity.name else vector
+    quantity = design.network.options.quantities[vector]
+    return entry_label(design.robot, quantity, entry)

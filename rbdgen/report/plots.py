@@ -288,7 +288,9 @@ def pareto_plot(rows: Sequence[Mapping[str, Any]]) -> Any:
         figure = figure_class(figsize=(9, 5), layout="constrained")
         left, right = figure.subplots(1, 2)
         _pareto_axes(left, rows, "task_us", "µs per task at the model's clock")
-        _pareto_axes(right, rows, "max_relative_error", "largest error / largest output")
+        _pareto_axes(
+            right, rows, "max_relative_error", "largest error of an entry / its largest value"
+        )
         _legend(figure, [left], "filled: no other point is better in all")
         return figure
 

@@ -159,10 +159,12 @@ def evidence(report: dict[str, Any]) -> str:
     found, rows = report["evidence"], []
     for code, f in found["functions"].items():
         for vector, e in f["outputs"].items():
-            asked = "–" if e["target"] is None else f"{e['target']:.1e}"
+            asked = e["target"]
+            if not isinstance(asked, str):
+                asked = "–" if asked is None else f"{asked:.1e}"
             errors = [f"{e[key]:.2e}" for key in ("max_relative", "rms_relative", "max")]
             single = f"{e['single_precision']['max_relative']:.2e}"
-            entry = ",".join(map(str, e["worst"]["entry"]))
+            entry = e["worst"]["label"]
             flagged = sum(f["flagged"].values())
             rows.append([code, vector, asked, *errors, single, entry, flagged])
     head = [
@@ -176,8 +178,10 @@ def evidence(report: dict[str, Any]) -> str:
         "worst entry",
         "flagged",
     ]
-    note = f"(relative to each output's largest magnitude, at {found['states']} fresh states, seed {found['seed']}; "
-    note += "flagged tasks count in no error)"
+    note = "(relative to the entry's own largest magnitude among states of its kind, motions or free torques, at "
+    note += (
+        f"{found['states']} fresh states, seed {found['seed']}; flagged tasks count in no error)"
+    )
     return table(head, rows) + "\n" + paragraph(note)
 
 
@@ -274,8 +278,12 @@ def simulation(report: dict[str, Any]) -> str:
                 "latency, µs at the model's clock",
                 f"{f['latency_cycles'] / report['clock_mhz']:.3f}",
             ],
-            [code, "largest error / largest output", f"{f['max_relative_error']:.2e}"],
-            [code, "rms error / largest output", f"{f['rms_relative_error']:.2e}"],
+            [
+                code,
+                "largest error of an entry / its largest value",
+                f"{f['max_relative_error']:.2e}",
+            ],
+            [code, "rms error of entries / their largest values", f"{f['rms_relative_error']:.2e}"],
             [code, "multiplier utilization", f["multiplier_utilization"]],
         ]
     rows += _mixed(report["mixed"])

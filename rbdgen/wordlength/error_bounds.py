@@ -30,6 +30,8 @@ FOUND = 12
 
 EntryAtState = tuple[str, int]
 """A result's name and the number of a state."""
+Allowed = Mapping[str, np.ndarray]
+"""Errors that results may have at some states (n,), by name."""
 Passes = Sequence[Mapping[int, np.ndarray]]
 """Values by node of each pass of a task."""
 
@@ -49,7 +51,6 @@ class BoundFinder:
         self.network = request.network.pruned(self.graph)
         self.sites = sites
         self.experiment = experiment
-        self.targets = request.targets
         self.usual = np.array([f.resolution for f in simplified.choice.formats])
         # a robot whose results are all zero has no rows
         none = sparse.csr_array((0, sites.count), dtype=np.float32)
@@ -65,20 +66,19 @@ class BoundFinder:
             total = len(first)
             scouts = np.arange(0, total, max(1, total // SCOUTS))
             values = self._values(function, scouts)
-            for vector in self.network.options.result_vectors(function):
-                names = self._names(vector)
+            for key in self.experiment.vectors(function):
+                names = self._names(key[1])
                 if not names:
                     continue
-                key = function, vector
-                scales = self.experiment.scales[key][scouts]
-                states = self._sensitive_states(function, names, values, scales)
-                pairs = self._sensitive_pairs(function, names, values, states, scales)
-                self._add(key, pairs, values, scales)
+                allowed = self._allowed(function, names, scouts)
+                states = self._sensitive_states(function, values, allowed)
+                pairs = self._sensitive_pairs(function, values, states, allowed)
+                self._add(key, pairs, values, allowed)
 
     def learn(self, errors: Mapping[Key, VectorErrors]) -> None:
         """Bound the entries and states at which the largest errors were measured."""
         for key, measured in errors.items():
-            if measured.worst <= AIM * self.targets[key]:
+            if measured.worst <= AIM:
                 continue
             function, vector = key
             known = self._names(vector)
@@ -91,8 +91,8 @@ class BoundFinder:
             if pairs:
                 there = np.array(states)
                 values = self._values(function, there)
-                scales = self.experiment.scales[key][there]
-                self._add(key, pairs, values, scales)
+                allowed = self._allowed(function, known, there)
+                self._add(key, pairs, values, allowed)
 
     def bounds(self, share: Mapping[Key, float]) -> ErrorBounds:
         """The bounds, with a ``share`` of the target for each vector."""
@@ -108,6 +108,10 @@ class BoundFinder:
         """The results of a vector that the graph has."""
         return [word.name for word in self.network.results[vector]]
 
+    def _allowed(self, function: str, names: list[str], states: np.ndarray) -> Allowed:
+        """The errors that results may have at some of the experiment's states."""
+        return {name: self.experiment.allowed[function, name][states] for name in names}
+
     def _values(self, function: str, states: np.ndarray) -> Passes:
         """All nodes' values at some of the experiment's states, by pass."""
         operands = self.experiment.operands[function]
@@ -115,17 +119,15 @@ class BoundFinder:
         return float_passes(self.network, self.graph, function, given)
 
     def _add(
-        self, key: Key, pairs: Sequence[EntryAtState], values: Passes, scales: np.ndarray
+        self, key: Key, pairs: Sequence[EntryAtState], values: Passes, allowed: Allowed
     ) -> None:
-        """Bound the errors of one vector at ``pairs`` of an entry and a number of a state of ``values``, relative to
-        that state's ``scales``."""
+        """Bound the errors of one vector at ``pairs`` of an entry and a number of a state of ``values`` by what is
+        ``allowed`` there."""
         same = self._same(values)
         for start in range(0, len(pairs), TOGETHER):
             chunk = pairs[start : start + TOGETHER]
             self._add_rows(key[0], chunk, values, same)
-        for _, state in pairs:
-            limit = self.targets[key] * float(scales[state])
-            self.limits.append(limit)
+        self.limits += [float(allowed[name][state]) for name, state in pairs]
         self.keys += [key] * len(pairs)
 
     def _add_rows(
@@ -186,38 +188,34 @@ class BoundFinder:
         derivatives(self.network, self.graph, function, values, pairs, visit)
         return total
 
-    def _sensitive_states(
-        self, function: str, names: list[str], values: Passes, scales: np.ndarray
-    ) -> list[int]:
-        """The states at which a vector's error is expected to be largest beside their ``scales``, then some others.
+    def _sensitive_states(self, function: str, values: Passes, allowed: Allowed) -> list[int]:
+        """The states at which a vector's errors are expected to be largest beside what is ``allowed``, then some
+        others.
 
         The sum over entries of their variances, by the trick of random signs (Hutchinson).
         """
-        count = len(scales)
+        count = len(next(iter(allowed.values())))
         rng = np.random.default_rng(0)
-        signs = rng.choice([-1.0, 1.0], (len(names), count))
-        weights = dict(zip(names, signs, strict=True))
+        signs = rng.choice([-1.0, 1.0], (len(allowed), count))
+        weights = {}
+        for (name, most), own in zip(allowed.items(), signs, strict=True):
+            weights[name] = own / most
         pairs = Pairs(weights, np.arange(count))
-        spread = self._spread(function, values, pairs) / scales**2
+        spread = self._spread(function, values, pairs)
         order = np.argsort(-spread, kind="stable")
         stride = max(1, count // ORDINARY)
         chosen = np.concatenate([order[:SENSITIVE], order[SENSITIVE::stride]])
         return chosen.tolist()
 
     def _sensitive_pairs(
-        self,
-        function: str,
-        names: list[str],
-        values: Passes,
-        states: list[int],
-        scales: np.ndarray,
+        self, function: str, values: Passes, states: list[int], allowed: Allowed
     ) -> list[EntryAtState]:
-        """The entries and states with the largest expected errors beside the states' ``scales``."""
-        grid = [(name, state) for name in names for state in states]
-        own = np.array([scales[state] for _, state in grid])
+        """The entries and states with the largest expected errors beside what is ``allowed``."""
+        grid = [(name, state) for name in allowed for state in states]
+        own = np.array([allowed[name][state] for name, state in grid])
         spread = self._spread(function, values, one_result_each(grid)) / own**2
-        most = -(-PAIRS // len(names))
-        taken = dict.fromkeys(names, 0)
+        most = -(-PAIRS // len(allowed))
+        taken = dict.fromkeys(allowed, 0)
         chosen = []
         for k in np.argsort(-spread, kind="stable"):
             name = grid[k][0]

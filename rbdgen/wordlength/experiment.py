@@ -1,13 +1,14 @@
 """The errors that formats make: states, exact results, and what the bit-true model answers beside them.
 
-Errors are relative: of a vector or matrix, the largest error of any entry at any state over the largest magnitude of
-any entry at any state of the same kind: states of motions, and states of free torques, whose accelerations are larger.
-The reference is the traced graph in float64, before any pass.
+Errors are by entry, relative to what its target says (:mod:`rbdgen.wordlength.targets`), which usually is the entry's
+own largest magnitude at states of the same kind: states of motions, and states of free torques, whose accelerations are
+larger. The reference is the traced graph in float64, before any pass.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -22,17 +23,20 @@ from rbdgen.layout.samples import make_samples
 from rbdgen.layout.torques import with_torques
 from rbdgen.layout.words import Word
 from rbdgen.model.ranges import InputRanges
-from rbdgen.wordlength.targets import Key
+from rbdgen.wordlength.magnitudes import entry_scales, kinds_of, nothing_but_rounding
+from rbdgen.wordlength.targets import Entry, Key, Target
 
 
 @dataclass(frozen=True)
 class VectorErrors:
-    """Errors of one vector of one function: ``worst`` and ``rms`` relative to the largest magnitude; ``where`` are the
-    entries and states of the largest errors, worst first."""
+    """Errors of one vector of one function in units of their targets: ``worst``, that of ``entry``; ``where`` are the
+    entries and states of the largest errors, worst first. ``indefinite``: at how many states a matrix that is positive
+    definite is not."""
 
     worst: float
-    rms: float
+    entry: str = ""
     where: tuple[tuple[str, int], ...] = ()
+    indefinite: int = 0
 
 
 @dataclass(frozen=True)
@@ -47,23 +51,28 @@ class _Answers:
 class Experiment:
     """States and exact results of every function, and what is measured against them.
 
-    ``operands`` and ``truth`` are by function: values of operands by word and of parameters, and results by name, (n,)
-    each; ``scales`` (n,) of each vector: its largest magnitude among the states of the same kind; ``free`` (n,) by
-    function: the states with free torques, of functions that take them. All states are inside the declared ranges.
+    ``targets`` are by entry. ``operands`` and ``truth`` are by function: values of operands by word and of parameters,
+    and results by name, (n,) each; ``kinds`` (n,) which states are of which kind; ``allowed`` (n,) by entry: the
+    largest error that its target allows, by state; ``nothing``: vectors that are rounding in float64, which no error
+    counts of. All states are inside the declared ranges.
     """
 
     network: Network
-    operands: dict[str, dict[str, np.ndarray]]
-    truth: dict[str, dict[str, np.ndarray]]
-    scales: dict[Key, np.ndarray] = field(default_factory=dict)
-    free: dict[str, np.ndarray] = field(default_factory=dict)
+    targets: Mapping[Entry, Target]
+    operands: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
+    truth: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
+    allowed: dict[Entry, np.ndarray] = field(default_factory=dict)
+    kinds: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
+    nothing: set[Key] = field(default_factory=set)
 
     @classmethod
-    def of(cls, network: Network, states: States, count: int) -> Experiment:
+    def of(
+        cls, network: Network, states: States, count: int, targets: Mapping[Entry, Target]
+    ) -> Experiment:
         """The first ``count`` states, less those at which an operand that follows from others (torques, inverses) is
         outside its range: hardware flags them."""
         inside = _inside(network, states, count)
-        experiment = cls(network, {}, {}, {})
+        experiment = cls(network, targets)
         for function in network.functions:
             words = list(network.operand_words(function))
             words += _parameter_words(network)
@@ -73,56 +82,84 @@ class Experiment:
                 operands[word.name] = values[:count][inside]
             experiment.operands[function] = operands
             record = registry.function(function)
+            free = None
             if states.free is not None and record.takes_torques:
-                free = states.free[:count]
-                experiment.free[function] = free[inside]
-            experiment._find_truth(function, int(np.sum(inside)))
-        return experiment
+                free = states.free[:count][inside]
+            experiment.kinds[function] = kinds_of(int(np.sum(inside)), free)
+            experiment._find_truth(function)
+        return experiment.judged_by(targets)
 
-    def _find_truth(self, function: str, count: int) -> None:
-        """Exact results of one function at ``count`` states."""
+    def judged_by(self, targets: Mapping[Entry, Target]) -> Experiment:
+        """The same states and results, with errors in units of other targets."""
+        judged = replace(self, targets=targets, allowed={})
+        for function, truth in self.truth.items():
+            for vector in self.network.options.result_vectors(function):
+                own = {name: truth[name] for name in self.names(vector)}
+                if own:
+                    judged._allow(function, own)
+        return judged
+
+    def _find_truth(self, function: str) -> None:
+        """Exact results of one function."""
         network = self.network
         graph = network.graph
-        passes = float_passes(network, graph, function, self.operands[function], kept=())
-        values = passes[-1]
+        operands = self.operands[function]
+        count = len(next(iter(operands.values())))
+        values = float_passes(network, graph, function, operands, kept=())[-1]
+        nothing = nothing_but_rounding(network, function, operands)
         truth: dict[str, np.ndarray] = {}
         for vector in network.options.result_vectors(function):
-            own = {}
             for name in self.names(vector):
                 value = values[graph.outputs[name]]
-                own[name] = np.broadcast_to(value, count)
-            magnitudes = np.zeros(count)
-            for value in own.values():
-                magnitudes = np.maximum(magnitudes, np.abs(value))
-            free = self.free.get(function)
-            self.scales[function, vector] = scales(magnitudes, free)
-            truth |= own
+                truth[name] = np.broadcast_to(value, count)
+            if vector in nothing:
+                self.nothing.add((function, vector))
         self.truth[function] = truth
+
+    def _allow(self, function: str, truth: Mapping[str, np.ndarray]) -> None:
+        """What errors the targets of one vector's entries allow."""
+        names = list(truth)
+        targets = [self.targets[function, name] for name in names]
+        of = np.array([target.of for target in targets])
+        values = np.array([target.value for target in targets])
+        kinds = self.kinds[function]
+        count = len(next(iter(kinds.values())))
+        allowed = np.zeros((len(names), count))
+        for chosen in kinds.values():
+            largest = [np.max(np.abs(x[chosen])) for x in truth.values()]
+            scales = entry_scales(np.array(largest), of)
+            allowed[:, chosen] = (values * scales)[:, None]
+        for name, own in zip(names, allowed, strict=True):
+            self.allowed[function, name] = own
 
     def names(self, vector: str) -> list[str]:
         """Names of the results that a vector consists of."""
         return [word.name for word in self.network.results[vector]]
 
     def floor(self, graph: Graph) -> dict[Key, float]:
-        """Errors, as in :class:`VectorErrors`, that a simplified graph makes in float64."""
+        """Errors in units of their targets, as in :class:`VectorErrors`, that a simplified graph makes in float64."""
         pruned = self.network.pruned(graph)
         errors: dict[Key, float] = {}
         for function in self.network.functions:
             passes = float_passes(pruned, graph, function, self.operands[function], kept=())
             values = passes[-1]
             truth = self.truth[function]
-            for vector in self.network.options.result_vectors(function):
-                key = function, vector
+            for key in self.vectors(function):
                 relative = [0.0]
-                for name in self.names(vector):
+                for name in self.names(key[1]):
                     got = 0.0
                     if name in graph.outputs:
                         got = values[graph.outputs[name]]
                     difference = np.abs(truth[name] - got)
-                    largest = np.max(difference / self.scales[key])
+                    largest = np.max(difference / self.allowed[function, name])
                     relative.append(float(largest))
                 errors[key] = max(relative)
         return errors
+
+    def vectors(self, function: str) -> list[Key]:
+        """The vectors of a function whose errors count."""
+        keys = [(function, vector) for vector in self.network.options.result_vectors(function)]
+        return [key for key in keys if key not in self.nothing]
 
     def measure(self, fixed: FixedGraph) -> tuple[dict[Key, VectorErrors], dict[str, float]]:
         """Errors of every vector where nothing overflows, and the share of flagged tasks by function."""
@@ -133,8 +170,7 @@ class Experiment:
         for function in self.network.functions:
             answers = self._answers(model, function)
             flagged[function] = float(np.mean(answers.overflow))
-            for vector in self.network.options.result_vectors(function):
-                key = function, vector
+            for key in self.vectors(function):
                 errors[key] = self._errors(key, fixed, answers)
         return errors, flagged
 
@@ -161,30 +197,76 @@ class Experiment:
     def _errors(self, key: Key, fixed: FixedGraph, answers: _Answers) -> VectorErrors:
         """The errors of one vector's entries; what the model leaves out is zero."""
         function, vector = key
-        square = 0.0
         found: list[tuple[float, str, int]] = []
-        names = self.names(vector)
-        scale = self.scales[key]
-        for name in names:
-            error = self.truth[function][name]
+        got: dict[str, np.ndarray] = {}
+        for name in self.names(vector):
+            truth = self.truth[function][name]
+            got[name] = np.zeros(len(truth))
             if name in answers.results:
                 node = fixed.graph.outputs[name]
-                got = fixed.formats[node].real(answers.results[name])
-                error = error - got
-            error = np.where(answers.overflow, 0.0, np.abs(error) / scale)
+                got[name] = fixed.formats[node].real(answers.results[name])
+            error = np.abs(truth - got[name]) / self.allowed[function, name]
+            error = np.where(answers.overflow, 0.0, error)
             state = int(np.argmax(error))
-            largest = float(error[state])
-            found.append((largest, name, state))
-            square += float(np.mean(error**2))
+            found.append((float(error[state]), name, state))
         found.sort(key=lambda entry: -entry[0])
-        worst = found[0][0] if found else 0.0
-        mean_square = square / max(len(names), 1)
-        rms = mean_square**0.5
+        worst, entry, _ = found[0] if found else (0.0, "", 0)
         where = tuple((name, state) for _, name, state in found)
-        return VectorErrors(worst, rms, where)
+        indefinite = self._indefinite(function, vector, got, ~answers.overflow)
+        return VectorErrors(worst, entry, where, indefinite)
+
+    def _indefinite(
+        self, function: str, vector: str, got: Mapping[str, np.ndarray], good: np.ndarray
+    ) -> int:
+        """At how many ``good`` states (n,) a matrix that is positive definite is not, as it is handed out."""
+        words = self.network.results[vector]
+        if not words or not self.network.options.quantities[words[0].vector].definite:
+            return 0
+        return lost_definiteness(
+            self._matrices(words, got)[good], self._matrices(words, self.truth[function])[good]
+        )
+
+    def _matrices(self, words: Sequence[Word], values: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Symmetric matrices (n, k, k) from their entries' values (n,) by name."""
+        quantity = self.network.options.quantities[words[0].vector]
+        count = len(values[words[0].name])
+        matrices = np.zeros((count, *quantity.size(self.network.robot)))
+        for word in words:
+            i, j = word.index
+            matrices[:, i, j] = matrices[:, j, i] = values[word.name]
+        return matrices
 
 
-def make_experiment(network: Network, ranges: InputRanges, seed: int, count: int) -> Experiment:
+def lost_definiteness(matrices: np.ndarray, truth: np.ndarray) -> int:
+    """How many of some symmetric matrices (n, k, k) are not positive definite, where the true ones are."""
+    try:
+        # quick, and mostly enough
+        np.linalg.cholesky(_with_ones(matrices))
+        return 0
+    except np.linalg.LinAlgError:
+        return int(np.count_nonzero(~_definite(matrices) & _definite(truth)))
+
+
+def _with_ones(matrices: np.ndarray) -> np.ndarray:
+    """The matrices with diagonals of ones: a wrist's inertia may be a millionth of a shoulder's."""
+    diagonal = np.diagonal(matrices, axis1=1, axis2=2)
+    size = np.sqrt(np.abs(diagonal))
+    size = np.where(size > 0, size, 1.0)
+    return matrices / size[:, :, None] / size[:, None, :]
+
+
+def _definite(matrices: np.ndarray) -> np.ndarray:
+    """Which of some symmetric matrices are positive definite (n,)."""
+    return np.linalg.eigvalsh(_with_ones(matrices))[:, 0] > 0
+
+
+def make_experiment(
+    network: Network,
+    ranges: InputRanges,
+    seed: int,
+    count: int,
+    targets: Mapping[Entry, Target],
+) -> Experiment:
     """An experiment at ``count`` states inside the declared ranges that these were not found at."""
     calibration = network.calibration
     cheap = calibration.frames.robot if calibration else equivalent(network.robot).robot
@@ -193,7 +275,7 @@ def make_experiment(network: Network, ranges: InputRanges, seed: int, count: int
         network.robot, cheap, ranges, network.options, calibration, 2 * count, seed + 1
     )
     states = with_torques(states, network.torque_limits, network.options.ranges, seed + 1)
-    return Experiment.of(network, states, count)
+    return Experiment.of(network, states, count, targets)
 
 
 def _parameter_words(network: Network) -> list[Word]:
@@ -213,26 +295,3 @@ def _inside(network: Network, states: States, count: int) -> np.ndarray:
         low_enough = values <= word.upper
         checks.append(high_enough & low_enough)
     return np.all(checks, axis=0)
-
-
-NOTHING = 1e-12
-"""An output that is nowhere larger is zero but for the rounding of float64: what the structure of a robot cancels."""
-
-
-def scale_of(largest: float) -> float:
-    """What errors of an output are relative to, from its ``largest`` magnitude: that, or 1 where it is zero."""
-    return largest if largest > NOTHING else 1.0
-
-
-def scales(magnitudes: np.ndarray, free: np.ndarray | None) -> np.ndarray:
-    """What errors at n states are relative to (n,): the largest of all ``magnitudes`` (n,), or of those of the same
-    kind where some torques are ``free`` (n,)."""
-    count = len(magnitudes)
-    kinds = [np.ones(count, bool)]
-    if free is not None:
-        kinds = [free, ~free]
-    found = np.zeros(count)
-    for kind in kinds:
-        largest = np.max(magnitudes, where=kind, initial=0.0)
-        found[kind] = scale_of(float(largest))
-    return found

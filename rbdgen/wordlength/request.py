@@ -23,9 +23,11 @@ from rbdgen.passes.pipeline import (
 )
 from rbdgen.wordlength.experiment import Experiment, VectorErrors
 from rbdgen.wordlength.multipliers import Multipliers
-from rbdgen.wordlength.targets import Key
+from rbdgen.wordlength.targets import ABSOLUTE, Entry, Key, Target, entry_label
 from rbdgen.wordlength.ties import Ties, make_ties
 
+USUAL = 1e-3
+"""The relative error that words are tried for first where only absolute ones are asked for."""
 NOISE_BITS, TABLE_BITS, FLOOR = 7, 3, 0.15
 """Noise is what is noise in words this many bits longer than the target's logarithm; tables need this many bits less;
 and both together may take this share of a target, else words are longer."""
@@ -39,7 +41,7 @@ class FormatRequest:
 
     network: Network
     samples: Mapping[str, np.ndarray]
-    targets: Mapping[Key, float]
+    targets: Mapping[Entry, Target]
     device: Multipliers
     rounding: str = "auto"
     saturate: bool = True
@@ -47,6 +49,16 @@ class FormatRequest:
     interval: int = 1
     fold: bool = False
     multiply: bool = False
+
+    def label(self, name: str) -> str:
+        """A result's name by joints or frames, as targets call it: ``tau.wrist_3``."""
+        network = self.network
+        for words in network.results.values():
+            for word in words:
+                if word.name == name:
+                    quantity = network.options.quantities[word.vector]
+                    return f"{word.vector}.{entry_label(network.robot, quantity, word.index)}"
+        return name
 
     def fixed(self, simplified: Simplified) -> FixedGraph:
         """The graph in words of one length."""
@@ -97,7 +109,8 @@ class FormatRequest:
 
     def first_word(self) -> int:
         """A word that is long enough for all targets, if a supported one is."""
-        smallest = min(self.targets.values())
+        relative = [target.value for target in self.targets.values() if target.of != ABSOLUTE]
+        smallest = min(relative, default=USUAL)
         word = math.ceil(-math.log2(smallest)) + NOISE_BITS
         return min(max(word, MIN_WORD), MAX_WORD)
 
@@ -108,8 +121,7 @@ class FormatRequest:
             table_word = max(word - TABLE_BITS, MIN_WORD)
             graph = self.simple_graph(word, table_word)
             floor = experiment.floor(graph)
-            shares = [error / self.targets[key] for key, error in floor.items()]
-            excess = max(shares) / FLOOR
+            excess = max(floor.values(), default=0.0) / FLOOR
             if excess <= 1 or word == MAX_WORD:
                 return self._with_ranges(graph, word, table_word)
             word = min(word + math.ceil(math.log2(excess)), MAX_WORD)

@@ -22,9 +22,9 @@ from rbdgen.wordlength.prices import PriceSearch, error_ratios
 from rbdgen.wordlength.request import FormatRequest, FoundFormats
 from rbdgen.wordlength.signals import Signals, WordLengthChoice
 from rbdgen.wordlength.sites import ErrorBounds, describe_site, make_sites
-from rbdgen.wordlength.targets import Key
+from rbdgen.wordlength.targets import ABSOLUTE, Entry, Key, Target
 from rbdgen.wordlength.uniform import uniform_formats
-from rbdgen.wordlength.verdict import FLAGGED, excess, worst_vector
+from rbdgen.wordlength.verdict import FLAGGED, excess, share_of_target, worst_vector
 
 GOOD, LOW = 0.7, 0.58
 """Share of the target that the largest error may take (as more states find larger errors than the share that is aimed
@@ -36,7 +36,8 @@ WORTHWHILE = 0.98
 LEAST_SHARE, MORE_SHARE = 0.7, 1.2
 """Largest correction of a vector's share of its target downwards, and the one upwards."""
 FINER = 0.5
-"""Share of their last aims that errors are to have where more than a few tasks overflow."""
+"""Share of their last aims that errors are to have where more than a few tasks overflow, or a matrix is not positive
+definite."""
 STATES = 8192
 """States of a measurement between corrections."""
 
@@ -49,7 +50,7 @@ def find_formats(
     progress: Callable[[str], None] = lambda stage: None,
 ) -> FoundFormats:
     """The cheapest formats that keep the targets, of one word or per signal, measured at states of their own."""
-    measure = make_experiment(request.network, ranges, seed, STATES)
+    measure = make_experiment(request.network, ranges, seed, STATES, request.targets)
     if uniform:
         return uniform_formats(request, measure)
     return search_formats(request, measure, progress)
@@ -92,14 +93,15 @@ class _Search:
         self.signals = Signals(graph, self.simplified.magnitudes, sites, ties, fed)
         lengths = WordLengths(self.signals, request.device, request.rounding)
         self.prices = PriceSearch(lengths)
-        self.share = dict.fromkeys(request.targets, AIM)
+        self.share: dict[Key, float] = {}
+        for function in self.network.functions:
+            self.share |= dict.fromkeys(measure.vectors(function), AIM)
         self.best: FoundFormats | None = None
         self.closest = math.inf
 
     def round(self, last: bool) -> bool:
         """Choose formats, measure them and correct the shares; whether the search is at its end. ConfigError where this
         round is the last, or no better than those before, and no formats were good enough."""
-        targets = self.request.targets
         bounds = self.finder.bounds(self.share)
         choice, predicted = self.prices.search(bounds)
         if self.signals.make_room(choice):
@@ -107,7 +109,7 @@ class _Search:
         declared = self.network.declared if self.request.sound else None
         fixed = assemble(self.signals, choice, self.request.saturate, declared)
         errors, flagged = self.measure.measure(fixed)
-        reached = excess(errors, flagged, targets)
+        reached = excess(errors, flagged)
         before = self.best.cost if self.best else math.inf
         if reached <= GOOD and choice.cost < before:
             pruned = self.network.pruned(fixed.graph)
@@ -116,11 +118,13 @@ class _Search:
             return True
         stuck = last or (predicted > 1 and reached > 0.9 * self.closest)
         if stuck and self.best is None:
-            _refuse_overflow(flagged, targets)
+            _refuse_overflow(flagged, self.request.targets)
             self._refuse(choice, bounds, errors)
         self.closest = min(self.closest, reached)
         for key, measured in errors.items():
-            self.share[key] *= _correction(measured.worst / targets[key], reached)
+            self.share[key] *= _correction(share_of_target(measured), reached)
+            if measured.indefinite:
+                self.share[key] *= FINER
             if reached == math.inf:
                 # errors take signals out of their ranges: finer formats keep them in
                 self.share[key] *= FINER
@@ -133,9 +137,8 @@ class _Search:
         bounds: ErrorBounds,
         errors: Mapping[Key, VectorErrors],
     ) -> NoReturn:
-        """Say which signal's format stops the search, and how far it got."""
-        targets = self.request.targets
-        key, reached = worst_vector(errors, targets)
+        """Say which entry is out of reach, which signal's format stops the search, and how far it got."""
+        key, measured = worst_vector(errors)
         ratios = error_ratios(choice, bounds)
         pairs = [k for k, of in enumerate(self.finder.keys) if of == key]
         pair = max(pairs, key=lambda k: ratios[k])
@@ -143,9 +146,21 @@ class _Search:
         added = derivatives**2 * (choice.square + choice.mean**2)
         most = int(np.argmax(added))
         site = describe_site(self.signals.graph, self.signals.sites, most)
+        target = self.request.targets[key[0], measured.entry]
+        name = self.request.label(measured.entry)
+        if measured.indefinite:
+            raise ConfigError(
+                f"error: {target} of {name} ({key[0]}) is out of reach: {key[1]} is not positive definite at "
+                f"{measured.indefinite} states, and {site} adds most; ask for a smaller error, or narrow its ranges"
+            )
+        reached = target.value * measured.worst
+        ask = replace(target, value=float(f"{2 * reached:.1g}"))
+        possible = f"ask for {name}={ask} or more, or narrow its ranges"
+        if ask.value >= 1 and ask.of != ABSOLUTE:
+            possible = "narrow its ranges"
         raise ConfigError(
-            f"error: {targets[key]:g} of {key[0]} ({key[1]}) is out of reach: the longest words reach {reached:.2g}, "
-            f"and {site} adds most; ask for {2 * reached:.1g} or more"
+            f"error: {target} of {name} ({key[0]}) is out of reach: the longest words reach {reached:.2g}, and {site} "
+            f"adds most; {possible}"
         )
 
 
@@ -184,14 +199,14 @@ def _correction(ratio: float, reached: float) -> float:
     return 1.0
 
 
-def _refuse_overflow(flagged: Mapping[str, float], targets: Mapping[Key, float]) -> None:
+def _refuse_overflow(flagged: Mapping[str, float], targets: Mapping[Entry, Target]) -> None:
     """Say that results are flagged, if they are, with what might do."""
     function = max(flagged, key=lambda f: flagged[f])
     share = flagged[function]
     if share > FLAGGED:
         own = [target for (f, _), target in targets.items() if f == function]
-        target = min(own)
+        target = min(own, key=lambda t: t.value)
         raise ConfigError(
-            f"error: with formats that are coarse enough for {target:g} of {function}, {share:.1%} of its tasks "
-            f"overflow; ask for {target / 4:.1g} or less, or give a word length, such as --word 30"
+            f"error: with formats that are coarse enough for {target} of {function}, {share:.1%} of its tasks "
+            f"overflow; ask for {target.value / 4:.1g} or less, or give a word length, such as --word 30"
         )

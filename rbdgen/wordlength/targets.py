@@ -1,52 +1,229 @@
-"""Error targets: what largest relative error each vector of each function may have."""
+"""Error targets: how large an error each entry of each result may have, and what it is measured against.
+
+A target is a number that may say what it is relative to. ``1e-3`` or ``entry:1e-3``: the entry's own largest magnitude,
+which is the default. ``largest:1e-3``: the largest magnitude of any entry of its vector or matrix. ``abs:1e-4``:
+nothing, so that it is in the entry's unit. Magnitudes are those of the declared states, motions and free torques apart.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
 
 from rbdgen.errors import ConfigError
+from rbdgen.functions.quantities import Quantity, labels
 from rbdgen.layout.network import Network
+from rbdgen.layout.words import Word
+from rbdgen.model.names import sanitize
+from rbdgen.model.robot import Robot
 
 Key = tuple[str, str]
 """Function and vector."""
+Entry = tuple[str, str]
+"""Function and name of a result."""
+
+ENTRY, LARGEST, ABSOLUTE = "entry", "largest", "abs"
+KINDS = {
+    ENTRY: "the entry's own largest magnitude",
+    LARGEST: "the largest magnitude of any entry of its vector or matrix",
+    ABSOLUTE: "nothing: it is in the entry's unit",
+}
+"""What an error may be relative to; the first is the default."""
+FLOOR = 1e-6
+"""An entry whose own largest magnitude is below this share of its vector's largest counts with this share: it is tiny
+by the robot's structure, such as what an axis that is nearly parallel to another leaves."""
+FINEST_ERROR = 1e-12
+"""The smallest relative error that can be asked for: float64, which judges it, has little more."""
 
 
-def resolve_targets(given: Mapping[str, float], network: Network) -> dict[Key, float]:
-    """The target of every vector of every function of a network, as of :func:`targets_by_key`."""
-    keys: list[Key] = []
-    for function in network.functions:
-        for vector in network.options.result_vectors(function):
-            keys.append((function, vector))
-    return targets_by_key(given, keys)
+@dataclass(frozen=True)
+class Target:
+    """An error of at most ``value``, relative to what ``of`` says (:data:`KINDS`)."""
+
+    value: float
+    of: str = ENTRY
+
+    @property
+    def plain(self) -> float | str:
+        """What :func:`read_target` reads as this: a number where that is enough."""
+        return self.value if self.of == ENTRY else f"{self.of}:{self.value!r}"
+
+    def __str__(self) -> str:
+        return f"{self.value:g}" if self.of == ENTRY else f"{self.of}:{self.value:g}"
 
 
-def targets_by_key(given: Mapping[str, float], keys: Sequence[Key]) -> dict[Key, float]:
-    """The target of every key, from targets by ``all``, function, vector or ``function.vector``; the more specific
-    counts. ConfigError for a name or value that makes no sense, or a function without a target."""
+def read_target(where: str, given: Any) -> Target:
+    """A target from a number, or a text such as ``abs:1e-4``. ConfigError, that begins with ``where``, for another."""
+    of, value = ENTRY, given
+    if isinstance(given, str):
+        kind, _, text = given.rpartition(":")
+        of = kind.strip() or ENTRY
+        try:
+            value = float(text)
+        except ValueError:
+            of = ""
+        if of not in KINDS:
+            behind = ", ".join(f"{kind}:" for kind in KINDS)
+            raise ConfigError(f"{where}: must be a number, or one behind {behind}, not {given!r}")
+    if of == ABSOLUTE:
+        bounds, good = "above 0", 0 < value < math.inf
+    else:
+        bounds, good = f"{FINEST_ERROR:g} or more and below 1", FINEST_ERROR <= value < 1
+    if not good:
+        raise ConfigError(f"{where}: must be {bounds}, not {value:g}")
+    return Target(float(value), of)
+
+
+def finest(given: Mapping[str, float | str]) -> Target:
+    """The smallest target of those given, relative ones first."""
+    found = [read_target(name, value) for name, value in given.items()]
+    return min(found, key=lambda target: (target.of == ABSOLUTE, target.value))
+
+
+def check_names(given: Mapping[str, float | str], keys: Sequence[Key]) -> None:
+    """ConfigError for a target of no function or output among ``keys``, and for a function without a target; entries
+    are not known before there is a robot."""
     known = _known_names(keys)
-    for name, value in given.items():
-        if name not in known:
+    for name in given:
+        of_entry = any(name.startswith(f"{k}.") for k in known if k != "all")
+        if name not in known and not of_entry:
             raise ConfigError(
-                f"error: {name!r} is no function or output of this design; choose from {', '.join(known)}"
+                f"error: {name!r} is no function or output of this design{_nearest(name, known)}; choose from "
+                f"{', '.join(known)}, or an entry of these, such as {keys[0][1]}.JOINT"
             )
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not number or not 0 < value < 1:
-            raise ConfigError(f"error: {name}: must be a number above 0 and below 1, not {value!r}")
-    return {key: _target(given, key) for key in keys}
+    for function, vector in keys:
+        of_all = any(name in given for name in _names_of(function, vector))
+        # entries may cover an output one by one
+        of_some = any(name.startswith((f"{vector}.", f"{function}.{vector}.")) for name in given)
+        if not of_all and not of_some:
+            raise ConfigError(_without_target(function))
 
 
-def _known_names(keys: Sequence[Key]) -> list[str]:
-    """All names that a target may have."""
+def _names_of(function: str, vector: str) -> tuple[str, ...]:
+    """The names of targets that a whole vector may have, the most specific first."""
+    return f"{function}.{vector}", vector, function, "all"
+
+
+def _without_target(function: str) -> str:
+    """The message of an error for a function without a target."""
+    return f"error: no target for {function}; add {function}=E, or one value for all"
+
+
+def resolve_targets(given: Mapping[str, float | str], network: Network) -> dict[Entry, Target]:
+    """The target of every result of every function of a network, from targets by ``all``, function, output,
+    ``function.output``, and any of the last two with an entry behind it: ``tau.JOINT``, ``m.JOINT`` (its row and
+    column), ``m.JOINT.JOINT``. The more specific counts.
+
+    ConfigError for a name that is none, with the nearest, and for an absolute error of what has several units."""
+    targets = {name: read_target(f"error: {name}", value) for name, value in given.items()}
+    names = _EntryNames(network)
+    for name in given:
+        if name not in names.known:
+            raise ConfigError(
+                f"error: {name!r} is no function, output or entry of {network.robot.name!r}"
+                f"{_nearest(name, names.known)}"
+            )
+    found: dict[Entry, Target] = {}
+    for (function, vector), words in names.words.items():
+        for word in words:
+            own = [*names.of_entry(function, vector, word), *_names_of(function, vector)]
+            name = next((n for n in own if n in targets), None)
+            if name is None:
+                raise ConfigError(_without_target(function))
+            if targets[name].of == ABSOLUTE and name in _names_of(function, vector):
+                one_vector = name not in (function, "all")
+                quantity = network.options.quantities[word.vector]
+                _check_unit(name, targets[name], quantity, one_vector, network.robot)
+            found[function, word.name] = targets[name]
+    return found
+
+
+class _EntryNames:
+    """The result ``words`` of a network by function and vector, and all names that targets may have (``known``)."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.words: dict[Key, tuple[Word, ...]] = {}
+        self.known: dict[str, None] = {}
+        for function in network.functions:
+            for vector in network.options.result_vectors(function):
+                self.words[function, vector] = network.results[vector]
+                self.known |= dict.fromkeys(_names_of(function, vector)[::-1])
+        for (function, vector), words in self.words.items():
+            for word in words:
+                self.known |= dict.fromkeys(self.of_entry(function, vector, word))
+
+    def of_entry(self, function: str, vector: str, word: Word) -> list[str]:
+        """The names of an entry, the most specific first."""
+        quantity = self.network.options.quantities[word.vector]
+        own = _entry_names(self.network.robot, quantity, word)
+        heads = f"{function}.{vector}", vector
+        return [f"{head}.{entry}" for entry in own for head in heads]
+
+
+def entry_label(robot: Robot, quantity: Quantity, index: Sequence[int]) -> str:
+    """What an entry belongs to, by joints, frames, directions: ``wrist_3``, or ``wrist_3.wrist_1`` of a matrix."""
+    return ".".join(_labels(robot, quantity, index))
+
+
+def _labels(robot: Robot, quantity: Quantity, index: Sequence[int]) -> list[str]:
+    """The name of an entry's place along each dimension."""
+    known = [labels(robot, dimension, robot.joint_names) for dimension in quantity.shape]
+    return [own[k] for k, own in zip(index, known, strict=True)]
+
+
+def _entry_names(robot: Robot, quantity: Quantity, word: Word) -> list[str]:
+    """All names of an entry, the most specific first."""
+    own = _labels(robot, quantity, word.index)
+    orders = [own]
+    if quantity.symmetric:
+        orders.append(own[::-1])
+    spelled: list[str] = []
+    for order in orders:
+        spelled += [".".join(order), ".".join(sanitize(order).get(k, k) for k in order)]
+    if len(own) > 1:
+        spelled += own
+        spelled += [sanitize(own).get(k, k) for k in own]
+    return list(dict.fromkeys(spelled))
+
+
+def _check_unit(
+    name: str, target: Target, quantity: Quantity, one_vector: bool, robot: Robot
+) -> None:
+    """ConfigError where an absolute error would be in several units."""
+    if not one_vector:
+        raise ConfigError(
+            f"error: {name}={target}: an absolute error has a unit, and {name} has several outputs; give it by output, "
+            f"such as {quantity.name}={target} (in {quantity.unit})"
+        )
+    if "," in quantity.unit and _mixed(robot):
+        raise ConfigError(
+            f"error: {name}={target}: an absolute error has a unit, and the entries of {name} are in {quantity.unit}; "
+            f"give it by entry, such as {name}.{_labels(robot, quantity, [0] * len(quantity.shape))[0]}={target}"
+        )
+
+
+def _mixed(robot: Robot) -> bool:
+    """Whether some coordinates of a robot are lengths and some angles."""
+    kinds: set[str] = set()
+    for body, _, _ in robot.independent:
+        kinds.update(body.joint.kinds)
+    return "length" in kinds and len(kinds) > 1
+
+
+def _known_names(keys: Iterable[Key]) -> list[str]:
+    """All names that a target of no single entry may have."""
+    keys = list(keys)
     functions = [function for function, _ in keys]
     vectors = [vector for _, vector in keys]
     both = [f"{function}.{vector}" for function, vector in keys]
     return list(dict.fromkeys(["all", *functions, *vectors, *both]))
 
 
-def _target(given: Mapping[str, float], key: Key) -> float:
-    """The most specific target of one vector."""
-    function, vector = key
-    for name in (f"{function}.{vector}", vector, function, "all"):
-        if name in given:
-            return float(given[name])
-    raise ConfigError(f"error: no target for {function}; add {function}=E, or one value for all")
+def _nearest(name: str, known: Iterable[str]) -> str:
+    """Advice: the known name that is most like this one."""
+    close = get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f"; the nearest is {close[0]!r}" if close else ""

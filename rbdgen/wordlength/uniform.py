@@ -37,7 +37,7 @@ class _Words:
         errors, flagged = self.measure.measure(fixed)
         network = request.network.pruned(fixed.graph)
         self.found[word] = FoundFormats(network, fixed, simplified, errors)
-        self.ratios[word] = excess(errors, flagged, request.targets) / UNIFORM_AIM
+        self.ratios[word] = excess(errors, flagged) / UNIFORM_AIM
 
 
 def uniform_formats(request: FormatRequest, measure: Experiment) -> FoundFormats:
@@ -52,9 +52,12 @@ def uniform_formats(request: FormatRequest, measure: Experiment) -> FoundFormats
     while word < MAX_WORD and tried.ratio(word) > 1:
         word += 1
     if tried.ratio(word) > 1:
-        key, worst = worst_vector(tried.found[word].errors, request.targets)
+        key, worst = worst_vector(tried.found[word].errors)
+        target = request.targets[key[0], worst.entry]
+        reached = target.value * worst.worst
+        name = request.label(worst.entry)
         raise ConfigError(
-            f"error: {request.targets[key]:g} of {key[0]} ({key[1]}) is out of reach of words up to {MAX_WORD} bits, "
-            f"which reach {worst:.2g}; ask for that, or leave formats=uniform away"
+            f"error: {target} of {name} ({key[0]}) is out of reach of words up to {MAX_WORD} bits, "
+            f"which reach {reached:.2g}; ask for that, or leave formats=uniform away"
         )
     return tried.found[word]

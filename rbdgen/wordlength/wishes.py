@@ -11,13 +11,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from rbdgen.layout.network import Network
 from rbdgen.passes.formats import choose_formats
 from rbdgen.passes.pipeline import Simplified
 from rbdgen.wordlength.error_bounds import BoundFinder
 from rbdgen.wordlength.experiment import Experiment
 from rbdgen.wordlength.request import FormatRequest
 from rbdgen.wordlength.sites import make_sites
-from rbdgen.wordlength.targets import Key
+from rbdgen.wordlength.targets import LARGEST, Entry, Target
 
 SHOWN = 256.0
 """Of an error of so many last places of a vector's largest value in words of the given length, one rounding may make up
@@ -26,16 +27,22 @@ SHARE = 0.25
 """That share, as a standard deviation."""
 
 
+def word_targets(network: Network, word: int) -> dict[Entry, Target]:
+    """The errors that roundings are compared with in words of one length."""
+    allowed = Target(SHOWN * 2.0 ** (1 - word), LARGEST)
+    targets: dict[Entry, Target] = {}
+    for function in network.functions:
+        for vector in network.options.result_vectors(function):
+            for result in network.results[vector]:
+                targets[function, result.name] = allowed
+    return targets
+
+
 def in_words(request: FormatRequest, measure: Experiment, word: int) -> Simplified:
     """The graph in formats of one word, with more bits where sensitivities at states of ``measure`` ask for them."""
     simplified = request.simplified(word)
-    allowed = SHOWN * 2.0 ** (1 - word)
-    network = request.network
-    targets: dict[Key, float] = {}
-    for function in network.functions:
-        for vector in network.options.result_vectors(function):
-            targets[function, vector] = allowed
-    bounded = replace(request, targets=targets)
+    bounded = replace(request, targets=word_targets(request.network, word))
+    measure = measure.judged_by(bounded.targets)
     sites = make_sites(simplified.graph, frozenset())
     finder = BoundFinder(bounded, simplified, sites, measure)
     finder.start()
@@ -47,7 +54,7 @@ def in_words(request: FormatRequest, measure: Experiment, word: int) -> Simplifi
 def _precise_nodes(finder: BoundFinder) -> frozenset[int]:
     """The nodes whose roundings to their usual resolutions take more than their share of what any bound allows."""
     usual = finder.usual
-    whole = dict.fromkeys(finder.targets, 1.0)
+    whole = dict.fromkeys(finder.keys, 1.0)
     bounds = finder.bounds(whole)
     errors = np.zeros(finder.sites.count)
     errors[: len(usual)] = usual**2 / 12.0

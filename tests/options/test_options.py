@@ -62,7 +62,7 @@ WRONG: list[tuple[dict[str, Any], list[str], str]] = [
     (
         {"error": {"did": 1e-3}},
         ["--error", "did=1e-3"],
-        "error: 'did' is no function or output of this design; choose from all, id, tau, id.tau",
+        "error: 'did' is no function or output of this design; the nearest is 'id'; choose from all, id, tau, id.tau",
     ),
     (
         {"functions": ("id", "m"), "error": {"tau": 1e-3}},
@@ -150,7 +150,10 @@ def test_a_value_of_another_type_is_an_error(name: str) -> None:
         ({"fold": 1}, "fold: must be true or false, not 1"),
         ({"functions": "id"}, "functions: must be a list of names, not 'id'"),
         ({"clock": float("nan")}, "clock: must be a number, not nan"),
-        ({"error": {"id": "x"}}, "error.id: must be a number, not 'x'"),
+        (
+            {"error": {"id": "x"}},
+            "error.id: must be a number, or one behind entry:, largest:, abs:, not 'x'",
+        ),
         ({"limits": {"j": 1}}, "limits.j: must be a table of limits, not 1"),
     ],
 )
@@ -168,7 +171,10 @@ def test_types_are_strict(given: dict[str, Any], message: str) -> None:
         (["--rate", "-1"], "rate: must be above 0, not -1"),
         (["--ii", "x"], "ii: must be a whole number, not 'x'"),
         (["--clock", "fast"], "clock: must be a number, not 'fast'"),
-        (["--error", "id=x"], "error: must be a number, or NAME=NUMBER"),
+        (
+            ["--error", "id=x"],
+            "error.id: must be a number, or one behind entry:, largest:, abs:, not 'x'",
+        ),
         (["--board", "nothing"], "board 'nothing'"),
         (["--base", "flying"], "error: base: must be one of fixed, floating, planar, not 'flying'"),
         (["--error", ""], "error: must be a number, or NAME=NUMBER,..., not ''"),
@@ -199,7 +205,7 @@ def test_wrong_arguments(
         ("base = 'flying'", "base: must be one of fixed, floating, planar, not 'flying'"),
         ("functions = ['nope']", "function 'nope': unknown"),
         ("joints = 3", "joints: must be limits by joint, not 3"),
-        ("error = 'x'", "error: must be a number, or numbers by function and output, not 'x'"),
+        ("error = 'x'", "error: must be a number, or one behind entry:, largest:, abs:, not 'x'"),
         ("goal = 'x'", "goal (--for): must be one of throughput, area, latency, host, not 'x'"),
         ("ii = 0", "config.toml: ii: must be 1 to 4096 cycles, not 0"),
         (
