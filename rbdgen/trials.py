@@ -13,11 +13,11 @@ from rbdgen.functions import registry
 from rbdgen.functions.quantities import MINV
 from rbdgen.functions.states import States
 from rbdgen.layout.samples import bounded_others, random_base, random_forces, random_others
-from rbdgen.layout.torques import with_torques
+from rbdgen.layout.torques import MOTION, slowed, with_torques
 from rbdgen.model.ranges import random_states
 from rbdgen.model.robot import Robot
 from rbdgen.protocol.tasks import Flag
-from rbdgen.wordlength.magnitudes import entry_scales, kinds_of, nothing_but_rounding
+from rbdgen.wordlength.magnitudes import entry_scales, kinds_of, nothing_masks
 
 Results = dict[str, np.ndarray]
 """A function's results by vector, shapes (n, nv) or (n, nv, nv)."""
@@ -73,9 +73,14 @@ def _complete(design: Design, robot: Robot, s: States, seed: int) -> States:
     minv = None
     if MINV.name in taken:
         minv = golden.minverse(robot, s.q)
-    tau = golden.rnea(robot, s.q, s.v, s.a, s.f_ext, root=s.root)
+
+    def torques_of(states: States) -> np.ndarray:
+        return golden.rnea(robot, states.q, states.v, states.a, states.f_ext, root=states.root)
+
     others = bounded_others(robot, design.network.options, s.q, s.others)
-    found = replace(s, tau=tau, minv=minv, others=others)
+    found = replace(s, tau=torques_of(s), minv=minv, others=others)
+    if design.options.ranges != MOTION:
+        found = slowed(found, design.network.torque_limits, torques_of)
     return with_torques(found, design.network.torque_limits, design.options.ranges, seed)
 
 
@@ -182,38 +187,42 @@ def output_errors(design: Design, tasks: TaskSet, values: Sequence[np.ndarray]) 
     relative to the entry's own largest magnitude at states of the same kind (:func:`entry_magnitudes`)."""
     errors = {}
     results = dense_results(design, tasks.function, tasks.count, values)
-    magnitudes = entry_magnitudes(design, tasks.function)
+    known = entry_magnitudes(design, tasks.function)
     kinds = kinds_of(tasks.count, free_torques(tasks))
     for vector, real in results.items():
         truth = tasks.reference[vector]
         size = np.abs(real - truth)
         for kind, chosen in kinds.items():
-            known = magnitudes.get(kind, {}).get(vector, 0.0)
-            largest = np.maximum(np.max(np.abs(truth[chosen]), axis=0), known)
-            size[chosen] /= entry_scales(largest)
+            largest = np.max(np.abs(truth[chosen]), axis=0)
+            if kind in known.by_kind:
+                largest = np.maximum(largest, known.by_kind[kind][vector])
+            size[chosen] /= entry_scales(largest, nothing=known.nothing[vector])
         square = np.mean(size**2, axis=0)
         largest = np.max(size, axis=0)
         errors[vector] = {"max": largest, "rms": np.sqrt(square)}
     return errors
 
 
-def entry_magnitudes(design: Design, function: str) -> dict[str, dict[str, np.ndarray]]:
-    """How large a function's results become: the largest magnitude of each entry, by kind of states and vector;
-    infinite for vectors that are nothing but float64's rounding."""
+@dataclass(frozen=True)
+class EntryMagnitudes:
+    """How large a function's results become: the largest magnitude of each entry ``by_kind`` of states and vector; and
+    masks by vector of those that are ``nothing`` but rounding."""
+
+    by_kind: dict[str, dict[str, np.ndarray]]
+    nothing: dict[str, np.ndarray]
+
+
+def entry_magnitudes(design: Design, function: str) -> EntryMagnitudes:
+    """How large a function's results become, from states of their own."""
     states = task_states(design, SCALE_STATES, design.options.seed + SCALE_SEED)
     truth = reference(design, function, states)
     takes_torques = registry.function(function).takes_torques
     kinds = kinds_of(SCALE_STATES, states.free if takes_torques else None)
-    nothing = nothing_but_rounding(design.network, function, given_values(design, function, states))
     found: dict[str, dict[str, np.ndarray]] = {}
     for kind, chosen in kinds.items():
-        found[kind] = {}
-        for vector, value in truth.items():
-            largest = np.max(np.abs(value[chosen]), axis=0)
-            if vector in nothing:
-                largest = np.full_like(largest, np.inf)
-            found[kind][vector] = largest
-    return found
+        found[kind] = {v: np.max(np.abs(x[chosen]), axis=0) for v, x in truth.items()}
+    given = given_values(design, function, states)
+    return EntryMagnitudes(found, nothing_masks(design.network, function, given))
 
 
 def given_values(design: Design, function: str, states: States) -> dict[str, np.ndarray]:

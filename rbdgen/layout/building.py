@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -25,8 +26,8 @@ from rbdgen.layout.construction import Construction
 from rbdgen.layout.equivalent import equivalent
 from rbdgen.layout.execute import float_passes
 from rbdgen.layout.network import PREFIX, PROGRAMS, Network
-from rbdgen.layout.samples import make_samples
-from rbdgen.layout.torques import torque_limits, with_torques
+from rbdgen.layout.samples import make_samples, sampled_torques
+from rbdgen.layout.torques import slowed, torque_limits, with_torques
 from rbdgen.layout.tracing import trace
 from rbdgen.layout.words import TraceOptions, Word, operand_words
 from rbdgen.model.names import sanitize
@@ -62,6 +63,7 @@ def build_network(
     frames = calibration.frames if calibration else equivalent(robot)
     states = make_samples(robot, frames.robot, ranges, options, calibration, count, seed)
     torques = torque_limits(options.ranges, ranges.tau_max, states.tau)
+    states = slowed(states, torques, partial(sampled_torques, robot, frames.robot, calibration))
     states = with_torques(states, torques, options.ranges, seed, straining=count // 2)
     joints = sanitize(list(robot.joint_names))
     words = operand_words(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -113,30 +114,48 @@ def make_samples(
     parameters = None
     if calibration is not None:
         parameters = _repeated(calibration.variations, made)
-        cheap = calibration.applied(columns(parameters))
-    motion = None
-    if base is not None:
-        motion = given_motion(columns(base))
-    torques = rnea(cheap, columns(q), columns(v), columns(a), base=motion)
-    tau = _batch(torques, made)
-    if f_ext is not None:
-        # torques are linear in the forces, which act in the frames of the robot as it was given
-        still = (0.0,) * robot.nv
-        forces = wrenches(columns(f_ext.reshape(made, -1)))
-        positions = columns(q)
-        pushed = rnea(robot, positions, still, still, forces)
-        rest = rnea(robot, positions, still, still)
-        tau = tau + _batch(pushed, made) - _batch(rest, made)
-    minv = None
-    if options.takes_inverse:
-        minv = _inverses(cheap, q)
     weights = None
     if options.weights:
         weights = _repeated(np.array(options.weights), made)
     steps = np.ones((made, 1))
     others = random_others(robot, options, made, seed)
     others = bounded_others(robot, options, q, others)
-    return States(q, v, a, f_ext, tau, minv, base, parameters, steps, weights, others=others)
+    tau = np.zeros_like(v)
+    states = States(q, v, a, f_ext, tau, None, base, parameters, steps, weights, others=others)
+    tau = sampled_torques(robot, cheap, calibration, states)
+    minv = None
+    if options.takes_inverse:
+        minv = _inverses(_with_parameters(cheap, calibration, states), q)
+    return replace(states, tau=tau, minv=minv)
+
+
+def sampled_torques(
+    robot: Robot, cheap: Robot, calibration: Calibration | None, states: States
+) -> np.ndarray:
+    """The torques (n, nv) of the motions of ``states``; ``cheap`` is the equivalent robot."""
+    made = len(states.q)
+    positions = columns(states.q)
+    motion = None
+    if states.base is not None:
+        motion = given_motion(columns(states.base))
+    own = _with_parameters(cheap, calibration, states)
+    torques = rnea(own, positions, columns(states.v), columns(states.a), base=motion)
+    tau = _batch(torques, made)
+    if states.f_ext is not None:
+        # torques are linear in the forces, which act in the frames of the robot as it was given
+        still = (0.0,) * robot.nv
+        forces = wrenches(columns(states.f_ext.reshape(made, -1)))
+        pushed = rnea(robot, positions, still, still, forces)
+        rest = rnea(robot, positions, still, still)
+        tau = tau + _batch(pushed, made) - _batch(rest, made)
+    return tau
+
+
+def _with_parameters(cheap: Robot, calibration: Calibration | None, states: States) -> Robot:
+    """The equivalent robot with the states' own inertial parameters, where these are loaded."""
+    if calibration is None or states.parameters is None:
+        return cheap
+    return calibration.applied(columns(states.parameters))
 
 
 def _repeated(rows: np.ndarray, count: int) -> np.ndarray:

@@ -7,7 +7,7 @@ its motors fully asks for, and reaches accelerations that no range of motions de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +22,8 @@ RANGES = {
     TORQUE: "torques up to the declared effort",
 }
 """Where states of functions that take torques come from; the first is the default."""
+SLOWED = 0.95
+"""Share of the room for torques that motions get which would take more than the declared effort."""
 HEADROOM = 1.1
 """Over the largest sampled torques and entries of M⁻¹, for the declared range of operands that follow from others."""
 
@@ -37,6 +39,35 @@ def torque_limits(
             effort = HEADROOM * float(taken)
         limits.append(effort)
     return tuple(limits)
+
+
+def slowed(
+    states: States, limits: Sequence[float], torques_of: Callable[[States], np.ndarray]
+) -> States:
+    """``states`` in which every second motion that takes more than the ``limits`` (nv) is slower, so that it doesn't:
+    what a robot does with the torques that it has. Those whose weight alone takes more stay as they are.
+
+    ``torques_of`` gives the torques (n, nv) of states' motions. Torques of motions are τ₀ + s² (τ − τ₀) where
+    velocities are s and accelerations s² times as large, but for friction; what that leaves out is seen afterwards."""
+    if not limits:
+        return states
+    most = np.array(limits)
+    second = np.arange(len(states.q)) % 2 == 0
+    chosen = second & np.any(np.abs(states.tau) > most, axis=1)
+    if not chosen.any():
+        return states
+    zero = np.zeros_like(states.v)
+    still = torques_of(replace(states, v=zero, a=zero))
+    moving = states.tau - still
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = (np.copysign(most, moving) - still) / moving
+    room = np.where(moving == 0, np.inf, room)
+    share = SLOWED * np.min(room, axis=1)
+    chosen &= (share > 0) & np.all(np.abs(still) < most, axis=1)
+    share = np.where(chosen, np.minimum(share, 1.0), 1.0)[:, None]
+    slower = replace(states, v=states.v * np.sqrt(share), a=states.a * share)
+    tau = np.where(chosen[:, None], torques_of(slower), states.tau)
+    return replace(slower, tau=tau)
 
 
 def with_torques(

@@ -2,7 +2,8 @@
 
 An addend that stays below a quarter of the sum's last place is dropped, a sum that stays below a quarter of its
 coarser argument's last place is zero, and a factor becomes the nearest power of two where the difference stays below a
-quarter of the product's last place. URDFs are full of such noise: a π/2
+quarter of the product's last place. What cancels by a robot's structure, and is float64's rounding of zero, becomes
+zero. URDFs are full of such noise: a π/2
 in single precision leaves cosines of 4e-8 where zeros belong.
 """
 
@@ -15,10 +16,46 @@ import numpy as np
 
 from rbdgen.ir.builder import Builder, rebuild
 from rbdgen.ir.graph import Graph, Node
+from rbdgen.ir.interpret import walk
 from rbdgen.passes.formats import MARGIN, FormatChoice
 
 FRACTION = 0.25
 """Of the last place: what is smaller than this is noise."""
+FEW = 128
+"""States at which it is found what is nothing but rounding."""
+NOTHING = 2.0**-24
+"""A value that is nowhere larger than this share of what single precision makes of it is float64's rounding of zero: it
+has none of float64's 53 bits, where single precision has lost all of its 24, and as many beyond them again."""
+CANCELLING = ("add", "sub")
+"""Operations that can cancel."""
+
+
+def is_rounding(size: float, lost: float) -> bool:
+    """Whether a value of at most this ``size`` is nothing but rounding, where single precision is wrong by as much as
+    ``lost``. What overflows in single precision has lost no number, and makes nothing of nothing."""
+    return size <= NOTHING * lost < math.inf
+
+
+def zero_cancelled(graph: Graph, samples: Mapping[str, np.ndarray]) -> Graph:
+    """The graph in which sums and differences are zero that are nothing but rounding at ``samples`` of its operands."""
+    few = {name: values[:: max(1, len(values) // FEW)] for name, values in samples.items()}
+    single = {name: np.asarray(values, np.float32) for name, values in few.items()}
+    zero: set[int] = set()
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        rough = walk(graph, single, np.float32)
+        for (i, node), exact, other in zip(graph, walk(graph, few), rough, strict=True):
+            if node.op in CANCELLING:
+                size = float(np.max(np.abs(exact)))
+                lost = float(np.max(np.abs(np.asarray(other, float) - exact)))
+                if is_rounding(size, lost):
+                    zero.add(i)
+    if not zero:
+        return graph
+
+    def rule(builder: Builder, i: int, node: Node, args: tuple[int, ...]) -> int | None:
+        return builder.const(0.0) if i in zero else None
+
+    return rebuild(graph, rule)
 
 
 def prune_noise(graph: Graph, magnitudes: np.ndarray, choice: FormatChoice) -> Graph:

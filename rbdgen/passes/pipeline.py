@@ -15,7 +15,7 @@ from rbdgen.passes.constant_products import multiply_constants
 from rbdgen.passes.dots import fuse_dots
 from rbdgen.passes.formats import DOT_GUARD, FormatChoice, check_word, choose_formats
 from rbdgen.passes.negations import absorb_negations
-from rbdgen.passes.noise import drop_zero_results, prune_noise, zero_small_results
+from rbdgen.passes.noise import drop_zero_results, prune_noise, zero_cancelled, zero_small_results
 from rbdgen.passes.ranges import FoundRanges, find_ranges, magnitudes
 from rbdgen.passes.reciprocal import expand_reciprocals, reciprocal_method
 from rbdgen.passes.sound import unproven
@@ -65,11 +65,12 @@ def simplify(
     table_word = word if table_word is None else table_word
     check_word(word)
     check_word(table_word)
+    some = {name: values[::FEWER] for name, values in samples.items()}
+    graph = _checked(zero_cancelled(graph, some))
     graph = _checked(absorb_negations(move_constants(graph)))
     graph = _checked(drop_zero_results(graph, vectors or {}))
     graph = _checked(expand_trigonometry(graph, sine_method(table_word)))
     graph = _checked(expand_reciprocals(graph, reciprocal_method(table_word)))
-    some = {name: values[::FEWER] for name, values in samples.items()}
     while True:
         if sound:
             largest = find_ranges(graph, some, declared).sound

@@ -27,7 +27,7 @@ from rbdgen.trials import (
     task_states,
 )
 from rbdgen.wordlength.experiment import lost_definiteness
-from rbdgen.wordlength.magnitudes import entry_scales, kinds_of, nothing_but_rounding
+from rbdgen.wordlength.magnitudes import entry_scales, kinds_of, nothing_masks
 from rbdgen.wordlength.targets import (
     ABSOLUTE,
     ENTRY,
@@ -96,9 +96,12 @@ class _Asked:
 
 
 class _Errors:
-    """Collects the errors of one vector's entries over chunks of states of one kind."""
+    """Collects the errors of one vector's entries over chunks of states of one kind; ``nothing``: a mask of the entries
+    that are only rounding."""
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
+    def __init__(self, nothing: np.ndarray) -> None:
+        shape = nothing.shape
+        self.nothing = nothing
         self.largest = np.zeros(shape)
         self.worst = np.zeros(shape)
         self.square = np.zeros(shape)
@@ -121,24 +124,28 @@ class _Errors:
             self.at[name] = np.where((worst > self.worst)[..., None], values, self.at[name])
         np.maximum(self.worst, worst, out=self.worst)
 
+    def scales(self, of: np.ndarray | str = ENTRY) -> np.ndarray:
+        """What errors are relative to, by entry."""
+        return entry_scales(self.largest, of, self.nothing)
+
     def relative(self) -> np.ndarray:
         """The largest errors by entry over the entry's own largest magnitude."""
-        return self.worst / entry_scales(self.largest)
+        return self.worst / self.scales()
 
     def share(self, asked: _Asked | None) -> float:
         """The largest error in units of what was asked for; 0 where nothing was."""
         if asked is None:
             return 0.0
-        return float(np.max(self.worst / (asked.values * entry_scales(self.largest, asked.of))))
+        return float(np.max(self.worst / (asked.values * self.scales(asked.of))))
 
     def row(self) -> dict[str, Any]:
         """Of the entry with the largest error relative to its own largest magnitude that error, as it is too, and the
         rms; the same error as a share of the vector's largest; and both by entry."""
         relative = self.relative()
         place = np.unravel_index(int(np.argmax(relative)), relative.shape)
-        scales = entry_scales(self.largest)
+        scales = self.scales()
         rms = np.sqrt(self.square / max(self.count, 1)) / scales
-        of_largest = self.worst / entry_scales(self.largest, LARGEST)
+        of_largest = self.worst / self.scales(LARGEST)
         return {
             "max": float(self.worst[place]),
             "max_relative": float(relative[place]),
@@ -166,8 +173,8 @@ def _figures(values: np.ndarray) -> list[Any]:
 class _Kinds:
     """Collects the errors of one vector by kinds of states: those of motions, and those of free torques."""
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self.shape = shape
+    def __init__(self, nothing: np.ndarray) -> None:
+        self.nothing = nothing
         self.kinds: dict[str, _Errors] = {}
 
     def add(
@@ -180,7 +187,7 @@ class _Kinds:
     ) -> None:
         """As :meth:`_Errors.add`; ``free`` (n,): the states with free torques, or None where there are no kinds."""
         for name, chosen in kinds_of(len(good), free).items():
-            kind = self.kinds.setdefault(name, _Errors(self.shape))
+            kind = self.kinds.setdefault(name, _Errors(self.nothing))
             kind.add(error[chosen], truth[chosen], good[chosen], states.part(chosen))
 
     def row(self, asked: _Asked | None = None) -> dict[str, Any]:
@@ -241,8 +248,6 @@ def evidence(
             found.add(make_tasks(design, function, states))
         vectors = {}
         for vector, errors in found.fixed.items():
-            if vector in found.nothing:
-                continue
             own = asked.get(vector)
             vectors[vector] = errors.row(own) | {
                 "target": own.finest.plain if own else None,
@@ -291,26 +296,29 @@ class _Found:
         self.fixed: dict[str, _Kinds] = {}
         self.single: dict[str, _Kinds] = {}
         self.indefinite: dict[str, int] = {}
-        self.nothing: frozenset[str] = frozenset()
+        self.nothing: dict[str, np.ndarray] = {}
         self.flagged = {"overflow": 0, "range": 0}
-        quantities = design.network.options.quantities
-        for vector in design.network.options.returned(function):
-            size = quantities[vector].size(design.robot)
-            self.fixed[vector] = _Kinds(size)
-            self.single[vector] = _Kinds(size)
+
+    def _begin(self, tasks: TaskSet) -> None:
+        """Find out which entries are nothing, at the first tasks."""
+        given = given_values(self.design, self.function, tasks.states)
+        self.nothing = nothing_masks(self.design.network, self.function, given)
+        for vector, mask in self.nothing.items():
+            self.fixed[vector] = _Kinds(mask)
+            self.single[vector] = _Kinds(mask)
             self.indefinite[vector] = 0
 
     def add(self, tasks: TaskSet) -> None:
         """Tasks with the model's answers."""
         design = self.design
+        if not self.nothing:
+            self._begin(tasks)
         self.flagged["overflow"] += int(np.count_nonzero(tasks.flags & Flag.OVERFLOW))
         self.flagged["range"] += int(np.count_nonzero(tasks.flags & Flag.RANGE))
         good = tasks.flags == 0
         fixed = dense_results(design, self.function, tasks.count, tasks.expected)
         single = single_precision(design, tasks)
         free = free_torques(tasks)
-        given = given_values(design, self.function, tasks.states)
-        self.nothing = nothing_but_rounding(design.network, self.function, given)
         for vector, truth in tasks.reference.items():
             if design.network.options.quantities[vector].definite:
                 lost = lost_definiteness(fixed[vector][good], truth[good])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -19,8 +20,8 @@ from rbdgen.ir.graph import Graph
 from rbdgen.layout.equivalent import equivalent
 from rbdgen.layout.execute import BitTrueModel, float_passes
 from rbdgen.layout.network import PREFIX, Network
-from rbdgen.layout.samples import make_samples
-from rbdgen.layout.torques import with_torques
+from rbdgen.layout.samples import make_samples, sampled_torques
+from rbdgen.layout.torques import slowed, with_torques
 from rbdgen.layout.words import Word
 from rbdgen.model.ranges import InputRanges
 from rbdgen.wordlength.magnitudes import entry_scales, kinds_of, nothing_but_rounding
@@ -63,7 +64,7 @@ class Experiment:
     truth: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
     allowed: dict[Entry, np.ndarray] = field(default_factory=dict)
     kinds: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
-    nothing: set[Key] = field(default_factory=set)
+    nothing: dict[str, frozenset[str]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -106,14 +107,12 @@ class Experiment:
         operands = self.operands[function]
         count = len(next(iter(operands.values())))
         values = float_passes(network, graph, function, operands, kept=())[-1]
-        nothing = nothing_but_rounding(network, function, operands)
+        self.nothing[function] = nothing_but_rounding(network, function, operands)
         truth: dict[str, np.ndarray] = {}
         for vector in network.options.result_vectors(function):
             for name in self.names(vector):
                 value = values[graph.outputs[name]]
                 truth[name] = np.broadcast_to(value, count)
-            if vector in nothing:
-                self.nothing.add((function, vector))
         self.truth[function] = truth
 
     def _allow(self, function: str, truth: Mapping[str, np.ndarray]) -> None:
@@ -123,11 +122,12 @@ class Experiment:
         of = np.array([target.of for target in targets])
         values = np.array([target.value for target in targets])
         kinds = self.kinds[function]
+        nothing = np.array([name in self.nothing[function] for name in names])
         count = len(next(iter(kinds.values())))
         allowed = np.zeros((len(names), count))
         for chosen in kinds.values():
             largest = [np.max(np.abs(x[chosen])) for x in truth.values()]
-            scales = entry_scales(np.array(largest), of)
+            scales = entry_scales(np.array(largest), of, nothing)
             allowed[:, chosen] = (values * scales)[:, None]
         for name, own in zip(names, allowed, strict=True):
             self.allowed[function, name] = own
@@ -158,8 +158,11 @@ class Experiment:
 
     def vectors(self, function: str) -> list[Key]:
         """The vectors of a function whose errors count."""
-        keys = [(function, vector) for vector in self.network.options.result_vectors(function)]
-        return [key for key in keys if key not in self.nothing]
+        found = []
+        for vector in self.network.options.result_vectors(function):
+            if not self.nothing[function].issuperset(self.names(vector)):
+                found.append((function, vector))
+        return found
 
     def measure(self, fixed: FixedGraph) -> tuple[dict[Key, VectorErrors], dict[str, float]]:
         """Errors of every vector where nothing overflows, and the share of flagged tasks by function."""
@@ -274,6 +277,8 @@ def make_experiment(
     states = make_samples(
         network.robot, cheap, ranges, network.options, calibration, 2 * count, seed + 1
     )
+    torques_of = partial(sampled_torques, network.robot, cheap, calibration)
+    states = slowed(states, network.torque_limits, torques_of)
     states = with_torques(states, network.torque_limits, network.options.ranges, seed + 1)
     return Experiment.of(network, states, count, targets)
 

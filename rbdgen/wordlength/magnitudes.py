@@ -9,13 +9,8 @@ import numpy as np
 from rbdgen.layout.execute import float_passes
 from rbdgen.layout.network import Network
 from rbdgen.layout.torques import MOTION, TORQUE
+from rbdgen.passes.noise import FEW, is_rounding
 from rbdgen.wordlength.targets import ABSOLUTE, ENTRY, FLOOR, LARGEST
-
-FEW = 64
-"""States at which it is found which results are nothing but rounding."""
-NOTHING = 2.0**-24
-"""A result that is nowhere larger than this share of what single precision makes of it is the rounding of float64: it
-has none of float64's 53 bits where single precision has lost 24 of 24 and as many again."""
 
 
 def kinds_of(count: int, free: np.ndarray | None) -> dict[str, np.ndarray]:
@@ -27,37 +22,57 @@ def kinds_of(count: int, free: np.ndarray | None) -> dict[str, np.ndarray]:
     return {name: chosen for name, chosen in kinds.items() if chosen.any()}
 
 
-def entry_scales(largest: np.ndarray, of: np.ndarray | str = ENTRY) -> np.ndarray:
+def entry_scales(
+    largest: np.ndarray, of: np.ndarray | str = ENTRY, nothing: np.ndarray | bool = False
+) -> np.ndarray:
     """What errors of a vector's entries are relative to, from their ``largest`` magnitudes at states of one kind and
-    what their targets are ``of`` (by entry, or of all): shapes as those. A vector that is zero has scales of 1."""
-    most = float(np.max(largest, initial=0.0))
+    what their targets are ``of`` (by entry, or of all): shapes as those.
+
+    Entries that are ``nothing`` but rounding count with the largest of those that are something. Scales of a vector of
+    which all are nothing are infinite: no error of it counts."""
+    something = np.where(nothing, 0.0, largest)
+    most = float(np.max(something, initial=0.0))
     if not most:
-        return np.ones(largest.shape)
-    own = np.maximum(largest, FLOOR * most)
-    found = np.where(np.equal(of, LARGEST), most, own)
+        return np.full(largest.shape, np.inf)
+    own = np.maximum(something, FLOOR * most)
+    found = np.where(np.equal(of, LARGEST) | nothing, most, own)
     return np.where(np.equal(of, ABSOLUTE), 1.0, found)
 
 
 def nothing_but_rounding(
     network: Network, function: str, operands: Mapping[str, np.ndarray]
 ) -> frozenset[str]:
-    """The vectors of ``function`` that a robot's structure cancels, so that float64 leaves its rounding of them,
-    whatever their size: found at a few of the states whose ``operands`` are given (n,) by word."""
-    few = {name: x[:FEW] for name, x in operands.items()}
+    """The results of ``function`` that a robot's structure cancels, so that float64 leaves its rounding of zero: found
+    at a few of the states whose ``operands`` are given (n,) by word."""
+    few = {name: x[:: max(1, len(x) // FEW)] for name, x in operands.items()}
     single = {name: x.astype(np.float32) for name, x in few.items()}
     graph = network.graph
     exact = float_passes(network, graph, function, few, kept=())[-1]
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         rough = float_passes(network, graph, function, single, np.float32, kept=())[-1]
     found: set[str] = set()
-    for vector in network.options.result_vectors(function):
-        size = lost = 0.0
-        for word in network.results[vector]:
-            node = graph.outputs[word.name]
-            value = np.asarray(exact[node], float)
-            size = max(size, float(np.max(np.abs(value))))
-            lost = max(lost, float(np.max(np.abs(np.asarray(rough[node], float) - value))))
-        # overflow in single precision is no number, and makes nothing of nothing
-        if size <= NOTHING * lost < np.inf:
-            found.add(vector)
+    for word in network.result_words(function):
+        node = graph.outputs[word.name]
+        value = np.asarray(exact[node], float)
+        size = float(np.max(np.abs(value)))
+        lost = float(np.max(np.abs(np.asarray(rough[node], float) - value)))
+        if not size or is_rounding(size, lost):
+            found.add(word.name)
     return frozenset(found)
+
+
+def nothing_masks(
+    network: Network, function: str, operands: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """The same by vector, as masks of their entries; entries that are no results at all are nothing."""
+    names = nothing_but_rounding(network, function, operands)
+    quantities = network.options.quantities
+    masks: dict[str, np.ndarray] = {}
+    for vector in network.options.returned(function):
+        masks[vector] = np.ones(quantities[vector].size(network.robot), bool)
+    for word in network.result_words(function):
+        mask = masks[word.vector]
+        mask[word.index] = word.name in names
+        if quantities[word.vector].symmetric:
+            mask[tuple(reversed(word.index))] = word.name in names
+    return masks
