@@ -16,6 +16,7 @@ from rbdgen.cli.simulation import get_simulator, simulate_design, viewing, wave_
 from rbdgen.compiler import Design, compare_families, compile_robot
 from rbdgen.compiler.depth import chain_depths
 from rbdgen.compiler.kept import kept_design
+from rbdgen.compiler.narrower import narrower_ranges
 from rbdgen.devices.registry import get_device
 from rbdgen.errors import ConfigError, RbdgenWarning
 from rbdgen.extras import optional_module
@@ -159,6 +160,7 @@ def layout(args: argparse.Namespace) -> None:
             | _evidence(args, design, progress)
             | _families(args, design, progress)
             | {"depth": depth_table(chain_depths(design))}
+            | {"narrower": narrower_ranges(design, progress.stage)}
         )
         files = write_pictures(args, design, progress)
     if files:

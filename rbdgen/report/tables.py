@@ -166,11 +166,13 @@ def evidence(report: dict[str, Any]) -> str:
             single = f"{e['single_precision']['max_relative']:.2e}"
             entry = e["worst"]["label"]
             flagged = sum(f["flagged"].values())
-            rows.append([code, vector, asked, *errors, single, entry, flagged])
+            share = "–" if e["target"] is None else f"{e['target_share']:.0%}"
+            rows.append([code, vector, asked, share, *errors, single, entry, flagged])
     head = [
         "function",
         "output",
         "asked",
+        "of that",
         "max error",
         "rms",
         "absolute",
@@ -231,11 +233,24 @@ def layout(report: dict[str, Any]) -> str:
     parts.append(host_text(report["host"]))
     if "evidence" in report:
         parts.append(evidence(report))
+    if report.get("narrower"):
+        parts.append(narrower(report["narrower"]))
     if "families" in report:
         parts.append(families(report))
     if report.get("depth"):
         parts.append(depth(report))
     return "\n\n".join(parts)
+
+
+def narrower(found: dict[str, Any]) -> str:
+    """What narrower ranges would save."""
+    now = found["instead_of"]
+    return paragraph(
+        f"ranges: with --ranges {found['ranges']}, for the torques of declared motions only, beyond which tasks are "
+        f"flagged, about {found['multiplier_blocks']} multiplier blocks in place of {now['multiplier_blocks']}, and "
+        f"{found['signal_bits_mean']:g} bits a signal in place of {now['signal_bits_mean']:g}",
+        "  ",
+    )
 
 
 def _mixed(mixed: dict[str, Any]) -> list[list[Any]]:

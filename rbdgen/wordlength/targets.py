@@ -35,6 +35,8 @@ KINDS = {
 FLOOR = 1e-6
 """An entry whose own largest magnitude is below this share of its vector's largest counts with this share: it is tiny
 by the robot's structure, such as what an axis that is nearly parallel to another leaves."""
+SUFFIX = "_joint"
+"""What many files end joints' names with, and what may be left out."""
 FINEST_ERROR = 1e-12
 """The smallest relative error that can be asked for: float64, which judges it, has little more."""
 
@@ -134,7 +136,7 @@ def resolve_targets(given: Mapping[str, float | str], network: Network) -> dict[
             if name is None:
                 raise ConfigError(_without_target(function))
             if targets[name].of == ABSOLUTE and name in _names_of(function, vector):
-                one_vector = name not in (function, "all")
+                one_vector = name in (vector, f"{function}.{vector}")
                 quantity = network.options.quantities[word.vector]
                 _check_unit(name, targets[name], quantity, one_vector, network.robot)
             found[function, word.name] = targets[name]
@@ -178,15 +180,15 @@ def _labels(robot: Robot, quantity: Quantity, index: Sequence[int]) -> list[str]
 def _entry_names(robot: Robot, quantity: Quantity, word: Word) -> list[str]:
     """All names of an entry, the most specific first."""
     own = _labels(robot, quantity, word.index)
-    orders = [own]
-    if quantity.symmetric:
-        orders.append(own[::-1])
+    plain = sanitize(own)
     spelled: list[str] = []
-    for order in orders:
-        spelled += [".".join(order), ".".join(sanitize(order).get(k, k) for k in order)]
+    for parts in (own, [plain[x] for x in own], [x.removesuffix(SUFFIX) for x in own]):
+        spelled.append(".".join(parts))
+        if quantity.symmetric:
+            spelled.append(".".join(reversed(parts)))
     if len(own) > 1:
-        spelled += own
-        spelled += [sanitize(own).get(k, k) for k in own]
+        for x in own:
+            spelled += [x, plain[x], x.removesuffix(SUFFIX)]
     return list(dict.fromkeys(spelled))
 
 
