@@ -18,6 +18,7 @@ from rbdgen.protocol.datagrams import (
     BODY_BYTES,
     DATAGRAM_VERSION,
     OVERHEAD_BYTES,
+    STATUS_BYTES,
     WORD_BYTES,
     Datagram,
     Kind,
@@ -39,6 +40,8 @@ MINIMUM_BUFFER = 16384
 """Bytes: room for 256 tasks of usual arms."""
 REQUESTS = 16
 """For so many requests there is room beside what is promised."""
+REQUESTING = (Kind.HELLO, Kind.OPEN)
+"""Datagrams that ask for a status."""
 OWNED_SECONDS = 1.0
 """After which a session whose owner said nothing may be another host's."""
 
@@ -95,7 +98,7 @@ class DatagramShell(AcceleratorModel):
             self.rejected += 1
         elif datagram.kind == Kind.TASKS:
             self._take_tasks(datagram, sender)
-        elif datagram.kind in (Kind.HELLO, Kind.OPEN) and not datagram.body:
+        elif datagram.kind in REQUESTING and len(datagram.body) == STATUS_BYTES:
             self._take_hello(datagram, sender)
         else:
             self.rejected += 1

@@ -10,12 +10,13 @@
 #define RBD_KIND_HELLO 2
 #define RBD_LOAD_CODE 15
 #define RBD_NO_TAG 0xFFFFu
-#define RBD_DATAGRAM_VERSION 1
+#define RBD_DATAGRAM_VERSION 2
 #define RBD_DATAGRAM_HEAD 12     /* bytes before a datagram's body: kind and marks, session, number */
 #define RBD_DATAGRAM_OVERHEAD 16 /* ... and its CRC-32 */
 #define RBD_DATAGRAM_TASKS 1
 #define RBD_DATAGRAM_HELLO 2
 #define RBD_DATAGRAM_OPEN 3
+#define RBD_STATUS_BYTES 52      /* of a status over datagrams, and of the body of a request for one */
 #define RBD_PROBE_TAG 255        /* over datagrams no task's that anybody waits for */
 
 /* Inside: the device was reset while it had to keep what it was told. */
@@ -77,6 +78,7 @@ typedef struct {
 } rbd_datagram;
 
 int rbd_internal_post(rbd_device *device, const rbd_datagram *datagram);
+int rbd_internal_request(rbd_device *device, unsigned kind, uint32_t session, uint32_t nonce);
 int rbd_internal_next_datagram(rbd_device *device, uint64_t until, rbd_datagram *datagram);
 
 /* rbdgen_packets.c */
