@@ -55,6 +55,10 @@ int rbd_internal_fail(rbd_device *device, int status, const char *format, ...);
 /* What opening begins with: an empty device of this design. */
 int rbd_internal_prepare(rbd_device *device, const rbd_design *design);
 
+/* Whether a call may begin, because no other is under way, which it is then until `leave`; RBD_OK, or a status. */
+int rbd_internal_enter(rbd_device *device);
+void rbd_internal_leave(rbd_device *device);
+
 /* That a call of `design` can be made, before which there is nothing to note. */
 int rbd_internal_begin(rbd_device *device, const rbd_design *design);
 
