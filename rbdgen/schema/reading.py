@@ -12,10 +12,10 @@ from rbdgen.errors import ConfigError, dotted, short
 
 DEEPEST = 40
 """How deep objects and lists may be inside each other."""
-LARGEST_INTEGER = 1 << 64
-"""From there on a whole number is none that anything here is counted by."""
 MOST_DIGITS = 4000
 """Of a number: Python's own limit is hardly more."""
+LARGEST_INTEGER = 10**MOST_DIGITS
+"""From there on a whole number has more."""
 
 
 def read_json(path: Path, missing: str, remedy: str) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def plain_fault(content: Any) -> str | None:
             elif isinstance(value, float) and not math.isfinite(value):
                 return f"{dotted(path)} must be finite, not {short(value)}"
             elif isinstance(value, int) and abs(value) >= LARGEST_INTEGER:
-                return f"{dotted(path)} must fit 64 bits, not {short(value)}"
+                return f"{dotted(path)} must have at most {MOST_DIGITS} digits, not {short(value)}"
             elif not isinstance(value, str | int | float | bool | None):
                 return f"{dotted(path)} must be a value of JSON, not {short(value)}"
         level = inner

@@ -282,7 +282,7 @@ def test_a_manifest_in_a_file_is_the_one_in_memory(tmp_path: Path) -> None:
         ("clock_mhz", float("nan"), r"clock_mhz must be finite, not nan"),
         ("ii_cycles", float("inf"), r"ii_cycles must be finite, not inf"),
         ("clock_mhz", 1j, r"clock_mhz must be a value of JSON, not 1j"),
-        ("ii_cycles", 1 << 80, r"ii_cycles must fit 64 bits"),
+        ("ii_cycles", 10**4100, r"ii_cycles must have at most 4000 digits"),
         ("joint_names", ["a", {2: "b"}], r"joint_names\[1\] must have names for keys, not 2"),
         (
             "followers",
