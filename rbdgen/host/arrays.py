@@ -68,7 +68,8 @@ class FunctionArrays:
         ends = np.full((2, len(self.format.operands)), [[-np.inf], [np.inf]])
         for k, word in enumerate(self.format.operands):
             low, high = word.codes
-            beyond = 0.0 if k in self.whole else 1.0
+            exact = k in self.whole and word.format.frac <= 0
+            beyond = 0.0 if exact else 1.0
             if low == word.format.minimum:
                 ends[0, k] = (low - beyond) * word.format.resolution
             if high == word.format.maximum:

@@ -79,7 +79,7 @@ static int check_held(rbd_device *device, const rbd_function *function, const rb
         const rbd_vector *vector = &function->takes[word->vector];
         const double *values = request->operands[word->vector] + word->entry;
         const double end = ldexp(1, word->width - 1 - word->frac);
-        const double step = ldexp(1, -word->frac), beyond = vector->whole ? 0 : step;
+        const double step = ldexp(1, -word->frac), beyond = vector->whole && word->frac <= 0 ? 0 : step;
         const double low = rbd_value(word->lower, word->frac), high = rbd_value(word->upper, word->frac);
         const double least = low <= -end ? low - beyond : -HUGE_VAL;
         const double most = high >= end - step ? high + beyond : HUGE_VAL;
