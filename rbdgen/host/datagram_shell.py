@@ -74,6 +74,7 @@ class DatagramShell(AcceleratorModel):
         super().reset()
         self.lengths = task_lengths(self.tasks)
         self.answer_lengths = result_lengths(self.tasks)
+        self.capacity = capacity(self.tasks)
         self.session, self.owner, self.heard = 0, None, 0.0
         self.epoch = 0
         self.taken = self.told = 0
@@ -161,9 +162,7 @@ class DatagramShell(AcceleratorModel):
         if datagram.kind == Kind.OPEN:
             self._open(datagram.session, sender)
         counters = (self.accepted, self.damaged, 0, self.rejected, self.repeated)
-        status = Status(
-            self.identity, self.epoch, capacity(self.tasks), self.taken, self.told, *counters
-        )
+        status = Status(self.identity, self.epoch, self.capacity, self.taken, self.told, *counters)
         data = datagram_bytes(Kind.HELLO, self.session, datagram.number, status.pack())
         self.output.append((data, sender))
 
@@ -179,6 +178,8 @@ class DatagramShell(AcceleratorModel):
     def _finish(self) -> None:
         """Answer all tasks."""
         self.work()
+        if not self.answers:
+            return
         answers, self.answers = self.answers, []
         for body, marks in join_packets(answers):
             data = datagram_bytes(Kind.TASKS, self.session, self.told, body, marks)

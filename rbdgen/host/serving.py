@@ -13,14 +13,20 @@ from typing import TypeVar
 from rbdgen.errors import LinkError
 from rbdgen.host.datagram_shell import DatagramShell
 from rbdgen.host.udp import RECEIVE_BUFFER, split_address
-from rbdgen.protocol.datagrams import MOST_BYTES
+from rbdgen.protocol.datagrams import MOST_BYTES, Kind
 
 STOP_SECONDS = 0.05
 """How often a server sees whether it is to stop."""
-MOST_AT_ONCE = 256
+MOST_AT_ONCE = 1024
 """Datagrams that are taken before what they ask for is answered."""
-MOST_OF_STRANGER = 8
-"""Of them those of each sender that has no session; what else it sends is lost."""
+MOST_OF_SENDER = 4
+"""Of them those of each sender that are no tasks of the session's owner; what else it sends is lost."""
+MOST_OF_STRANGERS = 64
+"""Of them those of all senders but the owner; those who were served least come first."""
+MOST_KNOWN = 4096
+"""Senders of which it is known how often they were served."""
+TASKS = bytes([Kind.TASKS])
+"""How datagrams of tasks begin."""
 
 Came = tuple[bytes, tuple[str, int]]
 """A datagram and its sender."""
@@ -84,6 +90,8 @@ class UdpServer(UdpThread):
         bound.settimeout(STOP_SECONDS)
         super().__init__(bound)
         self.lock = threading.Lock()
+        self.served: Counter[tuple[str, int]] = Counter()
+        """How many datagrams were taken of each sender but the owner."""
 
     @contextmanager
     def paused(self) -> Iterator[DatagramShell]:
@@ -97,14 +105,29 @@ class UdpServer(UdpThread):
         if not came:
             return
         with self.lock:
-            of_stranger: Counter[tuple[str, int]] = Counter()
-            for data, sender in came:
-                if sender != self.shell.owner:
-                    of_stranger[sender] += 1
-                if of_stranger[sender] <= MOST_OF_STRANGER:
-                    self.shell.receive(data, sender)
+            for data, sender in self._chosen(came):
+                self.shell.receive(data, sender)
             for answer, host in self.shell.outgoing():
                 self._send(answer, host)
+
+    def _chosen(self, came: list[Came]) -> list[Came]:
+        """What is taken of that, so that the owner is served in any case, and another host as well where few senders
+        send much."""
+        own, others = [], []
+        counts: Counter[tuple[str, int]] = Counter()
+        for data, sender in came:
+            owns = sender == self.shell.owner
+            if not owns or data[:1] != TASKS:
+                counts[sender] += 1
+                if counts[sender] > MOST_OF_SENDER:
+                    continue
+            (own if owns else others).append((data, sender))
+        others.sort(key=lambda one: self.served[one[1]])
+        others = others[:MOST_OF_STRANGERS]
+        if len(self.served) > MOST_KNOWN:
+            self.served.clear()
+        self.served.update(sender for _, sender in others)
+        return own + others
 
     def _arrived(self) -> list[Came]:
         """What came, at most so much at once, or comes within a while."""

@@ -24,7 +24,7 @@ import struct
 import zlib
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
@@ -153,7 +153,7 @@ class Status:
 
     def pack(self) -> bytes:
         """The body of the answer."""
-        return struct.pack(self.LAYOUT, *astuple(self))
+        return struct.pack(self.LAYOUT, *vars(self).values())
 
     @classmethod
     def unpack(cls, body: bytes) -> Status | None:

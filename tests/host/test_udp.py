@@ -16,7 +16,7 @@ from rbdgen import parameter_values
 from rbdgen.emulation import bit_true, manifest_of, serve_bit_true
 from rbdgen.errors import LinkError, RbdgenWarning
 from rbdgen.host.driver import Driver
-from rbdgen.host.serving import MOST_OF_STRANGER, UdpServer
+from rbdgen.host.serving import MOST_OF_SENDER, UdpServer
 from rbdgen.host.udp import UdpPort, split_address
 from rbdgen.protocol.datagrams import (
     DEFAULT_PORT,
@@ -237,14 +237,14 @@ def test_a_stranger_is_answered_a_few_times_at_once() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
         stranger.connect(split_address(server.name))
         stranger.settimeout(0.01)
-        for number in range(3 * MOST_OF_STRANGER):
+        for number in range(3 * MOST_OF_SENDER):
             stranger.send(request_bytes(Kind.HELLO, 0, number))
         with server.paused() as shell:
             pass
         server.serve()
-        answers = [read_datagram(stranger.recv(MOST_BYTES)) for _ in range(MOST_OF_STRANGER)]
-        assert [x.number for x in answers if x] == list(range(MOST_OF_STRANGER))
+        answers = [read_datagram(stranger.recv(MOST_BYTES)) for _ in range(MOST_OF_SENDER)]
+        assert [x.number for x in answers if x] == list(range(MOST_OF_SENDER))
         with pytest.raises(TimeoutError):
             stranger.recv(MOST_BYTES)
-        assert shell.accepted == MOST_OF_STRANGER
+        assert shell.accepted == MOST_OF_SENDER
     server.close()
