@@ -124,7 +124,9 @@ BASE = Quantity(
     "rad/s, rad/s², m/s²",
     "motion of the base in its own frame: angular velocity, angular acceleration, acceleration less gravity",
 )
-STEPS = Quantity("steps", (1,), "1", "number of steps", format=COUNT, limits=(1, COUNT.maximum))
+STEPS = Quantity(
+    "steps", (1,), "1", "number of steps", format=COUNT, limits=(1, COUNT.maximum), whole=True
+)
 M = Quantity("m", ("nv", "nv"), "kg·m², kg·m, kg", "mass matrix", symmetric=True, definite=True)
 MINV = Quantity(
     "minv",

@@ -10,6 +10,7 @@ import numpy as np
 
 from rbdgen.errors import ConfigError
 from rbdgen.host.manifest import Entry, Manifest
+from rbdgen.operands import number_array, unit_error, unit_fault
 from rbdgen.protocol.packets import result_matrix, task_packets
 
 
@@ -31,19 +32,49 @@ class FunctionArrays:
         self.format = manifest.tasks.functions[function]
         self.takes = {v: manifest.shapes[v].size for v in manifest.operand_vectors[function]}
         self.gives = {v: manifest.shapes[v].size for v in manifest.result_vectors[function]}
+        self.begins = self._begins()
+        """Where each vector begins among the entries of all in a row."""
         self.columns = self._operand_columns(manifest.operands[function])
         """The entry of each operand word, among those of all vectors in a row."""
         self.sources = self._result_sources(manifest.results[function])
         """By vector the result word of each entry; the number behind the last word for those that have none."""
         self.result_bytes = manifest.tasks.result_bytes(function)
+        self.whole = self._whole_columns()
+        """The operand words that must be whole numbers."""
+        self.ends = self._ends()
+        """The lowest and highest values (2, k) that are sent of each operand word; infinite where any is."""
+        self.ended = np.flatnonzero(np.isfinite(self.ends).any(axis=0))
+        """The operand words that have such an end."""
 
     def _operand_columns(self, entries: Sequence[Entry]) -> np.ndarray:
+        columns = [self.begins[e.vector] + _place(e.index, self.takes[e.vector]) for e in entries]
+        return np.array(columns, np.intp)
+
+    def _begins(self) -> dict[str, int]:
         begins, begin = {}, 0
         for vector, size in self.takes.items():
             begins[vector] = begin
             begin += math.prod(size)
-        columns = [begins[e.vector] + _place(e.index, self.takes[e.vector]) for e in entries]
-        return np.array(columns, np.intp)
+        return begins
+
+    def _whole_columns(self) -> np.ndarray:
+        entries = self.manifest.operands[self.function]
+        whole = [self.manifest.shapes[e.vector].whole for e in entries]
+        return np.flatnonzero(whole)
+
+    def _ends(self) -> np.ndarray:
+        """The lowest and highest values (2, k) that are sent of words whose declared range goes to the end of their
+        format: what is beyond could not be told from that end by the accelerator. A rounding beyond is none."""
+        ends = np.full((2, len(self.format.operands)), [[-np.inf], [np.inf]])
+        for k, word in enumerate(self.format.operands):
+            low, high = word.codes
+            exact = k in self.whole and word.format.frac <= 0
+            beyond = 0.0 if exact else 1.0
+            if low == word.format.minimum:
+                ends[0, k] = (low - beyond) * word.format.resolution
+            if high == word.format.maximum:
+                ends[1, k] = (high + beyond) * word.format.resolution
+        return ends
 
     def _result_sources(self, entries: Sequence[Entry]) -> dict[str, np.ndarray]:
         found = {v: np.full(math.prod(size), len(entries)) for v, size in self.gives.items()}
@@ -57,14 +88,25 @@ class FunctionArrays:
     def raw(self, operands: Mapping[str, np.ndarray]) -> tuple[tuple[int, ...], np.ndarray]:
         """The leading shape of operands by vector, and their raw words (n, k).
 
-        ConfigError for an operand that is missing, too many or of a wrong shape, and values that are not finite.
+        ConfigError for an operand that is missing, too many or of a wrong shape, values that are not finite, parts that
+        are not of unit length or not whole as they must be, and what no word holds.
         """
-        batch, values = self.values(operands)
-        return batch, self.format.quantise_rows(values)
+        batch, entries = self._entries(operands)
+        values = entries.take(self.columns, axis=1)
+        raw = self.format.quantise_rows(values)
+        self._check_units(entries)
+        self._check_whole(values)
+        self._check_ends(values)
+        return batch, raw
 
     def values(self, operands: Mapping[str, np.ndarray]) -> tuple[tuple[int, ...], np.ndarray]:
         """The leading shape of operands by vector, and what their words (n, k) stand for. Errors as of :meth:`raw`, but
         for values."""
+        batch, entries = self._entries(operands)
+        return batch, entries.take(self.columns, axis=1)
+
+    def _entries(self, operands: Mapping[str, np.ndarray]) -> tuple[tuple[int, ...], np.ndarray]:
+        """The leading shape of operands by vector, and the entries (n, k) of all vectors in a row."""
         for vector in operands:
             if vector not in self.takes:
                 raise ConfigError(
@@ -76,7 +118,7 @@ class FunctionArrays:
                 raise ConfigError(
                     f"{vector}: missing; {self.function} needs {', '.join(self.takes)}"
                 )
-            x = np.asarray(operands[vector], float)
+            x = number_array(vector, operands[vector])
             own = x.shape[: max(x.ndim - len(size), 0)]
             if x.shape[len(own) :] != size:
                 wanted = f"(..., {', '.join(map(str, size))})"
@@ -88,8 +130,42 @@ class FunctionArrays:
             batch = own
             flat.append(x.reshape(math.prod(own), math.prod(size)))
         assert batch is not None
-        entries = np.concatenate(flat, axis=1)
-        return batch, entries.take(self.columns, axis=1)
+        return batch, np.concatenate(flat, axis=1)
+
+    def _check_units(self, entries: np.ndarray) -> None:
+        """That parts of vectors that must be are of unit length, of entries (n, k) of all vectors in a row."""
+        for vector, begin in self.begins.items():
+            for part in self.manifest.shapes[vector].unit_vectors:
+                first = begin + part.first
+                fault = unit_fault(entries[:, first : first + part.size])
+                if fault is not None:
+                    raise unit_error(vector, part.joint, fault)
+
+    def _check_whole(self, values: np.ndarray) -> None:
+        """That values (n, k) of operand words that must be are whole numbers."""
+        counts = values[:, self.whole]
+        wrong = np.argwhere(counts != np.rint(counts))
+        if wrong.size:
+            row, column = wrong[0]
+            raise ConfigError(
+                f"{self.manifest.operands[self.function][self.whole[column]].vector}: must be whole numbers, not "
+                f"{counts[row, column]:g}"
+            )
+
+    def _check_ends(self, values: np.ndarray) -> None:
+        """That no value (n, k) of operand words is beyond its word's format where nothing would flag it."""
+        own = values[:, self.ended]
+        low, high = self.ends[:, self.ended]
+        wrong = np.argwhere((own < low) | (own > high))
+        if wrong.size:
+            row, column = wrong[0]
+            word = self.format.operands[self.ended[column]]
+            least, most = (float(word.format.real(np.array(code))) for code in word.codes)
+            raise ConfigError(
+                f"operand {word.name}: must be {least:.9g} to {most:.9g}, which is all that its word of "
+                f"{word.format.width} bits holds, not {own[row, column]:.9g}; use several tasks or a "
+                "design of longer words"
+            )
 
     def packets(self, raw: np.ndarray) -> list[bytes]:
         """Task packets of raw words (n, k)."""

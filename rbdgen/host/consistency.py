@@ -9,6 +9,7 @@ from typing import Any
 from rbdgen.errors import ConfigError, short
 from rbdgen.host.stream_keys import packet_keys, stream_keys
 from rbdgen.ir.fixed import Format
+from rbdgen.operands import UNIT_VECTORS
 from rbdgen.protocol.tasks import CALIBRATE, HEADER_BITS, NUMBER_BITS, Packing, TaskFormat
 from rbdgen.schema.checking import must_be
 
@@ -24,6 +25,7 @@ def check_consistency(content: Mapping[str, Any], tasks: TaskFormat) -> None:
             raise must_be(
                 f"vectors.{name}.shape", f"of at most {MOST_ENTRIES} entries", vector["shape"]
             )
+        _check_unit_vectors(f"vectors.{name}.unit_vectors", vector)
     _check_differ("functions.*.code", [f["code"] for f in functions.values()])
     _check_differ("parameters[].name", [p["name"] for p in content["parameters"]])
     for name, function in functions.items():
@@ -46,6 +48,21 @@ def _check_same(path: str, content: Mapping[str, Any], follows: Mapping[str, Any
             _check_same(f"{path}{key}.", found, wanted)
         elif found != wanted:
             raise must_be(f"{path}{key}", f"{short(wanted)}, as the rest says", found)
+
+
+def _check_unit_vectors(path: str, vector: Mapping[str, Any]) -> None:
+    """That the parts of unit length are entries of the vector, each once, and as many as such vectors have."""
+    behind = 0
+    for k, part in enumerate(vector["unit_vectors"]):
+        if part["size"] not in UNIT_VECTORS:
+            raise must_be(f"{path}[{k}].size", "2 or 4", part["size"])
+        if len(vector["shape"]) != 1 or part["first"] + part["size"] > vector["shape"][0]:
+            raise must_be(f"{path}[{k}]", f"inside the shape {vector['shape']}", part)
+        if part["first"] < behind:
+            raise must_be(
+                f"{path}[{k}].first", f"at least {behind}, behind the others", part["first"]
+            )
+        behind = part["first"] + part["size"]
 
 
 def _check_differ(path: str, values: Sequence[Any]) -> None:

@@ -18,6 +18,7 @@ from rbdgen.protocol.datagrams import (
     BODY_BYTES,
     DATAGRAM_VERSION,
     OVERHEAD_BYTES,
+    STATUS_BYTES,
     WORD_BYTES,
     Datagram,
     Kind,
@@ -39,6 +40,8 @@ MINIMUM_BUFFER = 16384
 """Bytes: room for 256 tasks of usual arms."""
 REQUESTS = 16
 """For so many requests there is room beside what is promised."""
+REQUESTING = (Kind.HELLO, Kind.OPEN)
+"""Datagrams that ask for a status."""
 OWNED_SECONDS = 1.0
 """After which a session whose owner said nothing may be another host's."""
 
@@ -71,6 +74,7 @@ class DatagramShell(AcceleratorModel):
         super().reset()
         self.lengths = task_lengths(self.tasks)
         self.answer_lengths = result_lengths(self.tasks)
+        self.capacity = capacity(self.tasks)
         self.session, self.owner, self.heard = 0, None, 0.0
         self.epoch = 0
         self.taken = self.told = 0
@@ -95,7 +99,7 @@ class DatagramShell(AcceleratorModel):
             self.rejected += 1
         elif datagram.kind == Kind.TASKS:
             self._take_tasks(datagram, sender)
-        elif datagram.kind in (Kind.HELLO, Kind.OPEN) and not datagram.body:
+        elif datagram.kind in REQUESTING and len(datagram.body) == STATUS_BYTES:
             self._take_hello(datagram, sender)
         else:
             self.rejected += 1
@@ -158,9 +162,7 @@ class DatagramShell(AcceleratorModel):
         if datagram.kind == Kind.OPEN:
             self._open(datagram.session, sender)
         counters = (self.accepted, self.damaged, 0, self.rejected, self.repeated)
-        status = Status(
-            self.identity, self.epoch, capacity(self.tasks), self.taken, self.told, *counters
-        )
+        status = Status(self.identity, self.epoch, self.capacity, self.taken, self.told, *counters)
         data = datagram_bytes(Kind.HELLO, self.session, datagram.number, status.pack())
         self.output.append((data, sender))
 
@@ -176,6 +178,8 @@ class DatagramShell(AcceleratorModel):
     def _finish(self) -> None:
         """Answer all tasks."""
         self.work()
+        if not self.answers:
+            return
         answers, self.answers = self.answers, []
         for body, marks in join_packets(answers):
             data = datagram_bytes(Kind.TASKS, self.session, self.told, body, marks)

@@ -30,8 +30,8 @@ from rbdgen.protocol.datagrams import (
     Datagram,
     Kind,
     Status,
-    datagram_bytes,
     read_datagram,
+    request_bytes,
     result_lengths,
 )
 
@@ -247,7 +247,7 @@ class HostEnd:
         nonce = self.nonce()
         opening.nonces.add(nonce)
         opening.quiet.longer()
-        return [datagram_bytes(Kind.OPEN, opening.name, nonce)]
+        return [request_bytes(Kind.OPEN, opening.name, nonce)]
 
     def nonce(self) -> int:
         """That of the next HELLO or OPEN."""

@@ -6,6 +6,7 @@ both in this process; ``Driver.udp(manifest, address)`` is one with Ethernet. Nu
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbdgen.errors import ConfigError, FlaggedError, LinkError, RbdgenWarning
+from rbdgen.host.accelerator import AcceleratorModel
+from rbdgen.host.access import Access
 from rbdgen.host.arrays import Answers, FunctionArrays
 from rbdgen.host.beats import StreamLink
 from rbdgen.host.flagged import checked_reaction, flag_text
@@ -27,6 +30,7 @@ from rbdgen.host.udp import DatagramLink, UdpPort
 from rbdgen.host.udp import connect as connect_datagrams
 from rbdgen.host.watch import DEFAULT_SECONDS
 from rbdgen.host.xdma import DEFAULT_DEVICE, xdma_link
+from rbdgen.operands import number_array
 
 DEFAULT_BAUD = 3_000_000
 """Bits per second of the boards' shells."""
@@ -74,9 +78,12 @@ class Driver:
     call, and says which operands were outside, of which joints, how often and how far; ``"raise"`` makes that a
     FlaggedError; ``"ignore"`` does nothing.
 
-    LinkError where tasks were lost for good. :meth:`solve` returns everything, and neither warns of flags nor raises
-    for flags or lost tasks. Parameters that were loaded (:meth:`calibrate`) are loaded again where the device was
-    reset, and that call's tasks repeated; a warning says so.
+    Threads may share it: each call waits until the one before is over, and ``flags`` are those of the thread's own last
+    call. A process that is forked must open a device of its own.
+
+    LinkError where tasks were lost for good, and for a device that was closed. :meth:`solve` returns everything, and
+    neither warns of flags nor raises for flags or lost tasks. Parameters that were loaded (:meth:`calibrate`) are
+    loaded again where the device was reset, and that call's tasks repeated; a warning says so.
     """
 
     def __init__(
@@ -88,10 +95,12 @@ class Driver:
     ) -> None:
         self.manifest, self.link, self.progress = manifest, link, progress
         self.on_flags = checked_reaction(flags)
-        self.parameters = Parameters(manifest.tasks, link)
+        own = isinstance(link, ByteLink) and isinstance(link.transport, AcceleratorModel)
+        self.access = Access(own)
+        self.parameters = Parameters(manifest.tasks, link, self.access)
         self.arrays: dict[str, FunctionArrays] = {}
-        self.flags = np.zeros(0, np.int64)
-        """Flags of the last call's tasks, with its leading shape."""
+        self._told = threading.local()
+        """What the last call of each thread told."""
 
     @classmethod
     def open(
@@ -173,9 +182,14 @@ class Driver:
             raise
         return cls(known, link, progress, flags)
 
+    @property
+    def flags(self) -> np.ndarray:
+        """Flags of the tasks of this thread's last call, with its leading shape."""
+        return getattr(self._told, "flags", np.zeros(0, np.int64))
+
     def close(self) -> None:
-        """Let go of the device."""
-        self.link.close()
+        """Let go of the device, once the calls of other threads are over. Closing twice does nothing."""
+        self.access.close(self.link.close)
 
     def __enter__(self) -> Driver:
         return self
@@ -249,7 +263,7 @@ class Driver:
         if twice:
             raise ConfigError(f"{function}: {twice[0]} is given twice, by position and by name")
         named = dict(zip(order, arguments, strict=False)) | operands
-        given = {name: np.asarray(x) for name, x in named.items() if x is not None}
+        given = {name: number_array(name, x) for name, x in named.items() if x is not None}
         fitting = [f for f in meant if set(self.manifest.operand_vectors[f]) == set(given)]
         if not fitting and len(meant) > 1:
             sets = (", ".join(self.manifest.operand_vectors[f]) for f in meant)
@@ -261,14 +275,15 @@ class Driver:
         """Load inertial parameters by name (see :func:`rbdgen.parameter_values`). Where the device is reset, they are
         loaded again, with a warning.
 
-        ConfigError for a name that there is not and a value outside its declared range, LinkError where one was lost.
+        ConfigError for a name that there is not and a value that is no number or outside its declared range, LinkError
+        where one was lost.
         """
         self.parameters.load(values, self.progress)
 
     def _call(self, function: str, given: dict[str, np.ndarray]) -> list[np.ndarray]:
         self._spread_counts(function, given)
         (answers,) = self.solve([Tasks(function, given)])
-        self.flags = answers.flags
+        self._told.flags = answers.flags
         if answers.lost.any():
             first = int(np.flatnonzero(answers.lost)[0])
             raise LinkError(
@@ -301,7 +316,8 @@ class Driver:
 
         ``order``: the request whose next task is to be sent, one entry per task of all (default: request by request).
         ConfigError for a function that the accelerator does not have, an operand that is missing, too many or of a
-        wrong shape, and values that are not finite.
+        wrong shape, values that are no finite numbers, parts of q that are not of unit length, and what no word of the
+        accelerator's holds, such as more steps than can be counted.
         """
         of_requests, shapes, packets, ends = [], [], [], [0]
         for request in requests:
@@ -323,10 +339,11 @@ class Driver:
         """Each task's result, of requests that have so many tasks each, sent in ``order``."""
         if order is None:
             return self.parameters.exchange(packets, self.progress)
-        if not np.array_equal(np.bincount(order, minlength=len(counts)), counts):
+        named = number_array("order", order)
+        if not np.array_equal(np.sort(named.ravel()), np.repeat(np.arange(len(counts)), counts)):
             raise ConfigError("order: must name each request as many times as it has tasks")
         # when each task is sent
-        places = np.argsort(order, kind="stable").tolist()
+        places = np.argsort(named.ravel(), kind="stable").tolist()
         line = [b""] * len(packets)
         for place, packet in zip(places, packets, strict=True):
             line[place] = packet
@@ -336,7 +353,7 @@ class Driver:
     def _arrays(self, function: str) -> FunctionArrays:
         """The arrays of a function, which are made once. ConfigError for one that the accelerator does not have."""
         known = self.manifest.tasks.functions
-        if function not in known:
+        if not isinstance(function, str) or function not in known:
             raise ConfigError(
                 f"function {function}: this accelerator has only {', '.join(known)}; build one with --functions"
             )

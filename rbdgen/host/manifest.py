@@ -13,9 +13,9 @@ from rbdgen.host.identity import KEY, identity_of
 from rbdgen.ir.fixed import Format
 from rbdgen.protocol.tasks import FunctionFormat, OperandWord, Packing, ResultWord, TaskFormat
 from rbdgen.schema.checking import check, version_complaint
-from rbdgen.schema.reading import read_json
+from rbdgen.schema.reading import plain_fault, read_json
 
-MANIFEST_SCHEMA = "rbdgen.manifest/6"
+MANIFEST_SCHEMA = "rbdgen.manifest/7"
 """Name and version of the manifest's structure."""
 MANIFEST_FILE = "manifest.json"
 """Its file's name in the directory of a design."""
@@ -31,13 +31,26 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class UnitVector:
+    """Entries of a vector that must be of unit length together: those of a ``joint``, ``size`` from the ``first`` on, a
+    (cos, sin) or a quaternion."""
+
+    joint: str
+    first: int
+    size: int
+
+
+@dataclass(frozen=True)
 class Shape:
     """Of a vector or matrix: ``size`` without batch dimensions; of a ``symmetric`` one the lower triangle is sent;
-    the ``unit`` of its entries, or those of some and of others."""
+    the ``unit`` of its entries, or those of some and of others; whether these must be ``whole`` numbers, and which of
+    them must be of unit length."""
 
     size: tuple[int, ...]
     symmetric: bool
     unit: str = ""
+    whole: bool = False
+    unit_vectors: tuple[UnitVector, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -65,13 +78,23 @@ ManifestSource = Manifest | Path | str
 
 
 def known_manifest(manifest: ManifestSource) -> Manifest:
-    """The manifest itself, read where it is a file. ConfigError for one that cannot be read."""
-    return manifest if isinstance(manifest, Manifest) else read_manifest(Path(manifest))
+    """The manifest itself, read where it is a file. ConfigError for one that cannot be read, or is neither."""
+    if isinstance(manifest, Manifest):
+        return manifest
+    if not isinstance(manifest, Path | str):
+        raise ConfigError(
+            f"manifest: must be a Manifest or where its file is, not {type(manifest).__name__}; read an object by "
+            "manifest_from"
+        )
+    return read_manifest(Path(manifest))
 
 
 def manifest_from(content: Mapping[str, Any]) -> Manifest:
     """The manifest from the object in its file. ConfigError if it is of another version, was changed since it was
-    written, or is not as its schema and the rest of it say."""
+    written, holds what no JSON file does, or is not as its schema and the rest of it say."""
+    fault = plain_fault(content)
+    if fault is not None:
+        raise ConfigError(f"manifest: {fault}; {REMEDY}")
     complaint = version_complaint(content, MANIFEST_SCHEMA)
     if complaint is not None:
         raise ConfigError(f"manifest: {complaint}; {REMEDY}")
@@ -121,7 +144,8 @@ def _read(content: Mapping[str, Any]) -> Manifest:
     layout = TaskFormat(formats, task, result, parameters)
     shapes = {}
     for name, s in content["vectors"].items():
-        shapes[name] = Shape(tuple(s["shape"]), s["symmetric"], s["unit"])
+        parts = tuple(UnitVector(**part) for part in s["unit_vectors"])
+        shapes[name] = Shape(tuple(s["shape"]), s["symmetric"], s["unit"], s["whole"], parts)
     names = tuple(content["joint_names"])
     takes = {name: tuple(f["operand_vectors"]) for name, f in content["functions"].items()}
     gives = {name: tuple(f["result_vectors"]) for name, f in content["functions"].items()}

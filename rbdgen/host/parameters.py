@@ -9,7 +9,9 @@ from typing import Protocol
 import numpy as np
 
 from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
+from rbdgen.host.access import Access
 from rbdgen.host.ledger import DeviceResetError, Progress
+from rbdgen.operands import number
 from rbdgen.protocol.packets import header, parameter_rows
 from rbdgen.protocol.tasks import TaskFormat
 
@@ -43,10 +45,12 @@ class Link(Protocol):
 
 
 class Parameters:
-    """The parameters of the device behind ``link``: loaded, and loaded again where it was reset."""
+    """The parameters of the device behind ``link``: loaded, and loaded again where it was reset. ``access``: its calls
+    are one after the other."""
 
-    def __init__(self, tasks: TaskFormat, link: Link) -> None:
+    def __init__(self, tasks: TaskFormat, link: Link, access: Access | None = None) -> None:
         self.tasks, self.link = tasks, link
+        self.access = access or Access()
         self.numbers = {word.name: k for k, word in enumerate(tasks.parameters)}
         self.held: dict[int, int] = {}
         """Raw values by the parameters' numbers."""
@@ -56,29 +60,40 @@ class Parameters:
         """By what the device lost them last."""
 
     def load(self, values: Mapping[str, float], progress: Progress) -> None:
-        """Load ``values`` by name. ConfigError for a name that there is not and a value outside its declared range,
-        LinkError where one was lost."""
+        """Load ``values`` by name. ConfigError for a name that there is not and a value that is no number or outside
+        its declared range, LinkError where one was lost."""
+        if not isinstance(values, Mapping):
+            raise ConfigError(
+                f"parameters: must be values by their names, not {type(values).__name__}"
+            )
         for name in values:
             if name not in self.numbers:
                 known = ", ".join(self.numbers) or "none; build with --calibratable"
                 raise ConfigError(
                     f"parameter {name!r}: this accelerator has no such; parameters are {known}"
                 )
-        if self.epoch is None:
-            self.epoch = self.link.epoch
+        given = {name: number(f"parameter {name!r}", value) for name, value in values.items()}
         new = {}
-        for name, value in values.items():
-            number = self.numbers[name]
-            new[number] = int(self.tasks.parameters[number].format.quantise(value))
-        results = self.exchange(self._packets(new), progress)
-        for (number, raw), result in zip(new.items(), results, strict=True):
-            if result is not None and not header(result)[2]:
-                self.held[number] = raw
-        for name, result in zip(values, results, strict=True):
-            self._check(name, result, f"{values[name]:.6g}")
+        for name, value in given.items():
+            word = self.tasks.parameters[self.numbers[name]]
+            new[self.numbers[name]] = int(word.format.quantise(value))
+        with self.access.call():
+            if self.epoch is None:
+                self.epoch = self.link.epoch
+            results = self._exchange(self._packets(new), progress)
+            for (place, raw), result in zip(new.items(), results, strict=True):
+                if result is not None and not header(result)[2]:
+                    self.held[place] = raw
+        for name, result in zip(given, results, strict=True):
+            self._check(name, result, f"{given[name]:.6g}")
 
     def exchange(self, packets: Sequence[bytes], progress: Progress) -> list[bytes | None]:
-        """The results of tasks, all of a device that held what was loaded. LinkError where it is reset too often."""
+        """The results of tasks, all of a device that held what was loaded. LinkError where it is reset too often,
+        closed or amid a call."""
+        with self.access.call():
+            return self._exchange(packets, progress)
+
+    def _exchange(self, packets: Sequence[bytes], progress: Progress) -> list[bytes | None]:
         for _ in range(RESETS):
             try:
                 self._hold()
@@ -97,9 +112,9 @@ class Parameters:
         if epoch == self.epoch:
             return
         results = self.link.exchange(self._packets(self.held), lambda done, total: None, epoch)
-        for number, result in zip(self.held, results, strict=True):
-            word = self.tasks.parameters[number]
-            value = float(word.format.real(np.array(self.held[number])))
+        for place, result in zip(self.held, results, strict=True):
+            word = self.tasks.parameters[place]
+            value = float(word.format.real(np.array(self.held[place])))
             self._check(word.name, result, f"{value:.6g}")
         self.epoch = epoch
         if self.held:
@@ -107,7 +122,7 @@ class Parameters:
                 f"device: {self.cause} in mid-use; its {len(self.held)} parameters were loaded again, and this call's "
                 "tasks repeated",
                 RbdgenWarning,
-                stacklevel=6,
+                stacklevel=7,
             )
 
     def _packets(self, values: Mapping[int, int]) -> list[bytes]:

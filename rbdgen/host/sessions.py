@@ -35,6 +35,7 @@ from rbdgen.protocol.datagrams import (
     packet_starts,
     padded,
     padded_stream,
+    request_bytes,
     result_lengths,
     task_lengths,
 )
@@ -221,7 +222,7 @@ class Session:
     def ask(self, nonce: int) -> bytes:
         """The HELLO with this nonce."""
         self.asked[nonce] = Asked(self.taken, self.sent, self.arrivals.base)
-        return datagram_bytes(Kind.HELLO, self.name, nonce)
+        return request_bytes(Kind.HELLO, self.name, nonce)
 
     def land(self, datagram: Datagram) -> tuple[list[int], list[bytes], int]:
         """The tasks that a datagram of results answers, by their indices, their packets, and how many of its packets

@@ -16,14 +16,12 @@ import numpy as np
 
 from rbdgen.errors import ConfigError
 from rbdgen.model.displacement import Functions, closed
+from rbdgen.operands import UNIT_TOLERANCE, unit_fault
 from rbdgen.spatial import IDENTITY3, ZERO3, Matrix, Vector, identity, matmul, matvec, vadd
 
 Axis = tuple[float, float, float]
 Kind = Literal["angle", "length", "unit"]
 """What a coordinate of q is: radians, metres, or part of a vector of unit length (cosine and sine, or a quaternion)."""
-
-UNIT_TOLERANCE = 1e-6
-"""How far the square of a unit vector's length in q may be from 1."""
 
 
 @dataclass(frozen=True)
@@ -136,16 +134,7 @@ class Coordinates(ABC):
 
     def fault(self, q: np.ndarray) -> str | None:
         """What is wrong with configurations ``q`` (..., nq), in words."""
-        size = self.kinds.count("unit")
-        if size == 0 or q.size == 0:
-            return None
-        worst = float(np.max(np.abs(np.sum(q[..., self.unit_part] ** 2, axis=-1) - 1)))
-        what = "(cos, sin)" if size == 2 else "a quaternion (x, y, z, w)"
-        return (
-            f"must be {what} of unit length, is off by {worst:.3g}"
-            if worst > UNIT_TOLERANCE
-            else None
-        )
+        return unit_fault(q[..., self.unit_part])
 
 
 class Joint(Coordinates):

@@ -8,6 +8,7 @@ import numpy as np
 
 from rbdgen.errors import ConfigError, SingularityError
 from rbdgen.model.robot import Robot
+from rbdgen.operands import check_finite, number_array, unit_error
 
 SMALLEST_PIVOT = 1e-12
 """Below this, relative to the diagonal entry of M that it came from, a pivot counts as zero: its digits are lost."""
@@ -32,12 +33,7 @@ def argument(
 ) -> np.ndarray:
     """``value`` as an array of leading shape ``batch`` (None: any) and ``size`` behind it. ConfigError naming ``name``
     for another shape or a value that is not finite."""
-    try:
-        array = np.asarray(value, float)
-    except (TypeError, ValueError):
-        raise ConfigError(
-            f"{name}: must be an array of numbers, not {type(value).__name__}"
-        ) from None
+    array = number_array(name, value)
     axes = array.ndim - len(size)
     as_wide = axes >= 0 and array.shape[axes:] == size
     as_long = batch is None or array.shape[: max(axes, 0)] == batch
@@ -46,9 +42,7 @@ def argument(
         expected = ", ".join(map(str, shape))
         lead = "" if batch is not None else "..., "
         raise ConfigError(f"{name}: must have shape ({lead}{expected}), not {array.shape}")
-    if not np.all(np.isfinite(array)):
-        wrong = array[~np.isfinite(array)]
-        raise ConfigError(f"{name}: must be finite, holds {wrong[0]}")
+    check_finite(name, array)
     return array
 
 
@@ -58,7 +52,7 @@ def configuration(robot: Robot, q: object) -> np.ndarray:
     for body, part, _ in robot.independent:
         fault = body.joint.fault(array[..., part])
         if fault is not None:
-            raise ConfigError(f"q: joint {body.joint_name!r} {fault}")
+            raise unit_error("q", body.joint_name, fault)
     return array
 
 

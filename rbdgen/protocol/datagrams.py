@@ -10,6 +10,9 @@ Datagrams may be lost, come twice and in another order. TASKS are numbered from 
 that each is taken once at most; a device takes none whose number is below one that it took. Whatever is not whole, or
 of another session, is dropped and counted.
 
+A request for a status, OPEN or HELLO, has a body as long as the answer's, and gets none otherwise: whoever sends one in
+another's name cannot have more sent to it than was sent. What the body holds means nothing.
+
 The host opens a session by OPEN. The device answers OPEN and HELLO by HELLO, with its :class:`Status`, once everything
 that it accepted before is answered and sent. So of tasks below what the host knew of ``taken`` when it sent a HELLO,
 those that are in no result datagram below ``told`` of its answer are lost.
@@ -21,7 +24,7 @@ import struct
 import zlib
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
@@ -35,7 +38,7 @@ DEFAULT_PORT = 21058
 """UDP port of a device (0x5242, "RB"), which is registered for nothing else."""
 MAGIC = 0x52
 """Highest byte of the first word ("R")."""
-DATAGRAM_VERSION = 1
+DATAGRAM_VERSION = 2
 WORD_BYTES = 4
 HEAD_BYTES = 3 * WORD_BYTES
 """Bytes before the body: kind and marks, session, number."""
@@ -150,7 +153,7 @@ class Status:
 
     def pack(self) -> bytes:
         """The body of the answer."""
-        return struct.pack(self.LAYOUT, *astuple(self))
+        return struct.pack(self.LAYOUT, *vars(self).values())
 
     @classmethod
     def unpack(cls, body: bytes) -> Status | None:
@@ -161,7 +164,12 @@ class Status:
 
 
 STATUS_BYTES = struct.calcsize(Status.LAYOUT)
-"""Length of a status."""
+"""Length of a status, and of the body of a request for one."""
+
+
+def request_bytes(kind: Kind, session: int, nonce: int) -> bytes:
+    """The datagram that asks for a status, HELLO or OPEN."""
+    return datagram_bytes(kind, session, nonce, bytes(STATUS_BYTES))
 
 
 def padded(length: int) -> int:

@@ -230,8 +230,8 @@ def _unit(robot: Robot, quantity: Quantity) -> str:
 
 
 def vector_shapes(design: Design) -> dict[str, Any]:
-    """Of every vector and matrix that tasks or results hold: its shape without batch dimensions, and whether it is
-    symmetric, so that only its lower triangle is transferred."""
+    """Of every vector and matrix that tasks or results hold: its shape without batch dimensions, whether it is
+    symmetric, so that only its lower triangle is transferred, and what its entries must be."""
     vectors = {}
     for name in design.network.options.quantities:
         if name in design.network.operands or name in design.network.results:
@@ -241,8 +241,20 @@ def vector_shapes(design: Design) -> dict[str, Any]:
                 "shape": shape,
                 "symmetric": quantity.symmetric,
                 "unit": _unit(design.robot, quantity),
+                "whole": quantity.whole,
+                "unit_vectors": _unit_vectors(design.robot) if quantity.shape == ("nq",) else [],
             }
     return vectors
+
+
+def _unit_vectors(robot: Robot) -> list[dict[str, Any]]:
+    """The parts of q that are of unit length, by joint."""
+    found = []
+    for body, part, _ in robot.independent:
+        own = range(robot.nq)[part][body.joint.unit_part]
+        if own:
+            found.append({"joint": body.joint_name, "first": own.start, "size": len(own)})
+    return found
 
 
 def _function_entry(design: Design, name: str) -> dict[str, Any]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rbdgen.errors import ConfigError
+from rbdgen.errors import ConfigError, dotted, short
 
 DEEPEST = 40
 """How deep objects and lists may be inside each other."""
 MOST_DIGITS = 4000
 """Of a number: Python's own limit is hardly more."""
+LARGEST_INTEGER = 10**MOST_DIGITS
+"""From there on a whole number has more."""
 
 
 def read_json(path: Path, missing: str, remedy: str) -> dict[str, Any]:
@@ -63,6 +65,31 @@ def _integer(text: str) -> int:
     if len(text) > MOST_DIGITS:
         raise ValueError(f"a number has {len(text)} digits")
     return int(text)
+
+
+def plain_fault(content: Any) -> str | None:
+    """What an object holds that no JSON file does, by its path, in a line; None where it could have been read."""
+    if not isinstance(content, Mapping):
+        return f"must be an object, not {short(content)}"
+    level: list[tuple[str, Any]] = [("", content)]
+    for _ in range(DEEPEST + 1):
+        inner: list[tuple[str, Any]] = []
+        for path, value in level:
+            if isinstance(value, Mapping):
+                unnamed = next((key for key in value if not isinstance(key, str)), None)
+                if unnamed is not None:
+                    return f"{dotted(path) or 'it'} must have names for keys, not {short(unnamed)}"
+                inner += [(f"{path}.{key}".lstrip("."), own) for key, own in value.items()]
+            elif isinstance(value, list | tuple):
+                inner += [(f"{path}[{k}]", own) for k, own in enumerate(value)]
+            elif isinstance(value, float) and not math.isfinite(value):
+                return f"{dotted(path)} must be finite, not {short(value)}"
+            elif isinstance(value, int) and abs(value) >= LARGEST_INTEGER:
+                return f"{dotted(path)} must have at most {MOST_DIGITS} digits, not {short(value)}"
+            elif not isinstance(value, str | int | float | bool | None):
+                return f"{dotted(path)} must be a value of JSON, not {short(value)}"
+        level = inner
+    return f"must be nested at most {DEEPEST} deep" if level else None
 
 
 def _check_depth(content: Any) -> bool:

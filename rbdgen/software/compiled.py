@@ -22,9 +22,9 @@ from rbdgen.functions.mass_matrix import crba
 from rbdgen.functions.quantities import F_EXT
 from rbdgen.functions.registry import check_functions
 from rbdgen.layout.words import TraceOptions
-from rbdgen.model.joint import UNIT_TOLERANCE
 from rbdgen.model.robot import Robot
 from rbdgen.numeric.arguments import argument, configuration, require_positive_definite
+from rbdgen.operands import UNIT_TOLERANCE
 from rbdgen.options import Options
 from rbdgen.software.composition import make_program
 from rbdgen.software.flags import FLAGS, LIBRARIES, PARALLEL

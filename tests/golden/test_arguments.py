@@ -33,6 +33,11 @@ def rnea(**change: Any) -> np.ndarray:
         ({"q": np.zeros(3)}, r"^q: must have shape \(\.\.\., 2\), not \(3,\)$"),
         ({"v": np.zeros((4, 2))}, r"^v: must have shape \(2\), not \(4, 2\)$"),
         ({"a": np.array([0.0, math.nan])}, r"^a: must be finite, holds nan$"),
+        (
+            {"q": np.array([1.0 + 2j])},
+            r"^q: must be an array of numbers, not ndarray of complex128$",
+        ),
+        ({"q": ["1.5"]}, r"^q: must be an array of numbers, not list$"),
         ({"q": "upright"}, r"^q: must be an array of numbers, not str$"),
         ({"q": [[0.0], [0.0, 1.0]]}, r"^q: must be an array of numbers, not list$"),
         ({"f_ext": np.zeros((2, 5))}, r"^f_ext: must have shape \(2, 6\), not \(2, 5\)$"),

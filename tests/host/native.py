@@ -177,7 +177,7 @@ class Asker:
     def _answer(self, shapes: Sequence[tuple[str, int]]) -> Answer:
         (status,) = struct.unpack("i", self._read(4))
         answer = Answer(status, self._text(), self._text(), [], [])
-        for function, count in shapes if status in (0, LOST) else ():
+        for function, count in shapes if status not in (ARGUMENT, CLOSED) else ():
             answer.flags.append(np.frombuffer(self._read(count), np.uint8))
             values = {}
             for vector in self.manifest.result_vectors[function]:
@@ -188,7 +188,7 @@ class Asker:
         return answer
 
 
-ARGUMENT, GONE, SILENT, PROTOCOL, DESIGN = 1, 4, 6, 7, 8
+ARGUMENT, CLOSED, GONE, SILENT, PROTOCOL, DESIGN = 1, 2, 4, 6, 7, 8
 LINE, LOST, RESET, PARAMETER, SOFTWARE, OWNED = 10, 11, 12, 13, 14, 15
 """Status codes of rbdgen_device.h."""
 

@@ -12,7 +12,10 @@ from rbdgen.emulation import bit_true, bit_true_datagrams
 from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
 from rbdgen.host.datagrams import OWNED_SECONDS
 from rbdgen.layout.calibration import varied_robot
-from rbdgen.protocol.datagrams import Kind, datagram_bytes
+from rbdgen.protocol.datagrams import (
+    Kind,
+    request_bytes,
+)
 from rbdgen_sim.datagram_faults import FaultyPort
 from rbdgen_sim.mixed import check_mixed, random_operands
 from tests.host.ethernet import bit_true_over, end_of, faulty, over
@@ -155,7 +158,7 @@ def test_a_device_that_lost_count_has_another_session() -> None:
     name = device.link.epoch
     results(device, d)
     shell.reset()
-    shell.receive(datagram_bytes(Kind.OPEN, name, epoch), port.host)
+    shell.receive(request_bytes(Kind.OPEN, name, epoch), port.host)
     shell.outgoing()
     port.time += 1.5
     assert np.array_equal(results(device, d), expected)

@@ -9,6 +9,7 @@ from rbdgen.emulation import bit_true_datagrams
 from rbdgen.host.datagram_shell import OWNED_SECONDS, DatagramShell
 from rbdgen.protocol.datagrams import (
     BODY_BYTES,
+    DATAGRAM_VERSION,
     STATUS_BYTES,
     WHOLE,
     Datagram,
@@ -18,6 +19,7 @@ from rbdgen.protocol.datagrams import (
     datagram_bytes,
     join_packets,
     read_datagram,
+    request_bytes,
 )
 from rbdgen.protocol.packets import header, set_tag, task_packets
 from rbdgen.protocol.tasks import Flag
@@ -44,11 +46,13 @@ class Talk:
         kind: int,
         session: int = SESSION,
         number: int = 0,
-        body: bytes = b"",
+        body: bytes | None = None,
         marks: int = 0,
         sender: str = HOST,
     ) -> list[tuple[Datagram, str]]:
-        """What the device answers to a datagram, and whom."""
+        """What the device answers to a datagram, and whom; a request for a status has the body that it needs."""
+        if body is None:
+            body = bytes(STATUS_BYTES)
         return self.hear(datagram_bytes(kind, session, number, body, marks), sender)
 
     def hear(self, data: bytes, sender: str = HOST) -> list[tuple[Datagram, str]]:
@@ -123,6 +127,9 @@ def test_an_unknown_function_is_answered() -> None:
         ("rejected", Kind.TASKS, SESSION, 0, "task", Mark.ENDS, HOST),
         ("rejected", Kind.HELLO, SESSION, 0, "task", 0, HOST),
         ("rejected", Kind.OPEN, SESSION, 0, "task", 0, OTHER),
+        ("rejected", Kind.HELLO, SESSION, 0, "", 0, HOST),
+        ("rejected", Kind.OPEN, SESSION, 0, "short", 0, OTHER),
+        ("rejected", Kind.HELLO, SESSION, 0, "long", 0, HOST),
         ("rejected", 0, SESSION, 0, "", 0, HOST),
         ("rejected", 4, SESSION, 0, "", 0, HOST),
         ("repeated", Kind.TASKS, SESSION, (1 << 32) - 1, "task", WHOLE, HOST),
@@ -135,6 +142,7 @@ def test_what_is_no_task_is_dropped_and_counted(
     talk = Talk()
     task = talk.task()
     bodies = {"task": task, "cut": task + task[:4], "": b""}
+    bodies |= {"short": bytes(STATUS_BYTES - 4), "long": bytes(STATUS_BYTES + 4)}
     assert talk.say(kind, session, number, bodies[body], marks, sender) == []
     status = talk.status()
     counts = {name: getattr(status, name) for name in ("damaged", "rejected", "repeated")}
@@ -153,8 +161,8 @@ def test_what_is_not_whole_is_counted_as_damaged() -> None:
 
 def test_another_version_is_rejected() -> None:
     talk = Talk()
-    data = bytearray(datagram_bytes(Kind.HELLO, SESSION, 0))
-    data[1] = 2
+    data = bytearray(request_bytes(Kind.HELLO, SESSION, 0))
+    data[1] = DATAGRAM_VERSION - 1
     assert talk.hear(with_check_sum(bytes(data[:-4]))) == []
     assert talk.status().rejected == 1
 

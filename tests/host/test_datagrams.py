@@ -286,11 +286,11 @@ def test_another_version_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         if datagram is None:
             return None
         changed = bytearray(datagram_bytes(datagram.kind, 0, datagram.number, bytes(16)))
-        changed[1] = 2
+        changed[1] = 9
         return with_check_sum(bytes(changed[:-4]))
 
     monkeypatch.setattr(port, "receive", newer)
-    with pytest.raises(LinkError, match=r"^device model: speaks version 2 of the protocol, this"):
+    with pytest.raises(LinkError, match=r"^device model: speaks version 9 of the protocol, this"):
         over(port, d)
 
 

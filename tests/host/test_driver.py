@@ -7,6 +7,7 @@ import re
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from rbdgen.emulation import DIGEST, bit_true_shell, manifest_of
 from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
 from rbdgen.functions.registry import common
 from rbdgen.host.driver import Driver, Tasks
+from rbdgen.host.identity import identity_of
 from rbdgen.host.manifest import manifest_from, read_manifest
 from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.frames import Kind, frame_bytes
@@ -245,15 +247,15 @@ def test_a_function_that_was_not_built_is_named() -> None:
         ("[]", r"manifest\.json: must hold a JSON object; write it again"),
         (
             "{}",
-            r"manifest\.json: manifest: schema must be 'rbdgen\.manifest/6', not None; write it again",
+            r"manifest\.json: manifest: schema must be 'rbdgen\.manifest/7', not None; write it again",
         ),
         (
             '{"schema": "rbdgen.manifest/2"}',
             r"manifest\.json: manifest: of an older version, 'rbdgen\.manifest/2', where this rbdgen reads "
-            r"'rbdgen\.manifest/6'; write it again",
+            r"'rbdgen\.manifest/7'; write it again",
         ),
         (
-            '{"schema": "rbdgen.manifest/6", "identity": 3}',
+            '{"schema": "rbdgen.manifest/7", "identity": 3}',
             r"manifest\.json: manifest: was changed since it was written: it says identity 3, but has '[0-9a-f]{32}'; "
             "write it again with 'rbdgen generate'",
         ),
@@ -272,6 +274,48 @@ def test_a_manifest_in_a_file_is_the_one_in_memory(tmp_path: Path) -> None:
     content = manifest(d, DIGEST, "0")
     (tmp_path / "manifest.json").write_text(json.dumps(content))
     assert read_manifest(tmp_path) == manifest_from(content) == manifest_of(d)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("clock_mhz", float("nan"), r"clock_mhz must be finite, not nan"),
+        ("ii_cycles", float("inf"), r"ii_cycles must be finite, not inf"),
+        ("clock_mhz", 1j, r"clock_mhz must be a value of JSON, not 1j"),
+        ("ii_cycles", 10**4100, r"ii_cycles must have at most 4000 digits"),
+        ("joint_names", ["a", {2: "b"}], r"joint_names\[1\] must have names for keys, not 2"),
+        (
+            "followers",
+            [{"offset": -float("inf")}],
+            r"followers\[0\]\.offset must be finite, not -inf",
+        ),
+    ],
+)
+def test_a_manifest_as_an_object_is_as_one_in_a_file(key: str, value: Any, message: str) -> None:
+    content = json.loads(json.dumps(manifest(everything(), DIGEST, "0"))) | {key: value}
+    with pytest.raises(ConfigError, match=f"^manifest: {message}.*; write it again with"):
+        manifest_from(content)
+
+
+def test_a_manifest_is_an_object_or_a_file() -> None:
+    with pytest.raises(ConfigError, match=r"^manifest: must be an object, not \[\]; write it"):
+        manifest_from([])  # type: ignore[arg-type]
+    with pytest.raises(
+        ConfigError, match=r"^manifest: must be a Manifest or where its file is, not"
+    ):
+        Driver.open({}, bit_true_shell(everything()))  # type: ignore[arg-type]
+
+
+def test_parts_of_unit_length_lie_in_their_vector() -> None:
+    content = json.loads(json.dumps(manifest(everything(), DIGEST, "0")))
+    for part, message in (
+        ({"first": 0, "size": 3}, "size must be 2 or 4, not 3"),
+        ({"first": 1, "size": 2}, r" must be inside the shape \[2\]"),
+    ):
+        content["vectors"]["q"]["unit_vectors"] = [{"joint": "joint1"} | part]
+        content["identity"] = identity_of(content).hex()
+        with pytest.raises(ConfigError, match=rf"vectors\.q\.unit_vectors\[0\]\.?{message}"):
+            manifest_from(content)
 
 
 def test_a_device_becomes_that_of_another_robot() -> None:

@@ -203,6 +203,12 @@ def test_words_of_any_format_are_the_drivers(seed: int) -> None:
         x[:5] *= np.array([1e200, -1e200, 1e-200, 3.0, -3.0])[:, None]
         scales = [word.format.resolution for word in known.tasks.functions[asked[0][0]].operands]
         x[5:20] = np.round(x[5:20] / scales[0]) * scales[0] + scales[0] / 2
+    for name, operands in asked:
+        (x,) = operands.values()
+        for k, word in enumerate(known.tasks.functions[name].operands):
+            if word.codes == (word.format.minimum, word.format.maximum):
+                # a word of one bit: what is beyond its range is refused
+                x[:, k] = np.clip(x[:, k], *word.format.real(np.array(word.codes)))
     expected = by_driver(shell, known, asked)
     with on_tcp(shell) as at, Asker(known, at) as device:
         same(device.solve(asked), expected)

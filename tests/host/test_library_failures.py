@@ -9,13 +9,17 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from rbdgen import parameter_values
+from rbdgen import golden, parameter_values
 from rbdgen.emulation import bit_true_shell, manifest_of
+from rbdgen.errors import ConfigError
 from rbdgen.host.transport import SerialTransport
 from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.frames import Deframer, Kind, frame_bytes
 from rbdgen.protocol.packets import header
+from rbdgen.protocol.tasks import CALIBRATE
+from tests.conftest import design
 from tests.host.native import (
+    ARGUMENT,
     DESIGN,
     GONE,
     LINE,
@@ -29,6 +33,7 @@ from tests.host.native import (
     on_tcp,
     program,
 )
+from tests.host.test_operands import mobile
 from tests.host.wire import (
     QUICK,
     Wire,
@@ -52,6 +57,67 @@ def test_numbers_must_be_finite(value: float) -> None:
     with on_tcp(bit_true_shell(d)) as at, Asker(manifest_of(d), at) as device:
         message = device.call("id", q=q, v=q, a=a).message
     assert message.removesuffix(str(value)) == "a[1] of state 2: must be finite, not "
+
+
+def test_rotations_must_be_of_unit_length() -> None:
+    d = mobile("floating")
+    q, still = np.tile(golden.neutral(d.robot), (3, 1)), np.zeros((3, d.robot.nv))
+    with on_tcp(bit_true_shell(d)) as at, Asker(manifest_of(d), at) as device:
+        assert device.call("id", q=q, v=still, a=still).status == 0
+        q[2, 3:7] = 0.3, 0.1, 0.2, 0.47
+        answer = device.call("id", q=q, v=still, a=still)
+    with pytest.raises(ConfigError) as caught:
+        golden.rnea(d.robot, q, still, still)
+    assert answer.status == ARGUMENT
+    assert answer.message == str(caught.value).replace(
+        "q: joint 'root_joint'", "q of state 2: joint root_joint"
+    )
+
+
+def test_counts_must_be_whole_and_what_their_word_holds() -> None:
+    d = design("pendulum2", functions=("roll",), word=20)
+    q = np.zeros((2, 2))
+    steps = "steps[0] of state 1: must be "
+    with on_tcp(bit_true_shell(d)) as at, Asker(manifest_of(d), at) as device:
+        for count, wanted in (
+            (3, ""),
+            (0, ""),
+            (-40000, ""),
+            (2.5, f"{steps}a whole number, not 2.5"),
+            (
+                32768,
+                f"{steps}1 to 32767, which is all that its word of 16 bits holds, not 32768; use",
+            ),
+        ):
+            answer = device.call("roll", q=q, v=q, tau=q, steps=np.array([[1.0], [count]]))
+            assert answer.message.startswith(wanted)
+            assert bool(answer.message) == bool(wanted)
+            if not wanted:
+                assert answer.flags[0].tolist() == [0, 0 if count > 0 else 2]
+
+
+def test_what_a_call_does_not_get_is_written_when_a_parameter_is_lost() -> None:
+    d = calibratable()
+    shell = bit_true_shell(d)
+    wire = Wire(shell)
+    values = parameter_values(d.robot, varied_robot(d.robot, np.random.default_rng(4)))
+
+    def without_loads(frames: list[bytes]) -> list[bytes]:
+        payloads = [Deframer(1 << 16).feed(frame)[0] for frame in frames]
+        loads = [f.kind == Kind.TASK and header(f.payload)[0] == CALIBRATE for f in payloads]
+        return [frame for frame, load in zip(frames, loads, strict=True) if not load]
+
+    with on_tcp(wire) as at, Asker(manifest_of(d), at, attempts=2, **QUICK) as device:
+        assert device.calibrate(values).status == 0
+        wire.hear = without_loads
+        shell.reset()
+        answer = device.call("m", q=np.zeros((9, 2)))
+    assert answer.status == LOST
+    assert re.match(
+        r"parameter p_\w+: lost 2 times; check the cable, then load all", answer.message
+    )
+    assert answer.flags[0].tolist() == [128] * 9
+    assert np.isnan(answer.values[0]["m"]).all()
 
 
 def test_a_device_of_another_design_is_refused() -> None:

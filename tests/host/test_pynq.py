@@ -127,9 +127,12 @@ def test_a_transfer_that_does_not_end_is_given_up(monkeypatch: pytest.MonkeyPatc
         device.crba(np.zeros((3, 2)))
     assert 0.45 < time.monotonic() - begun < 3
     # an engine that may still write keeps its memory
-    device.close()
+    device.link.close()
     assert Buffer.freed == 0
     with pytest.raises(LinkError, match=r"^device: recvchannel: DMA channel not idle; load its"):
+        device.crba(np.zeros((3, 2)))
+    device.close()
+    with pytest.raises(LinkError, match=r"^device: is closed; open it again$"):
         device.crba(np.zeros((3, 2)))
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,11 +16,19 @@ from rbdgen import parameter_values
 from rbdgen.emulation import bit_true, manifest_of, serve_bit_true
 from rbdgen.errors import LinkError, RbdgenWarning
 from rbdgen.host.driver import Driver
-from rbdgen.host.serving import UdpServer
+from rbdgen.host.serving import MOST_OF_SENDER, UdpServer
 from rbdgen.host.udp import UdpPort, split_address
-from rbdgen.protocol.datagrams import DEFAULT_PORT, Kind, datagram_bytes
+from rbdgen.protocol.datagrams import (
+    DEFAULT_PORT,
+    MOST_BYTES,
+    Kind,
+    datagram_bytes,
+    read_datagram,
+    request_bytes,
+)
 from rbdgen_sim.datagram_faults import Faults, UdpRelay
 from rbdgen_sim.mixed import check_mixed, random_operands
+from tests.conftest import design
 from tests.host.ethernet import faults
 from tests.host.test_driver import everything
 from tests.host.test_resets import calibratable, reference, results
@@ -122,7 +132,7 @@ def test_strangers_are_counted() -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
             stranger.connect(split_address(server.name))
             stranger.send(datagram_bytes(Kind.TASKS, 1, 0, bytes(4), 3))
-            stranger.send(datagram_bytes(Kind.HELLO, 0, 1))
+            stranger.send(request_bytes(Kind.HELLO, 0, 1))
             stranger.settimeout(2)
             assert stranger.recv(2000)
         with server.paused() as shell:
@@ -188,3 +198,53 @@ def test_an_address_that_cannot_be_served() -> None:
         serve_bit_true(everything(), server.name)
     with pytest.raises(LinkError, match=r"^address 192\.0\.2\.1: cannot be served: "):
         serve_bit_true(everything(), "192.0.2.1")
+
+
+@pytest.mark.parametrize("kind", ["requests", "short", "tasks", "noise"])
+def test_a_flood_of_a_strangers_keeps_no_host_waiting(kind: str) -> None:
+    d = design("pendulum2")
+    sent = {
+        "requests": request_bytes(Kind.HELLO, 5, 1),
+        "short": datagram_bytes(Kind.HELLO, 5, 1),
+        "tasks": datagram_bytes(Kind.TASKS, 5, 1, bytes(MOST_BYTES - 16), 3),
+        "noise": bytes(MOST_BYTES),
+    }
+    over = threading.Event()
+    with serve_bit_true(d) as server, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+        stranger.connect(split_address(server.name))
+
+        def flood() -> None:
+            while not over.is_set():
+                with contextlib.suppress(OSError):
+                    stranger.send(sent[kind])
+
+        thread = threading.Thread(target=flood)
+        thread.start()
+        try:
+            with Driver.udp(manifest_of(d), server.name) as device:
+                assert device.rnea(np.zeros(2), np.zeros(2), np.zeros(2)).shape == (2,)
+            begun = time.monotonic()
+            server.close()
+            assert time.monotonic() - begun < 2
+        finally:
+            over.set()
+            thread.join()
+
+
+def test_a_stranger_is_answered_a_few_times_at_once() -> None:
+    d = design("pendulum2")
+    server = serve_bit_true(d)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+        stranger.connect(split_address(server.name))
+        stranger.settimeout(0.01)
+        for number in range(3 * MOST_OF_SENDER):
+            stranger.send(request_bytes(Kind.HELLO, 0, number))
+        with server.paused() as shell:
+            pass
+        server.serve()
+        answers = [read_datagram(stranger.recv(MOST_BYTES)) for _ in range(MOST_OF_SENDER)]
+        assert [x.number for x in answers if x] == list(range(MOST_OF_SENDER))
+        with pytest.raises(TimeoutError):
+            stranger.recv(MOST_BYTES)
+        assert shell.accepted == MOST_OF_SENDER
+    server.close()

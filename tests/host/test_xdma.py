@@ -138,8 +138,10 @@ def test_a_board_that_is_gone_ends_a_call_at_once() -> None:
     fails(device, gone, within=2.0)
     with pytest.raises(LinkError, match=gone):
         opened(d, XdmaFilesGone(d))
-    device.close()
+    device.link.close()
     fails(device, r"^device: /dev/xdma0: is (closed; open it again|amid a transfer)", within=1.0)
+    device.close()
+    fails(device, r"^device: is closed; open it again$", within=1.0)
 
 
 class XdmaFilesGone(XdmaFiles):

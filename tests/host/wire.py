@@ -47,6 +47,10 @@ def request(manifest: Manifest, function: str, count: int, seed: int = 1) -> Req
         if entry.vector == "steps":
             values = random.integers(-1, 5, count)
         operands[entry.vector][(slice(None), *entry.index)] = values
+    for vector, values in operands.items():
+        for part in manifest.shapes[vector].unit_vectors:
+            unit = values[:, part.first : part.first + part.size]
+            unit /= np.linalg.norm(unit, axis=-1, keepdims=True)
     return function, operands
 
 

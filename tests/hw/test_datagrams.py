@@ -21,7 +21,9 @@ from rbdgen.host.sessions import Arrivals
 from rbdgen.ir.fixed import Format
 from rbdgen.protocol.datagrams import (
     BODY_BYTES,
+    DATAGRAM_VERSION,
     MOST_BYTES,
+    STATUS_BYTES,
     WHOLE,
     WORD_BYTES,
     Kind,
@@ -32,6 +34,7 @@ from rbdgen.protocol.datagrams import (
     join_packets,
     padded_stream,
     read_datagram,
+    request_bytes,
     result_lengths,
     split_packets,
     task_lengths,
@@ -154,6 +157,8 @@ def spoilt(data: bytes, marks: int, number: int, rnd: random.Random) -> bytes:
             datagram_bytes(Kind.TASKS, SESSION, number, body, marks ^ Mark.BEGINS),
             datagram_bytes(Kind.TASKS, SESSION, number, b"", marks),
             datagram_bytes(Kind.HELLO, SESSION, number, bytes(4)),
+            datagram_bytes(Kind.HELLO, SESSION, number),
+            datagram_bytes(Kind.OPEN, SESSION, number, bytes(STATUS_BYTES + 4)),
             datagram_bytes(Kind.TASKS, SESSION, (number - 5) % (1 << 32), body, marks),
         ]
     )
@@ -194,10 +199,10 @@ def test_datagrams_are_kept_dropped_and_counted_as_by_the_model(seed: int) -> No
     model = Model(bytes(16), tasks, lambda function, raw: ([], np.zeros(0)))
     kept: list[bytes] = []
     model.keep = kept.append  # type: ignore[method-assign]
-    model.receive(datagram_bytes(Kind.OPEN, SESSION, 1), OWNER)
+    model.receive(request_bytes(Kind.OPEN, SESSION, 1), OWNER)
     model.outgoing()
     sent = some_datagrams(tasks, 30, seed)
-    hellos = [(datagram_bytes(Kind.HELLO, SESSION, k), STRANGER) for k in range(8)]
+    hellos = [(request_bytes(Kind.HELLO, SESSION, k), STRANGER) for k in range(8)]
     dut = DatagramReceiver(tasks, buffer_bytes(tasks) // WORD_BYTES)
     wire, words = Wire(dut, seed), []
     counters: dict[str, int] = {}
@@ -317,7 +322,7 @@ def test_a_request_between_the_parts_of_a_task_ends_it() -> None:
             await wire.send(ctx, data, OWNER)
             if number == 1:
                 assert not words
-                await wire.send(ctx, datagram_bytes(Kind.HELLO, 0, 9), STRANGER)
+                await wire.send(ctx, request_bytes(Kind.HELLO, 0, 9), STRANGER)
         await ctx.tick().repeat(2000)
         counts.extend(ctx.get(getattr(dut, name)) for name in COUNTERS)
 
@@ -381,7 +386,7 @@ def test_results_leave_in_full_datagrams_as_a_host_reads_them() -> None:
         datagram = read_datagram(data)
         assert datagram is not None
         assert receiver == OWNER
-        assert datagram[:2] == (Kind.TASKS, 1)
+        assert datagram[:2] == (Kind.TASKS, DATAGRAM_VERSION)
         assert (datagram.session, datagram.number) == (SESSION, number)
         stream += arrivals.take(datagram) or b""
         bodies.append(datagram)
@@ -453,8 +458,8 @@ def test_a_session_is_as_the_model_has_it_bit_for_bit() -> None:
 
     async def play(ctx: Any) -> None:
         number = 0
-        await both(ctx, datagram_bytes(Kind.HELLO, 0, 5), STRANGER)
-        await both(ctx, datagram_bytes(Kind.OPEN, SESSION, 6), OWNER)
+        await both(ctx, request_bytes(Kind.HELLO, 0, 5), STRANGER)
+        await both(ctx, request_bytes(Kind.OPEN, SESSION, 6), OWNER)
         await settle(ctx)
         for round_ in range(4):
             session, owner = (SESSION, OWNER) if round_ < 3 else (99, STRANGER)
@@ -469,13 +474,13 @@ def test_a_session_is_as_the_model_has_it_bit_for_bit() -> None:
                     await both(ctx, data, owner)
                 number += 1
             # asked amid work, and by somebody who would like to have it
-            await both(ctx, datagram_bytes(Kind.HELLO, session, 100 + round_), owner)
-            await both(ctx, datagram_bytes(Kind.OPEN, 99, 200 + round_), STRANGER)
+            await both(ctx, request_bytes(Kind.HELLO, session, 100 + round_), owner)
+            await both(ctx, request_bytes(Kind.OPEN, 99, 200 + round_), STRANGER)
             await settle(ctx)
             if round_ == 2:
                 await ctx.tick().repeat(HOLD)
                 now[0] += 1.5
-                await both(ctx, datagram_bytes(Kind.OPEN, 99, 300), STRANGER)
+                await both(ctx, request_bytes(Kind.OPEN, 99, 300), STRANGER)
                 number = 0
                 await settle(ctx)
 

@@ -15,7 +15,12 @@ from scapy.layers.l2 import ARP, Ether
 from rbdgen import Design
 from rbdgen.emulation import bit_true_datagrams, manifest_of
 from rbdgen.errors import ConfigError
-from rbdgen.protocol.datagrams import Kind, datagram_bytes, join_packets
+from rbdgen.protocol.datagrams import (
+    Kind,
+    datagram_bytes,
+    join_packets,
+    request_bytes,
+)
 from rbdgen.protocol.stations import Addresses, Station, own_mac, read_address, read_mac
 from rbdgen_hw.shelled import write_station
 from rbdgen_sim.gmii import Frame, play
@@ -53,7 +58,7 @@ def wire(tmp_path_factory: pytest.TempPathFactory) -> tuple[Station, list[list[F
     written, station = write_station(d, CLOCK, addresses, work)
     broadcast = Ether(dst="ff:ff:ff:ff:ff:ff", src=HOST_MAC)
     asked = {"psrc": HOST, "hwsrc": HOST_MAC}
-    hello = datagram_bytes(Kind.HELLO, 0, 1)
+    hello = request_bytes(Kind.HELLO, 0, 1)
     rounds = [
         [
             Frame(bytes(broadcast / ARP(pdst=OTHER, **asked))),
@@ -77,7 +82,7 @@ def wire(tmp_path_factory: pytest.TempPathFactory) -> tuple[Station, list[list[F
                 )
             ),
             udp(station, hello + bytes(1460)),
-            udp(station, datagram_bytes(Kind.OPEN, SESSION, 2)),
+            udp(station, request_bytes(Kind.OPEN, SESSION, 2)),
         ],
         [],
     ]
@@ -85,7 +90,7 @@ def wire(tmp_path_factory: pytest.TempPathFactory) -> tuple[Station, list[list[F
     model.receive(hello + bytes(1460), (HOST, PORT))
     # a frame with a wrong check sum is a damaged datagram where it can still be told to be one
     model.receive(b"", (HOST, PORT))
-    model.receive(datagram_bytes(Kind.OPEN, SESSION, 2), (HOST, PORT))
+    model.receive(request_bytes(Kind.OPEN, SESSION, 2), (HOST, PORT))
     model.outgoing()
 
     def give(data: bytes, sound: bool = True, other: bool = False) -> None:
@@ -108,7 +113,7 @@ def wire(tmp_path_factory: pytest.TempPathFactory) -> tuple[Station, list[list[F
         if number % 4 == 0:
             give(data)
     give(datagram_bytes(Kind.TASKS, SESSION + 1, len(datagrams), bodies[0][0], bodies[0][1]))
-    give(datagram_bytes(Kind.HELLO, SESSION, 3), other=True)
+    give(request_bytes(Kind.HELLO, SESSION, 3), other=True)
     stations = {read_address(HOST): read_mac(HOST_MAC), read_address(OTHER): read_mac(OTHER_MAC)}
     came = play(written.sources, written.top, rounds, stations, CLOCK, work / "sim")
     assert all(frame.sound for frames in came for frame in frames)

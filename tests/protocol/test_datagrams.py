@@ -12,6 +12,7 @@ import pytest
 
 from rbdgen.protocol.datagrams import (
     BODY_BYTES,
+    DATAGRAM_VERSION,
     DEFAULT_PORT,
     HEAD_BYTES,
     MAGIC,
@@ -30,6 +31,7 @@ from rbdgen.protocol.datagrams import (
     packet_starts,
     padded,
     read_datagram,
+    request_bytes,
     result_lengths,
     split_packets,
     task_lengths,
@@ -54,7 +56,7 @@ def packets(count: int, seed: int, codes: int = len(LENGTHS)) -> list[bytes]:
 
 def test_the_words_of_a_datagram_are_these() -> None:
     data = datagram_bytes(Kind.TASKS, 0x04030201, 0x08070605, b"body", WHOLE)
-    assert data[:-4] == bytes([1, 1, 3, 0x52, 1, 2, 3, 4, 5, 6, 7, 8]) + b"body"
+    assert data[:-4] == bytes([1, DATAGRAM_VERSION, 3, 0x52, 1, 2, 3, 4, 5, 6, 7, 8]) + b"body"
     assert data[-4:] == zlib.crc32(data[:-4]).to_bytes(4, "little")
     assert (HEAD_BYTES, OVERHEAD_BYTES, MOST_BYTES) == (12, 16, 1472)
 
@@ -62,7 +64,9 @@ def test_the_words_of_a_datagram_are_these() -> None:
 def test_datagrams_come_back() -> None:
     for size in (0, 4, BODY_BYTES):
         data = datagram_bytes(Kind.OPEN, 7, 9, bytes(size), Mark.ENDS)
-        assert read_datagram(data) == Datagram(Kind.OPEN, 1, Mark.ENDS, 7, 9, bytes(size))
+        assert read_datagram(data) == Datagram(
+            Kind.OPEN, DATAGRAM_VERSION, Mark.ENDS, 7, 9, bytes(size)
+        )
 
 
 def test_any_single_fault_is_noticed() -> None:
@@ -160,3 +164,10 @@ def test_lengths_are_those_of_the_functions() -> None:
     assert longest[CALIBRATE] == tasks.task.packet_bytes(2)
     assert (longest[31], answers[31]) == (tasks.task.packet_bytes(0), tasks.result.packet_bytes(0))
     assert answers[CALIBRATE] == answers[31]
+
+
+def test_who_asks_for_a_status_sends_as_much_as_it_gets() -> None:
+    status = Status(bytes(16), *range(9))
+    answer = datagram_bytes(Kind.HELLO, 1, 2, status.pack())
+    for kind in (Kind.HELLO, Kind.OPEN):
+        assert len(request_bytes(kind, 1, 2)) >= len(answer)

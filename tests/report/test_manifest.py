@@ -54,7 +54,7 @@ def keys_of(value: Any, path: str = "") -> Iterator[str]:
     elif isinstance(value, list) and value and isinstance(value[0], dict):
         for inner in value:
             yield from keys_of(inner, f"{path}[]")
-    elif value != [] or path not in ("parameters", "followers"):
+    elif value != [] or path not in ("parameters", "followers", "vectors.*.unit_vectors"):
         yield path
 
 
@@ -65,8 +65,18 @@ def test_the_schema_describes_every_key_and_no_other(kind: str) -> None:
     keys = described_keys("manifest")
     assert len({key.path for key in keys}) == len(keys)
     assert set(keys_of(content)) == {key.path for key in keys if key.where in ("all", kind)}
-    assert {key.where for key in keys} == {"all", "roll", "calibratable", "followers", "setup"}
+    assert {key.where for key in keys} == {
+        *("all", "roll", "calibratable", "followers", "setup", "rotations")
+    }
     assert all(key.means for key in keys)
+
+
+def test_the_manifest_says_what_must_be_of_unit_length() -> None:
+    robot = parse_urdf(HAND, "hand.urdf", base="floating")
+    vectors = manifest(compile_robot(robot, Options(("id",), word=18)), "0" * 64, "1")["vectors"]
+    found = {name: v["unit_vectors"] for name, v in vectors.items()}
+    assert found.pop("q") == [{"joint": "root_joint", "first": 3, "size": 4}]
+    assert not any(found.values())
 
 
 def test_the_manifest_says_how_the_robot_was_set_up() -> None:

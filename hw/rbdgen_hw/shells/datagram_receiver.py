@@ -21,6 +21,7 @@ from rbdgen.protocol.datagrams import (
     MAGIC,
     MOST_BYTES,
     OVERHEAD_BYTES,
+    STATUS_BYTES,
     WORD_BYTES,
     Kind,
     Mark,
@@ -47,6 +48,8 @@ MOST_WORDS = MOST_BYTES // WORD_BYTES
 LEAST_WORDS = OVERHEAD_BYTES // WORD_BYTES
 HEAD_WORDS = LEAST_WORDS - 1
 """Words before a body."""
+REQUEST_WORDS = LEAST_WORDS + STATUS_BYTES // WORD_BYTES
+"""Of a request for a status: as many as the answer has."""
 
 
 class Record(IntEnum):
@@ -207,8 +210,9 @@ class ReceiverBuilder:
                 m.d.sync += self.number.eq(self.word)
 
     def _keep_words(self) -> None:
-        """The body goes into the buffer; of requests for a status, places are taken for all that is kept of them. The
-        place of a record's first word is taken by a datagram's."""
+        """The body goes into the buffer; of requests for a status, which have one that means nothing, places are taken
+        for all that is kept of them: the head's and one more, for the address. The place of a record's first word is
+        taken by a datagram's."""
         m = self.m
         first = self.count == 0
         takes = Signal()
@@ -217,7 +221,7 @@ class ReceiverBuilder:
         with m.Elif(self.count < HEAD_WORDS):
             m.d.comb += takes.eq(self.request)
         with m.Else():
-            m.d.comb += takes.eq(~self.last | self.request)
+            m.d.comb += takes.eq(Mux(self.request, self.count == HEAD_WORDS, ~self.last))
         m.d.comb += [
             self.write.addr.eq(self.tail),
             self.write.data.eq(self.word),
@@ -293,7 +297,7 @@ class ReceiverBuilder:
                 fits = Mux(
                     is_tasks,
                     own & from_owner & walked & in_order,
-                    total == LEAST_WORDS,
+                    total == REQUEST_WORDS,
                 )
                 with m.If(~undamaged):
                     m.d.comb += verdict.eq(_bit("damaged"))

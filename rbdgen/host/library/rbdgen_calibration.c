@@ -196,8 +196,8 @@ static int check_given(rbd_device *device, size_t count, const char *const *name
     return RBD_OK;
 }
 
-int rbd_calibrate(rbd_device *device, const rbd_design *design, size_t count, const char *const *names,
-                  const double *values)
+static int calibrate(rbd_device *device, const rbd_design *design, size_t count, const char *const *names,
+                     const double *values)
 {
     int status = rbd_internal_begin(device, design);
     if (status == RBD_OK)
@@ -217,4 +217,15 @@ int rbd_calibrate(rbd_device *device, const rbd_design *design, size_t count, co
     loading l = load(device, count, names, values);
     status = rbd_internal_held_exchange(device, &l.job);
     return status == RBD_OK ? check(&l) : status;
+}
+
+int rbd_calibrate(rbd_device *device, const rbd_design *design, size_t count, const char *const *names,
+                  const double *values)
+{
+    int status = rbd_internal_enter(device);
+    if (status != RBD_OK)
+        return status;
+    status = calibrate(device, design, count, names, values);
+    rbd_internal_leave(device);
+    return status;
 }

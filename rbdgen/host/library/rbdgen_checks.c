@@ -1,7 +1,10 @@
-/* Whether requests can be meant: functions that there are, arrays that are there and apart, numbers that are finite. */
+/* Whether requests can be meant: functions that there are, arrays that are there and apart, numbers that are finite and
+ * that words hold, rotations of unit length. */
 #include <math.h>
 
 #include "rbdgen_internal.h"
+
+#define UNIT_TOLERANCE 1e-6 /* how far the square of a unit vector's length may be from 1: rbdgen/operands.py */
 
 static int is_beside(const void *one, size_t bytes, const void *other, size_t other_bytes)
 {
@@ -67,6 +70,57 @@ static int check_finite(rbd_device *device, const rbd_function *function, const 
     return RBD_OK;
 }
 
+/* That numbers of a word are whole where they must be, and none is beyond the end of its format where that end is in the
+ * declared range, so that nothing would flag it. A rounding beyond is none. */
+static int check_held(rbd_device *device, const rbd_function *function, const rbd_request *request)
+{
+    for (size_t k = 0; k < function->operand_words; k++) {
+        const rbd_operand *word = &function->operands[k];
+        const rbd_vector *vector = &function->takes[word->vector];
+        const double *values = request->operands[word->vector] + word->entry;
+        const double end = ldexp(1, word->width - 1 - word->frac);
+        const double step = ldexp(1, -word->frac), beyond = vector->whole && word->frac <= 0 ? 0 : step;
+        const double low = rbd_value(word->lower, word->frac), high = rbd_value(word->upper, word->frac);
+        const double least = low <= -end ? low - beyond : -HUGE_VAL;
+        const double most = high >= end - step ? high + beyond : HUGE_VAL;
+        for (size_t state = 0; state < request->count; state++) {
+            const double value = values[state * vector->size];
+            if (vector->whole && value != floor(value))
+                return rbd_internal_fail(device, RBD_ERROR_ARGUMENT,
+                                         "%.80s[%lu] of state %lu: must be a whole number, not %g", vector->name,
+                                         (unsigned long)word->entry, (unsigned long)state, value);
+            if (value < least || value > most)
+                return rbd_internal_fail(device, RBD_ERROR_ARGUMENT,
+                                         "%.80s[%lu] of state %lu: must be %.9g to %.9g, which is all that its word of "
+                                         "%d bits holds, not %.9g; use several tasks or a design of longer words",
+                                         vector->name, (unsigned long)word->entry, (unsigned long)state, low, high,
+                                         word->width, value);
+        }
+    }
+    return RBD_OK;
+}
+
+/* That what must be is of unit length. */
+static int check_units(rbd_device *device, const rbd_vector *vector, const double *values, size_t count)
+{
+    for (size_t k = 0; k < vector->units; k++) {
+        const rbd_unit *unit = &vector->unit[k];
+        for (size_t state = 0; state < count; state++) {
+            const double *part = values + state * vector->size + unit->first;
+            double square = 0;
+            for (uint32_t entry = 0; entry < unit->size; entry++)
+                square += part[entry] * part[entry];
+            const double off = fabs(square - 1);
+            if (!(off <= UNIT_TOLERANCE))
+                return rbd_internal_fail(device, RBD_ERROR_ARGUMENT,
+                                         "%.80s of state %lu: joint %.80s must be %s of unit length, is off by %.3g",
+                                         vector->name, (unsigned long)state, unit->joint,
+                                         unit->size == 2 ? "(cos, sin)" : "a quaternion (x, y, z, w)", off);
+        }
+    }
+    return RBD_OK;
+}
+
 int rbd_internal_check_request(rbd_device *device, const rbd_request *request)
 {
     int status = RBD_OK;
@@ -84,7 +138,13 @@ int rbd_internal_check_request(rbd_device *device, const rbd_request *request)
         status = check_vector(device, &function->takes[k], request->operands[k], request->count);
     for (size_t k = 0; k < function->result_vectors && status == RBD_OK; k++)
         status = check_vector(device, &function->gives[k], request->results[k], request->count);
-    return status == RBD_OK ? check_finite(device, function, request) : status;
+    if (status == RBD_OK)
+        status = check_finite(device, function, request);
+    if (status == RBD_OK)
+        status = check_held(device, function, request);
+    for (size_t k = 0; k < function->operand_vectors && status == RBD_OK; k++)
+        status = check_units(device, &function->takes[k], request->operands[k], request->count);
+    return status;
 }
 
 /* That no result overlaps anything else. */

@@ -1,5 +1,7 @@
 /* Datagrams: kind, version, marks and a constant, session, number, body and CRC-32, as in
  * rbdgen/protocol/datagrams.py. Whatever is not whole is dropped and counted. */
+#include <string.h>
+
 #include "rbdgen_internal.h"
 
 #define MAGIC 0x52u
@@ -29,6 +31,14 @@ int rbd_internal_post(rbd_device *device, const rbd_datagram *datagram)
     if (status == RBD_ERROR_GONE)
         device->lost_way++;
     return RBD_OK;
+}
+
+/* Asks for a status: with a body as long as the answer's, which means nothing. */
+int rbd_internal_request(rbd_device *device, unsigned kind, uint32_t session, uint32_t nonce)
+{
+    const rbd_datagram datagram = {kind, 0, 0, session, nonce, NULL, RBD_STATUS_BYTES};
+    memset(device->out + RBD_DATAGRAM_HEAD, 0, RBD_STATUS_BYTES);
+    return rbd_internal_post(device, &datagram);
 }
 
 /* Whether so many bytes that came are a whole datagram. */

@@ -5,6 +5,11 @@
 
 #include "rbdgen_internal.h"
 
+/* Whether GCC and compilers like it need no library for it here. */
+#if defined(__GCC_ATOMIC_INT_LOCK_FREE) && __GCC_ATOMIC_INT_LOCK_FREE == 2
+#define ATOMIC 1
+#endif
+
 int rbd_internal_fail(rbd_device *device, int status, const char *format, ...)
 {
     va_list arguments;
@@ -41,7 +46,8 @@ const char *rbd_status_text(int status)
                                         "the device was reset again and again",
                                         "a parameter is refused",
                                         "the software does not fit",
-                                        "the device is another host's"};
+                                        "the device is another host's",
+                                        "another call on the device is not over"};
     const size_t count = sizeof TEXTS / sizeof *TEXTS;
     return status >= 0 && (size_t)status < count ? TEXTS[status] : "no status of this library";
 }
@@ -149,10 +155,32 @@ void rbd_close(rbd_device *device)
         device->transport.close(device->transport.context);
 }
 
-int rbd_internal_begin(rbd_device *device, const rbd_design *design)
+int rbd_internal_enter(rbd_device *device)
 {
     if (!device)
         return RBD_ERROR_ARGUMENT;
+    /* the message is the other call's: nothing is written */
+#ifdef ATOMIC
+    return __atomic_exchange_n(&device->busy, 1, __ATOMIC_ACQUIRE) ? RBD_ERROR_BUSY : RBD_OK;
+#else
+    if (device->busy)
+        return RBD_ERROR_BUSY;
+    device->busy = 1;
+    return RBD_OK;
+#endif
+}
+
+void rbd_internal_leave(rbd_device *device)
+{
+#ifdef ATOMIC
+    __atomic_store_n(&device->busy, 0, __ATOMIC_RELEASE);
+#else
+    device->busy = 0;
+#endif
+}
+
+int rbd_internal_begin(rbd_device *device, const rbd_design *design)
+{
     device->note[0] = 0;
     if (!device->is_open)
         return rbd_internal_fail(device, RBD_ERROR_CLOSED, "device: is not open; open it first");

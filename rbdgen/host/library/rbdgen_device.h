@@ -2,7 +2,9 @@
  *
  * What a design computes, and its typed calls, are in the header that was generated beside this one. Nothing here has
  * global state or allocates memory: all that a device needs is a rbd_device and a workspace, both the caller's.
- * Different devices may be used by different threads; one device is used by one at a time.
+ * Different devices may be used by different threads. One device is used by one at a time: a call that meets another
+ * is RBD_ERROR_BUSY and does nothing. Threads that share a device lock it themselves around a call and what is read of
+ * its message and note; where the compiler has no atomic functions like GCC's, they must.
  *
  * Every call that can fail returns RBD_OK or a code below, and rbd_message() says in one line what is wrong and what
  * to do. No call waits without end (rbd_limits). The protocol is docs/protocol.md of rbdgen.
@@ -18,7 +20,7 @@ extern "C" {
 #endif
 
 /* Of the structures below; a design's tables say for which one they were written. */
-#define RBD_VERSION 2
+#define RBD_VERSION 3
 
 enum {
     RBD_OK = 0,
@@ -32,11 +34,12 @@ enum {
     RBD_ERROR_DESIGN,    /* it holds another design */
     RBD_ERROR_ROOM,      /* it has no room for a single task */
     RBD_ERROR_LINE,      /* too many frames come damaged */
-    RBD_ERROR_LOST,      /* tasks were lost for good; their results are NaN, their flags RBD_FLAG_LOST */
+    RBD_ERROR_LOST,      /* tasks, or parameters that were loaded again, were lost for good */
     RBD_ERROR_RESET,     /* it was reset again and again during one call */
     RBD_ERROR_PARAMETER, /* a parameter that there is not, or outside its declared range */
     RBD_ERROR_SOFTWARE,  /* the software is of another robot, or lacks a function */
-    RBD_ERROR_OWNED      /* it is in use by another host */
+    RBD_ERROR_OWNED,     /* it is in use by another host */
+    RBD_ERROR_BUSY       /* another call on it is not over */
 };
 
 /* Bits of a task's flags. The last one is the host's own. */
@@ -44,15 +47,25 @@ enum {
     RBD_FLAG_OVERFLOW = 1, /* something inside saturated: the result is not to be trusted */
     RBD_FLAG_RANGE = 2,    /* an operand was outside its declared range */
     RBD_FLAG_FUNCTION = 4, /* the accelerator has no such function */
-    RBD_FLAG_LOST = 128    /* the task was lost for good: there is no result */
+    RBD_FLAG_LOST = 128    /* the task was lost for good, or the call failed: there is no result */
 };
 
 /* ---- What a design is: tables that are generated ---- */
 
-/* A vector or matrix: its name, and the numbers that a state has of it (row-major). */
+/* Numbers that must be of unit length together: those of a joint, (cos, sin) or a quaternion. */
+typedef struct {
+    const char *joint;
+    uint32_t first, size;
+} rbd_unit;
+
+/* A vector or matrix: its name, and the numbers that a state has of it (row-major); whether they must be whole, and
+ * which must be of unit length. */
 typedef struct {
     const char *name;
     uint32_t size;
+    int whole;
+    size_t units;
+    const rbd_unit *unit;
 } rbd_vector;
 
 /* An operand word: value = raw * 2^-frac, of `width` bits; entry `entry` of vector `vector`; inclusive raw limits. */
@@ -190,7 +203,7 @@ typedef struct {
 
 /* A device's state. Its content is not public, but for `counters` and what the calls below give. */
 typedef struct {
-    int version, is_open;
+    int version, is_open, busy;
     const rbd_design *design;
     const rbd_software *software;
     rbd_transport transport;
@@ -239,7 +252,7 @@ int rbd_open(rbd_device *device, const rbd_design *design, const rbd_transport *
  * results in float64. RBD_FLAG_OVERFLOW says that a result is not finite. */
 int rbd_open_software(rbd_device *device, const rbd_design *design, const rbd_software *software);
 
-/* Let go of it. What was never opened must not be closed; closing twice does nothing. */
+/* Let go of it, when no call on it is under way. What was never opened must not be closed; closing twice does nothing. */
 void rbd_close(rbd_device *device);
 
 /* What is wrong, of the last call that failed: one line. */
@@ -262,7 +275,11 @@ typedef struct {
     uint8_t *flags;
 } rbd_request;
 
-/* All tasks of all requests, many in flight at once. `design` is the one that was opened. */
+/* All tasks of all requests, many in flight at once. `design` is the one that was opened.
+ *
+ * RBD_ERROR_ARGUMENT, RBD_ERROR_CLOSED and RBD_ERROR_BUSY write nothing. Whatever else it returns, all results and flags
+ * are written. Where tasks were lost for good their results are NaN and their flags RBD_FLAG_LOST, and all others are
+ * right; where anything else ends the call, that is so of all tasks. */
 int rbd_solve(rbd_device *device, const rbd_design *design, const rbd_request *requests, size_t count);
 
 /* One request. */

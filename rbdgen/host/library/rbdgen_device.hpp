@@ -219,6 +219,8 @@ private:
 
     void check(int status) const
     {
+        if (status == RBD_ERROR_BUSY)
+            throw Error(status, std::string("device: ") + rbd_status_text(status) + "; give each thread its own, or lock it");
         if (status != RBD_OK)
             throw Error(status, rbd_message(&state_->device));
     }

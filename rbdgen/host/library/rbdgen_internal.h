@@ -10,12 +10,13 @@
 #define RBD_KIND_HELLO 2
 #define RBD_LOAD_CODE 15
 #define RBD_NO_TAG 0xFFFFu
-#define RBD_DATAGRAM_VERSION 1
+#define RBD_DATAGRAM_VERSION 2
 #define RBD_DATAGRAM_HEAD 12     /* bytes before a datagram's body: kind and marks, session, number */
 #define RBD_DATAGRAM_OVERHEAD 16 /* ... and its CRC-32 */
 #define RBD_DATAGRAM_TASKS 1
 #define RBD_DATAGRAM_HELLO 2
 #define RBD_DATAGRAM_OPEN 3
+#define RBD_STATUS_BYTES 52      /* of a status over datagrams, and of the body of a request for one */
 #define RBD_PROBE_TAG 255        /* over datagrams no task's that anybody waits for */
 
 /* Inside: the device was reset while it had to keep what it was told. */
@@ -54,6 +55,10 @@ int rbd_internal_fail(rbd_device *device, int status, const char *format, ...);
 /* What opening begins with: an empty device of this design. */
 int rbd_internal_prepare(rbd_device *device, const rbd_design *design);
 
+/* Whether a call may begin, because no other is under way, which it is then until `leave`; RBD_OK, or a status. */
+int rbd_internal_enter(rbd_device *device);
+void rbd_internal_leave(rbd_device *device);
+
 /* That a call of `design` can be made, before which there is nothing to note. */
 int rbd_internal_begin(rbd_device *device, const rbd_design *design);
 
@@ -77,6 +82,7 @@ typedef struct {
 } rbd_datagram;
 
 int rbd_internal_post(rbd_device *device, const rbd_datagram *datagram);
+int rbd_internal_request(rbd_device *device, unsigned kind, uint32_t session, uint32_t nonce);
 int rbd_internal_next_datagram(rbd_device *device, uint64_t until, rbd_datagram *datagram);
 
 /* rbdgen_packets.c */

@@ -3,7 +3,6 @@
 
 #include "rbdgen_internal.h"
 
-#define STATUS_BYTES 52
 #define EPOCH_AT RBD_IDENTITY_BYTES
 #define FIRST_QUIET 20u   /* ms of silence before it is asked again; then twice as many each time */
 #define OPENING_MS 5000u  /* within which a device must answer at all when it is opened */
@@ -16,7 +15,7 @@ int rbd_internal_take_status(rbd_device *device, const rbd_datagram *d, rbd_stat
         device->counters.stray++;
         return 0;
     }
-    const unsigned char *identity = d->length == STATUS_BYTES ? d->body : NULL;
+    const unsigned char *identity = d->length == RBD_STATUS_BYTES ? d->body : NULL;
     const int wrong = rbd_internal_check_device(device, d->version, RBD_DATAGRAM_VERSION, identity);
     if (wrong != RBD_OK || !identity)
         return -wrong;
@@ -32,9 +31,7 @@ int rbd_internal_take_status(rbd_device *device, const rbd_datagram *d, rbd_stat
 /* Asks for the session. */
 static int ask_for(rbd_device *device, uint32_t session)
 {
-    const uint32_t nonce = rbd_internal_new_ask(device)->nonce;
-    const rbd_datagram datagram = {RBD_DATAGRAM_OPEN, 0, 0, session, nonce, NULL, 0};
-    return rbd_internal_post(device, &datagram);
+    return rbd_internal_request(device, RBD_DATAGRAM_OPEN, session, rbd_internal_new_ask(device)->nonce);
 }
 
 static void begin_session(rbd_device *device, const rbd_status *status)

@@ -28,6 +28,19 @@ static const rbd_function *function_of(const solving *s, const rbd_request *requ
     return &s->device->design->function[request->function];
 }
 
+/* Of a task that is not answered. */
+static void write_nothing(const solving *s, const rbd_request *request, size_t state)
+{
+    const rbd_function *function = function_of(s, request);
+    for (size_t k = 0; k < function->result_vectors; k++) {
+        const size_t size = function->gives[k].size;
+        for (size_t entry = 0; entry < size; entry++)
+            request->results[k][state * size + entry] = nan("");
+    }
+    if (request->flags)
+        request->flags[state] = RBD_FLAG_LOST;
+}
+
 static void solve_begin(rbd_job *job)
 {
     solving *s = (solving *)job;
@@ -63,14 +76,7 @@ static void solve_lose(rbd_job *job, size_t task)
     if (task < s->first_lost)
         s->first_lost = task;
     const rbd_request *request = request_of(s, &task);
-    const rbd_function *function = function_of(s, request);
-    for (size_t k = 0; k < function->result_vectors; k++) {
-        const size_t size = function->gives[k].size;
-        for (size_t entry = 0; entry < size; entry++)
-            request->results[k][task * size + entry] = nan("");
-    }
-    if (request->flags)
-        request->flags[task] = RBD_FLAG_LOST;
+    write_nothing(s, request, task);
 }
 
 static void solve_answer(rbd_job *job, size_t task, const unsigned char *packet, size_t length)
@@ -158,13 +164,18 @@ static int run(rbd_device *device, const rbd_request *requests, size_t count)
         run_in_software(&s);
     else
         status = rbd_internal_held_exchange(device, &s.job);
-    if (status != RBD_OK)
+    if (status != RBD_OK) {
+        /* what was answered may be of a device that lost its parameters */
+        for (size_t k = 0; k < count; k++)
+            for (size_t state = 0; state < requests[k].count; state++)
+                write_nothing(&s, &requests[k], state);
         return status;
+    }
     note(&s);
     return s.lost ? tell_lost(&s) : RBD_OK;
 }
 
-int rbd_solve(rbd_device *device, const rbd_design *design, const rbd_request *requests, size_t count)
+static int solve(rbd_device *device, const rbd_design *design, const rbd_request *requests, size_t count)
 {
     int status = rbd_internal_begin(device, design);
     if (status == RBD_OK && count && !requests)
@@ -175,6 +186,16 @@ int rbd_solve(rbd_device *device, const rbd_design *design, const rbd_request *r
     if (status == RBD_OK)
         status = rbd_internal_check_apart(device, requests, count);
     return status == RBD_OK ? run(device, requests, count) : status;
+}
+
+int rbd_solve(rbd_device *device, const rbd_design *design, const rbd_request *requests, size_t count)
+{
+    int status = rbd_internal_enter(device);
+    if (status != RBD_OK)
+        return status;
+    status = solve(device, design, requests, count);
+    rbd_internal_leave(device);
+    return status;
 }
 
 int rbd_call(rbd_device *device, const rbd_design *design, size_t function, size_t count,

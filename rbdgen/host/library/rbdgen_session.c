@@ -285,7 +285,7 @@ static int ask(talk *t)
     asked->told = device->told;
     t->unasked = 0;
     t->due = 0;
-    return post(device, RBD_DATAGRAM_HELLO, asked->nonce, 0, 0);
+    return rbd_internal_request(device, RBD_DATAGRAM_HELLO, device->epoch, asked->nonce);
 }
 
 /* Sends the packet of a task that is longer than a datagram. */

@@ -21,9 +21,11 @@ def c_source(manifest: Manifest, names: Names, answer: int) -> str:
         f'#include "{names.prefix}_device.h"',
         "",
     ]
+    vectors = _Vectors(manifest)
+    lines += vectors.units()
     for number, function in enumerate(names.functions):
-        lines += _vectors(f"TAKES_{number}", function.operands)
-        lines += _vectors(f"GIVES_{number}", function.results)
+        lines += vectors.table(f"TAKES_{number}", function.operands)
+        lines += vectors.table(f"GIVES_{number}", function.results)
         lines += _operands(f"OPERANDS_{number}", manifest, function)
         lines += _results(f"RESULTS_{number}", manifest, function)
     lines += ["static const rbd_function FUNCTIONS[] = {"]
@@ -44,9 +46,31 @@ def _array(kind: str, name: str, rows: Iterable[str]) -> list[str]:
     return [f"static const {kind} {name}[] = {{", *entries, "};", ""]
 
 
-def _vectors(name: str, vectors: Sequence[Vector]) -> list[str]:
-    rows = [f"{{{literal(vector.name)}, {vector.size:d}}}" for vector in vectors]
-    return _array("rbd_vector", name, rows)
+class _Vectors:
+    """Tables of the vectors of ``manifest``, and of what of them must be of unit length."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self.shapes = manifest.shapes
+        bound = [name for name, shape in manifest.shapes.items() if shape.unit_vectors]
+        self.names = {name: f"UNITS_{number}" for number, name in enumerate(bound)}
+
+    def units(self) -> list[str]:
+        """By vector the parts that must be of unit length."""
+        lines = []
+        for name, table in self.names.items():
+            parts = self.shapes[name].unit_vectors
+            rows = [f"{{{literal(p.joint)}, {p.first:d}, {p.size:d}}}" for p in parts]
+            lines += _array("rbd_unit", table, rows)
+        return lines
+
+    def table(self, name: str, vectors: Sequence[Vector]) -> list[str]:
+        """Those of one function."""
+        rows = []
+        for vector in vectors:
+            shape = self.shapes[vector.name]
+            units = f"{len(shape.unit_vectors):d}, {self.names.get(vector.name, 'NULL')}"
+            rows.append(f"{{{literal(vector.name)}, {vector.size:d}, {shape.whole:d}, {units}}}")
+        return _array("rbd_vector", name, rows)
 
 
 def _operands(name: str, manifest: Manifest, function: Function) -> list[str]:

@@ -84,7 +84,7 @@ static rbd_request take_request(void)
 static void give_results(const rbd_request *request, int status)
 {
     const rbd_function *function = &DESIGN.function[request->function];
-    const int whole = status == RBD_OK || status == RBD_ERROR_LOST;
+    const int whole = status != RBD_ERROR_ARGUMENT && status != RBD_ERROR_CLOSED;
     if (whole)
         give(request->flags, request->count);
     for (size_t k = 0; k < function->operand_vectors; k++)

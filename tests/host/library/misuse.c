@@ -54,6 +54,16 @@ static const rbd_software_function FUNCTIONS[] = {{"m", 1, 1, software_m}, {"id"
 static const rbd_software SOFTWARE = {"pendulum2", 2, FUNCTIONS};
 
 static rbd_device device;
+static int inner;
+
+/* A call that meets another one. */
+static void software_again(size_t count, const double *const *operands, double *const *results)
+{
+    double own[2];
+    double *const given[] = {own};
+    inner = rbd_call(&device, &DESIGN, 0, 1, operands, given, NULL);
+    software_id(count, operands, results);
+}
 static unsigned char workspace[4096];
 
 static void software(void)
@@ -96,6 +106,25 @@ static void software(void)
     REFUSED(RBD_ERROR_ARGUMENT, "values: must not be NULL; give an array of 1", rbd_calibrate(&device, &DESIGN, 1, names, NULL));
     CODE(RBD_OK, rbd_calibrate(&device, &DESIGN, 0, NULL, NULL));
     rbd_close(&device);
+    rbd_close(&device);
+}
+
+static void one_call_at_a_time(void)
+{
+    const rbd_software_function functions[] = {{"m", 1, 1, software_m}, {"id", 3, 1, software_again}};
+    const rbd_software again = {"pendulum2", 2, functions};
+    const double q[] = {0, 0};
+    double tau[2] = {9, 9};
+    uint8_t flags = 9;
+    CODE(RBD_OK, rbd_open_software(&device, &DESIGN, &again));
+    for (int k = 0; k < 2; k++) {
+        CODE(RBD_OK, CALL(id)(&device, 1, q, q, q, tau, &flags));
+        CODE(RBD_ERROR_BUSY, inner);
+        CODE(0, flags);
+    }
+    device.busy = 1;
+    CODE(RBD_ERROR_BUSY, rbd_calibrate(&device, &DESIGN, 0, NULL, NULL));
+    device.busy = 0;
     rbd_close(&device);
 }
 
@@ -232,6 +261,7 @@ static void ports(void)
 int main(void)
 {
     software();
+    one_call_at_a_time();
     other_software();
     arguments();
     transports();

@@ -1,0 +1,77 @@
+"""What every operand must be, whoever takes it: numbers, finite, and vectors of unit length where they are rotations.
+
+The golden model, compiled functions and drivers check by these. Not here: shapes, which each of them knows.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+
+import numpy as np
+
+from rbdgen.errors import ConfigError
+
+UNIT_TOLERANCE = 1e-6
+"""How far the square of a unit vector's length in q may be from 1."""
+UNIT_VECTORS = {2: "(cos, sin)", 4: "a quaternion (x, y, z, w)"}
+"""What unit vectors are, by the number of their entries."""
+_NUMBERS = "biuf"
+"""Kinds of NumPy's types that are real numbers; what is true or false is 1 or 0."""
+
+
+def number_array(name: str, value: object) -> np.ndarray:
+    """``value`` as an array of float64, of any shape. ConfigError naming ``name`` where it is none of real numbers,
+    such as a text, a complex number or lists of unequal lengths."""
+    try:
+        array = np.asarray(value)
+        # converted, texts would become numbers, and complex ones real
+        fits = array.dtype.kind in _NUMBERS or _holds_numbers(array)
+        if fits:
+            return array.astype(float, copy=False)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ConfigError(f"{name}: must be an array of numbers, not {_described(value)}")
+
+
+def check_finite(name: str, array: np.ndarray) -> None:
+    """ConfigError naming ``name`` for an array that holds a value that is not finite."""
+    finite = np.isfinite(array)
+    if not finite.all():
+        wrong = array[~finite]
+        raise ConfigError(f"{name}: must be finite, holds {wrong.flat[0]}")
+
+
+def number(name: str, value: object) -> float:
+    """``value``, one finite number. ConfigError naming ``name`` for anything else."""
+    array = number_array(name, value)
+    if array.ndim:
+        raise ConfigError(f"{name}: must be one number, not an array of shape {array.shape}")
+    check_finite(name, array)
+    return float(array)
+
+
+def unit_fault(vectors: np.ndarray) -> str | None:
+    """What is wrong with ``vectors`` (..., k) that must be of unit length, a (cos, sin) or a quaternion, in words."""
+    if not vectors.size:
+        return None
+    squares = np.einsum("...k,...k->...", vectors, vectors)
+    worst = float(np.max(np.abs(squares - 1.0)))
+    if worst <= UNIT_TOLERANCE:
+        return None
+    return f"must be {UNIT_VECTORS[vectors.shape[-1]]} of unit length, is off by {worst:.3g}"
+
+
+def unit_error(name: str, joint: str, fault: str) -> ConfigError:
+    """The complaint of a ``joint``'s part of the operand ``name``."""
+    return ConfigError(f"{name}: joint {joint!r} {fault}")
+
+
+def _holds_numbers(array: np.ndarray) -> bool:
+    """Whether an array of Python's objects holds real numbers only."""
+    return array.dtype.kind == "O" and all(isinstance(x, Real) for x in array.flat)
+
+
+def _described(value: object) -> str:
+    """A value by its type, with that of an array's entries."""
+    kind = type(value).__name__
+    return f"{kind} of {value.dtype.name}" if isinstance(value, np.ndarray) else kind
