@@ -40,11 +40,11 @@ class Document:
     remarks: tuple[str, ...] = ()
 
 
-class _Malformed(Exception):
+class _MalformedError(Exception):
     """What tinyxml2 does not read either."""
 
 
-class _HasDoctype(Exception):
+class _DoctypeError(Exception):
     """A document type."""
 
 
@@ -56,15 +56,15 @@ def read_xml(text: str | bytes, source: str) -> Document:
         return _well_formed(text)
     except expat.ExpatError as error:
         fault = error
-    except _HasDoctype:
+    except _DoctypeError:
         raise _doctype_error(source) from None
     except (ValueError, LookupError) as error:  # encodings that the parser cannot read
         raise UrdfError(f"{source}: not readable XML: {error}; save the file as UTF-8") from None
     try:
         root = _Lenient(_decoded(text)).root()
-    except _HasDoctype:
+    except _DoctypeError:
         raise _doctype_error(source) from None
-    except _Malformed:
+    except _MalformedError:
         raise UrdfError(
             f"{source}: not well-formed XML: {fault}; mend the file at that place"
         ) from None
@@ -75,7 +75,7 @@ def first_element(text: str | bytes) -> str:
     """The name of the first element of a text, without its address; empty where none can be read."""
     try:
         return _Lenient(_decoded(text)).first()
-    except (_Malformed, _HasDoctype):
+    except (_MalformedError, _DoctypeError):
         return ""
 
 
@@ -133,7 +133,7 @@ def _well_formed(text: str | bytes) -> Document:
     builder = TreeBuilder()
 
     def refuse(*declaration: object) -> None:
-        raise _HasDoctype
+        raise _DoctypeError
 
     is_text = isinstance(text, str)
     parser = expat.ParserCreate("utf-8" if is_text else None)
@@ -166,7 +166,7 @@ class _Lenient:
 
     def __init__(self, text: str) -> None:
         if "\0" in text:
-            raise _Malformed
+            raise _MalformedError
         self.text = text
         self.at = 0
         self.open: list[Element] = []
@@ -177,7 +177,7 @@ class _Lenient:
         while self._step(self._start):
             pass
         if self.open or not self.tops:
-            raise _Malformed
+            raise _MalformedError
         robots = [element for element in self.tops if element.tag == "robot"]
         return (robots or self.tops)[0]
 
@@ -194,7 +194,7 @@ class _Lenient:
         place = text.find("<", self.at)
         if place < 0:
             if text[self.at :].strip():
-                raise _Malformed
+                raise _MalformedError
             return False
         self.at = place
         for begin, end in _SKIPPED:
@@ -204,7 +204,7 @@ class _Lenient:
             return self._skip(*_CDATA)
         if text.startswith("<!", place):
             if text[place : place + 9].upper().startswith(_DOCTYPE):
-                raise _HasDoctype
+                raise _DoctypeError
             return self._skip("<!", ">")
         if text.startswith("</", place):
             return self._end()
@@ -214,7 +214,7 @@ class _Lenient:
         """Go behind the ``end`` of what begins here."""
         place = self.text.find(end, self.at + len(begin))
         if place < 0:
-            raise _Malformed
+            raise _MalformedError
         self.at = place + len(end)
         return True
 
@@ -224,7 +224,7 @@ class _Lenient:
         if not self.open and self.tops:
             return False
         if match is None or not self.open or self.open.pop().tag != match.group(1):
-            raise _Malformed
+            raise _MalformedError
         self.at = match.end()
         return True
 
@@ -232,12 +232,12 @@ class _Lenient:
         """Open an element."""
         match = _START.match(self.text, self.at)
         if match is None:
-            raise _Malformed
+            raise _MalformedError
         name, inside, closed = match.group(1), match.group(2), match.group(match.re.groups)
         element = Element(name)
         for key, double, single in _ATTRIBUTE.findall(inside):
             if key in element.attrib:
-                raise _Malformed
+                raise _MalformedError
             element.set(key, _REFERENCE.sub(_character, double or single))
         (self.open[-1] if self.open else self.tops).append(element)
         if not closed:
@@ -249,7 +249,7 @@ class _Lenient:
         """Take an element's name, whatever follows it."""
         match = _OPENED.match(self.text, self.at)
         if match is None:
-            raise _Malformed
+            raise _MalformedError
         self.tops.append(Element(match.group(1)))
         return True
 

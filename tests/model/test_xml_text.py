@@ -44,10 +44,10 @@ def within(text: str) -> str:
 )
 def test_what_urdfdom_reads_is_read_with_a_remark(text: str) -> None:
     assert pin.buildModelFromXML(text).nv == 1
-    with pytest.warns(RobotWarning, match="well-formed|prefixes") as said:
+    with pytest.warns(RobotWarning, match=r"well-formed|prefixes") as said:
         assert parse_urdf(text, "r.urdf").nv == 1
     assert len(said) == 1
-    with pytest.raises(UrdfError, match="well-formed|prefixes"):
+    with pytest.raises(UrdfError, match=r"well-formed|prefixes"):
         load(f"\n{text}", strict=True)
 
 
