@@ -31,6 +31,7 @@ def test_names_paths_and_texts_are_told_apart(tmp_path: Path) -> None:
         assert load(builtin_path("iiwa14")) == arm
         assert load(str(builtin_path("iiwa14"))) == arm
         assert load(builtin_path("iiwa14").read_text(encoding="utf-8")) == arm
+        assert load("\ufeff" + ODD.replace("\n", " ")) == load(ODD)
         assert load("iiwa14", "floating") == load_urdf(builtin_path("iiwa14"), "floating")
 
 

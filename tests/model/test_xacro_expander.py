@@ -194,7 +194,7 @@ def test_chains_of_macros_may_be_longer_than_pythons_stack(folder: Path) -> None
 
 def test_yaml_makes_no_objects(folder: Path) -> None:
     (folder / "b.yaml").write_text("a: !!python/object/apply:os.system ['true']", encoding="utf-8")
-    with pytest.raises(UrdfError, match="YAML has tag '.*python.*', which is not read"):
+    with pytest.raises(UrdfError, match=r"YAML has tag '.*python.*', which is not read"):
         expanded(file_of(folder, "<x a=\"${xacro.load_yaml('b.yaml')}\"/>"))
 
 

@@ -107,7 +107,8 @@ class Expander:
 
     def _text(self, text: str, scope: Scope) -> str:
         """The same as text."""
-        return self.budget.text(self.value(text, scope))
+        value = self.value(text, scope)
+        return value if isinstance(value, str) else self.budget.text(value)
 
     def _global(self, name: str) -> Any:
         """What a name stands for that the file does not define."""

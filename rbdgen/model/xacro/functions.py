@@ -115,7 +115,10 @@ def _python(budget: Budget) -> dict[str, Any]:
 
     def is_one(value: Any, kinds: Any) -> bool:
         wanted = kinds if isinstance(kinds, tuple) else (kinds,)
-        return isinstance(value, tuple(kind.kind for kind in wanted))
+        found = [kind.kind for kind in wanted if isinstance(kind, Function)]
+        if len(found) < len(wanted) or None in found:
+            raise XacroError(f"{short(kinds)} is no type")
+        return any(isinstance(value, kind) for kind in found if kind)
 
     def type_of(value: Any) -> Function:
         for known in types.values():

@@ -43,9 +43,10 @@ class Substitution:
 
     def value(self, text: str, names: Names) -> Any:
         """What a text comes to: a value of any type if it is one expression and nothing else."""
-        self.budget.read(text)
         if "$" not in text:
+            self.budget.spend(1 + len(text) // 100)
             return text
+        self.budget.read(text)
         parts = list(self._parts(text, names))
         if len(parts) == 1:
             return parts[0]
