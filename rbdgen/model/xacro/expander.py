@@ -28,6 +28,8 @@ MOST_NESTED = 4000
 """Elements and calls within each other; a call of a macro is about four."""
 LARGEST_FILE = 2_000_000
 """Bytes of a file that is included or loaded."""
+LONGEST_PATH = 300
+"""Characters of a path in a message."""
 _ELEMENT = 20
 """Steps of an element, beside its texts."""
 
@@ -352,19 +354,25 @@ def _resolved(name: str, scope: Scope, macros: Macros) -> tuple[Macro, Scope, Ma
     return found, scope, macros
 
 
+def _shown(file: Path) -> str:
+    """A path for a message: its end, if it is long."""
+    text = str(file)
+    return repr(text if len(text) <= LONGEST_PATH else f"…{text[-LONGEST_PATH:]}")
+
+
 def _content(file: Path, budget: Budget) -> bytes:
     """What is in a file; a device or a pipe may have no end."""
     try:
         known = file.stat()
         if not stat.S_ISREG(known.st_mode):
-            raise XacroError(f"{short(str(file))} is no file")
+            raise XacroError(f"{_shown(file)} is no file")
         if known.st_size > LARGEST_FILE:
-            raise XacroError(f"{short(str(file))} has more than {LARGEST_FILE:,} bytes")
+            raise XacroError(f"{_shown(file)} has more than {LARGEST_FILE:,} bytes")
         budget.spend(1 + known.st_size // 4)
         return file.read_bytes()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise XacroError(f"{short(str(file))} cannot be read: {reason}") from None
+        raise XacroError(f"{_shown(file)} cannot be read: {reason}") from None
 
 
 def expand(
@@ -378,7 +386,7 @@ def expand(
     except XacroError as error:
         reason = " ".join(str(error).split())
         if len(expander.files) > 1 and str(expander.files[-1]) not in reason:
-            reason = f"{reason}, in {short(str(expander.files[-1]))}"
+            reason = f"{reason}, in {_shown(expander.files[-1])}"
         raise XacroError(reason, error.remedy) from None
     except (RecursionError, MemoryError):
         raise XacroError("its macros or properties call themselves") from None
