@@ -84,22 +84,44 @@ def with_addresses(document: Document) -> Document:
     address, with a remark."""
     unknown: dict[str, None] = {}
     root = document.root
-    ahead = [(root, {"xml": _XML})]
+    known = {"xml": _XML}
+    # elements to visit, the next one last; behind what is in an element, addresses to go back to
+    ahead: list[Element | dict[str, str | None]] = [root]
     while ahead:
-        element, known = ahead.pop()
-        known = {**known, **_declared(element)}
-        element.tag = _addressed(element.tag, known, unknown, known.get("", ""))
-        named = {}
-        for key, value in element.attrib.items():
-            if key != "xmlns" and not key.startswith("xmlns:"):
-                named[_addressed(key, known, unknown, "")] = value
-        element.attrib.clear()
-        element.attrib.update(named)
-        ahead += [(child, known) for child in reversed(element)]
+        element = ahead.pop()
+        if isinstance(element, dict):
+            _restore(known, element)
+            continue
+        declared = _declared(element)
+        if declared:
+            ahead.append({prefix: known.get(prefix) for prefix in declared})
+            known.update(declared)
+        _address(element, known, unknown)
+        ahead += reversed(element)
     if not unknown:
         return document
     remark = f"prefixes of names that no xmlns declares: {listed(unknown)}"
     return Document(root, (*document.remarks, remark))
+
+
+def _restore(known: dict[str, str], before: dict[str, str | None]) -> None:
+    """Go back to addresses of ``before`` an element; None where there was none."""
+    for prefix, address in before.items():
+        if address is None:
+            del known[prefix]
+        else:
+            known[prefix] = address
+
+
+def _address(element: Element, known: dict[str, str], unknown: dict[str, None]) -> None:
+    """Give an element's names their addresses."""
+    element.tag = _addressed(element.tag, known, unknown, known.get("", ""))
+    named = {}
+    for key, value in element.attrib.items():
+        if key != "xmlns" and not key.startswith("xmlns:"):
+            named[_addressed(key, known, unknown, "")] = value
+    element.attrib.clear()
+    element.attrib.update(named)
 
 
 def _doctype_error(source: str) -> UrdfError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 import warnings
 from pathlib import Path
 
@@ -87,10 +88,21 @@ def test_bytes_that_are_not_utf8_are_read_where_they_do_not_matter() -> None:
 
 
 def test_prefixes_are_addresses_whether_declared_or_not() -> None:
-    text = '<a xmlns="u:d" xmlns:p="u:p"><p:b p:c="1"/><q:b d="2"/><e xmlns=""/></a>'
+    text = '<a xmlns="u:d" xmlns:p="u:p"><p:b p:c="1"/><q:b d="2"/><e xmlns=""/><f/></a>'
     document = with_addresses(read_xml(text, "a"))
-    assert [element.tag for element in document.root.iter()] == ["{u:d}a", "{u:p}b", "{q}b", "e"]
-    assert [dict(element.attrib) for element in document.root] == [{"{u:p}c": "1"}, {"d": "2"}, {}]
+    assert [element.tag for element in document.root.iter()] == [
+        "{u:d}a",
+        "{u:p}b",
+        "{q}b",
+        "e",
+        "{u:d}f",
+    ]
+    assert [dict(element.attrib) for element in document.root] == [
+        {"{u:p}c": "1"},
+        {"d": "2"},
+        {},
+        {},
+    ]
     assert document.remarks == ("prefixes of names that no xmlns declares: q",)
 
 
@@ -119,3 +131,10 @@ def test_files_may_have_any_name(name: bytes, ending: bytes, tmp_path: Path) -> 
         robot = load(path)
     assert robot.nv == 1
     assert robot.name.encode()
+
+
+def test_files_of_many_prefixes_take_no_longer_than_they_are_long() -> None:
+    text = "".join(f'<a xmlns:p{k}="{k}">' for k in range(20_000)) + "</a>" * 20_000
+    begin = time.monotonic()
+    with_addresses(read_xml(text, "a"))
+    assert time.monotonic() - begin < 5
