@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from defusedxml import ElementTree
-from defusedxml.common import DefusedXmlException
-
 from rbdgen.errors import ConfigError
 from rbdgen.model.mjcf import load_mjcf, parse_mjcf
 from rbdgen.model.robot import Robot
-from rbdgen.model.urdf import parse_urdf, read_bytes
+from rbdgen.model.urdf import name_of, parse_urdf, read_bytes
 from rbdgen.model.xacro import SUFFIX, load_xacro
+from rbdgen.model.xml_text import first_element
 
 ENDINGS = (".urdf", ".xml", ".mjcf", ".sdf", SUFFIX)
 """How files of robots are called."""
@@ -33,23 +30,13 @@ def read_file(
     if arguments:
         raise ConfigError(f"{path}: arguments are for xacro; name the file {SUFFIX} if it is")
     data = read_bytes(path)
-    if root_element(data) == MJCF:
+    if first_element(data) == MJCF:
         return load_mjcf(path, base)
-    return parse_urdf(data, str(path), path.stem, base)
+    return parse_urdf(data, str(path), name_of(path), base)
 
 
 def read_text(text: str, base: str = "fixed") -> Robot:
     """The robot of URDF or MJCF ``text``."""
-    if root_element(text.encode()) == MJCF:
+    if first_element(text) == MJCF:
         return parse_mjcf(text, "MJCF", base=base)
     return parse_urdf(text, "URDF", base=base)
-
-
-def root_element(data: bytes) -> str:
-    """The name of an XML text's root element; empty where none can be read."""
-    try:
-        for _, element in ElementTree.iterparse(io.BytesIO(data), events=("start",)):
-            return str(element.tag)
-    except (ElementTree.ParseError, DefusedXmlException, ValueError, LookupError):
-        pass  # the reader of URDF says what is wrong with it
-    return ""

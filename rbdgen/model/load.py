@@ -60,4 +60,4 @@ def _load(source: Any, base: str, arguments: Mapping[str, Any] | None) -> Robot:
 
 def _is_text(source: str) -> bool:
     """Whether a robot is given by its description, not by a name or path."""
-    return "\n" in source or source.lstrip().startswith("<")
+    return "\n" in source or source.removeprefix("\ufeff").lstrip().startswith("<")

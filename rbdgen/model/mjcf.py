@@ -15,6 +15,7 @@ What is no rigid body or changes no function of one is left out with a remark (:
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ from rbdgen.model.numbers import check_numbers, unless_zero
 from rbdgen.model.remarks import listed, plain, warn_of
 from rbdgen.model.robot import Robot
 from rbdgen.model.rotations import about_axis, quaternion_matrix
-from rbdgen.model.urdf import BASES, ROOT_JOINT
+from rbdgen.model.urdf import BASES, ROOT_JOINT, name_of
 from rbdgen.model.urdf_elements import LARGEST
 from rbdgen.spatial import IDENTITY3, ZERO3, Vector, constant_matrix, constant_vector
 
@@ -56,8 +57,9 @@ def load_mjcf(path: str | Path, base: str = "fixed") -> Robot:
     MuJoCo. Warns (RobotWarning) once, of all that is left out.
     """
     path = Path(path)
-    model = _compiled(str(path), "MjModel", "from_xml_path", str(path))
-    return robot_of_mujoco(model, str(path), path.stem, base)
+    # as bytes: a path need not be text
+    model = _compiled(str(path), "MjModel", "from_xml_path", os.fsencode(path))
+    return robot_of_mujoco(model, str(path), name_of(path), base)
 
 
 def parse_mjcf(text: str, source: str, name: str = "robot", base: str = "fixed") -> Robot:

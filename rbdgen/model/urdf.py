@@ -8,14 +8,11 @@ is a joint before the root link, by Pinocchio's name for it. Elements of the fil
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from xml.etree.ElementTree import ParseError
-
-from defusedxml import ElementTree
-from defusedxml.common import DefusedXmlException
 
 from rbdgen.errors import ConfigError, UrdfError, short
 from rbdgen.model.body import Body, Inertia, MergedLink, Placement
@@ -24,6 +21,7 @@ from rbdgen.model.joints import FreeFlyer, Joint, Planar
 from rbdgen.model.remarks import MOST_NAMED, listed, plain, warn_of
 from rbdgen.model.robot import Robot
 from rbdgen.model.urdf_elements import JOINT_TYPES, JointElement, UrdfElements
+from rbdgen.model.xml_text import Document, read_xml, with_addresses
 
 BASES: dict[str, Joint | None] = {"fixed": None, "floating": FreeFlyer(), "planar": Planar()}
 """How the root link may be carried."""
@@ -42,7 +40,7 @@ def load_urdf(path: str | Path, base: str = "fixed") -> Robot:
     and friction, which count where :attr:`Robot.friction` says so.
     """
     path = Path(path)
-    return parse_urdf(read_bytes(path), str(path), path.stem, base)
+    return parse_urdf(read_bytes(path), str(path), name_of(path), base)
 
 
 def read_bytes(path: Path) -> bytes:
@@ -66,27 +64,29 @@ def parse_urdf(text: str | bytes, source: str, name: str = "robot", base: str = 
 
     Errors and warnings are those of :func:`load_urdf`.
     """
+    check_base(source, base)
+    return robot_of_document(read_xml(text, source), source, name, base)
+
+
+def check_base(source: str, base: str) -> None:
+    """ConfigError for what is no base."""
     if base not in BASES:
         raise ConfigError(f"{source}: base must be one of {', '.join(BASES)}, not {base!r}")
-    try:
-        root = ElementTree.fromstring(text, forbid_dtd=True)
-    except ParseError as error:
-        raise UrdfError(
-            f"{source}: not well-formed XML: {error}; mend the file at that place"
-        ) from None
-    except DefusedXmlException:
-        raise UrdfError(
-            f"{source}: has a document type or entities, which are not read; expand and remove them"
-        ) from None
-    except (
-        ValueError,
-        LookupError,
-    ) as error:  # how the parser reports encodings that it cannot read
-        raise UrdfError(f"{source}: not readable XML: {error}; save the file as UTF-8") from None
+
+
+def robot_of_document(document: Document, source: str, name: str, base: str) -> Robot:
+    """The robot of a URDF that is read already; the rest is as for :func:`parse_urdf`. The document is used up."""
+    document = with_addresses(document)
+    root = document.root
     tree = _Tree(UrdfElements(source, root), BASES[base])
     robot = tree.robot(root.get("name") or name)
-    warn_of(source, tree.warnings())
+    warn_of(source, [*document.remarks, *tree.warnings()])
     return robot
+
+
+def name_of(path: Path) -> str:
+    """What a robot without a name is called, after its file; a name is text even where the file's is not."""
+    return os.fsencode(path.stem).decode("utf-8", "replace")
 
 
 class _Tree:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -17,8 +18,8 @@ import numpy as np
 from rbdgen.errors import UnsupportedError, UrdfError, short
 from rbdgen.model.body import Inertia, Limits, Mimic, Placement
 from rbdgen.model.joints import Axis, Continuous, FreeFlyer, Joint, Planar, Prismatic, Revolute
-from rbdgen.model.rotations import fixed_axes_matrix
-from rbdgen.spatial import constant_vector
+from rbdgen.model.rotations import fixed_axes_matrix, quaternion_matrix
+from rbdgen.spatial import Matrix, constant_matrix, constant_vector
 
 JOINT_TYPES: dict[str, Callable[[Axis], Joint]] = {
     "revolute": Revolute,
@@ -37,6 +38,9 @@ SHORTEST_AXIS = 1e-30
 
 OTHER_FORMATS = {"mujoco": "MJCF", "sdf": "SDF"}
 """Other descriptions of robots, by their root elements."""
+
+QUATERNION = "quat_xyzw"
+"""What gives a rotation by a quaternion."""
 
 _MOMENTS = {
     "ixx": (0, 0),
@@ -75,6 +79,7 @@ class UrdfElements:
         self.pointlike: list[str] = []
         self.assumed: dict[str, list[str]] = defaultdict(list)
         _strip_namespace(root)
+        self.version = self._version(root)
         if root.tag in OTHER_FORMATS:
             raise UrdfError(
                 f"{source}: is {OTHER_FORMATS[root.tag]}, not URDF; give the robot's URDF, or convert it to one"
@@ -162,9 +167,42 @@ class UrdfElements:
         """An <origin>: roll, pitch and yaw about fixed axes, then the translation."""
         if element is None:
             return Placement()
-        angles = self._numbers(where, element, "rpy", 3, "0 0 0")
         translation = self._numbers(where, element, "xyz", 3, "0 0 0")
-        return Placement(fixed_axes_matrix(*angles), constant_vector(translation))
+        return Placement(self._rotation(where, element), constant_vector(translation))
+
+    def _rotation(self, where: str, element: Element) -> Matrix:
+        """The rotation of an <origin>: by ``rpy``, or since URDF 1.1 by ``quat_xyzw``, which need not be of unit
+        length."""
+        if QUATERNION not in element.attrib:
+            return fixed_axes_matrix(*self._numbers(where, element, "rpy", 3, "0 0 0"))
+        if "rpy" in element.attrib:
+            raise self.fault(where, f"<origin> has both rpy and {QUATERNION}; remove one")
+        values = self._numbers(where, element, QUATERNION, 4, "")
+        if self.version < (1, 1):
+            raise self.fault(
+                where,
+                f"{QUATERNION} is of URDF 1.1, and the file is of 1.0; "
+                'write <robot version="1.1">, or give rpy',
+            )
+        # scaled first, lest squares overflow or vanish
+        largest = max(map(abs, values))
+        if largest == 0.0:
+            raise self.fault(
+                where, f"{QUATERNION} must be a rotation, not zero; 0 0 0 1 turns nothing"
+            )
+        scaled = [x / largest for x in values]
+        length = math.hypot(*scaled)
+        return constant_matrix(quaternion_matrix(tuple(x / length for x in scaled)))
+
+    def _version(self, root: Element) -> tuple[int, int]:
+        """The version of URDF that a file is written in."""
+        text = root.get("version", "1.0")
+        match = re.fullmatch(r"\s*1(?:\.(\d{1,3}))?\s*", text, re.ASCII)
+        if match is None:
+            self.assumed[f"version of URDF is not 1.0 to 1.2, taken as 1.0, {short(text)}"].append(
+                "<robot>"
+            )
+        return 1, int(match.group(1) or 0) if match else 0
 
     def _end(self, where: str, element: Element, tag: str) -> str:
         end = element.find(tag)

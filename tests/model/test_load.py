@@ -10,8 +10,8 @@ import pytest
 from rbdgen import ConfigError, RobotWarning, UrdfError, load, load_robot, load_urdf
 from rbdgen.cli.main import main
 from rbdgen.model import builtin_path
-from rbdgen.model.formats import root_element
 from rbdgen.model.remarks import listed, warn_of
+from rbdgen.model.xml_text import first_element
 
 URDF = """<robot name="r">{}<link name="base"/><joint name="j0" type="continuous"><parent link="base"/>
 <child link="l0"/></joint></robot>"""
@@ -31,11 +31,14 @@ def test_names_paths_and_texts_are_told_apart(tmp_path: Path) -> None:
         assert load(builtin_path("iiwa14")) == arm
         assert load(str(builtin_path("iiwa14"))) == arm
         assert load(builtin_path("iiwa14").read_text(encoding="utf-8")) == arm
+        assert load("\ufeff" + ODD.replace("\n", " ")) == load(ODD)
         assert load("iiwa14", "floating") == load_urdf(builtin_path("iiwa14"), "floating")
 
 
 @pytest.mark.parametrize("name", ["robot.xml", "robot.urdf", "robot.mjcf", "robot.txt"])
-@pytest.mark.parametrize("content", [MJCF, f"<!-- mine -->\n{MJCF}", ODD])
+@pytest.mark.parametrize(
+    "content", [MJCF, f"<!-- --mine-- -->\n{MJCF}", "# (c) R&D\n" * 9000 + MJCF, ODD]
+)
 def test_files_are_told_apart_by_what_they_are(name: str, content: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_text(content, encoding="utf-8")
@@ -54,11 +57,14 @@ def test_files_are_told_apart_by_what_they_are(name: str, content: str, tmp_path
         (b"", ""),
         (b"\xff\xfe\x00", ""),
         (b"<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>", ""),
-        (b"<?xml version='1.0' encoding='none'?><robot/>", ""),
+        (b"<?xml version='1.0' encoding='none'?><robot/>", "robot"),
+        (b"\n\xef\xbb\xbf<?xml version='1.0'?><!-- -- --><mujoco", "mujoco"),
+        (b"# (c) R&D -- all rights reserved\n<m:mujoco a='<'>", "mujoco"),
+        (b"<!-- J\xfcrgen --><mujoco/>", "mujoco"),
     ],
 )
 def test_root_elements(data: bytes, root: str) -> None:
-    assert root_element(data) == root
+    assert first_element(data) == root
 
 
 @pytest.mark.parametrize(

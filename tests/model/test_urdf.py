@@ -545,3 +545,36 @@ def test_a_long_value_fills_no_screen(text: str) -> None:
     with pytest.raises(UrdfError) as refused:
         parse(text)
     assert len(str(refused.value)) < 400
+
+
+@pytest.mark.parametrize(
+    "quaternion",
+    ["0 0 0.3 0.9539392014169456", "0 0 1 1", "1 2 3 4", "1e-3 0 0 -1e-3", "0 0 0 1"],
+)
+def test_quaternions_of_urdf_1_1_turn_as_in_pinocchio(quaternion: str) -> None:
+    turned = f'<origin xyz="1 2 3" quat_xyzw="{quaternion}"/>'
+    text = urdf(joint(kind="continuous", inside=turned))
+    text = text.replace("<robot", '<robot version="1.1"').replace(
+        "<mass", f"<origin quat_xyzw='{quaternion}'/><mass"
+    )
+    robot = parse(text)
+    model = pin.buildModelFromXML(text)
+    placement = np.array(robot.bodies[0].placement.rotation)
+    np.testing.assert_allclose(placement, model.jointPlacements[1].rotation, atol=1e-12)
+    np.testing.assert_allclose(placement.T @ placement, np.eye(3), atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("origin", "version", "message"),
+    [
+        ('quat_xyzw="0 0 0 0"', "1.1", "quat_xyzw must be a rotation, not zero; 0 0 0 1 turns"),
+        ('quat_xyzw="0 0 1"', "1.1", r"quat_xyzw must be 4 number\(s\), not '0 0 1'"),
+        ('quat_xyzw="0 0 nan 1"', "1.1", "quat_xyzw must be finite"),
+        ('quat_xyzw="0 0 1 1" rpy="0 0 0"', "1.1", "<origin> has both rpy and quat_xyzw; remove"),
+        ('quat_xyzw="0 0 1 1"', "1.0", r'is of 1\.0; write <robot version="1\.1">, or give rpy'),
+    ],
+)
+def test_rotations_that_are_none_are_refused(origin: str, version: str, message: str) -> None:
+    text = urdf(joint(inside=f"<origin {origin}/>"))
+    with pytest.raises(UrdfError, match=f"joint 'j': .*{message}"):
+        parse(text.replace("<robot", f'<robot version="{version}"'))
