@@ -220,6 +220,15 @@ def test_wrong_operands(arguments: tuple[Any, ...], message: str) -> None:
         compiled("ur5").rnea(*arguments)
 
 
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_a_single_state_is_refused_where_no_result_shows_it(wrong: float) -> None:
+    q = np.array([wrong, 0.0])  # M does not depend on where the first joint is
+    made = compile(load_robot("pendulum2"), "m")
+    with pytest.raises(ConfigError, match=r"^q: must be finite"):
+        made.crba(q)
+    assert np.isfinite(made.crba(np.zeros(2))).all()
+
+
 def test_a_quaternion_of_another_length() -> None:
     given = [x[0].copy() for x in taken("floating", "id").values()]
     given[0][3:7] *= 1.1
