@@ -10,7 +10,8 @@ from rbdgen.spatial import IDENTITY3, constant_vector
 TOLERANCE = 1e-6
 """How far a principal moment may be on the wrong side, relative to the largest: files round their numbers."""
 ROUNDING = 1e-14
-"""And relative to the largest about the frame's origin: what is left of that about a distant centre of mass is rounded."""
+"""And relative to the largest about the frame's origin, of which those about a distant centre of mass are a rounded
+rest."""
 
 
 def inertia_faults(inertia: Inertia) -> tuple[str, ...]:
