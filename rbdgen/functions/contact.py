@@ -93,6 +93,7 @@ def constrained_forward_dynamics(
     closed contacts that hold some motion twice. Source: :mod:`rbdgen.algo.contact`."""
     variant = reference, damping, rate
     given = checked_contacts(robot, variant, q, v, tau, closed, wanted, f_ext)
+    variant = given.variant
     shapes = [(robot.nv,), (given.wanted.shape[-1],)]
     accelerations, found = evaluate(_text, robot, variant, shapes, given.batch, given.operands)
     return accelerations, found

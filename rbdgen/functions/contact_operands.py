@@ -38,6 +38,7 @@ from rbdgen.numeric.arguments import (
     argument,
     choice,
     configuration,
+    not_negative,
     require_positive_definite,
 )
 from rbdgen.numeric.batch import Entries as Evaluated
@@ -75,7 +76,8 @@ def check(robot: Robot, settings: Settings) -> None:
     q, _, _ = random_states(robot, declared_ranges(robot), TRIED, 1)
     variant = settings.reference, settings.constraint_damping, 0.0
     held = np.ones((TRIED, len(robot.contacts)))
-    if np.all(is_singular(inverse_inertia(robot, q, held, variant))):
+    inverse = inverse_inertia(robot, q, held, variant)
+    if np.all(is_singular(robot, held_axes(robot), inverse)):
         names = ", ".join(contact.frame.name for contact in robot.contacts)
         raise UnsupportedError(
             f"robot {robot.name!r}: its contacts {names} hold some motion twice, or one that the robot has not, when "
@@ -114,6 +116,7 @@ def inverse_inertia(
 class ContactArguments:
     """Arguments of a function of contacts, checked; shapes as of :func:`constrained_forward_dynamics`."""
 
+    variant: Variant
     q: np.ndarray
     v: np.ndarray
     tau: np.ndarray
@@ -146,9 +149,7 @@ def checked_contacts(
     need_contacts(robot)
     reference, damping, rate = variant
     choice("reference", reference, REFERENCES)
-    for name, x in (("damping", damping), ("rate", rate)):
-        if not (np.isfinite(x) and x >= 0):
-            raise ConfigError(f"{name}: must be a number of 0 or more, not {x!r}")
+    variant = reference, not_negative("damping", damping), not_negative("rate", rate)
     q = configuration(robot, q)
     batch = q.shape[:-1]
     v, tau = (argument(name, x, (robot.nv,), batch) for name, x in (("v", v), ("tau", tau)))
@@ -161,8 +162,10 @@ def checked_contacts(
     held = np.zeros((*batch, rows)) if wanted is None else wanted
     held = argument("wanted", held, (rows,), batch)
     require_positive_definite(robot, crba(robot, q))
-    require_regular("contacts' inertia", inverse_inertia(robot, q, mask, variant))
-    return ContactArguments(q, v, tau, mask, held, checked_forces(robot, f_ext, batch))
+    inverse = inverse_inertia(robot, q, mask, variant)
+    require_regular("contacts' inertia", robot, held_axes(robot), inverse)
+    forces = checked_forces(robot, f_ext, batch)
+    return ContactArguments(variant, q, v, tau, mask, held, forces)
 
 
 def given_options(settings: Settings | None) -> dict[str, Any]:

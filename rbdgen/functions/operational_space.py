@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,13 +22,14 @@ from rbdgen.algo.operational_space import FrameInertia, OperationalSpace, rows_o
 from rbdgen.algo.rnea import joint_placements
 from rbdgen.algo.schur import SchurComplements, check_end
 from rbdgen.algo.submodules import Enter, anywhere
-from rbdgen.errors import ConfigError, SingularityError, UnsupportedError
+from rbdgen.errors import SingularityError, UnsupportedError
 from rbdgen.functions.frames import need_frames
 from rbdgen.functions.mass_matrix import crba
 from rbdgen.functions.operands import vector_entries
 from rbdgen.functions.quantities import Q, Quantity
 from rbdgen.functions.record import Entries, Function, Need, Settings, Slope, TracedProgram
 from rbdgen.functions.states import States
+from rbdgen.model.body import LINEAR_AXES
 from rbdgen.model.joint import JointPlacement
 from rbdgen.model.ranges import declared_ranges, random_states
 from rbdgen.model.robot import Robot
@@ -35,6 +37,7 @@ from rbdgen.numeric.arguments import (
     argument,
     choice,
     configuration,
+    not_negative,
     require_positive_definite,
 )
 from rbdgen.numeric.batch import Entries as Evaluated
@@ -72,7 +75,7 @@ FORCE = Quantity("force", ("frame_rows",), "N, N·m", "forces and moments on the
 TRIED = 16
 """States at which an inertia is tried before it is made."""
 SMALLEST = 1e-9
-"""Below this share of the largest eigenvalue, a matrix has no inverse that is of use."""
+"""Below this share of the largest eigenvalue, a matrix without units has no inverse that is of use."""
 USES = frozenset({"reference", "constraint_damping", "operational_space"})
 SCHUR = "schur"
 """The algorithm by Schur complements."""
@@ -104,8 +107,9 @@ def _check_inertia(robot: Robot, settings: Settings) -> None:
     found = operational_space_inverse(
         robot, q, reference=settings.reference, damping=settings.constraint_damping
     )
-    if np.all(is_singular(found)):
-        values = np.linalg.eigvalsh(found)
+    axes = _whole_frames(robot)
+    if np.all(is_singular(robot, axes, found)):
+        values = _eigenvalues(robot, axes, found)
         rank = int(np.max(np.sum(values > SMALLEST * values[:, -1:], axis=1)))
         raise UnsupportedError(
             f"robot {robot.name!r}: its frames have {found.shape[-1]} rows, of which only {rank} can be moved on their "
@@ -171,8 +175,7 @@ def _evaluated(
     need_frames(robot)
     reference, damping = variant
     choice("reference", reference, tuple(REFERENCES))
-    if not (np.isfinite(damping) and damping >= 0):
-        raise ConfigError(f"damping: must be a number of 0 or more, not {damping!r}")
+    variant = reference, not_negative("damping", damping)
     q = configuration(robot, q)
     batch = q.shape[:-1]
     rows = 6 * len(robot.task_frames)
@@ -183,16 +186,58 @@ def _evaluated(
     return evaluate(text, robot, variant, [(rows,)], batch, (q, given))[0]
 
 
-def is_singular(matrices: np.ndarray) -> np.ndarray:
-    """Which of symmetric ``matrices`` (..., n, n) are not positive definite for all that a float64 can tell (...)."""
-    values = np.linalg.eigvalsh(matrices)
+def _whole_frames(robot: Robot) -> list[Sequence[int]]:
+    """All axes of each of the robot's frames."""
+    return [range(SPATIAL)] * len(robot.task_frames)
+
+
+def _length(robot: Robot) -> float:
+    """m: how long the robot's longest chain of offsets between joints is, or the radius of gyration of its widest body,
+    if that is more; what is turned moves by about that. 1 where there is neither."""
+    reached: list[float] = []
+    for body in robot.bodies:
+        before = reached[body.parent] if body.parent >= 0 else 0.0
+        # what carries the first joint moves nothing
+        own = math.hypot(*body.placement.translation) if body.parent >= 0 else 0.0
+        reached.append(before + own)
+    frames = [*robot.task_frames, *(contact.frame for contact in robot.contacts)]
+    reached += [reached[f.body] + math.hypot(*f.placement.translation) for f in frames]
+    for inertia in (body.inertia for body in robot.bodies):
+        if inertia.mass > 0.0:
+            reached.append(math.sqrt(abs(np.trace(inertia.second_moment)) / inertia.mass))
+    return max(reached) or 1.0
+
+
+def _eigenvalues(robot: Robot, axes: Sequence[Sequence[int]], matrices: np.ndarray) -> np.ndarray:
+    """Of inverse inertias (..., n, n) of the ``axes`` of one frame after the other, without units (..., n): turning by
+    a radian counts as the robot's length, and each frame's accelerations are relative to its own largest."""
+    length = _length(robot)
+    units = [length if axis >= LINEAR_AXES else 1.0 for own in axes for axis in own]
+    scaled = matrices * np.outer(units, units)
+    roots = np.ones(scaled.shape[:-1])
+    diagonal = np.diagonal(scaled, axis1=-2, axis2=-1)
+    first = 0
+    for own in axes:
+        rows = slice(first, first + len(own))
+        largest = np.max(diagonal[..., rows], axis=-1, keepdims=True)
+        roots[..., rows] = np.sqrt(np.where(largest > 0.0, largest, 1.0))
+        first = rows.stop
+    return np.linalg.eigvalsh(scaled / (roots[..., :, None] * roots[..., None, :]))
+
+
+def is_singular(robot: Robot, axes: Sequence[Sequence[int]], matrices: np.ndarray) -> np.ndarray:
+    """Which inverse inertias (..., n, n) of the ``axes`` of one frame after the other are not positive definite for all
+    that a float64 can tell (...), in whatever units."""
+    values = _eigenvalues(robot, axes, matrices)
     return values[..., 0] <= SMALLEST * values[..., -1]
 
 
-def require_regular(what: str, matrices: np.ndarray) -> None:
-    """SingularityError naming the first of symmetric ``matrices`` (..., n, n) that is not positive definite."""
+def require_regular(
+    what: str, robot: Robot, axes: Sequence[Sequence[int]], matrices: np.ndarray
+) -> None:
+    """SingularityError naming the first that :func:`is_singular`."""
     batch = matrices.shape[:-2]
-    singular = is_singular(matrices).ravel()
+    singular = is_singular(robot, axes, matrices).ravel()
     if np.any(singular):
         state = int(np.argmax(singular))
         at = f" at state {', '.join(map(str, np.unravel_index(state, batch)))}" if batch else ""
@@ -219,7 +264,7 @@ def operational_space_inertia(
 
     All as there; SingularityError also where that has no inverse: where a frame cannot be moved in every direction."""
     regular = operational_space_inverse(robot, q, reference=reference, damping=damping)
-    require_regular("frames' inertia", regular)
+    require_regular("frames' inertia", robot, _whole_frames(robot), regular)
     return _evaluated(_inertias, robot, q, (reference, damping))
 
 
@@ -239,7 +284,7 @@ def operational_space_force(
 
     All else as :func:`operational_space_inertia`."""
     regular = operational_space_inverse(robot, q, reference=reference, damping=damping)
-    require_regular("frames' inertia", regular)
+    require_regular("frames' inertia", robot, _whole_frames(robot), regular)
     return _evaluated(_forces, robot, q, (reference, damping), ("pull", pull))
 
 

@@ -203,6 +203,7 @@ def sliding_forward_dynamics(
     its contact jams, or nearly. All else as there. Source: :mod:`rbdgen.algo.sliding`."""
     variant = reference, damping, rate
     given = checked_contacts(robot, variant, q, v, tau, closed, wanted, f_ext)
+    variant = given.variant
     laws = []
     for name, quantity, x in (("slope", SLOPE, slope), ("offset", OFFSET, offset)):
         size = quantity.size(robot)

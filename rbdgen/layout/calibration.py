@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rbdgen.errors import ConfigError
-from rbdgen.layout.equivalent import EquivalentRobot, equivalent, kept_in_place, reframed, regrouped
+from rbdgen.layout.equivalent import EquivalentRobot, equivalent, kept_in_place, regrouped
 from rbdgen.layout.words import Word
 from rbdgen.model.body import Body, Inertia
 from rbdgen.model.names import sanitize
@@ -66,7 +66,7 @@ BodyEntry = tuple[int, str]
 
 def _values(robot: Robot, frames: EquivalentRobot, entries: Sequence[BodyEntry]) -> np.ndarray:
     """Values (n,) of the parameters that ``entries`` are, for a robot that differs only in its inertias."""
-    cheap = regrouped(reframed(robot, frames.frames))
+    cheap = regrouped(robot, frames.frames)
     values = []
     for number, entry in entries:
         body = cheap.bodies[number]

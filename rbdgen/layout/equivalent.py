@@ -27,10 +27,13 @@ from rbdgen.model.robot import Robot
 from rbdgen.spatial import IDENTITY3, constant_matrix, constant_vector
 
 ZERO_TOLERANCE = 1e-6
-"""When choosing frames, a length or moment below this (metres and kilograms) counts as zero: URDFs have rounding
-noise."""
+"""When choosing frames, a length, mass or moment below this share of the robot's own (:class:`_Scale`) counts as zero:
+URDFs have rounding noise."""
 SNAP_TOLERANCE = 1e-13
-"""What is left of an entry that was cancelled exactly, relative to the largest; such entries become zero."""
+"""What is left of an entry that was cancelled exactly, relative to what it was the sum of; such entries become zero."""
+LEAST_ROOT = 0.1
+"""A root of a mass distribution along an axis counts as at least this share of the largest: turning a frame leaves a
+little of what is along other axes, by rounding."""
 
 
 @dataclass(frozen=True)
@@ -88,31 +91,41 @@ def kept_in_place(joint: Joint) -> np.ndarray:
     return kept
 
 
-def _snapped(values: np.ndarray) -> np.ndarray:
-    """Values without what is left of those that were cancelled exactly."""
-    sizes = np.abs(values)
-    least = SNAP_TOLERANCE * max(1.0, np.max(sizes))
-    return np.where(sizes > least, values, 0.0)
+def _snapped(values: np.ndarray, sizes: np.ndarray | float) -> np.ndarray:
+    """Values without what is left of those that were cancelled exactly; ``sizes`` are those of what they are sums of,
+    in the values' units."""
+    return np.where(np.abs(values) > SNAP_TOLERANCE * np.asarray(sizes), values, 0.0)
 
 
-def _snapped_placement(placement: Placement) -> Placement:
-    rotation = _snapped(np.array(placement.rotation))
-    translation = _snapped(np.array(placement.translation))
-    return Placement(constant_matrix(rotation), constant_vector(translation))
+def _farthest(*placements: Placement) -> float:
+    """The sum of the largest offsets of some placements, m."""
+    return sum(float(np.max(np.abs(p.translation))) for p in placements)
 
 
-def reframed(robot: Robot, frames: tuple[Placement, ...]) -> Robot:
+def _slid(frame: Placement, slide: np.ndarray) -> Placement:
+    """A frame whose origin is moved, in its own coordinates."""
+    move = Placement(IDENTITY3, constant_vector(slide))
+    translation = np.array((frame @ move).translation)
+    return replace(
+        frame, translation=constant_vector(_snapped(translation, _farthest(frame, move)))
+    )
+
+
+def reframed(robot: Robot, frames: Sequence[Placement]) -> Robot:
     """``robot`` with each body's frame replaced; a frame may differ only by what commutes with its joint's motion,
     or by a rotation when the joint's axis rotates with it (see :func:`_aligned`)."""
     bodies = []
     for body, frame in zip(robot.bodies, frames, strict=True):
         outer = Placement()
         if body.parent >= 0:
-            outer = _inverse(frames[body.parent])
-        placed = outer @ body.placement @ frame
+            outer = frames[body.parent]
+        placed = _inverse(outer) @ body.placement @ frame
+        rotation = _snapped(np.array(placed.rotation), 1.0)
+        sizes = _farthest(outer, body.placement, frame)
+        translation = _snapped(np.array(placed.translation), sizes)
         changed = replace(
             body,
-            placement=_snapped_placement(placed),
+            placement=Placement(constant_matrix(rotation), constant_vector(translation)),
             joint=_reframed_joint(body.joint, frame),
             inertia=body.inertia.expressed_in(_inverse(frame)),
         )
@@ -127,7 +140,7 @@ def _reframed_joint(joint: Joint, frame: Placement) -> Joint:
     if axis is None:
         return joint
     inward = np.array(frame.rotation).T
-    axis = _snapped(inward @ np.array(axis))
+    axis = _snapped(inward @ np.array(axis), 1.0)
     return replace(joint, axis=constant_vector(axis))  # type: ignore[call-arg]
 
 
@@ -146,46 +159,101 @@ def _aligned(body: Body) -> Placement:
     return Placement(constant_matrix(rotation))
 
 
-def regrouped(robot: Robot) -> Robot:
-    """``robot`` with all that a joint's motion leaves in place moved to the parent. Axes must be coordinate axes."""
+def _moved_roots(roots: np.ndarray, placement: Placement) -> np.ndarray:
+    """The roots of a mass distribution (4,) in the outer frame of ``placement``, if nothing cancelled."""
+    t = np.eye(4)
+    t[:3, :3] = placement.rotation
+    t[:3, 3] = placement.translation
+    moved = np.abs(t) @ roots
+    moved[:3] = np.maximum(moved[:3], LEAST_ROOT * np.max(moved[:3]))
+    return moved
+
+
+def _roots(robot: Robot, frames: Sequence[Placement]) -> list[np.ndarray]:
+    """Of each body's mass distribution the roots of the pseudo-inertia's diagonal (4,) in the body's new frame: its
+    entry (i, j) is the product of two, at most, and its rounding is relative to that."""
+    found = []
+    for body, frame in zip(robot.bodies, frames, strict=True):
+        diagonal = np.abs(np.diag(body.inertia.pseudo))
+        found.append(_moved_roots(np.sqrt(diagonal), _inverse(frame)))
+    return found
+
+
+def regrouped(robot: Robot, frames: Sequence[Placement] | None = None) -> Robot:
+    """``robot`` with all that a joint's motion leaves in place moved to the parent, and with each body's frame replaced
+    where there are ``frames`` (:func:`reframed`). Axes must be coordinate axes there."""
+    if frames is None:
+        frames = (Placement(),) * len(robot.bodies)
+    roots = _roots(robot, frames)
+    robot = reframed(robot, frames)
     inertias = [b.inertia for b in robot.bodies]
     for i in reversed(range(len(robot.bodies))):
         body = robot.bodies[i]
         pseudo = inertias[i].pseudo
         kept = kept_in_place(body.joint)
         moved = np.where(kept, pseudo, 0.0)
-        rest = _snapped(pseudo - moved)
+        rest = _snapped(pseudo - moved, np.outer(roots[i], roots[i]))
         inertias[i] = Inertia.from_pseudo(rest)
         if body.parent >= 0:
             added = Inertia.from_pseudo(moved)
             inertias[body.parent] += added.expressed_in(body.placement)
+            passed = np.where(np.diag(kept), roots[i], 0.0)
+            more = _moved_roots(passed, body.placement)
+            roots[body.parent] = np.hypot(roots[body.parent], more)
     bodies = []
     for body, inertia in zip(robot.bodies, inertias, strict=True):
         bodies.append(replace(body, inertia=inertia))
     return replace(robot, bodies=tuple(bodies))
 
 
-def _count(values: np.ndarray | Sequence[float]) -> int:
-    """How many entries do not count as zero."""
-    return int(np.count_nonzero(np.abs(values) > ZERO_TOLERANCE))
+@dataclass(frozen=True)
+class _Scale:
+    """What is large for a robot: its largest ``length`` (m; of an offset between joints or of a link about its frame),
+    ``mass`` (kg), ``first`` moment (kg·m) and ``second`` moment (kg·m²)."""
+
+    length: float
+    mass: float
+    first: float
+    second: float
+
+    @classmethod
+    def of(cls, robot: Robot) -> _Scale:
+        """A robot's."""
+        pseudo = np.abs([body.inertia.pseudo for body in robot.bodies])
+        mass = float(np.max(pseudo[:, 3, 3]))
+        second = float(np.max(pseudo[:, :3, :3]))
+        lengths = [_farthest(body.placement) for body in robot.bodies]
+        lengths += [_farthest(frame.placement) for frame in robot.task_frames]
+        if mass > 0.0:
+            lengths.append(float(np.sqrt(second / mass)))
+        return cls(max(lengths), mass, float(np.max(pseudo[:, :3, 3])), second)
 
 
-def constants_needed(robot: Robot) -> int:
-    """Estimate of the constant multiplications: non-zero offsets and moments, weighted by how often RNEA meets them."""
+def _count(values: np.ndarray | Sequence[float], scale: float) -> int:
+    """How many entries do not count as zero, beside what is large."""
+    return int(np.count_nonzero(np.abs(values) > ZERO_TOLERANCE * scale))
+
+
+def constants_needed(
+    robot: Robot, frames: Sequence[Placement] | None = None, scale: _Scale | None = None
+) -> int:
+    """Estimate of the constant multiplications: non-zero offsets and moments, weighted by how often RNEA meets them.
+    ``frames`` as in :func:`regrouped`; ``scale``: what is large, where that is known."""
+    scale = _Scale.of(robot) if scale is None else scale
     cost = 0
-    for body in regrouped(robot).bodies:
+    for body in regrouped(robot, frames).bodies:
         inertia = body.inertia
         second = np.array(inertia.second_moment)
-        cost += 5 * _count(body.placement.translation)
-        cost += 5 * _count(inertia.first_moment)
-        cost += 2 * _count(np.diag(second))
-        cost += 3 * _count(np.triu(second, 1))
-        cost += 3 * (inertia.mass > ZERO_TOLERANCE)
+        cost += 5 * _count(body.placement.translation, scale.length)
+        cost += 5 * _count(inertia.first_moment, scale.first)
+        cost += 2 * _count(np.diag(second), scale.second)
+        cost += 3 * _count(np.triu(second, 1), scale.second)
+        cost += 3 * _count([inertia.mass], scale.mass)
     return cost
 
 
-def _slides(robot: Robot, i: int) -> Iterator[np.ndarray]:
-    """Moves of body ``i``'s origin that could make an entry zero."""
+def _slides(robot: Robot, i: int, length: float) -> Iterator[np.ndarray]:
+    """Moves of body ``i``'s origin that could make an entry zero; ``length``: what is large for the robot, m."""
     body = robot.bodies[i]
     inertia = body.inertia
     rotation = np.array(body.placement.rotation)
@@ -206,35 +274,30 @@ def _slides(robot: Robot, i: int) -> Iterator[np.ndarray]:
     for matrix, target in offsets:
         direction = matrix @ axis
         for x, t in zip(direction, target, strict=True):
-            if abs(x) > 0.1 and abs(t) > ZERO_TOLERANCE:
+            if abs(x) > 0.1 and abs(t) > ZERO_TOLERANCE * length:
                 yield t / x * axis
-
-
-def _with_move(robot: Robot, i: int, move: Placement) -> Robot:
-    """``robot`` with the frame of body ``i`` moved."""
-    frames = [Placement()] * len(robot.bodies)
-    frames[i] = move
-    return reframed(robot, tuple(frames))
 
 
 @lru_cache(maxsize=8)
 def equivalent(robot: Robot) -> EquivalentRobot:
     """The cheapest equivalent robot that a descent over single moves of origins finds; deterministic."""
     frames = [_aligned(body) for body in robot.bodies]
-    current = reframed(robot, tuple(frames))
-    cost = constants_needed(current)
+    scale = _Scale.of(robot)
+    current = reframed(robot, frames)
+    cost = constants_needed(robot, frames, scale)
     improved = True
     while improved:
         improved = False
         for i in range(len(robot.bodies)):
-            for slide in _slides(current, i):
-                move = Placement(IDENTITY3, constant_vector(slide))
-                candidate = _with_move(current, i, move)
-                candidate_cost = constants_needed(candidate)
+            for slide in _slides(current, i, scale.length):
+                # always from the robot's own frames, so that no rounding adds up
+                candidate = list(frames)
+                candidate[i] = _slid(frames[i], slide)
+                candidate_cost = constants_needed(robot, candidate, scale)
                 if candidate_cost < cost:
-                    current = candidate
+                    frames = candidate
+                    current = reframed(robot, frames)
                     cost = candidate_cost
                     improved = True
-                    frames[i] = frames[i] @ move
                     break
-    return EquivalentRobot(regrouped(current), tuple(frames), current)
+    return EquivalentRobot(regrouped(robot, frames), tuple(frames), current)

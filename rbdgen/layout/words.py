@@ -18,7 +18,8 @@ from rbdgen.model.ranges import InputRanges
 from rbdgen.model.robot import Robot
 
 ZERO_TOLERANCE = 1e-12
-"""An entry of M⁻¹ that stays below this share of the largest is zero for the robot's structure, and no operand."""
+"""An entry of M⁻¹ that stays below this share of the root of its two joints' largest on the diagonal, which bounds it
+whatever their units, is zero for the robot's structure, and no operand."""
 BASE_ANGULAR_VELOCITY, BASE_ANGULAR_ACCELERATION, BASE_ACCELERATION = 10.0, 20.0, 30.0
 """Declared range of a given base motion: rad/s, rad/s² and, gravity included, m/s²."""
 
@@ -275,13 +276,13 @@ def _evaluation_words(
 
 def _inverse_words(robot: Robot, dofs: Sequence[str], minv: np.ndarray) -> tuple[Word, ...]:
     largest = HEADROOM * np.max(np.abs(minv), axis=0)
-    least = ZERO_TOLERANCE * np.max(largest)
+    roots = np.sqrt(np.diag(largest))
     words = []
     taken: set[str] = set()
     for i in range(robot.nv):
         for j in range(i + 1):
             limit = float(largest[i, j])
-            if limit > least:
+            if limit > ZERO_TOLERANCE * roots[i] * roots[j]:
                 name = unused(f"minv_{dofs[i]}_{dofs[j]}", taken)
                 words.append(Word(name, "minv", (i, j), -limit, limit))
     return tuple(words)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rbdgen.model.joint import Joint
+from rbdgen.scalars import number_of
 from rbdgen.spatial import IDENTITY3, ZERO3, Matrix, Vector, constant_matrix, constant_vector
 
 
@@ -20,6 +21,12 @@ class Placement:
 
     rotation: Matrix = IDENTITY3
     translation: Vector = ZERO3
+
+    def __post_init__(self) -> None:
+        if type(self.rotation) is not tuple:
+            object.__setattr__(self, "rotation", constant_matrix(self.rotation))
+        if type(self.translation) is not tuple:
+            object.__setattr__(self, "translation", constant_vector(self.translation))
 
     def __matmul__(self, other: Placement) -> Placement:
         """Composition: first ``other`` (inner), then ``self`` (outer)."""
@@ -40,6 +47,16 @@ class Inertia:
     mass: float = 0.0
     first_moment: Vector = ZERO3
     second_moment: Matrix = ((0.0, 0.0, 0.0),) * 3
+
+    def __post_init__(self) -> None:
+        # in traced text they are expressions, which are no numbers
+        mass = self.mass if type(self.mass) is float else number_of(self.mass)
+        if mass is not None:
+            object.__setattr__(self, "mass", float(mass))
+        if type(self.first_moment) is not tuple:
+            object.__setattr__(self, "first_moment", constant_vector(self.first_moment))
+        if type(self.second_moment) is not tuple:
+            object.__setattr__(self, "second_moment", constant_matrix(self.second_moment))
 
     @classmethod
     def from_com(cls, mass: float, com: np.ndarray, rotational: np.ndarray) -> Inertia:

@@ -6,15 +6,16 @@ A frame is fixed to a link: to a moving one or to what a fixed joint merged into
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from rbdgen.errors import ConfigError, short
 from rbdgen.model.body import Contact, Placement, TaskFrame
-from rbdgen.model.links import place_of
+from rbdgen.model.links import place_of, places_of
 from rbdgen.model.mimics import FARTHEST
 from rbdgen.model.robot import Robot
 from rbdgen.model.rotations import fixed_axes_angles, fixed_axes_matrix
+from rbdgen.scalars import numbers_of
 
 POINT, FULL = "3d", "6d"
 CONTACT_AXES = {POINT: (0, 1, 2), FULL: (0, 1, 2, 3, 4, 5)}
@@ -56,9 +57,10 @@ def with_contacts(robot: Robot, contacts: Sequence[str]) -> Robot:
     and for a contact that is there twice.
     """
     declared = {frame.name: frame for frame in robot.task_frames}
+    known = {*declared, *places_of(robot)}
     found: list[Contact] = []
     for text in contacts:
-        name, axes = _name_and_axes(text)
+        name, axes = _name_and_axes(text, known)
         frame = declared.get(name)
         if frame is None:
             frame = _frame(robot, "contact", name, name, Placement(), tuple(declared))
@@ -70,24 +72,32 @@ def with_contacts(robot: Robot, contacts: Sequence[str]) -> Robot:
     return _said(replace(robot, contacts=tuple(found)), contact=tuple(contacts))
 
 
-def _name_and_axes(text: str) -> tuple[str, tuple[int, ...]]:
-    """A contact's frame, and the axes along which it is held."""
+def _name_and_axes(text: str, known: Collection[str]) -> tuple[str, tuple[int, ...]]:
+    """A contact's frame, and the axes along which it is held. Names may have colons themselves, as ``arm::lower``: what
+    follows the last one is a kind if what is before it is one of the ``known`` names, or else if it could be one."""
     name, colon, kind = text.rpartition(":")
-    if not colon:
+    axes = _axes(kind)
+    whole = name not in known and (text in known or not axes)
+    if not colon or (whole and not text.endswith(":")):
         return text, CONTACT_AXES[POINT]
-    if kind in CONTACT_AXES:
-        return name, CONTACT_AXES[kind]
-    axes = {LETTERS.find(letter) for letter in kind}
-    if not axes or -1 in axes or len(axes) < len(kind):
-        known = ", ".join(CONTACT_AXES)
+    if not axes:
+        kinds = ", ".join(CONTACT_AXES)
         raise ConfigError(
-            f"contact: of {short(name)}: must be {known} or letters of {LETTERS}, each once, not {short(kind)}"
+            f"contact: of {short(name)}: must be {kinds} or letters of {LETTERS}, each once, not {short(kind)}"
         )
-    return name, tuple(sorted(axes))
+    return name, axes
+
+
+def _axes(kind: str) -> tuple[int, ...]:
+    """The axes that a kind of contact is held along; none where it is no kind."""
+    if kind in CONTACT_AXES:
+        return CONTACT_AXES[kind]
+    axes = {LETTERS.find(letter) for letter in kind}
+    return () if -1 in axes or len(axes) < len(kind) else tuple(sorted(axes))
 
 
 def _place(key: str, numbers: Sequence[float]) -> Placement:
-    given = [float(x) for x in numbers]
+    given = numbers_of(f"frame: of {short(key)}", numbers)
     if len(given) not in SIZES:
         raise ConfigError(
             f"frame: of {short(key)}: must be x,y,z, or those and roll,pitch,yaw, not {len(given)} numbers"

@@ -9,6 +9,9 @@ from rbdgen.spatial import IDENTITY3, constant_vector
 
 TOLERANCE = 1e-6
 """How far a principal moment may be on the wrong side, relative to the largest: files round their numbers."""
+ROUNDING = 1e-14
+"""And relative to the largest about the frame's origin, of which those about a distant centre of mass are a rounded
+rest."""
 
 
 def inertia_faults(inertia: Inertia) -> tuple[str, ...]:
@@ -18,12 +21,12 @@ def inertia_faults(inertia: Inertia) -> tuple[str, ...]:
     principal moments (Wensing, Kim & Slotine, RA-L 2018).
     """
     if inertia.mass <= 0.0:
-        empty = np.allclose(inertia.pseudo, 0.0)
-        return () if empty else ("moments without mass",)
+        return ("moments without mass",) if np.any(inertia.pseudo) else ()
     com = np.array(inertia.first_moment) / inertia.mass
     centred = inertia.expressed_in(Placement(IDENTITY3, constant_vector(-com)))
     low, mid, high = np.linalg.eigvalsh(centred.rotational)
-    slack = TOLERANCE * max(abs(low), abs(high))
+    about_origin = float(np.trace(np.abs(inertia.second_moment)))
+    slack = TOLERANCE * max(abs(low), abs(high)) + ROUNDING * about_origin
     if low < -slack:
         return (f"principal moment {low:.4g} is negative",)
     if high > low + mid + slack:

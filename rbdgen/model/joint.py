@@ -17,6 +17,7 @@ import numpy as np
 from rbdgen.errors import ConfigError
 from rbdgen.model.displacement import Functions, closed
 from rbdgen.operands import UNIT_TOLERANCE, unit_fault
+from rbdgen.scalars import numbers_of
 from rbdgen.spatial import IDENTITY3, ZERO3, Matrix, Vector, identity, matmul, matvec, vadd
 
 Axis = tuple[float, float, float]
@@ -178,10 +179,12 @@ class CompoundJoint(Coordinates):
         return total
 
 
-def checked_axis(name: str, axis: Axis) -> None:
-    """ConfigError unless ``axis`` is a unit vector."""
-    length = math.sqrt(sum(x * x for x in axis))
-    if len(axis) != 3 or not abs(length - 1) < UNIT_TOLERANCE:
+def checked_axis(name: str, axis: Sequence[float] | np.ndarray) -> Axis:
+    """``axis`` as numbers of Python's. ConfigError unless it is a unit vector."""
+    numbers = numbers_of(f"{name}: axis", axis)
+    if len(numbers) != 3 or not abs(math.hypot(*numbers) - 1) < UNIT_TOLERANCE:
         raise ConfigError(
-            f"{name}: axis must be a unit vector of 3, not {tuple(axis)!r}; divide it by its length"
+            f"{name}: axis must be a unit vector of 3, not {tuple(numbers)!r}; divide it by its length"
         )
+    x, y, z = numbers
+    return x, y, z

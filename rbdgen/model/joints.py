@@ -85,7 +85,7 @@ class _AxisJoint(Joint):
     nv = 1
 
     def __post_init__(self) -> None:
-        checked_axis(type(self).__name__, self.axis)
+        object.__setattr__(self, "axis", checked_axis(type(self).__name__, self.axis))
 
     @property
     def angular_subspace(self) -> tuple[Axis, ...]:
@@ -313,8 +313,8 @@ class Universal(CompoundJoint):
     second: Axis
 
     def __post_init__(self) -> None:
-        checked_axis("Universal", self.first)
-        checked_axis("Universal", self.second)
+        object.__setattr__(self, "first", checked_axis("Universal", self.first))
+        object.__setattr__(self, "second", checked_axis("Universal", self.second))
 
     @property
     def parts(self) -> tuple[Joint, ...]:

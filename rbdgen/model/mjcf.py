@@ -31,7 +31,7 @@ from rbdgen.model.mjcf_actuators import Actuators
 from rbdgen.model.mjcf_names import given_names, model_name, names_of
 from rbdgen.model.mjcf_remarks import left_out
 from rbdgen.model.names import unused
-from rbdgen.model.numbers import check_numbers, unless_zero
+from rbdgen.model.numbers import check_directions, check_numbers, unless_zero
 from rbdgen.model.remarks import listed, plain, warn_of
 from rbdgen.model.robot import Robot
 from rbdgen.model.rotations import about_axis, quaternion_matrix
@@ -205,16 +205,18 @@ class _Reader:
         """UrdfError for numbers that MuJoCo lets pass and nothing can be computed with."""
         model = self.model
         bodies = [f"body {short(link)}" for link in self.links]
-        for what in ("body_pos", "body_quat", "body_ipos", "body_iquat"):
+        for what in ("body_pos", "body_ipos"):
             self._check(bodies, what, getattr(model, what))
+        for what in ("body_quat", "body_iquat"):
+            self._check_directions(bodies, what, getattr(model, what))
         for what in ("body_mass", "body_inertia"):
             self._check(bodies, what, getattr(model, what), 0.0)
         joints = [f"joint {short(joint)}" for joint in self.joints]
         sites = [f"site {k}" for k in range(model.nsite)]
-        for what in ("site_pos", "site_quat"):
-            self._check(sites, what, getattr(model, what))
-        for what in ("jnt_pos", "jnt_axis"):
-            self._check(joints, what, getattr(model, what))
+        self._check(sites, "site_pos", model.site_pos)
+        self._check_directions(sites, "site_quat", model.site_quat)
+        self._check(joints, "jnt_pos", model.jnt_pos)
+        self._check_directions(joints, "jnt_axis", model.jnt_axis)
         references = [model.qpos0[a] for a in model.jnt_qposadr]
         self._check(joints, "jnt_ref", references)
         moving = [joints[k] for k in model.dof_jntid]
@@ -227,6 +229,12 @@ class _Reader:
         key = what.partition("_")[2]
         for owner, row in zip(where, values, strict=True):
             check_numbers(f"{self.source}: {owner}", key, row, least)
+
+    def _check_directions(self, where: list[str], what: str, values: Any) -> None:
+        """The same for quaternions and axes, which have a length."""
+        key = what.partition("_")[2]
+        for owner, row in zip(where, values, strict=True):
+            check_directions(f"{self.source}: {owner}", key, row)
 
     def _mimics(self) -> tuple[set[int], dict[int, Mimic]]:
         """Equalities by number that say that a joint follows another, and what each such joint follows."""

@@ -28,14 +28,12 @@ from rbdgen.model.joints import (
     Translation,
 )
 from rbdgen.model.names import unused
-from rbdgen.model.numbers import check_numbers, unless_zero
+from rbdgen.model.numbers import check_numbers, check_placement, unless_zero
 from rbdgen.model.remarks import listed, plain, warn_of
 from rbdgen.model.robot import Robot
 from rbdgen.model.urdf import BASES, WORLD
 from rbdgen.spatial import constant_matrix, constant_vector
 
-STILL = 1e-12
-"""A motion subspace's part that is smaller is zero."""
 UNLIMITED = 1e300
 """Pinocchio writes the largest number for a limit that there is not."""
 
@@ -125,6 +123,13 @@ class _Reader:
         found = []
         if self.faults:
             found.append(f"inertias that no body can have: {listed(self.faults, '; ')}")
+        order = self._order()
+        if order != sorted(order):
+            joints = [self.names[i] for i in order]
+            found.append(
+                "joints are not depth first, and are sorted: q, v, a and tau are those of another order than "
+                f"Pinocchio's: {', '.join(map(plain, joints))}"
+            )
         rotors = np.array(model.rotorInertia) != 0.0
         forgotten = rotors & (np.array(model.armature) == 0.0)
         names = [self.names[i] for i in range(1, model.njoints) if any(forgotten[self._dofs(i)])]
@@ -178,7 +183,7 @@ class _Reader:
         check_numbers(f"{self.source}: model", "gravity", model.gravity.linear)
         for i in range(1, model.njoints):
             where = f"{self.source}: joint {short(self.names[i])}"
-            check_numbers(where, "placement", model.jointPlacements[i].homogeneous)
+            check_placement(where, "placement", model.jointPlacements[i].homogeneous)
             inertia = model.inertias[i]
             check_numbers(where, "mass", inertia.mass, 0.0)
             check_numbers(where, "lever", inertia.lever)
@@ -186,6 +191,9 @@ class _Reader:
             for key in ("armature", "damping", "upperDryFrictionLimit"):
                 values = getattr(model, key, np.zeros(model.nv))
                 check_numbers(where, key, values[self._dofs(i)], 0.0)
+        for frame in model.frames:
+            where = f"{self.source}: frame {short(frame.name)}"
+            check_placement(where, "placement", frame.placement.homogeneous)
 
     def _add(self, i: int) -> None:
         """Add joint ``i`` with the body that it carries."""
@@ -283,15 +291,16 @@ class _Reader:
         scale = joint.scaling if follows else 1.0
         motion = np.ravel(data.S) / scale if scale else np.zeros(6)
         linear, angular = motion[:3], motion[3:]
-        if np.linalg.norm(angular) < STILL:
-            return Prismatic(_unit(linear)) if np.linalg.norm(linear) > STILL else None
-        if follows and np.linalg.norm(data.M.translation) > STILL:
+        # zeros are exact there, and a screw may be as fine as it likes
+        if not np.any(angular):
+            return Prismatic(_unit(linear)) if np.any(linear) else None
+        if follows and np.any(data.M.translation):
             return None  # Pinocchio's followers of screws leave their pitch out of S
         axis = _unit(angular)
         if joint.nq == 2:
             return Continuous(axis)
         pitch = float(linear @ np.array(axis))
-        return Helical(axis, pitch) if np.linalg.norm(linear) > STILL else Revolute(axis)
+        return Helical(axis, pitch) if np.any(linear) else Revolute(axis)
 
     def _merge(self) -> None:
         """Frames that are fixed to a body."""

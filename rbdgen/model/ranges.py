@@ -18,6 +18,7 @@ from rbdgen.errors import ConfigError, dotted, short
 from rbdgen.model.body import Body, Limits
 from rbdgen.model.joint import Kind
 from rbdgen.model.robot import Robot
+from rbdgen.scalars import number_of
 
 REVOLUTE_RANGE = math.pi
 """rad: ± this, where limits are missing or wider than two turns either way (files write 100000 for "none")."""
@@ -216,13 +217,13 @@ def _checked(body: Body, overrides: Mapping[str, float]) -> dict[str, float]:
             raise ConfigError(
                 f"{dotted(where, key)}: no such limit; {hint}limits are {', '.join(allowed)}"
             )
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not number or not _finite(value):
+        number = number_of(value)
+        if number is None or not _finite(number):
             raise ConfigError(f"{where}.{key}: must be a finite number, not {short(value)}")
         least, most = (LEAST, MOST) if key in MAGNITUDE_KEYS else (-FARTHEST, FARTHEST)
-        if not least <= value <= most:
-            raise ConfigError(f"{where}.{key}: must be {least:g} to {most:g}, not {value:g}")
-        result[key] = float(value)
+        if not least <= number <= most:
+            raise ConfigError(f"{where}.{key}: must be {least:g} to {most:g}, not {number:g}")
+        result[key] = float(number)
     return result
 
 
@@ -298,9 +299,12 @@ def neutral(robot: Robot) -> np.ndarray:
 
 
 def _generator(seed: int) -> np.random.Generator:
-    if seed < 0:
+    whole = number_of(seed)
+    if not isinstance(whole, int):
+        raise ConfigError(f"seed: must be a whole number, not {short(seed)}")
+    if whole < 0:
         raise ConfigError(f"seed: must not be negative, is {seed}")
-    return np.random.default_rng(seed)
+    return np.random.default_rng(whole)
 
 
 def _configurations(

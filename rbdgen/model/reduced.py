@@ -19,6 +19,7 @@ from rbdgen.model.links import hint, place_of
 from rbdgen.model.mimics import FARTHEST
 from rbdgen.model.robot import Robot
 from rbdgen.model.urdf_elements import LARGEST
+from rbdgen.scalars import numbers_of
 from rbdgen.spatial import constant_matrix, constant_vector
 
 Coordinates = float | Sequence[float]
@@ -43,32 +44,32 @@ def locked(robot: Robot, values: Mapping[str, Coordinates]) -> Robot:
         body = robot.bodies[named[joint]]
         if body.mimic:
             raise ConfigError(f"lock: joint {joint!r} follows {body.mimic.joint!r}; lock that one")
-        fixed[named[joint]] = _placed(body, value)
+        given = numbers_of(f"lock: joint {body.joint_name!r}", value)
+        fixed[named[joint]] = _placed(body, given)
         for i, other in enumerate(robot.bodies):
             if other.mimic and other.mimic.joint == joint:
-                fixed[i] = _placed(other, _followed(other, value))
+                fixed[i] = _placed(other, [_followed(other, given)])
     return _without(robot, fixed) if fixed else robot
 
 
-def _followed(body: Body, value: Coordinates) -> float:
-    """Where a joint is that follows one at ``value``."""
+def _followed(body: Body, given: Sequence[float]) -> float:
+    """Where a joint is that follows one at the coordinates ``given``."""
     assert body.mimic is not None
-    if not isinstance(value, int | float):
-        value = math.atan2(value[1], value[0]) if len(value) == 2 else value[0]
+    value = math.atan2(given[1], given[0]) if len(given) == 2 else given[0]
     return body.mimic.multiplier * value + body.mimic.offset
 
 
-def _placed(body: Body, value: Coordinates) -> Placement:
-    """Where the link of ``body`` is in its parent's frame, its joint at ``value``."""
+def _placed(body: Body, given: list[float]) -> Placement:
+    """Where the link of ``body`` is in its parent's frame, its joint at the coordinates ``given``."""
     joint = body.joint
     where = f"lock: joint {body.joint_name!r}"
-    given = [float(value)] if isinstance(value, int | float) else [float(x) for x in value]
     if isinstance(joint, Continuous) and len(given) == 1:
         given = [math.cos(given[0]), math.sin(given[0])]
     if len(given) != joint.nq:
         raise ConfigError(f"{where}: has {joint.nq} coordinates, not {len(given)}")
-    if not all(abs(x) <= FARTHEST for x in given):
-        raise ConfigError(f"{where}: must be at most {FARTHEST:g}, not {short(value)}")
+    beyond = [x for x in given if not abs(x) <= FARTHEST]
+    if beyond:
+        raise ConfigError(f"{where}: must be at most {FARTHEST:g}, not {beyond[0]:g}")
     fault = joint.fault(np.array(given))
     if fault is not None:
         raise ConfigError(f"{where}: {fault}")
@@ -122,7 +123,7 @@ def with_payloads(robot: Robot, payloads: Mapping[str, Sequence[float]]) -> Robo
 
 def _payload(link: str, numbers: Sequence[float]) -> Inertia:
     """A payload's inertia in the link's frame."""
-    given = [float(x) for x in numbers]
+    given = numbers_of(f"payload: of link {link!r}", numbers)
     if len(given) not in PAYLOAD_SIZES:
         raise ConfigError(
             f"payload: of link {link!r}: must be mass, or mass and centre (3), or those and moments (6), not "

@@ -6,6 +6,7 @@ Plain frozen data, no parsing (see :mod:`rbdgen.model.urdf`) and no dynamics (se
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,10 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rbdgen.errors import ConfigError, short
 from rbdgen.model.body import Body, Contact, Inertia, MergedLink, Placement, TaskFrame
 from rbdgen.model.joint import CompoundJoint
 from rbdgen.model.mimics import resolved
 from rbdgen.model.names import unused
+from rbdgen.model.rotations import rotation_fault
+from rbdgen.scalars import numbers_of
 from rbdgen.spatial import Vector
 
 if TYPE_CHECKING:
@@ -62,12 +66,41 @@ class Robot:
     contacts: tuple[Contact, ...] = ()
 
     def __post_init__(self) -> None:
+        if type(self.gravity) is not tuple:
+            object.__setattr__(self, "gravity", tuple(numbers_of("gravity", self.gravity)))
+        self._check_numbers()
         if any(body.mimic for body in self.bodies):
             object.__setattr__(self, "bodies", resolved(self.name, self.bodies))
         if any(isinstance(b.joint, CompoundJoint) for b in self.bodies):
             bodies, frames = _expanded(self.bodies, self.frames)
             object.__setattr__(self, "bodies", bodies)
             object.__setattr__(self, "frames", frames)
+
+    def _check_numbers(self) -> None:
+        """ConfigError naming the first placement that is none, and the first inertia that is no number."""
+        for body in self.bodies:
+            inertia = body.inertia
+            entries = (
+                inertia.mass,
+                *inertia.first_moment,
+                *itertools.chain(*inertia.second_moment),
+            )
+            # in traced text they are expressions
+            if any(isinstance(x, float) and not math.isfinite(x) for x in entries):
+                raise ConfigError(
+                    f"robot {self.name!r}: link {short(body.name)}: its inertia is not finite; mend it"
+                )
+        joints = [("joint", body.joint_name, body.placement) for body in self.bodies]
+        links = [("link", frame.name, frame.placement) for frame in self.frames]
+        tasks = [("frame", frame.name, frame.placement) for frame in self.task_frames]
+        for kind, name, placement in (*joints, *links, *tasks):
+            fault = rotation_fault(placement.rotation)
+            if not all(map(math.isfinite, placement.translation)):
+                fault = f"has a translation that is not finite: {placement.translation}"
+            if fault is not None:
+                raise ConfigError(
+                    f"robot {self.name!r}: {kind} {short(name)}: its placement {fault}; mend it"
+                )
 
     @property
     def joint_names(self) -> tuple[str, ...]:

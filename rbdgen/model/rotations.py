@@ -4,10 +4,36 @@ from __future__ import annotations
 
 import math
 
-from rbdgen.spatial import Matrix, Scalar, Vector, add, constant_matrix, mul, sub, vscale
+from rbdgen.model.joint import UNIT_TOLERANCE
+from rbdgen.spatial import (
+    Matrix,
+    Scalar,
+    Vector,
+    add,
+    constant_matrix,
+    cross,
+    dot,
+    mul,
+    sub,
+    vscale,
+)
 
 UPRIGHT = 1e-9
 """Cosine of a pitch at or below which it is a right angle, and roll and yaw turn about the same axis."""
+
+
+def rotation_fault(rotation: Matrix) -> str | None:
+    """Why a constant 3×3 matrix is no rotation, in words; None of one that is, as far as files' digits go: its rows are
+    of unit length and at right angles, and it mirrors nothing."""
+    x, y, z = rotation
+    products = dot(x, x) - 1.0, dot(y, y) - 1.0, dot(z, z) - 1.0, dot(x, y), dot(y, z), dot(z, x)
+    off = max(map(abs, products))
+    # so that what is no number is none
+    if not sum(map(abs, products)) < math.inf or off > UNIT_TOLERANCE:
+        return f"is no rotation: its rows are off by {off:.3g} from unit length and right angles"
+    if dot(cross(x, y), z) < 0.0:
+        return "is no rotation: it mirrors"
+    return None
 
 
 def about_axis(axis: Vector, c: Scalar, s: Scalar) -> Matrix:

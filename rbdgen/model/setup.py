@@ -17,6 +17,7 @@ from rbdgen.model.remarks import listed
 from rbdgen.model.robot import DRY, NO_FRICTION, VISCOUS, Robot
 from rbdgen.model.rooting import rerooted
 from rbdgen.model.urdf import BASES, ROOT_JOINT
+from rbdgen.scalars import numbers_of, several_of
 from rbdgen.spatial import Vector
 
 Rotors = float | Sequence[float]
@@ -57,7 +58,7 @@ class Setup:
         robot = with_contacts(robot, self.contact)
         said = {f.name: getattr(self, f.name) for f in fields(self)}
         if self.gravity is not None:
-            robot = replace(robot, gravity=tuple(self.gravity))
+            robot = replace(robot, gravity=tuple(numbers_of("gravity", self.gravity)))
         return replace(robot, friction=self.friction, setup=said)
 
 
@@ -111,7 +112,9 @@ def with_armature(robot: Robot, armature: Mapping[str, Rotors]) -> Robot:
 
 def _with_rotors(body: Body, given: Rotors) -> Body:
     count = body.joint.nv
-    rotors = (given,) * count if isinstance(given, int | float) else tuple(given)
+    rotors = numbers_of(f"armature: of joint {body.joint_name!r}", given)
+    if several_of(given) is None:
+        rotors *= count
     if len(rotors) != count:
         raise ConfigError(
             f"armature: joint {body.joint_name!r} has {count} degrees of freedom, not {len(rotors)}"
@@ -121,4 +124,4 @@ def _with_rotors(body: Body, given: Rotors) -> Body:
             raise ConfigError(
                 f"armature: of joint {body.joint_name!r}: must be a number of 0 or more, not {short(x)}"
             )
-    return replace(body, armature=tuple(map(float, rotors)))
+    return replace(body, armature=tuple(rotors))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from rbdgen.errors import ConfigError, SingularityError
+from rbdgen.errors import ConfigError, SingularityError, short
 from rbdgen.model.robot import Robot
 from rbdgen.operands import check_finite, number_array, unit_error
+from rbdgen.scalars import number_of
 
 SMALLEST_PIVOT = 1e-12
 """Below this, relative to the diagonal entry of M that it came from, a pivot counts as zero: its digits are lost."""
@@ -54,6 +56,14 @@ def configuration(robot: Robot, q: object) -> np.ndarray:
         if fault is not None:
             raise unit_error("q", body.joint_name, fault)
     return array
+
+
+def not_negative(name: str, value: object) -> float:
+    """``value`` as Python's number. ConfigError naming ``name`` for one that is none, not finite or below zero."""
+    number = number_of(value)
+    if number is None or not 0 <= number < math.inf:
+        raise ConfigError(f"{name}: must be a number of 0 or more, not {short(value)}")
+    return float(number)
 
 
 def choice(name: str, value: str, options: tuple[str, ...]) -> str:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rbdgen.errors import LONGEST_PATH, ConfigError, dotted, short
+from rbdgen.scalars import number_of, several_of, truth_of
 from rbdgen.wordlength.targets import read_target
 
 GROUPS = {
@@ -109,9 +110,10 @@ def _a(what: str, name: str, value: Any) -> ConfigError:
 
 
 def _integer(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
+    number = number_of(value)
+    if not isinstance(number, int):
         raise _a("a whole number", name, value)
-    return value
+    return number
 
 
 def _read_integer(name: str, text: str) -> int:
@@ -122,10 +124,11 @@ def _read_integer(name: str, text: str) -> int:
 
 
 def _number(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    given = number_of(value)
+    if given is None:
         raise _a("a number", name, value)
     try:
-        number = float(value)
+        number = float(given)
     except OverflowError:  # a whole number larger than any double
         number = math.inf
     if not math.isfinite(number):
@@ -141,9 +144,10 @@ def _read_number(name: str, text: str) -> float:
 
 
 def _switch(name: str, value: Any) -> bool:
-    if not isinstance(value, bool):
+    truth = truth_of(value)
+    if truth is None:
         raise _a("true or false", name, value)
-    return value
+    return truth
 
 
 def _read_switch(name: str, text: str) -> bool:
@@ -217,9 +221,10 @@ def _limits(name: str, value: Any) -> Mapping[str, Mapping[str, float]]:
 
 
 def _vector(name: str, value: Any) -> tuple[float, ...]:
-    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 3:
+    entries = several_of(value)
+    if entries is None or len(entries) != 3:
         raise _a("three numbers", name, value)
-    return tuple(_number(name, x) for x in value)
+    return tuple(_number(name, x) for x in entries)
 
 
 def _read_vector(name: str, text: str) -> tuple[float, ...]:
@@ -235,8 +240,11 @@ def _by_joint(name: str, value: Any) -> dict[str, float | tuple[float, ...]]:
     given: dict[str, float | tuple[float, ...]] = {}
     for joint, x in value.items():
         path = dotted(name, str(joint))
-        several = isinstance(x, list | tuple)
-        given[str(joint)] = tuple(_number(path, y) for y in x) if several else _number(path, x)
+        entries = several_of(x)
+        if entries is None:
+            given[str(joint)] = _number(path, x)
+        else:
+            given[str(joint)] = tuple(_number(path, y) for y in entries)
     return given
 
 
@@ -254,11 +262,10 @@ def _payloads(name: str, value: Any) -> dict[str, tuple[float, ...]]:
     given = {}
     for link, numbers in value.items():
         path = dotted(name, str(link))
-        if isinstance(numbers, int | float) and not isinstance(numbers, bool):
-            numbers = [numbers]
-        if not isinstance(numbers, list | tuple):
+        entries = [numbers] if number_of(numbers) is not None else several_of(numbers)
+        if entries is None:
             raise _a("a list of numbers", path, numbers)
-        given[str(link)] = tuple(_number(path, x) for x in numbers)
+        given[str(link)] = tuple(_number(path, x) for x in entries)
     return given
 
 
@@ -269,8 +276,20 @@ def _read_payloads(name: str, text: str) -> dict[str, tuple[float, ...]]:
 
 def _read_frames(name: str, text: str) -> dict[str, tuple[float, ...]]:
     form = "LINK or LINK:X,Y,Z,... (several with semicolons)"
-    parts = [part if ":" in part else f"{part}:" for part in text.split(";")]
+    parts = [part if _has_numbers(part) else f"{part}:" for part in text.split(";")]
     return _read_by_link(name, ";".join(parts), form)
+
+
+def _has_numbers(part: str) -> bool:
+    """Whether what follows the last colon are numbers, or meant as such; else the colon belongs to a name as
+    ``arm::lower``."""
+    _, colon, tail = part.rpartition(":")
+    first = tail.partition(",")[0].strip()
+    try:
+        float(first or "0")
+    except ValueError:
+        return "," in tail
+    return bool(colon)
 
 
 def _read_by_link(name: str, text: str, form: str) -> dict[str, tuple[float, ...]]:

@@ -304,17 +304,19 @@ class _State:
     """What one thread computes single states in."""
 
     def __init__(self, function: CompiledFunction) -> None:
-        self.operands = [np.zeros(x.shape) for x in function.operands]
-        sizes = [x.size for x in function.results]
-        self.whole = np.zeros(sum(sizes))
-        self.results = []
+        kinds = [*function.results, *function.operands]
+        # one array of all, so that one product tells whether all are finite
+        self.whole = np.zeros(sum(x.size for x in kinds))
+        arrays = []
         begin = 0
-        for x in function.results:
+        for x in kinds:
             part = self.whole[begin : begin + x.size]
-            self.results.append(part.reshape(x.shape))
+            arrays.append(part.reshape(x.shape))
             begin += x.size
-        arrays = [*self.operands, *self.results]
-        self.pointers = [ctypes.c_void_p(x.ctypes.data) for x in arrays]
+        count = len(function.results)
+        self.results, self.operands = arrays[:count], arrays[count:]
+        inward_first = [*self.operands, *self.results]
+        self.pointers = [ctypes.c_void_p(x.ctypes.data) for x in inward_first]
 
 
 def whole_numbers(name: str, counts: np.ndarray) -> np.ndarray:

@@ -19,6 +19,7 @@ from tests.golden.pinocchio import (
     whole,
 )
 from tests.golden.test_following import following_tree
+from tests.scales import SIZES, scaled
 
 REFERENCES = {
     "local": pin.LOCAL,
@@ -229,3 +230,25 @@ def test_what_cannot_be_is_named() -> None:
         golden.constrained_forward_dynamics(twice, q + 0.3, q, q)
     with pytest.raises(ConfigError, match="closed: must be 0 or 1 for each contact"):
         golden.constrained_forward_dynamics(twice, q, q, q, [0.5, 0.0])
+
+
+@pytest.mark.parametrize(("mass", "length"), SIZES)
+def test_frames_of_robots_of_any_size_have_an_inertia(mass: float, length: float) -> None:
+    usual = load_robot("iiwa14")
+    last = usual.bodies[-1].name
+    q = np.linspace(0.1, 1.0, usual.nv)
+    found = []
+    for robot in (usual, scaled(usual, mass, length)):
+        framed = with_contacts(with_frames(robot, {last: ()}), [f"{last}:6d"])
+        found.append(golden.operational_space_inertia(framed, q))
+        golden.constrained_forward_dynamics(framed, q, 0 * q, 0 * q)
+    units = np.array([1.0, 1.0, 1.0, length, length, length])
+    assert np.allclose(found[1] / (mass * np.outer(units, units)), found[0], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("damping", [np.float32(0.5), np.array(0.5), np.int64(1)])
+def test_dampings_are_numbers_of_any_kind(damping: float) -> None:
+    robot = with_frames(load_robot("pendulum2"), {"link2": ()})
+    expected = golden.operational_space_inertia(robot, np.zeros(2), damping=float(damping))
+    found = golden.operational_space_inertia(robot, np.zeros(2), damping=damping)
+    assert np.array_equal(found, expected)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from rbdgen import Robot, load_robot, load_urdf
 from rbdgen.algo.rnea import rnea
 from rbdgen.layout.equivalent import constants_needed, equivalent, regrouped
-from rbdgen.model import declared_ranges, random_states
+from rbdgen.model import Inertia, declared_ranges, random_states
 from tests.conftest import BUILTIN, SUPPORTED, shared_robot
 from tests.golden.test_rnea import skew_robot
+from tests.scales import SIZES, scaled
 
 
 def torques(robot: Robot, states: tuple[np.ndarray, ...]) -> np.ndarray:
@@ -64,3 +67,21 @@ def test_regrouping_empties_a_revolute_bodys_axis() -> None:
         k = int(np.argmax(np.abs(body.joint.axis)))  # type: ignore[attr-defined]
         assert body.inertia.first_moment[k] == 0.0
         assert body.inertia.second_moment[k][k] == 0.0
+
+
+@pytest.mark.parametrize(("mass", "length"), SIZES)
+def test_a_robot_of_another_size_has_the_same_equivalent_one(mass: float, length: float) -> None:
+    robot = load_robot("ur5")
+    size = equivalent(scaled(robot, mass, length)).robot
+    assert scaled(equivalent(robot).robot, mass, length).bodies == size.bodies
+
+
+def test_a_light_link_on_a_heavy_robot_keeps_its_moments() -> None:
+    robot = load_robot("ur5")
+    *others, last = robot.bodies
+    moments = np.array([[2.0, 0.1, 0.2], [0.1, 3.0, 0.3], [0.2, 0.3, 4.0]])
+    light = Inertia.from_com(1e-7, np.array([1e-6, 2e-6, 3e-6]), 1e-19 * moments)
+    bodies = (*others, replace(last, inertia=light))
+    left = equivalent(replace(robot, bodies=bodies)).robot.bodies[-1].inertia.pseudo
+    # of a revolute joint about a coordinate axis, all but three parameters stay
+    assert np.count_nonzero(np.triu(left)) == 7

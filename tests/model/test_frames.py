@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +59,8 @@ def test_a_frame_is_placed_by_fixed_axes_in_its_link() -> None:
         ("link7:", {"link7": ()}),
         ("tip=link7:0,0,0.1", {"tip=link7": (0.0, 0.0, 0.1)}),
         ("link7:1,2,3,4,5,6; link2", {"link7": (1.0, 2.0, 3.0, 4.0, 5.0, 6.0), "link2": ()}),
+        ("arm::lower", {"arm::lower": ()}),
+        ("tip=arm::lower:0,0,1; a:b:", {"tip=arm::lower": (0.0, 0.0, 1.0), "a:b": ()}),
     ],
 )
 def test_frames_are_read_from_text(text: str, frames: dict[str, tuple[float, ...]]) -> None:
@@ -152,3 +155,24 @@ def test_a_design_says_its_frames_and_is_made_again_from_its_configuration(
     manifest = (one / "manifest.json").read_text(encoding="utf-8")
     assert manifest == (other / "manifest.json").read_text(encoding="utf-8")
     assert '"tip=link2"' in manifest
+
+
+@pytest.mark.parametrize(
+    ("contact", "axes"),
+    [
+        ("arm::lower", (0, 1, 2)),
+        ("arm::lower:6d", (0, 1, 2, 3, 4, 5)),
+        ("arm::lower:z", (2,)),
+        ("leg:z", (0, 1, 2)),
+        ("leg:z:x", (0,)),
+    ],
+)
+def test_names_of_links_may_have_colons(contact: str, axes: tuple[int, ...]) -> None:
+    robot = load_robot("pendulum2")
+    first, second = robot.bodies
+    bodies = (replace(first, name="leg:z"), replace(second, name="arm::lower"))
+    robot = with_contacts(replace(robot, bodies=bodies), [contact])
+    assert robot.contacts[0].axes == axes
+    assert setup_of(robot).contact[0].startswith(robot.contacts[0].frame.name)
+    with pytest.raises(ConfigError, match=r"contact: no link 'arm::lowr' of .* mean 'arm::lower'"):
+        with_contacts(robot, ["arm::lowr"])

@@ -44,3 +44,13 @@ def test_what_can_exist_has_no_faults(possible: Inertia) -> None:
 )
 def test_what_cannot_exist_has_its_reason(impossible: Inertia, fault: str) -> None:
     assert inertia_faults(impossible) == (fault,)
+
+
+@pytest.mark.parametrize("mass", [1e-7, 1.0, 1e6])
+def test_a_point_mass_anywhere_has_no_faults(mass: float) -> None:
+    for com in ([0.0, 0.02, 0.1], [0.3, 0.7, 1e3], [1e-6, 3e-6, 7e-6]):
+        assert inertia_faults(Inertia.from_com(mass, np.array(com), np.zeros((3, 3)))) == ()
+
+
+def test_small_moments_without_mass_are_told() -> None:
+    assert inertia_faults(inertia(0.0, 1e-12, 1e-12, 1e-12)) == ("moments without mass",)

@@ -364,3 +364,12 @@ def test_reading_is_repeatable() -> None:
     first, second = quietly(EVERYTHING), quietly(EVERYTHING)
     assert first == second
     assert all(np.isfinite(x) for b in first.bodies for x in b.placement.translation)
+
+
+@pytest.mark.parametrize("what", ["body_quat", "body_iquat", "jnt_axis"])
+def test_directions_without_a_length_are_refused(what: str) -> None:
+    model = mujoco.MjModel.from_xml_string(EVERYTHING)
+    getattr(model, what)[1 if what.startswith("body") else 0] = 0.0
+    key = what.partition("_")[2]
+    with pytest.raises(UrdfError, match=f": {key} must not be zero, which is no direction; mend"):
+        quietly(model)

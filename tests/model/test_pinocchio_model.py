@@ -319,3 +319,28 @@ def test_bad_models_are_refused_in_a_line(
 def test_bases_that_do_not_fit_are_refused(base: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         load(one(), base)
+
+
+def test_joints_that_are_not_depth_first_are_told() -> None:
+    model = pin.Model()
+    left = with_body(model, 0, pin.JointModelRX(), "left1", 1)
+    with_body(model, 0, pin.JointModelRY(), "right1", 2)
+    with_body(model, left, pin.JointModelRZ(), "left2", 3)
+    with pytest.warns(RobotWarning, match=r"another order than Pinocchio's: left1, left2, right1$"):
+        robot = load(model)
+    assert robot.joint_names == ("left1", "left2", "right1")
+    with pytest.raises(UrdfError, match=r"left1, left2, right1; mend"):
+        load(model, strict=True)
+
+
+@pytest.mark.parametrize("of", ["joint 'elbow'", "frame 'tool'"])
+def test_placements_that_turn_nothing_are_refused(of: str) -> None:
+    model = one()
+    mirror = np.diag([1.0, 1.0, -1.0])
+    if of.startswith("joint"):
+        model.jointPlacements[1].rotation = mirror
+    else:
+        frame = pin.Frame("tool", 1, pin.SE3(mirror, np.zeros(3)), pin.FrameType.OP_FRAME)
+        model.addFrame(frame)
+    with pytest.raises(UrdfError, match=f"{of}: the rotation of its placement is no rotation: it"):
+        load(model)

@@ -33,6 +33,7 @@ from rbdgen.software.compiled import CACHE, Compiled, CompiledFunction
 from rbdgen.software.naming import check_names, library_name
 from rbdgen.software.program import Straight, Whole
 from tests.chains import jointed
+from tests.scales import HUGE, TINY, scaled
 
 STATES = 21
 """No multiple of any number of lanes."""
@@ -218,6 +219,27 @@ def test_what_has_no_inverse_is_said() -> None:
 def test_wrong_operands(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(ConfigError, match=f"^{message}"):
         compiled("ur5").rnea(*arguments)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_a_single_state_is_refused_where_no_result_shows_it(wrong: float) -> None:
+    q = np.array([wrong, 0.0])  # M does not depend on where the first joint is
+    made = compile(load_robot("pendulum2"), "m")
+    with pytest.raises(ConfigError, match=r"^q: must be finite"):
+        made.crba(q)
+    assert np.isfinite(made.crba(np.zeros(2))).all()
+
+
+@pytest.mark.parametrize(("mass", "length"), [TINY, HUGE])
+def test_robots_of_any_size(mass: float, length: float) -> None:
+    usual = load_robot("pendulum2")
+    robot = scaled(usual, mass, length)
+    made = compile(robot, ["m", "fd"])
+    q, v, a = np.array([0.3, 0.7]), np.array([1.0, -2.0]), np.array([3.0, 4.0])
+    expected = mass * length**2 * golden.crba(usual, q)
+    assert np.allclose(made.crba(q), expected, rtol=1e-12, atol=0.0)
+    tau = mass * length**2 * golden.rnea(usual, q, v, a)
+    assert np.allclose(made.forward_dynamics(q, v, tau), a, rtol=1e-10)
 
 
 def test_a_quaternion_of_another_length() -> None:
