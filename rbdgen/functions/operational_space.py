@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -191,27 +190,10 @@ def _whole_frames(robot: Robot) -> list[Sequence[int]]:
     return [range(SPATIAL)] * len(robot.task_frames)
 
 
-def _length(robot: Robot) -> float:
-    """m: how long the robot's longest chain of offsets between joints is, or the radius of gyration of its widest body,
-    if that is more; what is turned moves by about that. 1 where there is neither."""
-    reached: list[float] = []
-    for body in robot.bodies:
-        before = reached[body.parent] if body.parent >= 0 else 0.0
-        # what carries the first joint moves nothing
-        own = math.hypot(*body.placement.translation) if body.parent >= 0 else 0.0
-        reached.append(before + own)
-    frames = [*robot.task_frames, *(contact.frame for contact in robot.contacts)]
-    reached += [reached[f.body] + math.hypot(*f.placement.translation) for f in frames]
-    for inertia in (body.inertia for body in robot.bodies):
-        if inertia.mass > 0.0:
-            reached.append(math.sqrt(abs(np.trace(inertia.second_moment)) / inertia.mass))
-    return max(reached) or 1.0
-
-
 def _eigenvalues(robot: Robot, axes: Sequence[Sequence[int]], matrices: np.ndarray) -> np.ndarray:
     """Of inverse inertias (..., n, n) of the ``axes`` of one frame after the other, without units (..., n): turning by
     a radian counts as the robot's length, and each frame's accelerations are relative to its own largest."""
-    length = _length(robot)
+    length = robot.reach
     units = [length if axis >= LINEAR_AXES else 1.0 for own in axes for axis in own]
     scaled = matrices * np.outer(units, units)
     roots = np.ones(scaled.shape[:-1])

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rbdgen.errors import short
 from rbdgen.model.joint import Joint
-from rbdgen.scalars import number_of
+from rbdgen.scalars import number_of, numbers_of
 from rbdgen.spatial import IDENTITY3, ZERO3, Matrix, Vector, constant_matrix, constant_vector
 
 
@@ -152,6 +153,12 @@ class Body:
     damping: tuple[float, ...] = ()
     friction: tuple[float, ...] = ()
     mimic: Mimic | None = None
+
+    def __post_init__(self) -> None:
+        for key in ("armature", "damping", "friction"):
+            if type(getattr(self, key)) is not tuple:
+                where = f"joint {short(self.joint_name)}: {key}"
+                object.__setattr__(self, key, tuple(numbers_of(where, getattr(self, key))))
 
     @property
     def rotors(self) -> tuple[float, ...]:

@@ -17,7 +17,7 @@ import numpy as np
 from rbdgen.errors import ConfigError, dotted, short
 from rbdgen.model.body import Body, Limits
 from rbdgen.model.joint import Kind
-from rbdgen.model.robot import Robot
+from rbdgen.model.robot import STANDARD_GRAVITY, Robot
 from rbdgen.scalars import number_of
 
 REVOLUTE_RANGE = math.pi
@@ -35,14 +35,16 @@ WIDEST_OFFSET = 100.0
 FASTEST = 100.0
 """rad/s or m/s: limits above this are absurd."""
 STRONGEST = 1e5
-"""N·m or N: limits above this are absurd."""
+"""N·m or N: limits above this are absurd, and above so many times what the robot's weight takes:"""
+WEIGHTS = 10.0
 FARTHEST = 1e6
 """rad or m: positions beyond this cannot be declared; the longest words have steps of half a thousandth there."""
 NARROWEST = 1e-6
 """rad or m: ranges of positions that are narrower are those of a fixed joint."""
 LEAST, MOST = 1e-6, 1e6
 """rad/s, m/s, rad/s², m/s², N·m or N: what velocities, accelerations and efforts may be declared as. Beyond, their
-products have more bits than a word has for what is left of them."""
+products have more bits than a word has for what is left of them. Those of efforts are wider for light and for heavy
+robots (:class:`_Efforts`)."""
 MAX_FREEDOM = 256
 """Degrees of freedom of a robot that can be compiled: of more, tracing and formats take many gigabytes."""
 MAGNITUDE_KEYS = ("velocity", "acceleration", "effort")
@@ -83,7 +85,27 @@ class _Resolved:
     notes: list[str]
 
 
-def _resolved(body: Body) -> _Resolved:
+@dataclass(frozen=True)
+class _Efforts:
+    """What efforts of a robot may be (N·m or N): declared as, from ``least`` to ``most``, and in a description up to
+    ``strongest``. As of robots of human size, and of what is lighter or heavier beside what its weight is as a force
+    and at the end of its reach."""
+
+    least: float
+    strongest: float
+    most: float
+
+    @classmethod
+    def of(cls, robot: Robot) -> _Efforts:
+        """A robot's."""
+        weight = robot.mass * abs(STANDARD_GRAVITY[2])
+        sizes = weight, weight * robot.reach
+        light = min(1.0, *sizes) or 1.0
+        heavy = WEIGHTS * max(sizes)
+        return cls(LEAST * light, max(STRONGEST, heavy), max(MOST, heavy))
+
+
+def _resolved(body: Body, efforts: _Efforts) -> _Resolved:
     limits = body.limits
     notes: list[str] = []
     by_kind: dict[Kind, tuple[float, float]] = {"unit": (-1.0, 1.0)}
@@ -100,7 +122,7 @@ def _resolved(body: Body) -> _Resolved:
         velocity = VELOCITY
         notes.append(f"velocity {VELOCITY:g}")
     effort = limits.effort
-    if effort is None or not LEAST <= effort <= STRONGEST:
+    if effort is None or not efforts.least <= effort <= efforts.strongest:
         effort = None
         notes.append("effort as motions take it")
     result = {"velocity": velocity, "acceleration": ACCELERATION, "effort": effort}
@@ -121,8 +143,9 @@ def _sensible_position(limits: Limits, widest: float) -> tuple[float, float] | N
 def range_notes(robot: Robot) -> tuple[str, ...]:
     """One line per group of joints whose limits are missing or absurd, with the defaults used."""
     groups: dict[tuple[str, ...], list[str]] = {}
+    efforts = _Efforts.of(robot)
     for body, _, _ in robot.independent:
-        notes = tuple(_resolved(body).notes)
+        notes = tuple(_resolved(body, efforts).notes)
         if notes:
             groups.setdefault(notes, []).append(body.joint_name)
     lines = []
@@ -166,9 +189,10 @@ def declared_ranges(
             )
     q_lower, q_upper = [], []
     magnitudes: dict[str, list[Any]] = {key: [] for key in MAGNITUDE_KEYS}
+    efforts = _Efforts.of(robot)
     for body, _, _ in robot.independent:
-        resolved = _resolved(body)
-        given = _checked(body, overrides.get(body.joint_name, {}))
+        resolved = _resolved(body, efforts)
+        given = _checked(body, overrides.get(body.joint_name, {}), efforts)
         for kind, (low, high) in zip(body.joint.kinds, resolved.positions, strict=True):
             if kind != "unit":
                 low = given.get("lower", low)
@@ -202,7 +226,7 @@ def _check_scale(robot: Robot) -> None:
                     )
 
 
-def _checked(body: Body, overrides: Mapping[str, float]) -> dict[str, float]:
+def _checked(body: Body, overrides: Mapping[str, float], efforts: _Efforts) -> dict[str, float]:
     where = f"joints.{body.joint_name}"
     result = {}
     if not isinstance(overrides, Mapping):
@@ -221,6 +245,8 @@ def _checked(body: Body, overrides: Mapping[str, float]) -> dict[str, float]:
         if number is None or not _finite(number):
             raise ConfigError(f"{where}.{key}: must be a finite number, not {short(value)}")
         least, most = (LEAST, MOST) if key in MAGNITUDE_KEYS else (-FARTHEST, FARTHEST)
+        if key == "effort":
+            least, most = efforts.least, efforts.most
         if not least <= number <= most:
             raise ConfigError(f"{where}.{key}: must be {least:g} to {most:g}, not {number:g}")
         result[key] = float(number)

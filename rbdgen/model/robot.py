@@ -133,6 +133,29 @@ class Robot:
         own = zip(self.bodies, self.q_slices, self.v_slices, strict=True)
         return tuple(entry for entry in own if entry[0].mimic is None)
 
+    @cached_property
+    def reach(self) -> float:
+        """m: how long the longest chain of offsets between joints is, or the radius of gyration of the widest body, if
+        that is more: about how far what is turned by a radian moves. 1 where there is neither."""
+        reached: list[float] = []
+        for body in self.bodies:
+            # what carries a first joint moves nothing
+            own = math.hypot(*body.placement.translation) if body.parent >= 0 else 0.0
+            before = reached[body.parent] if body.parent >= 0 else 0.0
+            reached.append(before + own)
+        frames = [*self.task_frames, *(contact.frame for contact in self.contacts)]
+        reached += [reached[f.body] + math.hypot(*f.placement.translation) for f in frames]
+        for inertia in (body.inertia for body in self.bodies):
+            if inertia.mass > 0.0:
+                second = abs(np.trace(inertia.second_moment))
+                reached.append(math.sqrt(second / inertia.mass))
+        return max(reached, default=0.0) or 1.0
+
+    @property
+    def mass(self) -> float:
+        """kg: of all that moves."""
+        return sum(body.inertia.mass for body in self.bodies)
+
     def dampers(self, i: int) -> tuple[float, ...]:
         """Of the joint of body ``i`` by degree of freedom: the damping that counts, N·m·s or N·s/m."""
         body = self.bodies[i]

@@ -19,6 +19,7 @@ from rbdgen.model import (
     sanitize,
 )
 from tests.model.test_urdf import joint, urdf
+from tests.scales import HUGE, TINY, scaled
 
 
 @pytest.mark.parametrize(
@@ -181,3 +182,18 @@ def test_names_become_unique_identifiers() -> None:
     assert all(re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,39}", n) for n in result.values())
     assert result["arm link"] == "arm_link"
     assert sanitize(names) == result
+
+
+@pytest.mark.parametrize(("mass", "length"), [TINY, HUGE])
+def test_efforts_are_absurd_beside_the_robots_weight(mass: float, length: float) -> None:
+    robot = scaled(load_robot("pendulum2"), mass, length)
+    size = 0.1 * robot.mass * robot.reach
+    bodies = [
+        dataclasses.replace(b, limits=dataclasses.replace(b.limits, effort=10 * size))
+        for b in robot.bodies
+    ]
+    robot = dataclasses.replace(robot, bodies=tuple(bodies))
+    assert declared_ranges(robot).tau_max == (10 * size,) * 2
+    assert not any("effort" in note for note in range_notes(robot))
+    given = declared_ranges(robot, {"joint1": {"effort": 20 * size}})
+    assert given.tau_max == (20 * size, 10 * size)

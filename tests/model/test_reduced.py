@@ -145,3 +145,9 @@ def test_followers_are_locked_by_what_they_follow() -> None:
         locked(robot, {"a2": 0.0})
     with pytest.raises(UnsupportedError, match="'b2' follows 'b1', which is beside the chain"):
         chain_to(robot, "l4")
+
+
+@pytest.mark.parametrize("angle", [np.float32(0.5), np.array(0.5), np.array([0.5]), [0.5]])
+def test_a_lock_is_a_number_of_any_kind(angle: float) -> None:
+    robot = load_robot("pendulum2")
+    assert locked(robot, {"joint2": angle}) == locked(robot, {"joint2": 0.5})

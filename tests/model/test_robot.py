@@ -46,7 +46,7 @@ def test_arrays_are_what_robots_are_made_of() -> None:
     inertia = Inertia(np.float64(own.mass), np.array(own.first_moment), np.array(own.second_moment))  # type: ignore[arg-type]
     place = Placement(np.array(last.placement.rotation), np.array(last.placement.translation))  # type: ignore[arg-type]
     joint = Revolute(np.array(last.joint.axis))  # type: ignore[attr-defined,arg-type]
-    robot = changed(inertia=inertia, placement=place, joint=joint)
+    robot = changed(inertia=inertia, placement=place, joint=joint, armature=np.zeros(0))
     robot = replace(robot, gravity=np.array(ROBOT.gravity))  # type: ignore[arg-type]
     zero = np.zeros(2)
     assert np.array_equal(

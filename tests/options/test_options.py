@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rbdgen import ConfigError, Options
@@ -371,3 +372,21 @@ def test_what_was_fitted_to_a_demand_is_made_again(
     (name,) = (path.name for path in first.glob("*.v"))
     assert (first / name).read_bytes() == (second / name).read_bytes()
     assert (first / "config.toml").read_bytes() == (second / "config.toml").read_bytes()
+
+
+def test_numbers_may_be_numpys() -> None:
+    """Options are Python's numbers afterwards, which JSON and keys of caches take."""
+    given = Options(
+        functions=("id",),
+        forces=np.bool_(True),
+        ii=np.int64(4),
+        error={"tau": np.float32(2.0**-10)},
+        force_limit=np.array(10.0),
+        clock=np.float32(50.0),
+    )
+    usual = Options(
+        functions=("id",), forces=True, ii=4, error={"tau": 2.0**-10}, force_limit=10.0, clock=50.0
+    )
+    assert repr(given) == repr(usual)
+    with pytest.raises(ConfigError, match=r"^ii: must be a whole number, not"):
+        Options(functions=("id",), ii=np.float64(4.0))
