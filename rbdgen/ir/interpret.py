@@ -8,7 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rbdgen.ir.fixed import ADDRESSED, BITS, ROUNDED, FixedGraph, Format, reciprocal_table, sine_table
+from rbdgen.ir.fixed import (
+    ADDRESSED,
+    BITS,
+    ROUNDED,
+    FixedGraph,
+    Format,
+    reciprocal_table,
+    sine_table,
+)
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.programs import cone
 from rbdgen.ir.terms import Terms
