@@ -234,8 +234,8 @@ def verify(graph: Graph) -> None:
     """Check the graph's invariants; raises ValueError naming the node that breaks one.
 
     Known operations with the right number of arguments, arguments before users, attributes of the right
-    kind, a submodule for all arithmetic, unique operand names, no two equal nodes, results that exist, no submodule cycle that is not
-    acyclic node by node (which the order already guarantees).
+    kind, a submodule for all arithmetic, unique operand names, no two equal nodes, results that
+    exist, no submodule cycle that is not acyclic node by node (which the order already guarantees).
     """
     seen: dict[Node, int] = {}
     names: set[str] = set()
