@@ -75,9 +75,11 @@ def _rounded(exact: Value, rounding: Rounding) -> tuple[Value, int]:
         return exact, len(exact)
     kept = exact >> drop
     if rounding.truncates:
-        return kept, len(exact) - drop
-    # the bit below what is kept, carried in: as a sum of three, synthesis would take twice the logic
-    return kept + exact[drop - 1], len(exact) + 1 - drop
+        return kept, max(1, len(exact) - drop)
+    # the bit below what is kept, carried in: as a sum of three, synthesis would take twice the logic;
+    # where more bits are dropped than there are, that is the sign, and the result is zero
+    below = exact[min(drop, len(exact)) - 1]
+    return kept + below, max(1, len(exact) + 1 - drop)
 
 
 def _outputs(rounding: Rounding) -> dict[str, Member]:

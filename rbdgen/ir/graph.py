@@ -234,8 +234,8 @@ def verify(graph: Graph) -> None:
     """Check the graph's invariants; raises ValueError naming the node that breaks one.
 
     Known operations with the right number of arguments, arguments before users, attributes of the right
-    kind, unique operand names, no two equal nodes, results that exist, no submodule cycle that is not
-    acyclic node by node (which the order already guarantees).
+    kind, a submodule for all arithmetic, unique operand names, no two equal nodes, results that
+    exist, no submodule cycle that is not acyclic node by node (which the order already guarantees).
     """
     seen: dict[Node, int] = {}
     names: set[str] = set()
@@ -280,4 +280,6 @@ def _attribute_fault(node: Node, names: set[str]) -> str | None:
             return f"attribute must be a unique name, not {node.attr!r}"
         if node.owner != INPUT_OWNER:
             return f"owner must be {INPUT_OWNER!r}, not {node.owner!r}"
+    elif node.op != "const" and node.owner in (None, "", INPUT_OWNER, OUTPUT_OWNER):
+        return f"owner must be a submodule, not {node.owner!r}: no hardware would compute it"
     return None

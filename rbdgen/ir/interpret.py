@@ -8,7 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rbdgen.ir.fixed import ADDRESSED, ROUNDED, FixedGraph, Format, reciprocal_table, sine_table
+from rbdgen.ir.fixed import (
+    ADDRESSED,
+    BITS,
+    ROUNDED,
+    FixedGraph,
+    Format,
+    reciprocal_table,
+    sine_table,
+)
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.programs import cone
 from rbdgen.ir.terms import Terms
@@ -298,7 +306,7 @@ class _FixedInterpreter:
         total = np.zeros(self.shape, np.int64)
         for sign, value, point in parts:
             places = frac - point
-            aligned = value << places if places >= 0 else value >> -places
+            aligned = value << places if places >= 0 else value >> min(-places, BITS)
             if sign > 0:
                 total += aligned
             else:
@@ -309,16 +317,19 @@ class _FixedInterpreter:
         """floor((a·b + half) / 2^drop) in two steps, of which the first takes the low bits of b."""
         low = self.fixed.split(i)
         mask = (1 << low) - 1
-        part = a * (b & mask) + self.fixed.half(i)
+        drop = self.fixed.dropped_bits(i)
+        part = a * (b & mask)
+        if drop == low:
+            part = part + self.fixed.half(i)
         whole = a * (b >> low) + (part >> low)
-        return whole >> (self.fixed.dropped_bits(i) - low)
+        return _dropped(whole, drop - low, i not in self.fixed.truncated)
 
     def _rounded(self, i: int, node: Node, exact: np.ndarray) -> np.ndarray:
         """An exact result without the bits that its format does not have."""
         drop = self.fixed.dropped_bits(i)
         if not drop or (node.op == "mul" and self.fixed.split(i)):
             return exact
-        return (exact + self.fixed.half(i)) >> drop
+        return _dropped(exact, drop, i not in self.fixed.truncated)
 
     def _fitted(self, i: int, exact: np.ndarray) -> np.ndarray:
         """A rounded result saturated or wrapped around to its format."""
@@ -331,6 +342,16 @@ class _FixedInterpreter:
             value = fmt.wrap(exact)
         self._flag(i, value != exact)
         return value
+
+
+def _dropped(exact: np.ndarray, drop: int, rounds: bool) -> np.ndarray:
+    """``exact`` without its lowest ``drop`` bits, however many: rounded half up or cut."""
+    if not drop:
+        return exact
+    if not rounds:
+        return exact >> min(drop, BITS)
+    # not half of the last place first, which is beyond 64 bits where all are dropped
+    return ((exact >> min(drop - 1, BITS)) + 1) >> 1
 
 
 def _sine(place: np.ndarray, address_bits: int, fmt: Format) -> np.ndarray:

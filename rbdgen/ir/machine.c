@@ -10,7 +10,7 @@
 
 enum { INPUT, CONSTANT, ADD, SUB, NEG, ABS, MUL, SCALE, COPY, SINE, RECIPROCAL, RESIDUAL, NORMALISE, RESCALE, OUTPUT,
        LONG_MUL, PLUS_PRODUCT, PLUS };
-enum { OP, DEST, A, B, P, Q, R, DROP, HALF, LIMITS, LOW, HIGH };
+enum { OP, DEST, A, B, P, Q, R, DROP, ROUNDS, LIMITS, LOW, HIGH };
 enum { NO_LIMIT, SATURATE, WRAP };
 
 static inline int64_t left(int64_t x, int64_t places) { return (int64_t)((uint64_t)x << places); }
@@ -19,10 +19,13 @@ static inline int64_t exponent(int64_t x) { return 63 - __builtin_clzll((uint64_
 
 static void finish(const int64_t *restrict code, int64_t *restrict y, int64_t *restrict overflow)
 {
-    const int64_t drop = code[DROP], half = code[HALF], low = code[LOW], high = code[HIGH];
-    if (drop)
+    const int64_t drop = code[DROP], low = code[LOW], high = code[HIGH];
+    if (drop && code[ROUNDS]) /* not half of the last place first: that may be beyond 64 bits */
         for (int k = 0; k < BLOCK; k++)
-            y[k] = (y[k] + half) >> drop;
+            y[k] = ((y[k] >> (drop - 1)) + 1) >> 1;
+    else if (drop)
+        for (int k = 0; k < BLOCK; k++)
+            y[k] = y[k] >> drop;
     if (code[LIMITS] == SATURATE)
         for (int k = 0; k < BLOCK; k++) {
             const int64_t x = y[k], below = x < low ? low : x, value = below > high ? high : below;
@@ -78,10 +81,10 @@ static void block(const int64_t *code, int64_t length, const int64_t *tables, co
             for (int k = 0; k < BLOCK; k++)
                 y[k] = a[k] * b[k];
             break;
-        case LONG_MUL: /* p: low bits of the second factor; q: bits dropped behind them; r: half of what is dropped */
+        case LONG_MUL: /* p: low bits of the second factor; r: half of what they are, where no more is dropped */
             for (int k = 0; k < BLOCK; k++) {
                 const int64_t part = a[k] * (b[k] & (((int64_t)1 << p) - 1)) + r;
-                y[k] = (a[k] * (b[k] >> p) + (part >> p)) >> q;
+                y[k] = a[k] * (b[k] >> p) + (part >> p);
             }
             break;
         case PLUS_PRODUCT: /* p: places to the left (negative: to the right); q: the sign */

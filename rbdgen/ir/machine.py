@@ -17,7 +17,7 @@ import numpy as np
 
 from rbdgen import native
 from rbdgen.errors import ToolError
-from rbdgen.ir.fixed import ROUNDED, FixedGraph, Format, reciprocal_table, sine_table
+from rbdgen.ir.fixed import BITS, ROUNDED, FixedGraph, Format, reciprocal_table, sine_table
 from rbdgen.ir.graph import Node
 from rbdgen.ir.interpret import FixedResult, Operands, evaluate_fixed
 from rbdgen.ir.programs import cone
@@ -239,11 +239,11 @@ class _TapeWriter:
         factors = node.terms.factors
         for k, sign in enumerate(node.terms.products):
             one, other = arguments[2 * k : 2 * k + 2]
-            places = frac - formats[2 * k].frac - formats[2 * k + 1].frac
+            places = max(frac - formats[2 * k].frac - formats[2 * k + 1].frac, -BITS)
             op = OPCODES.index("plus product")
             code.append([op, destination, one, other, places, sign, 0, *exactly])
         for k, sign in enumerate(node.terms.addends, factors):
-            places = frac - formats[k].frac
+            places = max(frac - formats[k].frac, -BITS)
             op = OPCODES.index("plus")
             code.append([op, destination, arguments[k], 0, places, sign, 0, *exactly])
         code[-1][-len(exactly) :] = self._rounding(i, node)
@@ -254,15 +254,17 @@ class _TapeWriter:
         name = node.op
         a, b = [*arguments, 0, 0][:2]
         p, q, r = self._parameters(i, node)
-        drop, half, limit, low, high = self._rounding(i, node)
+        drop, rounds, limit, low, high = self._rounding(i, node)
+        dropped = self.fixed.dropped_bits(i) if node.op == "mul" else 0
         if name == "table_cos":
             name, b = "table_sin", 1
         if name == "mul" and self.fixed.split(i):
             name, p = "long mul", self.fixed.split(i)
-            q, r = drop - p, half
-            drop, half = 0, 0
+            if dropped == p:
+                r = self.fixed.half(i)
+            drop, rounds = self._drop(i, dropped - p)
         op = OPCODES.index(name)
-        return [op, self.register[i], a, b, p, q, r, drop, half, limit, low, high]
+        return [op, self.register[i], a, b, p, q, r, drop, rounds, limit, low, high]
 
     def _parameters(self, i: int, node: Node) -> tuple[int, int, int]:
         """The three parameters of an operation."""
@@ -302,12 +304,17 @@ class _TapeWriter:
         return self.table_place[key]
 
     def _rounding(self, i: int, node: Node) -> tuple[int, int, int, int, int]:
-        """Bits dropped, what is added before, and what becomes of results outside the limits, with these."""
+        """Bits dropped, whether they are rounded, and what becomes of results outside the limits, with these."""
         if node.op not in ROUNDED:
             return 0, 0, NO_LIMIT, 0, 0
         limit = NO_LIMIT
         if self.fixed.may_overflow(i):
             limit = SATURATE if self.fixed.saturate else WRAP
         fmt = self.fixed.formats[i]
-        drop = self.fixed.dropped_bits(i)
-        return drop, self.fixed.half(i), limit, fmt.minimum, fmt.maximum
+        drop, rounds = self._drop(i, self.fixed.dropped_bits(i))
+        return drop, rounds, limit, fmt.minimum, fmt.maximum
+
+    def _drop(self, i: int, bits: int) -> tuple[int, int]:
+        """Bits that node ``i`` drops, no more than change the result, and whether it rounds."""
+        rounds = i not in self.fixed.truncated
+        return min(bits, BITS + rounds), int(rounds)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rbdgen.ir.fixed import ROUNDED, Format, moved, reciprocal_table, sine_table
+from rbdgen.ir.fixed import BITS, ROUNDED, Format, moved, reciprocal_table, sine_table
 from rbdgen.ir.graph import Node
 from rbdgen.software.blocks import Block
 from rbdgen.software.fixed_program import FixedStraight
@@ -21,7 +21,19 @@ def shifted(x: str, places: int) -> str:
     """``x`` moved so many places to the left; to the right where that is negative."""
     if places == 0:
         return x
-    return f"rbd_left({x}, {places})" if places > 0 else f"({x} >> {-places})"
+    return f"rbd_left({x}, {places})" if places > 0 else f"({x} >> {min(-places, BITS)})"
+
+
+def dropped(x: str, drop: int, rounds: bool) -> str:
+    """``x`` without its lowest ``drop`` bits, however many: rounded half up or cut."""
+    if not drop:
+        return x
+    if not rounds:
+        return f"(({x}) >> {min(drop, BITS)})"
+    if drop < BITS:
+        return f"(({x} + {whole(1 << (drop - 1))}) >> {drop})"
+    # half of the last place is, or makes the sum, longer than 64 bits
+    return f"((({x} >> {min(drop - 1, BITS)}) + 1) >> 1)"
 
 
 class FixedStatements(Statements):
@@ -68,8 +80,7 @@ class FixedStatements(Statements):
         exact = self._exact(i, node, args)
         drop = self.fixed.dropped_bits(i)
         if drop and not (node.op == "mul" and self.fixed.split(i)):
-            half = self.fixed.half(i)
-            exact = f"(({exact} + {whole(half)}) >> {drop})" if half else f"(({exact}) >> {drop})"
+            exact = dropped(exact, drop, i not in self.fixed.truncated)
         if not self.fixed.may_overflow(i):
             return exact
         return self._fitted(self.name(i), exact, self.fixed.formats[i], self.fixed.saturate)
@@ -123,10 +134,13 @@ class FixedStatements(Statements):
         low = self.fixed.split(i)
         name = self.name(i)
         mask = whole((1 << low) - 1)
-        part = f"{a} * ({b} & {mask}) + {whole(self.fixed.half(i))}"
-        self.lines.append(f"const RBD_REAL {name}_part = {part};")
         drop = self.fixed.dropped_bits(i) - low
-        return f"(({a} * ({b} >> {low}) + ({name}_part >> {low})) >> {drop})"
+        half = 0 if drop else self.fixed.half(i)
+        part = f"{a} * ({b} & {mask}) + {whole(half)}"
+        self.lines.append(f"const RBD_REAL {name}_part = {part};")
+        return dropped(
+            f"({a} * ({b} >> {low}) + ({name}_part >> {low}))", drop, i not in self.fixed.truncated
+        )
 
     def _lift(self, source: int, x: str) -> str:
         """By how many places the highest bit of ``x`` moves to the highest of its format."""
@@ -178,7 +192,7 @@ class FixedStatements(Statements):
         source, target = self.conversions[place]
         drop = source.frac - target.frac
         half = 1 << (drop - 1) if drop > 0 else 0
-        exact = f"(({value} + {whole(half)}) >> {drop})" if drop > 0 else shifted(value, -drop)
+        exact = dropped(value, drop, True) if drop > 0 else shifted(value, -drop)
         ends = [moved(x + half, -drop) for x in (source.minimum, source.maximum)]
         if target.minimum <= ends[0] and ends[1] <= target.maximum:
             return exact

@@ -12,6 +12,7 @@ from amaranth.sim import Simulator
 from rbdgen.ir.builder import Builder
 from rbdgen.ir.fixed import Constant, FixedGraph, Format, verify_fixed
 from rbdgen.ir.interpret import evaluate_fixed
+from rbdgen.ir.machine import Machine
 from rbdgen_hw.library import SharedComponent, to_verilog
 from rbdgen_hw.operators import (
     Accumulate,
@@ -261,6 +262,41 @@ def test_product_and_rounding(
     assert [g[0] for g in got] == expected.outputs["y"].tolist()
     if fit.saturates:
         assert [bool(g[1]) for g in got] == expected.overflow.tolist()
+
+
+@pytest.mark.parametrize("places", [*range(-7, 3), -70])
+@pytest.mark.parametrize("way", WAYS)
+def test_any_product_and_any_result_exhaustively(places: int, way: tuple[bool, bool]) -> None:
+    """Results whose last place is anywhere beside the product, so that all of its bits may be dropped."""
+    args, width = (Format(3, 1), Format(2, 1)), 3
+    fixed = model("mul", args, Format(width, min(places, 2)), way=way)
+    fit = rounding(fixed)
+    shared = Rounding(fit.drop, Format(width, 0), fit.saturates, fit.truncates, fit.wraps)
+    rows = every(*args)
+    exact = [(a * b,) for a, b in rows]
+    operands = {p: np.array([row[k] for row in rows]) for k, p in enumerate("ab")}
+    expected, flags = Machine(fixed).run(operands)
+    interpreted, overflow = Machine(fixed).interpret(operands)
+    got = respond(Round(5, shared), ["x"], exact, ["y"])
+    assert [y for (y,) in got] == expected["y"].tolist() == interpreted["y"].tolist()
+    assert flags.tolist() == overflow.tolist()
+
+
+@pytest.mark.parametrize("op", ["add", "sub", "neg", "abs", "round"])
+@pytest.mark.parametrize("places", [*range(-7, 1), -70])
+@pytest.mark.parametrize("way", WAYS)
+def test_results_far_above_a_sum_exhaustively(op: str, places: int, way: tuple[bool, bool]) -> None:
+    args = (Format(3, 1), Format(3, 0))[: 2 if op in ("add", "sub") else 1]
+    fixed = model(op, args, Format(3, places), way=way)
+    check(Sum(op, args, rounding(fixed)), fixed, every(*args))
+
+
+@pytest.mark.parametrize("places", [*range(-7, 1), -70])
+@pytest.mark.parametrize("way", WAYS)
+def test_results_far_above_a_scale_exhaustively(places: int, way: tuple[bool, bool]) -> None:
+    arg, constant = Format(4, 1), Constant(11, 1)
+    fixed = model("scale", (arg,), Format(3, places), constant, way=way)
+    check(Scale(arg, constant, rounding(fixed)), fixed, every(arg))
 
 
 @pytest.mark.parametrize(("address_bits", "fmt"), [(4, Format(8, 6)), (9, Format(18, 16))], ids=str)

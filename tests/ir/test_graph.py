@@ -163,6 +163,10 @@ def test_ports_are_what_crosses() -> None:
             lambda n: Node("input", (), "x", "input"),
             r"^node %2 \(input\): attribute must be a unique name, not 'x'$",
         ),
+        (
+            lambda n: dataclasses.replace(n, owner="input"),
+            r"^node %2 \(add\): owner must be a submodule, not 'input': no hardware would compute it$",
+        ),
         (lambda n: Node("const", (), 2.0, ""), r"^node %2 \(const\): must be unique, equals %1$"),
     ],
 )
