@@ -48,7 +48,8 @@ class ErrorGrid:
 
 
 def error_grid(vector: str, errors: Mapping[str, Any]) -> ErrorGrid:
-    """A grid of the largest error of each entry; entries without error stay empty."""
+    """A grid of the largest error of each entry, by joint where ``errors`` have ``labels``; entries without error stay
+    empty."""
     rows = _matrix(errors["max"])
     values = [x for row in rows for x in row if x > 0]
     least, largest = min(values, default=0.0), max(values, default=0.0)
@@ -60,7 +61,7 @@ def error_grid(vector: str, errors: Mapping[str, Any]) -> ErrorGrid:
     entries = []
     for i, row in enumerate(rows):
         for j, error in enumerate(row):
-            where = f"{i + 1}, {j + 1}" if len(rows) > 1 else f"{j + 1}"
+            where = _where(errors.get("labels"), (i, j) if len(rows) > 1 else (j,))
             entries.append((j * size, i * size, f"{vector} {where}: {error:.1e}"))
             if error > 0:
                 level = LEVELS
@@ -81,6 +82,13 @@ def error_grid(vector: str, errors: Mapping[str, Any]) -> ErrorGrid:
         largest=largest,
         rms=_root_mean_square(errors["rms"]),
     )
+
+
+def _where(labels: Sequence[Sequence[str]] | None, place: tuple[int, ...]) -> str:
+    """An entry by the ``labels`` along each dimension, else by numbers."""
+    if labels is None or len(labels) != len(place):
+        return ", ".join(str(k + 1) for k in place)
+    return ", ".join(own[k] for k, own in zip(place, labels, strict=True))
 
 
 def _matrix(values: Sequence[Any]) -> Sequence[Sequence[float]]:

@@ -18,6 +18,7 @@ import numpy as np
 from rbdgen.compiler import Design
 from rbdgen.compiler.design import readable
 from rbdgen.errors import ConfigError
+from rbdgen.functions.quantities import labels
 from rbdgen.layout.calibration import varied_robot
 from rbdgen.layout.network import Network
 from rbdgen.report.design import design_report
@@ -146,6 +147,8 @@ class Cosimulation:
         report["simulator"], report["seed"] = self.simulator, self.seed
         for name, figures in self.functions.items():
             report["functions"][name] |= figures.report(self.mixed[name])
+            for vector, errors in report["functions"][name]["errors"].items():
+                errors["labels"] = self._labels(vector)
             if self.full_rate is not None:
                 report["functions"][name] |= self.full_rate.latencies(name)
         if self.full_rate is not None:
@@ -155,6 +158,12 @@ class Cosimulation:
         report["build_seconds"] = round(self.build_seconds, 2)
         report["run_seconds"] = round(self.run_seconds, 2)
         return report
+
+    def _labels(self, vector: str) -> list[list[str]]:
+        """Names of a vector's or a matrix's entries, along each of its dimensions."""
+        robot = self.design.robot
+        quantity = self.design.network.options.quantities[vector]
+        return [labels(robot, dimension, robot.joint_names) for dimension in quantity.shape]
 
 
 def _second_half(x: np.ndarray) -> np.ndarray:

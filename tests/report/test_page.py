@@ -258,7 +258,7 @@ def test_values_are_said_at_the_pointer(build: Path) -> None:
             (".picture svg text.strong:has(> title)", r"^base: the base$"),
             (".picture svg rect.idle", r"^\d+% of its multipliers' slots used$"),
             (".chart svg rect.idle", r"^task in: cycles -\d+ to -1$"),
-            ('svg[aria-label="Errors of da_dq"] rect.cover', r"^da_dq 1, 1: \d\.\de-\d\d$"),
+            ('svg[aria-label="Errors of da_dq"] rect.cover', r"^da_dq \S+, \S+: \d\.\de-\d\d$"),
             ('svg[aria-label="Roofline"] g:has(> title)', r"^id: \d+ multipliers, \S+ million t"),
         ):
             point_at(seen.page, place)
@@ -307,3 +307,9 @@ def test_cells_are_shaded_by_decades() -> None:
     assert dict(grid.cells).keys() == {1, 3, 9}
     assert grid.rms == pytest.approx(0.5**0.5)
     assert error_grid("tau", {"max": [0.0, 0.0], "rms": [0.0, 0.0]}).cells == ()
+
+
+def test_entries_of_a_grid_are_named_by_joint() -> None:
+    errors = {"max": [1e-3, 1e-6], "rms": [1e-4, 1e-7], "labels": [["elbow", "wrist"]]}
+    said = [text for _, _, text in error_grid("tau", errors).entries]
+    assert said == ["tau elbow: 1.0e-03", "tau wrist: 1.0e-06"]
