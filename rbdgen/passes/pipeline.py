@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -23,8 +24,9 @@ from rbdgen.passes.trigonometry import expand_trigonometry, sine_method
 
 FEWER = 8
 """Of so many states one says what is noise."""
-LARGEST = 1e12
-"""Beyond this magnitude of a signal, a sum of it and of what is as large as usual does not fit into 64 bits."""
+WIDEST_SPAN = 1e12
+"""Beyond this ratio of the largest to the smallest value that is inverted, a sum of what comes of it and of what is as
+large as usual does not fit into 64 bits, whatever the robot's units."""
 PROOFS = 8
 """Attempts to give every signal room for its bound."""
 
@@ -99,15 +101,28 @@ def with_ranges(
 ) -> Simplified:
     """A graph of :func:`simplify` with its ranges and formats. ConfigError where values are beyond all words."""
     ranges = find_ranges(graph, samples, declared)
-    most = float(np.max(ranges.sampled, initial=0.0))
-    if not most <= LARGEST:
+    span = _widest_span(graph, ranges.sampled)
+    if not span <= WIDEST_SPAN:
         raise ConfigError(
-            f"word: values grow to {most:.2g} at the declared states, beyond all words: what is inverted is nearly "
-            "singular there; narrow the joints' ranges (limits), give a damping, or choose other algorithms"
+            f"word: what is inverted varies by a factor of {span:.2g} at the declared states, beyond all words: it is "
+            "nearly singular there; narrow the joints' ranges (limits), give a damping, or choose other algorithms"
         )
     largest = ranges.sound if sound else ranges.sampled
     choice = choose_formats(graph, largest, word)
     return Simplified(graph, largest, choice, word, table_word, ranges)
+
+
+def _widest_span(graph: Graph, magnitudes: np.ndarray) -> float:
+    """By what factor the argument of any reciprocal varies, from nodes' largest ``magnitudes``: its largest times that
+    of its reciprocal; infinite where values are."""
+    if not np.all(np.isfinite(magnitudes)):
+        return math.inf
+    spans = [0.0]
+    for i, node in graph:
+        if node.op == "rescale" and magnitudes[node.args[0]] > 0:
+            mantissa, x = (float(magnitudes[a]) for a in node.args)
+            spans.append(float(magnitudes[i]) / mantissa * x)
+    return max(spans)
 
 
 def fix_formats(
