@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
-from rbdgen.caching import cached, keep
+from rbdgen.caching import cached, drop, keep
 from rbdgen.errors import ToolError
 from rbdgen.forking import cores
 
@@ -99,7 +99,7 @@ def library(
             return ctypes.CDLL(str(kept.path))
         except OSError:
             # damaged, or for another machine: make it anew
-            kept.path.unlink(missing_ok=True)
+            drop(kind, own, SUFFIX)
     with tempfile.TemporaryDirectory() as work:
         made = _compiled(Path(work), texts, flags, libraries, chosen, progress)
         stored = keep(kind, own, SUFFIX, made.read_bytes())
