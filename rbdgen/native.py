@@ -140,6 +140,8 @@ def _compiled(
     made = work / f"library{SUFFIX}"
     parts = [str(path) for path in objects]
     run([compiler, *flags, "-shared", "-o", str(made), *parts, *libraries])
+    if not made.is_file():
+        raise ToolError(f"C compiler {compiler!r}: made no library; name another one in {VARIABLE}")
     return made
 
 
