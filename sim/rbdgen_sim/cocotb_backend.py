@@ -16,18 +16,17 @@ import sys
 import tempfile
 import threading
 import time
-import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from rbdgen.caching import cached, keep
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen.extras import require
 from rbdgen_sim import exchange, runtime, verilator
 from rbdgen_sim.exchange import Job
-from rbdgen_sim.folders import check_plain, copied, own_folder
+from rbdgen_sim.folders import check_plain, copied, own_folder, told_of
 from rbdgen_sim.interface import Progress, Rtl, Simulator, Stimulus, Trace
 from rbdgen_sim.processes import bench_environment, telling_line
+from rbdgen_sim.programs import fetch_program, keep_program
 
 PORTS = (
     "clk",
@@ -41,8 +40,6 @@ PORTS = (
 )
 """The ports of a design, all that the bench touches but for its probes."""
 
-CACHE, SUFFIX = "simulation", ".z"
-"""Where compiled designs are kept, and how their files' names end."""
 MOST_BUILDS = 2
 """Builds that a simulator object has at hand: a design with a waveform and without."""
 CONTROL = "ports.vlt"
@@ -192,11 +189,11 @@ class CocotbSimulator(Simulator):
         build = Path(tempfile.mkdtemp(prefix="build-", dir=self._own.name))
         program = build / rtl.top
         seconds = 0.0
-        if not (self.kept and _fetched(digest, program)):
+        if not (self.kept and fetch_program(digest, program)):
             (build / CONTROL).write_text(control, encoding="utf-8")
             self._compile(rtl, folder, build, logs, waves)
             if self.kept:
-                keep(CACHE, digest, SUFFIX, zlib.compress(program.read_bytes(), 1))
+                keep_program(digest, program)
             seconds = time.perf_counter() - started
         self._builds[digest] = build
         if len(self._builds) > MOST_BUILDS:
@@ -213,9 +210,7 @@ class CocotbSimulator(Simulator):
             runtime.place(build, *flags)
         log = logs / "build.log"
         if self._launch(job, log):
-            told = telling_line(log)
-            for copy, source in zip(copies, rtl.sources, strict=True):
-                told = told.replace(str(copy), str(source))
+            told = told_of(telling_line(log), copies, rtl.sources)
             raise ToolError(f"{self.name} cannot build {rtl.top}: {told} (log: {log})")
         if self.kept:
             runtime.save(build, *flags)
@@ -304,16 +299,6 @@ class IcarusSimulator(CocotbSimulator):
         for program in ("iverilog", "vvp"):
             if shutil.which(program) is None:
                 raise ToolError(f"{program} is missing: install it with: apt-get install iverilog")
-
-
-def _fetched(digest: str, program: Path) -> bool:
-    """Put the ``program`` that was kept under a digest in its place; whether there is one."""
-    found = cached(CACHE, digest, SUFFIX)
-    if found is None:
-        return False
-    program.write_bytes(zlib.decompress(found.content))
-    program.chmod(0o755)
-    return True
 
 
 def _version(distribution: str) -> str:

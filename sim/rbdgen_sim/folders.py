@@ -64,3 +64,10 @@ def copied(sources: Sequence[Path], folder: Path) -> list[Path]:
         shutil.copyfile(source, copy)
         copies.append(copy)
     return copies
+
+
+def told_of(complaint: str, copies: Sequence[Path], sources: Sequence[Path]) -> str:
+    """A complaint about ``copies``, said of the ``sources`` that they are of."""
+    for copy, source in zip(copies, sources, strict=True):
+        complaint = complaint.replace(str(copy), str(source))
+    return complaint
