@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -56,6 +57,8 @@ def _run(arguments: Sequence[str]) -> None:
     from rbdgen.cli.parser import make_parser
     from rbdgen.model.remarks import strictly
 
+    # no process that this one starts takes a module that lies in its working folder for one of Python's
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
     args = make_parser("--help-all" in arguments).parse_args(arguments)
     with strictly(getattr(args, "strict", False)):
         args.run(args)
