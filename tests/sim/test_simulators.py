@@ -197,6 +197,7 @@ def test_unknown_values_are_named(tmp_path: Path) -> None:
 
 
 def test_build_is_reused_until_the_source_changes(tmp_path: Path) -> None:
+    simulator.cache_clear()
     stimulus = Stimulus(BEATS[:10], 10)
     first = simulate("icarus", stimulus, tmp_path, variant(tmp_path))
     again = simulate("icarus", stimulus, tmp_path, variant(tmp_path))
