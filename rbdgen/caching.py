@@ -1,7 +1,8 @@
 """The user's cache: files that can be made again, taken from it only if no other user can have written them.
 
 A file is written whole or not at all, and has a hash of its content in its name, so that one that was cut short or
-damaged is not taken. Where the folder belongs to somebody else there is no cache.
+damaged is not taken. Where the folder belongs to somebody else there is no cache. The folder may have other files in
+it: only files with names that are made here are ever removed.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import contextlib
 import hashlib
 import importlib.util
 import os
+import re
 import stat
 import tempfile
 import warnings
@@ -29,6 +31,14 @@ MOST_BYTES = 2 << 30
 """What files of one kind may take together; beyond, again those not used for longest are dropped."""
 DIGITS = 32
 """Hexadecimal digits of a content's hash in a name."""
+WRITING = ".writing-"
+"""How the name of a file begins that is not written whole yet."""
+KEY = re.compile(r"[0-9a-f]{32,64}")
+"""What a file is kept under: digits of a hash of all that it depends on."""
+OWN_NAME = re.compile(
+    rf"{KEY.pattern}-[0-9a-f]{{{DIGITS}}}\.[a-z]+|{re.escape(WRITING)}[a-z0-9_]{{8}}"
+)
+"""The names of files that are made here; all others are somebody else's."""
 
 
 def cache_folder() -> Path:
@@ -54,7 +64,7 @@ def cached(kind: str, key: str, suffix: str) -> Kept | None:
     folder = _folder(kind)
     if folder is None:
         return None
-    for path in sorted(folder.glob(f"{key}-*{suffix}")):
+    for path in _kept_under(folder, key, suffix):
         # another process may drop it at any time
         with contextlib.suppress(OSError):
             if _is_own(path):
@@ -73,20 +83,21 @@ def keep(kind: str, key: str, suffix: str, content: bytes) -> Path | None:
         return None
     path = folder / _name(key, suffix, content)
     try:
-        handle, name = tempfile.mkstemp(prefix=".writing-", dir=folder)
+        handle, name = tempfile.mkstemp(prefix=WRITING, dir=folder)
     except OSError:
         return None
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
         Path(name).replace(path)
-        for other in folder.glob(f"{key}-*{suffix}"):
+        for other in _kept_under(folder, key, suffix):
             if other != path:
                 other.unlink(missing_ok=True)
     except OSError:  # the disk is full: a cache is no loss
         path = None
     finally:
-        Path(name).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            Path(name).unlink(missing_ok=True)
     _tidy(folder)
     return path
 
@@ -95,19 +106,30 @@ def drop(kind: str, key: str, suffix: str) -> None:
     """Let go of what is kept under ``key``, if anything is."""
     folder = _folder(kind)
     if folder is not None:
-        for path in folder.glob(f"{key}-*{suffix}"):
+        for path in _kept_under(folder, key, suffix):
             path.unlink(missing_ok=True)
 
 
+def _kept_under(folder: Path, key: str, suffix: str) -> list[Path]:
+    """The files in ``folder`` that were made here under ``key``."""
+    if not KEY.fullmatch(key):
+        raise ValueError(f"key must be 32 to 64 hexadecimal digits, not {key!r}")
+    return sorted(p for p in folder.glob(f"{key}-*{suffix}") if OWN_NAME.fullmatch(p.name))
+
+
 def _tidy(folder: Path) -> None:
-    """Drop the files that were not used for longest, where there are too many or they are too large."""
+    """Drop the files made here that were not used for longest, where there are too many or they are too large."""
+    states = []
     with contextlib.suppress(OSError):
-        states = [(path.stat(), path) for path in folder.iterdir()]
-        states.sort(key=lambda entry: entry[0].st_mtime_ns, reverse=True)
-        total = 0
-        for number, (state, path) in enumerate(states):
-            total += state.st_size
-            if number >= MOST_FILES or total > MOST_BYTES:
+        for path in folder.iterdir():
+            if OWN_NAME.fullmatch(path.name) and _is_own(path):
+                states.append((path.lstat(), path))
+    states.sort(key=lambda entry: entry[0].st_mtime_ns, reverse=True)
+    total = 0
+    for number, (state, path) in enumerate(states):
+        total += state.st_size
+        if number >= MOST_FILES or total > MOST_BYTES:
+            with contextlib.suppress(OSError):
                 path.unlink()
 
 

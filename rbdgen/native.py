@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
-from rbdgen.caching import cached, keep
+from rbdgen.caching import cached, drop, keep
 from rbdgen.errors import ToolError
 from rbdgen.forking import cores
 
@@ -99,7 +99,7 @@ def library(
             return ctypes.CDLL(str(kept.path))
         except OSError:
             # damaged, or for another machine: make it anew
-            kept.path.unlink(missing_ok=True)
+            drop(kind, own, SUFFIX)
     with tempfile.TemporaryDirectory() as work:
         made = _compiled(Path(work), texts, flags, libraries, chosen, progress)
         stored = keep(kind, own, SUFFIX, made.read_bytes())
@@ -140,6 +140,8 @@ def _compiled(
     made = work / f"library{SUFFIX}"
     parts = [str(path) for path in objects]
     run([compiler, *flags, "-shared", "-o", str(made), *parts, *libraries])
+    if not made.is_file():
+        raise ToolError(f"C compiler {compiler!r}: made no library; name another one in {VARIABLE}")
     return made
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rbdgen.compiler import Design, at_clock, at_interval
+from rbdgen.compiler.design import TOP_PREFIX
 from rbdgen.errors import ConfigError
 from rbdgen.protocol.registers import stream_bits
 from rbdgen.protocol.stations import Addresses, Station
@@ -185,8 +186,9 @@ def build(
 
     ``directory`` gets the bitstream, sources, constraints and logs when all is done; before that they are beside it.
     A board with Ethernet has these ``addresses``, or usual ones.
-    ConfigError if it does not fit, ToolError if a tool is missing or fails.
+    ConfigError if it does not fit, or ``directory`` holds something else; ToolError if a tool is missing or fails.
     """
+    check_replaceable(directory)
     work = directory.with_name(f"{directory.name}_building")
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
@@ -195,6 +197,21 @@ def build(
     work.rename(directory)
     files = tuple(sorted(path.name for path in directory.iterdir()))
     return replace(made, directory=directory, files=files)
+
+
+def check_replaceable(directory: Path) -> None:
+    """ConfigError if a directory, which a build replaces, holds files but no build."""
+    if not directory.exists():
+        return
+    if not directory.is_dir():
+        raise ConfigError(
+            f"{directory}: is a file, and a build's folder goes there; choose another -o"
+        )
+    if any(directory.iterdir()) and not any(directory.glob(f"{TOP_PREFIX}_*.v")):
+        raise ConfigError(
+            f"{directory}: holds files that no build made, and a build replaces the folder; choose another directory "
+            "with -o, or move them"
+        )
 
 
 def deeper(design: Design, factor: float) -> Design | None:

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from rbdgen.cli import verifying
-from rbdgen.cli.commands import BUILDS, compile_design
+from rbdgen.cli.commands import BUILDS, check_output, compile_design
 from rbdgen.cli.console import print_result, reporter
 from rbdgen.cli.needs import need_ethernet, need_hardware
 from rbdgen.cli.parser import VERIFIED_TASKS
@@ -17,7 +17,7 @@ from rbdgen.protocol.stations import DEFAULT_ADDRESS, Addresses
 from rbdgen.report.boards import build as build_table
 from rbdgen.report.design import design_report
 from rbdgen.report.files import BUILD_FILE, CONFIG_FILE, write_design
-from rbdgen.report.writing import check_writable, write_files
+from rbdgen.report.writing import occupied, write_files
 from rbdgen.version import release
 
 
@@ -35,7 +35,7 @@ def _addresses(args: argparse.Namespace, board: Any) -> Addresses | None:
 
 def build(args: argparse.Namespace) -> None:
     """``rbdgen build``."""
-    check_writable(args.output or BUILDS)
+    check_output(args)
     boards, flows = (
         optional_module("rbdgen_boards.board", "build"),
         optional_module("rbdgen_boards.build", "build"),
@@ -57,26 +57,27 @@ def build(args: argparse.Namespace) -> None:
             args.output
             or BUILDS / f"{design.name}_{design.precision}_ii{design.options.ii}_{board.name}"
         )
-        made = flows.build(
-            design, board, args.seed, directory / board.name, progress.stage, addresses
-        )
-        report = design_report(made.design) | made.report()
-        verified = None
-        if args.verify:
-            verified = verifying.verify_netlists(
-                made, args.tasks or VERIFIED_TASKS, directory, progress
+        with occupied(directory):
+            made = flows.build(
+                design, board, args.seed, directory / board.name, progress.stage, addresses
             )
-            report["verified"] = verified.report
-            if verified.complaints:
-                made.withdraw()
-                report["bitstream"] = None
-        write_design(made.design, made.verilog, directory, robot, release(), {})
-        write_files({BUILD_FILE: json.dumps(report, indent=2) + "\n"}, directory)
-        if verified is not None:
-            verified.require_equality(directory / CONFIG_FILE)
-        if args.load:
-            progress.stage("program the board")
-            # what programs a board of a vendor also makes its bitstream, and was seen to be there
-            assert made.bitstream is not None
-            flows.load(board, made.bitstream)
+            report = design_report(made.design) | made.report()
+            verified = None
+            if args.verify:
+                verified = verifying.verify_netlists(
+                    made, args.tasks or VERIFIED_TASKS, directory, progress
+                )
+                report["verified"] = verified.report
+                if verified.complaints:
+                    made.withdraw()
+                    report["bitstream"] = None
+            write_design(made.design, made.verilog, directory, robot, release(), {})
+            write_files({BUILD_FILE: json.dumps(report, indent=2) + "\n"}, directory)
+            if verified is not None:
+                verified.require_equality(directory / CONFIG_FILE)
+            if args.load:
+                progress.stage("program the board")
+                # what programs a board of a vendor also makes its bitstream, and was seen to be there
+                assert made.bitstream is not None
+                flows.load(board, made.bitstream)
     print_result(args, report, build_table(report))

@@ -27,7 +27,7 @@ from rbdgen.report import tables
 from rbdgen.report.accelerations import acceleration_note
 from rbdgen.report.design import depth_table, design_report, families_table
 from rbdgen.report.evidence import evidence, warnings_of
-from rbdgen.report.files import read_config, with_overrides, write_design
+from rbdgen.report.files import check_robot_name, read_config, with_overrides, write_design
 from rbdgen.report.writing import check_writable, write_files
 from rbdgen.schedule.budget import Budget
 from rbdgen.version import release
@@ -36,6 +36,12 @@ BUILDS = Path("build")
 """Where designs are written, each into a directory of its own, unless -o says where."""
 EVIDENCE_STATES = 2000
 """Fresh states at which errors are measured."""
+
+
+def check_output(args: argparse.Namespace) -> None:
+    """ConfigError if the files of a design could not be written, which is seen before the work begins."""
+    check_robot_name(args.robot)
+    check_writable(args.output or BUILDS)
 
 
 def compile_design(args: argparse.Namespace, progress: Reporter) -> tuple[Design, str]:
@@ -225,7 +231,7 @@ def _ip_core(args: argparse.Namespace, design: Design, verilog: Path) -> list[Pa
 def generate(args: argparse.Namespace) -> None:
     """``rbdgen generate``."""
     _check_part(args)
-    check_writable(args.output or BUILDS)
+    check_output(args)
     need_hardware()
     with reporter() as progress:
         design, robot = compile_design(args, progress)
@@ -245,7 +251,7 @@ def generate(args: argparse.Namespace) -> None:
 
 def simulate(args: argparse.Namespace) -> None:
     """``rbdgen simulate``."""
-    check_writable(args.output or BUILDS)
+    check_output(args)
     simulator = get_simulator(args.simulator)
     need_hardware()
     waves = wave_suffix(args, simulator)

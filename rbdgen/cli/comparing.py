@@ -23,6 +23,7 @@ from rbdgen.layout.words import TraceOptions
 from rbdgen.model import Robot, Setup, builtin_path, builtin_robots
 from rbdgen.report import comparison, comparison_text, plots
 from rbdgen.report.design import design_report
+from rbdgen.report.files import check_robot_name
 from rbdgen.report.writing import check_writable, write_files
 from rbdgen.software.timing import time_software
 from rbdgen.timing import BATCHES, machine, time_today
@@ -67,6 +68,8 @@ def _report(
 def compare(args: argparse.Namespace) -> None:
     """``rbdgen compare``."""
     _settle(args)
+    for name in args.robots:
+        check_robot_name(name)
     check_writable(args.output)
     if args.plot:
         plots.check_plot_path(args.plot)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Sequence
 
-from rbdgen.cli.parser import make_parser
 from rbdgen.cli.process import (
+    complaint_of,
     discard_output,
     prepare_output,
     signals,
     status_of,
 )
 from rbdgen.errors import RbdgenError, RbdgenWarning
-from rbdgen.model.remarks import strictly
 
 TOO_LARGE = "memory: not enough for this; ask for fewer functions or tasks, fewer --jobs, or use a larger machine"
 
@@ -33,9 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             with signals():
                 prepare_output()
-                args = make_parser("--help-all" in arguments).parse_args(arguments)
-                with strictly(getattr(args, "strict", False)):
-                    args.run(args)
+                _run(arguments)
         except RbdgenError as error:
             print(f"rbdgen: error: {' '.join(str(error).split())}", file=sys.stderr)
             return 2
@@ -44,10 +42,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 2
         except BrokenPipeError:
             discard_output()  # whoever read the output has closed it
+        except OSError as error:
+            print(f"rbdgen: error: {complaint_of(error)}", file=sys.stderr)
+            return 2
         except KeyboardInterrupt as interrupt:
             print("rbdgen: stopped", file=sys.stderr)
             return status_of(interrupt)
     return 0
+
+
+def _run(arguments: Sequence[str]) -> None:
+    """Run the command that ``arguments`` ask for."""
+    # these load most of the package, which takes so long that an interrupt may come meanwhile
+    from rbdgen.cli.parser import make_parser
+    from rbdgen.model.remarks import strictly
+
+    # no process that this one starts takes a module that lies in its working folder for one of Python's
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
+    args = make_parser("--help-all" in arguments).parse_args(arguments)
+    with strictly(getattr(args, "strict", False)):
+        args.run(args)
 
 
 if __name__ == "__main__":

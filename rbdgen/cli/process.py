@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import errno
 import io
 import os
 import signal
@@ -16,6 +17,16 @@ from typing import Any
 
 from rbdgen.errors import ToolError
 
+REMEDIES = {
+    errno.ENOSPC: "free some, or choose another disk with TMPDIR, RBDGEN_CACHE or -o",
+    errno.EDQUOT: "free some, or choose another disk with TMPDIR, RBDGEN_CACHE or -o",
+    errno.EMFILE: "allow more with: ulimit -n",
+    errno.ENOMEM: "use a larger machine, or ask for less at a time",
+    errno.EACCES: "give yourself access to it, or choose another with TMPDIR, RBDGEN_CACHE or -o",
+    errno.EROFS: "choose another disk with TMPDIR, RBDGEN_CACHE or -o",
+    errno.ENOENT: "run again, and let nothing remove it meanwhile",
+}
+"""What helps against errors of the system."""
 AGAIN = 0.01
 """Seconds after which an interrupt that was lost comes again."""
 
@@ -126,6 +137,18 @@ def put(text: str) -> None:
         raise ToolError(
             f"standard output: {error.strerror}; the results are not all there, send them elsewhere"
         ) from None
+
+
+def complaint_of(error: OSError) -> str:
+    """One line for an error of the system that nothing expected: the file, what is wrong, what helps."""
+    try:
+        Path.cwd()
+    except OSError:
+        return "working folder: it is not there any more; change to one that is"
+    about = "system" if error.filename is None else os.fsdecode(error.filename)
+    said = error.strerror or str(error) or type(error).__name__
+    remedy = REMEDIES.get(error.errno or 0, "mend that, and run again")
+    return " ".join(f"{about}: {said}; {remedy}".split())
 
 
 def discard_output() -> None:

@@ -16,7 +16,7 @@ from rbdgen.errors import ConfigError, ToolError
 from rbdgen.extras import optional_module
 from rbdgen.report.files import SIMULATION_FILE, write_design
 from rbdgen.report.produced import versions
-from rbdgen.report.writing import write_files
+from rbdgen.report.writing import occupied, write_files
 from rbdgen.version import release
 
 VIEWERS = {"gtkwave": "GTKWave", "surfer": "Surfer"}
@@ -106,27 +106,31 @@ def simulate_design(
     emit, marks = optional_module("rbdgen_hw.emit", "hw"), optional_module("rbdgen_hw.marks", "hw")
     progress.stage("write Verilog")
     verilog = emit.design_verilog(design)
-    files = write_design(design, verilog, directory, robot, release(), more or {})
-    workdir = directory / f"simulation_{simulator.name}"
-    name = marks.marked_name(design)
-    bench = write_files({f"{name}.v": marks.marked_verilog(design)}, workdir)
-    rtl = interface.Rtl(
-        name,
-        (files[0], *bench),
-        design.tasks.task.row_bits,
-        design.tasks.result.row_bits,
-        design=marks.MarkedAccelerator(design) if simulator.name == "amaranth" else None,
-        probes=marks.mark_ports(design),
-    )
-    progress.stage(f"simulate with {simulator.name}")
-    picture = directory / f"waves{waves}" if waves else None
-    result = cosim.cosimulate(design, rtl, simulator, workdir, tasks, seed, picture, progress.count)
-    report = result.report()
-    report["simulated"] = {
-        "command": f"rbdgen simulate --config config.toml --tasks {tasks} --seed {seed} --simulator {simulator.name}",
-        "versions": versions(SIMULATOR_PACKAGES),
-    }
-    written = write_files({SIMULATION_FILE: json.dumps(report, indent=2) + "\n"}, directory)
-    seen = (*written, *([picture] if picture else []))
-    misused = tuple(result.misused)
-    return Simulated(report, seen, result.mismatches, misused, directory, picture)
+    with occupied(directory):
+        files = write_design(design, verilog, directory, robot, release(), more or {})
+        workdir = directory / f"simulation_{simulator.name}"
+        name = marks.marked_name(design)
+        bench = write_files({f"{name}.v": marks.marked_verilog(design)}, workdir)
+        rtl = interface.Rtl(
+            name,
+            (files[0], *bench),
+            design.tasks.task.row_bits,
+            design.tasks.result.row_bits,
+            design=marks.MarkedAccelerator(design) if simulator.name == "amaranth" else None,
+            probes=marks.mark_ports(design),
+        )
+        progress.stage(f"simulate with {simulator.name}")
+        picture = directory / f"waves{waves}" if waves else None
+        result = cosim.cosimulate(
+            design, rtl, simulator, workdir, tasks, seed, picture, progress.count
+        )
+        report = result.report()
+        asked = f"--tasks {tasks} --seed {seed} --simulator {simulator.name}"
+        report["simulated"] = {
+            "command": f"rbdgen simulate --config config.toml {asked}",
+            "versions": versions(SIMULATOR_PACKAGES),
+        }
+        written = write_files({SIMULATION_FILE: json.dumps(report, indent=2) + "\n"}, directory)
+        seen = (*written, *([picture] if picture else []))
+        misused = tuple(result.misused)
+        return Simulated(report, seen, result.mismatches, misused, directory, picture)

@@ -25,6 +25,9 @@ from rbdgen.schedule.queues import send_cycles
 from rbdgen.schedule.replicas import around_cycles
 from rbdgen.wordlength.targets import finest
 
+TOP_PREFIX = "rbd"
+"""How the names of all designs begin."""
+
 
 def readable(cycles: float) -> float:
     """A mean number of cycles as reports have it: a whole number where it is one, else to four decimals."""
@@ -72,7 +75,12 @@ class Design:
             ("cal", "calibratable"),
         )
         return "_".join(
-            ["rbd", robot, functions, *(name for name, o in extras if getattr(self.options, o))]
+            [
+                TOP_PREFIX,
+                robot,
+                functions,
+                *(name for name, o in extras if getattr(self.options, o)),
+            ]
         )
 
     @property

@@ -10,7 +10,7 @@ from itertools import product
 from rbdgen.algo.chain import is_serial
 from rbdgen.compiler.lowering import lower, trace
 from rbdgen.compiler.stages import plainly
-from rbdgen.errors import ConfigError, UnsupportedError
+from rbdgen.errors import ConfigError, RbdgenError, UnsupportedError
 from rbdgen.functions.algorithms import (
     FAMILIES,
     TREES,
@@ -18,7 +18,7 @@ from rbdgen.functions.algorithms import (
     chosen_algorithms,
     needed_kinds,
 )
-from rbdgen.model.ranges import declared_ranges
+from rbdgen.model.ranges import InputRanges, declared_ranges
 from rbdgen.model.robot import Robot
 from rbdgen.options import Options
 
@@ -29,11 +29,13 @@ asked for."""
 
 @dataclass(frozen=True)
 class Family:
-    """Multiplications of one choice of ``algorithms``, one of each kind: ``variable`` ones and ones with constants."""
+    """Multiplications of one choice of ``algorithms``, one of each kind: ``variable`` ones and ones with constants.
+    Both are None where they cannot be counted, and ``problem`` says why."""
 
     algorithms: dict[str, str]
-    variable: int
-    constant: int
+    variable: int | None
+    constant: int | None
+    problem: str | None = None
 
 
 def compare_families(
@@ -41,7 +43,8 @@ def compare_families(
 ) -> tuple[Family, ...]:
     """The multiplications of ``options`` by every choice of algorithms that makes a difference for its functions.
 
-    Ranges are found at fewer states than for a design to be built.
+    Ranges are found at fewer states than for a design to be built. A choice that no formats are found for says so in
+    its row.
     """
     options = plainly(options)
     if options.word is None:
@@ -52,16 +55,24 @@ def compare_families(
         progress(f"count multiplications of {', '.join(algorithms.values())}")
         choice = replace(options, **algorithms)
         try:
-            traced = trace(robot, choice, ranges, FAMILY_SAMPLES)
+            counted = _multiplications(robot, choice, ranges)
         except UnsupportedError:
             if algorithms == chosen_algorithms(options):
                 raise
             # a family for some robots only
             continue
-        lowered = lower(traced, choice, ranges)
-        counted = lowered.fixed.graph.multiplications()
+        except RbdgenError as error:
+            # the others are of use without it
+            result.append(Family(algorithms, None, None, " ".join(str(error).split())))
+            continue
         result.append(Family(algorithms, **counted))
     return tuple(result)
+
+
+def _multiplications(robot: Robot, choice: Options, ranges: InputRanges) -> dict[str, int]:
+    """Those of one choice, as of :meth:`rbdgen.ir.graph.Graph.multiplications`."""
+    traced = trace(robot, choice, ranges, FAMILY_SAMPLES)
+    return lower(traced, choice, ranges).fixed.graph.multiplications()
 
 
 def _choices(robot: Robot, options: Options) -> list[dict[str, str]]:

@@ -94,13 +94,13 @@ def function_promises(design: Design, function: str) -> dict[str, Any]:
 
 
 def families_table(families: Sequence[Family], options: Options) -> list[dict[str, Any]]:
-    """One row per choice of algorithms: its multiplications, and whether it is the design's."""
+    """One row per choice of algorithms: its multiplications or the problem with it, and whether it is the design's."""
     chosen = chosen_algorithms(options)
     rows = []
     for family in families:
         counts = {"variable": family.variable, "constant": family.constant}
         own = {"chosen": family.algorithms == chosen}
-        rows.append({**family.algorithms, **counts, **own})
+        rows.append({**family.algorithms, **counts, **own, "problem": family.problem})
     return rows
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -38,6 +39,17 @@ OTHER_KEYS = {
     **DEMANDS,
 }
 """What else it may have; ``DEMANDS`` are what a design is fitted to."""
+
+
+def check_robot_name(robot: str | None) -> None:
+    """ConfigError if ``robot``, as the user named it, cannot be written into a configuration file, which is UTF-8."""
+    try:
+        (robot or "").encode()
+    except UnicodeEncodeError:
+        raise ConfigError(
+            f"robot: the path {os.fsencode(robot or '')!r} has bytes that are not UTF-8, which no {CONFIG_FILE} can "
+            "have; rename the file or its folder"
+        ) from None
 
 
 def config_text(design: Design, robot: str) -> str:

@@ -126,18 +126,23 @@ PROMISES = (
 
 
 def families(report: dict[str, Any]) -> str:
-    """Multiplications by every choice of algorithms, side by side."""
+    """Multiplications by every choice of algorithms, side by side; below, why those of some are not counted."""
+    problems = list(dict.fromkeys(f["problem"] for f in report["families"] if f["problem"]))
     rows = [
         [
             *(f[kind] for kind in FAMILIES),
             f["variable"],
             f["constant"],
             "this design" if f["chosen"] else "",
+            f"note {problems.index(f['problem']) + 1}" if f["problem"] else "",
         ]
         for f in report["families"]
     ]
     kinds = [kind.replace("_", " ") for kind in FAMILIES]
-    return table([*kinds, "var mult", "const mult", ""], rows)
+    notes = [
+        paragraph(f"note {number}: {problem}", "  ") for number, problem in enumerate(problems, 1)
+    ]
+    return "\n".join([table([*kinds, "var mult", "const mult", "", ""], rows), *notes])
 
 
 def depth(report: dict[str, Any]) -> str:

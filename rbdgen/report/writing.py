@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from rbdgen.errors import ConfigError
@@ -30,6 +32,38 @@ def check_writable(directory: Path, option: str = "-o") -> None:
         )
 
 
+@contextmanager
+def occupied(directory: Path) -> Iterator[None]:
+    """Have a directory, made if it is absent, for this process alone among those that do the same. ConfigError where
+    another has it, or it cannot be made. A lock ends with its process, so that none is ever left behind."""
+    import fcntl  # not on every system
+
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise _unwritable(directory, error, "-o") from None
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            # some network file systems have no locks
+            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+                raise ConfigError(
+                    f"{directory}: is in use: another rbdgen writes into it; wait until it is done, or choose another "
+                    "directory with -o"
+                ) from None
+        yield
+    finally:
+        os.close(handle)
+
+
+def _unwritable(directory: Path, error: OSError, option: str) -> ConfigError:
+    return ConfigError(
+        f"{directory}: cannot be written: {error.strerror}; choose another directory with {option}"
+    )
+
+
 def write_files(files: Mapping[str, str], directory: Path, option: str = "-o") -> list[Path]:
     """Write ``files`` (name to text) into ``directory`` all at once; ConfigError if it cannot be written. ``option`` is
     what chooses another directory."""
@@ -46,7 +80,5 @@ def write_files(files: Mapping[str, str], directory: Path, option: str = "-o") -
         finally:
             shutil.rmtree(staging, ignore_errors=True)
     except OSError as error:
-        raise ConfigError(
-            f"{directory}: cannot be written: {error.strerror}; choose another directory with {option}"
-        ) from None
+        raise _unwritable(directory, error, option) from None
     return [directory / name for name in files]

@@ -13,18 +13,20 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import time
-import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from rbdgen.caching import cached, keep
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen.extras import require
 from rbdgen_sim import exchange, runtime, verilator
 from rbdgen_sim.exchange import Job
+from rbdgen_sim.folders import check_plain, copied, own_folder, told_of
 from rbdgen_sim.interface import Progress, Rtl, Simulator, Stimulus, Trace
 from rbdgen_sim.processes import bench_environment, telling_line
+from rbdgen_sim.programs import fetch_program, keep_program
 
 PORTS = (
     "clk",
@@ -38,18 +40,27 @@ PORTS = (
 )
 """The ports of a design, all that the bench touches but for its probes."""
 
-CACHE, SUFFIX = "simulation", ".z"
-"""Where compiled designs are kept, and how their files' names end."""
+MOST_BUILDS = 2
+"""Builds that a simulator object has at hand: a design with a waveform and without."""
+CONTROL = "ports.vlt"
+"""The compiler's control file, in a build's folder."""
 _POLL_SECONDS = 0.1
 
 
 class CocotbSimulator(Simulator):
-    """What Verilator and Icarus share."""
+    """What Verilator and Icarus share. An object runs one simulation at a time; others wait."""
 
     build_args: tuple[str, ...] = ()
     """Arguments of the compiler."""
     kept: bool = False
     """Whether what the compiler makes is worth keeping in the user's cache: one program, named as the top module."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._own: tempfile.TemporaryDirectory[str] | None = None
+        """The folder that all is compiled and run in."""
+        self._builds: dict[str, Path] = {}
+        """What was compiled, by digest; the last one used is the last."""
 
     def available(self) -> None:
         """See :class:`Simulator`."""
@@ -78,19 +89,37 @@ class CocotbSimulator(Simulator):
         for source in rtl.sources:
             if not source.is_file():
                 raise ConfigError(f"{source}: no such Verilog source")
-        workdir = workdir.resolve()
         workdir.mkdir(parents=True, exist_ok=True)
-        exchange.clear(workdir)
-        exchange.write_stimulus(workdir, stimulus, rtl.probes)
-        build_seconds = self._build(rtl, workdir, waves)
+        with self._lock:
+            self._own = self._own or own_folder()
+            with tempfile.TemporaryDirectory(prefix="run-", dir=self._own.name) as folder:
+                return self._run(rtl, stimulus, Path(folder), workdir.resolve(), waves, progress)
+
+    def _run(
+        self,
+        rtl: Rtl,
+        stimulus: Stimulus,
+        folder: Path,
+        logs: Path,
+        waves: Path | None,
+        progress: Progress | None,
+    ) -> Trace:
+        """Simulate in ``folder``, which has a plain name and is empty."""
+        exchange.write_stimulus(folder, stimulus, rtl.probes)
+        build_seconds, build = self._build(rtl, folder, logs, waves)
+        picture = None
+        if waves is not None:
+            # by a name that every program takes
+            (folder / "waves").symlink_to(waves.resolve().parent, target_is_directory=True)
+            picture = folder / "waves" / waves.name
 
         def report() -> None:
             if progress is not None:
-                progress(exchange.read_progress(workdir), stimulus.expected_beats)
+                progress(exchange.read_progress(folder), stimulus.expected_beats)
 
-        log = workdir / "simulate.log"
-        status = self._launch(self._job("run", rtl, workdir, waves), log, report)
-        outcome = exchange.read_outcome(workdir, build_seconds)
+        log = logs / "simulate.log"
+        status = self._launch(self._job("run", rtl, folder, build, picture), log, report)
+        outcome = exchange.read_outcome(folder, build_seconds)
         if outcome is None:
             raise ToolError(
                 f"{self.name} failed with status {status}: {telling_line(log)} (log: {log})"
@@ -118,60 +147,77 @@ class CocotbSimulator(Simulator):
         """What the launcher's environment has beyond the caller's."""
         return {}
 
-    def _job(self, action: str, rtl: Rtl, workdir: Path, waves: Path | None) -> Job:
-        build_dir = workdir / (self.name + (waves.suffix.replace(".", "-") if waves else ""))
+    def _job(
+        self,
+        action: str,
+        rtl: Rtl,
+        folder: Path,
+        build: Path,
+        waves: Path | None,
+        sources: Sequence[Path] = (),
+    ) -> Job:
+        control = (str(build / CONTROL),) if action == "build" and self._control_file(rtl) else ()
         return Job(
             action=action,
             simulator=self.name,
             top=rtl.top,
-            sources=tuple(str(source.resolve()) for source in rtl.sources),
-            control_files=(str(build_dir / "ports.vlt"),) if self._control_file(rtl) else (),
+            sources=tuple(map(str, sources)),
+            control_files=control,
             build_args=(*self.build_args, *self._wave_args(waves)),
-            build_dir=str(build_dir),
-            workdir=str(workdir),
-            waves=str(waves.resolve()) if waves else "",
+            build_dir=str(build),
+            workdir=str(folder),
+            waves=str(waves) if waves else "",
         )
 
-    def _build(self, rtl: Rtl, workdir: Path, waves: Path | None) -> float:
-        """Compile, unless a build of the same sources with the same tools is here or in the user's cache; wall-clock
-        seconds, 0 for a build that was there."""
-        job = self._job("build", rtl, workdir, waves)
-        build_dir = Path(job.build_dir)
+    def _build(self, rtl: Rtl, folder: Path, logs: Path, waves: Path | None) -> tuple[float, Path]:
+        """Compile, unless this object did so, or the same sources with the same tools are in the user's cache.
+        Wall-clock seconds, 0 for a build that was there, and the build's folder."""
         control = self._control_file(rtl)
         versions = [f"{name} {_version(name)}" for name in ("cocotb", "verilator")]
         # a program holds this machine's instructions, and the place of cocotb's library
         versions += [platform.machine(), platform.system(), sys.prefix]
         # the search path only says where the tools lie, and differs between shells
         environment = [f"{k}={v}" for k, v in sorted(self._environment().items()) if k != "PATH"]
+        arguments = (*self.build_args, *self._wave_args(waves), waves.suffix if waves else "")
         texts = (source.read_bytes() for source in rtl.sources)
-        digest = _digest(rtl.top, control, *versions, *environment, *job.build_args, *texts)
-        stamp = build_dir / "build.sha256"
-        if stamp.is_file() and stamp.read_text(encoding="ascii") == digest:
-            return 0.0
+        digest = _digest(rtl.top, control, *versions, *environment, *arguments, *texts)
+        if digest in self._builds:
+            self._builds[digest] = self._builds.pop(digest)
+            return 0.0, self._builds[digest]
         started = time.perf_counter()
-        shutil.rmtree(build_dir, ignore_errors=True)
-        build_dir.mkdir()
-        program = build_dir / rtl.top
-        if self.kept and _fetched(digest, program):
-            stamp.write_text(digest, encoding="ascii")
-            return 0.0
-        for path in job.control_files:
-            Path(path).write_text(control, encoding="utf-8")
-        log = workdir / "build.log"
+        assert self._own is not None
+        build = Path(tempfile.mkdtemp(prefix="build-", dir=self._own.name))
+        program = build / rtl.top
+        seconds = 0.0
+        if not (self.kept and fetch_program(digest, program)):
+            (build / CONTROL).write_text(control, encoding="utf-8")
+            self._compile(rtl, folder, build, logs, waves)
+            if self.kept:
+                keep_program(digest, program)
+            seconds = time.perf_counter() - started
+        self._builds[digest] = build
+        if len(self._builds) > MOST_BUILDS:
+            shutil.rmtree(self._builds.pop(next(iter(self._builds))), ignore_errors=True)
+        return seconds, build
+
+    def _compile(self, rtl: Rtl, folder: Path, build: Path, logs: Path, waves: Path | None) -> None:
+        """Compile into the folder ``build``. ToolError with the compiler's complaint, about the sources where they
+        are."""
+        copies = copied(rtl.sources, folder / "sources")
+        job = self._job("build", rtl, folder, build, waves, copies)
         flags = "cocotb", waves.suffix if waves else "", str(self._environment().get("MAKEFLAGS"))
         if self.kept:
-            runtime.place(build_dir, *flags)
+            runtime.place(build, *flags)
+        log = logs / "build.log"
         if self._launch(job, log):
-            raise ToolError(f"{self.name} cannot build {rtl.top}: {telling_line(log)} (log: {log})")
+            told = told_of(telling_line(log), copies, rtl.sources)
+            raise ToolError(f"{self.name} cannot build {rtl.top}: {told} (log: {log})")
         if self.kept:
-            runtime.save(build_dir, *flags)
-            keep(CACHE, digest, SUFFIX, zlib.compress(program.read_bytes(), 1))
-        stamp.write_text(digest, encoding="ascii")
-        return time.perf_counter() - started
+            runtime.save(build, *flags)
 
     def _launch(self, job: Job, log: Path, report: Callable[[], None] | None = None) -> int:
         """Run ``job`` in a process of its own, output to ``log``, calling ``report`` now and then; its exit status."""
-        path = log.with_suffix(".json")
+        path = Path(job.workdir) / f"{job.action}.json"
         exchange.write_job(path, job)
         environment = bench_environment()
         environment[exchange.WORKDIR_VARIABLE] = job.workdir
@@ -211,6 +257,7 @@ class VerilatorSimulator(CocotbSimulator):
         """See :class:`Simulator`."""
         super().available()
         verilator.require()
+        check_plain("cocotb", Path(sys.prefix))
 
     def check(self, rtl: Rtl, stimulus: Stimulus, waves: Path | None) -> None:
         """See :class:`Simulator`; ToolError if a header that FST files need is missing."""
@@ -252,16 +299,6 @@ class IcarusSimulator(CocotbSimulator):
         for program in ("iverilog", "vvp"):
             if shutil.which(program) is None:
                 raise ToolError(f"{program} is missing: install it with: apt-get install iverilog")
-
-
-def _fetched(digest: str, program: Path) -> bool:
-    """Put the ``program`` that was kept under a digest in its place; whether there is one."""
-    found = cached(CACHE, digest, SUFFIX)
-    if found is None:
-        return False
-    program.write_bytes(zlib.decompress(found.content))
-    program.chmod(0o755)
-    return True
 
 
 def _version(distribution: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from rbdgen.errors import ToolError
 from rbdgen_sim import runtime, verilator
+from rbdgen_sim.folders import copied, own_folder
 from rbdgen_sim.processes import bench_environment, last_line
 
 WORK = "RBDGEN_BENCH"
@@ -56,43 +57,53 @@ class Bench:
         """What the test says of its ``job``. ToolError if the simulator is missing or fails; its output is in
         ``<name>.log`` in ``directory``."""
         verilator.require()
-        directory = directory.resolve()
         directory.mkdir(parents=True, exist_ok=True)
-        outcome = directory / OUTCOME
-        outcome.unlink(missing_ok=True)
-        (directory / JOB).write_text(json.dumps(job), encoding="utf-8")
-        control = directory / "ports.vlt"
+        with own_folder() as folder:
+            return self._run(sources, top, job, Path(folder), directory.resolve())
+
+    def _run(
+        self,
+        sources: Sequence[Path],
+        top: str,
+        job: Mapping[str, Any],
+        folder: Path,
+        directory: Path,
+    ) -> Any:
+        """The same in a ``folder`` that is empty and has a plain name, with the log in ``directory``."""
+        (folder / JOB).write_text(json.dumps(job), encoding="utf-8")
+        control = folder / "ports.vlt"
         lines = [f'public_flat_rw -module "{top}" -var "{port}"' for port in self.ports]
         control.write_text("\n".join(("`verilator_config", *lines, "")), encoding="utf-8")
         run = {
             "control": str(control),
-            "sources": [str(s.resolve()) for s in sources],
+            "sources": [str(copy) for copy in copied(sources, folder / "sources")],
             "top": top,
             "module": self.module,
             "timescale": [self.timescale, self.timescale],
-            "results": str(directory / "results.xml"),
+            "results": str(folder / "results.xml"),
         }
-        (directory / "run.json").write_text(json.dumps(run), encoding="utf-8")
+        (folder / "run.json").write_text(json.dumps(run), encoding="utf-8")
         environment = bench_environment() | verilator.environment()
-        environment[WORK] = str(directory)
+        environment[WORK] = str(folder)
         log = directory / f"{self.name}.log"
         flags = self.name, environment["MAKEFLAGS"]
-        runtime.place(directory / "build", *flags)
+        runtime.place(folder / "build", *flags)
         with log.open("w", encoding="utf-8") as output:
             subprocess.run(
                 [sys.executable, "-P", "-c", _RUN],
-                cwd=directory,
+                cwd=folder,
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 check=False,
             )
+        outcome = folder / OUTCOME
         if not outcome.exists():
             raise ToolError(
                 f"verilator: the {self.name} bench failed: {last_line(log)} (log: {log})"
             )
-        runtime.save(directory / "build", *flags)
+        runtime.save(folder / "build", *flags)
         return json.loads(outcome.read_text(encoding="utf-8"))
 
 

@@ -12,8 +12,15 @@ from pathlib import Path
 from rbdgen.errors import ToolError
 from rbdgen.host.transport import DEFAULT_TIMEOUT, ProcessTransport
 from rbdgen_sim import runtime, verilator
+from rbdgen_sim.folders import copied, own_folder, told_of
+from rbdgen_sim.programs import fetch_program, keep_program, place_program
 
 PROGRAM = "device"
+OPTIONS = (
+    *("--cc", "--exe", "--build", "-Wno-fatal", "-Wno-lint", "-Wno-style"),
+    *("--x-assign", "fast", "--x-initial", "fast", "--output-split", "5000"),
+)
+"""What is asked of Verilator for any design."""
 _MAIN = Path(__file__).with_name("device.cpp")
 
 
@@ -28,55 +35,48 @@ def build_device(sources: Sequence[Path], top: str, directory: Path) -> Path:
 def build_program(sources: Sequence[Path], top: str, directory: Path, main: Path) -> Path:
     """The program that Verilog module ``top`` and ``main``, C++ around its class, make.
 
-    It is compiled in ``directory``, unless it is there already for the same sources. ToolError with Verilator's
-    complaint where that fails, or where it is missing.
+    It is put into ``directory``, from the user's cache or compiled anew: what lies there is not run. ToolError with
+    Verilator's complaint where that fails, or where it is missing; its output is in ``device.log``.
     """
+    verilator.require()
     directory = directory.resolve()
-    program, stamp = directory / PROGRAM, directory / "device.sha256"
-    digest = hashlib.sha256(b"\0".join(p.read_bytes() for p in (*sources, main))).hexdigest()
-    if program.is_file() and stamp.is_file() and stamp.read_text(encoding="ascii") == digest:
-        return program
     directory.mkdir(parents=True, exist_ok=True)
-    defines = f'-DMODEL=V{top} -DMODEL_HEADER="\\"V{top}.h\\""'
-    arguments = [
-        "--cc",
-        "--exe",
-        "--build",
-        "-Wno-fatal",
-        "-Wno-lint",
-        "-Wno-style",
-        "--x-assign",
-        "fast",
-    ]
-    arguments += [
-        "--x-initial",
-        "fast",
-        "--output-split",
-        "5000",
-        "--top-module",
-        top,
-        "--Mdir",
-        str(directory / "obj"),
-    ]
-    arguments += [
-        "-CFLAGS",
-        defines,
-        "-o",
-        str(program),
-        *(str(s.resolve()) for s in sources),
-        str(main),
-    ]
+    program = directory / PROGRAM
     flags = "device", verilator.environment()["MAKEFLAGS"]
-    runtime.place(directory / "obj", *flags)
-    done = verilator.run(arguments, directory)
-    (directory / "device.log").write_text(done.stdout, encoding="utf-8")
-    if done.returncode:
+    texts = [path.read_bytes() for path in (*sources, main)]
+    about = runtime.digits(
+        *flags, *OPTIONS, top, *(hashlib.sha256(text).hexdigest() for text in texts)
+    )
+    if fetch_program(about, program):
+        return program
+    with own_folder() as name:
+        made = _compiled([*sources, main], top, Path(name), directory / "device.log", flags)
+        keep_program(about, made)
+        place_program(made.read_bytes(), program)
+    return program
+
+
+def _compiled(
+    sources: Sequence[Path], top: str, work: Path, log: Path, flags: tuple[str, ...]
+) -> Path:
+    """The program that ``sources`` make, compiled in ``work``, whose name is plain."""
+    copies = copied(sources, work / "sources")
+    defines = f'-DMODEL=V{top} -DMODEL_HEADER="\\"V{top}.h\\""'
+    program = work / PROGRAM
+    arguments = [
+        *OPTIONS,
+        *("--top-module", top, "--Mdir", str(work / "obj")),
+        *("-CFLAGS", defines, "-o", str(program), *map(str, copies)),
+    ]
+    runtime.place(work / "obj", *flags)
+    done = verilator.run(arguments, work)
+    log.write_text(done.stdout, encoding="utf-8")
+    if done.returncode or not program.is_file():
         lines = [line for line in done.stdout.splitlines() if "rror" in line] or ["no output"]
         raise ToolError(
-            f"verilator cannot build {top}: {lines[0]} (log: {directory / 'device.log'})"
+            f"verilator cannot build {top}: {told_of(lines[0], copies, sources)} (log: {log})"
         )
-    runtime.save(directory / "obj", *flags)
-    stamp.write_text(digest, encoding="ascii")
+    runtime.save(work / "obj", *flags)
     return program
 
 

@@ -51,12 +51,6 @@ def read_job(path: Path) -> Job:
     return Job(**fields)
 
 
-def clear(workdir: Path) -> None:
-    """Remove what an earlier run left."""
-    for name in (_STIMULUS, _TRACE, _PROGRESS):
-        (workdir / name).unlink(missing_ok=True)
-
-
 def write_stimulus(workdir: Path, stimulus: Stimulus, probes: Sequence[str]) -> None:
     """Write ``stimulus`` and the names of the design's ``probes`` for the bench."""
     np.savez(

@@ -130,9 +130,10 @@ class Simulator(ABC):
     ) -> Trace:
         """Reset ``rtl``, play ``stimulus`` and return what was seen.
 
-        ``workdir`` is made if absent and is this run's own: two runs at a time need two. Nothing else is written, but
-        for ``waves``, the waveform file. Raises ConfigError on a request that cannot be met, ToolError if a program is
-        missing or fails, DeadlockError and ProtocolError if the design misbehaves.
+        ``workdir`` is made if absent, gets logs, and is this run's own: two runs at a time need two. Nothing in it is
+        run. Nothing else is written, but for ``waves``, the waveform file, and temporary files. Raises ConfigError on a
+        request that cannot be met, ToolError if a program is missing or fails, DeadlockError and ProtocolError if the
+        design misbehaves.
         """
 
     def check(self, rtl: Rtl, stimulus: Stimulus, waves: Path | None) -> None:

@@ -19,7 +19,9 @@ def bench_environment() -> dict[str, str]:
     for name, value in os.environ.items():
         if name not in _OTHERS and not name.startswith(_OTHERS_PREFIXES):
             environment[name] = value
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    # absolute, as the process has another working folder, in which no module is to be looked for
+    environment["PYTHONPATH"] = os.pathsep.join(str(Path(p).absolute()) for p in sys.path if p)
+    environment["PYTHONSAFEPATH"] = "1"
     return environment
 
 

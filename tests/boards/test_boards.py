@@ -24,7 +24,7 @@ from rbdgen.protocol.tasks import Packing
 from rbdgen.protocol.wire import frame_time, wire_bytes
 from rbdgen_boards import build, cache, programming, tools
 from rbdgen_boards.board import Board, board_link, board_names, get_board, part_resources
-from rbdgen_boards.build import at_interval, fit
+from rbdgen_boards.build import at_interval, check_replaceable, fit
 from rbdgen_boards.cache import key, store, stored
 from rbdgen_boards.ecp5 import flow as ecp5
 from rbdgen_boards.ecp5.constraints import lpf
@@ -537,3 +537,19 @@ def test_a_program_without_hope_is_stopped(tmp_path: Path, monkeypatch: pytest.M
     assert tools.run(tool, ["print('short')"], tmp_path, "log", lambda said: "long" in said)
     with pytest.raises(ToolError, match=r"python failed with status 3: done"):
         tools.run(tool, ["print('done'); raise SystemExit(3)"], tmp_path, "log", lambda said: False)
+
+
+def test_a_folder_with_something_else_is_not_replaced(tmp_path: Path) -> None:
+    check_replaceable(tmp_path / "absent")
+    check_replaceable(tmp_path)
+    folder = tmp_path / "ulx3s"
+    folder.mkdir()
+    (folder / "thesis.txt").write_text("years of work")
+    with pytest.raises(ConfigError, match=r"ulx3s: holds files that no build made, .* move them$"):
+        check_replaceable(folder)
+    with pytest.raises(
+        ConfigError, match=r"thesis\.txt: is a file, and a build's folder goes there"
+    ):
+        check_replaceable(folder / "thesis.txt")
+    (folder / "rbd_arm_id.v").write_text("")
+    check_replaceable(folder)

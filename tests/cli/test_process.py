@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -12,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from rbdgen.cli import commands
+from rbdgen.cli import commands, main
 from tests.cli.test_cli import last_error, run
 
 COMMAND = [sys.executable, "-m", "rbdgen.cli.main"]
@@ -40,6 +42,77 @@ emit.design_verilog = verilog
 sys.exit(main(sys.argv[1:]))
 """
 """An interrupt while Verilog is written that arrives in a destructor, where Python drops it."""
+
+LOADING = """
+import importlib.abc, os, signal, sys
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+class Interrupt(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == sys.argv[1]:
+            os.kill(os.getpid(), int(sys.argv[2]))
+
+sys.meta_path.insert(0, Interrupt())
+from rbdgen.cli.main import main
+sys.exit(main(["robots"]))
+"""
+"""A signal that arrives while a module is loaded."""
+
+
+@pytest.mark.parametrize("module", ["rbdgen.cli.parser", "numpy"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_while_modules_load_is_one_line(module: str, number: signal.Signals) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOADING, module, str(int(number))],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (128 + number, "rbdgen: stopped\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (
+            OSError(errno.ENOSPC, "No space left on device", "/tmp/a"),
+            "/tmp/a: No space left .*; free",
+        ),
+        (FileNotFoundError(errno.ENOENT, "No such file", "a b"), "a b: No such file; run again"),
+        (OSError(errno.EIO, "Input/output error"), "system: Input/output error; mend that"),
+        (OSError("two\nlines"), "system: two lines; mend that"),
+    ],
+)
+def test_errors_of_the_system_are_one_line(
+    error: OSError, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(arguments: object) -> None:
+        raise error
+
+    monkeypatch.setattr(main, "_run", fail)
+    assert main.main(["robots"]) == 2
+    assert re.fullmatch(rf"rbdgen: error: {told}[^\n]*\n", capsys.readouterr().err)
+
+
+def test_a_working_folder_that_is_gone_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert main.main(["generate", *SMALL]) == 2
+    assert capsys.readouterr().err.startswith("rbdgen: error: working folder: it is not there any")
+
+
+@pytest.mark.parametrize("command", ["generate", "simulate"])
+def test_a_path_that_no_configuration_can_have_is_refused_first(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.main([command, "g\udce9n/arm.urdf"]) == 2
+    assert capsys.readouterr().err.startswith(
+        "rbdgen: error: robot: the path b'g\\xe9n/arm.urdf' has"
+    )
 
 
 @pytest.mark.parametrize("again", [0.0, 0.01, 0.5])

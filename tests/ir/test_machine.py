@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pytest
 
+from rbdgen import native
+from rbdgen.errors import ToolError
 from rbdgen.ir import machine
 from rbdgen.ir.builder import Builder
 from rbdgen.ir.fixed import Constant, FixedGraph, Format, verify_fixed
@@ -110,6 +114,14 @@ def test_without_a_compiler_the_interpreter_answers(monkeypatch: pytest.MonkeyPa
         assert got["sum"].tolist() == [2, -2]
     finally:
         machine.library.cache_clear()
+
+
+def test_a_compiler_that_makes_nothing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = shutil.which("true")
+    assert nothing is not None
+    monkeypatch.setenv("RBDGEN_CC", nothing)
+    with pytest.raises(ToolError, match=r"^C compiler '.*true': made no library; name another one"):
+        native.library("machine", {"a.c": "int a;"}, ())
 
 
 @needs_compiler

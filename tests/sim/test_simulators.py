@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,7 @@ import pytest
 from rbdgen.caching import cache_folder
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen_sim import verilator
-from rbdgen_sim.interface import DeadlockError, ProtocolError, Rtl, Stimulus, Trace
+from rbdgen_sim.interface import DeadlockError, ProtocolError, Rtl, Simulator, Stimulus, Trace
 from rbdgen_sim.simulators import SIMULATORS, get_simulator
 from tests.sim.adder_pipeline import AdderPipeline
 
@@ -25,7 +27,7 @@ every_simulator = pytest.mark.parametrize("name", SIMULATORS)
 
 @pytest.fixture(scope="module")
 def workdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One folder per simulator for all tests of this file, so that the design is compiled once."""
+    """One folder per simulator for all tests of this file."""
     return tmp_path_factory.mktemp("simulations")
 
 
@@ -46,8 +48,14 @@ def variant(folder: Path, *replacements: tuple[str, str]) -> Rtl:
     return Rtl("adder_pipeline", (path,), WIDTH, WIDTH)
 
 
+@cache
+def simulator(name: str) -> Simulator:
+    """One object for all tests of this file, so that the design is compiled once."""
+    return get_simulator(name)
+
+
 def simulate(name: str, stimulus: Stimulus, workdir: Path, design: Rtl | None = None) -> Trace:
-    return get_simulator(name).run(design or rtl(name), stimulus, workdir / name)
+    return simulator(name).run(design or rtl(name), stimulus, workdir / name)
 
 
 def expected() -> list[int]:
@@ -189,6 +197,7 @@ def test_unknown_values_are_named(tmp_path: Path) -> None:
 
 
 def test_build_is_reused_until_the_source_changes(tmp_path: Path) -> None:
+    simulator.cache_clear()
     stimulus = Stimulus(BEATS[:10], 10)
     first = simulate("icarus", stimulus, tmp_path, variant(tmp_path))
     again = simulate("icarus", stimulus, tmp_path, variant(tmp_path))
@@ -209,15 +218,42 @@ def test_a_build_is_reused_in_another_directory(tmp_path: Path) -> None:
     for place in places:
         place.mkdir()
     first = simulate("verilator", stimulus, places[0], variant(places[0], text))
+    simulator.cache_clear()
     again = simulate("verilator", stimulus, places[1], variant(places[1], text))
     assert first.build_seconds > 0
     assert again.build_seconds == 0
     assert again.payloads == first.payloads
     for kept in (cache_folder() / "simulation").iterdir():
         kept.write_bytes(kept.read_bytes()[:1000])
+    simulator.cache_clear()
     mended = simulate("verilator", stimulus, places[2], variant(places[2], text))
     assert mended.build_seconds > 0
     assert mended.payloads == first.payloads
+
+
+def test_nothing_that_lies_in_the_folder_is_run(tmp_path: Path) -> None:
+    stimulus, ran = Stimulus(BEATS[:5], 5), tmp_path / "ran"
+    get_simulator("icarus").run(rtl("icarus"), stimulus, tmp_path / "work")
+    for name in ("bench", "json", "numpy", "cocotb", "sitecustomize", "rbdgen_sim"):
+        (tmp_path / "work" / f"{name}.py").write_text(f"open({str(ran)!r}, 'w')\n")
+    trace = get_simulator("icarus").run(rtl("icarus"), stimulus, tmp_path / "work")
+    assert trace.build_seconds > 0
+    assert (
+        sorted(p.suffix for p in (tmp_path / "work").iterdir() if p.suffix != ".py") == [".log"] * 2
+    )
+    assert not ran.exists()
+
+
+def test_a_folder_may_have_any_name(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"my $robots' \"\\ g\xe9n")
+    folder.mkdir()
+    waves = folder / "waves.vcd"
+    design = variant(folder)
+    for name in ("verilator", "icarus"):
+        waves.unlink(missing_ok=True)
+        trace = simulator(name).run(design, Stimulus(BEATS[:5], 5), folder / name, waves)
+        assert trace.payloads == expected()[:5]
+        assert waves.stat().st_size > 100
 
 
 @pytest.mark.parametrize("name", ["icarus", "verilator"])

@@ -1,0 +1,73 @@
+"""Folders that simulations are compiled and run in: this process's own, with names that every program takes.
+
+Nothing that lies in a folder of the user's is run: it may be somebody else's. And make and shells, which Verilator
+uses, split or change paths with a space, a quote or a dollar sign.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from rbdgen.errors import ToolError
+
+PLAIN = re.compile(r"[A-Za-z0-9_./+@-]+")
+"""Paths that make, shells and Verilator take as they are."""
+USUAL = ("/tmp", "/var/tmp")
+"""Where a folder is made if the system's folder for temporary files has another kind of name."""
+
+
+def is_plain(path: Path) -> bool:
+    """Whether a path has only characters that every program takes."""
+    return PLAIN.fullmatch(str(path)) is not None
+
+
+def check_plain(program: str, path: Path) -> None:
+    """ToolError if a ``program`` is installed in a folder from which it cannot be used."""
+    if not is_plain(path):
+        odd = next(c for c in str(path) if not PLAIN.fullmatch(c))
+        raise ToolError(
+            f"{program}: is installed in {str(path)!r}, and make does not take {odd!r} in a path (a space, a quote, "
+            "a $ and the like); install it in a virtual environment with a plain path"
+        )
+
+
+def own_folder() -> tempfile.TemporaryDirectory[str]:
+    """A new folder that only this user can use, and that is removed with the object. ToolError where there is no room
+    for one with a plain name."""
+    for place in (tempfile.gettempdir(), *USUAL):
+        if not is_plain(Path(place)):
+            continue
+        try:
+            return tempfile.TemporaryDirectory(
+                prefix="rbdgen-", dir=place, ignore_cleanup_errors=True
+            )
+        except FileNotFoundError:
+            continue
+    raise ToolError(
+        f"temporary files: {tempfile.gettempdir()!r} has a character that make does not take in a path; set TMPDIR "
+        "to a folder with a plain path, without a space, a quote or a $"
+    )
+
+
+def copied(sources: Sequence[Path], folder: Path) -> list[Path]:
+    """Copies of ``sources`` below ``folder``, in their order, with their own names where those are plain."""
+    copies = []
+    for number, source in enumerate(sources):
+        place = folder / str(number)
+        place.mkdir(parents=True)
+        name = Path(source.name)
+        copy = place / (name if is_plain(name) else f"source{number}{source.suffix or '.v'}")
+        shutil.copyfile(source, copy)
+        copies.append(copy)
+    return copies
+
+
+def told_of(complaint: str, copies: Sequence[Path], sources: Sequence[Path]) -> str:
+    """A complaint about ``copies``, said of the ``sources`` that they are of."""
+    for copy, source in zip(copies, sources, strict=True):
+        complaint = complaint.replace(str(copy), str(source))
+    return complaint
