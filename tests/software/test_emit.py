@@ -81,6 +81,15 @@ def test_sources_run_under_sanitizers(tmp_path: Path) -> None:
     check(run(str(tmp_path / "user"), cwd=tmp_path))
 
 
+def test_sums_that_may_be_reordered_leave_sines_right(tmp_path: Path) -> None:
+    emitted(tmp_path / "c")
+    (tmp_path / "user.c").write_text(USER)
+    sources = [str(path) for path in sorted((tmp_path / "c" / "src").glob("*.c"))]
+    line = ["cc", "-std=c99", "-Ofast", *WARNINGS, "-Ic/include", "user.c", *sources]
+    run(*line, "-lm", "-o", "user", cwd=tmp_path)
+    check(run(str(tmp_path / "user"), cwd=tmp_path))
+
+
 def test_the_same_bytes_each_time(tmp_path: Path) -> None:
     assert emitted(tmp_path / "one", "--fixed") == emitted(tmp_path / "other", "--fixed")
 
