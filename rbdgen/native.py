@@ -96,7 +96,7 @@ def library(
     kept = cached(kind, own, SUFFIX)
     if kept is not None:
         try:
-            return ctypes.CDLL(str(kept.path))
+            return _loaded(kept.path)
         except OSError:
             # damaged, or for another machine: make it anew
             drop(kind, own, SUFFIX)
@@ -104,11 +104,20 @@ def library(
         made = _compiled(Path(work), texts, flags, libraries, chosen, progress)
         stored = keep(kind, own, SUFFIX, made.read_bytes())
         try:
-            return ctypes.CDLL(str(stored or made))
+            return _loaded(stored or made)
         except OSError as error:
             raise ToolError(
                 f"C compiler {chosen!r}: made a library that cannot be loaded: {error}"
             ) from None
+
+
+def _loaded(path: Path) -> ctypes.CDLL:
+    """The library in a file; in children of this process it computes on one core."""
+    found = ctypes.CDLL(str(path))
+    if hasattr(os, "register_at_fork") and hasattr(found, "omp_set_num_threads"):
+        # a child has the state of OpenMP's other threads but not the threads, and would wait for them for ever
+        os.register_at_fork(after_in_child=lambda: found.omp_set_num_threads(1))
+    return found
 
 
 def _compiled(

@@ -58,6 +58,18 @@ def integer_bits(magnitude: float) -> int:
     return math.frexp(magnitude)[1] if magnitude > 0 else -1000
 
 
+def lone_zero(graph: Graph, i: int) -> bool:
+    """Whether node ``i`` is a zero that nothing computes with: a result that is always zero. Its magnitude asks for no
+    bits before the point, and says nothing of those behind it."""
+    node = graph.nodes[i]
+    return node.op == "const" and not node.attr and not graph.users[i]
+
+
+def fraction_format(width: int) -> Format:
+    """A format of ``width`` bits, all but the sign behind the point."""
+    return Format(width, width - 1)
+
+
 def quantise_constant(value: float, tolerance: float, bits: int) -> Constant:
     """The constant with the fewest mantissa bits, at most ``bits``, that is within ``tolerance`` of ``value`` if one
     is."""
@@ -118,9 +130,10 @@ class _Chooser:
         self._trim()
         self._add_room()
         formats = []
-        for head, frac in zip(self.heads, self.fracs, strict=True):
+        for i, (head, frac) in enumerate(zip(self.heads, self.fracs, strict=True)):
             width = max(head + 1 + frac, 1)
-            formats.append(Format(width, frac))
+            lone = lone_zero(self.graph, i)
+            formats.append(fraction_format(width) if lone else Format(width, frac))
         return FormatChoice(tuple(formats), self.constants)
 
     def _own(self, i: int, node: Node) -> tuple[int, int]:

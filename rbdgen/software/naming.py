@@ -42,6 +42,90 @@ HEADERS = frozenset(
     ]
 )
 """Names of C's own headers."""
+SYSTEM = frozenset(
+    [
+        "alloca",
+        "byteswap",
+        "dirent",
+        "dlfcn",
+        "elf",
+        "endian",
+        "err",
+        "execinfo",
+        "fcntl",
+        "features",
+        "fmtmsg",
+        "gconv",
+        "getopt",
+        "glob",
+        "grp",
+        "iconv",
+        "ieee754",
+        "langinfo",
+        "libgen",
+        "link",
+        "malloc",
+        "memory",
+        "netdb",
+        "poll",
+        "pthread",
+        "pwd",
+        "regex",
+        "sched",
+        "search",
+        "semaphore",
+        "spawn",
+        "stab",
+        "strings",
+        "syslog",
+        "termios",
+        "ucontext",
+        "unistd",
+        "utime",
+        "values",
+        "wait",
+        "windows",
+        "winsock",
+        "x86intrin",
+        "immintrin",
+        "stdbit",
+        "stdckdint",
+        "asan",
+        "c",
+        "dl",
+        "gcc",
+        "gcc_s",
+        "gomp",
+        "m",
+        "omp5",
+        "rt",
+        "stdc",
+        "supc",
+        "tsan",
+        "ubsan",
+        "util",
+        "all",
+        "clean",
+        "codegen",
+        "depend",
+        "edit_cache",
+        "help",
+        "install",
+        "list_install_components",
+        "package",
+        "package_source",
+        "preinstall",
+        "rebuild_cache",
+        "run_tests",
+        "test",
+        "all_build",
+        "zero_check",
+    ]
+)
+"""Names of headers that headers of systems include, of libraries that programs are linked with, and of CMake's own
+targets."""
+OWN = frozenset(["rbd", "table"])
+"""What sources of all libraries have before names of their own."""
 BESIDE = "_robot"
 """Behind the name of a robot that is called like one of them."""
 LOCAL = frozenset(
@@ -77,8 +161,9 @@ LOCAL = frozenset(
 def library_name(robot: str) -> str:
     """The name of the library of a robot of this name."""
     plain = sanitize([robot])[robot]
-    taken = plain.lower() in HEADERS or plain.lower().startswith("rbd_")
-    return f"{plain}{BESIDE}" if taken else plain
+    low = plain.lower()
+    own = low in OWN or low.startswith("rbd_")
+    return f"{plain}{BESIDE}" if own or low in HEADERS | SYSTEM else plain
 
 
 def check_names(function: str, arrays: Iterable[str]) -> None:

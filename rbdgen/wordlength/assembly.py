@@ -18,6 +18,7 @@ from rbdgen.ir.fixed import (
     verify_fixed,
 )
 from rbdgen.ir.graph import Graph, Node
+from rbdgen.passes.formats import fraction_format, lone_zero
 from rbdgen.passes.sound import unproven
 from rbdgen.wordlength.signals import Signals, WordLengthChoice
 
@@ -123,7 +124,7 @@ class _Assembly:
     def _result(self, name: str, i: int) -> int:
         """The new number of a result, as it leaves."""
         site = self.signals.sites.results.get(name)
-        if site is None:
+        if site is None or lone_zero(self.graph, i):
             return self.number[i]
         return self._cut(i, site, self.graph.nodes[i].owner)
 
@@ -143,7 +144,8 @@ class _Assembly:
             limit = math.floor(math.ldexp(magnitude, frac))
             if limit + 1 >= (1 << (head + frac)) - 1:
                 head += 1
-        return Format(max(head + 1 + frac, 1), frac)
+        width = max(head + 1 + frac, 1)
+        return fraction_format(width) if lone_zero(self.graph, i) else Format(width, frac)
 
     def _cut(self, i: int, site: int, owner: str) -> int:
         """Node ``i`` as the place ``site`` sees it."""

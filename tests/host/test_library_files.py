@@ -132,6 +132,28 @@ def test_the_runtime_has_neither_heap_nor_state_of_its_own() -> None:
     assert names.isdisjoint({"malloc", "calloc", "realloc", "free", "strdup", "rand"})
 
 
+FINITE = """
+#include "rbdgen_internal.h"
+int main(int count, char **words)
+{
+    const double none = count > 5 ? 1.0 : 0.0, one = 1.0;
+    (void)words;
+    return rbd_internal_finite(one / none) || rbd_internal_finite(none / none) || !rbd_internal_finite(one);
+}
+"""
+
+
+@needs_compiler
+def test_numbers_are_checked_whatever_the_compiler_takes_for_granted(tmp_path: Path) -> None:
+    written(manifest_of(design("pendulum2")), tmp_path)
+    source, made = tmp_path / "finite.c", tmp_path / "finite"
+    source.write_text(FINITE)
+    objects = tmp_path / "checks.o"
+    run(*C, "-Ofast", "-c", tmp_path / "rbdgen_checks.c", "-o", objects)
+    run(*C, source, objects, runtime("-O2"), "-lm", "-o", made)
+    run(made)
+
+
 def test_names_that_are_alike_stay_apart() -> None:
     scope = Scope(["count"])
     found = [scope.take("f", name) for name in ("a", "A", "a_", "_a", "a!", "9")]

@@ -117,6 +117,14 @@ def test_what_multipliers_take_is_not_wider_than_the_word() -> None:
             assert fixed.formats[i].width <= 18 + ACCUMULATOR_BITS, (i, node)
 
 
+def test_a_result_that_is_always_zero_has_a_format_like_others() -> None:
+    builder = Builder("one")
+    zero = builder.const(0.0)
+    graph = builder.graph({"square": (Expr(builder, builder.input("x")) * 1.5).node, "zero": zero})
+    fixed = choose_formats(graph, np.array([0.0, 1.0, 1.5]), 18).formats
+    assert fixed[graph.outputs["zero"]] == Format(18, 17)
+
+
 @pytest.mark.parametrize("word", [1, 7, 33])
 def test_unsupported_words_are_refused(word: int) -> None:
     graph = traced(lambda x, y: x + y)

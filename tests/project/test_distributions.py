@@ -266,3 +266,13 @@ def test_rbdgen_host_has_the_same_requirements() -> None:
     for key in ("source", "fallback-version"):
         versions = [project["tool"]["hatch"]["version"][key] for project in (whole, light)]
         assert versions[0] == versions[1]
+
+
+@pytest.mark.parametrize("path", ["pyproject.toml", HOST])
+def test_requirements_have_upper_bounds(path: str) -> None:
+    project = tomllib.loads((ROOT / path).read_text())
+    listed = [*project["build-system"]["requires"], *project["project"]["dependencies"]]
+    for extra in project["project"]["optional-dependencies"].values():
+        listed += extra
+    loose = [text for text in listed if not re.search(r"<|==|^rbdgen\[", text)]
+    assert loose == []

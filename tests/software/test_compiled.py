@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -24,6 +25,7 @@ from rbdgen import (
     with_frames,
 )
 from rbdgen.caching import keep
+from rbdgen.forking import forked
 from rbdgen.functions.registry import common, function
 from rbdgen.functions.states import States
 from rbdgen.layout import construction
@@ -319,3 +321,18 @@ def test_a_library_of_another_machine_is_made_again(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(native, "processor", lambda: "another one")
     compile(own, ["nle"]).nonlinear_effects(*given)
     assert asked[0] == asked[1] != asked[2]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked")
+def test_a_forked_child_computes_large_batches_too() -> None:
+    made = compile(robot("pendulum2"), ["id"])
+    q = np.random.default_rng(0).uniform(-1, 1, (100_000, 2))
+    want = made.rnea(q, q, q)
+
+    def work() -> None:
+        np.testing.assert_array_equal(made.rnea(q, q, q), want)
+
+    child = forked(work)
+    child.join(60)
+    child.kill()
+    assert child.exitcode == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,10 @@ import pytest
 
 from rbdgen import golden, load_robot
 from rbdgen.cli.main import main
+from rbdgen.layout.words import TraceOptions
+from rbdgen.software.composition import make_program
 from rbdgen.software.fallback import quoted
+from rbdgen.software.library import c_files
 
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 USER = """
@@ -79,6 +83,69 @@ def test_sources_run_under_sanitizers(tmp_path: Path) -> None:
     flags = ["-std=c99", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover"]
     run("cc", *flags, "-Ic/include", "user.c", *sources, "-lm", "-o", "user", cwd=tmp_path)
     check(run(str(tmp_path / "user"), cwd=tmp_path))
+
+
+def test_sums_that_may_be_reordered_leave_sines_right(tmp_path: Path) -> None:
+    emitted(tmp_path / "c")
+    (tmp_path / "user.c").write_text(USER)
+    sources = [str(path) for path in sorted((tmp_path / "c" / "src").glob("*.c"))]
+    line = ["cc", "-std=c99", "-Ofast", *WARNINGS, "-Ic/include", "user.c", *sources]
+    run(*line, "-lm", "-o", "user", cwd=tmp_path)
+    check(run(str(tmp_path / "user"), cwd=tmp_path))
+
+
+NAMES = [
+    "rbd",
+    "RBD",
+    "rbd_x",
+    "table",
+    "math",
+    "string",
+    "stdint",
+    "int",
+    "double",
+    "errno",
+    "main",
+    "NULL",
+    "std",
+    "assert",
+    "m",
+    "c",
+    "all",
+    "test",
+    "features",
+    "unistd",
+    "arm_fixed",
+    "id",
+    "run",
+    "raw",
+    "own",
+    "functions",
+    "linux",
+    "größe",
+    "腕",
+    "1",
+    "_",
+    "-",
+]
+
+
+def test_robots_may_be_called_anything(tmp_path: Path) -> None:
+    own = load_robot("pendulum2")
+    settings = TraceOptions(functions=("id",))
+    for number, name in enumerate(NAMES):
+        renamed = replace(own, name=name)
+        files = c_files(renamed, [make_program(renamed, settings, "id")])
+        folder = tmp_path / str(number)
+        for path, text in files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text)
+        sources = sorted(map(str, folder.glob("src/*.c")))
+        line = ["cc", "-std=c99", *WARNINGS, "-fsyntax-only", "-Iinclude", *sources]
+        run(*line, cwd=folder)
+        (header,) = folder.glob("include/*.h")
+        run("cc", "-x", "c++", "-fsyntax-only", "-Iinclude", str(header), cwd=folder)
+        assert header.stem.lower() not in {"rbd", "table", "m", "c", "all", "test", "features"}
 
 
 def test_the_same_bytes_each_time(tmp_path: Path) -> None:

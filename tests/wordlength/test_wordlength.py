@@ -22,10 +22,10 @@ from rbdgen.wordlength.sites import ErrorBounds, make_sites
 
 
 def polynomial() -> Graph:
-    """out = (x·y + 0.3 x)·z − y·z."""
+    """out = (x·y + 0.3 x)·z − y·z, and a result that is always zero."""
     b = Builder("one")
     x, y, z = (Expr(b, b.input(n)) for n in "xyz")
-    return b.graph({"out": ((x * y + x * 0.3) * z - y * z).node})
+    return b.graph({"out": ((x * y + x * 0.3) * z - y * z).node, "zero": b.const(0.0)})
 
 
 def searched(
@@ -84,6 +84,13 @@ def test_errors_stay_within_their_bound_and_near_it(
 ) -> None:
     error = worst_error(*searched(limit, rounding=rounding, fused=fused))
     assert limit / 20 <= error <= limit * 1.1
+
+
+def test_a_result_that_is_always_zero_has_a_format_like_others() -> None:
+    fixed, operands = searched(1e-4)
+    assert fixed.formats[fixed.graph.outputs["zero"]].head == 0
+    raw = {n: fixed.formats[i].quantise(operands[n]) for n, i in fixed.graph.inputs.items()}
+    assert not evaluate_fixed(fixed, raw).outputs["zero"].any()
 
 
 @pytest.mark.parametrize("limit", [1e-2, 1e-4, 1e-6, 1e-8])

@@ -1,6 +1,5 @@
 /* Parameters that were loaded into a device, kept: a reset loses them, and what follows it would be of others. The
  * rules are those of rbdgen/host/parameters.py. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -186,7 +185,7 @@ static int check_given(rbd_device *device, size_t count, const char *const *name
                                      "parameter %.80s: this accelerator has no such, but %lu others%s", names[k],
                                      (unsigned long)design->parameters,
                                      design->parameters ? ", see its header" : "; build with --calibratable");
-        if (!isfinite(values[k]))
+        if (!rbd_internal_finite(values[k]))
             return rbd_internal_fail(device, RBD_ERROR_ARGUMENT, "parameter %.80s: must be finite, not %g", names[k],
                                      values[k]);
         for (size_t j = 0; j < k; j++)

@@ -1,10 +1,20 @@
 /* Whether requests can be meant: functions that there are, arrays that are there and apart, numbers that are finite and
  * that words hold, rotations of unit length. */
 #include <math.h>
+#include <string.h>
 
 #include "rbdgen_internal.h"
 
 #define UNIT_TOLERANCE 1e-6 /* how far the square of a unit vector's length may be from 1: rbdgen/operands.py */
+
+int rbd_internal_finite(double value)
+{
+    /* of its bits, since compilers take isfinite for true with -ffast-math */
+    const uint64_t exponent = (uint64_t)0x7ff << 52;
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return (bits & exponent) != exponent;
+}
 
 static int is_beside(const void *one, size_t bytes, const void *other, size_t other_bytes)
 {
@@ -62,7 +72,7 @@ static int check_finite(rbd_device *device, const rbd_function *function, const 
         const double *values = request->operands[word->vector] + word->entry;
         for (size_t state = 0; state < request->count; state++) {
             const double value = values[state * vector->size];
-            if (!isfinite(value))
+            if (!rbd_internal_finite(value))
                 return rbd_internal_fail(device, RBD_ERROR_ARGUMENT, "%.80s[%lu] of state %lu: must be finite, not %g",
                                          vector->name, (unsigned long)word->entry, (unsigned long)state, value);
         }

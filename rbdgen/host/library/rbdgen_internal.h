@@ -141,7 +141,8 @@ int rbd_internal_exchange(rbd_device *device, rbd_job *job, const uint32_t *epoc
 int rbd_internal_byte_exchange(rbd_exchange *x);
 int rbd_internal_datagram_exchange(rbd_exchange *x);
 
-/* rbdgen_checks.c: that a request, and all beside each other, can be meant. */
+/* rbdgen_checks.c: that a number is finite, that a request, and all beside each other, can be meant. */
+int rbd_internal_finite(double value);
 int rbd_internal_check_request(rbd_device *device, const rbd_request *request);
 int rbd_internal_check_apart(rbd_device *device, const rbd_request *requests, size_t count);
 

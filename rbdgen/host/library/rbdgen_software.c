@@ -1,5 +1,4 @@
 /* A device that is answered by software: the same calls and flags, results in float64. */
-#include <math.h>
 #include <string.h>
 
 #include "rbdgen_internal.h"
@@ -51,7 +50,7 @@ static int all_finite(const rbd_function *function, double *const *results, size
     for (size_t k = 0; k < function->result_vectors; k++) {
         const size_t size = function->gives[k].size;
         for (size_t entry = 0; entry < size; entry++)
-            if (!isfinite(results[k][state * size + entry]))
+            if (!rbd_internal_finite(results[k][state * size + entry]))
                 return 0;
     }
     return 1;

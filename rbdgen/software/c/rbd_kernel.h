@@ -2,6 +2,18 @@
 #ifndef RBD_KERNEL_H
 #define RBD_KERNEL_H
 
+/* Sums stay in the order of the text, whatever the compiler is told for all files (-ffast-math, -Ofast): else taking
+ * quarter turns off an angle is nothing that it must do, and every angle is one of them. */
+#if defined(__clang__)
+#pragma clang fp reassociate(off)
+#elif defined(__GNUC__)
+#pragma GCC optimize("no-associative-math")
+#elif defined(_MSC_VER)
+#pragma float_control(precise, on)
+#elif defined(__FAST_MATH__)
+#error "this compiler cannot be kept from reordering sums: compile this library without -ffast-math"
+#endif
+
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>

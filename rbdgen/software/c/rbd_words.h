@@ -27,7 +27,7 @@ RBD_INLINE int64_t rbd_wrapped(int64_t x, int64_t low, int64_t high)
 
 /* A word's format, and the raw values of its declared limits, both of them inside. */
 typedef struct {
-    int8_t width, frac;
+    int16_t width, frac; /* tiny quantities have more than 127 bits behind the point */
 } rbd_format;
 
 typedef struct {
