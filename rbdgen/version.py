@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import warnings
 from functools import cache
+from pathlib import Path
 
 from rbdgen.errors import RbdgenWarning
 
@@ -44,3 +45,22 @@ def release() -> str:
     commit to the next."""
     numbers = re.match(r"\d+(\.\d+)*", version())
     return numbers[0] if numbers else UNKNOWN
+
+
+def license_text() -> str:
+    """The license's text, which emitted libraries have with them: a checkout's, rbdgen-host's, or that beside the
+    installed distribution's metadata."""
+    from importlib import metadata
+
+    here = Path(__file__).parent
+    found = [here.parent / "LICENSE", here / "LICENSE"]
+    for name in DISTRIBUTIONS:
+        try:
+            listed = metadata.files(name) or []
+        except metadata.PackageNotFoundError:
+            continue
+        found += [Path(str(f.locate())) for f in listed if f.match("*.dist-info/licenses/LICENSE")]
+    for path in found:
+        if path.is_file():
+            return path.read_text(encoding="utf-8")
+    return "Apache License, Version 2.0: http://www.apache.org/licenses/LICENSE-2.0\n"

@@ -31,7 +31,7 @@ from rbdgen.software.library import c_files, name_of
 from rbdgen.software.nvrtc import nvrtc
 from rbdgen.software.program import Program
 from rbdgen.software.summary import kernel_row, summary
-from rbdgen.version import release
+from rbdgen.version import license_text, release
 
 
 def emit(args: argparse.Namespace) -> None:
@@ -144,7 +144,9 @@ def _host(args: argparse.Namespace, progress: Reporter) -> Emitted:
     manifest = read_manifest(Path(args.robot))
     report = summary(manifest.robot, "host", ())
     return Emitted(
-        library_files(manifest), f"{sanitize([manifest.name])[manifest.name]}_host", report
+        library_files(manifest) | {"LICENSE": license_text()},
+        f"{sanitize([manifest.name])[manifest.name]}_host",
+        report,
     )
 
 

@@ -29,6 +29,7 @@ from rbdgen.software.spread_kernel import (
     SpreadKernel,
     spreadings_of,
 )
+from rbdgen.version import license_text
 
 HEADER = "rbd_cuda.h"
 BENCH = "rbd_bench.cuh"
@@ -332,6 +333,7 @@ def cuda_files(programs: Sequence[Program], shared_memory: int = SHARED_MEMORY) 
             calls += function.benches(kind)
     found[f"{prefix}.cuh"] = _header(declarations)
     found[f"{prefix}_bench.cu"] = _bench(prefix, calls)
+    found["LICENSE"] = license_text()
     return {FOLDER + name: text for name, text in found.items()}
 
 

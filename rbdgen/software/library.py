@@ -15,6 +15,7 @@ from rbdgen.software.header import header
 from rbdgen.software.kernel import Kernel
 from rbdgen.software.naming import library_name
 from rbdgen.software.program import Program
+from rbdgen.version import license_text
 
 SUPPORT = ("rbd_kernel.h", "rbd_lanes.h", "rbd_instance.h", "rbd_words.h", "rbd_fixed.h")
 
@@ -113,4 +114,5 @@ def c_files(
     found |= {f"include/{own}": text for own, text in c_header(robot, programs, fixed).items()}
     compiled = [f"src/{own}" for own in sorted(sources) if own.endswith(".c")]
     summary = f"Rigid-body dynamics of {name}"
+    found["LICENSE"] = license_text()
     return found | build_files(name, compiled, summary, version)

@@ -55,7 +55,12 @@ def check(output: str) -> None:
 
 def test_sources_compile_without_a_warning(tmp_path: Path) -> None:
     files = emitted(tmp_path / "c", "--fixed", "--word", "18")
-    assert {"include/pendulum2.h", "src/pendulum2_id.c", "CMakeLists.txt"} <= files.keys()
+    assert {
+        "include/pendulum2.h",
+        "src/pendulum2_id.c",
+        "CMakeLists.txt",
+        "LICENSE",
+    } <= files.keys()
     (tmp_path / "user.c").write_text(USER)
     sources = [str(path) for path in sorted((tmp_path / "c" / "src").glob("*.c"))]
     line = [
