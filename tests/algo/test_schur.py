@@ -177,7 +177,9 @@ def test_trees_and_loaded_parameters_are_refused() -> None:
 def test_what_words_cannot_hold_is_refused() -> None:
     """Λ where an arm can be stretched out, and formats for an error that predictions say nothing of."""
     robot = tipped(load_robot("iiwa14"))
-    with pytest.raises(ConfigError, match=r"^word: what is inverted varies by .* beyond all words: .*damping"):
+    with pytest.raises(
+        ConfigError, match=r"^word: what is inverted varies by .* beyond all words: .*damping"
+    ):
         compile_robot(robot, Options(("lam",), word=30, operational_space="schur"))
     with pytest.raises(
         ConfigError, match=r"^error: with formats .* overflow; .* give a word length"

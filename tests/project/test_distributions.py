@@ -13,6 +13,8 @@ from zipfile import ZipFile
 
 import numpy as np
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from rbdgen.emulation import DIGEST, bit_true, bit_true_shell, manifest_of
 from rbdgen.host.beats import StreamLink
@@ -62,6 +64,31 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     """An environment with rbdgen-host and pyserial."""
     built = build((ROOT / HOST).parent, "wheel", tmp_path_factory.mktemp("host_wheel"))
     return environment(tmp_path_factory.mktemp("host"), built, "serial")
+
+
+def test_a_wheel_lists_what_it_requires(wheel: Path) -> None:
+    """In CycloneDX's format, with the names and ranges of its metadata, and nothing of when or where it was built."""
+    with ZipFile(wheel) as archive:
+        names = archive.namelist()
+        (bill_name,) = (n for n in names if n.endswith(".dist-info/sboms/rbdgen.cdx.json"))
+        (metadata_name,) = (n for n in names if n.endswith(".dist-info/METADATA"))
+        bill = json.loads(archive.read(bill_name))
+        lines = archive.read(metadata_name).decode().splitlines()
+    assert (bill["bomFormat"], bill["specVersion"], bill["version"]) == ("CycloneDX", "1.5", 1)
+    assert "serialNumber" not in bill
+    assert "timestamp" not in bill["metadata"]
+    listed = {c["name"]: c for c in bill["components"]}
+    required = [
+        Requirement(x.removeprefix("Requires-Dist: ")) for x in lines if "Requires-Dist" in x
+    ]
+    others = {canonicalize_name(r.name): r for r in required}
+    others.pop("rbdgen", None)
+    assert listed.keys() == others.keys()
+    always = {canonicalize_name(r.name) for r in required if r.marker is None}
+    assert {name for name, c in listed.items() if c["scope"] == "required"} == always
+    (edges,) = bill["dependencies"]
+    assert edges["dependsOn"] == sorted(listed[name]["bom-ref"] for name in always)
+    assert all(listed[name]["properties"] for name in listed)
 
 
 def tracked() -> set[str]:
