@@ -29,7 +29,7 @@ from rbdgen_sim.serial_board import SerialBoard, build_board
 from tests.cli.test_cli import last_error, run
 from tests.conftest import design as small_design
 
-SMALL = ("--word", "10", "--ii", "8", "--rounding", "truncate", "--overflow", "flag")
+SMALL = ("--word", "12", "--ii", "8", "--rounding", "truncate", "--overflow", "flag")
 BOARD = get_board("ulx3s_85f")
 MEGAHERTZ = 40.0
 TASKS = 60

@@ -27,9 +27,11 @@ def test_an_error_target_comes_with_its_evidence(capsys: pytest.CaptureFixture[s
         assert found["functions"][function]["flagged"] == {"overflow": 0, "range": 0}
         for e in found["functions"][function]["outputs"].values():
             assert 1e-4 / 20 <= e["max_relative"] <= e["target"] == 1e-4
+            assert e["target_share"] == pytest.approx(e["max_relative"] / 1e-4)
+            assert e["indefinite"] == 0
             assert 0 < e["rms_relative"] < e["max_relative"]
             assert e["single_precision"]["max_relative"] < 1e-5
-            assert set(e["worst"]) == {"entry", "q", "v", "a", "tau"}
+            assert set(e["worst"]) == {"entry", "label", "q", "v", "a", "tau"}
 
 
 def test_evidence_is_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,7 +39,7 @@ def test_evidence_is_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> N
         capsys, "layout", "pendulum2", "--evidence", "500", "--rounding", "truncate"
     )
     assert status == 0
-    heads = re.search(r"^function .* in +worst flagged$\n^ .* float32 +entry$", out, re.M)
+    heads = re.search(r"^function .* of +max .* worst +flagged$\n^ .* that +error .* entry$", out, re.M)
     assert heads, out
     assert "at 500 fresh states" in out
 
@@ -69,8 +71,8 @@ def test_one_number_in_a_configuration_file_is_for_all(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["--error", "1e-4", "--word", "18"], "word and error: give one of them"),
-        (["--error", "small"], "must be a number, or NAME=NUMBER,..., not 'small'"),
-        (["--error", "nan"], "error.all: must be a number, not nan"),
+        (["--error", "small"], "error.all: must be a number, or one behind entry:, largest:, abs:, not 'small'"),
+        (["--error", "nan"], "error.all: must be 1e-12 or more and below 1, not nan"),
         (["--error", "fd=1e-3"], "error: 'fd' is no function or output of this design"),
         (["--error", "1e-12"], "is out of reach"),
         (["--rounding", "up"], "rounding: must be one of auto, nearest, truncate, not 'up'"),
