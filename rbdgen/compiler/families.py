@@ -65,7 +65,8 @@ def compare_families(
             # the others are of use without it
             result.append(Family(algorithms, None, None, " ".join(str(error).split())))
             continue
-        result.append(Family(algorithms, **counted))
+        variable, constant = counted["variable"], counted["constant"]
+        result.append(Family(algorithms, variable, constant))
     return tuple(result)
 
 

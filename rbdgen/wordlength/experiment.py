@@ -118,17 +118,26 @@ class Experiment:
     def _allow(self, function: str, truth: Mapping[str, np.ndarray]) -> None:
         """What errors the targets of one vector's entries allow."""
         names = list(truth)
-        targets = [self.targets[function, name] for name in names]
+        targets = []
+        is_nothing = []
+        for name in names:
+            target = self.targets[function, name]
+            targets.append(target)
+            is_nothing.append(name in self.nothing[function])
         of = np.array([target.of for target in targets])
         values = np.array([target.value for target in targets])
+        nothing = np.array(is_nothing)
         kinds = self.kinds[function]
-        nothing = np.array([name in self.nothing[function] for name in names])
         count = len(next(iter(kinds.values())))
         allowed = np.zeros((len(names), count))
         for chosen in kinds.values():
-            largest = [np.max(np.abs(x[chosen])) for x in truth.values()]
+            largest = []
+            for x in truth.values():
+                size = np.abs(x[chosen])
+                largest.append(np.max(size))
             scales = entry_scales(np.array(largest), of, nothing)
-            allowed[:, chosen] = (values * scales)[:, None]
+            most = values * scales
+            allowed[:, chosen] = most[:, None]
         for name, own in zip(names, allowed, strict=True):
             self.allowed[function, name] = own
 
@@ -225,9 +234,9 @@ class Experiment:
         words = self.network.results[vector]
         if not words or not self.network.options.quantities[words[0].vector].definite:
             return 0
-        return lost_definiteness(
-            self._matrices(words, got)[good], self._matrices(words, self.truth[function])[good]
-        )
+        own = self._matrices(words, got)
+        true = self._matrices(words, self.truth[function])
+        return lost_definiteness(own[good], true[good])
 
     def _matrices(self, words: Sequence[Word], values: Mapping[str, np.ndarray]) -> np.ndarray:
         """Symmetric matrices (n, k, k) from their entries' values (n,) by name."""
@@ -247,7 +256,9 @@ def lost_definiteness(matrices: np.ndarray, truth: np.ndarray) -> int:
         np.linalg.cholesky(_with_ones(matrices))
         return 0
     except np.linalg.LinAlgError:
-        return int(np.count_nonzero(~_definite(matrices) & _definite(truth)))
+        lost = ~_definite(matrices)
+        definite = _definite(truth)
+        return int(np.count_nonzero(lost & definite))
 
 
 def _with_ones(matrices: np.ndarray) -> np.ndarray:

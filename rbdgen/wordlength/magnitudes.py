@@ -23,7 +23,9 @@ def kinds_of(count: int, free: np.ndarray | None) -> dict[str, np.ndarray]:
 
 
 def entry_scales(
-    largest: np.ndarray, of: np.ndarray | str = ENTRY, nothing: np.ndarray | bool = False
+    largest: np.ndarray,
+    of: np.ndarray | str = ENTRY,
+    nothing: np.ndarray | bool = False,
 ) -> np.ndarray:
     """What errors of a vector's entries are relative to, from their ``largest`` magnitudes at states of one kind and
     what their targets are ``of`` (by entry, or of all): shapes as those.
@@ -40,12 +42,18 @@ def entry_scales(
 
 
 def nothing_but_rounding(
-    network: Network, function: str, operands: Mapping[str, np.ndarray]
+    network: Network,
+    function: str,
+    operands: Mapping[str, np.ndarray],
 ) -> frozenset[str]:
     """The results of ``function`` that a robot's structure cancels, so that float64 leaves its rounding of zero: found
     at a few of the states whose ``operands`` are given (n,) by word."""
-    few = {name: x[:: max(1, len(x) // FEW)] for name, x in operands.items()}
-    single = {name: x.astype(np.float32) for name, x in few.items()}
+    few = {}
+    single = {}
+    for name, x in operands.items():
+        stride = max(1, len(x) // FEW)
+        few[name] = x[::stride]
+        single[name] = few[name].astype(np.float32)
     graph = network.graph
     exact = float_passes(network, graph, function, few, kept=())[-1]
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
@@ -55,24 +63,30 @@ def nothing_but_rounding(
         node = graph.outputs[word.name]
         value = np.asarray(exact[node], float)
         size = float(np.max(np.abs(value)))
-        lost = float(np.max(np.abs(np.asarray(rough[node], float) - value)))
+        single_value = np.asarray(rough[node], float)
+        difference = np.abs(single_value - value)
+        lost = float(np.max(difference))
         if not size or is_rounding(size, lost):
             found.add(word.name)
     return frozenset(found)
 
 
 def nothing_masks(
-    network: Network, function: str, operands: Mapping[str, np.ndarray]
+    network: Network,
+    function: str,
+    operands: Mapping[str, np.ndarray],
 ) -> dict[str, np.ndarray]:
     """The same by vector, as masks of their entries; entries that are no results at all are nothing."""
     names = nothing_but_rounding(network, function, operands)
     quantities = network.options.quantities
     masks: dict[str, np.ndarray] = {}
     for vector in network.options.returned(function):
-        masks[vector] = np.ones(quantities[vector].size(network.robot), bool)
+        size = quantities[vector].size(network.robot)
+        masks[vector] = np.ones(size, bool)
     for word in network.result_words(function):
         mask = masks[word.vector]
         mask[word.index] = word.name in names
         if quantities[word.vector].symmetric:
-            mask[tuple(reversed(word.index))] = word.name in names
+            mirrored = tuple(reversed(word.index))
+            mask[mirrored] = word.name in names
     return masks

@@ -154,7 +154,8 @@ class _Search:
                 f"{measured.indefinite} states, and {site} adds most; ask for a smaller error, or narrow its ranges"
             )
         reached = target.value * measured.worst
-        ask = replace(target, value=float(f"{2 * reached:.1g}"))
+        rounded = f"{2 * reached:.1g}"
+        ask = replace(target, value=float(rounded))
         possible = f"ask for {name}={ask} or more, or narrow its ranges"
         if ask.value >= 1 and ask.of != ABSOLUTE:
             possible = "narrow its ranges"

@@ -81,7 +81,10 @@ def read_target(where: str, given: Any) -> Target:
 
 def finest(given: Mapping[str, float | str]) -> Target:
     """The smallest target of those given, relative ones first."""
-    found = [read_target(name, value) for name, value in given.items()]
+    found = []
+    for name, value in given.items():
+        target = read_target(name, value)
+        found.append(target)
     return min(found, key=lambda target: (target.of == ABSOLUTE, target.value))
 
 
@@ -99,7 +102,11 @@ def check_names(given: Mapping[str, float | str], keys: Sequence[Key]) -> None:
     for function, vector in keys:
         of_all = any(name in given for name in _names_of(function, vector))
         # entries may cover an output one by one
-        of_some = any(name.startswith((f"{vector}.", f"{function}.{vector}.")) for name in given)
+        heads = (
+            f"{vector}.",
+            f"{function}.{vector}.",
+        )
+        of_some = any(name.startswith(heads) for name in given)
         if not of_all and not of_some:
             raise ConfigError(_without_target(function))
 
@@ -120,7 +127,9 @@ def resolve_targets(given: Mapping[str, float | str], network: Network) -> dict[
     column), ``m.JOINT.JOINT``. The more specific counts.
 
     ConfigError for a name that is none, with the nearest, and for an absolute error of what has several units."""
-    targets = {name: read_target(f"error: {name}", value) for name, value in given.items()}
+    targets = {}
+    for name, value in given.items():
+        targets[name] = read_target(f"error: {name}", value)
     names = _EntryNames(network)
     for name in given:
         if name not in names.known:
@@ -131,15 +140,27 @@ def resolve_targets(given: Mapping[str, float | str], network: Network) -> dict[
     found: dict[Entry, Target] = {}
     for (function, vector), words in names.words.items():
         for word in words:
-            own = [*names.of_entry(function, vector, word), *_names_of(function, vector)]
-            name = next((n for n in own if n in targets), None)
+            whole = _names_of(function, vector)
+            own = names.of_entry(function, vector, word)
+            known = (n for n in (*own, *whole) if n in targets)
+            name = next(known, None)
             if name is None:
                 raise ConfigError(_without_target(function))
-            if targets[name].of == ABSOLUTE and name in _names_of(function, vector):
-                one_vector = name in (vector, f"{function}.{vector}")
+            target = targets[name]
+            if target.of == ABSOLUTE and name in whole:
                 quantity = network.options.quantities[word.vector]
-                _check_unit(name, targets[name], quantity, one_vector, network.robot)
-            found[function, word.name] = targets[name]
+                one_vector = name in (
+                    vector,
+                    f"{function}.{vector}",
+                )
+                _check_unit(
+                    name,
+                    target,
+                    quantity,
+                    one_vector,
+                    network.robot,
+                )
+            found[function, word.name] = target
     return found
 
 
@@ -153,10 +174,12 @@ class _EntryNames:
         for function in network.functions:
             for vector in network.options.result_vectors(function):
                 self.words[function, vector] = network.results[vector]
-                self.known |= dict.fromkeys(_names_of(function, vector)[::-1])
+                whole = _names_of(function, vector)
+                self.known |= dict.fromkeys(reversed(whole))
         for (function, vector), words in self.words.items():
             for word in words:
-                self.known |= dict.fromkeys(self.of_entry(function, vector, word))
+                own = self.of_entry(function, vector, word)
+                self.known |= dict.fromkeys(own)
 
     def of_entry(self, function: str, vector: str, word: Word) -> list[str]:
         """The names of an entry, the most specific first."""
@@ -182,7 +205,12 @@ def _entry_names(robot: Robot, quantity: Quantity, word: Word) -> list[str]:
     own = _labels(robot, quantity, word.index)
     plain = sanitize(own)
     spelled: list[str] = []
-    for parts in (own, [plain[x] for x in own], [x.removesuffix(SUFFIX) for x in own]):
+    spellings = (
+        own,
+        [plain[x] for x in own],
+        [x.removesuffix(SUFFIX) for x in own],
+    )
+    for parts in spellings:
         spelled.append(".".join(parts))
         if quantity.symmetric:
             spelled.append(".".join(reversed(parts)))

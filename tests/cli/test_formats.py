@@ -39,7 +39,9 @@ def test_evidence_is_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> N
         capsys, "layout", "pendulum2", "--evidence", "500", "--rounding", "truncate"
     )
     assert status == 0
-    heads = re.search(r"^function .* of +max .* worst +flagged$\n^ .* that +error .* entry$", out, re.M)
+    heads = re.search(
+        r"^function .* of +max .* worst +flagged$\n^ .* that +error .* entry$", out, re.M
+    )
     assert heads, out
     assert "at 500 fresh states" in out
 
@@ -71,7 +73,10 @@ def test_one_number_in_a_configuration_file_is_for_all(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["--error", "1e-4", "--word", "18"], "word and error: give one of them"),
-        (["--error", "small"], "error.all: must be a number, or one behind entry:, largest:, abs:, not 'small'"),
+        (
+            ["--error", "small"],
+            "error.all: must be a number, or one behind entry:, largest:, abs:, not 'small'",
+        ),
         (["--error", "nan"], "error.all: must be 1e-12 or more and below 1, not nan"),
         (["--error", "fd=1e-3"], "error: 'fd' is no function or output of this design"),
         (["--error", "1e-12"], "is out of reach"),
