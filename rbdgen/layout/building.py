@@ -19,8 +19,8 @@ from rbdgen.functions.algorithms import (
 from rbdgen.functions.record import Need
 from rbdgen.functions.registry import check_functions, check_together
 from rbdgen.functions.states import States
-from rbdgen.ir.graph import Graph
-from rbdgen.ir.programs import Programs
+from rbdgen.ir.graph import INPUT_OWNER, Graph
+from rbdgen.ir.programs import Programs, cone
 from rbdgen.layout.calibration import make_calibration
 from rbdgen.layout.construction import Construction
 from rbdgen.layout.equivalent import equivalent
@@ -102,7 +102,21 @@ def _traced_graph(built: Construction) -> Graph:
         needed.update(e.results)
     outputs = {name: i for name, i in built.outputs.items() if name in needed}
     outputs |= built.builder.sides
-    return built.builder.graph(outputs)
+    graph = built.builder.graph(outputs)
+    _check_owned(graph)
+    return graph
+
+
+def _check_owned(graph: Graph) -> None:
+    """UnsupportedError where a function's text computes something outside of all submodules: no hardware would."""
+    for i, node in graph:
+        if node.op in ("input", "const") or node.owner != INPUT_OWNER:
+            continue
+        reached = (name for name in graph.outputs if i in cone(graph, (name,)))
+        raise UnsupportedError(
+            f"result {next(reached, '')!r}: its function's text computes {node.op} (%{i}) outside of all submodules, "
+            "where there is no hardware; enter a submodule before it (TracedProgram.enter)"
+        )
 
 
 def _taken_words(built: Construction) -> dict[str, tuple[Word, ...]]:

@@ -59,6 +59,24 @@ RECORD = Function(
 )
 
 
+def trace_outside(program: TracedProgram) -> Mapping[str, Entries]:
+    """A sum that no submodule owns."""
+    a = program.operand("a")
+    return {"inertial": {(i,): x + x * a[0] for i, x in enumerate(a)}}
+
+
+def test_arithmetic_outside_of_all_submodules_is_refused_by_result() -> None:
+    registry.register(replace(RECORD, trace=trace_outside))
+    try:
+        with pytest.raises(
+            UnsupportedError,
+            match=r"^result 'inertial_joint1': .* computes \w+ \(%\d+\) outside of all submodules",
+        ):
+            compile_robot(load_robot("pendulum2"), Options(functions=("ma",), word=18))
+    finally:
+        registry.unregister(RECORD.name)
+
+
 @pytest.fixture
 def registered() -> Iterator[Function]:
     registry.register(RECORD)
