@@ -169,7 +169,8 @@ def evidence(report: dict[str, Any]) -> str:
                 asked = "–" if asked is None else f"{asked:.1e}"
             errors = [f"{e[key]:.2e}" for key in ("max_relative", "rms_relative", "max")]
             single = f"{e['single_precision']['max_relative']:.2e}"
-            entry = e["worst"]["label"]
+            # where the table is too wide, lines end between a row and a column
+            entry = e["worst"]["label"].replace(".", ", ")
             flagged = sum(f["flagged"].values())
             share = "–" if e["target"] is None else f"{e['target_share']:.0%}"
             rows.append([code, vector, asked, share, *errors, single, entry, flagged])
