@@ -20,7 +20,7 @@ from rbdgen.passes.ranges import FoundRanges
 from rbdgen.protocol.tasks import TaskFormat
 from rbdgen.schedule.budget import Budget
 from rbdgen.schedule.buffers import Plan
-from rbdgen.schedule.mixes import around_turns, mixed_turns
+from rbdgen.schedule.mixes import around_turns, mixed_turns, sending_cycles
 from rbdgen.schedule.queues import send_cycles
 from rbdgen.schedule.replicas import around_cycles
 from rbdgen.wordlength.targets import finest
@@ -133,8 +133,7 @@ class Design:
         repeats = repeated is not None and function == repeated.name
         if repeats or self.network.admissions(function) > 1 or self.tasks.replicas > 1:
             return None
-        # where operands are chosen a cycle after the admission, the next task's come after that
-        sending = self.tasks.task_beats(function) + (self.plan.schedule.entry_cycles > 1)
+        sending = sending_cycles(self.plan, self.tasks, function)
         return self.promised_latency(function) + max(0, self.options.ii - sending)
 
     @cached_property

@@ -4,6 +4,7 @@ Every program admits one task per turn, the interval; the stream brings one task
 when that has started. A second pass takes a turn of its program as well. Where that is another program than the
 first pass has, it need not take one that a new task waits for: while it waits, tasks of the other program bring turns
 that nobody else wants. It leaves at most :data:`MOST_YIELDS` turns to others, so that it never waits longer than that.
+And a task starts only where its results will find room, which others may take (:mod:`rbdgen.schedule.departures`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from rbdgen.layout.network import FEEDBACK, Network
 from rbdgen.protocol.tasks import TaskFormat
 from rbdgen.schedule.buffers import Plan
+from rbdgen.schedule.departures import Departures
 from rbdgen.schedule.queues import exit_depth, loop_cycles
 
 MOST_YIELDS = 3
@@ -40,6 +42,13 @@ def around_turns(plan: Plan, exit_name: str) -> int:
     return -(-cycles // plan.schedule.ii)
 
 
+def sending_cycles(plan: Plan, tasks: TaskFormat, function: str) -> int:
+    """Cycles from the admission of the task before to the first in which a task of ``function`` may be admitted, where
+    tasks come without a pause."""
+    # where operands are chosen a cycle after the admission, the next task's come after that
+    return tasks.task_beats(function) + (plan.schedule.entry_cycles > 1)
+
+
 def mixed_turns(network: Network, plan: Plan, tasks: TaskFormat) -> float:
     """Turns per task where tasks of all functions come equally often, in a random order."""
     order = np.random.default_rng(0).integers(0, len(network.functions), TASKS)
@@ -49,8 +58,6 @@ def mixed_turns(network: Network, plan: Plan, tasks: TaskFormat) -> float:
 def order_turns(network: Network, plan: Plan, tasks: TaskFormat, order: np.ndarray) -> float:
     """Turns per task where tasks come in this ``order`` (numbers of functions), without a pause, and results are taken
     at once. Not for roll-outs: their tasks ask for steps."""
-    if not network.two_passes:
-        return 1.0
     turns = _Turns(network, plan, tasks)
     for k in order.tolist():
         turns.admit(network.functions[k])
@@ -61,37 +68,57 @@ class _Turns:
     """Turns of all programs, one after another: when each task is admitted, and each second pass."""
 
     def __init__(self, network: Network, plan: Plan, tasks: TaskFormat) -> None:
-        self.network = network
+        self.ii = plan.schedule.ii
+        self.programs = {f: network.entry(f) for f in network.functions}
+        self.exits = {f: network.exit(f).name for f in network.functions}
+        self.sending = {f: sending_cycles(plan, tasks, f) for f in network.functions}
+        self.departures = Departures(plan, tasks)
         self.twice = network.two_passes
-        self.second_program = network.passes(self.twice[0])[1].program
+        self.second_program = network.second_program
         self.yields = MOST_YIELDS if yields(network) else 0
-        self.around = around_turns(plan, FEEDBACK)
-        self.room = exit_depth(plan, tasks, FEEDBACK)
+        if self.twice:
+            self.around = around_turns(plan, FEEDBACK)
+            self.room = exit_depth(plan, tasks, FEEDBACK)
         self.now = 0
-        self.under_way: deque[int] = deque()
-        """By task between its passes the turn from which it waits for the second one."""
+        self.sent: int | None = None
+        """The cycle in which the next task's first beat is taken; None: the first task is there already."""
+        self.under_way: deque[tuple[int, str]] = deque()
+        """By task between its passes the turn from which it waits for the second one, and its exit."""
         self.yielded = 0
 
     def admit(self, function: str) -> None:
         """Pass turns until a task of ``function`` is admitted, its own included."""
-        while not self._turn(function):
+        there = 0 if self.sent is None else self.sent + self.sending[function]
+        while not self._turn(function, there <= self.now * self.ii):
             pass
+        self.sent = (self.now - 1) * self.ii
 
-    def _turn(self, function: str) -> bool:
-        """Pass a turn in which a task of ``function`` is there; whether it is admitted."""
-        waiting = bool(self.under_way) and self.under_way[0] <= self.now
-        blocked = function in self.twice and len(self.under_way) == self.room
-        wanted = self.network.entry(function) == self.second_program and not blocked
+    def _turn(self, function: str, there: bool) -> bool:
+        """Pass a turn, in which a task of ``function`` is ``there`` or not; whether it is admitted."""
+        cycle = self.now * self.ii
+        waiting = bool(self.under_way) and self.under_way[0][0] <= self.now
+        ready = waiting and self.departures.has_room(self.under_way[0][1], cycle)
+        free = there and self._has_room(function, cycle)
+        wanted = free and self.programs[function] == self.second_program
         if not waiting:
             self.yielded = 0
         gives_way = wanted and self.yielded < self.yields
-        starts = waiting and not gives_way
+        starts = ready and not gives_way
         if starts:
-            self.under_way.popleft()
-        elif waiting:
+            _, leaves_by = self.under_way.popleft()
+            self.departures.admit(leaves_by, cycle)
+        elif ready:
             self.yielded += 1
-        admitted = not blocked and not (wanted and starts)
+        admitted = free and not (wanted and starts)
         if admitted and function in self.twice:
-            self.under_way.append(self.now + self.around)
+            self.under_way.append((self.now + self.around, self.exits[function]))
+        elif admitted:
+            self.departures.admit(self.exits[function], cycle)
         self.now += 1
         return admitted
+
+    def _has_room(self, function: str, cycle: int) -> bool:
+        """Whether what a new task of ``function`` makes in its first pass finds room."""
+        if function in self.twice:
+            return len(self.under_way) < self.room
+        return self.departures.has_room(self.exits[function], cycle)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rbdgen import compile_robot
 from rbdgen.functions.registry import common
 from rbdgen.schedule.mixes import MOST_YIELDS
 from rbdgen.trials import make_tasks, task_states
@@ -15,7 +16,8 @@ from rbdgen_sim.cosim import measured_mix
 from rbdgen_sim.interface import Rtl
 from rbdgen_sim.scoreboard import run_tasks
 from rbdgen_sim.simulators import get_simulator
-from tests.conftest import design
+from tests.chains import snake
+from tests.conftest import design, in_words
 
 AMARANTH = get_simulator("amaranth")
 ALL = common()
@@ -77,6 +79,29 @@ def test_other_mixes_take_the_promised_interval(functions: tuple[str, ...], tmp_
     found = measured_mix(d, order, played(d, order, tmp_path))
     assert found.mismatches == 0
     assert found.measured <= 1.01 * found.promised
+
+
+@pytest.mark.parametrize(
+    ("functions", "ii", "options"),
+    [
+        (("m", "fd"), 3, {}),
+        pytest.param(("id", "fd"), 1, {}, marks=pytest.mark.thorough),
+        pytest.param(("id", "fd"), 4, {"device": "gw5a"}, marks=pytest.mark.thorough),
+        pytest.param(("m", "fd"), 2, LARGE, marks=pytest.mark.thorough),
+    ],
+)
+def test_results_that_wait_for_each_other_cost_what_is_promised(
+    functions: tuple[str, ...], ii: int, options, tmp_path: Path
+) -> None:
+    """Where results fill the stream, and come together as functions take different times, lanes fill up."""
+    logarithmic = {"inverse_dynamics": "scan", "forward_dynamics": "cfa"}
+    d = compile_robot(snake(2), in_words(functions=functions, ii=ii, **logarithmic, **options))
+    order = random_order(d, 120)
+    found = measured_mix(d, order, played(d, order, tmp_path))
+    assert found.mismatches == 0
+    assert found.measured == pytest.approx(found.promised, rel=0.005)
+    if not options:
+        assert ii * 1.01 < d.mixed_interval < ii * 1.1
 
 
 @pytest.mark.parametrize("options", [{}, LARGE], ids=str)

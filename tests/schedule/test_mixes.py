@@ -50,3 +50,15 @@ def test_nothing_is_promised_where_tasks_differ_or_come_side_by_side() -> None:
     rolling = design("pendulum2", functions=("id", "roll"), ii=4)
     assert (rolling.mixed_interval, rolling.steady_latency("roll")) == (None, None)
     assert design("pendulum2", functions=("id", "m"), ii=4).mixed_interval == 4
+
+
+def test_tasks_in_a_fixed_order_wait_only_until_results_have_come_together() -> None:
+    """Of two functions in turn, and of one for a while and then the other."""
+    d = design("pendulum2", functions=("m", "fd"), ii=1)
+    assert d.tasks.result_beats("m") == d.tasks.result_beats("fd") == 1
+    network, plan, tasks = d.network, d.plan, d.tasks
+    later = d.promised_latency("fd") - d.promised_latency("m")
+    assert later > 0
+    assert order_turns(network, plan, tasks, np.arange(400) % 2) == pytest.approx(1, abs=0.01)
+    order = np.repeat([1, 0], 200)
+    assert 1 <= order_turns(network, plan, tasks, order) <= 1 + later / 400
