@@ -155,6 +155,14 @@ class Design:
         """Cycles from one task of ``function`` to the next in one accelerator, where nothing else runs."""
         return self.options.ii * self.network.admissions(function)
 
+    def bunched_cycles(self, function: str) -> int:
+        """Cycles more than their intervals that any number of tasks of ``function`` take at most, where nothing else
+        runs: tasks that take several turns of a program start behind each other, until the first ones come back."""
+        further = self.network.admissions(function) - 1
+        if not further:
+            return 0
+        return further * (around_turns(self.plan, FEEDBACK) - 1) * self.options.ii
+
     @property
     def running_clock(self) -> float:
         """MHz that what is built of it runs at: the board's clock where that is fixed, else the pipeline's."""

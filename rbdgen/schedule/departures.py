@@ -24,6 +24,10 @@ class _Lane:
         self.later = written + 1 + in_block_memory(tasks, name)
         self.waiting: deque[int] = deque()
 
+    def is_ready(self, now: int) -> bool:
+        """Whether a result can be sent."""
+        return bool(self.waiting) and self.waiting[0] <= now
+
 
 class Departures:
     """The lanes of an accelerator whose sink takes a beat in every cycle."""
@@ -61,11 +65,9 @@ class Departures:
             if now >= until:
                 return
             count = len(self.lanes)
-            for step in range(1, count + 1):
-                number = (self.served + step) % count
-                lane = self.lanes[number]
-                if lane.waiting and lane.waiting[0] <= now:
-                    break
+            behind = [(self.served + step) % count for step in range(1, count + 1)]
+            number = next(k for k in behind if self.lanes[k].is_ready(now))
+            lane = self.lanes[number]
             lane.waiting.popleft()
             self.served = number
             self.free = now + lane.beats

@@ -48,8 +48,7 @@ class FunctionFigures:
     @property
     def interval(self) -> float:
         """Steady cycles per task: over the second half of the run."""
-        half = _second_half(self.alone.intervals)
-        return float(np.mean(half)) if len(half) else float("nan")
+        return steady_interval(self.alone.intervals)
 
     def report(self, mixed: Outcome) -> dict[str, Any]:
         """What a report says of it, with its outcome in the run of all."""
@@ -164,6 +163,17 @@ class Cosimulation:
         robot = self.design.robot
         quantity = self.design.network.options.quantities[vector]
         return [labels(robot, dimension, robot.joint_names) for dimension in quantity.shape]
+
+
+def steady_interval(intervals: np.ndarray) -> float:
+    """Cycles from result to result over the second half of a run. Tasks that take several turns come back in bunches:
+    of them whole ones count, from the end of a pause to the end of another."""
+    half = _second_half(intervals)
+    if not len(half):
+        return float("nan")
+    pauses = np.flatnonzero(half == np.max(half))
+    bunches = half[pauses[0] + 1 : pauses[-1] + 1]
+    return float(np.mean(bunches if len(bunches) else half))
 
 
 def _second_half(x: np.ndarray) -> np.ndarray:

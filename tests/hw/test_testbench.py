@@ -26,6 +26,7 @@ DESIGNS = {
     "euler": {"functions": ("roll",), "ii": 3, "time_step": 0.005},
     "rk4": {"functions": ("fd", "roll"), "ii": 2, "time_step": 0.005, "integrator": "rk4"},
     "calibratable": {"functions": ("id", "m", "did"), "ii": 4, "calibratable": True},
+    "one program": {"functions": ("id", "dfd"), "ii": 2, "programs": "one"},
     "moving base": {"functions": ("id", "dfd"), "ii": 2, "moving_base": True},
 }
 

@@ -108,6 +108,14 @@ module @@{top}_tb;
     endcase
   endfunction
 
+  // how many cycles more any number of tasks may take, where they come back in bunches
+  function automatic integer bunched(input integer position);
+    case (position)
+@@{bunched}
+      default: bunched = 0;
+    endcase
+  endfunction
+
   // whether that is only the least: evaluations of roll-outs that are under way go before new ones
   function automatic integer at_least(input integer position);
     case (position)
@@ -330,8 +338,10 @@ module @@{top}_tb;
         k = last_in[f] - middle_in[f];
         if (at_least(f) != 0) $write("  %-8s at least %5d", name_of(rated_code(f)), promised_interval(f));
         else $write("  %-8s promised %5d", name_of(rated_code(f)), promised_interval(f));
-        $display(", measured %8.2f", $itor(k) / $itor(RATED - RATED / 2));
-        if (at_least(f) == 0 && k > promised_interval(f) * (RATED - RATED / 2)) wrong_cycles = wrong_cycles + 1;
+        $write(", measured %8.2f", $itor(k) / $itor(RATED - RATED / 2));
+        if (bunched(f) != 0) $write(" (in bunches: the last one may add %0d cycles to all)", bunched(f));
+        $display("");
+        if (at_least(f) == 0 && k > promised_interval(f) * (RATED - RATED / 2) + bunched(f)) wrong_cycles = wrong_cycles + 1;
       end
       if (mismatches == 0 && wrong_cycles == 0) begin
         $display("PASS %0d tasks", done);

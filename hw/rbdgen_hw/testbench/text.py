@@ -154,10 +154,17 @@ def _rated(design: Design) -> Tables:
     """What is known of the functions at full rate, in their order."""
     codes = {}
     intervals = {}
+    bunched = {}
     bounds = {}
     for position, (name, function) in enumerate(design.tasks.functions.items()):
         evaluations = design.evaluations(name)
         codes[position] = function.code
         intervals[position] = design.interval(name) * evaluations
+        bunched[position] = design.bunched_cycles(name)
         bounds[position] = int(evaluations > 1)
-    return {"rated_code": codes, "promised_interval": intervals, "at_least": bounds}
+    return {
+        "rated_code": codes,
+        "promised_interval": intervals,
+        "bunched": bunched,
+        "at_least": bounds,
+    }
