@@ -36,7 +36,7 @@ WRITING = ".writing-"
 KEY = re.compile(r"[0-9a-f]{32,64}")
 """What a file is kept under: digits of a hash of all that it depends on."""
 OWN_NAME = re.compile(
-    rf"{KEY.pattern}-[0-9a-f]{{{DIGITS}}}\.[a-z]+|{re.escape(WRITING)}[a-z0-9_]{{8}}"
+    rf"{KEY.pattern}-[0-9a-f]{{{DIGITS}}}(\.[a-z]+)+|{re.escape(WRITING)}[a-z0-9_]{{8}}"
 )
 """The names of files that are made here; all others are somebody else's."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -10,6 +9,7 @@ from collections.abc import Sequence
 from rbdgen.cli.process import (
     complaint_of,
     discard_output,
+    own_modules,
     prepare_output,
     signals,
     status_of,
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.simplefilter("always", RbdgenWarning)
         warnings.showwarning = _show_warning
         try:
-            with signals():
+            with signals(), own_modules():
                 prepare_output()
                 _run(arguments)
         except RbdgenError as error:
@@ -57,8 +57,6 @@ def _run(arguments: Sequence[str]) -> None:
     from rbdgen.cli.parser import make_parser
     from rbdgen.model.remarks import strictly
 
-    # no process that this one starts takes a module that lies in its working folder for one of Python's
-    os.environ.setdefault("PYTHONSAFEPATH", "1")
     args = make_parser("--help-all" in arguments).parse_args(arguments)
     with strictly(getattr(args, "strict", False)):
         args.run(args)

@@ -111,6 +111,23 @@ class _Interrupts:
             time.sleep(AGAIN)
 
 
+SAFE_PATH = "PYTHONSAFEPATH"
+"""The variable by which Python takes no module from its working folder."""
+
+
+@contextmanager
+def own_modules() -> Iterator[None]:
+    """No process that this one starts takes a module that lies in its working folder for one of Python's."""
+    before = os.environ.get(SAFE_PATH)
+    os.environ[SAFE_PATH] = before or "1"
+    try:
+        yield
+    finally:
+        os.environ.pop(SAFE_PATH)
+        if before is not None:
+            os.environ[SAFE_PATH] = before
+
+
 def prepare_output() -> None:
     """Text that the terminal's character set lacks is written by its code; without standard error, progress is written
     nowhere. ToolError without standard output."""

@@ -116,7 +116,8 @@ def _varied(pseudo: np.ndarray, stretch: np.ndarray, shift: np.ndarray) -> np.nd
 
 @dataclass(frozen=True)
 class Calibration:
-    """The parameters of a robot's calibratable accelerator, and ``variations`` (k, n) of them to find ranges by."""
+    """The parameters of a robot's calibratable accelerator, and ``variations`` (k, n) of them to find ranges by;
+    the first is the robot's own."""
 
     robot: Robot
     frames: EquivalentRobot

@@ -23,6 +23,9 @@ from rbdgen.model.ranges import InputRanges, extreme_states, random_states
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import Vector
 
+AFTER_RESET = 0.25
+"""Share of the states at which a calibratable design has the robot's own parameters."""
+
 
 def columns(x: np.ndarray) -> Vector:
     """An array (n, k) as k scalars of shape (n,)."""
@@ -113,7 +116,7 @@ def make_samples(
     base = random_base(options, made, seed)
     parameters = None
     if calibration is not None:
-        parameters = _repeated(calibration.variations, made)
+        parameters = _loaded(calibration.variations, made, seed)
     weights = None
     if options.weights:
         weights = _repeated(np.array(options.weights), made)
@@ -156,6 +159,14 @@ def _with_parameters(cheap: Robot, calibration: Calibration | None, states: Stat
     if calibration is None or states.parameters is None:
         return cheap
     return calibration.applied(columns(states.parameters))
+
+
+def _loaded(variations: np.ndarray, count: int, seed: int) -> np.ndarray:
+    """``count`` rows of ``variations``, the first of which is what a reset leaves: that has a share of its own."""
+    rng = np.random.default_rng([seed, count])
+    numbers = rng.integers(len(variations), size=count)
+    numbers[rng.uniform(size=count) < AFTER_RESET] = 0
+    return variations[numbers]
 
 
 def _repeated(rows: np.ndarray, count: int) -> np.ndarray:

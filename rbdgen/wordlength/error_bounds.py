@@ -9,6 +9,7 @@ from scipy import sparse
 
 from rbdgen.layout.execute import float_passes
 from rbdgen.passes.pipeline import Simplified
+from rbdgen.thinning import thinned
 from rbdgen.wordlength.experiment import Experiment, VectorErrors
 from rbdgen.wordlength.request import FormatRequest
 from rbdgen.wordlength.sensitivity import FactorDerivatives, Pairs, derivatives, one_result_each
@@ -64,7 +65,7 @@ class BoundFinder:
             operands = self.experiment.operands[function]
             first = next(iter(operands.values()))
             total = len(first)
-            scouts = np.arange(0, total, max(1, total // SCOUTS))
+            scouts = thinned(total, SCOUTS)
             values = self._values(function, scouts)
             for key in self.experiment.vectors(function):
                 names = self._names(key[1])

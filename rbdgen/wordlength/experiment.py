@@ -86,7 +86,11 @@ class Experiment:
             free = None
             if states.free is not None and record.takes_torques:
                 free = states.free[:count][inside]
-            experiment.kinds[function] = kinds_of(int(np.sum(inside)), free)
+            loaded = None
+            if states.parameters is not None and network.calibration is not None:
+                own = network.calibration.variations[0]
+                loaded = np.any(states.parameters != own, axis=1)[:count][inside]
+            experiment.kinds[function] = kinds_of(int(np.sum(inside)), free, loaded)
             experiment._find_truth(function)
         return experiment.judged_by(targets)
 

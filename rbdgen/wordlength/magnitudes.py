@@ -10,15 +10,25 @@ from rbdgen.layout.execute import float_passes
 from rbdgen.layout.network import Network
 from rbdgen.layout.torques import MOTION, TORQUE
 from rbdgen.passes.noise import FEW, is_rounding
+from rbdgen.thinning import thinned
 from rbdgen.wordlength.targets import ABSOLUTE, ENTRY, FLOOR, LARGEST
 
+LOADED = "loaded"
+"""What is said of kinds of states at which other parameters than the robot's own are loaded."""
 
-def kinds_of(count: int, free: np.ndarray | None) -> dict[str, np.ndarray]:
+
+def kinds_of(
+    count: int, free: np.ndarray | None, loaded: np.ndarray | None = None
+) -> dict[str, np.ndarray]:
     """Masks (n,) of ``count`` states by kind, of those that there are: of motions, and with ``free`` torques (n,) where
-    a function takes any."""
+    a function takes any; of either, those apart at which other parameters than the robot's own are ``loaded`` (n,)."""
     kinds = {MOTION: np.ones(count, bool)}
     if free is not None:
         kinds = {MOTION: ~free, TORQUE: free}
+    if loaded is not None:
+        own = {name: chosen & ~loaded for name, chosen in kinds.items()}
+        others = {f"{name}, {LOADED}": chosen & loaded for name, chosen in kinds.items()}
+        kinds = own | others
     return {name: chosen for name, chosen in kinds.items() if chosen.any()}
 
 
@@ -51,8 +61,7 @@ def nothing_but_rounding(
     few = {}
     single = {}
     for name, x in operands.items():
-        stride = max(1, len(x) // FEW)
-        few[name] = x[::stride]
+        few[name] = x[thinned(len(x), FEW)]
         single[name] = few[name].astype(np.float32)
     graph = network.graph
     exact = float_passes(network, graph, function, few, kept=())[-1]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from rbdgen.cli import commands, main
+from rbdgen.cli import commands, main, process
 from tests.cli.test_cli import last_error, run
 
 COMMAND = [sys.executable, "-m", "rbdgen.cli.main"]
@@ -266,3 +266,16 @@ def test_want_of_memory_is_one_line(
     status, _, err = run(capsys, "layout", "pendulum2")
     assert status == 2
     assert last_error(err).startswith("rbdgen: error: memory: not enough for this; ")
+
+
+def test_the_environment_is_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    for value in (None, "yes"):
+        monkeypatch.delenv(process.SAFE_PATH, raising=False)
+        if value is not None:
+            monkeypatch.setenv(process.SAFE_PATH, value)
+        before = dict(os.environ)
+        with process.own_modules():
+            assert os.environ[process.SAFE_PATH] == (value or "1")
+        assert dict(os.environ) == before
+        assert main.main(["robots"]) == 0
+        assert dict(os.environ) == before

@@ -181,7 +181,8 @@ def test_an_absent_scheduler_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(
-        ToolError, match=r"'distributed' is missing; install it with: pip install 'distributed<\d+,>="
+        ToolError,
+        match=r"'distributed' is missing; install it with: pip install 'distributed<\d+,>=",
     ):
         list(run_on_dask(figures, TASK, points(), "tcp://127.0.0.1:1"))
 

@@ -143,7 +143,8 @@ def test_external_forces_act_in_the_bodies_own_frames() -> None:
     states = task_states(d, 200, seed=3)
     for function in d.network.functions:
         tasks = make_tasks(d, function, states)
-        assert relative_errors(d, tasks, tasks.expected)[0] < 2e-4
+        # of each entry, in words of 18 bits
+        assert relative_errors(d, tasks, tasks.expected)[0] < 1e-3
 
 
 @pytest.mark.parametrize("device", ["ecp5", "gw5a"])

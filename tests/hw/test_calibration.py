@@ -45,11 +45,23 @@ def test_the_model_becomes_that_of_another_robot(name: str) -> None:
         for function in d.network.functions:
             tasks = make_tasks(d, function, states, robot)
             assert not tasks.flags.any()
-            assert relative_errors(d, tasks, tasks.expected)[0] < 2e-4
+            # of each entry, in words of 18 bits
+            assert relative_errors(d, tasks, tasks.expected)[0] < 1e-3
     nominal = make_tasks(d, "id", states)
     assert (
         relative_errors(d, nominal, make_tasks(d, "id", states, other(d.robot)).expected)[0] > 1e-2
     )
+
+
+@pytest.mark.parametrize("name", ["pendulum2", "iiwa14"])
+def test_every_loaded_robot_keeps_the_target(name: str) -> None:
+    """Also entries that are far smaller after a reset than with what may be loaded."""
+    d = compile_robot(load_robot(name), Options(("id", "m", "did"), ii=4, calibratable=True))
+    for robot in (None, *(other(d.robot, seed) for seed in range(3))):
+        states = task_states(d, 1000, seed=4, robot=robot)
+        for function in d.network.functions:
+            tasks = make_tasks(d, function, states, robot)
+            assert relative_errors(d, tasks, tasks.expected)[0] < 1e-3, function
 
 
 @pytest.mark.parametrize(("ii", "constants"), [(1, "logic"), (4, "logic"), (4, "multipliers")])

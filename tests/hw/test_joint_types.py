@@ -66,7 +66,8 @@ def test_every_joint_type_becomes_hardware(name: str, tmp_path: Path) -> None:
     for function in FUNCTIONS:
         tasks = make_tasks(d, function, states)
         assert not tasks.flags.any()
-        assert relative_errors(d, tasks, tasks.expected)[0] < 2e-4, function
+        # of each entry, in words of 18 bits
+        assert relative_errors(d, tasks, tasks.expected)[0] < 1e-3, function
     if name == "spherical":  # the RTL does not know joint types; one with a quaternion will do
         assert simulated_mismatches(d, 9, tmp_path) == 0
 
@@ -87,6 +88,7 @@ def test_mobile_bases(base: str, tmp_path: Path) -> None:
     states = task_states(d, 300, seed=1)
     for function in FUNCTIONS:
         tasks = make_tasks(d, function, states)
-        assert relative_errors(d, tasks, tasks.expected)[0] < 2e-4, function
+        # of each entry, in words of 18 bits
+        assert relative_errors(d, tasks, tasks.expected)[0] < 1e-3, function
     if base == "planar":
         assert simulated_mismatches(d, 9, tmp_path) == 0

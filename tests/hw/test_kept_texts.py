@@ -20,7 +20,7 @@ def test_verilog_does_not_depend_on_what_was_kept(
     found = []
 
     def read() -> KeptTexts:
-        found.append(KeptTexts("k" * 32))
+        found.append(KeptTexts("b" * 32))
         return found[-1]
 
     monkeypatch.setattr("rbdgen_hw.library.kept_texts", read)

@@ -31,6 +31,13 @@ def test_what_was_kept_is_found(folder: Path) -> None:
     assert not folder.stat().st_mode & 0o022
 
 
+def test_names_end_in_several_parts(folder: Path) -> None:
+    assert keep("things", KEY, ".json.gz", b"content")
+    kept = cached("things", KEY, ".json.gz")
+    assert kept is not None
+    assert kept.content == b"content"
+
+
 def test_what_is_cut_short_is_not_taken() -> None:
     path = keep("kind", KEY, ".bin", b"content")
     assert path is not None

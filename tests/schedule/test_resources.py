@@ -32,9 +32,9 @@ def test_counts_agree_with_the_plan(ii: int, constants: str) -> None:
     within = sum(map(int, accumulators))
     assert bool(within) == (ii > 1)
     assert used.registers == d.plan.register_bits + waiting + operands * (ii > 1) + within
-    # 89 results and a header, 15 words in each of six beats, wait in memories that are 36 bits wide, if they do not
+    # 82 results and a header, 14 words in each of six beats, wait in memories that are 36 bits wide, if they do not
     # leave at once
-    lane = math.ceil(15 * 18 / 36) if ii > 1 else 0
+    lane = math.ceil(14 * 18 / 36) if ii > 1 else 0
     assert used.memories == sum(d.plan.schedule.tables.values()) + lane
 
 
