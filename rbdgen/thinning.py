@@ -11,7 +11,7 @@ SEED = 20
 
 
 def thinned(count: int, few: int) -> np.ndarray:
-    """Numbers of at most ``few`` of ``count`` samples, ascending: one of each of ``few`` stretches, chosen by chance."""
+    """Numbers of at most ``few`` of ``count`` samples, ascending: one of each of ``few`` stretches, by chance."""
     few = max(1, few)
     if count <= few:
         return np.arange(count)
