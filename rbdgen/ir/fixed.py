@@ -20,6 +20,8 @@ from rbdgen.ir.terms import Terms
 
 BITS = 63
 """Bits of an exact result: the models compute in 64-bit integers."""
+LONGEST_PRODUCT = 64
+"""Bits of both factors of a product that fits 64-bit arithmetic."""
 BEYOND = 2
 """Bits that an addend or the result of a dot may have before those of its products, where the accumulator has room."""
 ADDING_GUARD = 2
@@ -198,12 +200,11 @@ class FixedGraph:
             return 0
         return (1 << self.dropped_bits(i)) >> 1
 
-    def split(self, i: int) -> int:
-        """Low bits of a product's second factor that 64-bit arithmetic must take apart, so that both parts of the
-        product fit; 0 where the whole does. The product drops at least as many bits."""
-        one, other = self.graph.nodes[i].args
+    def split(self, one: int, other: int) -> int:
+        """Low bits of the second of two factors that 64-bit arithmetic must take apart, so that both parts of the
+        product fit; 0 where the whole does. What becomes of the product drops at least as many bits."""
         width = self.formats[one].width + self.formats[other].width
-        return max(width - BITS, 0)
+        return max(width - LONGEST_PRODUCT, 0)
 
     def may_overflow(self, i: int) -> bool:
         """Whether any arguments in their formats can saturate node ``i``, or (normalise) be what it cannot do."""
@@ -355,7 +356,7 @@ def _rounded_fault(fixed: FixedGraph, i: int, node: Node) -> str | None:
         return f"binary point must be at most {frac}, not {fmt.frac}"
     extra = 0
     if node.op == "mul":
-        extra = min(fixed.split(i), fixed.dropped_bits(i))
+        extra = min(fixed.split(*node.args), fixed.dropped_bits(i))
     bits = max(-low, high).bit_length()
     if bits > BITS + extra:
         raise ExactWidthError(

@@ -280,7 +280,7 @@ class _FixedInterpreter:
                 return np.abs(first)
             case "round":
                 return first
-            case "mul" if self.fixed.split(i):
+            case "mul" if self.fixed.split(*node.args):
                 return self._long_product(i, first, last)
             case "mul":
                 return first * last
@@ -298,8 +298,9 @@ class _FixedInterpreter:
         formats = self.fixed.formats
         parts = []
         for sign, one, other in node.products:
-            product = self.values[one] * self.values[other]
-            parts.append((sign, product, formats[one].frac + formats[other].frac))
+            low = self.fixed.split(one, other)
+            product = _product_without(low, self.values[one], self.values[other])
+            parts.append((sign, product, formats[one].frac + formats[other].frac - low))
         for sign, a in node.addends:
             parts.append((sign, self.values[a], formats[a].frac))
         frac = self.fixed.exact(i)[0]
@@ -315,19 +316,15 @@ class _FixedInterpreter:
 
     def _long_product(self, i: int, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """floor((a·b + half) / 2^drop) in two steps, of which the first takes the low bits of b."""
-        low = self.fixed.split(i)
-        mask = (1 << low) - 1
+        low = self.fixed.split(*self.fixed.graph.nodes[i].args)
         drop = self.fixed.dropped_bits(i)
-        part = a * (b & mask)
-        if drop == low:
-            part = part + self.fixed.half(i)
-        whole = a * (b >> low) + (part >> low)
+        whole = _product_without(low, a, b, self.fixed.half(i) if drop == low else 0)
         return _dropped(whole, drop - low, i not in self.fixed.truncated)
 
     def _rounded(self, i: int, node: Node, exact: np.ndarray) -> np.ndarray:
         """An exact result without the bits that its format does not have."""
         drop = self.fixed.dropped_bits(i)
-        if not drop or (node.op == "mul" and self.fixed.split(i)):
+        if not drop or (node.op == "mul" and self.fixed.split(*node.args)):
             return exact
         return _dropped(exact, drop, i not in self.fixed.truncated)
 
@@ -342,6 +339,14 @@ class _FixedInterpreter:
             value = fmt.wrap(exact)
         self._flag(i, value != exact)
         return value
+
+
+def _product_without(low: int, a: np.ndarray, b: np.ndarray, half: int = 0) -> np.ndarray:
+    """floor((a·b + half) / 2^low), of which the product may be longer than 64 bits."""
+    if not low:
+        return a * b
+    part = a * (b & ((1 << low) - 1)) + half
+    return a * (b >> low) + (part >> low)
 
 
 def _dropped(exact: np.ndarray, drop: int, rounds: bool) -> np.ndarray:

@@ -9,7 +9,7 @@
 #define FIELDS 12
 
 enum { INPUT, CONSTANT, ADD, SUB, NEG, ABS, MUL, SCALE, COPY, SINE, RECIPROCAL, RESIDUAL, NORMALISE, RESCALE, OUTPUT,
-       LONG_MUL, PLUS_PRODUCT, PLUS };
+       LONG_MUL, PLUS_PRODUCT, PLUS_LONG_PRODUCT, PLUS };
 enum { OP, DEST, A, B, P, Q, R, DROP, ROUNDS, LIMITS, LOW, HIGH };
 enum { NO_LIMIT, SATURATE, WRAP };
 
@@ -85,6 +85,14 @@ static void block(const int64_t *code, int64_t length, const int64_t *tables, co
             for (int k = 0; k < BLOCK; k++) {
                 const int64_t part = a[k] * (b[k] & (((int64_t)1 << p) - 1)) + r;
                 y[k] = a[k] * (b[k] >> p) + (part >> p);
+            }
+            break;
+        case PLUS_LONG_PRODUCT: /* r: low bits of the second factor; p: places to the left, never to the right of them;
+                                   q: the sign */
+            for (int k = 0; k < BLOCK; k++) {
+                const int64_t part = a[k] * (b[k] & (((int64_t)1 << r) - 1));
+                const int64_t whole = a[k] * (b[k] >> r) + (part >> r);
+                y[k] += q * (whole >> -p);
             }
             break;
         case PLUS_PRODUCT: /* p: places to the left (negative: to the right); q: the sign */

@@ -40,6 +40,7 @@ OPCODES = (
     "output",
     "long mul",
     "plus product",
+    "plus long product",
     "plus",
 )
 """In the order of the C file's enumeration; ``table_cos`` is ``table_sin`` a quarter ahead, a long product one that
@@ -239,9 +240,10 @@ class _TapeWriter:
         factors = node.terms.factors
         for k, sign in enumerate(node.terms.products):
             one, other = arguments[2 * k : 2 * k + 2]
-            places = max(frac - formats[2 * k].frac - formats[2 * k + 1].frac, -BITS)
-            op = OPCODES.index("plus product")
-            code.append([op, destination, one, other, places, sign, 0, *exactly])
+            low = self.fixed.split(*node.args[2 * k : 2 * k + 2])
+            places = max(frac - formats[2 * k].frac - formats[2 * k + 1].frac + low, -BITS)
+            op = OPCODES.index("plus long product" if low else "plus product")
+            code.append([op, destination, one, other, places, sign, low, *exactly])
         for k, sign in enumerate(node.terms.addends, factors):
             places = max(frac - formats[k].frac, -BITS)
             op = OPCODES.index("plus")
@@ -258,8 +260,9 @@ class _TapeWriter:
         dropped = self.fixed.dropped_bits(i) if node.op == "mul" else 0
         if name == "table_cos":
             name, b = "table_sin", 1
-        if name == "mul" and self.fixed.split(i):
-            name, p = "long mul", self.fixed.split(i)
+        apart = self.fixed.split(*node.args) if name == "mul" else 0
+        if apart:
+            name, p = "long mul", apart
             if dropped == p:
                 r = self.fixed.half(i)
             drop, rounds = self._drop(i, dropped - p)

@@ -24,13 +24,14 @@ def shifted(x: str, places: int) -> str:
     return f"rbd_left({x}, {places})" if places > 0 else f"({x} >> {min(-places, BITS)})"
 
 
-def dropped(x: str, drop: int, rounds: bool) -> str:
-    """``x`` without its lowest ``drop`` bits, however many: rounded half up or cut."""
+def dropped(x: str, drop: int, rounds: bool, largest: int = 0) -> str:
+    """``x``, of at most the ``largest`` raw value, without its lowest ``drop`` bits, however many: rounded half up or
+    cut."""
     if not drop:
         return x
     if not rounds:
         return f"(({x}) >> {min(drop, BITS)})"
-    if drop < BITS:
+    if drop < BITS and (largest + (1 << (drop - 1))).bit_length() <= BITS:
         return f"(({x} + {whole(1 << (drop - 1))}) >> {drop})"
     # half of the last place is, or makes the sum, longer than 64 bits
     return f"((({x} >> {min(drop - 1, BITS)}) + 1) >> 1)"
@@ -79,8 +80,9 @@ class FixedStatements(Statements):
         """An operation whose exact result is rounded and saturated."""
         exact = self._exact(i, node, args)
         drop = self.fixed.dropped_bits(i)
-        if drop and not (node.op == "mul" and self.fixed.split(i)):
-            exact = dropped(exact, drop, i not in self.fixed.truncated)
+        if drop and not (node.op == "mul" and self.fixed.split(*node.args)):
+            _, _, largest = self.fixed.exact(i)
+            exact = dropped(exact, drop, i not in self.fixed.truncated, largest)
         if not self.fixed.may_overflow(i):
             return exact
         return self._fitted(self.name(i), exact, self.fixed.formats[i], self.fixed.saturate)
@@ -98,7 +100,7 @@ class FixedStatements(Statements):
     def _exact(self, i: int, node: Node, args: Sequence[str]) -> str:
         """The exact result; of a product too long for 64 bits, what is left of it after rounding."""
         match node.op:
-            case "mul" if self.fixed.split(i):
+            case "mul" if self.fixed.split(*node.args):
                 return self._long_product(i, *args)
             case "mul":
                 return f"{args[0]} * {args[1]}"
@@ -121,8 +123,10 @@ class FixedStatements(Statements):
         fracs = [self.fixed.formats[a].frac for a in node.args]
         terms: list[str] = []
         for k, sign in enumerate(node.terms.products):
-            product = f"{args[2 * k]} * {args[2 * k + 1]}"
-            places = frac - fracs[2 * k] - fracs[2 * k + 1]
+            one, other = args[2 * k : 2 * k + 2]
+            low = self.fixed.split(*node.args[2 * k : 2 * k + 2])
+            product = _product_without(low, one, other)
+            places = frac - fracs[2 * k] - fracs[2 * k + 1] + low
             terms += ["+" if sign > 0 else "-", shifted(product, places)]
         for k, sign in enumerate(node.terms.addends, node.terms.factors):
             terms += ["+" if sign > 0 else "-", shifted(args[k], frac - fracs[k])]
@@ -131,16 +135,10 @@ class FixedStatements(Statements):
 
     def _long_product(self, i: int, a: str, b: str) -> str:
         """floor((a b + half) / 2^drop) in two steps, of which the first takes the low bits of b."""
-        low = self.fixed.split(i)
-        name = self.name(i)
-        mask = whole((1 << low) - 1)
+        low = self.fixed.split(*self.fixed.graph.nodes[i].args)
         drop = self.fixed.dropped_bits(i) - low
         half = 0 if drop else self.fixed.half(i)
-        part = f"{a} * ({b} & {mask}) + {whole(half)}"
-        self.lines.append(f"const RBD_REAL {name}_part = {part};")
-        return dropped(
-            f"({a} * ({b} >> {low}) + ({name}_part >> {low}))", drop, i not in self.fixed.truncated
-        )
+        return dropped(_product_without(low, a, b, half), drop, i not in self.fixed.truncated)
 
     def _lift(self, source: int, x: str) -> str:
         """By how many places the highest bit of ``x`` moves to the highest of its format."""
@@ -197,3 +195,12 @@ class FixedStatements(Statements):
         if target.minimum <= ends[0] and ends[1] <= target.maximum:
             return exact
         return self._fitted(f"left{len(self.lines)}", exact, target, True)
+
+
+def _product_without(low: int, a: str, b: str, half: int = 0) -> str:
+    """floor((a b + half) / 2^low), of which the product may be longer than 64 bits."""
+    if not low:
+        return f"{a} * {b}"
+    added = f" + {whole(half)}" if half else ""
+    part = f"{a} * ({b} & {whole((1 << low) - 1)}){added}"
+    return f"({a} * ({b} >> {low}) + (({part}) >> {low}))"

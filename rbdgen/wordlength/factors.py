@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rbdgen.wordlength.costs import BLOCK_COST, DOWN, EVEN, rounding_cost
-from rbdgen.wordlength.multipliers import LONGEST_IN_SUM, Multipliers, multiplier_shapes
+from rbdgen.wordlength.multipliers import Multipliers, multiplier_shapes
 from rbdgen.wordlength.signals import Signals
 
 
@@ -28,21 +28,15 @@ class ProductFactors:
     def __init__(self, signals: Signals, device: Multipliers, rounding: str) -> None:
         self.signals = signals
         self.rounding = rounding
-        single = multiplier_shapes(device)
-        summed = multiplier_shapes(device, LONGEST_IN_SUM)
-        self.shapes = sorted({*single, *summed})
+        self.shapes = multiplier_shapes(device)
         sites: list[int] = []
         sources: list[int] = []
-        in_dot: list[bool] = []
         for i, first in signals.sites.factors.items():
             node = signals.graph.nodes[i]
             sites += range(first, first + len(node.factors))
             sources += node.factors
-            in_dot += [node.op == "dot"] * len(node.products)
         self.sites = np.array(sites, int).reshape(-1, 2).T
         self.sources = np.array(sources, int).reshape(-1, 2).T
-        of_shape = [(shape in single, shape in summed) for shape in self.shapes]
-        self.allowed = np.array(of_shape)[:, np.array(in_dot, int)]
         self.together = _together(signals)
 
     def choose(
@@ -67,9 +61,7 @@ class ProductFactors:
                 square = np.ldexp(weight, -2 * view)
                 cut = self._cut_cost(square, float(rounding_cost(np.array(width))))
                 cost += np.where(view < frac[side], cut, 0.0)
-            better = shapes == number
-            if shapes is None:
-                better = self.allowed[number] & (cost < best)
+            better = cost < best if shapes is None else shapes == number
             best = np.where(better, cost, best)
             blocks = np.where(better, shape.blocks, blocks)
             taken = np.where(better, number, taken)

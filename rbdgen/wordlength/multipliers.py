@@ -8,9 +8,6 @@ from typing import Protocol
 
 LONGEST_FACTOR, LONGEST_FACTORS = 38, 74
 """Bits of a product's factor, and of both together: twice 37."""
-LONGEST_IN_SUM = 62
-"""Bits of both factors of a product that a dot adds: the whole of it, with two bits to spare for factors that need more
-room later, must fit 64-bit arithmetic."""
 MOST_BLOCKS = 3
 """Blocks side by side in one direction."""
 
@@ -47,12 +44,12 @@ class MultiplierShape:
         return self != other and as_wide and self.blocks <= other.blocks
 
 
-def multiplier_shapes(device: Multipliers, longest: int = LONGEST_FACTORS) -> list[MultiplierShape]:
-    """The shapes to build a multiplier, none better than another in all, with factors of at most ``longest`` bits
-    together."""
+def multiplier_shapes(device: Multipliers) -> list[MultiplierShape]:
+    """The shapes to build a multiplier, none better than another in all, with factors of at most
+    :data:`LONGEST_FACTORS` bits together."""
     found: dict[tuple[int, int], int] = {}
     for across, down in _block_grids(*device.shape):
-        for widths in _widths_within(across, down, longest):
+        for widths in _widths_within(across, down):
             blocks = device.blocks(*widths)
             found[widths] = min(blocks, found.get(widths, blocks))
     shapes = [MultiplierShape(*widths, blocks) for widths, blocks in sorted(found.items())]
@@ -71,14 +68,14 @@ def _block_grids(n: int, m: int) -> Iterator[tuple[int, int]]:
                 yield one + a * (one - 1), other + b * (other - 1)
 
 
-def _widths_within(across: int, down: int, longest: int) -> list[tuple[int, int]]:
+def _widths_within(across: int, down: int) -> list[tuple[int, int]]:
     """The factors that a grid takes, where both together may be too long for exact arithmetic."""
     firsts = [across]
-    if across + down > longest:
-        least = min(down, longest - LONGEST_FACTOR)
+    if across + down > LONGEST_FACTORS:
+        least = min(down, LONGEST_FACTORS - LONGEST_FACTOR)
         firsts = list(range(min(across, LONGEST_FACTOR), least, -1))
     widths = []
     for first in firsts:
-        second = min(down, longest - first, LONGEST_FACTOR)
+        second = min(down, LONGEST_FACTORS - first, LONGEST_FACTOR)
         widths.append((min(first, LONGEST_FACTOR), second))
     return widths

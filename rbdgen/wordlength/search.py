@@ -153,7 +153,8 @@ class _Search:
                 f"error: {target} of {name} ({key[0]}) is out of reach: {key[1]} is not positive definite at "
                 f"{measured.indefinite} states, and {site} adds most; ask for a smaller error, or narrow its ranges"
             )
-        reached = target.value * measured.worst
+        # at other states errors are larger than at those of the search
+        reached = target.value * measured.worst / GOOD
         rounded = f"{2 * reached:.1g}"
         ask = replace(target, value=float(rounded))
         possible = f"ask for {name}={ask} or more, or narrow its ranges"

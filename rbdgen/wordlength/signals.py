@@ -238,7 +238,7 @@ def _fraction_limits(graph: Graph, i: int, head: int) -> tuple[int, int]:
     op = graph.nodes[i].op
     users = graph.users[i]
     uses = {graph.nodes[u].op for u in users}
-    limited = op == "input" or op in TABLES or uses & {"normalise", "rescale", "scale"}
+    limited = op in TABLES or uses & {"normalise", "rescale", "scale"}
     widest = MAX_WORD if limited else WIDEST
     # below a table's address stand some bits of its residual; an angle gets them from its scale's argument
     addressing = list(users)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rbdgen import Design, golden, parameter_values
+from rbdgen import Design, Options, compile_robot, golden, load_robot, parameter_values
 from rbdgen.emulation import DIGEST, bit_true_shell, manifest_of
 from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
 from rbdgen.functions.registry import common
@@ -38,6 +38,17 @@ def everything(robot: str = "pendulum2") -> Design:
 def close(got: np.ndarray, expected: np.ndarray) -> None:
     assert got.shape == expected.shape
     assert np.max(np.abs(got - expected)) < 5e-3 * np.max(np.abs(expected))
+
+
+def test_operands_longer_than_32_bits() -> None:
+    d = compile_robot(load_robot("pendulum2"), Options(("fd",), ii=4, error={"all": 2e-7}))
+    assert max(word.format.width for word in d.tasks.functions["fd"].operands) > 32
+    s = task_states(d, 50, seed=1)
+    with Driver.open(manifest_of(d), bit_true_shell(d)) as device:
+        got = device.forward_dynamics(s.q, s.v, s.tau)
+        assert not device.flags.any()
+    a = golden.forward_dynamics(d.robot, s.q, s.v, s.tau)
+    assert np.max(np.abs(got - a)) < 2e-7 * np.max(np.abs(a))
 
 
 @pytest.mark.parametrize("batch", [(), (1,), (5,), (2, 3)])

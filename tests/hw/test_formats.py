@@ -39,6 +39,26 @@ def test_formats_per_signal_bit_for_bit(ii: int, options: dict[str, str], tmp_pa
     assert np.all(run.outcomes["id"].flags[[7, 11]])
 
 
+@pytest.mark.parametrize(("ii", "device"), [(1, "ecp5"), (4, "generic125")])
+def test_products_beyond_64_bits(ii: int, device: str, tmp_path: Path) -> None:
+    d = compile_robot(
+        load_robot("pendulum2"), Options(("fd", "dfd"), ii=ii, device=device, error={"all": 2e-7})
+    )
+    fixed = d.fixed
+    long = [fixed.split(a, b) for _, node in fixed.graph for _, a, b in node.products]
+    assert max(long) > 0
+    operands = [word.format.width for f in ("fd", "dfd") for word in d.tasks.functions[f].operands]
+    assert max(operands) > 32
+    states = task_states(d, 12, seed=ii)
+    states.v[7] = 1e3
+    tasks = [make_tasks(d, f, states) for f in d.network.functions]
+    for made in tasks:
+        usual = np.arange(12) != 7
+        assert not made.flags[usual].any()
+    run = run_tasks(d, tasks, np.repeat([0, 1], 12), rtl(d), AMARANTH, tmp_path, stall=0.1, seed=2)
+    assert [o.mismatches for o in run.outcomes.values()] == [0, 0]
+
+
 @pytest.mark.parametrize(
     "options",
     [

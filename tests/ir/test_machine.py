@@ -86,6 +86,38 @@ def test_every_operation_on_random_operands(saturate: bool, truncate: bool) -> N
     assert not same(fixed, operands, ("scaled", "passed", "sine")).all()
 
 
+@pytest.mark.parametrize("saturate", [True, False])
+@pytest.mark.parametrize("point", [7, 20, 34])
+def test_sums_of_products_beyond_64_bits(saturate: bool, point: int) -> None:
+    """Beside Python's own integers, which have no end."""
+    b = Builder("one")
+    x, y, z = (b.input(name) for name in "xyz")
+    dot = b.dot((x, y, y, z, z, z), Terms((1, -1, 1), ()))
+    formats = (Format(37, 30), Format(38, 33), Format(34, 20), Format(40, 6))
+    graph = b.graph({"out": dot})
+    fixed = FixedGraph(graph, formats, {}, saturate=saturate, points={dot: point})
+    verify_fixed(fixed)
+    assert fixed.split(x, y) == 11
+    assert fixed.split(y, z) == 8
+    assert fixed.split(z, z) == 4
+    rng = np.random.default_rng(1)
+    operands = {}
+    for name, i in graph.inputs.items():
+        fmt = formats[i]
+        operands[name] = rng.integers(fmt.minimum, fmt.maximum, BLOCK + 3, endpoint=True)
+        operands[name][:2] = fmt.minimum, fmt.maximum
+    flags = same(fixed, operands)
+    got, _ = Machine(fixed).interpret(operands)
+    fmt = formats[dot]
+    drop = point - fmt.frac
+    for k, (p, q, r) in enumerate(zip(*(operands[n].tolist() for n in "xyz"), strict=True)):
+        total = (p * q >> 63 - point) - (q * r >> 53 - point) + (r * r >> 40 - point)
+        rounded = (total + (1 << drop >> 1)) >> drop
+        fitted = min(max(rounded, fmt.minimum), fmt.maximum) if saturate else fmt.wrap(rounded)
+        assert got["out"][k] == fitted
+        assert flags[k] == (fitted != rounded)
+
+
 @needs_compiler
 @pytest.mark.parametrize("count", [1, BLOCK, BLOCK + 1])
 def test_any_number_of_tasks(count: int) -> None:

@@ -19,6 +19,7 @@ TASKS = 1003
 DESIGNS = {
     "all at 18 bits": ("pendulum2", ("id", "fd", "m", "minv", "did", "dfd", "difd"), {}),
     "an error target": ("pendulum2", ("id", "fd"), {"error": 1e-4}),
+    "products beyond 64 bits": ("pendulum2", ("id", "fd", "dfd"), {"error": 2e-7}),
     "without saturation": (
         "pendulum2",
         ("fd", "did"),

@@ -15,7 +15,7 @@ from rbdgen.passes.dots import fuse_dots, shape_dots
 from rbdgen.passes.ranges import magnitudes
 from rbdgen.wordlength.assembly import assemble
 from rbdgen.wordlength.lengths import WordLengths
-from rbdgen.wordlength.multipliers import LONGEST_IN_SUM
+from rbdgen.wordlength.multipliers import LONGEST_FACTORS
 from rbdgen.wordlength.prices import PriceSearch
 from rbdgen.wordlength.signals import Signals
 from rbdgen.wordlength.sites import ErrorBounds, make_sites
@@ -111,7 +111,7 @@ def test_products_in_dots_fit_what_adds_them() -> None:
     for _, node in fixed.graph:
         for _, one, other in node.products:
             widths.append(fixed.formats[one].width + fixed.formats[other].width)
-    assert 54 < max(widths) <= LONGEST_IN_SUM
+    assert 54 < max(widths) <= LONGEST_FACTORS
 
 
 def test_ways_of_rounding_are_those_asked_for() -> None:
