@@ -270,7 +270,7 @@ def _paced(workshop: Workshop, best: Candidate) -> Candidate:
 
 def _lengthened(workshop: Workshop, best: Candidate) -> Candidate:
     """Longer intervals, as far as a device is full and that helps."""
-    first = best
+    first = before = best
     while best.cost.share(workshop.available) > FULL:
         ii = best.design.options.ii
         longer = ii + math.ceil(ii * LONGER)
@@ -282,8 +282,23 @@ def _lengthened(workshop: Workshop, best: Candidate) -> Candidate:
         spared = best.cost.share(workshop.available) - tried.cost.share(workshop.available)
         if spared < SPARED:
             break
-        best = tried
-    return _with_longer(first, best)
+        before, best = best, tried
+    return _with_longer(first, _no_longer_than_needed(workshop, before, best))
+
+
+def _no_longer_than_needed(workshop: Workshop, before: Candidate, best: Candidate) -> Candidate:
+    """The shortest interval that does what that of ``best`` does: not to fill the device, which ``before`` does."""
+    too_short = before.design.options.ii
+    while best.cost.share(workshop.available) <= FULL and best.design.options.ii - too_short > 1:
+        ii = (too_short + best.design.options.ii) // 2
+        workshop.progress(f"try an interval of {ii} cycles")
+        tried = _tried(workshop, replace(best.design.options, ii=ii), ii - 1)
+        longer = tried.design.options.ii >= best.design.options.ii
+        if longer or tried.cost.share(workshop.available) > FULL:
+            too_short = ii
+        else:
+            best = tried
+    return best
 
 
 def _with_longer(first: Candidate, best: Candidate, remark: str = "") -> Candidate:

@@ -22,6 +22,7 @@ from rbdgen.model.robot import Robot
 from rbdgen.options import Options
 from rbdgen.passes.formats import MAX_WORD
 from rbdgen.passes.pipeline import Simplified
+from rbdgen.thinning import thinned
 from rbdgen.wordlength.experiment import Experiment, make_experiment
 from rbdgen.wordlength.request import FormatRequest, FoundFormats
 from rbdgen.wordlength.search import find_formats
@@ -101,7 +102,7 @@ def lower(
     measure = make_experiment(network, ranges, options.seed, WISH_STATES, asked)
     simplified = in_words(request, measure, word)
     fixed = request.fixed(simplified)
-    few = {name: x[:: max(1, len(x) // TRIED_STATES)] for name, x in samples.items()}
+    few = {name: x[thinned(len(x), TRIED_STATES)] for name, x in samples.items()}
     reason = weak_result(network, fixed, few)
     if reason:
         remedy = _longer_word(request, measure, few, word)
@@ -130,7 +131,12 @@ def _found(
         entry: replace(target, value=COARSER * target.value)
         for entry, target in request.targets.items()
     }
-    found = find_formats(replace(request, targets=coarser), ranges, options.seed, uniform, progress)
+    wider = replace(request, targets=coarser)
+    try:
+        found = find_formats(wider, ranges, options.seed, uniform, progress)
+    except ConfigError:
+        # what nobody asked for is no help
+        raise ConfigError(reason) from None
     warnings.warn(
         f"{reason}; formats are for an error {COARSER} times as large", RbdgenWarning, stacklevel=2
     )

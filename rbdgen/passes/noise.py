@@ -40,9 +40,9 @@ def is_rounding(size: float, lost: float) -> bool:
 def zero_cancelled(graph: Graph, samples: Mapping[str, np.ndarray]) -> Graph:
     """The graph in which sums and differences are zero that are nothing but rounding at ``samples`` of its operands."""
     few = {name: values[thinned(len(values), FEW)] for name, values in samples.items()}
-    single = {name: np.asarray(values, np.float32) for name, values in few.items()}
     zero: set[int] = set()
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        single = {name: np.asarray(values, np.float32) for name, values in few.items()}
         rough = walk(graph, single, np.float32)
         for (i, node), exact, other in zip(graph, walk(graph, few), rough, strict=True):
             if node.op in CANCELLING:

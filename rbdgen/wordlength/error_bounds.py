@@ -26,6 +26,9 @@ PAIRS = 96
 """Pairs of an entry and a state that bound each vector's error; at least one for each entry."""
 TOGETHER = 256
 """Pairs whose derivatives are found in one sweep: the arrays that it fills have room for zeros."""
+STEEPEST = 1e15
+"""Times its usual error by which a site's may move a result, in units of what is allowed: beyond, no format helps, and
+squares would be too large for single precision."""
 FOUND = 12
 """Pairs that each measurement adds for a vector that misses its target: those with the largest errors."""
 
@@ -53,6 +56,7 @@ class BoundFinder:
         self.sites = sites
         self.experiment = experiment
         self.usual = np.array([f.resolution for f in simplified.choice.formats])
+        self.units = self._units()
         # a robot whose results are all zero has no rows
         none = sparse.csr_array((0, sites.count), dtype=np.float32)
         self.derivatives, self.squares = [none], [none]
@@ -103,7 +107,18 @@ class BoundFinder:
         squares = sparse.csr_array(sparse.vstack(self.squares))
         # the rows are there once
         self.derivatives, self.squares = [derivatives], [squares]
-        return ErrorBounds(derivatives, squares, limits)
+        return ErrorBounds(derivatives, squares, limits, self.units)
+
+    def _units(self) -> np.ndarray:
+        """By site, how large an error usually is there."""
+        units = np.ones(self.sites.count)
+        units[: len(self.usual)] = self.usual
+        for i, first in self.sites.factors.items():
+            factors = list(self.graph.nodes[i].factors)
+            units[first : first + len(factors)] = self.usual[factors]
+        for name, site in self.sites.results.items():
+            units[site] = self.usual[self.graph.outputs[name]]
+        return units
 
     def _names(self, vector: str) -> list[str]:
         """The results of a vector that the graph has."""
@@ -125,17 +140,26 @@ class BoundFinder:
         """Bound the errors of one vector at ``pairs`` of an entry and a number of a state of ``values`` by what is
         ``allowed`` there."""
         same = self._same(values)
+        limits = np.array([allowed[name][state] for name, state in pairs])
+        mantissas, exponents = np.frexp(limits)
+        scales = np.ldexp(1.0, -exponents)
         for start in range(0, len(pairs), TOGETHER):
-            chunk = pairs[start : start + TOGETHER]
-            self._add_rows(key[0], chunk, values, same)
-        self.limits += [float(allowed[name][state]) for name, state in pairs]
+            here = slice(start, start + TOGETHER)
+            self._add_rows(key[0], pairs[here], values, same, scales[here])
+        self.limits += mantissas.tolist()
         self.keys += [key] * len(pairs)
 
     def _add_rows(
-        self, function: str, pairs: Sequence[EntryAtState], values: Passes, same: np.ndarray
+        self,
+        function: str,
+        pairs: Sequence[EntryAtState],
+        values: Passes,
+        same: np.ndarray,
+        scales: np.ndarray,
     ) -> None:
-        """Find the derivatives of ``pairs``; by site, whether what is rounded there is the ``same`` in all passes."""
-        by_pass = self._derivatives(function, pairs, values)
+        """Find the derivatives of ``pairs``, times their ``scales``; by site, whether what is rounded there is the
+        ``same`` in all passes."""
+        by_pass = self._derivatives(function, pairs, values, scales)
         matrix = np.sum(by_pass, axis=0)
         # a site that several passes go through makes an error in each of them: the same one where the signal is the
         # same, else one that has nothing to do with the other
@@ -144,27 +168,33 @@ class BoundFinder:
         for k, (name, _) in enumerate(pairs):
             site = self.sites.results.get(name)
             if site is not None:
-                matrix[k, site] = 1.0
-                squares[k, site] = 1.0
+                own = scales[k] * self.units[site]
+                matrix[k, site] = own
+                squares[k, site] = own**2
         self.derivatives.append(sparse.csr_array(matrix))
         self.squares.append(sparse.csr_array(squares))
 
     def _derivatives(
-        self, function: str, pairs: Sequence[EntryAtState], values: Passes
+        self,
+        function: str,
+        pairs: Sequence[EntryAtState],
+        values: Passes,
+        scales: np.ndarray,
     ) -> np.ndarray:
-        """Derivatives with respect to every site, (passes, pairs, sites)."""
+        """Derivatives of ``pairs``, times their ``scales``, with respect to every site in its unit, (passes, pairs,
+        sites)."""
         shape = len(values), len(pairs), self.sites.count
         matrices = np.zeros(shape, np.float32)
 
         def visit(number: int, i: int, here: np.ndarray, factors: FactorDerivatives) -> None:
-            matrices[number, :, i] = here
+            matrices[number, :, i] = here * scales * self.units[i]
             first = self.sites.factors.get(i, 0)
             for site, factor in enumerate(factors, first):
-                matrices[number, :, site] += factor
+                matrices[number, :, site] += factor * scales * self.units[site]
 
         results = one_result_each(pairs)
         derivatives(self.network, self.graph, function, values, results, visit)
-        return matrices
+        return np.clip(matrices, -STEEPEST, STEEPEST)
 
     def _same(self, values: Passes) -> np.ndarray:
         """By site, whether what is rounded there is the same in all passes."""

@@ -223,6 +223,7 @@ class SeenFractions:
     def trim(self, fracs: np.ndarray, views: np.ndarray, least: np.ndarray) -> None:
         """Drop bits that no user sees, down to the ``least`` (nodes,) that signals have (``fracs``, in place)."""
         asked = fracs.copy()
+        least = np.minimum(least, asked)
         by_views = np.full(len(fracs), NOTHING)
         by_views[self.of_views.nodes] = self.of_views.largest(views[self.views])
         by_views[self.whole] = np.maximum(by_views[self.whole], asked[self.whole])

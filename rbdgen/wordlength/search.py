@@ -142,8 +142,7 @@ class _Search:
         ratios = error_ratios(choice, bounds)
         pairs = [k for k, of in enumerate(self.finder.keys) if of == key]
         pair = max(pairs, key=lambda k: ratios[k])
-        derivatives = bounds.derivatives[[pair]].toarray()[0]
-        added = derivatives**2 * (choice.square + choice.mean**2)
+        added = bounds.made_by(pair, choice.square + choice.mean**2)
         most = int(np.argmax(added))
         site = describe_site(self.signals.graph, self.signals.sites, most)
         target = self.request.targets[key[0], measured.entry]

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class ErrorBounds:
     """What errors may amount to: ``derivatives`` (pairs, sites) of single results at single states, and the largest
     error that each pair may have, its ``limits`` (pairs,). ``squares`` are the derivatives', more or less where a site
-    makes several errors of a task that have nothing to do with each other.
+    makes several errors of a task that have nothing to do with each other. Errors of sites are in ``units`` (sites,),
+    as large as they usually are, so that no magnitude of a robot is too small or too large for single precision.
 
     Most derivatives are zero: a result depends on its own branch. Sums go row by row, so that they are the same on
     every machine."""
@@ -29,19 +30,22 @@ class ErrorBounds:
     derivatives: csr_array
     squares: csr_array
     limits: np.ndarray
+    units: np.ndarray
 
     def means(self, errors: np.ndarray) -> np.ndarray:
         """What mean errors (sites,) make of each pair, in units of its limit."""
-        return self.derivatives @ errors.astype(np.float32) / self.limits
+        usual = errors / self.units
+        return self.derivatives @ usual.astype(np.float32) / self.limits
 
     def variances(self, errors: np.ndarray) -> np.ndarray:
         """What mean squares of errors (sites,) make of each pair, in units of its limit's square."""
-        return self.squares @ errors.astype(np.float32) / self.limits**2
+        usual = errors / self.units**2
+        return self.squares @ usual.astype(np.float32) / self.limits**2
 
     def weights(self, prices: np.ndarray) -> np.ndarray:
         """What the square of an error at each site costs, where the variance of each pair has a price (pairs,)."""
         scaled = prices / self.limits**2
-        return self.squares.T @ scaled.astype(np.float32)
+        return self.squares.T @ scaled.astype(np.float32) / self.units**2
 
     def largest(self, errors: np.ndarray) -> np.ndarray:
         """The largest variance (sites,) of any pair, in units of its limit's square, that each of some mean squares of
@@ -50,7 +54,12 @@ class ErrorBounds:
         in_row = np.diff(self.squares.indptr)
         relative = self.squares.data / np.repeat(self.limits**2, in_row)
         np.maximum.at(found, self.squares.indices, relative)
-        return found * errors
+        return found * (errors / self.units**2)
+
+    def made_by(self, pair: int, squares: np.ndarray) -> np.ndarray:
+        """What the mean square (sites,) of each site's error makes of one pair's."""
+        row = self.squares[[pair]].toarray()[0]
+        return row * (squares / self.units**2)
 
 
 @dataclass(frozen=True)

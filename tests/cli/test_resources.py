@@ -88,16 +88,16 @@ def test_a_board_without_enough_logic_moves_constants(capsys: pytest.CaptureFixt
 
 def test_a_board_gets_several_accelerators_and_says_why(capsys: pytest.CaptureFixture[str]) -> None:
     found = report(capsys, "pendulum2", "--board", "vcu118")
-    assert (found["ii"], found["replicas"]) == (1, 4)
-    assert found["functions"]["id"]["ii_cycles"] == 0.25
-    assert found["roofline"]["functions"]["id"]["link_bound"] < 0.25
+    assert (found["ii"], found["replicas"]) == (1, 5)
+    assert found["functions"]["id"]["ii_cycles"] == 0.2
+    assert found["roofline"]["functions"]["id"]["link_bound"] < 0.2
     status, out, _ = run(capsys, "layout", "pendulum2", "--board", "vcu118")
     assert status == 0
     # lines are broken at spaces
     out = " ".join(out.split())
-    assert "4 accelerators behind one stream" in out
-    assert "4 accelerators side by side: a task every 0.25 cycles; PCI Express 3.0 x16" in out
-    assert "function accelerator PCI Express 3.0 x16 id 1 G 985 M, in" in out
+    assert "5 accelerators behind one stream" in out
+    assert "5 accelerators side by side: a task every 0.2 cycles; PCI Express 3.0 x16" in out
+    assert "function accelerator PCI Express 3.0 x16 id 1.25 G 1.23 G, in" in out
     assert report(capsys, "pendulum2", "--board", "vcu118", "--replicas", "1")["replicas"] == 1
 
 

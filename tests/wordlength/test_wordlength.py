@@ -59,7 +59,9 @@ def searched(
         for k, (_, x) in enumerate(passed[: len(node.factors)]):
             matrix[:, sites.factors[i] + k] += x
     matrix[:, sites.results["out"]] = 1.0
-    bounds = ErrorBounds(csr_array(matrix), csr_array(matrix**2), np.full(200, limit))
+    bounds = ErrorBounds(
+        csr_array(matrix), csr_array(matrix**2), np.full(200, limit), np.ones(sites.count)
+    )
     choice, predicted = search.search(bounds)
     assert predicted <= 1
     if signals.make_room(choice):
