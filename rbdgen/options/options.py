@@ -41,7 +41,7 @@ from rbdgen.options.setting import (
 )
 from rbdgen.passes.formats import MAX_WORD, MIN_WORD
 from rbdgen.schedule.scheduler import MAX_II
-from rbdgen.wordlength.targets import Key, check_names, finest
+from rbdgen.wordlength.targets import Key, check_names, finest, for_all
 
 MAX_REPLICAS = 64
 """More accelerators behind one stream than any device has room for."""
@@ -405,10 +405,11 @@ class Options:
 
     @property
     def targets(self) -> Mapping[str, float | str]:
-        """The errors allowed, by name; none where there is a word length instead."""
+        """The errors allowed, by name, those that nothing is said of included; none where there is a word length
+        instead."""
         if self.word is not None:
             return {}
-        return self.error or {"all": DEFAULT_ERROR}
+        return for_all(self.error, _outputs(self), DEFAULT_ERROR)
 
     @property
     def precision_label(self) -> str:
@@ -551,15 +552,19 @@ def _check_precision(options: Options) -> None:
 
 
 def _check_targets(options: Options) -> None:
-    """ConfigError for an error target of what the functions do not return, and for a function without one."""
-    if not options.error:
-        return
+    """ConfigError for an error target of what the functions do not return."""
+    if options.error:
+        check_names(options.error, _outputs(options))
+
+
+def _outputs(options: Options) -> list[Key]:
+    """What the functions return."""
     keys: list[Key] = []
     for f in options.records:
         keys += [(f.name, quantity.name) for quantity in f.results]
         if f.extra and getattr(options, f.extra.option):
             keys.append((f.name, f.extra.group))
-    check_names(options.error, keys)
+    return keys
 
 
 def _check_operands(options: Options) -> None:

@@ -87,12 +87,13 @@ def formats(design: Design) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Asked:
-    """What was asked of one vector: the errors allowed by entry and what they are of, shapes as the vector; and the
-    finest of them."""
+    """What was asked of one vector: the errors allowed by entry and what they are of, shapes as the vector; the finest
+    of them, and how ``many`` different ones there are."""
 
     values: np.ndarray
     of: np.ndarray
     finest: Target
+    many: int
 
 
 class _Errors:
@@ -230,10 +231,10 @@ def evidence(
     """Errors of every function at ``count`` fresh states inside the declared ranges, and as many with free torques.
 
     By function: the numbers of tasks flagged for overflow and for an operand outside its range, which count in no
-    error, and by vector the largest and rms error of its entries, each over its own largest magnitude at states of the
-    same kind; the target if there is one, and the share of it that is reached; the same in single precision; how many
-    matrices are not positive definite that should be; and the state and entry of the largest error. ConfigError for a
-    count below 1.
+    error, and by vector the largest and rms error of its entries, each over its own largest magnitude at states of
+    the same kind; the target if there is one, the finest of several, and the largest share of its own that an entry
+    reaches; the same in single precision; how many matrices are not positive definite that should be; and the state
+    and entry of the largest error. ConfigError for a count below 1.
     """
     if count < 1:
         raise ConfigError(f"evidence: must be at least 1 state, not {count}")
@@ -251,6 +252,7 @@ def evidence(
             own = asked.get(vector)
             vectors[vector] = errors.row(own) | {
                 "target": own.finest.plain if own else None,
+                "targets": own.many if own else 0,
                 "indefinite": found.indefinite[vector],
                 "single_precision": found.single[vector].row(),
                 "worst": _named(design, vector, errors.worst_at()),
@@ -283,7 +285,7 @@ def _asked(design: Design, function: str) -> dict[str, _Asked]:
             for place in places:
                 values[place], of[place] = target.value, target.of
         finest = min(own, key=lambda target: (target.of == ABSOLUTE, target.value))
-        found[vector] = _Asked(values, of, finest)
+        found[vector] = _Asked(values, of, finest, len(set(own)))
     return found
 
 

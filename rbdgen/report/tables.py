@@ -167,6 +167,9 @@ def evidence(report: dict[str, Any]) -> str:
             asked = e["target"]
             if not isinstance(asked, str):
                 asked = "–" if asked is None else f"{asked:.1e}"
+            if e["targets"] > 1:
+                # more for some entries
+                asked += " or more"
             errors = [f"{e[key]:.2e}" for key in ("max_relative", "rms_relative", "max")]
             single = f"{e['single_precision']['max_relative']:.2e}"
             # where the table is too wide, lines end between a row and a column

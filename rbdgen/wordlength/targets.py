@@ -89,8 +89,8 @@ def finest(given: Mapping[str, float | str]) -> Target:
 
 
 def check_names(given: Mapping[str, float | str], keys: Sequence[Key]) -> None:
-    """ConfigError for a target of no function or output among ``keys``, and for a function without a target; entries
-    are not known before there is a robot."""
+    """ConfigError for a target of no function or output among ``keys``; entries are not known before there is a
+    robot."""
     known = _known_names(keys)
     for name in given:
         of_entry = any(name.startswith(f"{k}.") for k in known if k != "all")
@@ -99,26 +99,21 @@ def check_names(given: Mapping[str, float | str], keys: Sequence[Key]) -> None:
                 f"error: {name!r} is no function or output of this design{_nearest(name, known)}; choose from "
                 f"{', '.join(known)}, or an entry of these, such as {keys[0][1]}.JOINT"
             )
+
+
+def for_all(
+    given: Mapping[str, float | str], keys: Iterable[Key], usual: float
+) -> Mapping[str, float | str]:
+    """The ``given`` targets, and the ``usual`` one where an output among ``keys`` has none of its own."""
     for function, vector in keys:
-        of_all = any(name in given for name in _names_of(function, vector))
-        # entries may cover an output one by one
-        heads = (
-            f"{vector}.",
-            f"{function}.{vector}.",
-        )
-        of_some = any(name.startswith(heads) for name in given)
-        if not of_all and not of_some:
-            raise ConfigError(_without_target(function))
+        if not any(name in given for name in _names_of(function, vector)):
+            return {"all": usual, **given}
+    return given
 
 
 def _names_of(function: str, vector: str) -> tuple[str, ...]:
     """The names of targets that a whole vector may have, the most specific first."""
     return f"{function}.{vector}", vector, function, "all"
-
-
-def _without_target(function: str) -> str:
-    """The message of an error for a function without a target."""
-    return f"error: no target for {function}; add {function}=E, or one value for all"
 
 
 def resolve_targets(given: Mapping[str, float | str], network: Network) -> dict[Entry, Target]:
@@ -142,10 +137,7 @@ def resolve_targets(given: Mapping[str, float | str], network: Network) -> dict[
         for word in words:
             whole = _names_of(function, vector)
             own = names.of_entry(function, vector, word)
-            known = (n for n in (*own, *whole) if n in targets)
-            name = next(known, None)
-            if name is None:
-                raise ConfigError(_without_target(function))
+            name = next(n for n in (*own, *whole) if n in targets)
             target = targets[name]
             if target.of == ABSOLUTE and name in whole:
                 quantity = network.options.quantities[word.vector]

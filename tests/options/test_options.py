@@ -66,11 +66,6 @@ WRONG: list[tuple[dict[str, Any], list[str], str]] = [
         "error: 'did' is no function or output of this design; the nearest is 'id'; choose from all, id, tau, id.tau",
     ),
     (
-        {"functions": ("id", "m"), "error": {"tau": 1e-3}},
-        ["--functions", "id,m", "--error", "tau=1e-3"],
-        "error: no target for m; add m=E, or one value for all",
-    ),
-    (
         {"formats": "uniform", "word": 18},
         ["--formats", "uniform", "--word", "18"],
         "formats and word: formats uniform is a search for an error target; give error instead of word",

@@ -70,6 +70,21 @@ def test_what_an_error_is_relative_to_is_said_by_name(network) -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "targets"),
+    [
+        ({}, {"all": 1e-3}),
+        ({"tau": 1e-4}, {"all": 1e-3, "tau": 1e-4}),
+        ({"tau.joint2": 1e-2}, {"all": 1e-3, "tau.joint2": 1e-2}),
+        ({"m": "abs:1e-4"}, {"all": 1e-3, "m": "abs:0.0001"}),
+        ({"id": 1e-2, "m": 1e-4}, {"id": 1e-2, "m": 1e-4}),
+        ({"all": 1e-5}, {"all": 1e-5}),
+    ],
+)
+def test_a_target_refines_the_usual_one(given, targets) -> None:
+    assert Options(("id", "m"), error=given).targets == targets
+
+
+@pytest.mark.parametrize(
     ("given", "message"),
     [
         (
@@ -90,7 +105,6 @@ def test_what_an_error_is_relative_to_is_said_by_name(network) -> None:
             {"all": "abs:1e-4"},
             r"^error: all=abs:0.0001: an absolute error has a unit, .* tau=abs:0.0001 \(in N·m, N\)$",
         ),
-        ({"id": 1e-3}, r"^error: no target for did; add did=E, or one value for all$"),
     ],
 )
 def test_targets_without_meaning_are_refused(given, message: str, network) -> None:
