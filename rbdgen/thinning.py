@@ -5,6 +5,8 @@ Samples alternate: motions and free torques, one loaded robot after the other. E
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 SEED = 20
@@ -17,3 +19,8 @@ def thinned(count: int, few: int) -> np.ndarray:
         return np.arange(count)
     ends = np.linspace(0, count, few + 1).astype(int)
     return np.random.default_rng(SEED).integers(ends[:-1], ends[1:])
+
+
+def some_of(samples: Mapping[str, np.ndarray], few: int) -> dict[str, np.ndarray]:
+    """At most ``few`` of ``samples`` (n,) by name, the same of all."""
+    return {name: values[thinned(len(values), few)] for name, values in samples.items()}

@@ -8,10 +8,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rbdgen import Design, Options, Robot, compile_robot, load_robot, load_urdf
 from rbdgen.errors import RbdgenWarning
+from rbdgen.trials import TaskSet, dense_results
 
 SHARED_ROBOTS = Path(__file__).parents[2] / "shared" / "robots"
 """URDFs of other projects, where a checkout has them beside it; they are not part of this one."""
@@ -57,3 +59,12 @@ def in_words(**given: Any) -> Options:
     """Options as ``given``, with words of 18 bits where no other arithmetic is asked for."""
     usual = {} if given.keys() & {"error", "formats"} else {"word": 18}
     return Options(**usual | given)
+
+
+def error_of_largest(d: Design, tasks: TaskSet) -> float:
+    """The largest error of the model's answers beside the largest entry of their vector or matrix."""
+    found = dense_results(d, tasks.function, tasks.count, tasks.expected)
+    errors = []
+    for vector, truth in tasks.reference.items():
+        errors.append(np.max(np.abs(found[vector] - truth)) / np.max(np.abs(truth)))
+    return float(max(errors))

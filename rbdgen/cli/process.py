@@ -29,6 +29,8 @@ REMEDIES = {
 """What helps against errors of the system."""
 AGAIN = 0.01
 """Seconds after which an interrupt that was lost comes again."""
+SAFE_PATH = "PYTHONSAFEPATH"
+"""The variable by which Python takes no module from its working folder."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -109,10 +111,6 @@ class _Interrupts:
             self.insisted = True
             _thread.interrupt_main(number)
             time.sleep(AGAIN)
-
-
-SAFE_PATH = "PYTHONSAFEPATH"
-"""The variable by which Python takes no module from its working folder."""
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from rbdgen.model.robot import Robot
 from rbdgen.options import Options
 from rbdgen.passes.formats import MAX_WORD
 from rbdgen.passes.pipeline import Simplified
-from rbdgen.thinning import thinned
+from rbdgen.thinning import some_of
 from rbdgen.wordlength.experiment import Experiment, make_experiment
 from rbdgen.wordlength.request import FormatRequest, FoundFormats
 from rbdgen.wordlength.search import find_formats
@@ -102,7 +102,7 @@ def lower(
     measure = make_experiment(network, ranges, options.seed, WISH_STATES, asked)
     simplified = in_words(request, measure, word)
     fixed = request.fixed(simplified)
-    few = {name: x[thinned(len(x), TRIED_STATES)] for name, x in samples.items()}
+    few = some_of(samples, TRIED_STATES)
     reason = weak_result(network, fixed, few)
     if reason:
         remedy = _longer_word(request, measure, few, word)

@@ -270,7 +270,7 @@ class _FixedInterpreter:
         return aligned >> drop if drop > 0 else aligned << -drop
 
     def _exact(self, i: int, node: Node) -> np.ndarray:
-        """The exact result of an operation; of a product too long for 64 bits, what is left of it after rounding."""
+        """The exact result of an operation; of a product too long for 64 bits, without its low bits."""
         first = self.values[node.args[0]]
         last = self.values[node.args[-1]]
         match node.op:
@@ -280,10 +280,10 @@ class _FixedInterpreter:
                 return np.abs(first)
             case "round":
                 return first
-            case "mul" if self.fixed.split(*node.args):
-                return self._long_product(i, first, last)
             case "mul":
-                return first * last
+                low = self.fixed.split(*node.args)
+                half = self.fixed.half(i) if low == self.fixed.dropped_bits(i) else 0
+                return _product_without(low, first, last, half)
             case "scale":
                 return first * self.fixed.constants[i].mantissa
             case "rescale":
@@ -314,18 +314,11 @@ class _FixedInterpreter:
                 total -= aligned
         return total
 
-    def _long_product(self, i: int, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """floor((a·b + half) / 2^drop) in two steps, of which the first takes the low bits of b."""
-        low = self.fixed.split(*self.fixed.graph.nodes[i].args)
-        drop = self.fixed.dropped_bits(i)
-        whole = _product_without(low, a, b, self.fixed.half(i) if drop == low else 0)
-        return _dropped(whole, drop - low, i not in self.fixed.truncated)
-
     def _rounded(self, i: int, node: Node, exact: np.ndarray) -> np.ndarray:
         """An exact result without the bits that its format does not have."""
         drop = self.fixed.dropped_bits(i)
-        if not drop or (node.op == "mul" and self.fixed.split(*node.args)):
-            return exact
+        if node.op == "mul":
+            drop -= self.fixed.split(*node.args)
         return _dropped(exact, drop, i not in self.fixed.truncated)
 
     def _fitted(self, i: int, exact: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What to build: every option with its description, its checks, and what does not go together."""
+"""What to build: every option with its description, and what is chosen of a robot and asked of a design beside."""
 
 from __future__ import annotations
 
@@ -9,14 +9,10 @@ from rbdgen.algo.frames import LOCAL, REFERENCES
 from rbdgen.algo.step import COEFFICIENTS
 from rbdgen.devices.device import FASTEST, SLOWEST
 from rbdgen.devices.registry import DEFAULT_DEVICE, DEVICES
-from rbdgen.errors import ConfigError
 from rbdgen.functions import registry
 from rbdgen.functions.algorithms import (
     FAMILIES,
     OPEN,
-    TREES,
-    check_combination,
-    chosen_algorithms,
 )
 from rbdgen.functions.record import Function
 from rbdgen.layout.torques import BOTH, RANGES
@@ -39,9 +35,10 @@ from rbdgen.options.setting import (
     Setting,
     setting,
 )
+from rbdgen.options.together import check_together, outputs
 from rbdgen.passes.formats import MAX_WORD, MIN_WORD
 from rbdgen.schedule.scheduler import MAX_II
-from rbdgen.wordlength.targets import Key, check_names, finest, for_all
+from rbdgen.wordlength.targets import finest, for_all
 
 MAX_REPLICAS = 64
 """More accelerators behind one stream than any device has room for."""
@@ -386,17 +383,7 @@ class Options:
             if value is not None or f.default is not None:
                 object.__setattr__(self, f.name, f.metadata[METADATA].check(f.name, value))
         object.__setattr__(self, "functions", _resolved(self.functions))
-        registry.check_together(self.records)
-        check_combination(chosen_algorithms(self), self.calibratable, self.moving_base)
-        checks = (
-            _check_precision,
-            _check_operands,
-            _check_extras,
-            _check_uses,
-            _check_targets,
-        )
-        for check in checks:
-            check(self)
+        check_together(self)
 
     @property
     def records(self) -> tuple[Function, ...]:
@@ -409,7 +396,7 @@ class Options:
         instead."""
         if self.word is not None:
             return {}
-        return for_all(self.error, _outputs(self), DEFAULT_ERROR)
+        return for_all(self.error, outputs(self), DEFAULT_ERROR)
 
     @property
     def precision_label(self) -> str:
@@ -538,79 +525,3 @@ def _resolved(names: tuple[str, ...]) -> tuple[str, ...]:
     for name in names:
         given += registry.common() if name == "all" else (name,)
     return registry.check_functions(given)
-
-
-def _check_precision(options: Options) -> None:
-    if options.word is not None and options.error:
-        raise ConfigError(
-            "word and error: give one of them; an error target finds its own word lengths"
-        )
-    if options.formats != "signal" and options.word is not None:
-        raise ConfigError(
-            f"formats and word: formats {options.formats} is a search for an error target; give error instead of word"
-        )
-
-
-def _check_targets(options: Options) -> None:
-    """ConfigError for an error target of what the functions do not return."""
-    if options.error:
-        check_names(options.error, _outputs(options))
-
-
-def _outputs(options: Options) -> list[Key]:
-    """What the functions return."""
-    keys: list[Key] = []
-    for f in options.records:
-        keys += [(f.name, quantity.name) for quantity in f.results]
-        if f.extra and getattr(options, f.extra.option):
-            keys.append((f.name, f.extra.group))
-    return keys
-
-
-def _check_operands(options: Options) -> None:
-    """ConfigError for operands that no function takes."""
-    taken = {
-        "forces": any(f.forced for f in options.records),
-        "moving_base": any(f.based for f in options.records),
-    }
-    for name, is_taken in taken.items():
-        if getattr(options, name) and not is_taken:
-            raise ConfigError(
-                f"{name} and functions: {name} acts on none of {', '.join(options.functions)}; add a function such as "
-                f"id, or leave {name} out"
-            )
-    limits = {"force_limit": FORCE_LIMIT, "moment_limit": MOMENT_LIMIT}
-    for name, usual in limits.items():
-        if getattr(options, name) != usual and not options.forces:
-            raise ConfigError(
-                f"{name} and forces: {name} is of external forces, which are no operands; add forces, or leave "
-                f"{name} out"
-            )
-
-
-def _check_extras(options: Options) -> None:
-    """ConfigError for a further result of a function that is not there."""
-    for f in registry.known().values():
-        if f.extra and getattr(options, f.extra.option) and f not in options.records:
-            raise ConfigError(
-                f"{f.extra.option} and functions: {f.extra.option} needs {f.name} among the functions, which are "
-                f"{', '.join(options.functions)}; add it, or leave {f.extra.option} out"
-            )
-
-
-def _check_uses(options: Options) -> None:
-    """ConfigError for an option that none of the functions has a use for."""
-    users: dict[str, list[str]] = {}
-    for f in registry.known().values():
-        for name in sorted(f.uses):
-            users.setdefault(name, []).append(f.name)
-    for f in fields(options):
-        # what is left open becomes the algorithm that takes trees
-        if getattr(options, f.name) in (f.default, TREES.get(f.name)) or f.name not in users:
-            continue
-        known = users[f.name]
-        if not set(known) & set(options.functions):
-            raise ConfigError(
-                f"{f.name} and functions: {f.name} is for {' or '.join(known)}, and functions are "
-                f"{', '.join(options.functions)}; add {'it' if len(known) == 1 else 'one'}, or leave {f.name} out"
-            )

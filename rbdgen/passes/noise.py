@@ -18,7 +18,7 @@ from rbdgen.ir.builder import Builder, rebuild
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.interpret import walk
 from rbdgen.passes.formats import MARGIN, FormatChoice
-from rbdgen.thinning import thinned
+from rbdgen.thinning import some_of
 
 FRACTION = 0.25
 """Of the last place: what is smaller than this is noise."""
@@ -39,7 +39,7 @@ def is_rounding(size: float, lost: float) -> bool:
 
 def zero_cancelled(graph: Graph, samples: Mapping[str, np.ndarray]) -> Graph:
     """The graph in which sums and differences are zero that are nothing but rounding at ``samples`` of its operands."""
-    few = {name: values[thinned(len(values), FEW)] for name, values in samples.items()}
+    few = some_of(samples, FEW)
     zero: set[int] = set()
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         single = {name: np.asarray(values, np.float32) for name, values in few.items()}

@@ -21,7 +21,7 @@ from rbdgen.passes.ranges import FoundRanges, find_ranges, magnitudes
 from rbdgen.passes.reciprocal import expand_reciprocals, reciprocal_method
 from rbdgen.passes.sound import unproven
 from rbdgen.passes.trigonometry import expand_trigonometry, sine_method
-from rbdgen.thinning import thinned
+from rbdgen.thinning import some_of
 
 FEWER = 8
 """Of so many states one says what is noise."""
@@ -68,9 +68,7 @@ def simplify(
     table_word = word if table_word is None else table_word
     check_word(word)
     check_word(table_word)
-    some = {}
-    for name, values in samples.items():
-        some[name] = values[thinned(len(values), len(values) // FEWER)]
+    some = some_of(samples, len(next(iter(samples.values()), ())) // FEWER)
     graph = _checked(zero_cancelled(graph, some))
     graph = _checked(absorb_negations(move_constants(graph)))
     graph = _checked(drop_zero_results(graph, vectors or {}))

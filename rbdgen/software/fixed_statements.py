@@ -24,7 +24,7 @@ def shifted(x: str, places: int) -> str:
     return f"rbd_left({x}, {places})" if places > 0 else f"({x} >> {min(-places, BITS)})"
 
 
-def dropped(x: str, drop: int, rounds: bool, largest: int = 0) -> str:
+def dropped(x: str, drop: int, rounds: bool, largest: int) -> str:
     """``x``, of at most the ``largest`` raw value, without its lowest ``drop`` bits, however many: rounded half up or
     cut."""
     if not drop:
@@ -79,10 +79,10 @@ class FixedStatements(Statements):
     def _rounded(self, i: int, node: Node, args: Sequence[str]) -> str:
         """An operation whose exact result is rounded and saturated."""
         exact = self._exact(i, node, args)
-        drop = self.fixed.dropped_bits(i)
-        if drop and not (node.op == "mul" and self.fixed.split(*node.args)):
-            _, _, largest = self.fixed.exact(i)
-            exact = dropped(exact, drop, i not in self.fixed.truncated, largest)
+        low = self.fixed.split(*node.args) if node.op == "mul" else 0
+        drop = self.fixed.dropped_bits(i) - low
+        _, _, largest = self.fixed.exact(i)
+        exact = dropped(exact, drop, i not in self.fixed.truncated, largest >> low)
         if not self.fixed.may_overflow(i):
             return exact
         return self._fitted(self.name(i), exact, self.fixed.formats[i], self.fixed.saturate)
@@ -98,12 +98,12 @@ class FixedStatements(Statements):
         return f"{name}_fitted"
 
     def _exact(self, i: int, node: Node, args: Sequence[str]) -> str:
-        """The exact result; of a product too long for 64 bits, what is left of it after rounding."""
+        """The exact result; of a product too long for 64 bits, without its low bits."""
         match node.op:
-            case "mul" if self.fixed.split(*node.args):
-                return self._long_product(i, *args)
             case "mul":
-                return f"{args[0]} * {args[1]}"
+                low = self.fixed.split(*node.args)
+                half = self.fixed.half(i) if low == self.fixed.dropped_bits(i) else 0
+                return _product_without(low, args[0], args[1], half)
             case "add" | "sub" | "neg" | "dot":
                 return self._sum(i, node, args)
             case "abs":
@@ -132,13 +132,6 @@ class FixedStatements(Statements):
             terms += ["+" if sign > 0 else "-", shifted(args[k], frac - fracs[k])]
         text = " ".join(terms)
         return f"({text.removeprefix('+ ')})"
-
-    def _long_product(self, i: int, a: str, b: str) -> str:
-        """floor((a b + half) / 2^drop) in two steps, of which the first takes the low bits of b."""
-        low = self.fixed.split(*self.fixed.graph.nodes[i].args)
-        drop = self.fixed.dropped_bits(i) - low
-        half = 0 if drop else self.fixed.half(i)
-        return dropped(_product_without(low, a, b, half), drop, i not in self.fixed.truncated)
 
     def _lift(self, source: int, x: str) -> str:
         """By how many places the highest bit of ``x`` moves to the highest of its format."""
@@ -190,7 +183,7 @@ class FixedStatements(Statements):
         source, target = self.conversions[place]
         drop = source.frac - target.frac
         half = 1 << (drop - 1) if drop > 0 else 0
-        exact = dropped(value, drop, True) if drop > 0 else shifted(value, -drop)
+        exact = dropped(value, drop, True, source.maximum) if drop > 0 else shifted(value, -drop)
         ends = [moved(x + half, -drop) for x in (source.minimum, source.maximum)]
         if target.minimum <= ends[0] and ends[1] <= target.maximum:
             return exact

@@ -74,6 +74,10 @@ class Experiment:
         outside its range: hardware flags them."""
         inside = _inside(network, states, count)
         experiment = cls(network, targets)
+        loaded = None
+        if states.parameters is not None and network.calibration is not None:
+            after_reset = network.calibration.variations[0]
+            loaded = np.any(states.parameters != after_reset, axis=1)[:count][inside]
         for function in network.functions:
             words = list(network.operand_words(function))
             words += _parameter_words(network)
@@ -86,10 +90,6 @@ class Experiment:
             free = None
             if states.free is not None and record.takes_torques:
                 free = states.free[:count][inside]
-            loaded = None
-            if states.parameters is not None and network.calibration is not None:
-                own = network.calibration.variations[0]
-                loaded = np.any(states.parameters != own, axis=1)[:count][inside]
             experiment.kinds[function] = kinds_of(int(np.sum(inside)), free, loaded)
             experiment._find_truth(function)
         return experiment.judged_by(targets)

@@ -10,7 +10,7 @@ from rbdgen.layout.execute import float_passes
 from rbdgen.layout.network import Network
 from rbdgen.layout.torques import MOTION, TORQUE
 from rbdgen.passes.noise import FEW, is_rounding
-from rbdgen.thinning import thinned
+from rbdgen.thinning import some_of
 from rbdgen.wordlength.targets import ABSOLUTE, ENTRY, FLOOR, LARGEST
 
 LOADED = "loaded"
@@ -58,11 +58,8 @@ def nothing_but_rounding(
 ) -> frozenset[str]:
     """The results of ``function`` that a robot's structure cancels, so that float64 leaves its rounding of zero: found
     at a few of the states whose ``operands`` are given (n,) by word."""
-    few = {}
-    single = {}
-    for name, x in operands.items():
-        few[name] = x[thinned(len(x), FEW)]
-        single[name] = few[name].astype(np.float32)
+    few = some_of(operands, FEW)
+    single = {name: x.astype(np.float32) for name, x in few.items()}
     graph = network.graph
     exact = float_passes(network, graph, function, few, kept=())[-1]
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):

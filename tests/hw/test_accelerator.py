@@ -22,7 +22,7 @@ from rbdgen_sim.cosim import steady_interval
 from rbdgen_sim.interface import Rtl, Stimulus
 from rbdgen_sim.scoreboard import run_tasks
 from rbdgen_sim.simulators import get_simulator
-from tests.conftest import design, in_words
+from tests.conftest import design, error_of_largest, in_words
 
 AMARANTH = get_simulator("amaranth")
 ALL = common()
@@ -143,6 +143,7 @@ def test_external_forces_act_in_the_bodies_own_frames() -> None:
     states = task_states(d, 200, seed=3)
     for function in d.network.functions:
         tasks = make_tasks(d, function, states)
+        assert error_of_largest(d, tasks) < 2e-4
         # of each entry, in words of 18 bits
         assert relative_errors(d, tasks, tasks.expected)[0] < 1e-3
 

@@ -19,7 +19,7 @@ from rbdgen_hw.emit import accelerator
 from rbdgen_sim.interface import Rtl, Stimulus
 from rbdgen_sim.scoreboard import run_tasks
 from rbdgen_sim.simulators import get_simulator
-from tests.conftest import design
+from tests.conftest import design, error_of_largest
 
 ALL = common()
 AMARANTH = get_simulator("amaranth")
@@ -45,6 +45,7 @@ def test_the_model_becomes_that_of_another_robot(name: str) -> None:
         for function in d.network.functions:
             tasks = make_tasks(d, function, states, robot)
             assert not tasks.flags.any()
+            assert error_of_largest(d, tasks) < 2e-4
             # of each entry, in words of 18 bits
             assert relative_errors(d, tasks, tasks.expected)[0] < 1e-3
     nominal = make_tasks(d, "id", states)

@@ -18,7 +18,7 @@ from rbdgen_hw.emit import accelerator
 from rbdgen_sim.interface import Rtl
 from rbdgen_sim.scoreboard import run_tasks
 from rbdgen_sim.simulators import get_simulator
-from tests.conftest import design
+from tests.conftest import design, error_of_largest
 from tests.layout.test_equivalent import difference
 from tests.model.test_joints import examples
 
@@ -66,6 +66,7 @@ def test_every_joint_type_becomes_hardware(name: str, tmp_path: Path) -> None:
     for function in FUNCTIONS:
         tasks = make_tasks(d, function, states)
         assert not tasks.flags.any()
+        assert error_of_largest(d, tasks) < 2e-4, function
         # of each entry, in words of 18 bits
         assert relative_errors(d, tasks, tasks.expected)[0] < 1e-3, function
     if name == "spherical":  # the RTL does not know joint types; one with a quaternion will do
@@ -88,6 +89,7 @@ def test_mobile_bases(base: str, tmp_path: Path) -> None:
     states = task_states(d, 300, seed=1)
     for function in FUNCTIONS:
         tasks = make_tasks(d, function, states)
+        assert error_of_largest(d, tasks) < 2e-4, function
         # of each entry, in words of 18 bits
         assert relative_errors(d, tasks, tasks.expected)[0] < 1e-3, function
     if base == "planar":

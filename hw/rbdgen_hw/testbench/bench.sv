@@ -108,19 +108,19 @@ module @@{top}_tb;
     endcase
   endfunction
 
-  // how many cycles more any number of tasks may take, where they come back in bunches
-  function automatic integer bunched(input integer position);
-    case (position)
-@@{bunched}
-      default: bunched = 0;
-    endcase
-  endfunction
-
   // whether that is only the least: evaluations of roll-outs that are under way go before new ones
   function automatic integer at_least(input integer position);
     case (position)
 @@{at_least}
       default: at_least = 0;
+    endcase
+  endfunction
+
+  // how many cycles more any number of tasks may take, where they come back in bunches
+  function automatic integer bunched(input integer position);
+    case (position)
+@@{bunched}
+      default: bunched = 0;
     endcase
   endfunction
 
