@@ -1,7 +1,7 @@
 """Digests of what is generated, to see whether a change of the compiler changes it.
 
-``python bench/digests.py > before.txt`` at one commit, ``python bench/digests.py --against before.txt`` at another. Each
-line stands for one design of Verilog, or for the C of one robot's functions:
+``python bench/digests.py > before.txt`` at one commit, ``python bench/digests.py --against before.txt`` at another.
+A line stands for a design, or for the C of a robot's functions:
 
 - the fixed-point graph and the Verilog of the built-in robots with ``id`` and with all functions, at intervals of 1 and
   12 cycles, words of 18 bits (``--graphs`` leaves out the Verilog, which takes minutes),

@@ -1,15 +1,31 @@
-"""Prints what the code looks like in figures: ``make figures``, a few seconds.
+"""Prints the code in figures: ``make figures``, a few seconds.
 
-Tokens per code line of every folder, nested comprehensions, the most complex functions, and import cycles
-(:mod:`code_structure` says how they are counted). Exit status 1 if a folder is too dense, a function too complex, or
-files import each other in a circle.
+Tokens per code line of every folder, nested comprehensions, the most complex functions, import cycles, files and lines,
+tests of operations, comments and docstrings (:mod:`code_structure` says how they are counted). Exit status 1 if one
+misses its target.
 """
 
 from __future__ import annotations
 
 import sys
 
-from code_structure import DENSEST, MOST_COMPLEX, cycles, folders, functions
+from code_structure import (
+    DENSEST,
+    LEAST_COMMENTS,
+    MOST_COMPLEX,
+    MOST_FILES,
+    MOST_LINES,
+    MOST_QUESTIONS,
+    MOST_TESTS,
+    SHORT,
+    all_words,
+    cycles,
+    files,
+    folders,
+    functions,
+    tests_of_operations,
+    words,
+)
 from figures import Targets, arguments, parse, section
 
 SHOWN = 10
@@ -53,6 +69,48 @@ def imports(targets: Targets) -> None:
     section("Import cycles", ["what", "found", ""], rows)
 
 
+def sizes(targets: Targets) -> None:
+    """Files and lines of the packages."""
+    found = files()
+    rows = [
+        ["files", found.count, MOST_FILES, targets.at_most(found.count, MOST_FILES)],
+        ["lines", found.lines, MOST_LINES, targets.at_most(found.lines, MOST_LINES)],
+        ["files with one importer", found.with_one_importer, "", ""],
+        [f"files under {SHORT} lines", found.short, "", ""],
+        [f"files under {SHORT} lines with one importer", found.short_with_one_importer, "", ""],
+        ["names that several files have", found.repeated_names, "", ""],
+    ]
+    section("Files of the four packages", ["what", "found", "at most", ""], rows)
+
+
+def operations(targets: Targets) -> None:
+    """Tests of operations outside of where they belong."""
+    found = tests_of_operations()
+    total = sum(found.values())
+    rows = [["all", total, targets.at_most(total, MOST_TESTS)]]
+    rows += [[path, count, ""] for path, count in list(found.items())[:SHOWN]]
+    head = ["where", "tests of operations", ""]
+    note = f"{SHOWN} of {len(found)} files"
+    section(f"Tests of operations outside of their tables, at most {MOST_TESTS}", head, rows, note)
+
+
+def comments(targets: Targets) -> None:
+    """Comments, and docstrings that open with a question word."""
+    found = words()
+    together = all_words(found.values())
+    rows = [
+        [name, f"{w.comments_per_hundred:.1f}", "", f"{w.share_of_questions:.1%}", ""]
+        for name, w in found.items()
+    ]
+    enough = targets.at_least(together.comments_per_hundred, LEAST_COMMENTS)
+    few = targets.at_most(together.share_of_questions, MOST_QUESTIONS)
+    per_hundred, share = together.comments_per_hundred, together.share_of_questions
+    rows.append(["all", f"{per_hundred:.1f}", enough, f"{share:.1%}", few])
+    head = ["folder", "comments per 100 lines", "", "docstrings with What, How, Which first", ""]
+    limits = f"at least {LEAST_COMMENTS} comments, at most {MOST_QUESTIONS:.0%} questions"
+    section(f"Comments and docstrings, {limits}", head, rows)
+
+
 def main() -> int:
     """Print all tables; 1 if one has a miss."""
     parse(arguments(__doc__))
@@ -60,6 +118,9 @@ def main() -> int:
     density(targets)
     complexity(targets)
     imports(targets)
+    sizes(targets)
+    operations(targets)
+    comments(targets)
     return targets.finish()
 
 

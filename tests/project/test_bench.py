@@ -10,7 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from bench.code_structure import complexity, nested_comprehensions, tokens_by_line
+from bench.code_structure import (
+    complexity,
+    nested_comprehensions,
+    operation_tests,
+    tokens_by_line,
+    words_of,
+)
 from bench.page import Page
 
 ROOT = Path(__file__).parents[2]
@@ -56,6 +62,18 @@ def test_complexity_counts_the_ways_through_a_function(body: str, count: int) ->
 def test_a_comprehension_inside_another_is_seen() -> None:
     tree = ast.parse("[[x for x in y] for y in z]\n[x for y in z for x in y]\n{k: v for k in z}")
     assert nested_comprehensions(tree) == 1
+
+
+def test_tests_of_operations_are_seen() -> None:
+    tree = ast.parse("a.op == 'dot'\nop in (x, y)\nx == a\nmatch a.op, b:\n  case 1:\n    pass")
+    assert operation_tests(tree) == 3
+
+
+def test_comments_and_docstrings_are_counted() -> None:
+    text = words_of(f'{CODE}\nLIMIT = 3\n"""``What`` it is."""\n\nclass A:\n    """Aware."""\n')
+    assert (text.comments, text.docstrings, text.questions) == (1, 4, 1)
+    # a docstring is one token, and so one line
+    assert text.lines == 11
 
 
 @pytest.fixture
