@@ -21,7 +21,7 @@ from figures import Targets, arguments, parse, section
 
 from rbdgen import Design, Options, compile_robot, load_urdf, with_contacts, with_frames
 from rbdgen.errors import RbdgenError, RbdgenWarning
-from rbdgen.model.snake import snake_urdf
+from rbdgen.model.load import snake_urdf
 from rbdgen.report import plots
 from rbdgen.trials import make_tasks, task_states
 from rbdgen_hw.emit import design_verilog

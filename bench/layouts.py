@@ -25,7 +25,7 @@ from rbdgen import Budget, Design, Options, RbdgenWarning, Robot, compile_robot,
 from rbdgen.compiler import at_interval
 from rbdgen.devices.registry import get_device
 from rbdgen.functions.registry import common
-from rbdgen.model.rooting import longest_chain, rerooted
+from rbdgen.model.variants import longest_chain, rerooted
 from rbdgen.schedule.budget import fit_layout
 from rbdgen.schedule.resources import estimate
 from rbdgen_boards.ecp5.flow import LUTS_OF_CELL, SYNTHESIS

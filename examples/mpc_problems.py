@@ -20,7 +20,7 @@ import pinocchio
 import rbdgen
 from rbdgen import Options, Robot, control
 from rbdgen.control.devices import Device
-from rbdgen.model.builtin import builtin_path
+from rbdgen.model.load import builtin_path
 
 KNOT, KNOTS = 0.02, 50
 """Seconds between knots, and how many there are."""

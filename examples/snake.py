@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from rbdgen import Options, bit_true, compile_robot, golden, load_urdf
-from rbdgen.model.snake import snake_urdf
+from rbdgen.model.load import snake_urdf
 from rbdgen.report.design import multipliers
 
 FAMILIES = ("recursive", "scan")

@@ -26,7 +26,7 @@ from rbdgen.model import (
     Spherical,
     parse_urdf,
 )
-from rbdgen.model.snake import snake_urdf
+from rbdgen.model.load import snake_urdf
 from rbdgen.spatial import constant_matrix, constant_vector
 
 LENGTHS = (1, 2, 3, 5, 8, 17, 32, 128)

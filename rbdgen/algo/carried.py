@@ -18,7 +18,7 @@ from rbdgen.algo.frames import LOCAL, WORLD, Kinematics, body_places
 from rbdgen.algo.operational_space import OperationalSpace
 from rbdgen.algo.submodules import Enter
 from rbdgen.model.body import Placement, TaskFrame
-from rbdgen.model.joint import JointPlacement
+from rbdgen.model.joints import JointPlacement
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import (
     IDENTITY3,

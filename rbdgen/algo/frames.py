@@ -18,7 +18,7 @@ from rbdgen.algo.following import Entries
 from rbdgen.algo.rnea import Motion
 from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.model.body import Placement, TaskFrame
-from rbdgen.model.joint import IDENTITY_PLACEMENT, JointPlacement
+from rbdgen.model.joints import IDENTITY_PLACEMENT, JointPlacement
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import (
     ZERO3,

@@ -14,13 +14,13 @@ from functools import cached_property
 from rbdgen.algo.factorisation import dof_bodies
 from rbdgen.algo.following import Entries
 from rbdgen.algo.submodules import Enter, anywhere
-from rbdgen.model.displacement import Functions
+from rbdgen.model.rigid_motions import Functions
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import Matrix, Scalar, Vector, add, is_constant, mul
 
 
 class Integration:
-    """A robot's, by ``functions`` of the angles by which its joints turn (:mod:`rbdgen.model.displacement`)."""
+    """A robot's, by ``functions`` of the angles by which its joints turn (:mod:`rbdgen.model.rigid_motions`)."""
 
     def __init__(self, robot: Robot, functions: Functions, enter: Enter = anywhere) -> None:
         self.robot = robot

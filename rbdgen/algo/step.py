@@ -26,8 +26,8 @@ from rbdgen.algo.following import Entries
 from rbdgen.algo.integration import Integration, increase
 from rbdgen.algo.rnea import Motion, Wrench, inward_sweep, joint_placements, outward_sweep
 from rbdgen.algo.submodules import Enter, anywhere
-from rbdgen.model.displacement import Functions
-from rbdgen.model.joint import JointPlacement
+from rbdgen.model.joints import JointPlacement
+from rbdgen.model.rigid_motions import Functions
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import Scalar, Vector, add, mul
 

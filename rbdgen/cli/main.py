@@ -55,7 +55,7 @@ def _run(arguments: Sequence[str]) -> None:
     """Run the command that ``arguments`` ask for."""
     # these load most of the package, which takes so long that an interrupt may come meanwhile
     from rbdgen.cli.parser import make_parser
-    from rbdgen.model.remarks import strictly
+    from rbdgen.errors import strictly
 
     args = make_parser("--help-all" in arguments).parse_args(arguments)
     with strictly(getattr(args, "strict", False)):

@@ -8,7 +8,7 @@ from rbdgen import trials
 from rbdgen.compiler import compile_robot
 from rbdgen.compiler.design import readable
 from rbdgen.explore.points import Point, Task
-from rbdgen.model.rooting import rerooted
+from rbdgen.model.variants import rerooted
 from rbdgen.report.design import design_report
 
 

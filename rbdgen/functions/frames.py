@@ -12,7 +12,7 @@ from rbdgen.algo.rnea import Motion, base_motion, joint_placements, outward_swee
 from rbdgen.errors import UnsupportedError
 from rbdgen.functions.quantities import AXES, Q, Quantity, V
 from rbdgen.functions.record import Entries, Function, Need, Pinocchio, Settings, TracedProgram
-from rbdgen.model.joint import JointPlacement
+from rbdgen.model.joints import JointPlacement
 from rbdgen.model.robot import Robot
 from rbdgen.numeric.arguments import argument, choice, configuration
 from rbdgen.numeric.batch import Entries as Evaluated

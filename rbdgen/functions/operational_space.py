@@ -29,7 +29,7 @@ from rbdgen.functions.quantities import Q, Quantity
 from rbdgen.functions.record import Entries, Function, Need, Settings, Slope, TracedProgram
 from rbdgen.functions.states import States
 from rbdgen.model.body import LINEAR_AXES
-from rbdgen.model.joint import JointPlacement
+from rbdgen.model.joints import JointPlacement
 from rbdgen.model.ranges import declared_ranges, random_states
 from rbdgen.model.robot import Robot
 from rbdgen.numeric.arguments import (

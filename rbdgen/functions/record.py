@@ -19,7 +19,7 @@ from rbdgen.algo.factorisation import Elimination, Factors
 from rbdgen.algo.rnea import Motion, Wrench
 from rbdgen.functions.quantities import Quantity
 from rbdgen.functions.states import States
-from rbdgen.model.joint import JointPlacement
+from rbdgen.model.joints import JointPlacement
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import Scalar, Vector
 

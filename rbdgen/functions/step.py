@@ -33,7 +33,7 @@ from rbdgen.functions.quantities import MINV, TAU, A, Q, Quantity, V
 from rbdgen.functions.record import Entries, Function, Need, Settings, TracedProgram
 from rbdgen.functions.roll_out import check_integration, check_method
 from rbdgen.functions.states import States
-from rbdgen.model.displacement import FARTHEST_TURN, ROUNDING, Functions, series
+from rbdgen.model.rigid_motions import FARTHEST_TURN, ROUNDING, Functions, series
 from rbdgen.model.robot import Robot
 from rbdgen.numeric.arguments import (
     RootMotion,

@@ -22,7 +22,7 @@ from functools import lru_cache
 import numpy as np
 
 from rbdgen.model.body import Body, Inertia, Placement
-from rbdgen.model.joint import Joint
+from rbdgen.model.joints import Joint
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import IDENTITY3, constant_matrix, constant_vector
 

@@ -53,7 +53,7 @@ from rbdgen.layout.network import (
 )
 from rbdgen.layout.samples import given_motion
 from rbdgen.model.body import Placement
-from rbdgen.model.joint import JointPlacement
+from rbdgen.model.joints import JointPlacement
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import Scalar, Vector, cross, matvec, transpose, vsub
 

@@ -1,9 +1,6 @@
 """The robot: description, joints, topology, ranges, built-in robots."""
 
-from rbdgen.model.body import Body, Inertia, Limits, MergedLink, Mimic, Placement
-from rbdgen.model.builtin import builtin_path, builtin_robots, load_robot
-from rbdgen.model.frames import with_contacts, with_frames
-from rbdgen.model.inertia import inertia_faults
+from rbdgen.model.body import Body, Inertia, Limits, MergedLink, Mimic, Placement, inertia_faults
 from rbdgen.model.joints import (
     JOINT_TYPES,
     CompoundJoint,
@@ -19,7 +16,7 @@ from rbdgen.model.joints import (
     Translation,
     Universal,
 )
-from rbdgen.model.load import load
+from rbdgen.model.load import builtin_path, builtin_robots, load, load_robot
 from rbdgen.model.mjcf import load_mjcf, mujoco_joint_names
 from rbdgen.model.names import sanitize
 from rbdgen.model.ranges import (
@@ -31,10 +28,10 @@ from rbdgen.model.ranges import (
     random_states,
     range_notes,
 )
-from rbdgen.model.reduced import chain_to, locked, with_payloads
 from rbdgen.model.robot import Robot
-from rbdgen.model.setup import Setup, setup_of, with_armature
+from rbdgen.model.setup import Setup, setup_of, with_armature, with_contacts, with_frames
 from rbdgen.model.urdf import load_urdf, parse_urdf
+from rbdgen.model.variants import chain_to, locked, with_payloads
 from rbdgen.model.xacro import load_xacro
 
 __all__ = [

@@ -1,18 +1,92 @@
-"""Any robot that someone has at hand: by name, as a file, as text, or as a model of MuJoCo's or Pinocchio's."""
+"""Any robot that someone has at hand: built in, as a file, as text, or as a model of MuJoCo's or Pinocchio's.
+
+A description's format is told by its content, not by its name; only xacro has to be asked for."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rbdgen.errors import ConfigError, short
-from rbdgen.model.builtin import load_robot
-from rbdgen.model.formats import read_file, read_text
-from rbdgen.model.mjcf import robot_of_mujoco
+from rbdgen.errors import ConfigError, UrdfError, short, strictly
+from rbdgen.model.mjcf import load_mjcf, parse_mjcf, robot_of_mujoco
 from rbdgen.model.pinocchio_model import robot_of_pinocchio
-from rbdgen.model.remarks import strictly
 from rbdgen.model.robot import Robot
+from rbdgen.model.urdf import load_urdf, name_of, parse_urdf, read_bytes
+from rbdgen.model.xacro import SUFFIX, load_xacro
+from rbdgen.model.xml_text import first_element
+
+ENDINGS = (".urdf", ".xml", ".mjcf", ".sdf", SUFFIX)
+"""How files of robots are called."""
+MJCF = "mujoco"
+"""The root element of MJCF."""
+
+
+def read_file(
+    path: str | Path, base: str = "fixed", arguments: Mapping[str, Any] | None = None
+) -> Robot:
+    """The robot of a file: URDF, MJCF, or xacro with ``arguments`` if its name ends so. Errors and warnings are those
+    of the formats."""
+    path = Path(path)
+    if path.name.endswith(SUFFIX):
+        return load_xacro(path, base, arguments)
+    if arguments:
+        raise ConfigError(f"{path}: arguments are for xacro; name the file {SUFFIX} if it is")
+    data = read_bytes(path)
+    if first_element(data) == MJCF:
+        return load_mjcf(path, base)
+    return parse_urdf(data, str(path), name_of(path), base)
+
+
+def read_text(text: str, base: str = "fixed") -> Robot:
+    """The robot of URDF or MJCF ``text``."""
+    if first_element(text) == MJCF:
+        return parse_mjcf(text, "MJCF", base=base)
+    return parse_urdf(text, "URDF", base=base)
+
+
+_DIRECTORY = Path(__file__).parent / "robots"
+
+_SUMMARIES = {
+    "hyq": "quadruped with HyQ's legs on a fixed trunk, 3 joints a leg",
+    "iiwa14": "KUKA LBR iiwa 14 R820, 7-joint arm",
+    "pendulum2": "two-link pendulum in a vertical plane",
+    "ur5": "UR5-like 6-joint arm",
+}
+
+
+def builtin_robots() -> dict[str, str]:
+    """Names of the built-in robots, each with a line that says what it is."""
+    return dict(_SUMMARIES)
+
+
+def builtin_path(name: str) -> Path:
+    """The URDF of a built-in robot; its first lines give the sources of its figures."""
+    return _DIRECTORY / f"{name}.urdf"
+
+
+def load_robot(name_or_path: str | Path, base: str = "fixed") -> Robot:
+    """A built-in robot by its name, or the robot of a URDF, MJCF or xacro file. UrdfError naming what comes nearest if
+    there is neither."""
+    name = str(name_or_path)
+    if name in _SUMMARIES:
+        return load_urdf(builtin_path(name), base)
+    if "/" not in name and not name.endswith(ENDINGS) and not _exists(name):
+        near = difflib.get_close_matches(name, _SUMMARIES, 1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise UrdfError(
+            f"robot {short(name)}: neither a file nor built in; {hint}built-in robots: {', '.join(_SUMMARIES)}"
+        )
+    return read_file(name_or_path, base)
+
+
+def _exists(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):  # too long for a file's name, or with a null character
+        return False
+
 
 MUJOCO = ("MjModel", "MjSpec")
 PINOCCHIO = ("Model",)
@@ -61,3 +135,18 @@ def _load(source: Any, base: str, arguments: Mapping[str, Any] | None) -> Robot:
 def _is_text(source: str) -> bool:
     """Whether a robot is given by its description, not by a name or path."""
     return "\n" in source or source.removeprefix("\ufeff").lstrip().startswith("<")
+
+
+def snake_urdf(links: int) -> str:
+    """The URDF of a snake: links of 0.1 m and 0.5 kg whose joints turn in z and y, one after the other, by ±1 rad."""
+    inertia = '<inertia ixx="0.004" iyy="0.01" izz="0.012" ixy="0" ixz="0" iyz="0"/>'
+    mass = f'<inertial><origin xyz="0.05 0 0"/><mass value="0.5"/>{inertia}</inertial>'
+    limit = '<limit lower="-1" upper="1" velocity="1" effort="10"/>'
+    parts = ['<robot name="snake"><link name="l0"/>']
+    for k in range(links):
+        axis = ("0 0 1", "0 1 0")[k % 2]
+        ends = f'<parent link="l{k}"/><child link="l{k + 1}"/><origin xyz="0.1 0 0"/>'
+        joint = f'{ends}<axis xyz="{axis}"/>{limit}'
+        parts.append(f'<link name="l{k + 1}">{mass}</link>')
+        parts.append(f'<joint name="j{k}" type="revolute">{joint}</joint>')
+    return "".join(parts) + "</robot>"

@@ -9,7 +9,7 @@ Conventions. A joint's q is MuJoCo's qpos, ``ref`` included. Quaternions are x, 
 The velocity of a free joint is Pinocchio's: linear and angular in the body's axes; MuJoCo has the linear part in the
 world's. Armature is added to the mass matrix's diagonal, as in MuJoCo.
 
-What is no rigid body or changes no function of one is left out with a remark (:mod:`rbdgen.model.mjcf_remarks`).
+What is no rigid body or changes no function of one is left out with a remark (:mod:`rbdgen.model.mujoco_model`).
 """
 
 from __future__ import annotations
@@ -22,21 +22,16 @@ from typing import Any
 
 import numpy as np
 
-from rbdgen.errors import ConfigError, UnsupportedError, UrdfError, short
+from rbdgen.errors import ConfigError, UnsupportedError, UrdfError, listed, plain, short, warn_of
 from rbdgen.extras import optional_module
-from rbdgen.model.body import Body, Inertia, Limits, MergedLink, Mimic, Placement
-from rbdgen.model.inertia import inertia_faults
+from rbdgen.model.body import Body, Inertia, Limits, MergedLink, Mimic, Placement, inertia_faults
 from rbdgen.model.joints import FreeFlyer, Joint, Prismatic, Revolute, Spherical
-from rbdgen.model.mjcf_actuators import Actuators
-from rbdgen.model.mjcf_names import given_names, model_name, names_of
-from rbdgen.model.mjcf_remarks import left_out
+from rbdgen.model.mujoco_model import Actuators, given_names, left_out, model_name, names_of
 from rbdgen.model.names import unused
-from rbdgen.model.numbers import check_directions, check_numbers, unless_zero
-from rbdgen.model.remarks import listed, plain, warn_of
+from rbdgen.model.rigid_motions import about_axis, quaternion_matrix
 from rbdgen.model.robot import Robot
-from rbdgen.model.rotations import about_axis, quaternion_matrix
 from rbdgen.model.urdf import BASES, ROOT_JOINT, name_of
-from rbdgen.model.urdf_elements import LARGEST
+from rbdgen.model.urdf_elements import LARGEST, check_directions, check_numbers, unless_zero
 from rbdgen.spatial import IDENTITY3, ZERO3, Vector, constant_matrix, constant_vector
 
 FREE, BALL, SLIDE, HINGE = range(4)

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from rbdgen.errors import ConfigError, UnsupportedError, UrdfError, short
-from rbdgen.model.body import Body, Inertia, Limits, MergedLink, Mimic, Placement
-from rbdgen.model.inertia import inertia_faults
+from rbdgen.errors import ConfigError, UnsupportedError, UrdfError, listed, plain, short, warn_of
+from rbdgen.model.body import Body, Inertia, Limits, MergedLink, Mimic, Placement, inertia_faults
 from rbdgen.model.joints import (
     Continuous,
     FreeFlyer,
@@ -28,10 +27,9 @@ from rbdgen.model.joints import (
     Translation,
 )
 from rbdgen.model.names import unused
-from rbdgen.model.numbers import check_numbers, check_placement, unless_zero
-from rbdgen.model.remarks import listed, plain, warn_of
 from rbdgen.model.robot import Robot
 from rbdgen.model.urdf import BASES, WORLD
+from rbdgen.model.urdf_elements import check_numbers, check_placement, unless_zero
 from rbdgen.spatial import constant_matrix, constant_vector
 
 UNLIMITED = 1e300

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from rbdgen.errors import ConfigError, dotted, short
+from rbdgen.errors import ConfigError, dotted, nearest, short
 from rbdgen.model.body import Body, Limits
-from rbdgen.model.joint import Kind
+from rbdgen.model.joints import Kind
 from rbdgen.model.robot import STANDARD_GRAVITY, Robot
 from rbdgen.scalars import number_of
 
@@ -176,11 +176,11 @@ def declared_ranges(
         raise ConfigError(f"joints: must be a table of joints, not {short(overrides)}")
     for joint in overrides:
         if joint not in robot.joint_names:
-            near = difflib.get_close_matches(joint, robot.joint_names, 1)
-            hint = f"; joints are {', '.join(robot.joint_names)}"
-            if near:
-                hint = f"; did you mean {near[0]!r}?"
-            raise ConfigError(f"{dotted('joints', joint)}: {robot.name!r} has no such joint{hint}")
+            names = robot.joint_names
+            hint = nearest(joint, names, f"joints are {', '.join(names)}")
+            raise ConfigError(
+                f"{dotted('joints', joint)}: {robot.name!r} has no such joint; {hint}"
+            )
     for body in robot.bodies:
         if body.mimic and body.joint_name in overrides:
             raise ConfigError(

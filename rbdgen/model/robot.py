@@ -7,24 +7,90 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rbdgen.errors import ConfigError, short
-from rbdgen.model.body import Body, Contact, Inertia, MergedLink, Placement, TaskFrame
-from rbdgen.model.joint import CompoundJoint
-from rbdgen.model.mimics import resolved
+from rbdgen.errors import ConfigError, UnsupportedError, nearest, short
+from rbdgen.model.body import Body, Contact, Inertia, MergedLink, Mimic, Placement, TaskFrame
+from rbdgen.model.joints import CompoundJoint, Continuous, Joint, Revolute
 from rbdgen.model.names import unused
-from rbdgen.model.rotations import rotation_fault
+from rbdgen.model.rigid_motions import rotation_fault
 from rbdgen.scalars import numbers_of
 from rbdgen.spatial import Vector
 
 if TYPE_CHECKING:
     import networkx as nx
+
+LEAST, MOST = 1e-6, 1e3
+"""Multipliers beyond these are no gears: what follows would stand still, or its motion would be all that is felt."""
+FARTHEST = 1e6
+"""rad or m: larger offsets leave no digits for the motion."""
+MOST_TURNS = 16
+"""Largest multiplier of what turns without end: each turn costs a rotation."""
+
+
+def resolved(robot: str, bodies: tuple[Body, ...]) -> tuple[Body, ...]:
+    """The bodies of a ``robot`` of that name, their joints following only joints that move by themselves. ConfigError
+    for what cannot be followed, UnsupportedError for what is not followed here."""
+    by_joint = {body.joint_name: body for body in bodies}
+    result = []
+    for body in bodies:
+        if body.mimic is not None:
+            where = f"robot {robot!r}: joint {short(body.joint_name)}"
+            mimic = _led_back(where, body.joint_name, body.mimic, by_joint)
+            joint = _following_joint(where, body.joint, by_joint[mimic.joint], mimic)
+            body = replace(body, joint=joint, mimic=mimic)
+        result.append(body)
+    return tuple(result)
+
+
+def _led_back(where: str, name: str, mimic: Mimic, by_joint: Mapping[str, Body]) -> Mimic:
+    """What the joint ``name`` follows in the end."""
+    passed = [name]
+    while True:
+        if mimic.joint in passed:
+            circle = " → ".join([*passed, mimic.joint])
+            raise ConfigError(f"{where}: follows itself: {circle}; let one of them move by itself")
+        if mimic.joint not in by_joint:
+            hint = nearest(mimic.joint, by_joint, f"joints are {', '.join(by_joint)}")
+            raise ConfigError(
+                f"{where}: follows {short(mimic.joint)}, which is no moving joint; {hint}"
+            )
+        above = by_joint[mimic.joint].mimic
+        if above is None:
+            return mimic
+        passed.append(mimic.joint)
+        offset = mimic.multiplier * above.offset + mimic.offset
+        mimic = Mimic(above.joint, mimic.multiplier * above.multiplier, offset)
+
+
+def _following_joint(where: str, joint: Joint, leader: Body, mimic: Mimic) -> Joint:
+    """The joint as one that follows: of the leader's sort of angle."""
+    geared = LEAST <= abs(mimic.multiplier) <= MOST
+    if not geared or not abs(mimic.offset) <= FARTHEST:
+        raise ConfigError(
+            f"{where}: follows {leader.joint_name!r} by the multiplier {mimic.multiplier:g} and the offset "
+            f"{mimic.offset:g}; they must be {LEAST:g} to {MOST:g} and at most {FARTHEST:g}, of either sign"
+        )
+    if joint.nv != 1 or leader.joint.nv != 1:
+        raise UnsupportedError(
+            f"{where}: follows {leader.joint_name!r}; only joints of one degree of freedom follow and lead; make one "
+            "of them fixed"
+        )
+    if not isinstance(leader.joint, Continuous):
+        return Revolute(joint.axis) if isinstance(joint, Continuous) else joint
+    whole = mimic.multiplier == round(mimic.multiplier) and abs(mimic.multiplier) <= MOST_TURNS
+    if not whole or not isinstance(joint, Revolute | Continuous):
+        raise UnsupportedError(
+            f"{where}: follows {leader.joint_name!r}, which turns without end, by {mimic.multiplier:g}; what follows "
+            f"it must be a rotation by a whole multiplier of at most {MOST_TURNS}; give the leader limits"
+        )
+    return Continuous(joint.axis)
+
 
 STANDARD_GRAVITY: Vector = (0.0, 0.0, -9.81)
 """Default gravity in the world frame, m/s² (Pinocchio's default)."""
@@ -50,7 +116,7 @@ class Robot:
     says what of the joints' friction counts. Joints that follow others have no part of q, v, a and τ; ConfigError for
     what cannot follow. ``setup`` says how it was made from its description, where that is known (the options of
     :class:`rbdgen.model.Setup`). ``task_frames`` and ``contacts`` are what functions compute for beside its joints
-    (:mod:`rbdgen.model.frames`); ``frames`` are links that fixed joints merged into others. A body on a compound joint
+    (:mod:`rbdgen.model.setup`); ``frames`` are links that fixed joints merged into others. A body on a compound joint
     becomes one body for each of the joint's parts: the last one keeps the body's and the joint's name, those before it
     have no mass and the names with _1, _2, … behind.
     """
@@ -277,3 +343,25 @@ def _drive(body: Body, own: slice) -> dict[str, tuple[float, ...]]:
 def _slices(sizes: list[int]) -> tuple[slice, ...]:
     ends = np.cumsum([0, *sizes])
     return tuple(slice(int(a), int(b)) for a, b in itertools.pairwise(ends))
+
+
+def places_of(robot: Robot) -> dict[str, tuple[int, Placement]]:
+    """By link's name the body that it is or is a part of (−1: the base), and the link's place in it."""
+    places = {body.name: (i, Placement()) for i, body in enumerate(robot.bodies)}
+    places |= {frame.name: (frame.body, frame.placement) for frame in robot.frames}
+    places.setdefault(robot.base_name, (-1, Placement()))
+    return places
+
+
+def place_of(
+    robot: Robot, option: str, name: str, more: Sequence[str] = ()
+) -> tuple[int, Placement]:
+    """The body that a link is or is a part of (−1: the base), and the link's place in it. ConfigError for a link that
+    there is not, as the ``option`` names it; ``more`` are names that it could be as well."""
+    places = places_of(robot)
+    if name not in places:
+        known = [*more, *places]
+        raise ConfigError(
+            f"{option}: no link {short(name)} of {robot.name!r}; {nearest(name, known)}"
+        )
+    return places[name]

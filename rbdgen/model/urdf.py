@@ -14,11 +14,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from rbdgen.errors import ConfigError, UrdfError, short
-from rbdgen.model.body import Body, Inertia, MergedLink, Placement
-from rbdgen.model.inertia import inertia_faults
+from rbdgen.errors import MOST_NAMED, ConfigError, UrdfError, listed, plain, short, warn_of
+from rbdgen.model.body import Body, Inertia, MergedLink, Placement, inertia_faults
 from rbdgen.model.joints import FreeFlyer, Joint, Planar
-from rbdgen.model.remarks import MOST_NAMED, listed, plain, warn_of
 from rbdgen.model.robot import Robot
 from rbdgen.model.urdf_elements import JOINT_TYPES, JointElement, UrdfElements
 from rbdgen.model.xml_text import Document, read_xml, with_addresses

@@ -5,20 +5,20 @@ Source of the format: the XML specification of URDF (ROS wiki, urdf/XML).
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from rbdgen.errors import UnsupportedError, UrdfError, short
+from rbdgen.errors import UnsupportedError, UrdfError, nearest, short
 from rbdgen.model.body import Inertia, Limits, Mimic, Placement
 from rbdgen.model.joints import Axis, Continuous, FreeFlyer, Joint, Planar, Prismatic, Revolute
-from rbdgen.model.rotations import fixed_axes_matrix, quaternion_matrix
+from rbdgen.model.rigid_motions import fixed_axes_matrix, quaternion_matrix, rotation_fault
 from rbdgen.spatial import Matrix, constant_matrix, constant_vector
 
 JOINT_TYPES: dict[str, Callable[[Axis], Joint]] = {
@@ -212,9 +212,8 @@ class UrdfElements:
         if not link:
             raise self.fault(where, f"has no {tag} link; add <{tag} link=.../>")
         if link not in self.links:
-            near = difflib.get_close_matches(link, self.links, 1)
-            hint = f"; did you mean {short(near[0])}?" if near else "; define it"
-            raise self.fault(where, f"{tag} link {short(link)} does not exist{hint}")
+            hint = nearest(link, self.links, "define it")
+            raise self.fault(where, f"{tag} link {short(link)} does not exist; {hint}")
         return link
 
     def _joint(self, name: str, element: Element) -> JointElement:
@@ -376,3 +375,32 @@ def _floats(text: str) -> list[float]:
         return [float(word) for word in text.split()]
     except ValueError:
         return []
+
+
+def check_numbers(where: str, key: str, values: Any, least: float = -LARGEST) -> None:
+    """UrdfError for one of ``values``, which ``where`` has under ``key``, that is no number or beyond its bounds: below
+    ``least`` (0, or as low as numbers are read) or above the largest that are read."""
+    bound = "of 0 or more" if least == 0.0 else f"within ±{LARGEST:g}"
+    for x in np.ravel(values):
+        if not (math.isfinite(x) and least <= x <= LARGEST):
+            raise UrdfError(f"{where}: {key} must be a number {bound}, not {x:g}")
+
+
+def check_placement(where: str, key: str, homogeneous: np.ndarray) -> None:
+    """UrdfError for a placement (4×4) with a number that is none or a rotation that is none."""
+    check_numbers(where, key, homogeneous)
+    fault = rotation_fault(constant_matrix(homogeneous[:3, :3]))
+    if fault is not None:
+        raise UrdfError(f"{where}: the rotation of its {key} {fault}; mend it")
+
+
+def check_directions(where: str, key: str, values: np.ndarray) -> None:
+    """UrdfError for a quaternion or an axis without a length."""
+    check_numbers(where, key, values)
+    if not np.any(values):
+        raise UrdfError(f"{where}: {key} must not be zero, which is no direction; mend it")
+
+
+def unless_zero(values: np.ndarray) -> tuple[float, ...]:
+    """Numbers by degree of freedom; empty where all are zero."""
+    return constant_vector(values) if np.any(values) else ()

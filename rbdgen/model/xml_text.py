@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
-from rbdgen.errors import UrdfError
-from rbdgen.model.remarks import listed
+from rbdgen.errors import UrdfError, listed
 
 _XML = "http://www.w3.org/XML/1998/namespace"
 _NAME = r"(?:[^\W\d]|:)[\w:.\-]*+"

@@ -17,7 +17,7 @@ from rbdgen.layout.folding import alike_branches, fold_branches
 from rbdgen.layout.network import Network
 from rbdgen.layout.units import UTILIZATION, share_units
 from rbdgen.model.robot import Robot
-from rbdgen.model.rooting import longest_chain, rerooted, shortest_root
+from rbdgen.model.variants import longest_chain, rerooted, shortest_root
 from rbdgen.passes.dots import shape_dots
 from rbdgen.schedule.delays import Operators
 from rbdgen.schedule.multipliers import Run, UnitMultipliers, product_runs

@@ -73,7 +73,7 @@ def turns(robot: Robot) -> bool:
 
 def velocity(robot: Robot, q: Vector, rates: Vector) -> Vector:
     """The velocity (nv) at which coordinates ``q`` change by ``rates`` (nq each), less what leads off unit length: the
-    pseudo-inverse of :meth:`rbdgen.model.joint.Coordinates.rates`, over abstract scalars."""
+    pseudo-inverse of :meth:`rbdgen.model.joints.Coordinates.rates`, over abstract scalars."""
     found: list[Any] = []
     for body, own, _ in robot.independent:
         columns = transpose(body.joint.rates(q[own]))

@@ -20,7 +20,7 @@ from rbdgen.errors import LinkError, RbdgenWarning
 from rbdgen.golden.device import Float64
 from rbdgen.host.driver import Driver
 from rbdgen.host.transport import ProcessTransport
-from rbdgen.model.builtin import builtin_path
+from rbdgen.model.load import builtin_path
 from tests.conftest import design
 from tests.host.test_simulated_device import built
 

@@ -12,7 +12,7 @@ import rbdgen
 from rbdgen import control
 from rbdgen.errors import ConfigError
 from rbdgen.golden.device import Float64
-from rbdgen.model.builtin import builtin_path
+from rbdgen.model.load import builtin_path
 
 crocoddyl = pytest.importorskip("crocoddyl")
 pinocchio = pytest.importorskip("pinocchio")

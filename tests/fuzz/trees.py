@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rbdgen import RbdgenError, Robot
 from rbdgen.model import JOINT_TYPES, Placement
 from rbdgen.model.body import Body, Inertia, Limits, Mimic
-from rbdgen.model.joint import Coordinates
+from rbdgen.model.joints import Coordinates
 from rbdgen.model.robot import FRICTIONS
 from tests.model.test_joints import examples as joint_examples
 

@@ -9,8 +9,8 @@ import pytest
 
 from rbdgen import ConfigError, RobotWarning, UrdfError, load, load_robot, load_urdf
 from rbdgen.cli.main import main
+from rbdgen.errors import listed, warn_of
 from rbdgen.model import builtin_path
-from rbdgen.model.remarks import listed, warn_of
 from rbdgen.model.xml_text import first_element
 
 URDF = """<robot name="r">{}<link name="base"/><joint name="j0" type="continuous"><parent link="base"/>

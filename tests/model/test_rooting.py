@@ -10,7 +10,7 @@ import pytest
 from rbdgen import ConfigError, Robot, UnsupportedError, golden, load_robot
 from rbdgen.model import declared_ranges, random_states
 from rbdgen.model.joints import Spherical
-from rbdgen.model.rooting import longest_chain, rerooted, shortest_root
+from rbdgen.model.variants import longest_chain, rerooted, shortest_root
 from tests.conftest import SHARED_ROBOTS
 
 

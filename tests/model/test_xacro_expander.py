@@ -10,9 +10,8 @@ import pytest
 import xacro
 
 from rbdgen import UrdfError, load
-from rbdgen.model.xacro import expanded
-from rbdgen.model.xacro.budget import Budget, XacroError
-from rbdgen.model.xacro.expander import expand
+from rbdgen.model.xacro import expand, expanded
+from rbdgen.model.xacro.values import Budget, XacroError
 from rbdgen.model.xml_text import read_xml
 
 HEAD = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'

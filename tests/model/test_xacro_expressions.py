@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from rbdgen.model.xacro.budget import Budget, XacroError
 from rbdgen.model.xacro.expressions import Expressions
 from rbdgen.model.xacro.functions import global_names
+from rbdgen.model.xacro.values import Budget, XacroError
 
 
 class Host:
