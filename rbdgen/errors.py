@@ -1,7 +1,8 @@
 """The one family of errors and warnings: what the user can mend, said in one line.
 
-Not for bugs: a broken invariant inside the tool is an ``AssertionError``. Remarks on a robot's description are told once,
-as one list; on request they are an error instead."""
+Not for bugs: a broken invariant inside the tool is an ``AssertionError``. Remarks on a robot's description are told
+once, as one list; on request they are an error instead.
+"""
 
 from __future__ import annotations
 

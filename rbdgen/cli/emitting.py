@@ -17,10 +17,10 @@ from rbdgen.errors import ConfigError
 from rbdgen.host.library import library_files
 from rbdgen.host.manifest import read_manifest
 from rbdgen.layout.words import TraceOptions
-from rbdgen.model.names import sanitize
 from rbdgen.model.robot import Robot
 from rbdgen.model.setup import Setup
 from rbdgen.options import DEMANDS, ROBOT
+from rbdgen.protocol.identifiers import sanitize
 from rbdgen.report import tables
 from rbdgen.report.files import read_config, with_overrides
 from rbdgen.report.writing import check_writable, write_files

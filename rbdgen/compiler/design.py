@@ -12,11 +12,11 @@ from rbdgen.functions import registry
 from rbdgen.ir.fixed import FixedGraph, Format
 from rbdgen.layout.execute import Answer, BitTrueModel, feedback
 from rbdgen.layout.network import AGAIN, FEEDBACK, Network
-from rbdgen.model.names import sanitize
 from rbdgen.model.ranges import InputRanges
 from rbdgen.model.robot import Robot
 from rbdgen.options import Options
 from rbdgen.passes.ranges import FoundRanges
+from rbdgen.protocol.identifiers import sanitize
 from rbdgen.protocol.tasks import TaskFormat
 from rbdgen.schedule.budget import Budget
 from rbdgen.schedule.buffers import Plan

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rbdgen.ir.fixed import Format
-from rbdgen.model.names import coordinate_names, dof_names, sanitize
-from rbdgen.model.robot import Robot
+from rbdgen.model.robot import Robot, coordinate_names, dof_names
+from rbdgen.protocol.identifiers import sanitize
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What is said of flagged tasks: which operands were outside their declared ranges, how often and how far."""
+"""The line on flagged tasks: which operands were outside their declared ranges, how often and how far."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from rbdgen.errors import ConfigError
 from rbdgen.host.arrays import FunctionArrays
 from rbdgen.host.manifest import Entry, Manifest
-from rbdgen.protocol.names import plain_name
+from rbdgen.protocol.identifiers import plain_name
 from rbdgen.protocol.tasks import Flag
 
 REACTIONS = ("warn", "raise", "ignore")

@@ -30,9 +30,9 @@ from rbdgen.layout.samples import make_samples, sampled_torques
 from rbdgen.layout.torques import slowed, torque_limits, with_torques
 from rbdgen.layout.tracing import trace
 from rbdgen.layout.words import TraceOptions, Word, operand_words
-from rbdgen.model.names import sanitize
 from rbdgen.model.ranges import InputRanges, declared_ranges
 from rbdgen.model.robot import Robot
+from rbdgen.protocol.identifiers import sanitize
 
 CHUNK = 4096
 """States at which passes are evaluated at once: few enough that their values stay in the processor's cache."""

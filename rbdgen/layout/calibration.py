@@ -19,8 +19,8 @@ from rbdgen.errors import ConfigError
 from rbdgen.layout.equivalent import EquivalentRobot, equivalent, kept_in_place, regrouped
 from rbdgen.layout.words import Word
 from rbdgen.model.body import Body, Inertia
-from rbdgen.model.names import sanitize
 from rbdgen.model.robot import Robot
+from rbdgen.protocol.identifiers import sanitize
 from rbdgen.spatial import Scalar
 
 ENTRIES = {

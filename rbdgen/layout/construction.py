@@ -16,8 +16,8 @@ from rbdgen.layout.calibration import Calibration
 from rbdgen.layout.equivalent import EquivalentRobot
 from rbdgen.layout.network import PREFIX, Submodule
 from rbdgen.layout.words import TraceOptions, Word
-from rbdgen.model.names import sanitize, unused
 from rbdgen.model.robot import Robot
+from rbdgen.protocol.identifiers import sanitize, unused
 from rbdgen.spatial import Scalar, Vector
 
 WHOLE_PRODUCT = 3000

@@ -13,9 +13,9 @@ from rbdgen.functions import registry
 from rbdgen.functions.quantities import BASE, BEGIN, F_EXT, SUM, WEIGHTS, Quantity, labels
 from rbdgen.functions.record import Function
 from rbdgen.layout.torques import BOTH, HEADROOM
-from rbdgen.model.names import coordinate_names, dof_names, unused
 from rbdgen.model.ranges import InputRanges
-from rbdgen.model.robot import Robot
+from rbdgen.model.robot import Robot, coordinate_names, dof_names
+from rbdgen.protocol.identifiers import unused
 
 ZERO_TOLERANCE = 1e-12
 """An entry of M⁻¹ that stays below this share of the root of its two joints' largest on the diagonal, which bounds it

@@ -18,7 +18,6 @@ from rbdgen.model.joints import (
 )
 from rbdgen.model.load import builtin_path, builtin_robots, load, load_robot
 from rbdgen.model.mjcf import load_mjcf, mujoco_joint_names
-from rbdgen.model.names import sanitize
 from rbdgen.model.ranges import (
     InputRanges,
     declared_ranges,
@@ -33,6 +32,7 @@ from rbdgen.model.setup import Setup, setup_of, with_armature, with_contacts, wi
 from rbdgen.model.urdf import load_urdf, parse_urdf
 from rbdgen.model.variants import chain_to, locked, with_payloads
 from rbdgen.model.xacro import load_xacro
+from rbdgen.protocol.identifiers import sanitize
 
 __all__ = [
     "JOINT_TYPES",

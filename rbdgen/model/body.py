@@ -1,6 +1,7 @@
 """A moving body as the compiler sees it: its joint, placement and inertia, and the rotors and friction of its joint.
 
-Plain frozen data; :mod:`rbdgen.model.robot` makes a tree of it."""
+Plain frozen data; :mod:`rbdgen.model.robot` makes a tree of it.
+"""
 
 from __future__ import annotations
 

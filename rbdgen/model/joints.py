@@ -5,7 +5,8 @@ how it moves where that is not a sum. Spatial quantities are expressed in the jo
 section 4.4); q, v and the order of the subspace's columns are Pinocchio's for all types that it has.
 
 The algorithms take the motion subspace as constant in the joint's child frame. A joint for which it is not, is a
-:class:`CompoundJoint`: a robot replaces it by its parts."""
+:class:`CompoundJoint`: a robot replaces it by its parts.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Any robot that someone has at hand: built in, as a file, as text, or as a model of MuJoCo's or Pinocchio's.
 
-A description's format is told by its content, not by its name; only xacro has to be asked for."""
+A description's format is told by its content, not by its name; only xacro has to be asked for.
+"""
 
 from __future__ import annotations
 

@@ -27,11 +27,11 @@ from rbdgen.extras import optional_module
 from rbdgen.model.body import Body, Inertia, Limits, MergedLink, Mimic, Placement, inertia_faults
 from rbdgen.model.joints import FreeFlyer, Joint, Prismatic, Revolute, Spherical
 from rbdgen.model.mujoco_model import Actuators, given_names, left_out, model_name, names_of
-from rbdgen.model.names import unused
 from rbdgen.model.rigid_motions import about_axis, quaternion_matrix
 from rbdgen.model.robot import Robot
 from rbdgen.model.urdf import BASES, ROOT_JOINT, name_of
 from rbdgen.model.urdf_elements import LARGEST, check_directions, check_numbers, unless_zero
+from rbdgen.protocol.identifiers import unused
 from rbdgen.spatial import IDENTITY3, ZERO3, Vector, constant_matrix, constant_vector
 
 FREE, BALL, SLIDE, HINGE = range(4)

@@ -1,7 +1,8 @@
 """A compiled model of MuJoCo's beside its tree of bodies: names, actuators, and what no rigid-body function has.
 
 Names are the file's, and others, always the same ones, for what has none. Whatever is left out is named, so that nobody
-misses it unawares."""
+misses it unawares.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rbdgen.errors import listed
-from rbdgen.model.names import unused
+from rbdgen.protocol.identifiers import unused
 
 UNNAMED = "MuJoCo Model"
 """What MuJoCo calls a model without a name."""

@@ -26,10 +26,10 @@ from rbdgen.model.joints import (
     Spherical,
     Translation,
 )
-from rbdgen.model.names import unused
 from rbdgen.model.robot import Robot
 from rbdgen.model.urdf import BASES, WORLD
 from rbdgen.model.urdf_elements import check_numbers, check_placement, unless_zero
+from rbdgen.protocol.identifiers import unused
 from rbdgen.spatial import constant_matrix, constant_vector
 
 UNLIMITED = 1e300

@@ -7,7 +7,8 @@ With rotation vector w of angle θ, and linear velocity v, the frame turns by R 
     A = sin θ / θ,  B = (1 − cos θ) / θ²,  C = (θ − sin θ) / θ³.
 
 These are functions of θ² without a root: power series where that is a traced expression, closed forms in numbers.
-(Solà, Deray & Atchuthan, "A micro Lie theory for state estimation in robotics", 2018, whose right Jacobians these are.)"""
+(Solà, Deray & Atchuthan, "A micro Lie theory for state estimation in robotics", 2018, whose right Jacobians these are.)
+"""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ import numpy as np
 from rbdgen.errors import ConfigError, UnsupportedError, nearest, short
 from rbdgen.model.body import Body, Contact, Inertia, MergedLink, Mimic, Placement, TaskFrame
 from rbdgen.model.joints import CompoundJoint, Continuous, Joint, Revolute
-from rbdgen.model.names import unused
 from rbdgen.model.rigid_motions import rotation_fault
+from rbdgen.protocol.identifiers import unused
 from rbdgen.scalars import numbers_of
 from rbdgen.spatial import Vector
 
@@ -365,3 +365,27 @@ def place_of(
             f"{option}: no link {short(name)} of {robot.name!r}; {nearest(name, known)}"
         )
     return places[name]
+
+
+def dof_names(robot: Robot, joints: Sequence[str]) -> list[str]:
+    """A name for each degree of freedom, by the names of the bodies' joints: its joint's, numbered where the joint has
+    several."""
+    names = []
+    for name, body in zip(joints, robot.bodies, strict=True):
+        count = body.nv
+        if count == 1:
+            names.append(name)
+        else:
+            names += [f"{name}_{k}" for k in range(count)]
+    return names
+
+
+def coordinate_names(robot: Robot, joints: Sequence[str]) -> list[str]:
+    """A name for each coordinate of q, by the names of the bodies' joints: its joint's, and which of it."""
+    names = []
+    for name, body in zip(joints, robot.bodies, strict=True):
+        if body.mimic:
+            continue
+        for part in body.joint.coordinate_names:
+            names.append(f"{name}_{part}" if part else name)
+    return names

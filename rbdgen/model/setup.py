@@ -1,6 +1,7 @@
 """Choices that a description leaves to its user: the base, rotors, friction, loads, task frames and contacts.
 
-A frame is fixed to a link: to a moving one or to what a fixed joint merged into it, such as a tool's tip or a foot."""
+A frame is fixed to a link: to a moving one or to what a fixed joint merged into it, such as a tool's tip or a foot.
+"""
 
 from __future__ import annotations
 

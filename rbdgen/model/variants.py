@@ -3,7 +3,8 @@
 A locked joint's link becomes a part of the link that carries it, as in Pinocchio's ``buildReducedModel``.
 
 With another root, a mobile base carries that link, and the base's part of q, v, a and τ is the new root's. All joints
-keep their names, their coordinates and their signs: a joint that is turned round has the opposite axis."""
+keep their names, their coordinates and their signs: a joint that is turned round has the opposite axis.
+"""
 
 from __future__ import annotations
 

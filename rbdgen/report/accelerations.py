@@ -6,7 +6,7 @@ import numpy as np
 
 from rbdgen import golden
 from rbdgen.compiler import Design
-from rbdgen.model.names import dof_names
+from rbdgen.model.robot import dof_names
 from rbdgen.trials import task_states
 
 ACCELERATED = 8.0

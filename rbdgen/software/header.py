@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from textwrap import wrap
 
-from rbdgen.model.names import sanitize
 from rbdgen.model.robot import Robot
+from rbdgen.protocol.identifiers import sanitize
 from rbdgen.software.calls import Calls
 from rbdgen.software.fallback import table_types, tabulated
 from rbdgen.software.fixed_calls import FixedCalls

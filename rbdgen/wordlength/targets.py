@@ -17,8 +17,8 @@ from rbdgen.errors import ConfigError
 from rbdgen.functions.quantities import Quantity, labels
 from rbdgen.layout.network import Network
 from rbdgen.layout.words import Word
-from rbdgen.model.names import sanitize
 from rbdgen.model.robot import Robot
+from rbdgen.protocol.identifiers import sanitize
 
 Key = tuple[str, str]
 """Function and vector."""

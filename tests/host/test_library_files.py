@@ -18,8 +18,8 @@ from rbdgen import Design
 from rbdgen.emulation import bit_true_shell, manifest_of, serve_bit_true
 from rbdgen.host.driver import Driver
 from rbdgen.host.library import library_files
-from rbdgen.host.library.names import Scope, comment, literal
 from rbdgen.host.manifest import Manifest
+from rbdgen.protocol.identifiers import Scope, c_comment, c_literal
 from rbdgen.protocol.tasks import TaskFormat
 from tests.conftest import design
 from tests.host.native import (
@@ -162,8 +162,8 @@ def test_names_that_are_alike_stay_apart() -> None:
 
 
 def test_texts_are_literals_and_comments() -> None:
-    assert literal('a"\\\n??/é') == '"a\\042\\134\\012\\077\\077/\\303\\251"'
-    assert comment('τ */ "x" \\\n//y??/ (z)') == "x y (z)"
+    assert c_literal('a"\\\n??/é') == '"a\\042\\134\\012\\077\\077/\\303\\251"'
+    assert c_comment('τ */ "x" \\\n//y??/ (z)') == "x y (z)"
 
 
 @needs_compiler

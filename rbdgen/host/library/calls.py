@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from textwrap import wrap
 
 from rbdgen.host.library.design import Function, Names, Vector
-from rbdgen.host.library.names import comment
 from rbdgen.host.manifest import Manifest
+from rbdgen.protocol.identifiers import c_comment
 
 WIDTH = 100
 """Characters of a line that may be wrapped."""
@@ -18,7 +18,7 @@ def c_header(manifest: Manifest, names: Names, answer: int) -> str:
     capitals = names.capitals
     tasks = [manifest.tasks.task.packet_bytes(n) for n in manifest.tasks.task_words.values()]
     lines = [
-        f"/* Accelerator {names.prefix} of robot {comment(manifest.robot)}: its typed calls.",
+        f"/* Accelerator {names.prefix} of robot {c_comment(manifest.robot)}: its typed calls.",
         " *",
         " * A call takes `count` states. Arrays are row-major, one state after the other, with the",
         " * numbers that are given here of each; `flags` has one of each, or is NULL. It returns RBD_OK,",

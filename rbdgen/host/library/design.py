@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rbdgen.host.library.names import Scope, comment, legal
 from rbdgen.host.manifest import Manifest
+from rbdgen.protocol.identifiers import LONGEST, Scope, c_comment, plain_name
 
 ARGUMENTS = ("device", "count", "operands", "results", "flags")
 """What the arguments of typed calls are called besides a function's vectors."""
@@ -89,9 +89,9 @@ def names_of(manifest: Manifest, library: set[str]) -> Names:
         results = _vectors(manifest, manifest.result_vectors[name], arguments)
         function = Function(
             name,
-            comment(manifest.summaries[name]),
+            c_comment(manifest.summaries[name]),
             scope.take(prefix, name),
-            scope.take(capitals, "FUNCTION", legal(name).upper()),
+            scope.take(capitals, "FUNCTION", plain_name(name, LONGEST).upper()),
             members.take(name),
             members.take(name, "results"),
             operands,

@@ -8,9 +8,9 @@ from importlib.resources import files
 from rbdgen.host.driver import limit
 from rbdgen.host.library.calls import c_header, cpp_header
 from rbdgen.host.library.design import names_of
-from rbdgen.host.library.names import identifiers
 from rbdgen.host.library.tables import c_source
 from rbdgen.host.manifest import Manifest
+from rbdgen.protocol.identifiers import identifiers
 
 HEADERS = ("rbdgen_device.h", "rbdgen_device.hpp", "rbdgen_transport_posix.h")
 """What programs include, besides a design's own."""

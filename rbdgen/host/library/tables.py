@@ -8,8 +8,8 @@ import numpy as np
 
 from rbdgen.host.library.calls import definitions
 from rbdgen.host.library.design import Function, Names, Vector
-from rbdgen.host.library.names import literal
 from rbdgen.host.manifest import Entry, Manifest
+from rbdgen.protocol.identifiers import c_literal
 from rbdgen.protocol.tasks import CALIBRATE, OperandWord, Packing, ResultWord, TaskFormat
 
 
@@ -59,7 +59,7 @@ class _Vectors:
         lines = []
         for name, table in self.names.items():
             parts = self.shapes[name].unit_vectors
-            rows = [f"{{{literal(p.joint)}, {p.first:d}, {p.size:d}}}" for p in parts]
+            rows = [f"{{{c_literal(p.joint)}, {p.first:d}, {p.size:d}}}" for p in parts]
             lines += _array("rbd_unit", table, rows)
         return lines
 
@@ -69,7 +69,7 @@ class _Vectors:
         for vector in vectors:
             shape = self.shapes[vector.name]
             units = f"{len(shape.unit_vectors):d}, {self.names.get(vector.name, 'NULL')}"
-            rows.append(f"{{{literal(vector.name)}, {vector.size:d}, {shape.whole:d}, {units}}}")
+            rows.append(f"{{{c_literal(vector.name)}, {vector.size:d}, {shape.whole:d}, {units}}}")
         return _array("rbd_vector", name, rows)
 
 
@@ -128,13 +128,13 @@ def _function(number: int, function: Function, tasks: TaskFormat) -> list[str]:
     results = f"RESULTS_{number}" if known.results else "NULL"
     size = f"{tasks.task_bytes(function.name):d}, {tasks.result_bytes(function.name):d}"
     return [
-        f"    {{{literal(function.name)}, {known.code:d}, {', '.join(map(str, counts))},",
+        f"    {{{c_literal(function.name)}, {known.code:d}, {', '.join(map(str, counts))},",
         f"     TAKES_{number}, GIVES_{number}, {operands}, {results}, {size}}},",
     ]
 
 
 def _parameters(parameters: Sequence[OperandWord]) -> list[str]:
-    rows = [f"{{{literal(word.name)}, {_format(word)}, {_limits(word)}}}" for word in parameters]
+    rows = [f"{{{c_literal(word.name)}, {_format(word)}, {_limits(word)}}}" for word in parameters]
     return _array("rbd_parameter", "PARAMETERS", rows)
 
 
@@ -156,8 +156,8 @@ def _design(manifest: Manifest, names: Names, answer: int) -> list[str]:
     return [
         f"const rbd_design {names.tables} = {{",
         "    RBD_VERSION,",
-        f"    {literal(manifest.name)},",
-        f"    {literal(manifest.robot)},",
+        f"    {c_literal(manifest.name)},",
+        f"    {c_literal(manifest.robot)},",
         f"    {{{identity}}},",
         f"    {len(names.functions):d}, {parameters:d},",
         f"    FUNCTIONS, {'PARAMETERS' if parameters else 'NULL'},",

@@ -7,7 +7,8 @@ from anywhere. No expression is handed to Python, what a file defines ends with 
 environment.
 
 A file's tree is never changed: each element is expanded into the tree that is being made. Methods that may nest are
-generators, which :class:`Expander` drives, so that a chain of macros may be longer than Python's stack."""
+generators, which :class:`Expander` drives, so that a chain of macros may be longer than Python's stack.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 Nothing is handed to Python's ``eval``: each kind of expression has a method below, and one without has no meaning. An
 attribute is an item of a dictionary, a name of a namespace, or a method that :mod:`rbdgen.model.xacro.values` lists.
-Operators are Python's on numbers, texts and lists, with bounds on what comes out."""
+Operators are Python's on numbers, texts and lists, with bounds on what comes out.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Functions that xacro offers to expressions: some of Python's, all of ``math``, and its own, of which one reads YAML.
 
 Each is bounded by what the file may still take. No tag of YAML makes any object but numbers, texts, lists, dictionaries
-and numbers with a unit, and what an alias repeats is paid for each time."""
+and numbers with a unit, and what an alias repeats is paid for each time.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Texts of xacro files: ``${expression}`` and ``$(command argument)`` are replaced by what they come to.
 
 Names mean properties and blocks of a scope; each macro's call has one of its own within its caller's. ROS packages are
-found above a file, and in the folders that ROS_PACKAGE_PATH and AMENT_PREFIX_PATH name."""
+found above a file, and in the folders that ROS_PACKAGE_PATH and AMENT_PREFIX_PATH name.
+"""
 
 from __future__ import annotations
 

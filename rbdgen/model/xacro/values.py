@@ -2,7 +2,8 @@
 
 An attribute of a value is one of a list that is written here, or it is not there. A file may come from anywhere, and an
 expression of a few characters can ask for more than a machine has: texts are formatted here too, with bounds on their
-width."""
+width.
+"""
 
 from __future__ import annotations
 
