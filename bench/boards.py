@@ -33,7 +33,7 @@ from rbdgen.host.beats import StreamLink
 from rbdgen.host.driver import Driver
 from rbdgen.host.transport import ProcessTransport
 from rbdgen_boards.board import get_board
-from rbdgen_boards.verification import obstacle
+from rbdgen_boards.flows import obstacle
 from rbdgen_hw.emit import axi_verilog, design_verilog, link_verilog
 from rbdgen_hw.packaging.waivers import WAIVERS, waivers, waivers_file
 from rbdgen_hw.shelled import write_shelled

@@ -28,7 +28,7 @@ from rbdgen.functions.registry import common
 from rbdgen.model.variants import longest_chain, rerooted
 from rbdgen.schedule.budget import fit_layout
 from rbdgen.schedule.resources import estimate
-from rbdgen_boards.ecp5.flow import LUTS_OF_CELL, SYNTHESIS
+from rbdgen_boards.ecp5 import LUTS_OF_CELL, SYNTHESIS
 from rbdgen_boards.synthesis import cells, synthesise
 from rbdgen_hw.emit import design_verilog
 from rbdgen_hw.primitives import overrides

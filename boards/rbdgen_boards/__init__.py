@@ -1,1 +1,1 @@
-"""Bitstreams for boards: a folder of data for each board, a folder with a flow for each family of devices."""
+"""Bitstreams for boards: a folder of data for each board, a flow for each family of devices."""

@@ -4,29 +4,70 @@ slower clocks until it is."""
 from __future__ import annotations
 
 import shutil
+import subprocess
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rbdgen.compiler import Design, at_clock, at_interval
 from rbdgen.compiler.design import TOP_PREFIX
-from rbdgen.errors import ConfigError
+from rbdgen.errors import ConfigError, ToolError
 from rbdgen.protocol.registers import stream_bits
 from rbdgen.protocol.stations import Addresses, Station
 from rbdgen.report.design import design_identity
 from rbdgen.report.host_rate import host_rates
 from rbdgen.version import release
-from rbdgen_boards import cache
+from rbdgen_boards import routed_cache
 from rbdgen_boards.board import Board
 from rbdgen_boards.flow import Clocking, Flow, Progress, Request, Routed, Streams
 from rbdgen_boards.flows import FLOWS
-from rbdgen_boards.programming import load as load  # the command line's last step
-from rbdgen_boards.programming import require_programmer as require_programmer  # and its first
 from rbdgen_boards.synthesis import NETLIST
 from rbdgen_boards.top import uart_top, udp_top
 from rbdgen_hw.emit import axi_verilog, design_verilog, uart_verilog, udp_verilog
 from rbdgen_hw.primitives import overrides
 from rbdgen_hw.shells.ethernet import RGMII
+
+BITSTREAM = "{bitstream}"
+"""In a board's ``program``, what stands for the bitstream's file name."""
+INSTALL = {
+    "openFPGALoader": "install it with: apt-get install openfpgaloader",
+    "vivado": "install AMD Vivado and put it on PATH",
+}
+"""How to get a programmer."""
+
+
+def require_programmer(board: Board) -> None:
+    """ToolError without the program that :func:`load` runs."""
+    programmer = board.program[0]
+    if shutil.which(programmer) is None:
+        raise ToolError(f"{programmer} is missing; {INSTALL[programmer]}, or leave --load out")
+
+
+def load(board: Board, bitstream: Path) -> None:
+    """Program ``board``; ToolError if the programmer is missing or finds no board."""
+    programmer, *rest = board.program
+    arguments = [bitstream.name if argument == BITSTREAM else argument for argument in rest]
+    found = shutil.which(programmer)
+    if found is None:
+        raise ToolError(
+            f"{programmer} is missing; {INSTALL[programmer]}, then run in {bitstream.parent}: "
+            f"{' '.join([programmer, *arguments])}"
+        )
+    done = subprocess.run(
+        [found, *arguments],
+        cwd=bitstream.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    if done.returncode:
+        said = (done.stderr + done.stdout).strip().splitlines()
+        reason = said[-1] if said else "no output"
+        raise ToolError(
+            f"{programmer}: {reason}; plug the board in and switch it on, then use --load again"
+        )
+
 
 RETREAT = 0.95
 """Of the clock that routing reached, what the next attempt aims at."""
@@ -110,7 +151,7 @@ class BoardBuild:
         """Take the bitstream away, from the cache too."""
         if self.routed is not None:
             (self.directory / self.routed.bitstream).unlink()
-            cache.forget(self.routed.kept)
+            routed_cache.forget(self.routed.kept)
 
     @property
     def met(self) -> bool:
@@ -352,10 +393,10 @@ def _routed(flow: Flow, request: Request, work: Path, progress: Progress) -> Rou
     """What comes of ``request``, from the cache where it is there and the flow's results are kept."""
     if not flow.kept:
         return flow.build(request, work, progress)
-    name = cache.key(request, flow.versions())
-    routed = cache.stored(name, work, flow.kept)
+    name = routed_cache.key(request, flow.versions())
+    routed = routed_cache.stored(name, work, flow.kept)
     if routed is None:
         routed = flow.build(request, work, progress)
         if routed is not None:
-            cache.store(name, work, flow.kept, routed)
+            routed_cache.store(name, work, flow.kept, routed)
     return replace(routed, kept=name) if routed else None

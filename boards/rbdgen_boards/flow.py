@@ -1,6 +1,7 @@
 """A flow: what makes bitstreams for a family of devices. What it is given, what it gives back, and what it must say.
 
-A family is a folder of this package with a subclass of :class:`Flow` in it; :mod:`rbdgen_boards.flows` lists them.
+A family is a file or folder of this package with a subclass of :class:`Flow` in it; :mod:`rbdgen_boards.flows` lists
+them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from rbdgen_boards.board import Board
-from rbdgen_boards.models.family import Models
+from rbdgen_boards.models.netlist_verilog import Models
 from rbdgen_boards.synthesis import Synthesis
 from rbdgen_boards.tools import Tool, version
 

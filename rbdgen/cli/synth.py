@@ -17,7 +17,7 @@ def synth(args: argparse.Namespace) -> None:
     """``rbdgen synth``."""
     need_hardware()
     units, emit = (
-        optional_module("rbdgen_boards.unit", "hw"),
+        optional_module("rbdgen_boards.flows", "hw"),
         optional_module("rbdgen_hw.emit", "hw"),
     )
     with reporter() as progress:

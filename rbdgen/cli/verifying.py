@@ -44,14 +44,14 @@ class Verified:
 
 def require(board: Any) -> None:
     """ConfigError or ToolError unless netlists of ``board`` can be verified here."""
-    optional_module("rbdgen_boards.verification", "build").require_models(board)
+    optional_module("rbdgen_boards.flows", "build").require_models(board)
     optional_module("rbdgen_sim.verilator", "sim").require()
 
 
 def verify_netlists(made: Any, tasks: int, directory: Path, progress: Reporter) -> Verified:
     """Simulate the netlists of a :class:`rbdgen_boards.build.BoardBuild`, of ``tasks`` mixed tasks each, in a folder of
     ``directory``."""
-    sources = optional_module("rbdgen_boards.verification", "build")
+    sources = optional_module("rbdgen_boards.flows", "build")
     board, simulated = (
         optional_module("rbdgen_sim.serial_board", "sim"),
         optional_module("rbdgen_sim.comparison", "sim"),

@@ -11,8 +11,7 @@ from rbdgen.errors import ToolError
 from rbdgen_boards import tools
 from rbdgen_boards.board import get_board
 from rbdgen_boards.gowin import flow as gowin
-from rbdgen_boards.gowin.chipdb import VERSION, with_delays
-from rbdgen_boards.gowin.delays import MULTIPLIER
+from rbdgen_boards.gowin.delays import MULTIPLIER, VERSION, with_delays
 
 FAMILY = get_board("tang_mega_138k_pro").vendor[gowin.FAMILY]
 

@@ -14,11 +14,10 @@ import pytest
 
 from rbdgen.errors import ToolError
 from rbdgen_boards.gowin.placement import lead_carries
-from rbdgen_boards.models.ecp5.cells import ECP5
-from rbdgen_boards.models.family import Models
-from rbdgen_boards.models.gowin.cells import GOWIN
-from rbdgen_boards.models.tables import expression
-from rbdgen_boards.models.verilog import netlist_verilog
+from rbdgen_boards.models.ecp5 import ECP5
+from rbdgen_boards.models.gowin import GOWIN
+from rbdgen_boards.models.netlist_verilog import Models, netlist_verilog
+from rbdgen_boards.models.verilog_text import expression
 from rbdgen_boards.netlists import essential
 from rbdgen_hw.yosys import run_script
 

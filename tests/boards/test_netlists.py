@@ -15,10 +15,10 @@ from rbdgen.cli.verifying import Verified, built_manifest
 from rbdgen.report.design import design_identity
 from rbdgen.version import release
 from rbdgen_boards.board import Board, get_board
-from rbdgen_boards.ecp5.flow import Ecp5
+from rbdgen_boards.ecp5 import Ecp5
 from rbdgen_boards.flow import Clocking, Flow, Progress, Request, Routed
 from rbdgen_boards.flows import FLOWS
-from rbdgen_boards.models.verilog import netlist_verilog
+from rbdgen_boards.models.netlist_verilog import netlist_verilog
 from rbdgen_boards.netlists import AFTER_SYNTHESIS, Netlist, keep_netlist, read_netlist
 from rbdgen_boards.synthesis import NETLIST, synthesise
 from rbdgen_boards.top import TOP, uart_top

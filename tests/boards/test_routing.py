@@ -8,21 +8,19 @@ from pathlib import Path
 import pytest
 
 from rbdgen.errors import ConfigError
-from rbdgen_boards import tools
+from rbdgen_boards import ecp5, tools
 from rbdgen_boards.board import get_board
-from rbdgen_boards.ecp5 import flow as ecp5
-from rbdgen_boards.ecp5 import routing
 from rbdgen_boards.flow import Request, Timer
 
 
 def test_long_wires_are_seen_in_what_nextpnr_says() -> None:
     said = "Info:   at iteration #30: temp = 0, timing cost = 9, wirelen = {}\nInfo: Routing..\n"
-    assert not routing.wires_are_long("")
-    assert not routing.wires_are_long(said.format(523361))
-    assert routing.wires_are_long(
+    assert not ecp5.wires_are_long("")
+    assert not ecp5.wires_are_long(said.format(523361))
+    assert ecp5.wires_are_long(
         said.format(900000) + said.format(523361) + "Info: Routing 138203 arcs.\n"
     )
-    assert not routing.wires_are_long(
+    assert not ecp5.wires_are_long(
         said.format(900000) + said.format(236912) + "Info: Routing 121889 arcs.\n"
     )
 
@@ -54,15 +52,15 @@ def test_a_router_that_gets_nowhere_is_seen(
     rounds: Sequence[tuple[int, float]], per_second: float, hopeless: bool
 ) -> None:
     said = routed(rounds)
-    pace = routing.pace(said)
+    pace = ecp5.pace(said)
     assert pace is not None
     assert (pace.total, pace.left, pace.seconds) == (352729, *rounds[-1])
     assert pace.per_second == pytest.approx(per_second)
-    assert pace.hopeless == routing.stands(said) == hopeless
+    assert pace.hopeless == ecp5.stands(said) == hopeless
     # too soon to say
-    assert routing.pace(routed([(351730, 6.9), (350748, 590.0)])) is None
-    assert routing.pace("Info: Placing..\n") is None
-    assert not routing.stands("")
+    assert ecp5.pace(routed([(351730, 6.9), (350748, 590.0)])) is None
+    assert ecp5.pace("Info: Placing..\n") is None
+    assert not ecp5.stands("")
 
 
 def test_a_design_that_is_too_crowded_is_one_line(

@@ -12,7 +12,7 @@ from rbdgen.host.xdma import GRAIN
 from rbdgen.protocol.registers import ADDRESS_BITS, stream_bits
 from rbdgen_boards.board import get_board
 from rbdgen_boards.flow import Streams
-from rbdgen_boards.vivado.project import XDMA_BYTES, instructions, project
+from rbdgen_boards.vivado import XDMA_BYTES, instructions, project
 from rbdgen_hw.emit import axi_verilog
 from tests.conftest import design
 

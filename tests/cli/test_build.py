@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from rbdgen.extras import remedy
-from rbdgen_boards import tools
-from rbdgen_boards.ecp5.flow import Ecp5
-from rbdgen_boards.vivado import flow as vivado
+from rbdgen_boards import tools, vivado
+from rbdgen_boards.ecp5 import Ecp5
 from tests.cli.test_cli import last_error, run
 
 

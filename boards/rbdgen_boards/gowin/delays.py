@@ -1,18 +1,187 @@
-"""What is known of the GW5AST-138's delays, and from where: nextpnr's analysis ends at cells that it has no delays of.
+"""The GW5AST-138's delays, with their sources, and a copy of nextpnr's database with those that it lacks.
 
-Two kinds of time are told apart. nextpnr has the time of its table (:data:`Filed`): it aims at clocks and writes delays
-in that. Whatever a build says is in the time of the part's speed grade. A longer time of all in nextpnr's table would
-not do: what its placer and router expect of wires that are not yet there are numbers of its own.
+nextpnr's analysis ends at cells that it has no delays of. Two kinds of time are told apart. nextpnr has the time of
+its table (:data:`Filed`): it aims at clocks and writes delays in that. Whatever a build says is in the time of the
+part's speed grade. A longer time of all in nextpnr's table would not do: what its placer and router expect of wires
+that are not yet there are numbers of its own.
+
+The database is one file of little-endian words, as nextpnr's `himbaechel/chipdb.h` declares them: records, pointers
+that count bytes from where they stand, and slices of records, a pointer and a number. Cells' delays are a list for each
+speed grade, sorted by the number of the cell's type, with pins sorted by theirs. Longer lists are written behind the
+file's end, and the grades' slices directed to them.
 """
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, NewType
 
 from rbdgen.devices.gw5a import DERATING, MULTIPLIER_OUTPUT, MULTIPLIER_SETUP
+from rbdgen.errors import ToolError
+from rbdgen.extras import remedy
 from rbdgen_boards.flow import Assumption
-from rbdgen_boards.gowin.chipdb import Clocked
 from rbdgen_boards.gowin.paths import Delays, Supplement, paths_through
+
+MAGIC, VERSION = 0x00CA7CA7, 6
+TILE_TYPE, BEL, PIN, WIRE, GRADE, CELL = 40, 36, 12, 48, 32, 12
+"""Bytes of a record: type of tile, place for a cell in it, its pin, wire, speed grade, and a cell's delays."""
+TILE_TYPES, GRADES, NAMES = 28, 68, 76
+"""Where in the first record the slices of types of tiles and of grades are, and the pointer to the names."""
+OUTPUT, IS_CLOCK = 1, 1
+CORNERS = 4
+"""A delay is the least and the most of a fast device, and of a slow one."""
+
+
+@dataclass(frozen=True)
+class Clocked:
+    """A cell with registers at all inputs and outputs: its type is what the place called ``bel`` takes, its ``clock``
+    and the ``others`` that have no delays are pins by the beginning of their names; ``setup`` and ``output`` are in
+    ns, before the clock and after it, in the time of the database."""
+
+    bel: str
+    clock: str
+    others: tuple[str, ...]
+    setup: float
+    output: float
+
+
+def with_delays(database: bytes, cell: Clocked) -> bytes:
+    """``database`` with delays of ``cell`` in all speed grades. ToolError for one of another make, or without such a
+    place."""
+    words = _Database(bytearray(database))
+    magic = words.at(words.root)
+    version = words.at(words.root + 4)
+    if (magic, version) != (MAGIC, VERSION):
+        raise ToolError(
+            f"nextpnr: its database has format {version}, not {VERSION}; {remedy('build')}"
+        )
+    kind, pins = words.pins(cell.bel)
+    listed = _append_pins(words, cell, pins)
+    for grade in words.slices(words.root + GRADES, GRADE):
+        _append_cell(words, grade + 20, (kind, listed, len(pins)))
+    return bytes(words.data)
+
+
+def _append_pins(words: _Database, cell: Clocked, pins: dict[int, _Pin]) -> int:
+    """Write the delays of a cell's pins behind the end, and say where."""
+    clocks = [number for number, pin in pins.items() if pin.name.startswith(cell.clock)]
+    if not clocks:
+        raise ToolError(
+            f"nextpnr: {cell.bel} has no pin {cell.clock} in its database; use its version 0.11"
+        )
+    clock = clocks[0]
+    setup = words.arc(clock, round(1e3 * cell.setup), behind=False)
+    output = words.arc(clock, round(1e3 * cell.output), behind=True)
+    listed = words.end()
+    for number in sorted(pins):
+        pin = pins[number]
+        timed = number != clock and not pin.name.startswith(cell.others)
+        words.append(number, IS_CLOCK if number == clock else 0, 0, 0)
+        words.slice(output if pin.direction == OUTPUT else setup, int(timed))
+    return listed
+
+
+def _append_cell(words: _Database, grade: int, entry: tuple[int, int, int]) -> None:
+    """Write a speed grade's list of cells behind the end, with ``entry``: the number of the type of a cell, where its
+    pins are, and how many. ``grade`` is the offset of the slice that is directed to the new list."""
+    cells = [entry]
+    for offset in words.slices(grade, CELL):
+        kind = words.at(offset)
+        if kind != entry[0]:
+            first, count = words.bounds(offset + 4)
+            cells.append((kind, first, count))
+    cells.sort()
+    start = words.end()
+    for kind, first, count in cells:
+        words.append(kind)
+        words.slice(first, count)
+    words.direct(grade, start, len(cells))
+
+
+@dataclass(frozen=True)
+class _Pin:
+    """A pin's name, as far as its wire is called after it, and its direction."""
+
+    name: str
+    direction: int
+
+
+class _Database:
+    """A database's words by their offset."""
+
+    def __init__(self, data: bytearray) -> None:
+        self.data = data
+        self.data.extend(bytes(-len(data) % 4))
+        self.root = self.at(0)
+        names = self.root + NAMES
+        names += self.at(names)
+        self.known = self.at(names)
+        self.names, self.count = self.bounds(names + 4)
+
+    def at(self, offset: int) -> int:
+        return struct.unpack_from("<i", self.data, offset)[0]
+
+    def bounds(self, offset: int) -> tuple[int, int]:
+        """Where a slice's records begin, and how many there are."""
+        return offset + self.at(offset), self.at(offset + 4)
+
+    def slices(self, offset: int, size: int) -> Iterator[int]:
+        """Where the records of a slice are."""
+        first, count = self.bounds(offset)
+        return iter(range(first, first + size * count, size))
+
+    def name(self, number: int) -> str:
+        """A name by its number; empty for those that nextpnr has in itself."""
+        if not self.known <= number < self.known + self.count:
+            return ""
+        offset = self.names + 4 * (number - self.known)
+        offset += self.at(offset)
+        return self.data[offset : self.data.index(0, offset)].decode()
+
+    def pins(self, bel: str) -> tuple[int, dict[int, _Pin]]:
+        """The number of the type of a place for a cell, and its pins by number."""
+        for tile in self.slices(self.root + TILE_TYPES, TILE_TYPE):
+            for offset in self.slices(tile + 4, BEL):
+                if self.name(self.at(offset)) == bel:
+                    return self.at(offset + 4), self._pins(tile, offset, bel)
+        raise ToolError(f"nextpnr: its database has no {bel}; use its version 0.11")
+
+    def _pins(self, tile: int, offset: int, bel: str) -> dict[int, _Pin]:
+        """The pins of the place of a tile of which ``bel`` is the name."""
+        wires, _ = self.bounds(tile + 12)
+        found = {}
+        for pin in self.slices(offset + 24, PIN):
+            wire = self.name(self.at(wires + WIRE * self.at(pin + 4)))
+            found[self.at(pin)] = _Pin(wire.removeprefix(bel), self.at(pin + 8))
+        return found
+
+    def end(self) -> int:
+        return len(self.data)
+
+    def append(self, *words: int) -> None:
+        self.data.extend(struct.pack(f"<{len(words)}i", *words))
+
+    def slice(self, first: int, count: int) -> None:
+        """Append a slice of records elsewhere."""
+        self.append(first - self.end() if count else 0, count)
+
+    def direct(self, offset: int, first: int, count: int) -> None:
+        """Direct a slice to other records."""
+        struct.pack_into("<ii", self.data, offset, first - offset, count)
+
+    def arc(self, clock: int, delay: int, behind: bool) -> int:
+        """Append a register's delay in ps, before the clock or ``behind`` it, the same for all corners."""
+        offset = self.end()
+        setup, output = (0, delay) if behind else (delay, 0)
+        hold = 0
+        self.append(clock, 0)
+        self.append(*[setup] * CORNERS)
+        self.append(*[hold] * CORNERS)
+        self.append(*[output] * CORNERS)
+        return offset
+
 
 Filed = NewType("Filed", float)
 """A delay in ns by nextpnr's table."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rbdgen_boards.models.cell import Bit
-from rbdgen_boards.models.text import Text
+from rbdgen_boards.models.verilog_text import Text
 
 OLD, NEW, KEPT = "old", "new", "kept"
 """What a port reads while it writes: what was there, what it writes, or nothing: its output stays."""

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from rbdgen.errors import ToolError
-from rbdgen_boards.models.cell import REMEDY, Cell
-from rbdgen_boards.models.family import Models
-from rbdgen_boards.models.text import Text
+from rbdgen_boards.models.cell import REMEDY, Bit, Cell
+from rbdgen_boards.models.verilog_text import Text
 from rbdgen_boards.netlists import Netlist
+
+Connections = list[tuple[int | None, Bit]]
+"""Nets that are others, or constants: what a cell drives, and by what."""
+
+
+@dataclass(frozen=True)
+class Models:
+    """``wires``: cells that pass something on or are constant, with what they connect; one that connects nothing is
+    modelled by ``cells``. ``constants``: those that are always constant. ``silent``: those that nothing in the fabric
+    reads."""
+
+    wires: Mapping[str, Callable[[Cell], Connections]]
+    cells: Mapping[str, Callable[[Cell, Text], None]]
+    constants: Collection[str] = ()
+    silent: Collection[str] = ()
+
 
 INPUT = "input"
 

@@ -1,12 +1,77 @@
-"""Vivado projects as Tcl: from Verilog to a bitstream, for each of the three systems."""
+"""AMD devices: a Vivado project as Tcl, run where Vivado is on PATH, else left ready with instructions.
+
+Three systems, by a board's ``system``: ``pins`` (a serial line on the board's pins), ``zynq`` (the processor's DMA
+feeds the AXI streams) and ``pcie`` (the host's DMA does).
+"""
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
 from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar
 
+from rbdgen.devices.xc7 import XC7
+from rbdgen.devices.xcup import XCUP
+from rbdgen.errors import ConfigError, ToolError
 from rbdgen_boards.board import Board
-from rbdgen_boards.flow import Streams
-from rbdgen_boards.top import TOP
+from rbdgen_boards.flow import Clocking, Flow, Progress, Request, Routed, Streams
+from rbdgen_boards.synthesis import Synthesis
+from rbdgen_boards.top import TOP, port_pins
+
+OSCILLATOR = (600.0, 1200.0)
+"""MHz between which a 7-series clock manager's oscillator runs, at any speed grade."""
+EIGHTHS = range(16, 513)
+"""Multipliers, in eighths."""
+LEAST_DIVIDER, LARGEST_DIVIDER = 8, 1024
+"""Dividers, in eighths."""
+
+
+def clock_manager(board_clock: float, clock: float) -> tuple[float, float]:
+    """Multiplier and divider of a 7-series clock manager for the clock next below ``clock``, in MHz.
+
+    ConfigError where there is none.
+    """
+    found = []
+    for eighths in EIGHTHS:
+        multiply = eighths / 8
+        divider = -(-board_clock * eighths // clock)
+        runs = OSCILLATOR[0] <= board_clock * multiply <= OSCILLATOR[1]
+        if runs and LEAST_DIVIDER <= divider <= LARGEST_DIVIDER:
+            found.append((multiply, divider / 8))
+    if not found:
+        raise ConfigError(
+            f"clock: {clock:g} MHz cannot be made from {board_clock:g} MHz; choose 5 to 600 MHz"
+        )
+    # the nearest clock, made by the slowest oscillator
+    return max(found, key=lambda pair: (board_clock * pair[0] / pair[1], -pair[0]))
+
+
+def managed_clock(board: Board, clock: float) -> Clocking:
+    """The clock next below ``clock`` MHz, by a clock manager in the top module."""
+    multiply, divide = clock_manager(board.clock, clock)
+    lines = (
+        "  wire feedback, made;\n"
+        f"  MMCME2_BASE #(.CLKIN1_PERIOD({1e3 / board.clock:.3f}), .CLKFBOUT_MULT_F({multiply:.3f}), "
+        f".CLKOUT0_DIVIDE_F({divide:.3f})) manager (\n"
+        "    .CLKIN1(clk), .CLKFBIN(feedback), .CLKFBOUT(feedback), .CLKOUT0(made), .LOCKED(settled), .PWRDWN(1'b0), "
+        ".RST(1'b0)\n  );\n"
+        "  BUFG buffer (.I(made), .O(clock));\n"
+    )
+    return Clocking("", lines, board.clock * multiply / divide)
+
+
+def xdc(board: Board) -> str:
+    """The constraints of a board's top module."""
+    attributes = [f"{name} {value}" for name, value in board.attributes.items()]
+    lines = [f"create_clock -name clk -period {1e3 / board.clock:.3f} [get_ports clk]"]
+    for port, pin in port_pins(board).items():
+        properties = " ".join([f"PACKAGE_PIN {pin}", *attributes])
+        lines.append(f"set_property -dict {{ {properties} }} [get_ports {{ {port} }}]")
+    return "\n".join(lines) + "\n"
+
 
 SCRIPT, PROGRAM = "build.tcl", "program.tcl"
 CONSTRAINTS = "board.xdc"
@@ -175,3 +240,87 @@ def instructions(board: Board) -> str:
         f"    vivado -mode batch -source {SCRIPT}\n    vivado -mode batch -source {PROGRAM}\n\n"
         f"{TIMING} and {UTILISATION} then say what came out.\n{host}"
     )
+
+
+def achieved_clock(report: str, clock: float) -> float:
+    """MHz that a timing summary allows, from the worst slack at ``clock``. ToolError if it has none."""
+    found = re.search(r"WNS\(ns\).*?\n[-\s]+\n\s*(-?[\d.]+)", report, re.S)
+    if found is None:
+        raise ToolError(f"vivado: {TIMING} has no worst slack; look into it")
+    return 1e3 / (1e3 / clock - float(found[1]))
+
+
+def used(report: str) -> dict[str, int]:
+    """A utilisation report's figures, by the names of a board's resources."""
+    rows = {
+        "multipliers": r"DSPs",
+        "luts": r"(?:CLB|Slice) LUTs\*?",
+        "registers": r"(?:CLB|Slice) Registers",
+        "memories": r"Block RAM Tile",
+    }
+    found = {
+        name: re.search(rf"^\|\s*{row}\s*\|\s*(\d+)", report, re.M) for name, row in rows.items()
+    }
+    return {name: int(f[1]) for name, f in found.items() if f is not None}
+
+
+LOG = "vivado.log"
+COMMAND = ("vivado", "-mode", "batch", "-source", SCRIPT, "-log", LOG, "-nojournal")
+
+
+class Vivado(Flow):
+    """AMD's devices with AMD's own tool. Its results are not kept: a project is run once."""
+
+    name = "vivado"
+    maker = "Vivado"
+    syntheses: ClassVar = {
+        "xc7": Synthesis(XC7.synthesis),
+        "xcup": Synthesis(XCUP.synthesis),
+    }
+
+    def clocking(self, board: Board, clock: float, directory: Path) -> Clocking:
+        if board.shell == "uart":
+            return managed_clock(board, clock)
+        # the system around an AXI shell makes the board's clock
+        return Clocking("", "", board.clock)
+
+    def build(self, request: Request, directory: Path, progress: Progress) -> Routed | None:
+        board = request.board
+        files = {
+            **request.sources,
+            SCRIPT: project(board, request.sources, request.streams, request.running),
+            PROGRAM: program(),
+            "README.txt": instructions(board),
+        }
+        if board.pins:
+            files[CONSTRAINTS] = xdc(board)
+        for name, text in files.items():
+            (directory / name).write_text(text, encoding="utf-8")
+        if not available():
+            return None
+        progress("Vivado")
+        return run(directory, request.running)
+
+
+def available() -> bool:
+    """Whether Vivado is on PATH."""
+    return shutil.which("vivado") is not None
+
+
+def run(directory: Path, clock: float) -> Routed:
+    """Run the project in ``directory``, made for ``clock`` in MHz. ToolError with Vivado's own complaint."""
+    done = subprocess.run(
+        COMMAND,
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    if done.returncode:
+        errors = [line for line in done.stdout.splitlines() if line.startswith("ERROR")]
+        reason = errors[0] if errors else "no reason given"
+        raise ToolError(f"vivado failed: {reason} (log: {directory / LOG})")
+    timing = (directory / TIMING).read_text(encoding="utf-8")
+    utilisation = (directory / UTILISATION).read_text(encoding="utf-8")
+    return Routed(achieved_clock(timing, clock), used(utilisation), (), BITSTREAM)

@@ -1,1 +1,0 @@
-"""Lattice ECP5."""

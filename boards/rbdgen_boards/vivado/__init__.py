@@ -1,1 +1,0 @@
-"""AMD's devices."""
