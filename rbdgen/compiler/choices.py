@@ -20,7 +20,7 @@ from rbdgen.compiler.pace import link_cycles, link_note
 from rbdgen.compiler.replicas import choose_replicas
 from rbdgen.compiler.stages import plainly, planned_design
 from rbdgen.errors import ConfigError, RbdgenWarning, UnsupportedError
-from rbdgen.functions.algorithms import FAMILIES, OPEN, TREES, needed_kinds
+from rbdgen.functions.algorithms import KINDS, OPEN, known, needed_kinds, open_kinds
 from rbdgen.model.ranges import InputRanges
 from rbdgen.model.robot import Robot
 from rbdgen.options import GOALS, Options
@@ -65,14 +65,15 @@ def _algorithm_choice(kind: str) -> OpenChoice:
     """The choice among algorithms of a kind."""
     what = kind.replace("_", " ")
     values = {}
-    for name, summary in FAMILIES[kind].items():
-        how, _, _ = summary.partition(";")
-        values[name] = f"{what} {how}"
+    for algorithm in known(kind).values():
+        if not algorithm.comparison:
+            how, _, _ = algorithm.summary.partition(";")
+            values[algorithm.name] = f"{what} {how}"
     return OpenChoice(kind, values, algorithm=True)
 
 
 CHOICES = (
-    *map(_algorithm_choice, TREES),
+    *map(_algorithm_choice, open_kinds()),
     OpenChoice(
         "constants",
         {
@@ -96,7 +97,7 @@ CHOICES = (
     ),
 )
 """What is tried, in this order."""
-TRACED = ("programs", *TREES)
+TRACED = ("programs", *KINDS)
 """The options of these that decide what is traced."""
 
 

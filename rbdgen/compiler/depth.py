@@ -10,16 +10,14 @@ from __future__ import annotations
 import heapq
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from rbdgen.algo.odd_even import elimination_order
-from rbdgen.algo.scan import sparing_scan
 from rbdgen.compiler.design import Design
 from rbdgen.compiler.lowering import target_device
 from rbdgen.devices.device import Device
 from rbdgen.errors import RbdgenError, RbdgenWarning
-from rbdgen.functions.algorithms import TREES, needed_kinds
+from rbdgen.functions.algorithms import KINDS, chosen, needed_kinds, usual
 from rbdgen.functions.record import Function, Need
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.programs import cone
@@ -59,35 +57,6 @@ class ChainDepth:
     usual: str
     usual_cycles: int
     pays_from: int | None
-
-
-def scan_levels(links: int) -> int:
-    """Joins one after the other of a scan over ``links``."""
-
-    def join(before: int, after: int, _: int) -> int:
-        return 1 + max(before, after)
-
-    return max(sparing_scan([0] * links, join))
-
-
-def elimination_levels(links: int) -> int:
-    """Levels of odd-even elimination of ``links`` block rows."""
-    return len(elimination_order(links))
-
-
-def complement_levels(links: int) -> int:
-    """Levels by which ``links`` block rows are eliminated into the last one."""
-    return len(elimination_order(links, last=True)) - 1
-
-
-LEVELS: Mapping[str, Callable[[int], int]] = {
-    "scan": scan_levels,
-    "jsiia": scan_levels,
-    "hybrid": scan_levels,
-    "cfa": elimination_levels,
-    "schur": complement_levels,
-}
-"""Levels of the algorithms for serial chains by the number of links."""
 
 
 @dataclass(frozen=True)
@@ -139,23 +108,22 @@ def chain_depths(design: Design) -> tuple[ChainDepth, ...]:
     model = DepthModel(target_device(options), design.table_word)
     found = []
     for kind in needed_kinds(options.records):
-        usual = TREES.get(kind)
-        algorithm = getattr(options, kind)
+        algorithm, beside = chosen(kind, options), usual(kind)
         function = _judge(options, kind)
-        if usual in (None, algorithm) or function is None:
+        if algorithm.levels is None or function is None:
             continue
         asked = replace(design.network.options, functions=(function.name,))
-        beside = replace(asked, **{kind: usual})
+        other = replace(asked, **{kind: beside.name})
         depth = ChainDepth(
             kind=kind,
-            algorithm=algorithm,
+            algorithm=algorithm.name,
             function=function.name,
-            levels=LEVELS[algorithm](len(robot.bodies)),
+            levels=algorithm.levels(len(robot.bodies)),
             at_once=links_at_once(design, function.name),
             cycles=model.cycles(robot, asked),
-            usual=usual,
-            usual_cycles=model.cycles(robot, beside),
-            pays_from=model.pays_from(robot, asked, beside),
+            usual=beside.name,
+            usual_cycles=model.cycles(robot, other),
+            pays_from=model.pays_from(robot, asked, other),
         )
         found.append(depth)
     return tuple(found)
@@ -164,7 +132,7 @@ def chain_depths(design: Design) -> tuple[ChainDepth, ...]:
 def _judge(options: Options, kind: str) -> Function | None:
     """The function that an algorithm is judged by: the first whose results come by it, and need no derivatives."""
     for f in options.records:
-        if kind in needed_kinds([f]) and Need.GRADIENT not in f.all_needs:
+        if KINDS[kind].matters(f) and Need.GRADIENT not in f.all_needs:
             return f
     return None
 

@@ -12,11 +12,10 @@ from rbdgen.compiler.lowering import lower, trace
 from rbdgen.compiler.stages import plainly
 from rbdgen.errors import ConfigError, RbdgenError, UnsupportedError
 from rbdgen.functions.algorithms import (
-    FAMILIES,
-    TREES,
-    check_combination,
     chosen_algorithms,
+    known,
     needed_kinds,
+    open_kinds,
 )
 from rbdgen.model.ranges import InputRanges, declared_ranges
 from rbdgen.model.robot import Robot
@@ -51,9 +50,9 @@ def compare_families(
         options = replace(options, error={}, formats="signal", word=FAMILY_WORD)
     ranges = declared_ranges(robot, options.limits)
     result = []
-    for algorithms in _choices(robot, options):
+    for choice in _choices(robot, options):
+        algorithms = chosen_algorithms(choice)
         progress(f"count multiplications of {', '.join(algorithms.values())}")
-        choice = replace(options, **algorithms)
         try:
             counted = _multiplications(robot, choice, ranges)
         except UnsupportedError:
@@ -76,21 +75,20 @@ def _multiplications(robot: Robot, choice: Options, ranges: InputRanges) -> dict
     return lower(traced, choice, ranges).fixed.graph.multiplications()
 
 
-def _choices(robot: Robot, options: Options) -> list[dict[str, str]]:
+def _choices(robot: Robot, options: Options) -> list[Options]:
     """The choices of algorithms that make a difference, go together, and take the robot: all of those that take trees,
     and those for serial chains one by one beside what was chosen."""
     needed = needed_kinds(options.records)
-    chosen = chosen_algorithms(options)
-    varied = [kind for kind in needed if kind not in TREES]
+    given = chosen_algorithms(options)
+    varied = [kind for kind in needed if kind not in open_kinds()]
     candidates = []
-    for names in product(*(FAMILIES[kind] for kind in varied)):
-        candidates.append(chosen | dict(zip(varied, names, strict=True)))
-    for kind in TREES:
-        others = FAMILIES[kind] if kind in needed and is_serial(robot) else ()
-        candidates += [chosen | {kind: name} for name in others if name != chosen[kind]]
+    for names in product(*map(known, varied)):
+        candidates.append(dict(zip(varied, names, strict=True)))
+    for kind in open_kinds():
+        others = known(kind) if kind in needed and is_serial(robot) else ()
+        candidates += [{kind: name} for name in others if name != given[kind]]
     choices = []
-    for choice in candidates:
+    for candidate in candidates:
         with suppress(ConfigError):
-            check_combination(choice, options.calibratable, options.moving_base)
-            choices.append(choice)
+            choices.append(replace(options, **candidate))
     return choices

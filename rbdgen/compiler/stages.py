@@ -10,7 +10,7 @@ from typing import Any
 from rbdgen.compiler.design import Design
 from rbdgen.compiler.lowering import Lowered, target_device
 from rbdgen.compiler.words import function_format, parameter_words
-from rbdgen.functions.algorithms import OPEN, TREES
+from rbdgen.functions.algorithms import OPEN, open_kinds, usual
 from rbdgen.layout.network import Network
 from rbdgen.model.ranges import InputRanges
 from rbdgen.options import Options
@@ -23,15 +23,13 @@ from rbdgen.schedule.replicas import row_depth
 from rbdgen.schedule.schedule import Schedule
 from rbdgen.schedule.scheduler import schedule
 
-CHOSEN = ("constants", "spread", "programs", *TREES)
-"""The options that are chosen by cost where they are left open: how hardware is shared, and algorithms."""
-
 
 def plain(options: Options) -> dict[str, str]:
     """What is chosen where nothing speaks for anything else. Constant factors are products where multipliers and their
     accumulators are shared: a slot of these costs less than adders."""
     constants = "multipliers" if options.ii > 1 else "logic"
-    return {"constants": constants, "spread": "fewest", "programs": "two", **TREES}
+    algorithms = {kind: usual(kind).name for kind in open_kinds()}
+    return {"constants": constants, "spread": "fewest", "programs": "two", **algorithms}
 
 
 def plainly(options: Options) -> Options:

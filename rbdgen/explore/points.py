@@ -12,7 +12,7 @@ from typing import Any
 
 from rbdgen.caching import code_digest
 from rbdgen.errors import ConfigError
-from rbdgen.functions.algorithms import FAMILIES, chosen_algorithms
+from rbdgen.functions.algorithms import KINDS, chosen_algorithms
 from rbdgen.model.robot import Robot
 from rbdgen.options import DEMANDS, Options, settings
 from rbdgen.options.setting import INTEGER
@@ -40,7 +40,7 @@ RATES = (_axis("ii"), _axis("multipliers"))
 """What sets the rate, one of these for every point: an option, or a demand of a budget."""
 ROOT = Axis("root", False, "links that a mobile base carries, by name (the file's root)")
 """What is not an option of the compiler, but of the robot."""
-AXES = tuple(_axis(name) for name in ("replicas", "word", "device", *FAMILIES))
+AXES = tuple(_axis(name) for name in ("replicas", "word", "device", *KINDS))
 """All else, options by name; the last varies fastest."""
 NAMES = ("functions", ROOT.name, *(a.name for a in RATES), *(a.name for a in AXES))
 """What is told of a point's position."""

@@ -1,112 +1,146 @@
-"""The algorithms that an accelerator's functions may be traced by."""
+"""The algorithms that an accelerator's functions may be traced by: one record each, by what it computes.
+
+Every module of this folder that has ``ALGORITHMS`` adds to them (:mod:`rbdgen.functions.registry`). Nothing else asks
+for an algorithm's name: options, the layout, choices by cost and comparisons iterate over the records.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from rbdgen.errors import ConfigError, UnsupportedError
+from rbdgen.errors import ConfigError
 from rbdgen.functions.record import Function, Need
 
-DERIVATIVES = {
-    "composite": "from composite bodies (after Singh, Russell & Wensing 2022)",
-    "columns": "column by column (Carpentier & Mansard 2018)",
-}
-"""Algorithms for the derivatives of inverse dynamics; the first is the default."""
-MASS_MATRICES = {
-    "ldl": "composite bodies, then the branch-sparse factors of M (Featherstone 2005)",
-    "mminvgen": "M and its inverse in one algorithm (Yang, Chen & Han 2023)",
-}
-"""Algorithms for the mass matrix and its inverse; the first is the default."""
-INVERSE_DYNAMICS = {
-    "recursive": "from link to link (Luh, Walker & Paul 1980)",
-    "scan": "by prefix sums, in logarithmic depth; serial chains (after Yang, Wu & Pan 2016)",
-}
-"""Algorithms for inverse dynamics; the first is the default."""
-FORWARD_DYNAMICS = {
-    "factors": "by the mass matrix and its factors, or by its inverse",
-    "jsiia": "the same, with M by prefix sums; serial chains (Yang, Wu & Pan 2016)",
-    "hybrid": "by articulated bodies, accelerations by a scan; serial chains (Yang, Wu & Pan 2016)",
-    "cfa": "by constraint forces, in logarithmic depth; serial chains (Fijany, Sharf & D'Eleuterio 1995)",
-}
-"""Algorithms for forward dynamics; the first is the default."""
-OPERATIONAL_SPACE = {
-    "factors": "by the factors of the mass matrix (Featherstone 2010)",
-    "schur": "by Schur complements, in logarithmic depth; a frame or contact at a serial chain's end (Fijany 1994)",
-}
-"""Algorithms for the inertia of frames and contacts; the first is the default."""
-WITHOUT_FACTORS = ("hybrid", "cfa")
-"""Those of them that take neither M nor its factors."""
-FAMILIES: dict[str, Mapping[str, str]] = {
-    "derivative": DERIVATIVES,
-    "mass_matrix": MASS_MATRICES,
-    "inverse_dynamics": INVERSE_DYNAMICS,
-    "forward_dynamics": FORWARD_DYNAMICS,
-    "operational_space": OPERATIONAL_SPACE,
-}
-"""The algorithms of each kind, by the option that chooses among them."""
 OPEN = "auto"
 """The word for what the tool is to choose."""
-TREES = {
-    "inverse_dynamics": "recursive",
-    "forward_dynamics": "factors",
-    "operational_space": "factors",
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Something that algorithms compute: in words, and whether it makes a difference for a function (``matters``)."""
+
+    summary: str
+    matters: Callable[[Function], bool]
+
+
+KINDS = {
+    "derivative": Kind(
+        "the derivatives of inverse dynamics", lambda f: Need.GRADIENT in f.all_needs
+    ),
+    "mass_matrix": Kind(
+        "the mass matrix and its inverse",
+        lambda f: bool({Need.INVERSE, Need.ACCELERATION} & f.all_needs),
+    ),
+    "inverse_dynamics": Kind("inverse dynamics", lambda f: Need.TORQUE in f.all_needs),
+    "forward_dynamics": Kind("forward dynamics", lambda f: Need.ACCELERATION in f.all_needs),
+    "operational_space": Kind(
+        "the inertia of frames and contacts", lambda f: "operational_space" in f.uses
+    ),
 }
-"""Of the kinds with algorithms for serial chains only, the one that takes trees."""
+"""What there are algorithms for, by the option that chooses among them."""
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One algorithm for something of :data:`KINDS`; the first of a ``kind`` is the usual one and takes trees.
+
+    ``text`` traces it: of a traced program and what :mod:`rbdgen.functions.dynamics_algorithms` says of its kind.
+    ``serial``: it takes serial chains only, and is found by ``levels`` of joining neighbours, by the number of links.
+    ``factored``: it goes by the factors of M, or gives them. ``mass``: a text of M that it brings with it.
+    ``calibratable`` and ``moving_base``: whether it goes with these options; ``needs``: algorithms of other kinds that
+    it goes with. ``comparison``: it is there to be compared with: no help lists it and no search tries it.
+    """
+
+    kind: str
+    name: str
+    summary: str
+    text: Any
+    serial: bool = False
+    levels: Callable[[int], int] | None = None
+    factored: bool = False
+    mass: Callable[[Any], Any] | None = None
+    calibratable: bool = True
+    moving_base: bool = True
+    needs: Mapping[str, str] = field(default_factory=dict)
+    comparison: bool = False
+
+    @property
+    def asked(self) -> str:
+        """How a message says that it was chosen."""
+        return f"{self.kind.replace('_', '-')} {self.name}"
+
+
+_known: dict[str, dict[str, Algorithm]] = {kind: {} for kind in KINDS}
+
+
+def register(algorithm: Algorithm) -> None:
+    """Add an algorithm. ConfigError where its kind has one of that name."""
+    own = _known[algorithm.kind]
+    if algorithm.name in own or algorithm.name == OPEN:
+        raise ConfigError(f"algorithm {algorithm.asked}: the name is taken; choose another")
+    own[algorithm.name] = algorithm
+
+
+def unregister(algorithm: Algorithm) -> None:
+    """Take out an algorithm that was added."""
+    del _known[algorithm.kind][algorithm.name]
+
+
+def known(kind: str) -> Mapping[str, Algorithm]:
+    """The algorithms of a kind by name, the usual one first."""
+    return _known[kind]
+
+
+def usual(kind: str) -> Algorithm:
+    """The algorithm of a kind where nothing is said."""
+    return next(iter(_known[kind].values()))
+
+
+def open_kinds() -> tuple[str, ...]:
+    """The kinds of which the tool may choose the algorithm: those with some for serial chains only."""
+    return tuple(k for k, own in _known.items() if any(a.serial for a in own.values()))
+
+
+def listed(kind: str) -> tuple[str, ...]:
+    """The words by which an option chooses among a kind, as help lists them; the first is the default."""
+    names = tuple(a.name for a in _known[kind].values() if not a.comparison)
+    return (OPEN, *names) if kind in open_kinds() else names
+
+
+def chosen(kind: str, options: Any) -> Algorithm:
+    """The algorithm of a kind that options (of any stage) choose; of what they leave open the usual one."""
+    name = getattr(options, kind)
+    return usual(kind) if name == OPEN else _known[kind][name]
 
 
 def chosen_algorithms(options: Any) -> dict[str, str]:
-    """The algorithm of each kind that options (of the compiler, or of a trace) choose; of what they leave open the one
-    that takes trees."""
-    chosen = {}
-    for kind in FAMILIES:
-        name = getattr(options, kind)
-        chosen[kind] = TREES[kind] if name == OPEN else name
-    return chosen
+    """The name of the algorithm of each kind that options choose."""
+    return {kind: chosen(kind, options).name for kind in KINDS}
 
 
 def needed_kinds(functions: Collection[Function]) -> tuple[str, ...]:
     """The kinds of algorithms that make a difference for ``functions``."""
-    needs: set[Need] = set()
-    for f in functions:
-        needs |= f.all_needs
-    matters = {
-        "derivative": Need.GRADIENT in needs,
-        "mass_matrix": bool({Need.INVERSE, Need.ACCELERATION}.intersection(needs)),
-        "inverse_dynamics": Need.TORQUE in needs,
-        "forward_dynamics": Need.ACCELERATION in needs,
-        "operational_space": any("operational_space" in f.uses for f in functions),
-    }
-    return tuple(kind for kind in FAMILIES if matters[kind])
+    return tuple(name for name, kind in KINDS.items() if any(map(kind.matters, functions)))
 
 
-def check_algorithms(chosen: Mapping[str, str]) -> None:
-    """UnsupportedError naming an algorithm that there is not. ``chosen``: one of each kind."""
-    for kind, name in chosen.items():
-        known = FAMILIES[kind]
-        if name not in known:
-            option = kind.replace("_", "-")
-            raise UnsupportedError(f"{option} {name!r}: unknown; choose from {', '.join(known)}")
+def check_combination(options: Any) -> None:
+    """ConfigError naming an algorithm that does not go with another option."""
+    for option in ("calibratable", "moving_base"):
+        if not getattr(options, option):
+            continue
+        for kind in KINDS:
+            given = chosen(kind, options)
+            if not getattr(given, option):
+                raise ConfigError(_needs(option, kind, usual(kind).name, given.name))
+    for kind in KINDS:
+        asking = chosen(kind, options)
+        for other, needed in asking.needs.items():
+            given = chosen(other, options)
+            if given.name != needed:
+                raise ConfigError(_needs(f"{kind} {asking.name}", other, needed, given.name))
 
 
-def check_combination(chosen: Mapping[str, str], calibratable: bool, moving_base: bool) -> None:
-    """ConfigError naming an algorithm that does not go with another option. ``chosen``: one of each kind."""
-    needed = []
-    if calibratable:
-        needed.append(("calibratable", "derivative", "composite"))
-        needed.append(("calibratable", "mass_matrix", "ldl"))
-        if chosen["forward_dynamics"] in WITHOUT_FACTORS:
-            # a link's inertia, or the inverse of it, is a constant
-            needed.append(("calibratable", "forward_dynamics", "factors"))
-        needed.append(("calibratable", "operational_space", "factors"))
-    if moving_base:
-        needed.append(("moving_base", "derivative", "composite"))
-    forward = chosen["forward_dynamics"]
-    if forward != "factors":
-        needed.append((f"forward_dynamics {forward}", "mass_matrix", "ldl"))
-    for option, algorithm, needs in needed:
-        given = chosen[algorithm]
-        if given != needs:
-            raise ConfigError(
-                f"{option} and {algorithm}: {option} needs {algorithm} {needs}, not {given}"
-            )
+def _needs(option: str, kind: str, needed: str, given: str) -> str:
+    return f"{option} and {kind}: {option} needs {kind} {needed}, not {given}"

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from rbdgen.algo.carried import SPATIAL, Carrier, bodies_of, body_damping, carriers
-from rbdgen.algo.chain_contact import ChainContact
 from rbdgen.algo.contact import Held
 from rbdgen.algo.factorisation import Elimination, Factors, remaining_torques
 from rbdgen.algo.following import Entries
@@ -22,11 +21,9 @@ from rbdgen.algo.operational_space import (
 )
 from rbdgen.algo.rnea import Motion, inward_sweep, joint_placements, outward_sweep
 from rbdgen.algo.submodules import Enter, anywhere
+from rbdgen.functions.algorithms import chosen
 from rbdgen.functions.operands import given_base, given_wrenches
-from rbdgen.functions.operational_space import (
-    SCHUR,
-    mass_factors,
-)
+from rbdgen.functions.operational_space import mass_factors
 from rbdgen.functions.record import TracedProgram
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import Scalar, Vector, mul, sub
@@ -152,13 +149,17 @@ class Moving:
     held: Callable[[], HeldRows]
 
 
+Spaces = tuple[Callable[..., ContactSpace], Callable[[], HeldRows]]
+"""``space`` and ``held`` of a :class:`Moving`."""
+
+
 def factored_space(
     found: Kinematics, along: Elimination, factors: Factors, damping: float, *axes: Axes
 ) -> ContactSpace:
     """Rows of contacts over a mass matrix that is taken apart."""
     rows: list[Row] = []
-    for chosen in axes:
-        rows += rows_of(found, chosen)
+    for own in axes:
+        rows += rows_of(found, own)
     return OperationalSpace(along, factors, rows, damping, found.enter)
 
 
@@ -182,33 +183,11 @@ def moving(
 
 def traced_moving(trace: TracedProgram) -> Moving:
     """The same, traced."""
-    reference, damping, _ = traced_variant(trace)
+    reference, _, _ = traced_variant(trace)
     found = contact_kinematics(trace.robot, trace.placements(), reference, trace.enter)
     motions = trace.motions()
-    if trace.settings.operational_space == SCHUR:
-        space = partial(_chain_space, trace)
-        return Moving(found, motions, trace.rest(), space, partial(_chain_rows, trace))
-    taken_apart = found, trace.along(), trace.factors(), damping
-    space = partial(factored_space, *taken_apart)
-    held = partial(factored_rows, trace.robot, *taken_apart)
+    space, held = chosen("operational_space", trace.settings).text.contacts(trace, found)
     return Moving(found, motions, trace.rest(), space, held)
-
-
-def _chain_space(trace: TracedProgram, *axes: Axes) -> ContactSpace:
-    """Rows of the contact at a chain's end."""
-    whole = trace.whole()
-    frame = whole.contacts[0].frame
-    chosen: tuple[int, ...] = ()
-    for (own,) in axes:
-        chosen += own
-    reference, damping, _ = traced_variant(trace)
-    return ChainContact(whole, trace.placements(), frame, chosen, reference, damping, trace.enter)
-
-
-def _chain_rows(trace: TracedProgram) -> HeldRows:
-    """The rows by which it is held."""
-    space = _chain_space(trace, held_axes(trace.robot))
-    return HeldRows(space, [None], trace.enter)
 
 
 def traced_variant(trace: TracedProgram) -> Variant:

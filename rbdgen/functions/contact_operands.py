@@ -11,8 +11,8 @@ import numpy as np
 from rbdgen.algo.factorisation import both_triangles
 from rbdgen.algo.frames import ALIGNED, LOCAL
 from rbdgen.algo.rnea import joint_placements
-from rbdgen.algo.schur import check_end
 from rbdgen.errors import ConfigError, UnsupportedError
+from rbdgen.functions.algorithms import chosen
 from rbdgen.functions.contact_motion import (
     Variant,
     contact_kinematics,
@@ -23,9 +23,7 @@ from rbdgen.functions.frames import check_still
 from rbdgen.functions.mass_matrix import crba
 from rbdgen.functions.operands import checked_forces
 from rbdgen.functions.operational_space import (
-    SCHUR,
     TRIED,
-    check_factors,
     is_singular,
     mass_factors,
     require_regular,
@@ -64,10 +62,8 @@ def check(robot: Robot, settings: Settings) -> None:
     """UnsupportedError for a robot without contacts, or with some that hinder each other at all states, and for options
     that do not go with them."""
     need_contacts(robot)
-    if settings.operational_space == SCHUR:
-        check_end(robot, "contact", [contact.frame for contact in robot.contacts])
-    else:
-        check_factors(settings)
+    frames = [contact.frame for contact in robot.contacts]
+    chosen("operational_space", settings).text.check(robot, settings, "contact", frames)
     check_still(robot, settings)
     if settings.reference not in REFERENCES:
         raise UnsupportedError(

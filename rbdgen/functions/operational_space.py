@@ -19,9 +19,9 @@ from rbdgen.algo.factorisation import Elimination, Factors, along_tree, both_tri
 from rbdgen.algo.frames import LOCAL, REFERENCES
 from rbdgen.algo.operational_space import FrameInertia, OperationalSpace, rows_of
 from rbdgen.algo.rnea import joint_placements
-from rbdgen.algo.schur import SchurComplements, check_end
 from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.errors import SingularityError, UnsupportedError
+from rbdgen.functions.algorithms import chosen
 from rbdgen.functions.frames import need_frames
 from rbdgen.functions.mass_matrix import crba
 from rbdgen.functions.operands import vector_entries
@@ -76,27 +76,12 @@ TRIED = 16
 SMALLEST = 1e-9
 """Below this share of the largest eigenvalue, a matrix without units has no inverse that is of use."""
 USES = frozenset({"reference", "constraint_damping", "operational_space"})
-SCHUR = "schur"
-"""The algorithm by Schur complements."""
 
 
 def check(robot: Robot, settings: Settings) -> None:
-    """UnsupportedError for a robot without frames, for a choice of algorithms that has no factors of M, and for frames
-    that the chosen one does not take."""
+    """UnsupportedError for a robot without frames, and for what the chosen algorithm does not take."""
     need_frames(robot)
-    if settings.operational_space == SCHUR:
-        check_end(robot, "frame", robot.task_frames)
-    else:
-        check_factors(settings)
-
-
-def check_factors(settings: Settings) -> None:
-    """UnsupportedError where M is not taken apart into factors."""
-    if settings.mass_matrix != "ldl":
-        raise UnsupportedError(
-            f"mass-matrix {settings.mass_matrix}: has no factors of M, which inertia of frames and contacts is made "
-            "of; use mass-matrix ldl"
-        )
+    chosen("operational_space", settings).text.check(robot, settings, "frame", robot.task_frames)
 
 
 def _check_inertia(robot: Robot, settings: Settings) -> None:
@@ -126,10 +111,10 @@ def mass_factors(robot: Robot, joints: list[JointPlacement]) -> tuple[Eliminatio
 def _space(robot: Robot, variant: tuple[str, float], q: Vector) -> CarriedSpace:
     joints = joint_placements(robot, q)
     along, factors = mass_factors(robot, joints)
-    return _carried(robot, joints, along, factors, *variant, anywhere)
+    return carried(robot, joints, along, factors, *variant, anywhere)
 
 
-def _carried(
+def carried(
     robot: Robot,
     joints: list[JointPlacement],
     along: Elimination,
@@ -278,16 +263,8 @@ def _variant(settings: Settings | None) -> dict[str, Any]:
 
 def _traced_space(trace: TracedProgram) -> FrameInertia | CarriedSpace:
     """The frames' inertia that all functions of a program share."""
-
-    def make() -> FrameInertia | CarriedSpace:
-        settings = trace.settings
-        how = settings.reference, settings.constraint_damping, trace.enter
-        if settings.operational_space == SCHUR:
-            whole = trace.whole()
-            return SchurComplements(whole, trace.placements(), whole.task_frames[0], *how)
-        return _carried(trace.robot, trace.placements(), trace.along(), trace.factors(), *how)
-
-    return trace.shared("operational space", make)
+    algorithm = chosen("operational_space", trace.settings)
+    return trace.shared("operational space", lambda: algorithm.text.frames(trace))
 
 
 def _traced_inverse(trace: TracedProgram) -> Mapping[str, Entries]:

@@ -1,6 +1,7 @@
 """All functions that an accelerator can compute, by name: the records of this folder's files, in the order of codes.
 
-Every module of this folder that has ``RECORDS`` adds to it; :func:`register` adds a function from elsewhere.
+Every module of this folder that has ``RECORDS`` adds to it; :func:`register` adds a function from elsewhere. So do
+those that have ``ALGORITHMS`` to what functions are traced by (:mod:`rbdgen.functions.algorithms`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 from rbdgen import functions
 from rbdgen.errors import ConfigError
+from rbdgen.functions import algorithms
 from rbdgen.functions.record import Function, Settings
 from rbdgen.protocol.tasks import CALIBRATE, CODES
 
@@ -111,7 +113,8 @@ def golden_functions() -> dict[str, Callable[..., Any]]:
 
 for _module in sorted(m.name for m in pkgutil.iter_modules(functions.__path__)):
     if _module != "registry":
-        for _record in getattr(
-            importlib.import_module(f"{functions.__name__}.{_module}"), "RECORDS", ()
-        ):
+        _content = importlib.import_module(f"{functions.__name__}.{_module}")
+        for _record in getattr(_content, "RECORDS", ()):
             register(_record)
+        for _algorithm in getattr(_content, "ALGORITHMS", ()):
+            algorithms.register(_algorithm)

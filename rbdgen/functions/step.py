@@ -20,6 +20,7 @@ from rbdgen.algo.step import (
     semi_implicit_step,
 )
 from rbdgen.errors import ConfigError, UnsupportedError
+from rbdgen.functions.algorithms import chosen, usual
 from rbdgen.functions.derivatives import FORWARD_DYNAMICS
 from rbdgen.functions.mass_matrix import crba
 from rbdgen.functions.operands import (
@@ -53,19 +54,19 @@ Variant = tuple[str, float]
 """Integrator and time step."""
 MARGIN = 2.0
 """How much farther than at the states that ranges are found at joints may turn in a step."""
-FAMILIES = {"derivative": "composite", "mass_matrix": "ldl"}
-"""The algorithms that a step is made of."""
+MADE_OF = ("derivative", "mass_matrix")
+"""The kinds of algorithms of which a step takes the usual ones."""
 
 
 def check(robot: Robot, settings: Settings) -> None:
     """UnsupportedError for what :func:`rbdgen.functions.roll_out.check_integration` refuses, and for other algorithms
-    than :data:`FAMILIES`."""
+    than the usual ones of :data:`MADE_OF`."""
     check_integration(settings)
-    for option, family in FAMILIES.items():
-        given = getattr(settings, option)
-        if given != family:
+    for kind in MADE_OF:
+        given, taken = chosen(kind, settings), usual(kind)
+        if given is not taken:
             raise UnsupportedError(
-                f"{option.replace('_', '-')} {given}: step is made with {family}; use that, or leave out step"
+                f"{given.asked}: step is made with {taken.name}; use that, or leave out step"
             )
 
 

@@ -10,12 +10,7 @@ import numpy as np
 
 from rbdgen.algo.chain import check_serial
 from rbdgen.errors import UnsupportedError
-from rbdgen.functions.algorithms import (
-    TREES,
-    check_algorithms,
-    check_combination,
-    chosen_algorithms,
-)
+from rbdgen.functions.algorithms import KINDS, check_combination, chosen, known, usual
 from rbdgen.functions.record import Need
 from rbdgen.functions.registry import check_functions, check_together
 from rbdgen.functions.states import States
@@ -136,17 +131,20 @@ def _taken_words(built: Construction) -> dict[str, tuple[Word, ...]]:
 
 def check_options(robot: Robot, options: TraceOptions) -> None:
     """UnsupportedError for a choice that there is not, ConfigError for one that does not go with another."""
-    chosen = chosen_algorithms(options)
-    check_algorithms(chosen)
+    for kind in KINDS:
+        name = getattr(options, kind)
+        if name not in known(kind):
+            option = kind.replace("_", "-")
+            names = ", ".join(known(kind))
+            raise UnsupportedError(f"{option} {name!r}: unknown; choose from {names}")
     if options.programs not in PROGRAMS:
         raise UnsupportedError(
             f"programs {options.programs!r}: unknown; choose from {', '.join(PROGRAMS)}"
         )
-    check_combination(chosen, options.calibratable, options.moving_base)
-    for kind, remedy in TREES.items():
-        if chosen[kind] != remedy:
-            option = kind.replace("_", "-")
-            check_serial(robot, f"{option} {chosen[kind]}", f"{option} {remedy}")
+    check_combination(options)
+    for kind in KINDS:
+        if chosen(kind, options).serial:
+            check_serial(robot, chosen(kind, options).asked, usual(kind).asked)
     check_together(options.records)
     for f in options.records:
         if f.check:

@@ -10,20 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from rbdgen.algo.cfa import constraint_forces
 from rbdgen.algo.chain import Chain, chain
-from rbdgen.algo.composite import MassMatrix, composite_inertias, derivatives, mass_matrix
+from rbdgen.algo.composite import MassMatrix, composite_inertias, mass_matrix
 from rbdgen.algo.factorisation import (
     Elimination,
     Factors,
     along_tree,
     negated_product,
     remaining_torques,
-    symmetric_product,
 )
-from rbdgen.algo.hybrid import hybrid_accelerations
-from rbdgen.algo.mminvgen import mminvgen
-from rbdgen.algo.plucker import transforms
 from rbdgen.algo.rnea import (
     Motion,
     Wrench,
@@ -33,12 +28,10 @@ from rbdgen.algo.rnea import (
     outward_sweep,
     wrenches,
 )
-from rbdgen.algo.rnea_derivatives import rnea_derivatives
-from rbdgen.algo.scan_mass import scan_mass_matrix
-from rbdgen.algo.scan_rnea import scan_rnea
-from rbdgen.errors import UnsupportedError, short
+from rbdgen.errors import UnsupportedError
 from rbdgen.functions import registry
-from rbdgen.functions.algorithms import WITHOUT_FACTORS
+from rbdgen.functions.algorithms import Algorithm, chosen, usual
+from rbdgen.functions.dynamics_algorithms import TakenApart, Triangle
 from rbdgen.functions.quantities import BASE as BASE_MOTION
 from rbdgen.functions.quantities import F_EXT, MINV
 from rbdgen.functions.record import Entries, Function, Need, Reference
@@ -57,8 +50,6 @@ from rbdgen.model.joints import JointPlacement
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import Scalar, Vector, cross, matvec, transpose, vsub
 
-Triangle = dict[tuple[int, int], Scalar]
-"""Entries of a lower triangle."""
 DYNAMICS_ONLY = {Need.FACTORS, Need.INVERSE, Need.ACCELERATION}
 """What is not computed beside the derivatives."""
 
@@ -70,7 +61,7 @@ def trace(built: Construction) -> None:
     dynamics = [f for f in records if Need.GRADIENT not in f.needs]
     first_pass = [f for f in gradient if f.first_pass]
     apart = set(DYNAMICS_ONLY)
-    if built.options.inverse_dynamics != "recursive":
+    if chosen("inverse_dynamics", built.options) is not usual("inverse_dynamics"):
         # the derivatives' own torques are the recursion's
         apart.add(Need.TORQUE)
     beyond = any(apart & f.needs for f in dynamics)
@@ -113,6 +104,10 @@ class _Shared(ABC):
         self.software = built.software
         self.enter = built.enter
         self.kept: dict[Hashable, Any] = {}
+
+    def algorithm(self, kind: str) -> Algorithm:
+        """The algorithm that something is computed by."""
+        return chosen(kind, self.settings)
 
     def shared(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """What ``make`` makes, once for all functions of the program that ask for it by this key."""
@@ -332,7 +327,7 @@ class _Dynamics(_Shared):
         if need == Need.TORQUE:
             self.torque()
         elif need in (Need.MASS, Need.INVERSE):
-            _ = self.mass_and_inverse
+            _ = self.taken_apart
         elif need == Need.ACCELERATION:
             self.acceleration()
 
@@ -363,98 +358,55 @@ class _Dynamics(_Shared):
         """How the bodies move, relative to free fall."""
         return self._moved[0]
 
+    def wrenches(self) -> list[Wrench]:
+        """Wrenches that the bodies' motions take."""
+        return self._moved[1]
+
     @cached_property
     def _torque(self) -> Vector:
-        v = self.operand("v")
-        a = self.operand("a")
-        if self.settings.inverse_dynamics == "scan":
-            given = self.forces()
-            return scan_rnea(self.robot, self.chain, v, a, given, self.enter, self.base)
-        forces = self._moved[1]
-        tau, _ = inward_sweep(self.robot, self.joints, v, a, forces, self.enter)
-        return tau
+        return self.algorithm("inverse_dynamics").text(self)
 
     def torque(self) -> Vector:
         """τ of what tasks bring."""
         return self._torque
 
     @cached_property
-    def mass_and_inverse(self) -> tuple[Triangle, Triangle, Factors | None]:
+    def taken_apart(self) -> TakenApart:
         """M, its inverse where one is needed, and its factors where something is found by them."""
-        wanted = Need.INVERSE in self.needs
-        factored = self.settings.forward_dynamics not in WITHOUT_FACTORS
-        solved = Need.FACTORS in self.needs or (factored and Need.ACCELERATION in self.needs)
-        if self.built.options.mass_matrix == "mminvgen":
-            self._refuse_followers(wanted or solved)
-            placed = transforms(self.robot, self.joints, self.enter)
-            mass, inverted = mminvgen(
-                self.robot, placed, Need.MASS in self.needs, wanted or solved, self.enter
-            )
-            return mass, inverted, None
-        mass = self._mass
-        if not wanted and not solved:
-            return mass, {}, None
-        factors = self._along.factorise(mass)
-        inverted: Triangle = {}
-        if wanted:
-            inverted = self._along.inverse(factors)
-        return mass, inverted, factors
+        inverse = Need.INVERSE in self.needs
+        forward = self.algorithm("forward_dynamics")
+        solved = forward.factored and Need.ACCELERATION in self.needs
+        text = self.algorithm("mass_matrix").text
+        return text(self, Need.MASS in self.needs, inverse, solved or Need.FACTORS in self.needs)
 
-    @cached_property
-    def _mass(self) -> Triangle:
-        """The lower triangle of M by composite bodies, or by sums along the chain."""
-        if self.settings.forward_dynamics == "jsiia":
-            return scan_mass_matrix(self.robot, self.chain, self.enter)
-        return self.inertias_and_mass[1].entries
-
-    def _refuse_followers(self, inverted: bool) -> None:
-        """A joint that moves several bodies cannot be taken out of articulated ones."""
-        followers = [body.joint_name for body in self.robot.bodies if body.mimic]
-        if inverted and followers:
-            raise UnsupportedError(
-                f"mass-matrix mminvgen: joint {short(followers[0])} follows another, which articulated bodies do not; "
-                "use mass-matrix ldl"
-            )
+    def mass_text(self) -> Triangle:
+        """The lower triangle of M by composite bodies, or as the algorithm of forward dynamics has it."""
+        text = self.algorithm("forward_dynamics").mass
+        return text(self) if text else self.inertias_and_mass[1].entries
 
     def mass(self) -> Entries:
         """The lower triangle of M."""
-        return self.mass_and_inverse[0]
+        return self.taken_apart.mass
 
     def factors(self) -> Factors:
         """The factors of M."""
-        found = self.mass_and_inverse[2]
+        found = self.taken_apart.factors
         if found is None:
             raise self._missing("the factors of M")
         return found
 
     def inverse(self) -> Entries:
         """The lower triangle of M⁻¹."""
-        return self.mass_and_inverse[1]
+        return self.taken_apart.inverse
 
     @cached_property
     def _acceleration(self) -> dict[tuple[int, ...], Scalar]:
-        inverted: Triangle = {}
-        factors: Factors | None = None
-        forward = self.settings.forward_dynamics
-        if Need.INVERSE in self.needs or forward not in WITHOUT_FACTORS:
-            _, inverted, factors = self.mass_and_inverse
+        forward = self.algorithm("forward_dynamics")
+        if forward.factored:
+            _ = self.taken_apart
         if Need.INVERSE in self.needs:
-            self.result(MINV.name, inverted)
-        rest = self.rest()
-        if forward == "cfa":
-            held = constraint_forces(self.whole(), self.joints, self.enter)
-            solution = dict(enumerate(held.accelerations(tuple(rest), self.enter)))
-        elif forward == "hybrid":
-            placed = transforms(self.robot, self.joints, self.enter)
-            moved = hybrid_accelerations(self.robot, placed, tuple(rest), self.enter)
-            solution = dict(enumerate(moved))
-        elif factors is None:
-            columns = [dict(enumerate(rest))]
-            products = symmetric_product(self.robot, inverted, columns, self.enter)
-            solution = products[0]
-        else:
-            solved = self._along.solve(factors, rest)
-            solution = dict(enumerate(solved))
+            self.result(MINV.name, self.inverse())
+        solution = forward.text(self, self.rest())
         return {(i,): x for i, x in solution.items()}
 
     @cached_property
@@ -495,15 +447,8 @@ class _Gradient(_Shared):
         given = self.forces()
         motions, forces = outward_sweep(self.robot, joints, v, a, given, self.enter, base)
         tau, totals = inward_sweep(self.robot, joints, v, a, forces, self.enter)
-        if self.built.options.derivative == "columns":
-            placed = transforms(self.robot, joints, self.enter)
-            both = rnea_derivatives(self.robot, placed, v, motions, totals, self.enter)
-            return tau, both, motions, totals
-        inertias, mass = self.inertias_and_mass
-        found = derivatives(
-            self.robot, joints, v, base, motions, totals, inertias, mass, self.enter
-        )
-        return tau, (found.by_position, found.by_velocity), motions, totals
+        both = self.algorithm("derivative").text(self, motions, totals)
+        return tau, both, motions, totals
 
     def torque(self) -> Vector:
         """τ of what tasks bring."""

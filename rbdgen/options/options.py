@@ -10,10 +10,7 @@ from rbdgen.algo.step import COEFFICIENTS
 from rbdgen.devices.device import FASTEST, SLOWEST
 from rbdgen.devices.registry import DEFAULT_DEVICE, DEVICES
 from rbdgen.functions import registry
-from rbdgen.functions.algorithms import (
-    FAMILIES,
-    OPEN,
-)
+from rbdgen.functions.algorithms import KINDS, OPEN, known, listed, usual
 from rbdgen.functions.record import Function
 from rbdgen.layout.torques import BOTH, RANGES
 from rbdgen.layout.words import FORCE_LIMIT, MOMENT_LIMIT
@@ -57,6 +54,28 @@ GOALS = {
 def _function_names() -> Iterator[str]:
     yield from registry.known()
     yield "all"
+
+
+def algorithm(kind: str) -> str:
+    """The option that chooses among algorithms of a kind."""
+    what = f"algorithm of {KINDS[kind].summary}"
+    chains = [a.name for a in known(kind).values() if a.serial and not a.comparison]
+    if chains:
+        what += f"; for serial chains only: {', '.join(chains)}"
+    default = listed(kind)[0]
+    otherwise = usual(kind).name
+    return setting(
+        default,
+        WORD,
+        "what",
+        what,
+        otherwise=f"{otherwise}, or for latency what answers first"
+        if default == OPEN
+        else otherwise,
+        choices=lambda: listed(kind),
+        unlisted=lambda: known(kind),
+        metavar="A",
+    )
 
 
 @dataclass(frozen=True)
@@ -119,51 +138,11 @@ class Options:
         choices=lambda: DEVICES,
         metavar="D",
     )
-    derivative: str = setting(
-        "composite",
-        WORD,
-        "what",
-        "algorithm of the derivatives of inverse dynamics",
-        otherwise="composite",
-        choices=lambda: FAMILIES["derivative"],
-        metavar="A",
-    )
-    mass_matrix: str = setting(
-        "ldl",
-        WORD,
-        "what",
-        "algorithm of the mass matrix and its inverse",
-        otherwise="ldl",
-        choices=lambda: FAMILIES["mass_matrix"],
-        metavar="A",
-    )
-    inverse_dynamics: str = setting(
-        OPEN,
-        WORD,
-        "what",
-        "algorithm of inverse dynamics; scan: in logarithmic depth, for serial chains",
-        otherwise="recursive, or for latency what answers first",
-        choices=lambda: (OPEN, *FAMILIES["inverse_dynamics"]),
-        metavar="A",
-    )
-    forward_dynamics: str = setting(
-        OPEN,
-        WORD,
-        "what",
-        "algorithm of forward dynamics; all but factors are for serial chains",
-        otherwise="factors, or for latency what answers first",
-        choices=lambda: (OPEN, *FAMILIES["forward_dynamics"]),
-        metavar="A",
-    )
-    operational_space: str = setting(
-        OPEN,
-        WORD,
-        "what",
-        "algorithm of the inertia of frames and contacts; schur: in logarithmic depth, for one at a serial chain's end",
-        otherwise="factors, or for latency what answers first",
-        choices=lambda: (OPEN, *FAMILIES["operational_space"]),
-        metavar="A",
-    )
+    derivative: str = algorithm("derivative")
+    mass_matrix: str = algorithm("mass_matrix")
+    inverse_dynamics: str = algorithm("inverse_dynamics")
+    forward_dynamics: str = algorithm("forward_dynamics")
+    operational_space: str = algorithm("operational_space")
     forces: bool = setting(
         False,
         SWITCH,

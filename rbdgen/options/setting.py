@@ -33,15 +33,16 @@ class Setting:
     """One option.
 
     ``summary`` is a line of help, ``otherwise`` what it is where nothing is said. ``choices``: the words that it may
-    be; ``listed``: names to show, of what is checked elsewhere; ``least`` and ``most``: the range of a number, with
-    ``open`` ends that are themselves outside. ``basic``: one that most people need. ``flag``: its name on the command
-    line, if it is another."""
+    be, beside those that are taken but ``unlisted``; ``listed``: names to show, of what is checked elsewhere;
+    ``least`` and ``most``: the range of a number, with ``open`` ends that are themselves outside. ``basic``: one that
+    most people need. ``flag``: its name on the command line, if it is another."""
 
     kind: ValueKind
     group: str
     summary: str
     otherwise: str = ""
     choices: Callable[[], Iterable[str]] | None = None
+    unlisted: Callable[[], Iterable[str]] = tuple
     listed: Callable[[], Iterable[str]] | None = None
     least: float = -math.inf
     most: float = math.inf
@@ -65,7 +66,7 @@ class Setting:
     def _check_word(self, name: str, value: Any) -> None:
         assert self.choices is not None
         known = tuple(self.choices())
-        if value not in known:
+        if value not in known and value not in self.unlisted():
             near = nearest(value, known)
             raise ConfigError(
                 f"{name}: must be one of {', '.join(known)}, not {short(value)}{near}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rbdgen.errors import ConfigError
 from rbdgen.functions import registry
-from rbdgen.functions.algorithms import TREES, check_combination, chosen_algorithms
+from rbdgen.functions.algorithms import KINDS, check_combination, usual
 from rbdgen.layout.words import FORCE_LIMIT, MOMENT_LIMIT
 from rbdgen.wordlength.targets import Key, check_names
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def check_together(options: Options) -> None:
     """ConfigError for the first of all that does not go together."""
     registry.check_together(options.records)
-    check_combination(chosen_algorithms(options), options.calibratable, options.moving_base)
+    check_combination(options)
     _check_precision(options)
     _check_operands(options)
     _check_extras(options)
@@ -66,8 +66,8 @@ def _check_operands(options: Options) -> None:
                 f"id, or leave {name} out"
             )
     limits = {"force_limit": FORCE_LIMIT, "moment_limit": MOMENT_LIMIT}
-    for name, usual in limits.items():
-        if getattr(options, name) != usual and not options.forces:
+    for name, default in limits.items():
+        if getattr(options, name) != default and not options.forces:
             raise ConfigError(
                 f"{name} and forces: {name} is of external forces, which are no operands; add forces, or leave "
                 f"{name} out"
@@ -91,8 +91,9 @@ def _check_uses(options: Options) -> None:
         for name in sorted(f.uses):
             users.setdefault(name, []).append(f.name)
     for f in fields(options):
-        # what is left open becomes the algorithm that takes trees
-        if getattr(options, f.name) in (f.default, TREES.get(f.name)) or f.name not in users:
+        # what is left open becomes the usual algorithm
+        defaults = (f.default, usual(f.name).name) if f.name in KINDS else (f.default,)
+        if f.name not in users or getattr(options, f.name) in defaults:
             continue
         known = users[f.name]
         if not set(known) & set(options.functions):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rbdgen.functions.algorithms import FAMILIES
+from rbdgen.functions.algorithms import KINDS
 from rbdgen.report.columns import WIDTH, paragraph, table
 from rbdgen.report.host_rate import host_text
 
@@ -130,7 +130,7 @@ def families(report: dict[str, Any]) -> str:
     problems = list(dict.fromkeys(f["problem"] for f in report["families"] if f["problem"]))
     rows = [
         [
-            *(f[kind] for kind in FAMILIES),
+            *(f[kind] for kind in KINDS),
             f["variable"],
             f["constant"],
             "this design" if f["chosen"] else "",
@@ -138,7 +138,7 @@ def families(report: dict[str, Any]) -> str:
         ]
         for f in report["families"]
     ]
-    kinds = [kind.replace("_", " ") for kind in FAMILIES]
+    kinds = [kind.replace("_", " ") for kind in KINDS]
     notes = [
         paragraph(f"note {number}: {problem}", "  ") for number, problem in enumerate(problems, 1)
     ]

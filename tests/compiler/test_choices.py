@@ -23,7 +23,7 @@ from rbdgen.compiler import Design, choices
 from rbdgen.compiler.choices import CHOICES, Workshop, choose
 from rbdgen.compiler.cost import CROWDED, Cost
 from rbdgen.compiler.lowering import Lowered, Traced, lower
-from rbdgen.compiler.stages import CHOSEN, plain
+from rbdgen.compiler.stages import plain
 from rbdgen.functions.registry import common
 from rbdgen.model import with_armature
 from rbdgen.model.ranges import declared_ranges
@@ -36,7 +36,7 @@ FUNCTIONS = ("fd", "dfd")
 
 
 def chosen(design: Design) -> dict[str, str]:
-    return {name: getattr(design.options, name) for name in CHOSEN}
+    return {name: getattr(design.options, name) for name in plain(design.options)}
 
 
 def test_nothing_is_searched_where_nothing_is_scarce() -> None:

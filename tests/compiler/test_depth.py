@@ -12,10 +12,9 @@ from rbdgen.compiler.depth import (
     DepthModel,
     chain_depths,
     chain_of,
-    elimination_levels,
-    scan_levels,
 )
 from rbdgen.devices.registry import get_device
+from rbdgen.functions.dynamics_algorithms import elimination_levels, scan_levels
 from rbdgen.layout.words import TraceOptions
 from tests.chains import snake
 
