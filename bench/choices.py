@@ -12,7 +12,7 @@ from figures import Targets, arguments, parse, section
 
 from rbdgen import Budget, Design, Options, compile_robot, load_robot
 from rbdgen.compiler.cost import Cost
-from rbdgen.compiler.stages import plain
+from rbdgen.compiler.stages import default_choices
 from rbdgen.functions.registry import common
 from rbdgen_boards.board import get_board
 
@@ -43,7 +43,7 @@ def board(targets: Targets) -> None:
         ["cycles between tasks", design.options.ii, ""],
         ["seconds of all choices", f"{seconds:.0f}", targets.at_most(seconds, MOST_SECONDS)],
     ]
-    rows += [[name, getattr(design.options, name), ""] for name in plain(design.options)]
+    rows += [[name, getattr(design.options, name), ""] for name in default_choices(design.options)]
     section(f"iiwa14, all functions, {BOARD}: what is chosen", ["what", "", ""], rows)
 
 
@@ -71,12 +71,14 @@ def goals(robots: tuple[str, ...]) -> None:
             options = Options(functions=common(), ii=12, goal=goal)
             design, seconds = timed(robot, options)
             cost = Cost.of(design)
-            chosen = ", ".join(getattr(design.options, name) for name in plain(design.options))
+            chosen = ", ".join(
+                getattr(design.options, name) for name in default_choices(design.options)
+            )
             figures = [cost.tables, cost.blocks, cost.intervals, cost.latencies]
             rows.append([robot, goal, *figures, chosen, f"{seconds:.0f}"])
     head = ["robot", "goal", "look-up tables", "blocks", "sum of intervals", "sum of latencies"]
     title = "All functions at an interval of 12, by goal"
-    section(title, [*head, ", ".join(plain(Options())), "s"], rows, keys=2)
+    section(title, [*head, ", ".join(default_choices(Options())), "s"], rows, keys=2)
 
 
 def main() -> int:

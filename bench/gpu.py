@@ -20,7 +20,7 @@ from figures import Targets, arguments, parse, section
 from rbdgen import RbdgenWarning, load_robot
 from rbdgen.errors import UnsupportedError
 from rbdgen.functions.registry import common
-from rbdgen.layout.words import TraceOptions
+from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.robot import Robot
 from rbdgen.software.composition import make_program
 from rbdgen.software.cuda import CudaFunction, CudaKernel

@@ -27,6 +27,7 @@ from rbdgen.devices.registry import get_device
 from rbdgen.functions.registry import common
 from rbdgen.model.variants import longest_chain, rerooted
 from rbdgen.schedule.budget import fit_layout
+from rbdgen.schedule.layout import SharingOptions
 from rbdgen.schedule.resources import estimate
 from rbdgen_boards.ecp5 import LUTS_OF_CELL, SYNTHESIS
 from rbdgen_boards.synthesis import cells, synthesise
@@ -84,7 +85,9 @@ def budgets(targets: Targets, robots: Path, names: list[str]) -> None:
         compiled = time.monotonic() - begin
         for budget in BUDGETS:
             begin = time.monotonic()
-            layout = fit_layout(design.network, design.fixed, device, Budget(multipliers=budget))
+            layout = fit_layout(
+                design.network, design.fixed, SharingOptions(), Budget(multipliers=budget)
+            )
             seconds = time.monotonic() - begin
             used = sum(layout.multipliers(device).values())
             share = design.fixed.graph.products() / (used * layout.ii)

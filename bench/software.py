@@ -24,7 +24,7 @@ from figures import Targets, arguments, parse, section
 from rbdgen import RbdgenWarning, golden, native
 from rbdgen.forking import cores
 from rbdgen.functions.registry import common
-from rbdgen.layout.words import TraceOptions
+from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model import Robot, builtin_path, builtin_robots, load
 from rbdgen.software.calls import TYPES, Calls
 from rbdgen.software.composition import make_program

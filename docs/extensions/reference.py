@@ -19,7 +19,9 @@ from sphinx.util.docutils import SphinxDirective
 from rbdgen.cli.parser import make_parser
 from rbdgen.functions import registry
 from rbdgen.functions.quantities import BASE, F_EXT, Quantity
-from rbdgen.options import DEMANDS, GROUPS, ROBOT, Options, Setting, settings
+from rbdgen.model.setup import ROBOT
+from rbdgen.options import DEMANDS, Options
+from rbdgen.setting import GROUPS, Setting, settings
 
 WIDTH = 84
 """Columns of a usage."""

@@ -9,8 +9,9 @@ from typing import Any, NoReturn
 
 from rbdgen.errors import ConfigError, short
 from rbdgen.explore import AXES, NAMES, RATES
-from rbdgen.options import DEMANDS, GROUPS, ROBOT, Options, Setting, settings
-from rbdgen.options.setting import INTEGER, SWITCH, WORDS, names
+from rbdgen.model.setup import ROBOT
+from rbdgen.options import DEMANDS, Options
+from rbdgen.setting import GROUPS, INTEGER, SWITCH, WORDS, Setting, names, settings
 
 ROBOT_HELP = "a built-in robot (see 'rbdgen robots') or the path of a URDF, MJCF or xacro file"
 LARGEST_INTEGER = 2**31 - 1

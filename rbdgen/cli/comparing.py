@@ -19,7 +19,7 @@ from rbdgen.errors import ConfigError
 from rbdgen.explore import NAMES, Choice, combinations
 from rbdgen.functions.algorithms import chosen_algorithms
 from rbdgen.layout.samples import bounded_others, random_others
-from rbdgen.layout.words import TraceOptions
+from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model import Robot, Setup, builtin_path, builtin_robots
 from rbdgen.report import comparison, comparison_text, plots
 from rbdgen.report.design import design_report

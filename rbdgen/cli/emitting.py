@@ -11,15 +11,13 @@ from typing import Any
 from rbdgen.cli.arguments import OPTION_ARGUMENTS, given_setup
 from rbdgen.cli.commands import BUILDS, compile_design
 from rbdgen.cli.console import Reporter, print_result, reporter
-from rbdgen.compiler.lowering import traced_options
-from rbdgen.compiler.stages import plainly
 from rbdgen.errors import ConfigError
 from rbdgen.host.library import library_files
 from rbdgen.host.manifest import read_manifest
-from rbdgen.layout.words import TraceOptions
+from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.robot import Robot
-from rbdgen.model.setup import Setup
-from rbdgen.options import DEMANDS, ROBOT
+from rbdgen.model.setup import ROBOT, Setup
+from rbdgen.options import DEMANDS
 from rbdgen.protocol.identifiers import sanitize
 from rbdgen.report import tables
 from rbdgen.report.files import read_config, with_overrides
@@ -80,7 +78,7 @@ def _asked(args: argparse.Namespace, progress: Reporter) -> tuple[Robot, TraceOp
             "ROBOT: missing; give a built-in name, a robot file's path, or --config with a robot in it"
         )
     given = {name: getattr(args, name) for name in OPTION_ARGUMENTS}
-    settings = traced_options(plainly(with_overrides(options, **given)))
+    settings = with_overrides(options, **given).part(TraceOptions)
     progress.stage("read robot")
     return Setup(**(setup | given_setup(args))).load(robot), settings
 

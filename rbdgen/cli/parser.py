@@ -23,8 +23,8 @@ from rbdgen.cli.arguments import (
 )
 from rbdgen.explore import ROOT
 from rbdgen.options import Options
-from rbdgen.options.setting import names
 from rbdgen.protocol.stations import DEFAULT_ADDRESS
+from rbdgen.setting import names
 from rbdgen.version import version
 
 TARGETS = {

@@ -9,7 +9,6 @@ from rbdgen.compiler.choices import Workshop, choose
 from rbdgen.compiler.cost import FULL, Cost
 from rbdgen.compiler.design import Design
 from rbdgen.compiler.families import Family, compare_families
-from rbdgen.compiler.lowering import target_device
 from rbdgen.compiler.stages import at_clock, at_interval
 from rbdgen.errors import ConfigError, RbdgenWarning
 from rbdgen.memory import without_collections
@@ -27,7 +26,6 @@ __all__ = [
     "at_interval",
     "compare_families",
     "compile_robot",
-    "target_device",
 ]
 
 

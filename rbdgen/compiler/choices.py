@@ -1,7 +1,8 @@
 """How hardware is shared, and algorithms of serial chains, chosen by modelled cost: one search over what is left open.
 
-It starts from what a design has otherwise (:func:`rbdgen.compiler.stages.plain`), changes one choice at a time, and
-keeps what brings it nearer to its goal. Costs are those of the resource model (:mod:`rbdgen.schedule.resources`).
+It starts from what a design has otherwise (:func:`rbdgen.compiler.stages.default_choices`), changes one choice at a
+time, and keeps what brings it nearer to its goal. Costs are those of the resource model
+(:mod:`rbdgen.schedule.resources`).
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from rbdgen.compiler.design import Design
 from rbdgen.compiler.lowering import Lowered, Traced, lower, trace
 from rbdgen.compiler.pace import link_cycles, link_note
 from rbdgen.compiler.replicas import choose_replicas
-from rbdgen.compiler.stages import plainly, planned_design
+from rbdgen.compiler.stages import schedule_design, with_defaults
 from rbdgen.errors import ConfigError, RbdgenWarning, UnsupportedError
-from rbdgen.functions.algorithms import KINDS, OPEN, known, needed_kinds, open_kinds
+from rbdgen.functions.algorithms import KINDS, known, needed_kinds, open_kinds
 from rbdgen.model.ranges import InputRanges
 from rbdgen.model.robot import Robot
 from rbdgen.options import GOALS, Options
 from rbdgen.schedule.budget import Budget
+from rbdgen.setting import OPEN
 
 RANGE_SAMPLES = 32768
 """States by which ranges are found."""
@@ -145,7 +147,7 @@ class Workshop:
     def design(self, options: Options, roughly: bool, beyond: int = 0) -> Design:
         """The design of these choices; ``roughly``: only to tell what it would cost."""
         lowered = self.lowered(options)
-        return planned_design(
+        return schedule_design(
             lowered, options, self.ranges, self.budget, self.progress, beyond, roughly
         )
 
@@ -172,7 +174,7 @@ def choose(workshop: Workshop, options: Options) -> Design:
 def _chosen_sharing(workshop: Workshop, options: Options) -> Design:
     """The accelerator that serves the goal best; its number is left as it was."""
     still_open = [c for c in CHOICES if c.is_open(workshop.robot, options)]
-    options = plainly(options)
+    options = with_defaults(options)
     available, lengthens = workshop.available, workshop.lengthens
     searches = bool(still_open) and (options.goal is not None or bool(available))
     if not searches and not lengthens:

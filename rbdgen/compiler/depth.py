@@ -14,15 +14,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from rbdgen.compiler.design import Design
-from rbdgen.compiler.lowering import target_device
 from rbdgen.devices.device import Device
+from rbdgen.devices.registry import target_device
 from rbdgen.errors import RbdgenError, RbdgenWarning
 from rbdgen.functions.algorithms import KINDS, chosen, needed_kinds, usual
 from rbdgen.functions.record import Function, Need
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.programs import cone
 from rbdgen.layout.building import build_network
-from rbdgen.layout.words import TraceOptions
+from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.robot import Robot
 from rbdgen.options import Options
 from rbdgen.passes.constant_motion import move_constants

@@ -9,7 +9,7 @@ from itertools import product
 
 from rbdgen.algo.chain import is_serial
 from rbdgen.compiler.lowering import lower, trace
-from rbdgen.compiler.stages import plainly
+from rbdgen.compiler.stages import with_defaults
 from rbdgen.errors import ConfigError, RbdgenError, UnsupportedError
 from rbdgen.functions.algorithms import (
     chosen_algorithms,
@@ -45,7 +45,7 @@ def compare_families(
     Ranges are found at fewer states than for a design to be built. A choice that no formats are found for says so in
     its row.
     """
-    options = plainly(options)
+    options = with_defaults(options)
     if options.word is None:
         options = replace(options, error={}, formats="signal", word=FAMILY_WORD)
     ranges = declared_ranges(robot, options.limits)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rbdgen.devices.device import Device
-from rbdgen.devices.registry import get_device
 from rbdgen.errors import ConfigError, RbdgenWarning
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.interpret import walk
 from rbdgen.ir.machine import Machine
 from rbdgen.layout.building import build_network, operand_samples
 from rbdgen.layout.network import Network
-from rbdgen.layout.words import TraceOptions
+from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.ranges import InputRanges
 from rbdgen.model.robot import Robot
 from rbdgen.options import Options
@@ -24,7 +22,7 @@ from rbdgen.passes.formats import MAX_WORD
 from rbdgen.passes.pipeline import Simplified
 from rbdgen.thinning import some_of
 from rbdgen.wordlength.experiment import Experiment, make_experiment
-from rbdgen.wordlength.request import FormatRequest, FoundFormats
+from rbdgen.wordlength.request import FormatOptions, FormatRequest, FoundFormats
 from rbdgen.wordlength.search import find_formats
 from rbdgen.wordlength.targets import resolve_targets
 from rbdgen.wordlength.wishes import in_words, word_targets
@@ -57,22 +55,9 @@ class Lowered:
     simplified: Simplified
 
 
-def target_device(options: Options) -> Device:
-    """The device that a schedule is made for, at the clock that it is made for. ConfigError for one out of range."""
-    device = get_device(options.device)
-    return device if options.clock is None else device.at_clock(options.clock)
-
-
-def traced_options(options: Options) -> TraceOptions:
-    """Those of the options that say what is traced."""
-    own = {f.name for f in fields(Options)}
-    names = [f.name for f in fields(TraceOptions) if f.name in own]
-    return TraceOptions(**{name: getattr(options, name) for name in names})
-
-
 def trace(robot: Robot, options: Options, ranges: InputRanges, count: int) -> Traced:
     """The network of the functions, at ``count`` states."""
-    network, states = build_network(robot, traced_options(options), ranges, count, options.seed)
+    network, states = build_network(robot, options.part(TraceOptions), ranges, count)
     return Traced(network, operand_samples(network, states))
 
 
@@ -86,14 +71,7 @@ def lower(
     that would do."""
     network, samples = traced.network, traced.samples
     targets = resolve_targets(options.targets, network) if options.targets else {}
-    request = FormatRequest(
-        *(network, samples, targets, target_device(options), options.rounding),
-        saturate=options.overflow == "saturate",
-        sound=options.sound,
-        interval=options.ii,
-        fold=options.fold,
-        multiply=options.constants == "multipliers",
-    )
+    request = FormatRequest(network, samples, targets, options.part(FormatOptions))
     word = options.word
     if word is None:
         found = _found(request, options, ranges, progress)
@@ -120,9 +98,8 @@ def _found(
 ) -> FoundFormats:
     """Formats that keep the targets. An error that nobody asked for may become larger, with a warning, where it is out
     of reach; ConfigError for another one."""
-    uniform = options.formats == "uniform"
     try:
-        return find_formats(request, ranges, options.seed, uniform, progress)
+        return find_formats(request, ranges, options.seed, progress)
     except ConfigError as refused:
         if options.error:
             raise
@@ -133,7 +110,7 @@ def _found(
     }
     wider = replace(request, targets=coarser)
     try:
-        found = find_formats(wider, ranges, options.seed, uniform, progress)
+        found = find_formats(wider, ranges, options.seed, progress)
     except ConfigError:
         # what nobody asked for is no help
         raise ConfigError(reason) from None

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from rbdgen.compiler.design import Design
-from rbdgen.compiler.lowering import lower, target_device, trace
+from rbdgen.compiler.lowering import lower, trace
+from rbdgen.devices.registry import target_device
 from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.layout.torques import BOTH, MOTION
-from rbdgen.schedule.layout import lay_out
+from rbdgen.schedule.layout import SharingOptions, lay_out
 
 SAMPLES = 8192
 """States that ranges are found at here: enough for a comparison."""
@@ -41,9 +42,9 @@ def narrower_ranges(
         # what is out of reach with narrower ranges has nothing to offer
         return None
     device = target_device(options)
-    layout = lay_out(
-        lowered.network, lowered.fixed, device, options.ii, options.fold, options.share
-    )
+    # spread as far as nothing else asks for: the comparison is of the fewest blocks
+    sharing = replace(options.part(SharingOptions), spread="fewest")
+    layout = lay_out(lowered.network, lowered.fixed, sharing)
     return {
         "ranges": MOTION,
         "signal_bits_mean": _mean_bits(lowered.fixed),

@@ -8,10 +8,10 @@ from dataclasses import replace
 from rbdgen.compiler.cost import AS_FAST, Cost
 from rbdgen.compiler.design import Design
 from rbdgen.compiler.lowering import Lowered
-from rbdgen.compiler.stages import planned_design
+from rbdgen.compiler.stages import schedule_design
 from rbdgen.errors import ConfigError
+from rbdgen.layout.folding import MAX_II
 from rbdgen.protocol.links import Link
-from rbdgen.schedule.scheduler import MAX_II
 
 CLEARLY = 2
 """How many times as long as the accelerator a link must take for that to be said."""
@@ -43,7 +43,7 @@ def link_note(lowered: Lowered, design: Design) -> list[str]:
     options = replace(design.options, ii=ii, goal="host", replicas=1)
     free = replace(budget, multipliers=None, blocks=None)
     try:
-        other = planned_design(lowered, options, design.ranges, free, roughly=True)
+        other = schedule_design(lowered, options, design.ranges, free, roughly=True)
     except ConfigError:
         return []
     before, after = Cost.of(design), Cost.of(other)

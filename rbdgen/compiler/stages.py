@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from rbdgen.compiler.design import Design
-from rbdgen.compiler.lowering import Lowered, target_device
+from rbdgen.compiler.lowering import Lowered
 from rbdgen.compiler.words import function_format, parameter_words
-from rbdgen.functions.algorithms import OPEN, open_kinds, usual
+from rbdgen.devices.registry import target_device
+from rbdgen.functions.algorithms import open_kinds, usual
 from rbdgen.layout.network import Network
 from rbdgen.model.ranges import InputRanges
 from rbdgen.options import Options
@@ -18,13 +19,14 @@ from rbdgen.protocol.tasks import task_format
 from rbdgen.schedule.budget import Budget, fit_layout
 from rbdgen.schedule.buffers import make_plan
 from rbdgen.schedule.check import check_plan
-from rbdgen.schedule.layout import Layout, fold_notes, lay_out
+from rbdgen.schedule.layout import Layout, SharingOptions, fold_notes, lay_out
 from rbdgen.schedule.replicas import row_depth
 from rbdgen.schedule.schedule import Schedule
 from rbdgen.schedule.scheduler import schedule
+from rbdgen.setting import OPEN
 
 
-def plain(options: Options) -> dict[str, str]:
+def default_choices(options: Options) -> dict[str, str]:
     """What is chosen where nothing speaks for anything else. Constant factors are products where multipliers and their
     accumulators are shared: a slot of these costs less than adders."""
     constants = "multipliers" if options.ii > 1 else "logic"
@@ -32,14 +34,14 @@ def plain(options: Options) -> dict[str, str]:
     return {"constants": constants, "spread": "fewest", "programs": "two", **algorithms}
 
 
-def plainly(options: Options) -> Options:
-    """``options`` with what they leave open as in :func:`plain`."""
-    found = plain(options)
+def with_defaults(options: Options) -> Options:
+    """``options`` with what they leave open as in :func:`default_choices`."""
+    found = default_choices(options)
     still_open = {name: x for name, x in found.items() if getattr(options, name) == OPEN}
     return replace(options, **still_open)
 
 
-def planned(
+def scheduled(
     options: Options,
     network: Network,
     layout: Layout,
@@ -49,8 +51,8 @@ def planned(
     """What of a design follows from its layout; ``blocks``: how many multiplier blocks there are (None: any number).
     ``roughly``: only to tell what it would cost, with lifetimes as they come, and unproven."""
     device = target_device(options)
-    spare = None if options.spread == "twice" else 0
-    if options.spread == "twice" and blocks is not None:
+    spare = None if options.spreads else 0
+    if options.spreads and blocks is not None:
         spare = blocks - layout.blocks(device)
     times = schedule(
         layout.fixed,
@@ -78,7 +80,7 @@ def planned(
     return {"plan": plan, "tasks": tasks, "fixed": fixed, "why": layout.why}
 
 
-def planned_design(
+def schedule_design(
     lowered: Lowered,
     options: Options,
     ranges: InputRanges,
@@ -90,27 +92,25 @@ def planned_design(
     """A design of a graph, at the interval of ``options`` or the shortest beyond ``beyond`` that the ``budget``
     allows. ConfigError where there is none."""
     network, fixed = lowered.network, lowered.fixed
-    device = target_device(options)
-    how = options.fold, options.share
-    spread = options.spread == "twice"
+    how = options.part(SharingOptions)
     asked = budget
     if budget is not None:
         budget = budget.shared(options.replicas or 1)
     if budget is None or not budget.chooses:
         blocks = budget.resources.get("multipliers") if budget else None
-        layout = lay_out(network, fixed, device, options.ii, *how, blocks, spread)
+        layout = lay_out(network, fixed, how, blocks)
         layout = replace(layout, why=tuple(fold_notes(network, layout)))
         progress("schedule")
-        parts = planned(options, network, layout, blocks, roughly)
+        parts = scheduled(options, network, layout, blocks, roughly)
     else:
         most = budget.multipliers if budget.blocks is None else budget.blocks
         parts: dict[str, Any] = {}
         while not parts or _exceeds(parts["plan"].schedule, budget):
             progress("choose the layout")
-            layout = fit_layout(network, fixed, device, budget, *how, beyond, spread)
+            layout = fit_layout(network, fixed, how, budget, beyond)
             options, beyond = replace(options, ii=layout.ii), layout.ii
             progress("schedule")
-            parts = planned(options, network, layout, most, roughly)
+            parts = scheduled(options, network, layout, most, roughly)
     simplified = lowered.simplified
     return Design(
         robot=network.robot,
@@ -139,7 +139,7 @@ def at_clock(design: Design, clock: float) -> Design:
     device's operators are too slow."""
     options, schedule = replace(design.options, clock=clock), design.plan.schedule
     layout = Layout(schedule.fixed, schedule.folds, options.ii, design.fixed, design.why)
-    parts = planned(options, design.network, layout, schedule.blocks)
+    parts = scheduled(options, design.network, layout, schedule.blocks)
     return replace(design, options=options, **parts)
 
 
@@ -147,7 +147,6 @@ def at_interval(design: Design, ii: int, blocks: int | None = None) -> Design:
     """The same design with a task every ``ii`` cycles: laid out and scheduled again, nothing traced again. ``blocks``:
     how many multiplier blocks there are (default: any number)."""
     options = replace(design.options, ii=ii)
-    how = options.fold, options.share, blocks, options.spread == "twice"
-    layout = lay_out(design.network, design.whole, target_device(options), ii, *how)
-    parts = planned(options, design.network, layout, blocks)
+    layout = lay_out(design.network, design.whole, options.part(SharingOptions), blocks)
+    parts = scheduled(options, design.network, layout, blocks)
     return replace(design, options=options, **parts)

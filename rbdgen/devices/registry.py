@@ -5,10 +5,12 @@ from __future__ import annotations
 import difflib
 import importlib
 import pkgutil
+from dataclasses import dataclass
 
 import rbdgen.devices
-from rbdgen.devices.device import Device
+from rbdgen.devices.device import FASTEST, SLOWEST, Device
 from rbdgen.errors import ConfigError
+from rbdgen.setting import NUMBER, WORD, StageOptions, setting
 
 DEFAULT_DEVICE = "generic125"
 NOT_FAMILIES = ("device", "fabric", "registry")
@@ -38,3 +40,34 @@ def get_device(name: str) -> Device:
         hint = f"did you mean {near[0]}? " if near else ""
         raise ConfigError(f"device {name!r}: unknown; {hint}known devices: {', '.join(DEVICES)}")
     return DEVICES[name]
+
+
+@dataclass(frozen=True)
+class DeviceOptions(StageOptions):
+    """The device that a design is timed for, and its clock."""
+
+    device: str = setting(
+        DEFAULT_DEVICE,
+        WORD,
+        "target",
+        "device family that it is timed for",
+        otherwise=f"{DEFAULT_DEVICE}, or the board's",
+        choices=lambda: DEVICES,
+        metavar="D",
+    )
+    clock: float | None = setting(
+        None,
+        NUMBER,
+        "target",
+        "clock in MHz that the pipeline is made for",
+        otherwise="the device's",
+        least=SLOWEST,
+        most=FASTEST,
+        metavar="MHZ",
+    )
+
+
+def target_device(options: DeviceOptions) -> Device:
+    """The device that a schedule is made for, at the clock that it is made for. ConfigError for one out of range."""
+    device = get_device(options.device)
+    return device if options.clock is None else device.at_clock(options.clock)

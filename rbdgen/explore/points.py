@@ -14,9 +14,9 @@ from rbdgen.caching import code_digest
 from rbdgen.errors import ConfigError
 from rbdgen.functions.algorithms import KINDS, chosen_algorithms
 from rbdgen.model.robot import Robot
-from rbdgen.options import DEMANDS, Options, settings
-from rbdgen.options.setting import INTEGER
+from rbdgen.options import DEMANDS, Options
 from rbdgen.schedule.budget import Budget
+from rbdgen.setting import INTEGER, settings
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,7 @@ from typing import Any
 
 from rbdgen.errors import ConfigError
 from rbdgen.functions.record import Function, Need
-
-OPEN = "auto"
-"""The word for what the tool is to choose."""
+from rbdgen.setting import OPEN
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from rbdgen.algo.chain import check_serial
 from rbdgen.errors import UnsupportedError
-from rbdgen.functions.algorithms import KINDS, check_combination, chosen, known, usual
+from rbdgen.functions.algorithms import KINDS, chosen, usual
 from rbdgen.functions.record import Need
-from rbdgen.functions.registry import check_functions, check_together
 from rbdgen.functions.states import States
 from rbdgen.ir.graph import INPUT_OWNER, Graph
 from rbdgen.ir.programs import Programs, cone
@@ -20,11 +18,12 @@ from rbdgen.layout.calibration import make_calibration
 from rbdgen.layout.construction import Construction
 from rbdgen.layout.equivalent import equivalent
 from rbdgen.layout.execute import float_passes
-from rbdgen.layout.network import PREFIX, PROGRAMS, Network
+from rbdgen.layout.network import PREFIX, Network
 from rbdgen.layout.samples import make_samples, sampled_torques
 from rbdgen.layout.torques import slowed, torque_limits, with_torques
+from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.layout.tracing import trace
-from rbdgen.layout.words import TraceOptions, Word, operand_words
+from rbdgen.layout.words import Word, operand_words
 from rbdgen.model.ranges import InputRanges, declared_ranges
 from rbdgen.model.robot import Robot
 from rbdgen.protocol.identifiers import sanitize
@@ -38,19 +37,18 @@ def build_network(
     options: TraceOptions | None = None,
     ranges: InputRanges | None = None,
     count: int = 256,
-    seed: int = 1,
     software: bool = False,
 ) -> tuple[Network, States]:
     """Trace the functions over the equivalent of ``robot``; with the states that ranges are to be found at.
 
-    ``ranges`` are the declared input ranges (default: the robot's own); ``count`` states come from ``seed``.
+    ``ranges`` are the declared input ranges (default: the robot's own); ``count`` states come from the options' seed.
     ``software``: for a processor, as exact as float64 at any operands, with products of large matrices as a whole.
     UnsupportedError for a function, a choice of algorithms or a robot that cannot be generated.
     """
     options = options or TraceOptions()
-    options = replace(options, functions=check_functions(options.functions))
     check_options(robot, options)
-    ranges = ranges or declared_ranges(robot)
+    ranges = ranges or declared_ranges(robot, options.limits)
+    seed = options.seed
     links = sanitize([b.name for b in robot.bodies])
     calibration = None
     if options.calibratable:
@@ -130,22 +128,10 @@ def _taken_words(built: Construction) -> dict[str, tuple[Word, ...]]:
 
 
 def check_options(robot: Robot, options: TraceOptions) -> None:
-    """UnsupportedError for a choice that there is not, ConfigError for one that does not go with another."""
-    for kind in KINDS:
-        name = getattr(options, kind)
-        if name not in known(kind):
-            option = kind.replace("_", "-")
-            names = ", ".join(known(kind))
-            raise UnsupportedError(f"{option} {name!r}: unknown; choose from {names}")
-    if options.programs not in PROGRAMS:
-        raise UnsupportedError(
-            f"programs {options.programs!r}: unknown; choose from {', '.join(PROGRAMS)}"
-        )
-    check_combination(options)
+    """UnsupportedError for functions and algorithms that do not take the robot."""
     for kind in KINDS:
         if chosen(kind, options).serial:
             check_serial(robot, chosen(kind, options).asked, usual(kind).asked)
-    check_together(options.records)
     for f in options.records:
         if f.check:
             f.check(robot, options)

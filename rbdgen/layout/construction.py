@@ -15,7 +15,8 @@ from rbdgen.ir.programs import Exit
 from rbdgen.layout.calibration import Calibration
 from rbdgen.layout.equivalent import EquivalentRobot
 from rbdgen.layout.network import PREFIX, Submodule
-from rbdgen.layout.words import TraceOptions, Word
+from rbdgen.layout.trace_options import TraceOptions
+from rbdgen.layout.words import Word
 from rbdgen.model.robot import Robot
 from rbdgen.protocol.identifiers import sanitize, unused
 from rbdgen.spatial import Scalar, Vector

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from rbdgen.functions.quantities import BASE, F_EXT, MINV
 from rbdgen.ir.fixed import FixedGraph
@@ -19,6 +19,35 @@ from rbdgen.ir.graph import Graph
 from rbdgen.ir.programs import timeless_nodes
 from rbdgen.layout.network import PREFIX, Network
 from rbdgen.model.robot import Robot
+from rbdgen.setting import INTEGER, SWITCH, StageOptions, setting
+
+MAX_II = 4096
+"""The longest interval: tasks that come less often than that are not worth a pipeline."""
+
+
+@dataclass(frozen=True)
+class FoldOptions(StageOptions):
+    """How often tasks come, and whether branches that are alike share hardware in turn."""
+
+    ii: int = setting(
+        1,
+        INTEGER,
+        "rate",
+        "initiation interval: cycles between tasks",
+        otherwise="1, or what a budget allows",
+        least=1,
+        most=MAX_II,
+        metavar="CYCLES",
+        basic=True,
+    )
+    fold: bool = setting(
+        True,
+        SWITCH,
+        "sharing",
+        "branches that are alike share hardware in turn, where their number divides the interval",
+        otherwise="yes",
+    )
+
 
 Fits = Callable[[Folds, int], bool]
 """Whether the operator of a node, which does its turns in these folds, leaves time for the choice of its arguments."""

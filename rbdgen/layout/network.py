@@ -27,13 +27,12 @@ from rbdgen.ir.graph import Graph
 from rbdgen.ir.products import MatrixProduct
 from rbdgen.ir.programs import Exit, Programs
 from rbdgen.layout.calibration import Calibration, Parameter
-from rbdgen.layout.words import TraceOptions, Word
+from rbdgen.layout.trace_options import TraceOptions
+from rbdgen.layout.words import Word
 from rbdgen.model.robot import Robot
 
 DYNAMICS, GRADIENT = "dynamics", "gradient"
 """The programs."""
-PROGRAMS = ("two", "one")
-"""How many programs the functions may have; the first is the default."""
 PREFIX = {DYNAMICS: "", GRADIENT: "d_"}
 """What stands before an operand's name in the graph, by program."""
 BASE = "Ba"

@@ -13,12 +13,8 @@ from rbdgen.errors import UnsupportedError
 from rbdgen.functions import registry
 from rbdgen.functions.states import States
 from rbdgen.layout.calibration import Calibration
-from rbdgen.layout.words import (
-    BASE_ACCELERATION,
-    BASE_ANGULAR_ACCELERATION,
-    BASE_ANGULAR_VELOCITY,
-    TraceOptions,
-)
+from rbdgen.layout.trace_options import TraceOptions
+from rbdgen.layout.words import BASE_ACCELERATION, BASE_ANGULAR_ACCELERATION, BASE_ANGULAR_VELOCITY
 from rbdgen.model.ranges import InputRanges, extreme_states, random_states
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import Vector

@@ -7,12 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rbdgen.algo.frames import LOCAL
 from rbdgen.errors import UnsupportedError
-from rbdgen.functions import registry
 from rbdgen.functions.quantities import BASE, BEGIN, F_EXT, SUM, WEIGHTS, Quantity, labels
-from rbdgen.functions.record import Function
-from rbdgen.layout.torques import BOTH, HEADROOM
+from rbdgen.layout.torques import HEADROOM
+from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.ranges import InputRanges
 from rbdgen.model.robot import Robot, coordinate_names, dof_names
 from rbdgen.protocol.identifiers import unused
@@ -22,9 +20,6 @@ ZERO_TOLERANCE = 1e-12
 whatever their units, is zero for the robot's structure, and no operand."""
 BASE_ANGULAR_VELOCITY, BASE_ANGULAR_ACCELERATION, BASE_ACCELERATION = 10.0, 20.0, 30.0
 """Declared range of a given base motion: rad/s, rad/s² and, gravity included, m/s²."""
-
-FORCE_LIMIT, MOMENT_LIMIT = 100.0, 20.0
-"""Declared range of each component of an external force, N and N·m, where no other is asked for."""
 
 
 @dataclass(frozen=True)
@@ -42,120 +37,6 @@ class Word:
     def magnitude(self) -> float:
         """Largest declared magnitude."""
         return max(abs(self.lower), abs(self.upper))
-
-
-@dataclass(frozen=True)
-class TraceOptions:
-    """What to trace: ``functions`` by the algorithms ``derivative``, ``mass_matrix``, ``inverse_dynamics``,
-    ``forward_dynamics`` and ``operational_space`` (:data:`rbdgen.functions.algorithms.FAMILIES`); ``forces``: with
-    external forces as operands, up to ``force_limit`` (N) and ``moment_limit`` (N·m) per component;
-    ``moving_base``: with the base's motion as operands; ``with_inverse``: ``dfd`` returns M⁻¹ as well;
-    ``calibratable``: with the inertial parameters as operands that are loaded once; ``integrator`` and
-    ``time_step`` (s) of roll-outs; the ``reference`` of frames' motions and the ``constraint_damping`` of their
-    inverse inertia, the ``contact_rate`` (1/s) of contacts; ``programs``: whether the derivatives are a program of
-    their own (``two``) or parts of the only one; ``ranges``: where states of functions that take torques come from
-    (:data:`rbdgen.layout.torques.RANGES`).
-    """
-
-    functions: tuple[str, ...] = ("id",)
-    derivative: str = "composite"
-    mass_matrix: str = "ldl"
-    inverse_dynamics: str = "recursive"
-    forward_dynamics: str = "factors"
-    operational_space: str = "factors"
-    forces: bool = False
-    moving_base: bool = False
-    with_inverse: bool = False
-    calibratable: bool = False
-    integrator: str = "euler"
-    time_step: float = 1e-3
-    reference: str = LOCAL
-    constraint_damping: float = 0.0
-    contact_rate: float = 0.0
-    programs: str = "two"
-    ranges: str = BOTH
-    force_limit: float = FORCE_LIMIT
-    moment_limit: float = MOMENT_LIMIT
-
-    @property
-    def records(self) -> tuple[Function, ...]:
-        """The functions' records."""
-        return registry.made(self.functions, self)
-
-    @property
-    def quantities(self) -> dict[str, Quantity]:
-        """The vectors and matrices of the functions' tasks and results, by name."""
-        quantities: list[Quantity] = []
-        for f in self.records:
-            quantities += [*f.operands, *f.results]
-            if f.extra and getattr(self, f.extra.option):
-                quantities.append(f.extra.quantity)
-            if self.forces and f.forced:
-                quantities.append(F_EXT)
-            if self.moving_base and f.based:
-                quantities.append(BASE)
-        return {q.name: q for q in quantities}
-
-    @property
-    def takes_inverse(self) -> bool:
-        """Whether a function computes M⁻¹, or takes it."""
-        return any(f.takes_inverse for f in self.records)
-
-    @property
-    def repeated(self) -> Function | None:
-        """The function whose tasks go through their program again and again, where there is one."""
-        return next((f for f in self.records if f.repeat), None)
-
-    @property
-    def two_passes(self) -> tuple[str, ...]:
-        """The functions that have a first pass, which is the same of all of them."""
-        return tuple(f.name for f in self.records if f.first_pass)
-
-    @property
-    def weights(self) -> tuple[tuple[float, float], ...]:
-        """c and b of each evaluation of a step of the function that repeats; none where there is no such function."""
-        repeated = self.repeated
-        if repeated is None or repeated.repeat is None:
-            return ()
-        return repeated.repeat.weights(self)
-
-    @property
-    def weighted(self) -> bool:
-        """Whether a step has several evaluations."""
-        return len(self.weights) > 1
-
-    def operand_vectors(self, function: str) -> tuple[str, ...]:
-        """The operands of a function in the order of the words; external forces and the base's motion follow the
-        joints' vectors, matrices come last."""
-        record = registry.function(function)
-        vectors = [q.name for q in record.operands if len(q.shape) == 1]
-        matrices = [q.name for q in record.operands if len(q.shape) > 1]
-        if self.forces and record.forced:
-            vectors.append(F_EXT.name)
-        if self.moving_base and record.based:
-            vectors.append(BASE.name)
-        return (*vectors, *matrices)
-
-    def result_vectors(self, function: str) -> tuple[str, ...]:
-        """The groups of result words of a function, in their order: its results, and the further one that an option
-        asks for."""
-        record = registry.function(function)
-        groups = tuple(q.name for q in record.results)
-        extra = self.extra_of(function)
-        return (*groups, extra) if extra else groups
-
-    def returned(self, function: str) -> tuple[str, ...]:
-        """The vectors and matrices that a function returns, also those that are zero for a robot and have no words."""
-        record = registry.function(function)
-        names = [q.name for q in record.results]
-        if record.extra and self.extra_of(function):
-            names.append(record.extra.quantity.name)
-        return tuple(names)
-
-    def extra_of(self, function: str) -> str | None:
-        """The group of words that a function returns beyond its results; None where no option asks for one."""
-        extra = registry.function(function).extra
-        return extra.group if extra and getattr(self, extra.option) else None
 
 
 def _symmetric(

@@ -7,18 +7,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from rbdgen.errors import ConfigError, listed, nearest, short
 from rbdgen.model.body import Body, Contact, Placement, TaskFrame
 from rbdgen.model.load import load_robot
 from rbdgen.model.rigid_motions import fixed_axes_angles, fixed_axes_matrix
-from rbdgen.model.robot import DRY, FARTHEST, NO_FRICTION, VISCOUS, Robot, place_of, places_of
+from rbdgen.model.robot import (
+    DRY,
+    FARTHEST,
+    FRICTIONS,
+    NO_FRICTION,
+    VISCOUS,
+    Robot,
+    place_of,
+    places_of,
+)
 from rbdgen.model.urdf import BASES, ROOT_JOINT
 from rbdgen.model.variants import Coordinates, chain_to, locked, rerooted, with_payloads
 from rbdgen.scalars import numbers_of, several_of
-from rbdgen.spatial import Vector
+from rbdgen.setting import BY_JOINT, FRAMES, PAYLOADS, VECTOR, WORD, WORDS, setting, settings
 
 POINT, FULL = "3d", "6d"
 CONTACT_AXES = {POINT: (0, 1, 2), FULL: (0, 1, 2, 3, 4, 5)}
@@ -162,16 +171,92 @@ class Setup:
     joints to ``lock``, a ``payload`` on links, and the link that the only chain to be kept leads to (``tip``), all as
     in :mod:`rbdgen.model.variants`; then its ``frame`` and its ``contact``, as in :mod:`rbdgen.model.setup`."""
 
-    base: str = "fixed"
-    root: str | None = None
-    gravity: Vector | None = None
-    armature: Mapping[str, Rotors] = field(default_factory=dict)
-    friction: str = VISCOUS
-    lock: Mapping[str, Coordinates] = field(default_factory=dict)
-    payload: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    tip: str | None = None
-    frame: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    contact: Sequence[str] = ()
+    base: str = setting(
+        "fixed",
+        WORD,
+        "what",
+        "how the root link is carried",
+        otherwise="fixed",
+        choices=lambda: BASES,
+        metavar="B",
+        basic=True,
+    )
+    root: str | None = setting(
+        None,
+        WORD,
+        "what",
+        "the link that a mobile base carries; the base's coordinates are that link's",
+        otherwise="the file's",
+        metavar="LINK",
+    )
+    gravity: tuple[float, ...] | None = setting(
+        None,
+        VECTOR,
+        "what",
+        "gravity in the base's frame, m/s²; write --gravity=X,Y,Z where it begins with a minus",
+        otherwise="the file's, else 0,0,-9.81",
+        metavar="X,Y,Z",
+    )
+    armature: Mapping[str, Rotors] = setting(
+        {},
+        BY_JOINT,
+        "what",
+        "inertia of joints' rotors times the square of their gear ratio, kg·m² (kg of prismatic ones)",
+        otherwise="none",
+        metavar="JOINT=V,JOINT=V",
+    )
+    friction: str = setting(
+        VISCOUS,
+        WORD,
+        "what",
+        "what of the joints' friction in the robot's file counts",
+        otherwise=VISCOUS,
+        choices=lambda: FRICTIONS,
+        metavar="F",
+    )
+    lock: Mapping[str, Coordinates] = setting(
+        {},
+        BY_JOINT,
+        "what",
+        "joints that are fixed, at rad or m; their links become parts of those that carry them",
+        otherwise="none",
+        metavar="JOINT=V,JOINT=V",
+    )
+    payload: Mapping[str, Sequence[float]] = setting(
+        {},
+        PAYLOADS,
+        "what",
+        "what links carry: mass in kg, centre of mass in the link's frame in m, moments about it in kg·m² "
+        "(xx, yy, zz, xy, xz, yz); the last two may be left out; several with semicolons",
+        otherwise="none",
+        metavar="LINK:M,X,Y,Z,…",
+    )
+    tip: str | None = setting(
+        None,
+        WORD,
+        "what",
+        "only the links from the base to this one",
+        otherwise="all",
+        metavar="LINK",
+    )
+    frame: Mapping[str, Sequence[float]] = setting(
+        {},
+        FRAMES,
+        "what",
+        "frames that fk, jac, acc, lam and the like are of: a link, or also where in it (m; roll, pitch, yaw, rad), or "
+        "NAME=LINK:…; several with semicolons",
+        otherwise="none",
+        metavar="LINK:X,Y,Z,…",
+    )
+    contact: Sequence[str] = setting(
+        (),
+        WORDS,
+        "what",
+        "contacts of cfd and the like: frames or links, separated by commas; :3d holds a point, :6d also its "
+        "directions, letters of xyzabc some linear (x, y, z) and angular ones (a, b, c)",
+        otherwise="none; 3d",
+        metavar="FRAME:KIND,…",
+    )
 
     def load(self, name_or_path: str | Path) -> Robot:
         """The robot of that name or file, set up so. Errors are those of :func:`rbdgen.load_robot`, and ConfigError for
@@ -190,6 +275,10 @@ class Setup:
         if self.gravity is not None:
             robot = replace(robot, gravity=tuple(numbers_of("gravity", self.gravity)))
         return replace(robot, friction=self.friction, setup=said)
+
+
+ROBOT = settings(Setup)
+"""What of a robot is chosen as it is read."""
 
 
 def setup_of(robot: Robot) -> Setup:

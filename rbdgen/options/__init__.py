@@ -1,15 +1,5 @@
-"""The options of the compiler: described once, checked where they are made."""
+"""The options of the compiler: those of all stages, composed and checked together."""
 
-from rbdgen.options.options import DEFAULT_ERROR, DEMANDS, GOALS, ROBOT, Options
-from rbdgen.options.setting import GROUPS, Setting, settings
+from rbdgen.options.options import DEMANDS, GOALS, Options
 
-__all__ = [
-    "DEFAULT_ERROR",
-    "DEMANDS",
-    "GOALS",
-    "GROUPS",
-    "ROBOT",
-    "Options",
-    "Setting",
-    "settings",
-]
+__all__ = ["DEMANDS", "GOALS", "Options"]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from rbdgen.errors import ConfigError
 from rbdgen.functions import registry
-from rbdgen.functions.algorithms import KINDS, check_combination, usual
-from rbdgen.layout.words import FORCE_LIMIT, MOMENT_LIMIT
+from rbdgen.functions.algorithms import KINDS, usual
+from rbdgen.layout.trace_options import FORCE_LIMIT, MOMENT_LIMIT
 from rbdgen.wordlength.targets import Key, check_names
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 def check_together(options: Options) -> None:
     """ConfigError for the first of all that does not go together."""
-    registry.check_together(options.records)
-    check_combination(options)
     _check_precision(options)
     _check_operands(options)
     _check_extras(options)

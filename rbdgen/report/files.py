@@ -15,14 +15,14 @@ from rbdgen.compiler import Design, Options
 from rbdgen.errors import ConfigError, short
 from rbdgen.host.manifest import MANIFEST_FILE
 from rbdgen.ir.text import to_text
-from rbdgen.model.setup import setup_of
-from rbdgen.options import DEMANDS, ROBOT, settings
-from rbdgen.options.setting import LIMITS, WORD, Setting, nearest
+from rbdgen.model.setup import ROBOT, setup_of
+from rbdgen.options import DEMANDS
 from rbdgen.report.design import design_report, manifest, verilog_digest
 from rbdgen.report.drawings import layout_picture, timing_chart
 from rbdgen.report.writing import write_files
 from rbdgen.schedule.budget import Budget
 from rbdgen.schema.reading import read_object
+from rbdgen.setting import LIMITS, WORD, Setting, nearest, settings
 
 REPORT_FILE, SIMULATION_FILE, CONFIG_FILE = "report.json", "simulation.json", "config.toml"
 """A design's promises, what a simulation of it measured, and its options."""

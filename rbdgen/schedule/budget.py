@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from rbdgen.devices.device import Device
+from rbdgen.devices.registry import target_device
 from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import FixedGraph
+from rbdgen.layout.folding import MAX_II
 from rbdgen.layout.network import Network
 from rbdgen.protocol.links import Link
-from rbdgen.schedule.layout import Layout, fold_notes, fold_units, join_units
-from rbdgen.schedule.scheduler import MAX_II
+from rbdgen.schedule.layout import Layout, SharingOptions, fold_notes, fold_units, join_units
 
 SLACK = 1.25
 """How far beyond the bound an interval is looked for by steps of one; beyond, steps grow."""
@@ -90,15 +91,13 @@ class Budget:
 def fit_layout(
     network: Network,
     fixed: FixedGraph,
-    device: Device,
+    options: SharingOptions,
     budget: Budget,
-    fold: bool = True,
-    share: bool = True,
     beyond: int = 0,
-    spread: bool = False,
 ) -> Layout:
-    """The layout with the smallest interval inside ``budget``, longer than ``beyond``; ``spread``: with submodules
-    joined only as far as that needs. ConfigError where there is none, with what would do."""
+    """The layout with the smallest interval inside ``budget``, longer than ``beyond``, whatever interval ``options``
+    have. ConfigError where there is none, with what would do."""
+    device = target_device(options)
 
     def cost(layout: Layout) -> int:
         return budget.cost(layout, device)
@@ -108,9 +107,9 @@ def fit_layout(
     first = max(_shortest_interval(budget, products, longest), beyond + 1)
     smallest = (products, 1)
     for ii in _intervals(min(first, MAX_II)):
-        layout = fold_units(network, fixed, device, ii, fold)
-        if share:
-            layout = join_units(layout, cost, limit, spread)
+        layout = fold_units(network, fixed, replace(options, ii=ii))
+        if options.share:
+            layout = join_units(layout, cost, limit, options.spreads)
         needed = cost(layout)
         smallest = min(smallest, (needed, ii))
         if limit is not None and needed > limit:

@@ -11,9 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rbdgen.devices.device import Device
+from rbdgen.devices.registry import DeviceOptions, target_device
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.folds import NO_FOLDS, Folds
-from rbdgen.layout.folding import alike_branches, fold_branches
+from rbdgen.layout.folding import FoldOptions, alike_branches, fold_branches
 from rbdgen.layout.network import Network
 from rbdgen.layout.units import UTILIZATION, share_units
 from rbdgen.model.robot import Robot
@@ -21,12 +22,34 @@ from rbdgen.model.variants import longest_chain, rerooted, shortest_root
 from rbdgen.passes.dots import shape_dots
 from rbdgen.schedule.delays import Operators
 from rbdgen.schedule.multipliers import Run, UnitMultipliers, product_runs
+from rbdgen.setting import OPEN, SWITCH, WORD, setting
 
 DENSER = (UTILIZATION, 0.97, 1.0)
 """How well multipliers are to be used, as far as a budget needs it."""
 LOOSER = (0.0, 0.8, 0.9, *DENSER)
 """The same where multipliers are not to be saved: submodules join only as far as they must. What is apart has short
 wires; iiwa14 with all functions at 16 cycles takes 136 multipliers instead of 114, and 7% less wire."""
+
+
+@dataclass(frozen=True)
+class SharingOptions(DeviceOptions, FoldOptions):
+    """How submodules share multipliers at an interval, on a device."""
+
+    share: bool = setting(True, SWITCH, "sharing", "submodules share multipliers", otherwise="yes")
+    spread: str = setting(
+        OPEN,
+        WORD,
+        "sharing",
+        "as few multipliers as there can be, or about twice as many, for narrower choices before them",
+        otherwise="auto",
+        choices=lambda: (OPEN, "fewest", "twice"),
+        metavar="S",
+    )
+
+    @property
+    def spreads(self) -> bool:
+        """Whether multipliers are not to be saved."""
+        return self.spread == "twice"
 
 
 @dataclass(frozen=True)
@@ -63,25 +86,22 @@ class Layout:
 def lay_out(
     network: Network,
     fixed: FixedGraph,
-    device: Device,
-    ii: int,
-    fold: bool = True,
-    share: bool = True,
+    options: SharingOptions,
     blocks: int | None = None,
-    spread: bool = False,
 ) -> Layout:
-    """The units at one interval: alike branches folded (``fold``), submodules joined where they share multipliers
-    (``spread``: none); more of them, as far as otherwise more than ``blocks`` of the device's multiplier blocks would
-    be taken."""
-    folded = fold_units(network, fixed, device, ii, fold)
-    if not share:
+    """The units at one interval: alike branches folded, submodules joined where they share multipliers; more of them,
+    as far as otherwise more than ``blocks`` of the device's multiplier blocks would be taken."""
+    device = target_device(options)
+    folded = fold_units(network, fixed, options)
+    if not options.share:
         return folded
-    return join_units(folded, lambda layout: layout.blocks(device), blocks, spread)
+    return join_units(folded, lambda layout: layout.blocks(device), blocks, options.spreads)
 
 
-def fold_units(network: Network, fixed: FixedGraph, device: Device, ii: int, fold: bool) -> Layout:
-    """A unit for each submodule; alike branches folded (``fold``). Dots are as long as the interval of the unit that
-    executes them."""
+def fold_units(network: Network, fixed: FixedGraph, options: SharingOptions) -> Layout:
+    """A unit for each submodule; alike branches folded. Dots are as long as the interval of the unit that executes
+    them."""
+    device, ii, fold = target_device(options), options.ii, options.fold
     arrivals = _arrivals(fixed, device)
     longest = dict.fromkeys(fixed.graph.owners, _longest(ii))
     while True:

@@ -21,6 +21,7 @@ from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.folds import NO_FOLDS, Folds, Turn
 from rbdgen.ir.programs import Programs, single_program, timeless_nodes
+from rbdgen.layout.folding import MAX_II
 from rbdgen.schedule.binding import bind_products
 from rbdgen.schedule.deadlines import Deadlines
 from rbdgen.schedule.delays import TABLES, Delays, Operators, Slot
@@ -28,7 +29,6 @@ from rbdgen.schedule.lifetimes import shorten_lifetimes
 from rbdgen.schedule.multipliers import Run, UnitMultipliers, product_runs
 from rbdgen.schedule.schedule import Schedule
 
-MAX_II = 4096
 USED = 0.94
 """Share of all multipliers' phases that is used at least where units have more than they need."""
 PATIENCE = 2

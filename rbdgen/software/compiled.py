@@ -15,13 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbdgen import native
-from rbdgen.compiler.lowering import traced_options
-from rbdgen.compiler.stages import plainly
 from rbdgen.errors import ConfigError, SingularityError, short
 from rbdgen.functions.mass_matrix import crba
 from rbdgen.functions.quantities import F_EXT
 from rbdgen.functions.registry import check_functions
-from rbdgen.layout.words import TraceOptions
+from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.robot import Robot
 from rbdgen.numeric.arguments import argument, configuration, require_positive_definite
 from rbdgen.operands import UNIT_TOLERANCE
@@ -33,6 +31,8 @@ from rbdgen.software.program import Array, Program
 
 CACHE = "software"
 """Where compiled functions are kept."""
+HARDWARE_ONLY = {"functions", "programs", "ranges", "seed", "limits"}
+"""Options of tracing that compiled functions have no use for, and those that they are given otherwise."""
 TARGETS = ("c",)
 """What functions are compiled to."""
 MOST_STEPS = 2**31
@@ -51,7 +51,7 @@ def compile_functions(
 ) -> Compiled:
     """Functions of ``robot`` (by their names, such as ``id``) as callables with the golden functions' names and
     arguments, compiled when they are first called. ``settings`` are fields of
-    :class:`rbdgen.layout.words.TraceOptions`, such as ``forces=True``.
+    :class:`rbdgen.layout.trace_options.TraceOptions`, such as ``forces=True``.
 
     >>> from rbdgen import compile, load_robot
     >>> arm = compile(load_robot("pendulum2"), ["id", "did"])
@@ -65,15 +65,13 @@ def compile_functions(
         raise ConfigError(
             f"target {target!r}: unknown; choose from {', '.join(TARGETS)} (CUDA's text is written by 'rbdgen emit')"
         )
-    traced = {f.name for f in fields(TraceOptions)} - {"functions", "programs", "ranges"}
-    known = traced & {f.name for f in fields(Options)}
+    known = {f.name for f in fields(TraceOptions)} - HARDWARE_ONLY
     for name in settings:
         if name not in known:
             raise ConfigError(f"{name}: no such setting; settings are {', '.join(sorted(known))}")
     names = [functions] if isinstance(functions, str) else list(functions)
     asked = Options(functions=check_functions(names), **settings)
-    chosen = traced_options(plainly(asked))
-    return Compiled(robot, chosen, progress)
+    return Compiled(robot, asked.part(TraceOptions), progress)
 
 
 class _NoSuchFunctionError(ConfigError, AttributeError):

@@ -17,7 +17,8 @@ from rbdgen.ir.programs import cone
 from rbdgen.layout.building import build_network
 from rbdgen.layout.execute import begin_words, pass_sources
 from rbdgen.layout.network import PREFIX, Network
-from rbdgen.layout.words import TraceOptions, Word
+from rbdgen.layout.trace_options import TraceOptions
+from rbdgen.layout.words import Word
 from rbdgen.model.robot import Robot
 from rbdgen.passes.constant_motion import move_constants
 from rbdgen.passes.negations import absorb_negations

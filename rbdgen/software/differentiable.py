@@ -10,7 +10,7 @@ from typing import Any
 
 from rbdgen.errors import ConfigError, UnsupportedError
 from rbdgen.functions.record import Function, Slope
-from rbdgen.layout.words import TraceOptions
+from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import Vector, dot, mul, reciprocal, transpose
 

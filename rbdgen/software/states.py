@@ -10,7 +10,7 @@ from rbdgen.functions.quantities import MINV
 from rbdgen.functions.states import States
 from rbdgen.golden import minverse, rnea
 from rbdgen.layout.samples import bounded_others, random_base, random_forces, random_others
-from rbdgen.layout.words import TraceOptions
+from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.ranges import declared_ranges, random_states
 from rbdgen.model.robot import Robot
 from rbdgen.software.program import Program

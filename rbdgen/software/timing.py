@@ -15,7 +15,7 @@ from rbdgen import native
 from rbdgen.errors import ToolError
 from rbdgen.forking import cores
 from rbdgen.functions.states import States
-from rbdgen.layout.words import TraceOptions
+from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.robot import Robot
 from rbdgen.software.calls import COUNT, TAB, TYPES, Calls
 from rbdgen.software.compiled import CACHE, Compiled, CompiledFunction

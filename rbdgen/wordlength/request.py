@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rbdgen.devices.registry import DeviceOptions
 from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph
-from rbdgen.layout.folding import counterparts
+from rbdgen.layout.folding import FoldOptions, counterparts
 from rbdgen.layout.network import Network
 from rbdgen.passes.formats import MAX_WORD, MIN_WORD
 from rbdgen.passes.pipeline import (
@@ -21,9 +22,17 @@ from rbdgen.passes.pipeline import (
     simplify,
     with_ranges,
 )
+from rbdgen.setting import INTEGER, OPEN, SWITCH, WORD, setting
 from rbdgen.wordlength.experiment import Experiment, VectorErrors
-from rbdgen.wordlength.multipliers import Multipliers
-from rbdgen.wordlength.targets import ABSOLUTE, Entry, Key, Target, entry_label
+from rbdgen.wordlength.targets import (
+    ABSOLUTE,
+    DEFAULT_ERROR,
+    TARGETS,
+    Entry,
+    Key,
+    Target,
+    entry_label,
+)
 from rbdgen.wordlength.ties import Ties, make_ties
 
 USUAL = 1e-3
@@ -34,21 +43,89 @@ and both together may take this share of a target, else words are longer."""
 
 
 @dataclass(frozen=True)
+class FormatOptions(DeviceOptions, FoldOptions):
+    """The arithmetic: words or errors, how bits are dropped, what does not fit, constant factors."""
+
+    word: int | None = setting(
+        None,
+        INTEGER,
+        "arithmetic",
+        "instead of an error: words of one length, in bits",
+        otherwise="none",
+        least=MIN_WORD,
+        most=MAX_WORD,
+        metavar="BITS",
+        basic=True,
+    )
+    error: Mapping[str, float | str] = setting(
+        {},
+        TARGETS,
+        "arithmetic",
+        "the largest error allowed of each entry, relative to its own largest magnitude; largest:E: to the largest of "
+        "its output, abs:E: in its unit; or NAME=E,NAME=E by function (did), output (dtau_dq), both (did.dtau_dq), or "
+        "an entry of these (tau.wrist_3)",
+        otherwise=f"{DEFAULT_ERROR:g}",
+        metavar="E",
+        basic=True,
+    )
+    formats: str = setting(
+        "signal",
+        WORD,
+        "arithmetic",
+        "with an error: a format for each signal, or one word for all",
+        otherwise="signal",
+        choices=lambda: ("signal", "uniform"),
+        metavar="F",
+    )
+    sound: bool = setting(
+        False,
+        SWITCH,
+        "arithmetic",
+        "ranges of signals by bounds that hold, not by sampling",
+        otherwise="no",
+    )
+    rounding: str = setting(
+        "auto",
+        WORD,
+        "arithmetic",
+        "how bits are dropped; auto is by cost, signal by signal",
+        otherwise="auto",
+        choices=lambda: ("auto", "nearest", "truncate"),
+        metavar="R",
+    )
+    overflow: str = setting(
+        "flag",
+        WORD,
+        "arithmetic",
+        "a task in which something does not fit is flagged; saturate: and that value is the nearest that fits",
+        otherwise="flag",
+        choices=lambda: ("flag", "saturate"),
+        metavar="O",
+    )
+    constants: str = setting(
+        OPEN,
+        WORD,
+        "sharing",
+        "constant factors as shifts and adds in logic, or in slots of multipliers",
+        otherwise="auto",
+        choices=lambda: (OPEN, "logic", "multipliers"),
+        metavar="C",
+    )
+
+    @property
+    def saturates(self) -> bool:
+        """Whether what does not fit becomes the nearest that does, beside its flag."""
+        return self.overflow == "saturate"
+
+
+@dataclass(frozen=True)
 class FormatRequest:
-    """What to search formats for: see :mod:`rbdgen.wordlength.search` and :func:`rbdgen.passes.pipeline.simplify`.
-    ``fold``: whether branches that are alike are to share hardware at this ``interval`` (1: not known yet).
-    ``multiply``: constant factors are products."""
+    """What to search formats for: see :mod:`rbdgen.wordlength.search` and :func:`rbdgen.passes.pipeline.simplify`."""
 
     network: Network
     samples: Mapping[str, np.ndarray]
     targets: Mapping[Entry, Target]
-    device: Multipliers
-    rounding: str = "auto"
-    saturate: bool = True
-    sound: bool = False
-    interval: int = 1
-    fold: bool = False
-    multiply: bool = False
+    options: FormatOptions
 
     def label(self, name: str) -> str:
         """A result's name by joints or frames, as targets call it: ``tau.wrist_3``."""
@@ -62,11 +139,10 @@ class FormatRequest:
 
     def fixed(self, simplified: Simplified) -> FixedGraph:
         """The graph in words of one length."""
-        truncate = self.rounding == "truncate"
-        if not self.sound:
-            return fix_formats(simplified, truncate, self.saturate)
-        network = self.network
-        return prove_formats(simplified, network.declared, truncate, self.saturate)
+        truncate, saturate = self.options.rounding == "truncate", self.options.saturates
+        if not self.options.sound:
+            return fix_formats(simplified, truncate, saturate)
+        return prove_formats(simplified, self.network.declared, truncate, saturate)
 
     def simplified(self, word: int, table_word: int | None = None) -> Simplified:
         """The graph without what is noise at a word length, with its ranges. ConfigError where nothing is left to
@@ -77,7 +153,7 @@ class FormatRequest:
 
     def _with_ranges(self, graph: Graph, word: int, table_word: int) -> Simplified:
         declared = self.network.declared
-        return with_ranges(graph, self.samples, declared, word, table_word, self.sound)
+        return with_ranges(graph, self.samples, declared, word, table_word, self.options.sound)
 
     def simple_graph(self, word: int, table_word: int) -> Graph:
         """The graph of :meth:`simplified`."""
@@ -89,8 +165,8 @@ class FormatRequest:
             word,
             network.vectors,
             table_word,
-            self.sound,
-            self.multiply,
+            self.options.sound,
+            self.options.constants == "multipliers",
         )
         left = network.pruned(graph).results
         if not any(left.values()):
@@ -103,8 +179,9 @@ class FormatRequest:
     def ties(self, graph: Graph) -> Ties:
         """What is to have equal formats."""
         branches = []
-        if self.fold and self.interval > 1:
-            branches = counterparts(self.network, graph, self.interval)
+        # the interval of an error target is known, or of no consequence for formats
+        if self.options.fold and self.options.ii > 1:
+            branches = counterparts(self.network, graph, self.options.ii)
         return make_ties(graph, branches)
 
     def first_word(self) -> int:

@@ -9,6 +9,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from rbdgen.devices.registry import target_device
 from rbdgen.errors import ConfigError
 from rbdgen.ir.graph import Graph
 from rbdgen.layout.execute import feedback, with_own_feedback
@@ -46,12 +47,11 @@ def find_formats(
     request: FormatRequest,
     ranges: InputRanges,
     seed: int,
-    uniform: bool = False,
     progress: Callable[[str], None] = lambda stage: None,
 ) -> FoundFormats:
     """The cheapest formats that keep the targets, of one word or per signal, measured at states of their own."""
     measure = make_experiment(request.network, ranges, seed, STATES, request.targets)
-    if uniform:
+    if request.options.formats == "uniform":
         return uniform_formats(request, measure)
     return search_formats(request, measure, progress)
 
@@ -91,7 +91,9 @@ class _Search:
         ties = request.ties(graph)
         fed = _computed_before(self.network, graph)
         self.signals = Signals(graph, self.simplified.magnitudes, sites, ties, fed)
-        lengths = WordLengths(self.signals, request.device, request.rounding)
+        lengths = WordLengths(
+            self.signals, target_device(request.options), request.options.rounding
+        )
         self.prices = PriceSearch(lengths)
         self.share: dict[Key, float] = {}
         for function in self.network.functions:
@@ -106,8 +108,8 @@ class _Search:
         choice, predicted = self.prices.search(bounds)
         if self.signals.make_room(choice):
             choice, predicted = self.prices.search(bounds)
-        declared = self.network.declared if self.request.sound else None
-        fixed = assemble(self.signals, choice, self.request.saturate, declared)
+        declared = self.network.declared if self.request.options.sound else None
+        fixed = assemble(self.signals, choice, self.request.options.saturates, declared)
         errors, flagged = self.measure.measure(fixed)
         reached = excess(errors, flagged)
         before = self.best.cost if self.best else math.inf

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from rbdgen.errors import ConfigError
+from rbdgen.errors import ConfigError, dotted
 from rbdgen.functions.quantities import Quantity, labels
 from rbdgen.layout.network import Network
 from rbdgen.layout.words import Word
 from rbdgen.model.robot import Robot
 from rbdgen.protocol.identifiers import sanitize
+from rbdgen.setting import ValueKind, must_be, names, read_number
 
 Key = tuple[str, str]
 """Function and vector."""
@@ -35,6 +36,9 @@ KINDS = {
 FLOOR = 1e-6
 """An entry whose own largest magnitude is below this share of its vector's largest counts with this share: it is tiny
 by the robot's structure, such as what an axis that is nearly parallel to another leaves."""
+DEFAULT_ERROR = 1e-3
+"""The largest error of any entry, relative to its own largest magnitude, where neither a word length nor an error is
+asked for."""
 SUFFIX = "_joint"
 """What many files end joints' names with, and what may be left out."""
 FINEST_ERROR = 1e-12
@@ -77,6 +81,32 @@ def read_target(where: str, given: Any) -> Target:
     if not good:
         raise ConfigError(f"{where}: must be {bounds}, not {value:g}")
     return Target(float(value), of)
+
+
+def _targets(name: str, value: Any) -> dict[str, float | str]:
+    if not isinstance(value, Mapping):
+        return {"all": _target(name, value)}
+    return {str(target): _target(dotted(name, str(target)), x) for target, x in value.items()}
+
+
+def _target(path: str, value: Any) -> float | str:
+    if not isinstance(value, str):
+        value = read_number(path, value)
+    return read_target(path, value).plain
+
+
+def _read_targets(name: str, text: str) -> dict[str, float | str]:
+    found: dict[str, float | str] = {}
+    for part in names(text):
+        target, _, value = part.rpartition("=")
+        found[target.strip() or "all"] = value.strip()
+    if not found:
+        raise must_be("a number, or NAME=NUMBER,...", name, text)
+    return found
+
+
+TARGETS = ValueKind("number, or numbers by name", _targets, _read_targets)
+"""Errors by name, as an option has them."""
 
 
 def finest(given: Mapping[str, float | str]) -> Target:

@@ -23,7 +23,7 @@ from rbdgen.compiler import Design, choices
 from rbdgen.compiler.choices import CHOICES, Workshop, choose
 from rbdgen.compiler.cost import CROWDED, Cost
 from rbdgen.compiler.lowering import Lowered, Traced, lower
-from rbdgen.compiler.stages import plain
+from rbdgen.compiler.stages import default_choices
 from rbdgen.functions.registry import common
 from rbdgen.model import with_armature
 from rbdgen.model.ranges import declared_ranges
@@ -36,12 +36,12 @@ FUNCTIONS = ("fd", "dfd")
 
 
 def chosen(design: Design) -> dict[str, str]:
-    return {name: getattr(design.options, name) for name in plain(design.options)}
+    return {name: getattr(design.options, name) for name in default_choices(design.options)}
 
 
 def test_nothing_is_searched_where_nothing_is_scarce() -> None:
     design = compile_robot(ROBOT, Options(functions=FUNCTIONS, ii=4, word=18))
-    assert chosen(design) == plain(Options(ii=4, word=18))
+    assert chosen(design) == default_choices(Options(ii=4, word=18))
     stages: list[str] = []
     compile_robot(ROBOT, Options(ii=4, word=18), stages.append)
     assert stages == ["trace", "formats", "schedule"]
@@ -95,7 +95,7 @@ def test_a_crowded_device_is_spared_only_as_far_as_that_helps() -> None:
     usual = Cost.of(compile_robot(ROBOT, options))
     enough = {"luts": usual.tables * 2, "registers": usual.registers * 2, "multipliers": 500}
     budget = Budget(name="board much", resources=enough)
-    assert chosen(compile_robot(ROBOT, options, budget=budget)) == plain(options)
+    assert chosen(compile_robot(ROBOT, options, budget=budget)) == default_choices(options)
     few = enough | {"luts": int(usual.tables * 1.1)}
     budget = Budget(name="board little", resources=few)
     design = compile_robot(ROBOT, Options(functions=FUNCTIONS, ii=8, word=18), budget=budget)

@@ -12,11 +12,12 @@ from rbdgen import ConfigError, Options, UnsupportedError, load_robot
 from rbdgen.cli.parser import make_parser
 from rbdgen.compiler import compare_families
 from rbdgen.functions import algorithms
-from rbdgen.functions.algorithms import KINDS, OPEN, Algorithm, listed, needed_kinds, usual
+from rbdgen.functions.algorithms import KINDS, Algorithm, listed, needed_kinds, usual
 from rbdgen.functions.registry import function
 from rbdgen.ir.interpret import walk
 from rbdgen.layout.building import build_network, operand_samples
-from rbdgen.layout.words import TraceOptions
+from rbdgen.layout.trace_options import TraceOptions
+from rbdgen.setting import OPEN
 from tests.chains import snake
 
 

@@ -17,7 +17,7 @@ from rbdgen.functions.quantities import A, Q, Quantity
 from rbdgen.functions.record import Entries, Function, Need, TracedProgram
 from rbdgen.host.driver import Driver
 from rbdgen.layout.building import build_network
-from rbdgen.layout.words import TraceOptions
+from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.robot import Robot
 from rbdgen.report.design import design_report
 from rbdgen.report.evidence import evidence

@@ -11,7 +11,7 @@ import pytest
 from rbdgen.cli.main import main
 from rbdgen.errors import ConfigError
 from rbdgen.model import Setup, load_robot, setup_of, with_contacts, with_frames
-from rbdgen.options.options import ROBOT
+from rbdgen.model.setup import ROBOT
 
 FRAMES = {"tip=link7": (0.0, 0.1, 0.2, 0.3, 0.0, 0.0), "link3": ()}
 

@@ -11,8 +11,7 @@ import pytest
 
 from rbdgen import ConfigError, load_robot
 from rbdgen.model import Planar, Setup, builtin_path, setup_of, with_armature
-from rbdgen.model.setup import friction_notes
-from rbdgen.options.options import ROBOT
+from rbdgen.model.setup import ROBOT, friction_notes
 from tests.golden.pinocchio import agree, model_of_file
 
 WALL = (0.0, -9.81, 0.3)

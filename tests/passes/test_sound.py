@@ -12,7 +12,7 @@ from rbdgen import Options, RbdgenWarning, compile_robot, load_robot
 from rbdgen.ir.builder import Builder, Expr
 from rbdgen.ir.interpret import evaluate
 from rbdgen.layout.building import build_network, operand_samples
-from rbdgen.layout.words import TraceOptions
+from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.ranges import extreme_states
 from rbdgen.passes.ranges import find_ranges
 from rbdgen.passes.sound import sound_bounds, unproven
@@ -24,7 +24,9 @@ from rbdgen.trials import make_tasks, task_states
 @pytest.mark.parametrize("functions", [("id",), ("did", "m"), ("fd",)])
 def test_no_state_is_beyond_a_bound(functions: tuple[str, ...]) -> None:
     design = compile_robot(load_robot("ur5"), Options(functions=functions, word=27))
-    network, states = build_network(design.robot, TraceOptions(functions), design.ranges, 4000, 9)
+    network, states = build_network(
+        design.robot, TraceOptions(functions, seed=9), design.ranges, 4000
+    )
     graph = design.fixed.graph
     found = find_ranges(graph, operand_samples(network, states), network.declared)
     bounds = sound_bounds(graph, network.declared)

@@ -10,7 +10,7 @@ from rbdgen import ConfigError, Options, RbdgenWarning, compile_robot, load_robo
 from rbdgen.devices.registry import get_device
 from rbdgen.functions.registry import common
 from rbdgen.schedule.budget import Budget, fit_layout
-from rbdgen.schedule.layout import Layout, lay_out
+from rbdgen.schedule.layout import Layout, SharingOptions, lay_out
 from rbdgen.schedule.multipliers import product_runs
 from tests.conftest import design, shared_robot
 
@@ -20,7 +20,7 @@ ALL = common()
 
 def fitted(budget: Budget, robot: str = "hyq", functions: tuple[str, ...] = ("id",)):
     d = design(robot, functions=functions, ii=4)
-    return d, fit_layout(d.network, d.whole, DEVICE, budget)
+    return d, fit_layout(d.network, d.whole, SharingOptions(), budget)
 
 
 @pytest.mark.parametrize("count", [3, 20, 47, 100, 400])
@@ -28,7 +28,8 @@ def test_the_smallest_interval_within_so_many_multipliers(count: int) -> None:
     d, layout = fitted(Budget(multipliers=count))
     assert sum(layout.multipliers(DEVICE).values()) <= count
     if layout.ii > 1:
-        faster = lay_out(d.network, d.whole, DEVICE, layout.ii - 1, blocks=count)
+        shorter = SharingOptions(ii=layout.ii - 1)
+        faster = lay_out(d.network, d.whole, shorter, blocks=count)
         assert sum(faster.multipliers(DEVICE).values()) > count
 
 
@@ -57,7 +58,8 @@ def test_blocks_are_counted_by_the_devices_shape() -> None:
     d, layout = fitted(Budget(blocks=30))
     assert layout.blocks(DEVICE) <= 30
     assert layout.blocks(DEVICE) >= sum(layout.multipliers(DEVICE).values())
-    assert sum(lay_out(d.network, d.whole, DEVICE, layout.ii).multipliers(DEVICE).values()) <= 30
+    again = lay_out(d.network, d.whole, SharingOptions(ii=layout.ii))
+    assert sum(again.multipliers(DEVICE).values()) <= 30
 
 
 @pytest.mark.parametrize(
@@ -91,29 +93,31 @@ def test_units_join_further_where_a_board_would_be_too_small() -> None:
 def test_units_stay_apart_as_far_as_there_are_multipliers() -> None:
     d = design("iiwa14", functions=("id", "m"), ii=6)
 
-    def units(**how: Any) -> Layout:
-        return lay_out(d.network, d.whole, DEVICE, 6, **how)
+    def units(blocks: int | None = None, **how: Any) -> Layout:
+        return lay_out(d.network, d.whole, SharingOptions(ii=6, **how), blocks)
 
-    joined, apart = units(), units(spread=True)
+    joined, apart = units(), units(spread="twice")
     assert set(apart.multipliers(DEVICE)) == set(units(share=False).multipliers(DEVICE))
     least, most = joined.blocks(DEVICE), apart.blocks(DEVICE)
     assert len(joined.multipliers(DEVICE)) < len(apart.multipliers(DEVICE))
     assert least < most
-    between = units(spread=True, blocks=(least + most) // 2)
+    between = units(spread="twice", blocks=(least + most) // 2)
     assert between.blocks(DEVICE) <= (least + most) // 2
     assert (
         len(joined.multipliers(DEVICE))
         < len(between.multipliers(DEVICE))
         < len(apart.multipliers(DEVICE))
     )
-    assert units(spread=True, blocks=least).multipliers(DEVICE) == units(blocks=least).multipliers(
-        DEVICE
-    )
+    assert units(spread="twice", blocks=least).multipliers(DEVICE) == units(
+        blocks=least
+    ).multipliers(DEVICE)
 
 
 def test_the_next_interval_is_longer() -> None:
     d, layout = fitted(Budget(multipliers=20))
-    again = fit_layout(d.network, d.whole, DEVICE, Budget(multipliers=20), beyond=layout.ii)
+    again = fit_layout(
+        d.network, d.whole, SharingOptions(), Budget(multipliers=20), beyond=layout.ii
+    )
     assert layout.ii < again.ii
 
 

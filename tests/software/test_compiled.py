@@ -29,7 +29,7 @@ from rbdgen.forking import forked
 from rbdgen.functions.registry import common, function
 from rbdgen.functions.states import States
 from rbdgen.layout import construction
-from rbdgen.layout.words import TraceOptions
+from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.joints import Continuous, FreeFlyer, Spherical
 from rbdgen.software.compiled import CACHE, Compiled, CompiledFunction
 from rbdgen.software.naming import check_names, library_name

@@ -13,7 +13,7 @@ import pytest
 from rbdgen import load_robot
 from rbdgen.errors import ConfigError, RobotWarning, ToolError
 from rbdgen.functions import registry
-from rbdgen.layout.words import TraceOptions
+from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.robot import Robot
 from rbdgen.software import nvrtc, spread_kernel
 from rbdgen.software.calls import TYPES

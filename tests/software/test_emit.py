@@ -13,7 +13,7 @@ import pytest
 
 from rbdgen import golden, load_robot
 from rbdgen.cli.main import main
-from rbdgen.layout.words import TraceOptions
+from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.software.composition import make_program
 from rbdgen.software.fallback import quoted
 from rbdgen.software.library import c_files

@@ -12,7 +12,7 @@ from rbdgen import ConfigError, Design, Options, RbdgenWarning, compile_robot, l
 from rbdgen.functions.registry import common
 from rbdgen.ir import machine
 from rbdgen.layout.building import build_network
-from rbdgen.layout.words import TraceOptions
+from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model import Inertia
 from rbdgen.report.evidence import evidence
 from rbdgen.trials import TaskSet, dense_results, free_torques, make_tasks, outside_states

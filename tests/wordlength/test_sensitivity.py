@@ -15,7 +15,7 @@ from rbdgen.ir.interpret import evaluate
 from rbdgen.ir.terms import Terms
 from rbdgen.layout.building import build_network, operand_samples
 from rbdgen.layout.execute import float_passes, with_own_feedback
-from rbdgen.layout.words import TraceOptions
+from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.passes.pipeline import simplify
 from rbdgen.wordlength.sensitivity import Pairs, derivatives, one_result_each
 

@@ -10,11 +10,10 @@ import difflib
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from rbdgen.errors import LONGEST_PATH, ConfigError, dotted, short
 from rbdgen.scalars import number_of, several_of, truth_of
-from rbdgen.wordlength.targets import read_target
 
 GROUPS = {
     "what": "what is computed",
@@ -24,6 +23,8 @@ GROUPS = {
     "target": "on what target",
 }
 """Groups of options, in the order in which they are shown."""
+OPEN = "auto"
+"""The word for what the tool is to choose."""
 METADATA = "setting"
 """The key of a field's metadata under which its setting is."""
 
@@ -106,14 +107,15 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {found[0]!r}?" if found else ""
 
 
-def _a(what: str, name: str, value: Any) -> ConfigError:
+def must_be(what: str, name: str, value: Any) -> ConfigError:
+    """The error that an option's value is not what it must be."""
     return ConfigError(f"{name}: must be {what}, not {short(value)}")
 
 
 def _integer(name: str, value: Any) -> int:
     number = number_of(value)
     if not isinstance(number, int):
-        raise _a("a whole number", name, value)
+        raise must_be("a whole number", name, value)
     return number
 
 
@@ -121,45 +123,46 @@ def _read_integer(name: str, text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise _a("a whole number", name, text) from None
+        raise must_be("a whole number", name, text) from None
 
 
-def _number(name: str, value: Any) -> float:
+def read_number(name: str, value: Any) -> float:
+    """A finite number; ConfigError for anything else."""
     given = number_of(value)
     if given is None:
-        raise _a("a number", name, value)
+        raise must_be("a number", name, value)
     try:
         number = float(given)
     except OverflowError:  # a whole number larger than any double
         number = math.inf
     if not math.isfinite(number):
-        raise _a("a number", name, value)
+        raise must_be("a number", name, value)
     return number
 
 
 def _read_number(name: str, text: str) -> float:
     try:
-        return _number(name, float(text))
+        return read_number(name, float(text))
     except ValueError:
-        raise _a("a number", name, text) from None
+        raise must_be("a number", name, text) from None
 
 
 def _switch(name: str, value: Any) -> bool:
     truth = truth_of(value)
     if truth is None:
-        raise _a("true or false", name, value)
+        raise must_be("true or false", name, value)
     return truth
 
 
 def _read_switch(name: str, text: str) -> bool:
     if text not in ("true", "false"):
-        raise _a("true or false", name, text)
+        raise must_be("true or false", name, text)
     return text == "true"
 
 
 def _word(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise _a("a word", name, value)
+        raise must_be("a word", name, value)
     return value
 
 
@@ -170,32 +173,10 @@ def names(text: str) -> list[str]:
 
 def _words(name: str, value: Any) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, list | tuple):
-        raise _a("a list of names", name, value)
+        raise must_be("a list of names", name, value)
     if not all(isinstance(part, str) for part in value):
-        raise _a("a list of names", name, value)
+        raise must_be("a list of names", name, value)
     return tuple(value)
-
-
-def _targets(name: str, value: Any) -> dict[str, float | str]:
-    if not isinstance(value, Mapping):
-        return {"all": _target(name, value)}
-    return {str(target): _target(dotted(name, str(target)), x) for target, x in value.items()}
-
-
-def _target(path: str, value: Any) -> float | str:
-    if not isinstance(value, str):
-        value = _number(path, value)
-    return read_target(path, value).plain
-
-
-def _read_targets(name: str, text: str) -> dict[str, float | str]:
-    found: dict[str, float | str] = {}
-    for part in names(text):
-        target, _, value = part.rpartition("=")
-        found[target.strip() or "all"] = value.strip()
-    if not found:
-        raise _a("a number, or NAME=NUMBER,...", name, text)
-    return found
 
 
 def _read_pairs(name: str, text: str, form: str) -> dict[str, float]:
@@ -206,46 +187,46 @@ def _read_pairs(name: str, text: str, form: str) -> dict[str, float]:
         try:
             found[key.strip()] = float(value)
         except ValueError:
-            raise _a(form, name, text) from None
+            raise must_be(form, name, text) from None
     if not found:
-        raise _a(form, name, text)
+        raise must_be(form, name, text)
     return found
 
 
 def _limits(name: str, value: Any) -> Mapping[str, Mapping[str, float]]:
     if not isinstance(value, Mapping):
-        raise _a("limits by joint", name, value)
+        raise must_be("limits by joint", name, value)
     for joint, limits in value.items():
         if not isinstance(limits, Mapping):
-            raise _a("a table of limits", dotted(name, str(joint)), limits)
+            raise must_be("a table of limits", dotted(name, str(joint)), limits)
     return value
 
 
 def _vector(name: str, value: Any) -> tuple[float, ...]:
     entries = several_of(value)
     if entries is None or len(entries) != 3:
-        raise _a("three numbers", name, value)
-    return tuple(_number(name, x) for x in entries)
+        raise must_be("three numbers", name, value)
+    return tuple(read_number(name, x) for x in entries)
 
 
 def _read_vector(name: str, text: str) -> tuple[float, ...]:
     try:
         return _vector(name, [float(part) for part in text.split(",")])
     except ValueError:
-        raise _a("three numbers X,Y,Z", name, text) from None
+        raise must_be("three numbers X,Y,Z", name, text) from None
 
 
 def _by_joint(name: str, value: Any) -> dict[str, float | tuple[float, ...]]:
     if not isinstance(value, Mapping):
-        raise _a("a table of numbers by joint", name, value)
+        raise must_be("a table of numbers by joint", name, value)
     given: dict[str, float | tuple[float, ...]] = {}
     for joint, x in value.items():
         path = dotted(name, str(joint))
         entries = several_of(x)
         if entries is None:
-            given[str(joint)] = _number(path, x)
+            given[str(joint)] = read_number(path, x)
         else:
-            given[str(joint)] = tuple(_number(path, y) for y in entries)
+            given[str(joint)] = tuple(read_number(path, y) for y in entries)
     return given
 
 
@@ -253,20 +234,20 @@ def _read_by_joint(name: str, text: str) -> dict[str, float]:
     form = "JOINT=NUMBER,..."
     given = _read_pairs(name, text, form)
     if "" in given:
-        raise _a(form, name, text)
+        raise must_be(form, name, text)
     return given
 
 
 def _payloads(name: str, value: Any) -> dict[str, tuple[float, ...]]:
     if not isinstance(value, Mapping):
-        raise _a("a table of numbers by link", name, value)
+        raise must_be("a table of numbers by link", name, value)
     given = {}
     for link, numbers in value.items():
         path = dotted(name, str(link))
         entries = [numbers] if number_of(numbers) is not None else several_of(numbers)
         if entries is None:
-            raise _a("a list of numbers", path, numbers)
-        given[str(link)] = tuple(_number(path, x) for x in entries)
+            raise must_be("a list of numbers", path, numbers)
+        given[str(link)] = tuple(read_number(path, x) for x in entries)
     return given
 
 
@@ -300,20 +281,19 @@ def _read_by_link(name: str, text: str, form: str) -> dict[str, tuple[float, ...
         link, _, numbers = part.rpartition(":")
         link = link.strip()
         if not link or link in given:
-            raise _a(form, name, text)
+            raise must_be(form, name, text)
         try:
             given[link] = tuple(float(x) for x in names(numbers))
         except ValueError:
-            raise _a(form, name, text) from None
+            raise must_be(form, name, text) from None
     return given
 
 
 INTEGER = ValueKind("integer", _integer, _read_integer)
-NUMBER = ValueKind("number", _number, _read_number)
+NUMBER = ValueKind("number", read_number, _read_number)
 SWITCH = ValueKind("true or false", _switch, _read_switch)
 WORD = ValueKind("word", _word, lambda name, text: text)
 WORDS = ValueKind("list of words", _words, lambda name, text: tuple(names(text)))
-TARGETS = ValueKind("number, or numbers by name", _targets, _read_targets)
 VECTOR = ValueKind("three numbers", _vector, _read_vector)
 BY_JOINT = ValueKind("numbers by joint", _by_joint, _read_by_joint)
 PAYLOADS = ValueKind("numbers by link", _payloads, _read_payloads)
@@ -334,3 +314,22 @@ def settings(owner: type) -> dict[str, Setting]:
     found = {f.name: f.metadata[METADATA] for f in dataclasses.fields(owner)}
     order = list(GROUPS)
     return dict(sorted(found.items(), key=lambda item: order.index(item[1].group)))
+
+
+Stage = TypeVar("Stage", bound="StageOptions")
+
+
+@dataclass(frozen=True)
+class StageOptions:
+    """The options of a stage: fields that are made by :func:`setting`, and checked as they are made. Those of several
+    stages are composed by inheritance; what a stage is given is its own :meth:`part`, or a record that has it."""
+
+    def __post_init__(self) -> None:
+        for f in dataclasses.fields(self):
+            value = getattr(self, f.name)
+            if value is not None or f.default is not None:
+                object.__setattr__(self, f.name, f.metadata[METADATA].check(f.name, value))
+
+    def part(self, stage: type[Stage]) -> Stage:
+        """The options of one of the stages that these are composed of."""
+        return stage(**{f.name: getattr(self, f.name) for f in dataclasses.fields(stage)})
