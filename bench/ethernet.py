@@ -104,8 +104,8 @@ def measured(case: Case, robot: str, count: int, targets: Targets) -> tuple[obje
         case.interval,
         f"{there:.1f}",
         f"{back:.1f}",
-        f"{bound:,.0f}",
-        f"{reached:,.0f}",
+        round(bound),
+        round(reached),
         f"{reached / bound:.1%}",
         verdict,
     )

@@ -232,7 +232,7 @@ def speed(targets: Targets) -> None:
             each = 1e6 * own / datagrams
             verdict = "" if way == "Python" else targets.at_most(each, ASKED)
             task = f"{1e6 * own / CALL_TASKS:.2f}"
-            rate = f"{CALL_TASKS / span:,.0f}"
+            rate = round(CALL_TASKS / span)
             full = f"{tasks}, {answers}"
             rows.append([name, full, way, task, f"{each:.0f}", verdict, rate])
     head = [

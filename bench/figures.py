@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from page import Page, revision
+from page import Bench, revision
 
 from rbdgen.report.columns import table
 
@@ -47,41 +47,49 @@ class Targets:
         return 1 if self.missed else 0
 
 
-_pages: list[Page] = []
-"""The page that tables are written to, if any is."""
+_writing: list[Bench] = []
+"""The bench that is run, if its tables are to be written."""
 
 
 def arguments(description: str) -> argparse.ArgumentParser:
     """A bench's parser with the option that all have. ``description``: the bench's text, whose first line counts."""
     parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument(
-        "--write", action="store_true", help="also write the tables into docs/measurements.md"
+        "--write",
+        action="store_true",
+        help="also write the tables into docs/measurements, and make the page of it",
     )
     return parser
 
 
 def parse(parser: argparse.ArgumentParser) -> argparse.Namespace:
-    """The command's arguments; from here on tables go to the page if it is asked for."""
+    """The command's arguments; from here on tables are written if that is asked for."""
     args = parser.parse_args()
     if args.write:
         bench = Path(sys.argv[0])
-        given = [argument for argument in sys.argv[1:] if argument != "--write"]
-        # where folders lie on this machine is nobody's business
-        given = ["DIR" if Path(argument).is_absolute() else argument for argument in given]
+        given = [_told(argument) for argument in sys.argv[1:] if argument != "--write"]
         line = shlex.join(["python", f"bench/{bench.name}", *given])
-        _pages.append(Page(bench.stem, line, revision()))
+        _writing.append(Bench(bench.stem, line, revision()))
     return args
+
+
+def _told(argument: str) -> str:
+    """An argument as the page says it: where folders outside of the project lie is left out."""
+    if argument.startswith((os.sep, "..")):
+        path = Path(argument)
+        return f"DIR/{path.name}" if path.suffix else "DIR"
+    return argument
 
 
 def section(
     title: str, head: Sequence[str], rows: Sequence[Sequence[Any]], note: str = "", keys: int = 0
 ) -> None:
-    """Print one table, with a ``note`` that is for this run only, and put it on the page if that was asked for. With
-    ``keys`` rows there take the place of those with the same first cells, and others stay."""
+    """Print one table, with a ``note`` on this run, and write it if that was asked for. With ``keys`` rows take the
+    place of those that are written with the same first cells, and others stay."""
     heading = f"{title}: {note}" if note else title
     print(f"\n{heading}\n\n{table(head, rows)}", flush=True)
-    for page in _pages:
-        page.write(title, head, rows, keys)
+    for bench in _writing:
+        bench.write(title, head, rows, keys, note)
 
 
 def accelerator(functions: str, report: dict[str, Any]) -> None:

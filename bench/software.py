@@ -3,7 +3,7 @@
 Pinocchio's headers and libraries, and Eigen's, are those of PyPI's packages (``pip install -e '.[bench]'``); its
 generated code is timed too where CppADCodeGen is given (``--cppadcg``). Each function of each robot is timed one call
 at a time over 1024 states, and all of them in one call, as double and as float, on one thread and on all. ``--write``
-puts the tables into docs/measurements.md.
+stores the tables, and makes docs/measurements.md of them.
 """
 
 from __future__ import annotations

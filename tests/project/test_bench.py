@@ -1,9 +1,11 @@
-"""What benches share: the page that they write, and how the code's figures are counted."""
+"""Benches: measurements and the page of them, and how the code's figures are counted."""
 
 from __future__ import annotations
 
 import ast
+import json
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +19,7 @@ from bench.code_structure import (
     tokens_by_line,
     words_of,
 )
-from bench.page import Page
+from bench.page import FOLDER, MADE, PAGE, PLACE, TEMPLATE, Bench, page, read, store
 
 ROOT = Path(__file__).parents[2]
 BENCHES = sorted(path.stem for path in (ROOT / "bench").glob("*.py"))
@@ -77,47 +79,60 @@ def test_comments_and_docstrings_are_counted() -> None:
 
 
 @pytest.fixture
-def page(tmp_path: Path) -> Path:
-    path = tmp_path / "page.md"
-    path.write_text("# Page\n\n<!-- begin one -->\n\n<!-- end one -->\n\nProse.\n")
+def folder(tmp_path: Path) -> Path:
+    """Measurements of no bench yet."""
+    path = tmp_path / "measurements"
+    path.mkdir()
+    (path / TEMPLATE).write_text("# Page\n\n{tables one}\n\nProse.\n")
     return path
 
 
-def test_a_section_is_replaced_as_a_whole(page: Path) -> None:
-    for commit, value in (("aaa", 1), ("bbb", 2)):
-        bench = Page("one", "python bench/one.py", commit, page)
-        bench.write("Times", ["what", "s|min", ""], [["a", value, "ok"], ["b", None, ""]])
-        bench.write("Other", ["x"], [[value]])
-    assert page.read_text() == (
-        "# Page\n\n<!-- begin one -->\n\n"
+def bench(folder: Path, commit: str) -> Bench:
+    return Bench("one", "python bench/one.py", commit, folder, folder.parent / "page.md")
+
+
+def test_a_table_is_replaced_as_a_whole(folder: Path) -> None:
+    for commit, value in (("aaa", "1"), ("bbb", "2.50")):
+        one = bench(folder, commit)
+        one.write("Times", ["what", "s|min", ""], [["a", value, "ok"], ["b", None, ""]])
+        one.write("Other", ["x"], [[value]], note="a note")
+    assert one.page.read_text() == (
+        f"{MADE}# Page\n\n"
         "### Times\n\n`python bench/one.py`, commit bbb\n\n"
-        "| what | s\\|min |  |\n|---|---|---|\n| a | 2 | ok |\n| b | – |  |\n\n"
-        "### Other\n\n`python bench/one.py`, commit bbb\n\n| x |\n|---|\n| 2 |\n\n"
-        "<!-- end one -->\n\nProse.\n"
+        "| what | s\\|min |  |\n|---|---|---|\n| a | 2.50 | ok |\n| b | – |  |\n\n"
+        "### Other\n\n`python bench/one.py`, commit bbb: a note\n\n| x |\n|---|\n| 2.50 |\n\n"
+        "Prose.\n"
     )
 
 
-def test_rows_take_the_place_of_those_with_the_same_keys(page: Path) -> None:
-    first, second = (Page("one", "run", commit, page) for commit in ("aaa", "bbb"))
+def test_rows_take_the_place_of_those_with_the_same_keys(folder: Path) -> None:
+    first, second = bench(folder, "aaa"), bench(folder, "1234567")
     first.write("Builds", ["board", "MHz"], [["x", 1], ["y", 2]], keys=1)
     second.write("Builds", ["board", "MHz"], [["y", 3], ["z", 4]], keys=1)
-    rows = re.findall(r"^\| [xyz] .*", page.read_text(), re.M)
-    assert rows == ["| x | 1 | aaa |", "| y | 3 | bbb |", "| z | 4 | bbb |"]
-    with pytest.raises(ValueError, match=r"must have the lines '<!-- begin two -->' and"):
-        Page("two", "run", "aaa", page).write("T", ["x"], [])
+    rows = re.findall(r"^\| [xyz] .*", first.page.read_text(), re.M)
+    assert rows == ["| x | 1 | aaa |", "| y | 3 | 1234567 |", "| z | 4 | 1234567 |"]
+    with pytest.raises(ValueError, match=r"must have the line '\{tables two\}'$"):
+        Bench("two", "run", "aaa", folder).write("T", ["x"], [])
 
 
-def test_the_page_is_as_benches_write_it(tmp_path: Path) -> None:
-    """What stands there is read and written again without a change."""
-    text = (ROOT / "docs/measurements.md").read_text(encoding="utf-8")
-    copy = tmp_path / "measurements.md"
-    for name in re.findall(r"<!-- begin (\w+) -->", text):
-        assert name in BENCHES
-        copy.write_text(text, encoding="utf-8")
-        Page(name, "run", "aaa", copy).write("New", ["x"], [[1]])
-        written = copy.read_text(encoding="utf-8")
-        added = "### New\n\n`run`, commit aaa\n\n| x |\n|---|\n| 1 |\n\n"
-        assert written.replace(added, "", 1) == text
+def test_numbers_are_numbers_and_keep_their_digits(folder: Path) -> None:
+    row = ["2.50", 3, "7e-05", "007", "98.5%", None, True]
+    bench(folder, "1234567").write("Errors", list("abcdefg"), [row], keys=1)
+    text = (folder / "one.json").read_text()
+    known = [2.5, 3, 7e-05, "007", "98.5%", None, "True", "1234567"]
+    assert json.loads(text)["tables"][0]["rows"] == [known]
+    assert "[2.50, 3, 7e-05," in text
+
+
+def test_the_page_is_what_the_measurements_give(tmp_path: Path) -> None:
+    """``python bench/page.py`` makes it."""
+    assert PAGE.read_text(encoding="utf-8") == page()
+    places = PLACE.findall((FOLDER / TEMPLATE).read_text(encoding="utf-8"))
+    assert {path.stem for path in FOLDER.glob("*.json")} <= set(places) <= set(BENCHES)
+    for path in FOLDER.glob("*.json"):
+        copy = tmp_path / path.name
+        store(copy, read(path))
+        assert copy.read_text(encoding="utf-8") == path.read_text(encoding="utf-8")
 
 
 def test_benches_need_no_tests() -> None:
@@ -130,24 +145,15 @@ def test_benches_need_no_tests() -> None:
                 assert all(alias.name.split(".")[0] != "tests" for alias in node.names)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "boards",
-        "control",
-        "ethernet",
-        "formats",
-        "functions",
-        "golden",
-        "host_side",
-        "layouts",
-        "package",
-        "spine",
-    ],
-)
-def test_a_bench_says_its_options(name: str) -> None:
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda path: path.stem)
+def test_commands_of_measurements_are_there(path: Path) -> None:
+    """Each bench takes the options that its tables were made with, and says them."""
+    commands = [shlex.split(table.command) for table in read(path)]
+    scripts = {command[1] for command in commands}
+    assert scripts == {f"bench/{path.stem}.py"}
+    given = [argument for command in commands for argument in command[2:]]
     done = subprocess.run(
-        [sys.executable, f"bench/{name}.py", "--help"],
+        [sys.executable, *scripts, *given, "--help"],
         cwd=ROOT,
         capture_output=True,
         text=True,
