@@ -97,7 +97,7 @@ def built(
 def answered(
     verb: str, board: str, functions: str, options: Sequence[str]
 ) -> tuple[dict[str, Any] | None, list[str]]:
-    """What a command of ``rbdgen`` says of a board in JSON, or None and the last lines of its complaints."""
+    """The JSON that a command of ``rbdgen`` prints of a board, or None and the last lines of its complaints."""
     command = [sys.executable, "-m", "rbdgen", verb, ROBOT, "--board", board]
     command += ["--functions", functions, *options, "--json"]
     pipe = subprocess.PIPE

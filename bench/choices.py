@@ -48,7 +48,7 @@ def board(targets: Targets) -> None:
 
 
 def overflow(robots: tuple[str, ...]) -> None:
-    """What a task's flag alone saves beside a flag and the nearest value."""
+    """Look-up tables that a task's flag alone saves beside a flag and the nearest value."""
     rows = []
     for robot in robots:
         for name, functions in SETS.items():
@@ -64,7 +64,7 @@ def overflow(robots: tuple[str, ...]) -> None:
 
 
 def goals(robots: tuple[str, ...]) -> None:
-    """What each goal gives, at an interval of 12 cycles and without a board."""
+    """Designs for each goal, at an interval of 12 cycles and without a board."""
     rows = []
     for robot in robots:
         for goal in ("throughput", "area", "latency"):

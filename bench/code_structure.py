@@ -54,7 +54,7 @@ OPERATIONS = (
 )
 """Where operations are defined, and the tables of back ends: what each one is there."""
 QUESTION = re.compile(r"\W*(What|How|Which)\b")
-"""How a docstring opens that does not say what the thing is or does."""
+"""Openings of docstrings that do not say what the thing is or does."""
 
 _SILENT = (
     tokenize.COMMENT,
@@ -281,7 +281,7 @@ def _files() -> list[Path]:
 
 
 def tokens_by_line(text: str) -> dict[int, int]:
-    """How many tokens begin on each code line."""
+    """Count of tokens that begin on each code line."""
     skipped = _docstring_lines(ast.parse(text))
     counts: dict[int, int] = {}
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -329,7 +329,7 @@ def _own_nodes(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast
 
 
 def _decisions(node: ast.AST) -> int:
-    """How many more ways there are through a function by one of its nodes."""
+    """Count of further paths through a function by one of its nodes."""
     match node:
         case ast.If() | ast.IfExp() | ast.Assert():
             return 1

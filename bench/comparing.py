@@ -18,7 +18,7 @@ from pathlib import Path
 from figures import Targets, arguments, command, parse, section
 
 COMPARE_SECONDS = 600
-"""What a comparison of three robots may take."""
+"""Limit of a comparison of three robots."""
 SWEEP = ("--ii", "1,2,4,6,8,12", "--word", "16,18,20,24", "--tasks", "500")
 """24 points."""
 POINTS = 24

@@ -35,7 +35,7 @@ ASKED_WORD, ASKED_TOLERANCE = 18, 1e-7
 
 @dataclass
 class Solved:
-    """What became of one problem: ``cost`` by Pinocchio's dynamics."""
+    """Outcome of one problem: ``cost`` by Pinocchio's dynamics."""
 
     iterations: int
     cost: float

@@ -76,7 +76,7 @@ class Gpu:
 
     @property
     def architecture(self) -> str:
-        """What it executes, as NVRTC calls it."""
+        """Architecture that it executes, as NVRTC calls it."""
         return f"sm_{self.attribute(MAJOR)}{self.attribute(MINOR)}"
 
     def module(self, cubin: bytes) -> ctypes.c_void_p:

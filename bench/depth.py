@@ -35,7 +35,7 @@ WORD = 30
 PATIENCE = 300
 """Seconds that a length may take."""
 SLOWER = 3
-"""How many times as long the next length may take."""
+"""Limit of the next length's time, as a factor."""
 FAMILIES = {
     "id": {
         "recursive": {},
@@ -58,7 +58,7 @@ FAMILIES = {
 }
 """Options of each family, by function; the first is the default, which the others are compared with."""
 ID_LINKS, ID_CYCLES = 32, 24
-"""What inverse dynamics by scans may take."""
+"""Limit of inverse dynamics by scans."""
 
 
 TASKS = 200
@@ -67,7 +67,7 @@ TASKS = 200
 
 @dataclass(frozen=True)
 class Point:
-    """What one chain takes: cycles from the last operand to the last result, and multipliers; and, where it was
+    """Cost of one chain: cycles from the last operand to the last result, and multipliers; and, where it was
     simulated, the ``measured`` cycles of a lone task and how many results differed."""
 
     cycles: int
@@ -129,7 +129,7 @@ def measure(
 
 
 def simulation_table(targets: Targets, function: str, found: Points) -> None:
-    """What was simulated, beside what was promised."""
+    """Simulated cycles beside promised ones."""
     rows = []
     for family, points in found.items():
         for links, point in zip(LENGTHS, points, strict=False):

@@ -122,7 +122,7 @@ def _rows_of(design: Design, targets: Targets) -> list[list[Any]]:
 
 
 def cost(targets: Targets, directory: Path) -> None:
-    """What errors by entry take, by the model."""
+    """Costs of errors by entry, by the model."""
     head = ["robot", "II", "ranges", "error of", "bits, mean", "look-up tables", "registers"]
     head += ["blocks", "latency of fd, dfd", "tables beside the first", ""]
     title = f"What errors by entry take, all seven functions, error {ASKED:g}, by the model"
@@ -156,7 +156,7 @@ def _costs_of(case: Case, robot: Robot, targets: Targets) -> list[list[Any]]:
 
 
 def _figures(design: Design) -> dict[str, Any]:
-    """What a design takes."""
+    """Figures of a design's cost."""
     report = design_report(design)
     resources = report["modelled_resources"]
     latencies = [report["functions"][f]["latency_cycles"] for f in ("fd", "dfd")]
@@ -170,7 +170,7 @@ def _figures(design: Design) -> dict[str, Any]:
 
 
 def savings() -> None:
-    """What the formats of the built-in arm take without each of what makes them cheap."""
+    """Costs of formats of the built-in arm without each of what makes them cheap."""
     robot = Setup().load("iiwa14")
     usual = Options(functions=common(), ii=12)
     tried = {

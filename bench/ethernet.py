@@ -43,7 +43,7 @@ HEAD = (
 
 @dataclass(frozen=True)
 class Case:
-    """What is measured: so many ``tasks`` of ``functions`` at an initiation interval; the wire's bound must be at least
+    """A measurement: so many ``tasks`` of ``functions`` at an initiation interval; the wire's bound must be at least
     ``bound`` tasks a second."""
 
     functions: tuple[str, ...]
@@ -53,7 +53,7 @@ class Case:
 
     @property
     def title(self) -> str:
-        """What it is called."""
+        """Name in the table."""
         return self.functions[0] if len(self.functions) == 1 else "all seven, mixed"
 
 

@@ -110,7 +110,7 @@ def mixed(known: Manifest, seed: int) -> tuple[list[Tasks], np.ndarray]:
 
 
 def through_faults(design: Design, address: str, targets: Targets) -> list[Any]:
-    """What becomes of tasks on a way to ``address`` with faults, as a row."""
+    """A row of tasks on a path to ``address`` with faults."""
     known = manifest_of(design)
     ways = [Faults(SHARE, SHARE, SHARE, seed=seed) for seed in (1, 2)]
     wrong = lost = 0

@@ -36,7 +36,7 @@ FLIPS = 0.3
 
 
 class Factor(NamedTuple):
-    """What a multiplexer chooses for a product: what is ``read``, the register of a value or a table of constants, and
+    """A multiplexer's choice for a product: what is ``read``, the register of a value or a table of constants, and
     the number of the sum that it is, or else the ``value``."""
 
     read: Hashable
@@ -73,7 +73,7 @@ class Choices:
             self._count_all(number, 1)
 
     def _source(self, factor: Factor) -> Hashable:
-        """What a multiplexer has an input for."""
+        """Key of a multiplexer's input."""
         if not self.by_unit:
             return factor.read
         return factor.value if factor.number is None else self.sums[factor.number].on

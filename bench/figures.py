@@ -1,4 +1,4 @@
-"""What the benches share: tables, printed and on the page, verdicts on targets, and commands in fresh processes."""
+"""Shared parts of benches: tables, printed and stored, verdicts on targets, and commands in fresh processes."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def section(
 
 
 def accelerator(functions: str, report: dict[str, Any]) -> None:
-    """What one simulation of the public iiwa URDF says of the accelerator, beside others on the page."""
+    """A row of one simulation of the public iiwa URDF, beside others on the page."""
     measured = report["functions"]
     multipliers = report["multipliers"]
     latencies = {name: f["latency_cycles"] for name, f in measured.items()}

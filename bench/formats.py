@@ -144,7 +144,7 @@ def cost(targets: Targets, directory: Path) -> None:
 
 
 def sound() -> None:
-    """What bounds cost beside samples."""
+    """Costs of bounds beside samples."""
     rows = []
     for functions in (("id",), ("did",)):
         for bounds in (False, True):
@@ -168,7 +168,7 @@ def sound() -> None:
 
 
 def scales_of(output: dict[str, Any], tasks: TaskSet) -> np.ndarray:
-    """What errors of an output are relative to, by task and entry (n, …), from the evidence of that output."""
+    """Scales of an output's errors, by task and entry (n, …), from the evidence of that output."""
     by_states = output.get("by_states", {"motion": output})
     scale = {kind: np.array(row["entries"]["largest"]) for kind, row in by_states.items()}
     free = free_torques(tasks)

@@ -21,7 +21,7 @@ from rbdgen.timing.golden import timing_states
 
 ROUNDS = 7
 ASKED = ("iiwa14", "fixed", "did")
-"""What must not be slower than Pinocchio's loop."""
+"""Functions that must not be slower than Pinocchio's loop."""
 
 
 def rows(path: Path, base: str, count: int) -> list[list[Any]]:

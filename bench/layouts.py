@@ -62,7 +62,7 @@ SIMULATED = (
 )
 LUT_INTERVALS = (4, 8)
 MODEL_ERROR = 0.25
-"""How far modelled look-up tables and registers may be from synthesis."""
+"""Limit of the distance between modelled look-up tables or registers and synthesis."""
 
 
 def robot(robots: Path, name: str, base: str) -> Robot:
@@ -256,7 +256,7 @@ def folding(function: str) -> None:
 
 
 def roots(robots: Path) -> None:
-    """What other roots would save, in their own links' coordinates, beside what the way back to the file's costs."""
+    """Savings of other roots, in their own links' coordinates, beside the cost of the way back to the file's."""
     rows = []
     for name, base in (("hyq", "floating"), ("atlas", "floating")):
         own = robot(robots, name, base)

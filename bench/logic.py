@@ -57,7 +57,7 @@ ID_LATENCY = 40
 BUDGET = 512
 """Multipliers of other robots' accelerators."""
 AGREEMENT = 0.10
-"""How far the model may be from synthesis."""
+"""Limit of the model's distance from synthesis."""
 
 
 def arm(robots: Path) -> Robot:
@@ -180,7 +180,7 @@ FAMILIES = {
     "ecp5": Synthesis("synth_ecp5"),
     "xcup": Synthesis("synth_xilinx -family xcup -noiopad -noclkbuf"),
 }
-"""How Yosys synthesises for a device."""
+"""Yosys's commands of synthesis by device."""
 
 
 def used_cells(device: str, found: Mapping[str, int]) -> dict[str, int]:
@@ -201,7 +201,7 @@ def used_cells(device: str, found: Mapping[str, int]) -> dict[str, int]:
 
 
 def synthesised(design: Design, device: str) -> dict[str, int]:
-    """What Yosys makes of a design."""
+    """Yosys's counts of a design."""
     verilog = design_verilog(design)
     with tempfile.TemporaryDirectory() as work:
         directory = Path(work)
@@ -278,7 +278,7 @@ def tasks(targets: Targets, count: int) -> None:
 
 
 def simulated(count: int) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """What simulations say of each function at some intervals."""
+    """Simulated reports of each function at some intervals."""
     for ii in (1, 4, 12):
         with tempfile.TemporaryDirectory() as work:
             options = (

@@ -1,4 +1,4 @@
-"""How long installing the wheel takes, and how soon commands of a new installation answer; minutes.
+"""Measures how long installing the wheel takes, and how soon commands of a new installation answer; minutes.
 
 Figures are medians over new environments, in which nothing was run before; packages come from pip's cache, which one
 installation fills that does not count.
@@ -63,7 +63,7 @@ MEASURES: tuple[tuple[str, float, Measure], ...] = (
     ("rbdgen layout iiwa14, first output", 2, lambda made: _layout(made, True)),
     ("rbdgen layout iiwa14, all", 5, lambda made: _layout(made, False)),
 )
-"""What is measured, its limit in seconds, and how."""
+"""Measurements, their limits in seconds, and their commands."""
 
 
 def _layout(made: Installation, first: bool) -> float:

@@ -31,7 +31,7 @@ ALL = common()
 FLAGGED, ERROR = 1e-4, 1e-3
 """Share of tasks inside their box that may be flagged, and the largest error."""
 SECONDS = 5.0
-"""What evidence of all seven functions of an arm may take."""
+"""Limit of the evidence of all seven functions of an arm."""
 CHUNK, STATES, FIRST_SEED = 10_000, 20_000, 100
 """Tasks at once, states of errors, and the first seed of tasks."""
 
@@ -103,7 +103,7 @@ def box(targets: Targets, robots: Path, count: int) -> None:
 
 
 def flagged(design: Design, function: str, count: int) -> int:
-    """How many of so many tasks that are uniform in their box are flagged."""
+    """Count of flagged tasks of so many that are uniform in their box."""
     total = 0
     limits = design.network.torque_limits
     for number in range(count // CHUNK):
@@ -121,7 +121,7 @@ def counted(design: Design) -> list[int]:
 
 
 def cost(robots: Path) -> None:
-    """What torques up to the effort take beside motions only."""
+    """Costs of torques up to the effort beside motions only."""
     rows = []
     of_motions = designs(robots, ranges="motion")
     for (case, both, _), (_, motion, _) in zip(designs(robots), of_motions, strict=True):

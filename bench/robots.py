@@ -124,7 +124,7 @@ def operations(robot: Robot) -> tuple[int, ...]:
 
 
 def cost() -> None:
-    """What rotors, damping and dry friction cost iiwa14, by degree of freedom."""
+    """Costs of rotors, damping and dry friction for iiwa14, by degree of freedom."""
     plain = load_robot("iiwa14")
     kinds: Mapping[str, Robot] = {
         "rotors": with_armature(plain, dict.fromkeys(plain.joint_names, 0.1)),

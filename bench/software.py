@@ -37,7 +37,7 @@ STATES, MORE_STATES = 1024, 4096
 NATIVE = Path(__file__).parent / "native"
 """C++ of this bench."""
 ASKED_ONE = {"iiwa14": 3.0}
-"""How much faster one call must be than Pinocchio's; of other robots :data:`ASKED_OTHERS`."""
+"""Least ratio of Pinocchio's time of a call to ours; of other robots :data:`ASKED_OTHERS`."""
 ASKED_OTHERS, ASKED_BATCH, ASKED_SCALING = 2.0, 6.0, 0.8
 ASKED_SECONDS = {"iiwa14": 30.0}
 ASKED_LONGEST, ASKED_GIB = 300.0, 1.0
@@ -47,9 +47,9 @@ LISTS = (
 )
 """Boost's lists are as long as there are kinds of joints."""
 OPTIMISED = ("-O3", "-DNDEBUG", "-DPINOCCHIO_ENABLE_TEMPLATE_INSTANTIATION", *LISTS)
-"""How what calls Pinocchio is compiled: its algorithms come from its package's libraries."""
+"""Compiler flags of what calls Pinocchio: its algorithms come from its package's libraries."""
 GENERATING = ("-O1", *LISTS)
-"""How what makes Pinocchio generate code is compiled, which is not what is timed."""
+"""Compiler flags of what makes Pinocchio generate code, which is not timed."""
 
 
 def prefix() -> Path:
@@ -111,7 +111,7 @@ def included() -> list[str]:
 
 
 def linked() -> list[str]:
-    """What a program is linked with that reads URDFs by Pinocchio."""
+    """Libraries of a program that reads URDFs by Pinocchio."""
     libraries = prefix() / "lib"
     found = [f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-lpinocchio_parsers"]
     return [*found, "-lpinocchio_default", "-lurdfdom_model"]

@@ -1,4 +1,4 @@
-"""How long the compiler takes and what memory it needs, command by command in fresh processes; half an hour.
+"""Measures the compiler's time and memory, command by command in fresh processes; half an hour.
 
 Each command begins with an empty cache, but for the one that is run again with another option. ``--part`` chooses;
 the humanoid's URDF is looked for in ``--robots``.

@@ -31,7 +31,7 @@ STATES = 20
 ERROR = 1e-9
 """Largest difference, relative to the largest magnitude."""
 SECONDS = 0.5
-"""What reading may take beyond the parser's own time."""
+"""Limit of the time of reading beyond the parser's own."""
 
 
 def urdfs(folder: Path | None) -> list[Path]:

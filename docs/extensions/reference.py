@@ -106,7 +106,7 @@ def _escaped(text: str) -> str:
 
 
 class PublicNames(Generated):
-    """What a package says is public in its ``__all__``, each with its docstring."""
+    """Names that a package says are public in its ``__all__``, each with its docstring."""
 
     required_arguments = 1
     optional_arguments = 0
