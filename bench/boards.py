@@ -8,6 +8,7 @@ cocotbext-axi with random stalls on every channel. Exit status 1 if a target is 
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import os
@@ -16,15 +17,14 @@ import subprocess
 import sys
 import tempfile
 import time
-import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from builds import BUILDS, ROBOT
-from figures import Targets, arguments, parse, section
+from figures import Part, Targets, arguments, measure, parse, section
 
-from rbdgen import Design, Options, RbdgenWarning, compile_robot, load_robot
+from rbdgen import Design, Options, compile_robot, load_robot
 from rbdgen.compiler.cost import FULL
 from rbdgen.devices.registry import get_device
 from rbdgen.emulation import bit_true_shell
@@ -321,32 +321,33 @@ def lint(targets: Targets, work: Path) -> None:
     section("Lint", ["what", "complaints", "asked", ""], rows)
 
 
+def _in_folder(work: Callable[[Targets, Path], None]) -> Part:
+    """A part that works in a folder of its own."""
+
+    def part(targets: Targets, args: argparse.Namespace) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            work(targets, Path(name))
+
+    return part
+
+
+PARTS: dict[str, Part] = {
+    "lint": _in_folder(lint),
+    "link": _in_folder(link),
+    "axi": _in_folder(axi),
+    "room": lambda *_: room(),
+    "bitstreams": lambda targets, args: bitstreams(targets, args.build),
+    "netlists": lambda targets, _: netlists(targets),
+}
+
+
 def main() -> int:
     """Print all sections; 1 if a target is missed."""
-    parser = arguments(__doc__)
-    parts = ("lint", "link", "axi", "room", "bitstreams", "netlists")
-    parser.add_argument(
-        "--part", choices=parts, action="append", help="only this part; may be repeated"
-    )
+    parser = arguments(__doc__, PARTS)
     parser.add_argument(
         "--build", metavar="BOARD:FUNCTIONS", help="of the bitstreams only this one"
     )
-    args = parse(parser)
-    warnings.simplefilter("ignore", RbdgenWarning)
-    targets = Targets()
-    with tempfile.TemporaryDirectory() as name:
-        for part in args.part or parts:
-            work = Path(name) / part
-            work.mkdir()
-            if part == "room":
-                room()
-            elif part == "bitstreams":
-                bitstreams(targets, args.build)
-            elif part == "netlists":
-                netlists(targets)
-            else:
-                {"lint": lint, "link": link, "axi": axi}[part](targets, work)
-    return targets.finish()
+    return measure(parse(parser), PARTS)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import time
 
-from figures import Targets, arguments, parse, section
+from figures import Part, Targets, arguments, measure, parse, section
 
 from rbdgen import Budget, Design, Options, compile_robot, load_robot
 from rbdgen.compiler.cost import Cost
@@ -81,21 +81,18 @@ def goals(robots: tuple[str, ...]) -> None:
     section(title, [*head, ", ".join(default_choices(Options())), "s"], rows, keys=2)
 
 
+PARTS: dict[str, Part] = {
+    "board": lambda targets, _: board(targets),
+    "overflow": lambda _, args: overflow(args.robots.split(",")),
+    "goals": lambda _, args: goals(args.robots.split(",")),
+}
+
+
 def main() -> int:
-    """Print all tables; 1 if a target is missed."""
-    parser = arguments(__doc__)
+    """Print the parts; 1 if a target is missed."""
+    parser = arguments(__doc__, PARTS)
     parser.add_argument("--robots", default=",".join(ROBOTS), help="only these")
-    parser.add_argument("--part", choices=["board", "overflow", "goals"], help="only this")
-    args = parse(parser)
-    robots = tuple(args.robots.split(","))
-    targets = Targets()
-    if args.part in (None, "board"):
-        board(targets)
-    if args.part in (None, "overflow"):
-        overflow(robots)
-    if args.part in (None, "goals"):
-        goals(robots)
-    return targets.finish()
+    return measure(parse(parser), PARTS)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from figures import Targets, arguments, command, parse, section
+from figures import Part, Targets, arguments, command, measure, parse, public, section
 
 COMPARE_SECONDS = 600
 """Limit of a comparison of three robots."""
@@ -114,28 +114,15 @@ def killed(folder: Path) -> dict[Path, int]:
     return {p: stamp(p) for p in folder.glob("points/*.json")}
 
 
+PARTS: dict[str, Part] = {
+    "compare": lambda targets, args: compare(targets, public(args.robots, "atlas.urdf").parent),
+    "sweeps": lambda targets, _: sweeps(targets),
+}
+
+
 def main() -> int:
     """Print the parts; 1 if a target is missed."""
-    parser = arguments(__doc__)
-    beside = Path(__file__).parents[2] / "shared" / "robots"
-    parts = ("compare", "sweeps")
-    parser.add_argument("--robots", type=Path, default=beside, help="directory of the public URDFs")
-    parser.add_argument(
-        "--part", choices=parts, action="append", help="only this part; may be repeated"
-    )
-    args = parse(parser)
-    targets = Targets()
-    for part in args.part or parts:
-        if part == "sweeps":
-            sweeps(targets)
-        elif (args.robots / "atlas.urdf").exists():
-            compare(targets, args.robots)
-        else:
-            print(
-                f"{args.robots}: holds no atlas.urdf; give the directory of the public URDFs with --robots"
-            )
-            return 2
-    return targets.finish()
+    return measure(parse(arguments(__doc__, PARTS, robots=True)), PARTS)
 
 
 if __name__ == "__main__":

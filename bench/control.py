@@ -9,7 +9,6 @@ solution's feedback included where roll-outs were not.
 from __future__ import annotations
 
 import sys
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from figures import Targets, arguments, parse, section
 
 import rbdgen
 from rbdgen.control.devices import Device
-from rbdgen.errors import RbdgenWarning
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 from mpc_problems import SETTINGS, Setting
@@ -128,13 +126,12 @@ def row(
 
 def main() -> int:
     """Print the table."""
-    parser = arguments(__doc__ or "")
+    parser = arguments(__doc__)
     parser.add_argument("--robots", default=",".join(SETTINGS), help="(all)")
     parser.add_argument("--words", default="14,16,18,24", help="word lengths, bits (14,16,18,24)")
     parser.add_argument("--problems", type=int, default=20, help="how many (20)")
     parser.add_argument("--rollouts", default="float64", help="float64, accelerator, or both")
     args = parse(parser)
-    warnings.simplefilter("ignore", RbdgenWarning)
     targets = Targets()
     rows = []
     for name in args.robots.split(","):

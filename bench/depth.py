@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 import time
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,7 +19,7 @@ import numpy as np
 from figures import Targets, arguments, parse, section
 
 from rbdgen import Design, Options, compile_robot, load_urdf, with_contacts, with_frames
-from rbdgen.errors import RbdgenError, RbdgenWarning
+from rbdgen.errors import RbdgenError
 from rbdgen.model.load import snake_urdf
 from rbdgen.report import plots
 from rbdgen.trials import make_tasks, task_states
@@ -191,7 +190,6 @@ def main() -> int:
     args = parse(parser)
     if args.plot:
         plots.check_plot_path(args.plot)
-    warnings.simplefilter("ignore", RbdgenWarning)
     targets = Targets()
     pays = []
     drawn = {}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 import time
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +16,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from figures import Targets, arguments, parse, section
 
-from rbdgen import Design, Options, RbdgenWarning, compile_robot, load_robot
+from rbdgen import Design, Options, compile_robot, load_robot
 from rbdgen.functions.registry import common
 from rbdgen.trials import make_tasks, task_states
 from rbdgen_hw.emit import design_verilog
@@ -141,7 +140,6 @@ def main() -> int:
     )
     parser.add_argument("--tasks", type=int, default=TASKS, help="tasks of each robot")
     args = parse(parser)
-    warnings.simplefilter("ignore", RbdgenWarning)
     targets = Targets()
     for case in CASES:
         if not args.robot or case.robot in args.robot:

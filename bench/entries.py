@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import sys
 import time
-import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from figures import Targets, arguments, parse, section
+from figures import Part, Targets, arguments, measure, parse, section
 
-from rbdgen import Design, Options, RbdgenError, RbdgenWarning, Robot, compile_robot
+from rbdgen import Design, Options, RbdgenError, Robot, compile_robot
 from rbdgen.functions.registry import common
 from rbdgen.layout.equivalent import EquivalentRobot, equivalent
 from rbdgen.model import Placement
@@ -209,27 +208,17 @@ def quickness(targets: Targets) -> None:
     )
 
 
+PARTS: dict[str, Part] = {
+    "robots": lambda targets, args: robots(targets, args.robots),
+    "cost": lambda targets, args: cost(targets, args.robots),
+    "savings": lambda *_: savings(),
+    "quickness": lambda targets, _: quickness(targets),
+}
+
+
 def main() -> int:
     """Print the parts; 1 if a target is missed."""
-    parser = arguments(__doc__ or "")
-    beside = Path(__file__).parents[2] / "shared" / "robots"
-    parts = ("robots", "cost", "savings", "quickness")
-    parser.add_argument("--robots", type=Path, default=beside, help="directory of the public URDFs")
-    parser.add_argument(
-        "--part", choices=parts, action="append", help="only this part; may be repeated"
-    )
-    args = parse(parser)
-    warnings.simplefilter("ignore", RbdgenWarning)
-    targets = Targets()
-    work = {
-        "robots": lambda: robots(targets, args.robots),
-        "cost": lambda: cost(targets, args.robots),
-        "savings": savings,
-        "quickness": lambda: quickness(targets),
-    }
-    for part in args.part or parts:
-        work[part]()
-    return targets.finish()
+    return measure(parse(arguments(__doc__, PARTS, robots=True)), PARTS)
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ def measured(case: Case, robot: str, count: int, targets: Targets) -> tuple[obje
 
 def main() -> int:
     """Print the table."""
-    parser = arguments(__doc__ or "")
+    parser = arguments(__doc__)
     parser.add_argument("--robot", default="iiwa14", help="(iiwa14)")
     parser.add_argument("--cases", default=",".join(CASES), help="id, dfd, mixed (all)")
     parser.add_argument("--tasks", type=int, help="how many, instead of thousands")

@@ -15,17 +15,16 @@ import ctypes
 import multiprocessing
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
-from figures import Targets, arguments, parse, section
+from figures import Part, Targets, arguments, measure, parse, section
 from host_side import DEVICE_BYTES, operands
 
-from rbdgen import Design, Options, RbdgenWarning, compile_robot, load_robot, native
+from rbdgen import Design, Options, compile_robot, load_robot, native
 from rbdgen.emulation import bit_true_datagrams, manifest_of
 from rbdgen.functions.registry import common
 from rbdgen.host.datagram_shell import DatagramShell
@@ -248,19 +247,15 @@ def speed(targets: Targets) -> None:
     section(title, head, rows)
 
 
+PARTS: dict[str, Part] = {
+    "faults": lambda targets, _: faults(targets),
+    "speed": lambda targets, _: speed(targets),
+}
+
+
 def main() -> int:
-    """Measure all; 1 if a task was wrong or lost, or the host takes longer than it may."""
-    parser = arguments(__doc__)
-    parser.add_argument("--part", choices=("faults", "speed"), action="append", help="only this")
-    args = parse(parser)
-    warnings.simplefilter("ignore", RbdgenWarning)
-    targets = Targets()
-    parts = args.part or ("faults", "speed")
-    if "faults" in parts:
-        faults(targets)
-    if "speed" in parts:
-        speed(targets)
-    return targets.finish()
+    """Print the parts; 1 if a target is missed."""
+    return measure(parse(arguments(__doc__, PARTS)), PARTS)
 
 
 if __name__ == "__main__":

@@ -242,7 +242,6 @@ def measure(board: str, options: Sequence[str], most: int) -> list[list[object]]
 
 def main() -> None:
     """Run all."""
-    assert __doc__
     parser = arguments(__doc__)
     parser.add_argument("--tries", type=int, default=TRIES, help="exchanges of each annealing")
     args = parse(parser)

@@ -10,12 +10,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from page import Bench, revision
 
+from rbdgen.errors import RbdgenWarning
 from rbdgen.report.columns import table
 
 
@@ -47,30 +49,67 @@ class Targets:
         return 1 if self.missed else 0
 
 
+ROBOTS = Path(__file__).resolve().parents[2] / "shared" / "robots"
+"""Folder of the public URDFs, where there is one beside the project."""
+Part = Callable[[Targets, argparse.Namespace], None]
+"""A part of a bench, which gets its targets and arguments."""
+
 _writing: list[Bench] = []
 """The bench that is run, if its tables are to be written."""
 
 
-def arguments(description: str) -> argparse.ArgumentParser:
-    """A bench's parser with the option that all have. ``description``: the bench's text, whose first line counts."""
-    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+def arguments(
+    description: str | None, parts: Iterable[str] = (), robots: bool = False
+) -> argparse.ArgumentParser:
+    """A bench's parser with the options that all have, with ``--part`` where it has ``parts``, and with ``--robots``
+    where it reads public URDFs. ``description``: the bench's text, whose first line counts."""
+    parser = argparse.ArgumentParser(description=(description or "").split("\n")[0])
     parser.add_argument(
         "--write",
         action="store_true",
         help="also write the tables into docs/measurements, and make the page of it",
     )
+    names = tuple(parts)
+    if names:
+        parser.add_argument(
+            "--part", choices=names, action="append", help="only this part; may be repeated"
+        )
+    if robots:
+        parser.add_argument(
+            "--robots", type=Path, default=ROBOTS, help="directory of the public URDFs"
+        )
     return parser
 
 
 def parse(parser: argparse.ArgumentParser) -> argparse.Namespace:
     """The command's arguments; from here on tables are written if that is asked for."""
     args = parser.parse_args()
+    warnings.simplefilter("ignore", RbdgenWarning)
     if args.write:
         bench = Path(sys.argv[0])
         given = [_told(argument) for argument in sys.argv[1:] if argument != "--write"]
         line = shlex.join(["python", f"bench/{bench.name}", *given])
         _writing.append(Bench(bench.stem, line, revision()))
     return args
+
+
+def measure(args: argparse.Namespace, parts: Mapping[str, Part]) -> int:
+    """Run the parts that a command names, or all; the exit status."""
+    targets = Targets()
+    for name in args.part or parts:
+        parts[name](targets, args)
+    return targets.finish()
+
+
+def public(folder: Path, name: str) -> Path:
+    """A public URDF. SystemExit where it is not there."""
+    if not (folder / name).exists():
+        print(
+            f"{folder}: holds no {name}; give the directory of the public URDFs with --robots",
+            file=sys.stderr,
+        )
+        raise SystemExit(2)
+    return folder / name
 
 
 def _told(argument: str) -> str:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import sys
 import time
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from figures import Targets, arguments, parse, section
+from figures import Part, Targets, arguments, measure, parse, section
 
-from rbdgen import Options, RbdgenWarning, Robot, compile_robot, load_robot, load_urdf
+from rbdgen import Options, Robot, compile_robot, load_robot, load_urdf
 from rbdgen.functions.registry import common
 from rbdgen.ir.machine import library
 from rbdgen.report.evidence import evidence, formats
@@ -222,29 +221,20 @@ def speed(targets: Targets) -> None:
     )
 
 
+PARTS: dict[str, Part] = {
+    "speed": lambda targets, _: speed(targets),
+    "errors": lambda targets, args: errors(targets, args.robots, args.states),
+    "cost": lambda targets, args: cost(targets, args.robots),
+    "sound": lambda *_: sound(),
+    "outside": lambda targets, args: outside(targets, args.states),
+}
+
+
 def main() -> int:
     """Print the parts; 1 if a target is missed."""
-    parser = arguments(__doc__)
-    beside = Path(__file__).parents[2] / "shared" / "robots"
-    parts = ("speed", "errors", "cost", "sound", "outside")
-    parser.add_argument("--robots", type=Path, default=beside, help="directory of the public URDFs")
-    parser.add_argument(
-        "--part", choices=parts, action="append", help="only this part; may be repeated"
-    )
+    parser = arguments(__doc__, PARTS, robots=True)
     parser.add_argument("--states", type=int, default=100_000, help="fresh states (100000)")
-    args = parse(parser)
-    warnings.simplefilter("ignore", RbdgenWarning)
-    targets = Targets()
-    work: dict[str, Any] = {
-        "speed": lambda: speed(targets),
-        "errors": lambda: errors(targets, args.robots, args.states),
-        "cost": lambda: cost(targets, args.robots),
-        "sound": sound,
-        "outside": lambda: outside(targets, args.states),
-    }
-    for part in args.part or parts:
-        work[part]()
-    return targets.finish()
+    return measure(parse(parser), PARTS)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 import time
-import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +15,7 @@ from tempfile import TemporaryDirectory
 from endurance import Endurance
 from figures import Targets, arguments, parse, section
 
-from rbdgen import Options, RbdgenWarning, compile_robot
+from rbdgen import Options, compile_robot
 from rbdgen.functions.registry import common
 from rbdgen.model import Setup
 from rbdgen.report.design import multipliers
@@ -125,7 +124,6 @@ def main() -> int:
     parser.add_argument("--only", help="only cases whose names begin so, or 'multipliers'")
     parser.add_argument("--ii", type=int, action="append", help="intervals (1 and 12)")
     args = parse(parser)
-    warnings.simplefilter("ignore", RbdgenWarning)
     targets = Targets()
     head = ["case", "function", "II", "latency", "tasks", "mismatches", ""]
     head += ["largest error", "", "multipliers", "s"]

@@ -10,14 +10,13 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from figures import Targets, accelerator, arguments, command, parse, section
+from figures import Part, Targets, accelerator, arguments, command, measure, parse, public, section
 
-from rbdgen import Options, RbdgenWarning, compile_robot, load_robot, load_urdf
+from rbdgen import Options, compile_robot, load_urdf
 from rbdgen.functions.registry import common
 from rbdgen.report.design import multipliers
 from rbdgen.report.files import REPORT_FILE
@@ -298,47 +297,33 @@ def atlas(targets: Targets, robots: Path, ii: int, tasks: int) -> None:
     )
 
 
+def mixes(targets: Targets) -> None:
+    """Tasks of all functions in a random order, at two intervals."""
+    for ii in (8, 12):
+        mixed(targets, ii, 3000)
+
+
+PARTS: dict[str, Part] = {
+    "ii1": lambda targets, args: simulated(targets, args.robots, 1, args.tasks),
+    "ii12": lambda targets, args: simulated(targets, args.robots, 12, 1000),
+    "mixed": lambda targets, _: mixes(targets),
+    "errors": lambda targets, args: errors(targets, args.robots),
+    "overhead": lambda targets, args: overhead(targets, args.robots),
+    "families": lambda _, args: families(args.robots),
+    "others": lambda targets, args: others(targets, args.robots, 300),
+    "atlas": lambda targets, args: atlas(targets, args.robots, 96, 100),
+}
+
+
 def main() -> int:
     """Print the parts; 1 if a target is missed."""
-    parser = arguments(__doc__)
-    beside = Path(__file__).parents[2] / "shared" / "robots"
-    parts = ("ii1", "ii12", "mixed", "errors", "overhead", "families", "others", "atlas")
-    parser.add_argument("--robots", type=Path, default=beside, help="directory of the public URDFs")
-    parser.add_argument(
-        "--part", choices=parts, action="append", help="only this part; may be repeated"
-    )
+    parser = arguments(__doc__, PARTS, robots=True)
     parser.add_argument(
         "--tasks", type=int, default=10_000, help="tasks per function at II 1 (10000)"
     )
     args = parse(parser)
-    warnings.simplefilter("ignore", RbdgenWarning)
-    if not (args.robots / "iiwa_rbd_accel.urdf").exists():
-        print(
-            f"{args.robots}: holds no iiwa_rbd_accel.urdf; give the directory of the public URDFs with --robots"
-        )
-        return 2
-    load_robot("ur5")
-    targets = Targets()
-    for part in args.part or parts:
-        match part:
-            case "ii1":
-                simulated(targets, args.robots, 1, args.tasks)
-            case "ii12":
-                simulated(targets, args.robots, 12, 1000)
-            case "mixed":
-                for ii in (8, 12):
-                    mixed(targets, ii, 3000)
-            case "errors":
-                errors(targets, args.robots)
-            case "overhead":
-                overhead(targets, args.robots)
-            case "families":
-                families(args.robots)
-            case "others":
-                others(targets, args.robots, 300)
-            case "atlas":
-                atlas(targets, args.robots, 96, 100)
-    return targets.finish()
+    public(args.robots, "iiwa_rbd_accel.urdf")
+    return measure(args, PARTS)
 
 
 if __name__ == "__main__":

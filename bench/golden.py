@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import sys
 import time
-import warnings
 from pathlib import Path
 from typing import Any
 
 from figures import arguments, parse, section
 
-from rbdgen import RbdgenWarning, golden, load_robot, load_urdf
+from rbdgen import golden, load_robot, load_urdf
 from rbdgen.model import builtin_path
 from rbdgen.timing import best_times, golden_calls, pinocchio
 from rbdgen.timing.golden import timing_states
@@ -49,7 +48,6 @@ def main() -> int:
     parser = arguments(__doc__)
     parser.add_argument("--states", type=int, default=4096, help="states per call (4096)")
     args = parse(parser)
-    warnings.simplefilter("ignore", RbdgenWarning)
     arm = load_robot("iiwa14")
     q, v, a = golden.random_states(arm, golden.declared_ranges(arm), 10, seed=2)
     golden.rnea(arm, q, v, a)  # imports and allocators are warm

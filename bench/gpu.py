@@ -10,14 +10,13 @@ from __future__ import annotations
 import argparse
 import ctypes
 import sys
-import warnings
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 from cuda_driver import SHARED_OPT_IN, STREAMS, Arrays, Gpu, Launch, NoGpuError
 from figures import Targets, arguments, parse, section
 
-from rbdgen import RbdgenWarning, load_robot
+from rbdgen import load_robot
 from rbdgen.errors import UnsupportedError
 from rbdgen.functions.registry import common
 from rbdgen.layout.trace_options import TraceOptions
@@ -198,12 +197,11 @@ def gpu_here() -> Gpu | None:
 
 def main() -> int:
     """Print the tables; the exit status."""
-    parser = arguments(__doc__ or "")
+    parser = arguments(__doc__)
     parser.add_argument("--robot", action="append", choices=list(ROBOTS))
     parser.add_argument("--function", action="append", choices=FUNCTIONS)
     parser.add_argument("--architecture", default=ARCHITECTURE)
     chosen = parse(parser)
-    warnings.simplefilter("ignore", RbdgenWarning)
     targets = Targets()
     gpu = gpu_here()
     architecture = gpu.architecture if gpu else chosen.architecture

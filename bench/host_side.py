@@ -12,14 +12,13 @@ import ctypes
 import statistics
 import sys
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from figures import Targets, arguments, parse, section
 
-from rbdgen import Design, Options, RbdgenWarning, compile_robot, load_robot, native
+from rbdgen import Design, Options, compile_robot, load_robot, native
 from rbdgen.emulation import bit_true_shell, manifest_of
 from rbdgen.host.beats import StreamLink
 from rbdgen.host.driver import Driver
@@ -256,7 +255,6 @@ def main() -> int:
         "--robot", choices=ROBOTS, action="append", help="only this; may be repeated"
     )
     args = parse(parser)
-    warnings.simplefilter("ignore", RbdgenWarning)
     targets = Targets()
     found: list[list[object]] = []
     for name in args.robot or ROBOTS:

@@ -13,15 +13,14 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from figures import Targets, arguments, command, parse, section
+from figures import Part, Targets, arguments, command, measure, parse, section
 
-from rbdgen import Budget, Design, Options, RbdgenWarning, Robot, compile_robot, load_robot
+from rbdgen import Budget, Design, Options, Robot, compile_robot, load_robot
 from rbdgen.compiler import at_interval
 from rbdgen.devices.registry import get_device
 from rbdgen.functions.registry import common
@@ -346,15 +345,19 @@ def resources(targets: Targets) -> None:
     )
 
 
+PARTS: dict[str, Part] = {
+    "budgets": lambda targets, args: budgets(targets, args.robots, args.robot),
+    "roboshape": lambda targets, args: roboshape(targets, args.robots),
+    "simulated": lambda targets, args: simulated(targets, args.robots, args.robot, args.tasks),
+    "folding": lambda *_: folding("id"),
+    "roots": lambda _, args: roots(args.robots),
+    "resources": lambda targets, _: resources(targets),
+}
+
+
 def main() -> int:
     """Print the parts; 1 if a target is missed."""
-    parser = arguments(__doc__)
-    beside = Path(__file__).parents[2] / "shared" / "robots"
-    parts = ("budgets", "roboshape", "simulated", "folding", "roots", "resources")
-    parser.add_argument("--robots", type=Path, default=beside, help="directory of the public URDFs")
-    parser.add_argument(
-        "--part", choices=parts, action="append", help="only this part; may be repeated"
-    )
+    parser = arguments(__doc__, PARTS, robots=True)
     parser.add_argument(
         "--robot",
         action="append",
@@ -364,24 +367,7 @@ def main() -> int:
     parser.add_argument(
         "--tasks", type=int, default=200, help="tasks per run in RTL simulation (200)"
     )
-    args = parse(parser)
-    warnings.simplefilter("ignore", RbdgenWarning)
-    targets = Targets()
-    for part in args.part or parts:
-        match part:
-            case "budgets":
-                budgets(targets, args.robots, args.robot)
-            case "roboshape":
-                roboshape(targets, args.robots)
-            case "simulated":
-                simulated(targets, args.robots, args.robot, args.tasks)
-            case "folding":
-                folding("id")
-            case "roots":
-                roots(args.robots)
-            case "resources":
-                resources(targets)
-    return targets.finish()
+    return measure(parse(parser), PARTS)
 
 
 if __name__ == "__main__":

@@ -11,19 +11,17 @@ from __future__ import annotations
 
 import sys
 import tempfile
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from figures import Targets, arguments, command, parse, section
+from figures import Part, Targets, arguments, command, measure, parse, section
 
 from rbdgen import (
     Budget,
     Design,
     Options,
-    RbdgenWarning,
     Robot,
     compile_robot,
     load_robot,
@@ -298,30 +296,21 @@ def simulated(count: int) -> Iterator[tuple[int, str, dict[str, Any]]]:
             yield ii, name, f
 
 
+PARTS: dict[str, Part] = {
+    "model": lambda targets, args: model(targets, args.robots),
+    "robots": lambda _, args: others(args.robots),
+    "synthesis": lambda targets, args: synthesis(targets, tuple(args.device or FAMILIES)),
+    "whole": lambda targets, args: whole(targets, args.robots),
+    "tasks": lambda targets, args: tasks(targets, args.tasks),
+}
+
+
 def main() -> int:
-    """Print all tables; 1 if a target is missed."""
-    parser = arguments(__doc__)
-    beside = Path(__file__).resolve().parents[2] / "shared" / "robots"
-    parser.add_argument("--robots", type=Path, default=beside, help="folder of public URDFs")
-    parts = ["model", "robots", "synthesis", "whole", "tasks"]
-    parser.add_argument("--part", choices=parts, action="append", help="only this; may be repeated")
+    """Print the parts; 1 if a target is missed."""
+    parser = arguments(__doc__, PARTS, robots=True)
     parser.add_argument("--device", choices=FAMILIES, action="append", help="synthesis for this")
     parser.add_argument("--tasks", type=int, default=10_000, help="tasks of each function")
-    args = parse(parser)
-    warnings.simplefilter("ignore", RbdgenWarning)
-    chosen = args.part or parts
-    targets = Targets()
-    if "model" in chosen:
-        model(targets, args.robots)
-    if "robots" in chosen:
-        others(args.robots)
-    if "synthesis" in chosen:
-        synthesis(targets, tuple(args.device or FAMILIES))
-    if "whole" in chosen:
-        whole(targets, args.robots)
-    if "tasks" in chosen:
-        tasks(targets, args.tasks)
-    return targets.finish()
+    return measure(parse(parser), PARTS)
 
 
 if __name__ == "__main__":

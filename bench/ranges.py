@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import sys
 import time
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from figures import Targets, arguments, parse, section
+from figures import Part, Targets, arguments, measure, parse, section
 
-from rbdgen import Design, Options, RbdgenWarning, Robot, compile_robot, load_robot, load_urdf
+from rbdgen import Design, Options, Robot, compile_robot, load_robot, load_urdf
 from rbdgen.cli.commands import EVIDENCE_STATES
 from rbdgen.functions.registry import common
 from rbdgen.layout.torques import TORQUE, with_torques
@@ -161,27 +160,19 @@ def spent(targets: Targets) -> None:
     section("Time of the evidence of errors", head, rows, keys=3)
 
 
+PARTS: dict[str, Part] = {
+    "box": lambda targets, args: box(targets, args.robots, args.tasks),
+    "cost": lambda _, args: cost(args.robots),
+    "default": lambda _, args: default(args.robots),
+    "time": lambda targets, _: spent(targets),
+}
+
+
 def main() -> int:
-    """Print all tables; 1 if a target is missed."""
-    parser = arguments(__doc__)
-    beside = Path(__file__).resolve().parents[2] / "shared" / "robots"
-    parser.add_argument("--robots", type=Path, default=beside, help="folder of public URDFs")
-    parts = ["box", "cost", "default", "time"]
-    parser.add_argument("--part", choices=parts, action="append", help="only this; may be repeated")
+    """Print the parts; 1 if a target is missed."""
+    parser = arguments(__doc__, PARTS, robots=True)
     parser.add_argument("--tasks", type=int, default=100_000, help="tasks of each function")
-    args = parse(parser)
-    warnings.simplefilter("ignore", RbdgenWarning)
-    chosen = args.part or parts
-    targets = Targets()
-    if "box" in chosen:
-        box(targets, args.robots, args.tasks)
-    if "cost" in chosen:
-        cost(args.robots)
-    if "default" in chosen:
-        default(args.robots)
-    if "time" in chosen:
-        spent(targets)
-    return targets.finish()
+    return measure(parse(parser), PARTS)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ import argparse
 import dataclasses
 import sys
 import time
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -22,7 +21,7 @@ from tempfile import TemporaryDirectory
 from endurance import Endurance
 from figures import Targets, arguments, parse, section
 
-from rbdgen import Options, RbdgenWarning, Robot, compile_robot, load_robot
+from rbdgen import Options, Robot, compile_robot, load_robot
 from rbdgen.model import Setup, with_armature
 from rbdgen.trials import make_tasks, relative_errors, task_states
 
@@ -184,7 +183,6 @@ def main() -> int:
     parser.add_argument("--tasks", type=int, default=STATES, help="tasks of each function")
     parser.add_argument("--only", help="only cases whose names begin so, or 'cost'")
     args = parse(parser)
-    warnings.simplefilter("ignore", RbdgenWarning)
     targets = Targets()
     places = collections(args)
     head = ["robot", "nv", "followers", "tasks", "cycles", "mismatches", "", *FUNCTIONS, "s"]

@@ -15,13 +15,12 @@ import subprocess
 import sys
 import tempfile
 import time
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 from figures import Targets, arguments, parse, section
 
-from rbdgen import RbdgenWarning, golden, native
+from rbdgen import golden, native
 from rbdgen.forking import cores
 from rbdgen.functions.registry import common
 from rbdgen.layout.trace_options import TraceOptions
@@ -233,7 +232,6 @@ def main() -> int:
         help="also Pinocchio's generated code: where CppAD and CppADCodeGen are installed",
     )
     args: argparse.Namespace = parse(parser)
-    warnings.simplefilter("ignore", RbdgenWarning)
     targets = Targets()
     one_rows, many_rows, compiled_rows, generated_rows = [], [], [], []
     shared = tempfile.TemporaryDirectory()

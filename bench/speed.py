@@ -90,11 +90,7 @@ def measure(part: str, stopwatch: Stopwatch, robots: Path) -> None:
 
 def main() -> int:
     """Run all parts; 1 if a limit is missed."""
-    parser = arguments(__doc__)
-    beside = Path(__file__).parents[2] / "shared" / "robots"
-    parser.add_argument("--part", choices=PARTS, action="append", help="only this; may be repeated")
-    parser.add_argument("--robots", type=Path, default=beside, help="directory with atlas.urdf")
-    args = parse(parser)
+    args = parse(arguments(__doc__, PARTS, robots=True))
     targets = Targets()
     with TemporaryDirectory() as folder:
         stopwatch = Stopwatch(targets, Path(folder))

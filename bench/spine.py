@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import sys
 import tempfile
-import warnings
 from pathlib import Path
 
 import numpy as np
-from figures import Targets, accelerator, arguments, command, parse, section
+from figures import Targets, accelerator, arguments, command, parse, public, section
 
-from rbdgen import Options, RbdgenWarning, compile_robot, load_urdf
+from rbdgen import Options, compile_robot, load_urdf
 from rbdgen.trials import make_tasks, relative_errors, task_states
 
 MULTIPLICATIONS = {
@@ -166,21 +165,13 @@ def cycles(targets: Targets, robots: Path, work: Path, tasks: int) -> None:
 
 def main() -> int:
     """Print all sections; 1 if a target is missed."""
-    parser = arguments(__doc__)
-    beside = Path(__file__).parents[2] / "shared" / "robots"
-    parser.add_argument("--robots", type=Path, default=beside, help="directory of the public URDFs")
+    parser = arguments(__doc__, robots=True)
     parser.add_argument(
         "--tasks", type=int, default=2000, help="tasks per simulated interval (2000)"
     )
     args = parse(parser)
-    warnings.simplefilter("ignore", RbdgenWarning)
     targets = Targets()
-    if not (args.robots / "iiwa.urdf").exists():
-        print(
-            f"{args.robots}: holds no iiwa.urdf; give the directory of the public URDFs with --robots",
-            file=sys.stderr,
-        )
-        return 2
+    public(args.robots, "iiwa.urdf")
     multiplications(targets, args.robots)
     errors(targets, args.robots)
     with tempfile.TemporaryDirectory() as work:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 import time
-import warnings
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
@@ -23,7 +22,7 @@ import pinocchio as pin
 from beside_mujoco import worst_errors
 from figures import Targets, arguments, parse, section
 
-from rbdgen import RbdgenError, RbdgenWarning, Robot, golden, load_urdf
+from rbdgen import RbdgenError, Robot, golden, load_urdf
 from rbdgen.model.mjcf import robot_of_mujoco
 from rbdgen.report.columns import table
 
@@ -158,7 +157,6 @@ def main() -> int:
     parser.add_argument("--urdf", type=Path, help="folder of URDFs (those of example-robot-data)")
     parser.add_argument("--menagerie", type=Path, help="folder of MJCF files")
     args = parse(parser)
-    warnings.simplefilter("ignore", RbdgenWarning)
     targets = Targets()
     files = urdfs(args.urdf)
     if files:
