@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import json
 import re
+import runpy
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -146,18 +146,17 @@ def test_benches_need_no_tests() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda path: path.stem)
-def test_commands_of_measurements_are_there(path: Path) -> None:
+def test_commands_of_measurements_are_there(
+    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Each bench takes the options that its tables were made with, and says them."""
     commands = [shlex.split(table.command) for table in read(path)]
-    scripts = {command[1] for command in commands}
-    assert scripts == {f"bench/{path.stem}.py"}
+    (script,) = {command[1] for command in commands}
+    assert script == f"bench/{path.stem}.py"
     given = [argument for command in commands for argument in command[2:]]
-    done = subprocess.run(
-        [sys.executable, *scripts, *given, "--help"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "--write" in done.stdout
+    monkeypatch.setattr(sys, "argv", [script, *given, "--help"])
+    monkeypatch.setattr(sys, "path", [str(ROOT / "bench"), *sys.path])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(ROOT / script), run_name="__main__")
+    assert ended.value.code == 0, capsys.readouterr().err
+    assert "--write" in capsys.readouterr().out
