@@ -116,7 +116,7 @@ def operations(robot: Robot) -> tuple[int, ...]:
     counts = []
     for function in FUNCTIONS:
         graph = compile_robot(robot, Options((function,), ii=8, word=18)).network.graph
-        ops = [node.op for _, node in graph]
+        ops = [node.name for _, node in graph]
         counts.append(sum(op in ("mul", "scale", "divide") for op in ops))
         counts.append(sum(op in ("add", "sub", "abs") for op in ops))
     return tuple(counts)

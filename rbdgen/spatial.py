@@ -60,41 +60,47 @@ def mul(a: Scalar, b: Scalar) -> Scalar:
     return a * b
 
 
+FLOAT64: dict[str, np.ufunc] = {
+    "sin": np.sin,
+    "cos": np.cos,
+    "reciprocal": np.reciprocal,
+    "divide": np.divide,
+    "abs": np.absolute,
+}
+"""Operations beside sums and products, by name, as float64 has them."""
+
+
+def apply(name: str, *args: Scalar) -> Scalar:
+    """An operation of :data:`FLOAT64`, of arrays and constants, or of what is being traced or recorded."""
+    for x in args:
+        if hasattr(x, "apply"):
+            return x.apply(name, args)
+    return FLOAT64[name](*args)
+
+
 def sin(x: Scalar) -> Scalar:
     """Sine of an angle in radians."""
-    if hasattr(x, "sin"):
-        return x.sin()
-    return np.sin(x)
+    return apply("sin", x)
 
 
 def cos(x: Scalar) -> Scalar:
     """Cosine of an angle in radians."""
-    if hasattr(x, "cos"):
-        return x.cos()
-    return np.cos(x)
+    return apply("cos", x)
 
 
 def reciprocal(x: Scalar) -> Scalar:
     """1 / x."""
-    if hasattr(x, "reciprocal"):
-        return x.reciprocal()
-    return 1.0 / x
+    return apply("reciprocal", x)
 
 
 def divide(y: Scalar, x: Scalar) -> Scalar:
     """y / x of an x above zero; more precise than y times the reciprocal where that spans powers of two."""
-    if is_constant(y, 0):
-        return 0.0
-    if hasattr(x, "divide"):
-        return x.divide(y)
-    return y / x
+    return 0.0 if is_constant(y, 0) else apply("divide", y, x)
 
 
 def absolute(x: Scalar) -> Scalar:
     """|x|."""
-    if hasattr(x, "absolute"):
-        return x.absolute()
-    return abs(x)
+    return apply("abs", x)
 
 
 def negated_matrix_product(left: Entries, right: Entries) -> Entries | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from amaranth.hdl import Module, Value
 
-from rbdgen.ir.fixed import Format
+from rbdgen.ir.number_formats import Format
 from rbdgen_hw.library import instantiate
 from rbdgen_hw.operators import Round, Rounding
 

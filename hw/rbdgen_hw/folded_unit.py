@@ -12,8 +12,8 @@ from collections.abc import Hashable, Sequence
 
 from amaranth.hdl import Const, Module, Mux, Shape, ShapeLike, Signal, Value, signed
 
-from rbdgen.ir.fixed import Format
-from rbdgen.ir.folds import SUMS
+from rbdgen.ir.number_formats import Format
+from rbdgen.ir.terms import ADDITION
 from rbdgen.schedule.buffers import Plan, UnitPlan
 from rbdgen.schedule.schedule import chain_length
 from rbdgen_hw.choice import choose
@@ -94,8 +94,7 @@ class FoldedUnit(UnitOperators):
 
     def _waits(self, node: int) -> bool:
         """Whether a value is there at some time only."""
-        constant = self.op(node) == "const"
-        return not constant and node not in self.schedule.timeless
+        return not self.nodes[node].is_const and node not in self.schedule.timeless
 
     def _keep_outside(self, node: int, last: int) -> None:
         """Keep a value that a turn does not make itself until the cycle ``last``."""
@@ -137,8 +136,8 @@ class FoldedUnit(UnitOperators):
     def operation(self, i: int) -> tuple[str, tuple[Format, ...]]:
         op, formats = super().operation(i)
         signed_args = self.folds.signed(i)
-        if op in SUMS and signed_args:
-            return "add", formats
+        if self.nodes[i].terms.adds_two and signed_args:
+            return ADDITION.name, formats
         # a factor that is negated in some turn is a bit longer
         wider = list(formats)
         for k in signed_args:
@@ -178,7 +177,7 @@ class FoldedUnit(UnitOperators):
         else:
             value = self._outside_argument(i, position, name)
         has_sign = position in self.folds.signed(i)
-        if self.op(i) != "scale" or not has_sign:
+        if i not in self.fixed.constants or not has_sign:
             return value
         width = len(value) + 1
         signed_value = Signal(signed(width), name=f"{name}_signed")

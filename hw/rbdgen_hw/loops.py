@@ -14,7 +14,7 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value, signed
 from amaranth.lib.wiring import In, Member, Out
 
 from rbdgen.compiler import Design
-from rbdgen.ir.fixed import Format
+from rbdgen.ir.number_formats import Format
 from rbdgen.layout.network import FEEDBACK
 from rbdgen.protocol.tasks import FUNCTION_BITS, HEADER_BITS, TAG_BITS
 from rbdgen.schedule.mixes import MOST_YIELDS, yields

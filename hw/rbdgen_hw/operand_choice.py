@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from amaranth.hdl import Const, Module, Mux, Value, signed
 
 from rbdgen.compiler import Design
-from rbdgen.ir.fixed import Format
+from rbdgen.ir.number_formats import Format
 from rbdgen.ir.programs import cone
 from rbdgen.layout.network import PREFIX
 from rbdgen_hw.admission import Admission

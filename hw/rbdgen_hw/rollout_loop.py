@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from rbdgen.compiler import Design
 from rbdgen.functions.quantities import COUNT
-from rbdgen.ir.fixed import Format
+from rbdgen.ir.number_formats import Format
 from rbdgen.layout.network import AGAIN
 from rbdgen_hw.loops import Loop
 from rbdgen_hw.passes import coefficient_operands

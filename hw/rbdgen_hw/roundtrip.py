@@ -305,7 +305,7 @@ class RoundTripBuilder:
         """A result as it leaves by an exit in ``cycle``."""
         i = self.graph.outputs[result]
         node = self.graph.nodes[i]
-        if node.op == "const":
+        if node.is_const:
             raw = self.formats[i].quantise(node.attr)
             return int(raw)
         return self._offered(exit_unit(exit_name), i, cycle)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from amaranth.hdl import Cat, Const, Signal, Value, signed
 
-from rbdgen.ir.fixed import Format
+from rbdgen.ir.number_formats import Format
 from rbdgen.schedule.accumulators import Accumulator
 from rbdgen_hw.choice import choose
 from rbdgen_hw.delays import registered

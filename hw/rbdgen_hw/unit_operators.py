@@ -11,9 +11,8 @@ from collections.abc import Sequence
 
 from amaranth.hdl import Cat, ShapeLike, Signal, Value
 
-from rbdgen.ir.fixed import Format
+from rbdgen.ir.number_formats import Format
 from rbdgen.schedule.buffers import Plan, UnitPlan
-from rbdgen.schedule.delays import TABLES
 from rbdgen_hw.choice import choose
 from rbdgen_hw.delays import registered
 from rbdgen_hw.library import SharedComponent, instantiate
@@ -58,10 +57,9 @@ class UnitOperators(UnitValues):
         products: dict[int, list[int]] = defaultdict(list)
         lookups: dict[int, list[int]] = defaultdict(list)
         for i in self.executed:
-            op = self.op(i)
             if self.nodes[i].products:
                 products[self.schedule.binding[i]].append(i)
-            elif op in TABLES:
+            elif self.nodes[i].operation.looks_up:
                 lookups[self.schedule.binding[i]].append(i)
             else:
                 self.own_operator(i)
@@ -76,35 +74,44 @@ class UnitOperators(UnitValues):
 
     def own_operator(self, i: int) -> None:
         """What makes node ``i`` alone."""
-        m = self.m
         positions = range(len(self.nodes[i].args))
         args = [self.argument(i, k) for k in positions]
-        if self.op(i) == "shift":
-            (value,) = args
-            m.d.comb += self.wires[i].eq(value)
-        elif self.op(i) == "residual":
-            (angle,) = args
-            self.residual(i, angle)
-        else:
-            self.simple(i, self.operator(i), args)
+        OPERATORS[self.nodes[i].op](self, i, args)
 
-    def operator(self, i: int) -> SharedComponent:
-        """The operator of node ``i``."""
+    def wire(self, i: int, args: Sequence[Value]) -> None:
+        """The argument's bits: only the binary point moves."""
+        (value,) = args
+        self.m.d.comb += self.wires[i].eq(value)
+
+    def adder(self, i: int, args: Sequence[Value]) -> None:
+        """A sum without products, a magnitude or a rounding."""
         op, formats = self.operation(i)
-        if op == "normalise":
-            result = self.fixed.formats[i]
-            return Normalise(formats[0], result, self.shift_cycles)
-        if op == "rescale":
-            arg, scale = formats
-            rounding = self.rounding(i)
-            return Rescale(arg, scale, rounding, self.shift_cycles)
-        if op == "scale":
-            return self.constant(i, formats[0])
-        return self.sum(i, op, formats)
+        operator: SharedComponent
+        if i in self.fixed.constants:
+            operator = self.constant(i, formats[0])
+        else:
+            operator = self.sum(i, op, formats)
+        self.simple(i, operator, args)
+
+    def normalise(self, i: int, args: Sequence[Value]) -> None:
+        """A move into [1, 2)."""
+        _, (arg,) = self.operation(i)
+        operator = Normalise(arg, self.fixed.formats[i], self.shift_cycles)
+        self.simple(i, operator, args)
+
+    def rescale(self, i: int, args: Sequence[Value]) -> None:
+        """A move by what normalises another value."""
+        _, (arg, scale) = self.operation(i)
+        operator = Rescale(arg, scale, self.rounding(i), self.shift_cycles)
+        self.simple(i, operator, args)
+
+    def elsewhere(self, i: int, args: Sequence[Value]) -> None:
+        """Nothing of its own: operands and constants are there, tables are shared (:meth:`operators`)."""
+        raise AssertionError(self.nodes[i].op)
 
     def operation(self, i: int) -> tuple[str, tuple[Format, ...]]:
         """What an operator of node ``i`` does, and its arguments' formats."""
-        return self.op(i), self.formats(i)
+        return self.fixed.name(i), self.formats(i)
 
     def sum(self, i: int, op: str, formats: tuple[Format, ...]) -> Sum:
         """The operator of a sum."""
@@ -131,9 +138,10 @@ class UnitOperators(UnitValues):
         m.d.comb += wire.eq(operator.y)
         self.overflow(i, operator)
 
-    def residual(self, i: int, angle: Value) -> None:
+    def residual(self, i: int, args: Sequence[Value]) -> None:
         """The angle's bits below the table's, around the interval's middle: only the top one is inverted."""
         m = self.m
+        (angle,) = args
         (fmt,) = self.formats(i)
         bits = fmt.frac - self.nodes[i].attr
         low = Signal(bits, name=f"{self.label(i)}_low")
@@ -187,7 +195,7 @@ class UnitOperators(UnitValues):
         fmt = self.fixed.formats[first]
         bits = self.nodes[first].attr
         cycles = self.schedule.device.table_cycles
-        kind = ReciprocalTable if self.op(first) == "table_reciprocal" else SineTable
+        kind = ReciprocalTable if self.nodes[first].op == "table_reciprocal" else SineTable
         table = kind(bits, fmt, cycles)
         instantiate(m, self.platform, f"table{number}", table)
         width = len(table.place)
@@ -208,7 +216,7 @@ class UnitOperators(UnitValues):
         chosen = self.select(first_nodes, addresses, width, f"table{number}_place")
         m.d.comb += table.place.eq(chosen)
         for i in nodes:
-            port = TABLE_PORTS[self.op(i)]
+            port = TABLE_PORTS[self.nodes[i].op]
             answer = getattr(table, port)
             wire = self.wires[i]
             m.d.comb += wire.eq(answer)
@@ -253,3 +261,20 @@ class UnitOperators(UnitValues):
             port = getattr(self.ports, name)
             any_now = any_of(flags)
             m.d.comb += port.eq(any_now)
+
+
+OPERATORS = {
+    "input": UnitOperators.elsewhere,
+    "const": UnitOperators.elsewhere,
+    "sum": UnitOperators.adder,
+    "abs": UnitOperators.adder,
+    "round": UnitOperators.adder,
+    "shift": UnitOperators.wire,
+    "residual": UnitOperators.residual,
+    "normalise": UnitOperators.normalise,
+    "rescale": UnitOperators.rescale,
+    "table_sin": UnitOperators.elsewhere,
+    "table_cos": UnitOperators.elsewhere,
+    "table_reciprocal": UnitOperators.elsewhere,
+}
+"""What makes each operation of fixed-point graphs; a sum with products has a multiplier, or a share of one."""

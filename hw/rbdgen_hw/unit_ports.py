@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rbdgen.ir.fixed import ROUNDED
 from rbdgen.schedule.buffers import Plan, UnitPlan
 
 ReportTime = tuple[int, tuple[str, ...]]
@@ -14,13 +13,14 @@ FLAG_DELAY = 2
 def label(plan: Plan, node: int) -> str:
     """A node's name in the hardware: its operand's or result's name, else its operation and number. An acceleration or
     torque can be both an operand and a result of the same name."""
-    graph = plan.schedule.fixed.graph
-    if graph.nodes[node].op == "input":
+    fixed = plan.schedule.fixed
+    graph = fixed.graph
+    if graph.nodes[node].is_input:
         return graph.nodes[node].attr
     for name, i in graph.outputs.items():
         if i == node:
             return f"{name}_result" if name in graph.inputs else name
-    return f"{graph.nodes[node].op}{node}"
+    return f"{fixed.name(node)}{node}"
 
 
 def input_port(plan: Plan, node: int) -> str:
@@ -45,8 +45,8 @@ def overflow_reports(plan: Plan, unit: UnitPlan) -> dict[ReportTime, int]:
     slots = plan.schedule.slots
     reports = {}
     for i in unit.nodes:
-        rounds = fixed.graph.nodes[i].op in (*ROUNDED, "normalise")
-        if not rounds or not fixed.may_overflow(i):
+        operation = fixed.graph.nodes[i].operation
+        if not (operation.rounds or operation.is_partial) or not fixed.may_overflow(i):
             continue
         cycle = slots[i].finish
         exits = plan.reaches[i]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Shape, Signal, Value, signed
 
-from rbdgen.ir.fixed import Format
+from rbdgen.ir.number_formats import Format
 from rbdgen.schedule.buffers import Plan, UnitPlan
 from rbdgen.schedule.schedule import chain_length
 from rbdgen_hw.library import SharedComponent
@@ -48,10 +48,6 @@ class UnitValues:
         self.chains: dict[int, list[Signal]] = {}
         """Registers behind it."""
 
-    def op(self, i: int) -> str:
-        """The operation of node ``i``."""
-        return self.nodes[i].op
-
     def start(self, i: int) -> int:
         """The cycle in which node ``i`` takes its arguments."""
         return self.schedule.slots[i].start
@@ -83,7 +79,7 @@ class UnitValues:
 
     def read(self, node: int, cycle: int) -> Value:
         """The value of ``node`` as it stands in ``cycle``."""
-        if self.op(node) == "const":
+        if self.nodes[node].is_const:
             fmt = self.fixed.formats[node]
             raw = fmt.quantise(self.nodes[node].attr)
             shape = self.shape(node)

@@ -21,6 +21,7 @@ from rbdgen.functions.algorithms import KINDS, chosen, needed_kinds, usual
 from rbdgen.functions.record import Function, Need
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.programs import cone
+from rbdgen.ir.terms import ADDITION, PRODUCT
 from rbdgen.layout.building import build_network
 from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.robot import Robot
@@ -30,12 +31,14 @@ from rbdgen.passes.dots import fuse_dots
 from rbdgen.passes.negations import absorb_negations
 from rbdgen.passes.reciprocal import expand_reciprocals, reciprocal_method
 from rbdgen.passes.trigonometry import expand_trigonometry, sine_method
-from rbdgen.schedule.delays import SHIFTS, TABLES, Delays
+from rbdgen.schedule.delays import Delays
+from rbdgen.schedule.operators import OPERATORS
 
 LONGEST = 32
 """Links of the longest chain that is looked at."""
-SUMS = ("add", "sub", "neg", "abs", "round", "scale")
-"""Operations that take as long as a sum."""
+PRODUCT_NODE = Node("sum", (), PRODUCT, "")
+SUM_NODE = Node("sum", (), ADDITION, "")
+"""A product and a sum of a dot, where only what they take counts."""
 STATES = 2
 """States that tracing asks for; nothing is made of them."""
 
@@ -196,18 +199,18 @@ class _CriticalPath:
 
     def take(self, node: Node) -> None:
         """The next node."""
-        if node.op != "dot":
-            self.times.append(self._after(self._arrival(node.args, node.owner), node.op))
+        if not node.terms.is_dot:
+            self.times.append(self._after(self._arrival(node.args, node.owner), node))
             return
         parts = [self._arrival((a,), node.owner) for _, a in node.addends]
         for _, *factors in node.products:
             arrival = self._arrival(factors, node.owner)
-            parts.append(self._after(arrival, "mul"))
+            parts.append(self._after(arrival, PRODUCT_NODE))
         # what is there first is added first, as layouts do it
         heapq.heapify(parts)
         while len(parts) > 1:
             heapq.heappop(parts)
-            total = self._after(parts[0], "add")
+            total = self._after(parts[0], SUM_NODE)
             heapq.heapreplace(parts, total)
         self.times.append(parts[0])
 
@@ -219,29 +222,28 @@ class _CriticalPath:
             cycle, ready = self.times[a]
             if source.owner != owner:
                 ready += self.device.routing
-            if source.op != "const":
+            if not source.is_const:
                 latest = max(latest, (cycle, ready))
         return latest
 
-    def _after(self, arrival: Time, op: str) -> Time:
+    def _after(self, arrival: Time, node: Node) -> Time:
         """When an operation's result is there."""
         cycle, offset = arrival
-        delays = _delays(op, self.device)
+        delays = _delays(node, self.device)
         if not delays.fit(self.device, offset):
             cycle, offset = cycle + 1, self.device.reach
         slot = delays.slot(cycle, offset)
         return slot.finish, slot.ready
 
 
-def _delays(op: str, device: Device) -> Delays:
+def _delays(node: Node, device: Device) -> Delays:
     """What an operation takes, but for its formats."""
-    if op == "mul" and device.multiply_cycles:
+    if node.terms.products and device.multiply_cycles:
         return Delays(device.factor, device.product_cycles(last=False), device.multiply)
-    if op in TABLES:
+    if node.operation.looks_up:
         return Delays(device.address, device.table_cycles, device.table_output)
-    if op in SHIFTS:
+    if node.operation.moves_by_data:
         half = device.shift / (device.shift_cycles + 1)
         return Delays(half, device.shift_cycles, half)
-    combinational = {"mul": device.multiply} | dict.fromkeys(SUMS, device.add)
-    whole = combinational.get(op, 0.0)
+    whole = device.multiply if node.terms.products else OPERATORS[node.op].delay(device)
     return Delays(whole, 0, whole)

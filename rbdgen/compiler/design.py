@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from rbdgen.functions import registry
-from rbdgen.ir.fixed import FixedGraph, Format
+from rbdgen.ir.fixed import FixedGraph
+from rbdgen.ir.number_formats import Format
 from rbdgen.layout.execute import Answer, BitTrueModel, feedback
 from rbdgen.layout.network import AGAIN, FEEDBACK, Network
 from rbdgen.model.ranges import InputRanges

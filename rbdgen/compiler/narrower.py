@@ -59,5 +59,5 @@ def narrower_ranges(
 
 def _mean_bits(fixed: FixedGraph) -> float:
     """Bits of a signal, on average."""
-    widths = [fixed.formats[i].width for i, node in fixed.graph if node.op != "const"]
+    widths = [fixed.formats[i].width for i, node in fixed.graph if not node.is_const]
     return round(float(np.mean(widths)), 2)

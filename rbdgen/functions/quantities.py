@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rbdgen.ir.fixed import Format
+from rbdgen.ir.number_formats import Format
 from rbdgen.model.robot import Robot, coordinate_names, dof_names
 from rbdgen.protocol.identifiers import sanitize
 

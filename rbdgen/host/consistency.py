@@ -8,7 +8,7 @@ from typing import Any
 
 from rbdgen.errors import ConfigError, short
 from rbdgen.host.stream_keys import packet_keys, stream_keys
-from rbdgen.ir.fixed import Format
+from rbdgen.ir.number_formats import Format
 from rbdgen.operands import UNIT_VECTORS
 from rbdgen.protocol.tasks import CALIBRATE, HEADER_BITS, NUMBER_BITS, Packing, TaskFormat
 from rbdgen.schema.checking import must_be

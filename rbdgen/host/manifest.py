@@ -10,7 +10,7 @@ from typing import Any
 from rbdgen.errors import ConfigError, short
 from rbdgen.host.consistency import check_consistency
 from rbdgen.host.identity import KEY, identity_of
-from rbdgen.ir.fixed import Format
+from rbdgen.ir.number_formats import Format
 from rbdgen.protocol.tasks import FunctionFormat, OperandWord, Packing, ResultWord, TaskFormat
 from rbdgen.schema.checking import check, version_complaint
 from rbdgen.schema.reading import plain_fault, read_json

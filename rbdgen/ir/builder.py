@@ -8,31 +8,23 @@ all of these for free. Simplifications that depend on ranges or use counts are p
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from rbdgen.ir.graph import INPUT_OWNER, Graph, Node
+from rbdgen.ir.ops import OPERATIONS
 from rbdgen.ir.products import Index, MatrixProduct
-from rbdgen.ir.terms import Terms
+from rbdgen.ir.terms import (
+    ADDITION,
+    DIFFERENCE,
+    NEGATION,
+    PRODUCT,
+    Terms,
+    multiple_of,
+)
 
 Args = tuple[int, ...]
 """Numbers of nodes."""
-OF_ARGUMENTS = (
-    "add",
-    "sub",
-    "neg",
-    "abs",
-    "mul",
-    "sin",
-    "cos",
-    "reciprocal",
-    "divide",
-    "normalise",
-    "rescale",
-)
-"""Operations without an attribute."""
-WITH_ATTRIBUTE = ("scale", "shift", "round")
-"""Operations of one argument and an attribute."""
 
 
 class Builder:
@@ -57,52 +49,49 @@ class Builder:
         finally:
             self.owner = before
 
-    def _node(self, op: str, args: Args, attr: object = None, owner: str | None = None) -> int:
-        """The node of this operation, which is made where there is none yet."""
-        if owner is None:
-            owner = self.owner
-        node = Node(op, args, attr, owner)
+    def node(self, op: str, args: Args, attr: object = None, owner: str | None = None) -> int:
+        """The node of this operation as it is, which is made where there is none yet."""
+        node = self.described(op, args, attr, owner)
         made = len(self.nodes)
         number = self._index.setdefault(node, made)
         if number == made:
             self.nodes.append(node)
         return number
 
-    def _find(self, op: str, args: Args) -> int | None:
-        """The node of this operation; None where there is none."""
-        node = Node(op, args, None, self.owner)
-        return self._index.get(node)
+    def described(self, op: str, args: Args, attr: object = None, owner: str | None = None) -> Node:
+        """A node of this operation that is not in the graph; ``owner``: another one than of new nodes."""
+        return Node(op, args, attr, self.owner if owner is None else owner)
 
-    def _value(self, i: int) -> float | None:
+    def value(self, i: int) -> float | None:
         """The value of a constant node, else None."""
         node = self.nodes[i]
-        return node.attr if node.op == "const" else None
+        return node.attr if node.is_const else None
 
-    def _negated(self, i: int) -> int | None:
+    def negated(self, i: int) -> int | None:
         """What node ``i`` is the negation of, else None."""
         node = self.nodes[i]
-        return node.args[0] if node.op == "neg" else None
+        return node.args[0] if node.terms.is_negation else None
 
     def input(self, name: str) -> int:
         """The operand ``name``."""
-        return self._node("input", (), name, INPUT_OWNER)
+        return self.node("input", (), name, INPUT_OWNER)
 
     def const(self, value: float) -> int:
         """A constant; constants are nobody's, so that they are never ports."""
-        return self._node("const", (), float(value) + 0.0, "")
+        return self.node("const", (), float(value) + 0.0, "")
 
     def add(self, a: int, b: int) -> int:
         """a + b."""
-        x = self._value(a)
-        y = self._value(b)
+        x = self.value(a)
+        y = self.value(b)
         if x is not None and y is not None:
             return self.const(x + y)
         if x == 0:
             return b
         if y == 0:
             return a
-        na = self._negated(a)
-        nb = self._negated(b)
+        na = self.negated(a)
+        nb = self.negated(b)
         if na is not None and nb is not None:
             total = self.add(na, nb)
             return self.neg(total)
@@ -114,13 +103,13 @@ class Builder:
         if merged is not None:
             return merged
         ordered = min(a, b), max(a, b)
-        return self._node("add", ordered)
+        return self.node("sum", ordered, ADDITION)
 
     def _multiple(self, i: int) -> tuple[int, float]:
         """Node ``i`` as a multiple of another: that node and the factor."""
         node = self.nodes[i]
-        if node.op == "scale":
-            return node.args[0], node.attr
+        if node.terms.multiple is not None:
+            return node.args[0], node.terms.multiple
         if node.op == "shift":
             return node.args[0], math.ldexp(1.0, node.attr)
         return i, 1.0
@@ -128,14 +117,14 @@ class Builder:
     def _offset(self, i: int) -> tuple[int, float, float] | None:
         """Node ``i`` as ± another plus a constant: that node, its sign and the constant; None for other nodes."""
         node = self.nodes[i]
-        if node.op not in ("add", "sub"):
+        if not node.terms.adds_two:
             return None
         one, other = node.args
-        sign = 1.0 if node.op == "add" else -1.0
-        value = self._value(other)
+        sign = float(node.terms.addends[1])
+        value = self.value(other)
         if value is not None:
             return one, 1.0, sign * value
-        value = self._value(one)
+        value = self.value(one)
         return None if value is None else (other, sign, value)
 
     def _merged(self, a: int, b: int, sign: float) -> int | None:
@@ -144,8 +133,8 @@ class Builder:
         y, g = self._multiple(b)
         if x == y:
             return self.scale(x, f + sign * g)
-        c = self._value(a)
-        d = self._value(b)
+        c = self.value(a)
+        d = self.value(b)
         if d is not None:
             offset = self._offset(a)
             if offset is None:
@@ -171,8 +160,8 @@ class Builder:
 
     def sub(self, a: int, b: int) -> int:
         """a − b."""
-        x = self._value(a)
-        y = self._value(b)
+        x = self.value(a)
+        y = self.value(b)
         if x is not None and y is not None:
             return self.const(x - y)
         if y == 0:
@@ -184,8 +173,8 @@ class Builder:
         merged = self._merged(a, b, -1.0)
         if merged is not None:
             return merged
-        na = self._negated(a)
-        nb = self._negated(b)
+        na = self.negated(a)
+        nb = self.negated(b)
         if na is not None and nb is not None:
             return self.sub(nb, na)
         if nb is not None:
@@ -193,49 +182,33 @@ class Builder:
         if na is not None:
             total = self.add(na, b)
             return self.neg(total)
-        reverse = self._find("sub", (b, a))
+        reverse = self._index.get(self.described("sum", (b, a), DIFFERENCE))
         if reverse is not None:
             return self.neg(reverse)
-        return self._node("sub", (a, b))
+        return self.node("sum", (a, b), DIFFERENCE)
 
     def neg(self, a: int) -> int:
         """−a."""
-        x = self._value(a)
+        x = self.value(a)
         if x is not None:
             return self.const(-x)
-        na = self._negated(a)
+        na = self.negated(a)
         if na is not None:
             return na
-        return self._node("neg", (a,))
-
-    def abs(self, a: int) -> int:
-        """|a|; positive factors stand outside."""
-        node = self.nodes[a]
-        match node.op:
-            case "const":
-                return self.const(math.fabs(node.attr))
-            case "abs":
-                return a
-            case "neg":
-                return self.abs(node.args[0])
-            case "scale" | "shift":
-                size = self.abs(node.args[0])
-                return self.make(node.op, (size,), node.attr)
-            case _:
-                return self._node("abs", (a,))
+        return self.node("sum", (a,), NEGATION)
 
     def mul(self, a: int, b: int) -> int:
         """a · b; by a constant it becomes a scale."""
-        x = self._value(a)
-        y = self._value(b)
+        x = self.value(a)
+        y = self.value(b)
         if x is not None and y is not None:
             return self.const(x * y)
         if x is not None:
             return self.scale(b, x)
         if y is not None:
             return self.scale(a, y)
-        na = self._negated(a)
-        nb = self._negated(b)
+        na = self.negated(a)
+        nb = self.negated(b)
         if na is not None and nb is not None:
             return self.mul(na, nb)
         if na is not None:
@@ -251,22 +224,22 @@ class Builder:
                 product = self.mul(node.args[0], other)
                 return self.shift(product, node.attr)
         ordered = min(a, b), max(a, b)
-        return self._node("mul", ordered)
+        return self.node("sum", ordered, PRODUCT)
 
     def scale(self, a: int, factor: float) -> int:
         """``factor`` · a, for a constant factor; kept positive, powers of two become shifts."""
-        x = self._value(a)
+        x = self.value(a)
         if x is not None:
             return self.const(x * factor)
         if factor == 0:
             return self.const(0.0)
         node = self.nodes[a]
-        if node.op == "scale":
-            return self.scale(node.args[0], factor * node.attr)
+        if node.terms.multiple is not None:
+            return self.scale(node.args[0], factor * node.terms.multiple)
         if node.op == "shift":
             moved = math.ldexp(factor, node.attr)
             return self.scale(node.args[0], moved)
-        if node.op == "neg":
+        if node.terms.is_negation:
             positive = self.scale(node.args[0], factor)
             return self.neg(positive)
         if factor < 0:
@@ -275,87 +248,47 @@ class Builder:
         mantissa, exponent = math.frexp(factor)
         if mantissa == 0.5:
             return self.shift(a, exponent - 1)
-        return self._node("scale", (a,), float(factor))
+        return self.node("sum", (a,), multiple_of(factor))
 
     def constant_product(self, a: int, factor: float) -> int:
         """``factor`` · a as a product with a constant, by a multiplier."""
         constant = self.const(factor)
-        return self._node("mul", (a, constant))
+        return self.node("sum", (a, constant), PRODUCT)
 
     def shift(self, a: int, places: int) -> int:
         """2^places · a."""
         if places == 0:
             return a
-        x = self._value(a)
+        x = self.value(a)
         if x is not None:
             return self.const(math.ldexp(x, places))
         node = self.nodes[a]
         if node.op == "shift":
             return self.shift(node.args[0], places + node.attr)
-        if node.op == "scale":
-            moved = math.ldexp(node.attr, places)
+        if node.terms.multiple is not None:
+            moved = math.ldexp(node.terms.multiple, places)
             return self.scale(node.args[0], moved)
-        if node.op == "neg":
+        if node.terms.is_negation:
             positive = self.shift(node.args[0], places)
             return self.neg(positive)
-        return self._node("shift", (a,), places)
+        return self.node("shift", (a,), places)
 
-    def sin(self, a: int) -> int:
-        """Sine of radians."""
-        x = self._value(a)
-        if x is not None:
-            return self.const(math.sin(x))
-        return self._node("sin", (a,))
-
-    def cos(self, a: int) -> int:
-        """Cosine of radians."""
-        x = self._value(a)
-        if x is not None:
-            return self.const(math.cos(x))
-        return self._node("cos", (a,))
-
-    def reciprocal(self, a: int) -> int:
-        """1 / a of a positive number."""
-        x = self._value(a)
-        if x is not None:
-            return self.const(1.0 / x)
-        return self._node("reciprocal", (a,))
-
-    def divide(self, y: int, x: int) -> int:
-        """y / x of a positive x."""
-        value = self._value(x)
-        if value is not None:
-            return self.scale(y, 1.0 / value)
-        negative = self._negated(y)
-        if negative is not None:
-            quotient = self.divide(negative, x)
-            return self.neg(quotient)
-        return self._node("divide", (y, x))
-
-    def table(self, op: str, a: int, address_bits: int) -> int:
-        """``table_sin``, ``table_cos`` or ``residual`` of an angle in quarter turns; ``table_reciprocal`` or
-        ``residual`` of a number in [1, 2)."""
-        return self._node(op, (a,), address_bits)
-
-    def normalise(self, a: int) -> int:
-        """``a`` moved by a power of two into [1, 2)."""
-        return self._node("normalise", (a,))
-
-    def round(self, a: int, frac: int) -> int:
-        """``a`` with ``frac`` bits behind the binary point."""
-        return self._node("round", (a,), frac)
-
-    def rescale(self, y: int, x: int) -> int:
-        """``y`` times the power of two that normalises ``x``."""
-        return self._node("rescale", (y, x))
-
-    def dot(self, args: Args, terms: Terms) -> int:
-        """The sum of products and addends; see :class:`rbdgen.ir.terms.Terms`."""
-        return self._node("dot", args, terms)
+    def sum(self, args: Args, terms: Terms) -> int:
+        """The sum of ``terms``: simplified, unless it is a dot."""
+        if terms.multiple is not None:
+            return self.scale(args[0], terms.multiple)
+        simplified = {
+            PRODUCT: self.mul,
+            NEGATION: self.neg,
+            ADDITION: self.add,
+            DIFFERENCE: self.sub,
+        }
+        made = simplified.get(terms)
+        return made(*args) if made else self.node("sum", args, terms)
 
     def copied(self, node: Node, args: Args) -> int:
         """A node of another graph with other arguments, as it is: nothing is simplified."""
-        return self._node(node.op, args, node.attr, node.owner)
+        return self.node(node.op, args, node.attr, node.owner)
 
     def negated_matrix_product(
         self, left: Mapping[Index, int], right: Mapping[Index, int]
@@ -380,17 +313,9 @@ class Builder:
         self.products.append(MatrixProduct(factors[0], factors[1], made))
         return {index: self.input(name) for index, name in sorted(made.items())}
 
-    def make(self, op: str, args: Args, attr: object) -> int:
-        """Any operation by its name."""
-        if op in OF_ARGUMENTS:
-            return getattr(self, op)(*args)
-        if op in WITH_ATTRIBUTE:
-            return getattr(self, op)(args[0], attr)
-        if op in ("input", "const"):
-            return getattr(self, op)(attr)
-        if isinstance(attr, Terms):
-            return self.dot(args, attr)
-        return self.table(op, args[0], attr)  # type: ignore[arg-type]
+    def make(self, op: str, args: Args, attr: object = None) -> int:
+        """Any operation by its name, simplified."""
+        return OPERATIONS[op].made(self, args, attr)
 
     def graph(self, outputs: dict[str, int]) -> Graph:
         """The graph of ``outputs``: nodes that no result needs are left out; operands are all kept."""
@@ -401,7 +326,7 @@ class Builder:
         number: dict[int, int] = {}
         nodes: list[Node] = []
         for i, node in enumerate(self.nodes):
-            if i in live or node.op == "input":
+            if i in live or node.is_input:
                 number[i] = len(nodes)
                 args = tuple([number[a] for a in node.args])
                 copy = node if args == node.args else Node(node.op, args, node.attr, node.owner)
@@ -465,30 +390,10 @@ class Expr:
         negative = self.builder.neg(self.node)
         return Expr(self.builder, negative)
 
-    def absolute(self) -> Expr:
-        """Its magnitude."""
-        size = self.builder.abs(self.node)
-        return Expr(self.builder, size)
-
-    def sin(self) -> Expr:
-        """Sine of this angle in radians."""
-        sine = self.builder.sin(self.node)
-        return Expr(self.builder, sine)
-
-    def cos(self) -> Expr:
-        """Cosine of this angle in radians."""
-        cosine = self.builder.cos(self.node)
-        return Expr(self.builder, cosine)
-
-    def reciprocal(self) -> Expr:
-        """1 / this, which must be positive."""
-        inverse = self.builder.reciprocal(self.node)
-        return Expr(self.builder, inverse)
-
-    def divide(self, y: Expr | float) -> Expr:
-        """``y`` divided by this, which must be positive."""
-        quotient = self.builder.divide(self._lift(y), self.node)
-        return Expr(self.builder, quotient)
+    def apply(self, op: str, args: Sequence[Expr | float]) -> Expr:
+        """Another operation of such numbers, by its name."""
+        made = self.builder.make(op, tuple(self._lift(x) for x in args))
+        return Expr(self.builder, made)
 
     def negated_matrix_product(
         self, left: Mapping[Index, Expr | float], right: Mapping[Index, Expr | float]

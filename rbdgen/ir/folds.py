@@ -10,13 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from rbdgen.ir.fixed import FixedGraph, Format
+from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph, Node
+from rbdgen.ir.number_formats import Format
 
-SUMS = ("add", "sub")
-"""Operations that correspond to each other: their signs are chosen by the turn."""
-SIGNED = (*SUMS, "mul", "dot")
-"""Operations whose terms may stand in any order, with signs that are chosen by the turn."""
 Corresponds = Callable[[int, int], bool]
 """Whether a second argument does for the first, by their node numbers."""
 
@@ -35,7 +32,7 @@ class Turn:
     def arranged(cls, number: int, node: Node, order: Sequence[int]) -> Turn:
         """The turn of a node whose arguments stand in this ``order``."""
         signs = [1] * len(node.args)
-        if node.op in SIGNED:
+        if node.terms.reorderable:
             own = node.terms.signs()
             factors = node.terms.factors
             for position, k in enumerate(order):
@@ -131,7 +128,7 @@ def arrangement(
 ) -> tuple[int, ...] | None:
     """The order of a node's arguments in which they do for the ``wanted`` ones, those of a node with as many products
     and addends; None where there is none. Of several products or addends that do, each takes the first."""
-    if node.op not in SIGNED:
+    if not node.terms.reorderable:
         same = tuple(range(len(node.args)))
         if _does(wanted, node, same, corresponds):
             return same
@@ -180,9 +177,10 @@ def _does(
 def alike_terms(node: Node, arguments: Sequence[object]) -> tuple[object, ...]:
     """Equal for operations that may correspond to each other: what a node does, but for signs and constants, to
     ``arguments``, which stand for its own."""
-    if node.op not in SIGNED:
-        return node.op, tuple(arguments)
-    op = "sum" if node.op in SUMS else node.op
+    if not node.terms.reorderable:
+        return node.name, tuple(arguments)
+    # signs are chosen by the turn: a difference corresponds to a sum
+    op = "sum" if node.terms.adds_two else node.name
     factors = node.terms.factors
     products = []
     for k in range(0, factors, 2):

@@ -13,46 +13,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from rbdgen.ir.terms import NO_TERMS, SUMS, Terms
+from rbdgen.ir.ops import OPERATIONS, Operation
+from rbdgen.ir.terms import NO_TERMS, Terms
 
-ARITY = {
-    "input": 0,
-    "const": 0,
-    "add": 2,
-    "sub": 2,
-    "neg": 1,
-    "abs": 1,
-    "mul": 2,
-    "dot": None,
-    "scale": 1,
-    "shift": 1,
-    "sin": 1,
-    "cos": 1,
-    "table_sin": 1,
-    "table_cos": 1,
-    "residual": 1,
-    "reciprocal": 1,
-    "divide": 2,
-    "normalise": 1,
-    "table_reciprocal": 1,
-    "rescale": 2,
-    "round": 1,
-}
-"""Operations and their number of arguments (None: as the attribute says).
-
-``input``: attribute is its name. ``const``: its value. ``add sub neg abs mul``: as named. ``dot``: a sum of products
-and addends, exact inside; attribute are its :class:`~rbdgen.ir.terms.Terms`. ``scale``: times the constant attribute.
-``shift``: times 2^attribute. ``sin cos``: of radians. ``table_sin table_cos residual``: of an angle in quarter turns,
-attribute the number of address bits A per quarter; with m the middle of the angle's interval of width 2^−A, the tables
-give the sine and cosine of m and the residual is angle − m. ``reciprocal``: of a positive number. ``divide``: y and a
-positive x, y / x. ``normalise``: x · 2^−e in [1, 2), with e = floor(log2 x), of a positive x. ``table_reciprocal``: of
-a number in [1, 2), the reciprocal of the middle of its interval. ``rescale``: of y and x: y · 2^−e with the e of x.
-``round``: its argument with only attribute bits behind the binary point (without formats, its argument).
-"""
-
-OF_FLOATS = ("const", "scale")
-OF_INTEGERS = ("shift", "table_sin", "table_cos", "table_reciprocal", "residual", "round")
-"""Operations by the kind of their attribute."""
 INPUT_OWNER = "input"
 """Owner of the task's operands."""
 OUTPUT_OWNER = "output"
@@ -61,7 +24,8 @@ OUTPUT_OWNER = "output"
 
 @dataclass(frozen=True, init=False)
 class Node:
-    """One operation: ``args`` are node numbers, ``attr`` belongs to the operation (see :data:`ARITY`)."""
+    """One operation, by the name of its record in :mod:`rbdgen.ir.ops`: ``args`` are node numbers, ``attr`` is the
+    operation's attribute."""
 
     op: str
     args: tuple[int, ...]
@@ -74,8 +38,33 @@ class Node:
 
     @cached_property
     def terms(self) -> Terms:
-        """What a sum or a product adds up; nothing for other operations."""
-        return self.attr if self.op == "dot" else SUMS.get(self.op, NO_TERMS)
+        """What a sum adds up; nothing for other operations."""
+        return self.attr if self.op == "sum" else NO_TERMS
+
+    @property
+    def operation(self) -> Operation:
+        """The operation's record."""
+        return OPERATIONS[self.op]
+
+    @property
+    def name(self) -> str:
+        """What the operation is called in names of hardware and in messages: a sum by its terms."""
+        return self.attr.name if self.op == "sum" else self.op
+
+    @property
+    def is_const(self) -> bool:
+        """A constant, which is nobody's."""
+        return self.op == "const"
+
+    @property
+    def is_input(self) -> bool:
+        """An operand."""
+        return self.op == "input"
+
+    @property
+    def is_given(self) -> bool:
+        """An operand or a constant."""
+        return self.operation.is_given
 
     @cached_property
     def products(self) -> tuple[tuple[int, int, int], ...]:
@@ -89,7 +78,9 @@ class Node:
     def addends(self) -> tuple[tuple[int, int], ...]:
         """Every addend with its sign."""
         own = self.args[self.terms.factors :]
-        return tuple(zip(self.terms.addends, own, strict=False))
+        signs = self.terms.signs()[self.terms.factors :]
+        # other operations have arguments, but no terms
+        return tuple(zip(signs, own, strict=bool(signs)))
 
     @property
     def factors(self) -> tuple[int, ...]:
@@ -110,7 +101,7 @@ class Graph:
     @cached_property
     def inputs(self) -> dict[str, int]:
         """Operand names to node numbers, in the order of the operand words."""
-        return {n.attr: i for i, n in enumerate(self.nodes) if n.op == "input"}
+        return {n.attr: i for i, n in enumerate(self.nodes) if n.is_input}
 
     @cached_property
     def results(self) -> frozenset[int]:
@@ -131,7 +122,7 @@ class Graph:
         """Submodules in order of first appearance, the operands' owner first."""
         owners = {INPUT_OWNER: None}
         for node in self.nodes:
-            if node.op != "const":
+            if not node.is_const:
                 owners[node.owner] = None
         return tuple(owners)
 
@@ -159,15 +150,15 @@ class Graph:
     def _sources(self, node: Node, args: Iterable[int]) -> set[str]:
         """The other submodules that make some of a node's arguments."""
         makers = [self.nodes[a] for a in args]
-        owners = {maker.owner for maker in makers if maker.op != "const"}
+        owners = {maker.owner for maker in makers if not maker.is_const}
         return owners - {node.owner}
 
     def __iter__(self) -> Iterator[tuple[int, Node]]:
         return iter(enumerate(self.nodes))
 
-    def count(self, op: str, owner: str | None = None) -> int:
-        """Number of nodes with this operation (of one owner)."""
-        return sum(n.op == op for n in self._of(owner))
+    def count(self, name: str, owner: str | None = None) -> int:
+        """Number of nodes of this name (:attr:`Node.name`; of one owner)."""
+        return sum(n.name == name for n in self._of(owner))
 
     def _of(self, owner: str | None) -> Sequence[Node]:
         """The nodes of all or one owner."""
@@ -177,22 +168,21 @@ class Graph:
         """Number of products of two ``variable`` values, and of ``constant`` factors, of all or one owner."""
         constant = variable = 0
         for node in self._of(owner):
+            constant += node.terms.multiple is not None
             for _, *factors in node.products:
-                if any(self.nodes[a].op == "const" for a in factors):
+                if any(self.nodes[a].is_const for a in factors):
                     constant += 1
                 else:
                     variable += 1
-        return {"variable": variable, "constant": self.count("scale", owner) + constant}
+        return {"variable": variable, "constant": constant}
 
     def additions(self, owner: str | None = None) -> int:
         """Number of sums of two terms, differences, negations and magnitudes of all or one owner, those in dots among
         them."""
         total = self.count("abs", owner)
         for node in self._of(owner):
-            if node.op == "mul":
-                continue
-            terms = len(node.products) + len(node.addends)
-            total += max(terms - 1, 1) if terms else 0
+            if node.terms.adds or node.terms.is_dot:
+                total += max(node.terms.count - 1, 1)
         return total
 
     def products(self, owner: str | None = None) -> int:
@@ -215,7 +205,7 @@ def ports(graph: Graph, owner: str) -> Ports:
     used: set[int] = set()
     outputs: list[int] = []
     for i, node in graph:
-        if node.owner != owner or node.op == "const":
+        if node.owner != owner or node.is_const:
             continue
         nodes.append(i)
         used.update(node.args)
@@ -225,7 +215,7 @@ def ports(graph: Graph, owner: str) -> Ports:
     inputs = []
     for a in sorted(used):
         source = graph.nodes[a]
-        if source.owner != owner and source.op != "const":
+        if source.owner != owner and not source.is_const:
             inputs.append(a)
     return Ports(tuple(inputs), tuple(outputs), tuple(nodes))
 
@@ -240,13 +230,13 @@ def verify(graph: Graph) -> None:
     seen: dict[Node, int] = {}
     names: set[str] = set()
     for i, node in graph:
-        fault = _shape_fault(i, node) or _attribute_fault(node, names)
+        fault = _shape_fault(i, node) or _owner_fault(node, names)
         if fault is None and node in seen:
             fault = f"must be unique, equals %{seen[node]}"
         if fault is not None:
             raise ValueError(f"node %{i} ({node.op}): {fault}")
         seen[node] = i
-        if node.op == "input":
+        if node.is_input:
             names.add(node.attr)
     for name, i in graph.outputs.items():
         if not 0 <= i < len(graph.nodes):
@@ -255,13 +245,12 @@ def verify(graph: Graph) -> None:
 
 def _shape_fault(i: int, node: Node) -> str | None:
     """What is wrong with the operation or the arguments of node ``i``."""
-    if node.op not in ARITY:
-        return f"operation must be one of {', '.join(ARITY)}, not {node.op!r}"
-    arity = ARITY[node.op]
-    if arity is None:
-        if not isinstance(node.attr, Terms):
-            return f"attribute must be terms, not {node.attr!r}"
-        arity = node.attr.arguments
+    if node.op not in OPERATIONS:
+        return f"operation must be one of {', '.join(OPERATIONS)}, not {node.op!r}"
+    fault = node.operation.attribute_fault(node.attr)
+    if fault is not None:
+        return fault
+    arity = node.operation.arguments(node)
     if len(node.args) != arity:
         return f"must have {arity} arguments, not {len(node.args)}"
     if any(not 0 <= a < i for a in node.args):
@@ -269,17 +258,13 @@ def _shape_fault(i: int, node: Node) -> str | None:
     return None
 
 
-def _attribute_fault(node: Node, names: set[str]) -> str | None:
-    """What is wrong with a node's attribute, or with an operand's owner; ``names``: of the operands before it."""
-    if node.op in OF_FLOATS and not isinstance(node.attr, float):
-        return f"attribute must be a float, not {node.attr!r}"
-    if node.op in OF_INTEGERS and not isinstance(node.attr, int):
-        return f"attribute must be an integer, not {node.attr!r}"
-    if node.op == "input":
-        if not isinstance(node.attr, str) or node.attr in names:
+def _owner_fault(node: Node, names: set[str]) -> str | None:
+    """What is wrong with a node's owner, or with an operand's name; ``names``: of the operands before it."""
+    if node.is_input:
+        if node.attr in names:
             return f"attribute must be a unique name, not {node.attr!r}"
         if node.owner != INPUT_OWNER:
             return f"owner must be {INPUT_OWNER!r}, not {node.owner!r}"
-    elif node.op != "const" and node.owner in (None, "", INPUT_OWNER, OUTPUT_OWNER):
+    elif not node.is_const and node.owner in (None, "", INPUT_OWNER, OUTPUT_OWNER):
         return f"owner must be a submodule, not {node.owner!r}: no hardware would compute it"
     return None

@@ -17,9 +17,12 @@ import numpy as np
 
 from rbdgen import native
 from rbdgen.errors import ToolError
-from rbdgen.ir.fixed import BITS, ROUNDED, FixedGraph, Format, reciprocal_table, sine_table
+from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Node
 from rbdgen.ir.interpret import FixedResult, Operands, evaluate_fixed
+from rbdgen.ir.number_formats import BITS, Format
+from rbdgen.ir.ops.reciprocals import reciprocal_table
+from rbdgen.ir.ops.sines import sine_table
 from rbdgen.ir.programs import cone
 
 OPCODES = (
@@ -45,6 +48,8 @@ OPCODES = (
 )
 """In the order of the C file's enumeration; ``table_cos`` is ``table_sin`` a quarter ahead, a long product one that
 64-bit arithmetic takes apart. A ``dot`` begins with a constant, to which each term is added."""
+Instruction = tuple[str, int, int, int]
+"""An instruction's name and its three parameters."""
 FIELDS = 12
 """Numbers of one instruction: operation, destination, two sources, three parameters, then how its result is rounded."""
 NO_LIMIT, SATURATE, WRAP = range(3)
@@ -94,7 +99,7 @@ class Machine:
         """The operands that the results depend on."""
         graph = self.fixed.graph
         nodes = [graph.nodes[i] for i in self._nodes]
-        return tuple(node.attr for node in nodes if node.op == "input")
+        return tuple(node.attr for node in nodes if node.is_input)
 
     @cached_property
     def _nodes(self) -> tuple[int, ...]:
@@ -209,7 +214,7 @@ class _TapeWriter:
             # the destination is never a source's register: the machine may read sources after writing
             self.register[i] = self._free_register()
             arguments = [self.register[source] for source in needed]
-            if node.op == "dot":
+            if node.terms.count and not self._is_simple(i, node):
                 self.code += self._dot(i, node, arguments)
             else:
                 self.code.append(self._instruction(i, node, arguments))
@@ -222,6 +227,10 @@ class _TapeWriter:
         for source in {own, *needed}:
             if last[source] == i:
                 self.free.append(self.register[source])
+
+    def _is_simple(self, i: int, node: Node) -> bool:
+        """Whether a sum is one instruction."""
+        return not node.terms.is_dot and i not in self.fixed.points
 
     def _free_register(self) -> int:
         if self.free:
@@ -244,7 +253,7 @@ class _TapeWriter:
             places = max(frac - formats[2 * k].frac - formats[2 * k + 1].frac + low, -BITS)
             op = OPCODES.index("plus long product" if low else "plus product")
             code.append([op, destination, one, other, places, sign, low, *exactly])
-        for k, sign in enumerate(node.terms.addends, factors):
+        for k, (sign, _) in enumerate(node.addends, factors):
             places = max(frac - formats[k].frac, -BITS)
             op = OPCODES.index("plus")
             code.append([op, destination, arguments[k], 0, places, sign, 0, *exactly])
@@ -253,49 +262,72 @@ class _TapeWriter:
 
     def _instruction(self, i: int, node: Node, arguments: list[int]) -> list[int]:
         """One node's instruction, with the registers of its arguments."""
-        name = node.op
         a, b = [*arguments, 0, 0][:2]
-        p, q, r = self._parameters(i, node)
         drop, rounds, limit, low, high = self._rounding(i, node)
-        dropped = self.fixed.dropped_bits(i) if node.op == "mul" else 0
-        if name == "table_cos":
-            name, b = "table_sin", 1
-        apart = self.fixed.split(*node.args) if name == "mul" else 0
-        if apart:
-            name, p = "long mul", apart
-            if dropped == p:
-                r = self.fixed.half(i)
-            drop, rounds = self._drop(i, dropped - p)
+        name, p, q, r = INSTRUCTIONS[node.op](self, i, node)
+        if node.op == "table_cos":
+            b = 1
+        if name == "long mul":
+            drop, rounds = self._drop(i, self.fixed.dropped_bits(i) - p)
         op = OPCODES.index(name)
         return [op, self.register[i], a, b, p, q, r, drop, rounds, limit, low, high]
 
-    def _parameters(self, i: int, node: Node) -> tuple[int, int, int]:
-        """The three parameters of an operation."""
+    def given_input(self, i: int, node: Node) -> Instruction:
+        """An operand by its number."""
+        return "input", self.operand_number[node.attr], 0, 0
+
+    def const(self, i: int, node: Node) -> Instruction:
+        """A constant's raw value."""
+        return "const", int(self.fixed.formats[i].quantise(node.attr)), 0, 0
+
+    def sum(self, i: int, node: Node) -> Instruction:
+        """A sum that is no dot."""
+        if i in self.fixed.constants:
+            return "scale", self.fixed.constants[i].mantissa, 0, 0
+        if node.terms.is_product:
+            low = self.fixed.split(*node.args)
+            half = self.fixed.half(i) if low == self.fixed.dropped_bits(i) else 0
+            return ("long mul", low, 0, half) if low else ("mul", 0, 0, 0)
+        fracs = [self.fixed.formats[a].frac for a in node.args]
+        frac = max(fracs)
+        places = [frac - own for own in fracs]
+        one, other = places if node.terms.count == 2 else (0, 0)
+        return node.name, one, other, 0
+
+    def magnitude(self, i: int, node: Node) -> Instruction:
+        """|x|."""
+        return "abs", 0, 0, 0
+
+    def round(self, i: int, node: Node) -> Instruction:
+        """The argument, before bits are dropped."""
+        return "round", 0, 0, 0
+
+    def looked_up(self, i: int, node: Node) -> Instruction:
+        """What a table holds: bits below its address, bits of that, and where it begins."""
         fmt = self.fixed.formats[i]
-        formats = [self.fixed.formats[a] for a in node.args]
-        match node.op:
-            case "input":
-                return self.operand_number[node.attr], 0, 0
-            case "const":
-                return int(fmt.quantise(node.attr)), 0, 0
-            case "add" | "sub":
-                one, other = formats
-                frac = max(one.frac, other.frac)
-                return frac - one.frac, frac - other.frac, 0
-            case "scale":
-                return self.fixed.constants[i].mantissa, 0, 0
-            case "table_sin" | "table_cos" | "table_reciprocal":
-                place = self._table(node, fmt)
-                return formats[0].frac - node.attr, node.attr, place
-            case "residual":
-                return formats[0].frac - node.attr, 0, 0
-            case "normalise":
-                top = formats[0].width - 2
-                return top, top - fmt.frac, 0
-            case "rescale":
-                return formats[1].width - 2, 0, 0
-            case _:
-                return 0, 0, 0
+        op = "table_reciprocal" if node.op == "table_reciprocal" else "table_sin"
+        return op, self._below(node), node.attr, self._table(node, fmt)
+
+    def residual(self, i: int, node: Node) -> Instruction:
+        """What an address leaves."""
+        return "residual", self._below(node), 0, 0
+
+    def normalise(self, i: int, node: Node) -> Instruction:
+        """The argument's highest place, and bits dropped then."""
+        top = self.fixed.formats[node.args[0]].width - 2
+        return "normalise", top, top - self.fixed.formats[i].frac, 0
+
+    def rescale(self, i: int, node: Node) -> Instruction:
+        """The second argument's highest place."""
+        return "rescale", self.fixed.formats[node.args[1]].width - 2, 0, 0
+
+    def shift(self, i: int, node: Node) -> Instruction:
+        """No instruction: a shift has its argument's bits (:meth:`source`)."""
+        raise AssertionError(node.op)
+
+    def _below(self, node: Node) -> int:
+        """Bits of an argument below a table's address."""
+        return self.fixed.formats[node.args[0]].frac - node.attr
 
     def _table(self, node: Node, fmt: Format) -> int:
         """Where a table begins among all tables."""
@@ -308,7 +340,7 @@ class _TapeWriter:
 
     def _rounding(self, i: int, node: Node) -> tuple[int, int, int, int, int]:
         """Bits dropped, whether they are rounded, and what becomes of results outside the limits, with these."""
-        if node.op not in ROUNDED:
+        if not node.operation.rounds:
             return 0, 0, NO_LIMIT, 0, 0
         limit = NO_LIMIT
         if self.fixed.may_overflow(i):
@@ -321,3 +353,20 @@ class _TapeWriter:
         """Bits that node ``i`` drops, no more than change the result, and whether it rounds."""
         rounds = i not in self.fixed.truncated
         return min(bits, BITS + rounds), int(rounds)
+
+
+INSTRUCTIONS = {
+    "input": _TapeWriter.given_input,
+    "const": _TapeWriter.const,
+    "sum": _TapeWriter.sum,
+    "shift": _TapeWriter.shift,
+    "round": _TapeWriter.round,
+    "abs": _TapeWriter.magnitude,
+    "table_sin": _TapeWriter.looked_up,
+    "table_cos": _TapeWriter.looked_up,
+    "table_reciprocal": _TapeWriter.looked_up,
+    "residual": _TapeWriter.residual,
+    "normalise": _TapeWriter.normalise,
+    "rescale": _TapeWriter.rescale,
+}
+"""The instruction of every operation of fixed-point graphs."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from rbdgen.ir.graph import Graph
+from rbdgen.ir.graph import Graph, Node
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,6 @@ def single_program(graph: Graph) -> Programs:
     return Programs(operands, (leaving,))
 
 
-ANYTIME = ("const", "input", "add", "sub", "neg", "abs", "scale", "shift", "round")
-"""Operations that, of parameters, take no operator's turn: their results can be read at any time."""
-
-
 def node_programs(graph: Graph, programs: Programs) -> tuple[str | None, ...]:
     """Each node's program. None: constants, and sums of parameters, which are everybody's. ValueError for a node that
     mixes two programs."""
@@ -59,16 +55,21 @@ def node_programs(graph: Graph, programs: Programs) -> tuple[str | None, ...]:
     for i, node in graph:
         mine = {found[a] for a in node.args}
         mine.discard(None)
-        operand = node.op == "input" and node.attr not in programs.parameters
+        operand = node.is_input and node.attr not in programs.parameters
         if operand:
             mine = {programs.operands[node.attr]}
-        elif not mine and node.op not in ANYTIME:
+        elif not mine and not _any_time(node):
             mine = reached[i]  # computed anew by every task that needs it
         if len(mine) > 1:
             names = sorted(map(str, mine))
-            raise ValueError(f"node %{i} ({node.op}): must belong to one program, not {names}")
+            raise ValueError(f"node %{i} ({node.name}): must belong to one program, not {names}")
         found.append(next(iter(mine), None))
     return tuple(found)
+
+
+def _any_time(node: Node) -> bool:
+    """Whether a node of parameters alone takes no operator's turn, so that its result can be read at any time."""
+    return node.operation.any_time or (node.terms.count > 0 and not node.terms.products)
 
 
 def _reached_programs(graph: Graph, programs: Programs) -> list[set[str]]:
@@ -88,7 +89,7 @@ def timeless_nodes(graph: Graph, programs: Programs) -> frozenset[int]:
     """Parameters, and what depends on parameters alone: values that can be read at any time."""
     timeless = []
     for i, program in enumerate(node_programs(graph, programs)):
-        if program is None and graph.nodes[i].op != "const":
+        if program is None and not graph.nodes[i].is_const:
             timeless.append(i)
     return frozenset(timeless)
 

@@ -8,16 +8,18 @@ from rbdgen.ir.graph import Graph, Node, ports
 
 def _operand(graph: Graph, i: int) -> str:
     node = graph.nodes[i]
-    return f"{node.attr!r}" if node.op == "const" else f"%{i}"
+    return f"{node.attr!r}" if node.is_const else f"%{i}"
 
 
 def _line(graph: Graph, i: int, node: Node, fixed: FixedGraph | None) -> str:
-    words = [node.op]
+    words = [fixed.name(i) if fixed else node.name]
     words += [_operand(graph, a) for a in node.args]
     constant = fixed.constants.get(i) if fixed else None
     if constant is not None:
         words.append(f"{constant.mantissa}*2^{-constant.exponent}")
-    elif node.attr is not None:
+    elif node.terms.multiple is not None:
+        words.append(str(node.terms.multiple))
+    elif words[0] == "dot" or (not node.terms.count and node.attr is not None):
         words.append(str(node.attr))
     if fixed and i in fixed.points:
         words.append(f"at {fixed.points[i]}")

@@ -103,11 +103,11 @@ def _traced_graph(built: Construction) -> Graph:
 def _check_owned(graph: Graph) -> None:
     """UnsupportedError where a function's text computes something outside of all submodules: no hardware would."""
     for i, node in graph:
-        if node.op in ("input", "const") or node.owner != INPUT_OWNER:
+        if node.is_given or node.owner != INPUT_OWNER:
             continue
         reached = (name for name in graph.outputs if i in cone(graph, (name,)))
         raise UnsupportedError(
-            f"result {next(reached, '')!r}: its function's text computes {node.op} (%{i}) outside of all submodules, "
+            f"result {next(reached, '')!r}: its function's text computes {node.name} (%{i}) outside of all submodules, "
             "where there is no hardware; enter a submodule before it (TracedProgram.enter)"
         )
 

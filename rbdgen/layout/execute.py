@@ -13,10 +13,11 @@ from functools import cached_property
 import numpy as np
 
 from rbdgen.functions.quantities import BEGIN, SUM, WEIGHTS
-from rbdgen.ir.fixed import FixedGraph, Format
+from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph
 from rbdgen.ir.interpret import evaluate_cone
 from rbdgen.ir.machine import Machine
+from rbdgen.ir.number_formats import Format
 from rbdgen.layout.network import AGAIN, FEEDBACK, PREFIX, Network
 
 GivenValues = Mapping[str, np.ndarray]

@@ -160,7 +160,7 @@ def _by_operation(graph: Graph) -> dict[object, list[int]]:
     """Nodes other than constants by owner, operation and arguments, their terms in any order."""
     nodes: dict[object, list[int]] = defaultdict(list)
     for i, node in graph:
-        if node.op != "const":
+        if not node.is_const:
             args = _arguments(graph, i)
             key = node.owner, _attribute(graph, i), alike_terms(node, args)
             nodes[key].append(i)
@@ -175,9 +175,9 @@ def _match(
     found: dict[int, int] = {}
     used: set[int] = set()
     for i, node in graph:
-        if node.op == "const":
+        if node.is_const:
             continue
-        if node.op == "input":
+        if node.is_input:
             name = operands.get(node.attr, node.attr)
             found[i] = graph.inputs.get(name, UNMATCHED)
             continue
@@ -197,7 +197,7 @@ def _match(
             found[i] = UNMATCHED
             continue
         # a sum is better matched by a sum than by a difference
-        same = [c for c in candidates if graph.nodes[c].op == node.op]
+        same = [c for c in candidates if graph.nodes[c].name == node.name]
         counterpart = min(same or candidates)
         found[i] = counterpart
         used.add(counterpart)
@@ -208,7 +208,7 @@ def _match(
 
 
 def _argument(graph: Graph, a: int) -> int:
-    if graph.nodes[a].op == "const":
+    if graph.nodes[a].is_const:
         return CONSTANT
     return a
 
@@ -220,11 +220,9 @@ def _arguments(graph: Graph, i: int) -> list[int]:
 def _attribute(graph: Graph, i: int) -> object:
     """A node's attribute as far as counterparts have it in common."""
     node = graph.nodes[i]
-    if node.op == "dot":
-        return None
-    if node.op == "scale":
-        return round(abs(node.attr), 9)
-    return node.attr
+    if node.terms.multiple is not None:
+        return round(abs(node.terms.multiple), 9)
+    return None if node.terms.count else node.attr
 
 
 def _turn(fixed: FixedGraph, match: Mapping[int, int], template: int, node: int) -> Turn | None:
@@ -245,7 +243,7 @@ def _turn(fixed: FixedGraph, match: Mapping[int, int], template: int, node: int)
     if order is None or not _same_format(fixed, template, node):
         return None
     turn = Turn.arranged(node, other, order)
-    if own.op != "scale":
+    if template not in fixed.constants:
         return turn
     factor = fixed.constants[template]
     constant = fixed.constants[node]
@@ -294,7 +292,7 @@ def counterparts(network: Network, graph: Graph, ii: int) -> list[tuple[int, ...
             continue
         _, matches = _matches(network, graph, branches)
         for i, node in graph:
-            if node.op == "const":
+            if node.is_const:
                 continue
             members = [i]
             members += [match.get(i, i) for match in matches]
@@ -313,7 +311,7 @@ def _fold_group(network: Network, fixed: FixedGraph, branches: Sequence[Sequence
         if node.owner not in template:
             continue
         everywhere = all(i in match for match in matches)
-        if node.op == "const" or not everywhere:
+        if node.is_const or not everywhere:
             continue
         turns = []
         for match in (identity, *matches):

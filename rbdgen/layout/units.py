@@ -126,6 +126,6 @@ def share_units(
                 folded[name] = branches
     owners = {}
     for i, node in graph:
-        if node.op != "const" and node.owner != INPUT_OWNER:
+        if not node.is_const and node.owner != INPUT_OWNER:
             owners[i] = renamed[node.owner]
     return with_owners(fixed, owners), Folds(folds.turns, folded)

@@ -12,22 +12,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rbdgen.spatial import FLOAT64
+
 Operation = tuple[str, int, int]
 """Name and arguments: numbers of earlier operations, −1 for none. Of ``operand`` and ``constant``: which one."""
 
 COMMUTATIVE = ("add", "mul")
-_BINARY = {
+FUNCTIONS: dict[str, np.ufunc] = {
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
-    "divide": np.divide,
-}
-_UNARY = {
     "neg": np.negative,
-    "abs": np.absolute,
-    "sin": np.sin,
-    "cos": np.cos,
+    **FLOAT64,
 }
+"""Functions of all operations by name."""
 
 
 class Recorder:
@@ -102,26 +100,10 @@ class Recorded:
     def __neg__(self) -> Recorded:
         return self.recorder.record("neg", self.number)
 
-    def absolute(self) -> Recorded:
-        """Its magnitude."""
-        return self.recorder.record("abs", self.number)
-
-    def sin(self) -> Recorded:
-        """Sine of this angle in radians."""
-        return self.recorder.record("sin", self.number)
-
-    def cos(self) -> Recorded:
-        """Cosine of this angle in radians."""
-        return self.recorder.record("cos", self.number)
-
-    def divide(self, y: Recorded | float) -> Recorded:
-        """``y`` divided by this."""
-        a = self.recorder.number(y)
-        return self.recorder.record("divide", a, self.number)
-
-    def reciprocal(self) -> Recorded:
-        """1 / this."""
-        return self.recorder.record("reciprocal", self.number)
+    def apply(self, op: str, args: Sequence[Recorded | float]) -> Recorded:
+        """Another operation of such numbers, by its name."""
+        numbers = [self.recorder.number(x) for x in args]
+        return self.recorder.record(op, *numbers)
 
 
 @dataclass(frozen=True)
@@ -145,12 +127,9 @@ class Tape:
     def play(self, operands: Sequence[np.ndarray], memory: np.ndarray) -> list[np.ndarray]:
         """The results for ``operands``, arrays of one length; they are operands, constants or rows of ``memory``."""
         values = [*operands, *self.constants, *memory]
-        one = values[self.operands]
         for function, a, b, out in self.steps:
             if b >= 0:
                 function(values[a], values[b], values[out])
-            elif function is np.divide:
-                function(one, values[a], values[out])
             else:
                 function(values[a], values[out])
         return [values[k] for k in self.results]
@@ -162,7 +141,7 @@ def finished(recorder: Recorder, results: Sequence[int]) -> Tape:
     writer = _RowFinder(recorder, last)
     for number in range(len(recorder.operations)):
         writer.write(number)
-    constants = tuple(np.array(x) for x in (1.0, *recorder.constants))
+    constants = tuple(np.array(x) for x in recorder.constants)
     steps = tuple(writer.steps)
     result_rows = tuple(writer.where[number] for number in results)
     return Tape(recorder.operands, constants, writer.rows, steps, result_rows)
@@ -193,8 +172,7 @@ class _RowFinder:
     def __init__(self, recorder: Recorder, last: Sequence[int]) -> None:
         self.recorder = recorder
         self.last = last
-        # the constant 1 comes before the others
-        self.first_constant = recorder.operands + 1
+        self.first_constant = recorder.operands
         self.first_row = self.first_constant + len(recorder.constants)
         self.rows = 0
         self.where = [-1] * len(recorder.operations)
@@ -215,8 +193,7 @@ class _RowFinder:
             self._release(number, {a, b} - {-1})
             row = self._free_row()
             self.where[number] = row
-            function = _BINARY.get(name) or _UNARY.get(name) or np.divide
-            self.steps.append((function, first, second, row))
+            self.steps.append((FUNCTIONS[name], first, second, row))
 
     def _release(self, number: int, arguments: set[int]) -> None:
         """The rows of arguments that no later operation uses are free."""

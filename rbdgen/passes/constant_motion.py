@@ -14,17 +14,17 @@ def move_constants(graph: Graph) -> Graph:
     """One sweep of the pass over the whole graph."""
 
     def rule(builder: Builder, i: int, node: Node, args: tuple[int, ...]) -> int | None:
-        if node.op not in ("add", "sub"):
+        if not node.terms.adds_two:
             return None
         if not _lone_products(graph, node):
             return None
         one, other = (builder.nodes[a] for a in args)
-        both_scale = one.op == other.op == "scale"
-        if not both_scale or one.attr != other.attr:
+        factor = one.terms.multiple
+        if factor is None or factor != other.terms.multiple:
             return None
         terms = one.args[0], other.args[0]
-        inner = builder.make(node.op, terms, None)
-        return builder.scale(inner, one.attr)
+        inner = builder.sum(terms, node.terms)
+        return builder.scale(inner, factor)
 
     return rebuild(graph, rule)
 
@@ -36,7 +36,7 @@ def _lone_products(graph: Graph, node: Node) -> bool:
         return False
     for a in node.args:
         product = graph.nodes[a]
-        if product.op != "scale" or product.owner != node.owner:
+        if product.terms.multiple is None or product.owner != node.owner:
             return False
         if len(graph.users[a]) != 1 or a in graph.results:
             return False

@@ -9,17 +9,15 @@ from __future__ import annotations
 from rbdgen.ir.builder import Builder, rebuild
 from rbdgen.ir.graph import Graph, Node
 
-PRECISE = ("residual", "table_sin", "table_cos")
-"""What uses an angle in quarter turns."""
-
 
 def multiply_constants(graph: Graph) -> Graph:
     """The graph with products in place of constant factors."""
 
     def rule(builder: Builder, i: int, node: Node, args: tuple[int, ...]) -> int | None:
-        if node.op != "scale" or _needs_precision(graph, i):
+        factor = node.terms.multiple
+        if factor is None or _needs_precision(graph, i):
             return None
-        return builder.constant_product(args[0], node.attr)
+        return builder.constant_product(args[0], factor)
 
     return rebuild(graph, rule)
 
@@ -31,4 +29,4 @@ def _needs_precision(graph: Graph, i: int) -> bool:
     if source.op == "residual":
         return True
     users = [graph.nodes[user] for user in graph.users[i]]
-    return any(user.op in PRECISE for user in users)
+    return any(user.operation.is_addressed for user in users)

@@ -12,23 +12,13 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from rbdgen.ir.builder import Builder
-from rbdgen.ir.fixed import Constant, FixedGraph, Format, exact_sum
+from rbdgen.ir.exactness import exact_sum
+from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph, Node
-from rbdgen.ir.terms import SUMS, Terms
+from rbdgen.ir.number_formats import Constant, Format
+from rbdgen.ir.terms import ADDITION, DIFFERENCE, NEGATION, PRODUCT, Terms
 
-SUMMING = ("add", "sub", "neg")
-"""Sums: what makes a dot of its terms."""
-ABSORBED = (*SUMMING, "mul", "shift")
-"""Operations that a sum absorbs."""
-STEPS = {
-    "mul": 1.0,
-    "dot": 1.3,
-    "scale": 0.7,
-    "add": 0.3,
-    "sub": 0.3,
-    "neg": 0.3,
-    "abs": 0.3,
-}
+PRODUCT_STEP, DOT_STEP, MULTIPLE_STEP, SUM_STEP = 1.0, 1.3, 0.7, 0.3
 """How long operations take, in products, to put terms in order; others with arguments take as long as a product."""
 
 
@@ -49,7 +39,7 @@ def fuse_dots(graph: Graph) -> Graph:
     arrivals: list[float] = []
     for i, node in graph:
         terms: list[_Term] = []
-        if node.op in SUMMING and i not in absorbed:
+        if node.terms.adds and i not in absorbed:
             terms = _terms(graph, i, absorbed)
         with builder.submodule(node.owner):
             if _is_dot(terms):
@@ -61,11 +51,21 @@ def fuse_dots(graph: Graph) -> Graph:
         new.append(made)
         arrival = 0.0
         if node.args:
-            step = STEPS.get(node.op, 1.0)
+            step = _step(node)
             arrival = _latest(node.args, arrivals) + step
         arrivals.append(arrival)
     outputs = {name: new[i] for name, i in graph.outputs.items()}
     return builder.graph(outputs)
+
+
+def _step(node: Node) -> float:
+    """How long an operation takes."""
+    terms = node.terms
+    if terms.is_dot:
+        return DOT_STEP
+    if terms.multiple is not None:
+        return MULTIPLE_STEP
+    return SUM_STEP if terms.adds or node.op == "abs" else PRODUCT_STEP
 
 
 def _is_dot(terms: Sequence[_Term]) -> bool:
@@ -87,11 +87,12 @@ def _absorbed(graph: Graph) -> frozenset[int]:
     for i in reversed(range(len(graph.nodes))):
         node = graph.nodes[i]
         users = graph.users[i]
-        if node.op not in ABSORBED or i in graph.results or len(users) != 1:
+        absorbs = node.terms.adds or node.terms.is_product or node.op == "shift"
+        if not absorbs or i in graph.results or len(users) != 1:
             continue
         number = users[0]
         user = graph.nodes[number]
-        within = user.op in SUMMING
+        within = user.terms.adds
         if user.op == "shift":
             within = number in found
         once = user.args.count(i) == 1
@@ -108,13 +109,13 @@ def _terms(graph: Graph, root: int, absorbed: Collection[int]) -> list[_Term]:
         sign, places, i = waiting.pop()
         node = graph.nodes[i]
         inside = i == root or i in absorbed
-        if inside and node.op in SUMMING:
+        if inside and node.terms.adds:
             for own, a in reversed(node.addends):
                 waiting.append((sign * own, places, a))
         elif inside and node.op == "shift":
             moved = places + node.attr
             waiting.append((sign, moved, node.args[0]))
-        elif inside and node.op == "mul":
+        elif inside and node.terms.is_product:
             terms.append(_Term(sign, places, node.args))
         else:
             terms.append(_Term(sign, places, (i,)))
@@ -138,7 +139,7 @@ def _dot(builder: Builder, terms: Sequence[_Term], new: Sequence[int]) -> int:
             addends += args
             addend_signs.append(term.sign)
     signs = Terms(tuple(product_signs), tuple(addend_signs))
-    return builder.dot((*factors, *addends), signs)
+    return builder.sum((*factors, *addends), signs)
 
 
 def shape_dots(
@@ -155,7 +156,7 @@ def shape_dots(
     """
     copy = _Copy(fixed)
     for i, node in fixed.graph:
-        if node.op == "dot":
+        if node.terms.is_dot:
             copy.shape(i, node, longest(node.owner), arrivals, step)
         else:
             copy.keep(i, node)
@@ -232,27 +233,27 @@ class _Copy:
         while len(parts) > 2:
             first = heapq.heappop(parts)
             second = heapq.heappop(parts)
-            op, args, sign = _joined(first, second)
-            total = self._exactly(op, args, node.owner)
+            terms, args, sign = _joined(first, second)
+            total = self._exactly(terms, args, node.owner)
             arrival = second.arrival + step
             heapq.heappush(parts, _Part(arrival, total, sign))
-        op, args = self._last_sum(parts, node.owner)
-        rounded = Node(op, args, None, node.owner)
+        terms, args = self._last_sum(parts, node.owner)
+        rounded = Node("sum", args, terms, node.owner)
         truncated = i in self.source.truncated
         number = self._add(rounded, self.source.formats[i], truncated)
         self.number.append(number)
 
-    def _last_sum(self, parts: list[_Part], owner: str) -> tuple[str, tuple[int, ...]]:
-        """The operation that makes a dot of its last two parts, or of the negative one that is left; its arguments."""
+    def _last_sum(self, parts: list[_Part], owner: str) -> tuple[Terms, tuple[int, ...]]:
+        """The sum that makes a dot of its last two parts, or of the negative one that is left; its arguments."""
         first = heapq.heappop(parts)
         if not parts:
-            return "neg", (first.node,)
+            return NEGATION, (first.node,)
         second = heapq.heappop(parts)
-        op, args, sign = _joined(first, second)
+        terms, args, sign = _joined(first, second)
         if sign > 0:
-            return op, args
-        total = self._exactly(op, args, owner)
-        return "neg", (total,)
+            return terms, args
+        total = self._exactly(terms, args, owner)
+        return NEGATION, (total,)
 
     def _products(
         self,
@@ -299,20 +300,20 @@ class _Copy:
         formats = [self.formats[a] for a in args]
         point = self.source.points.get(i)
         fmt = _exact_format(signs, formats, point)
-        dot = Node("dot", tuple(args), signs, owner)
+        dot = Node("sum", tuple(args), signs, owner)
         number = self._add(dot, fmt)
         self.points[number] = fmt.frac
         return number
 
     def _product(self, i: int, args: tuple[int, ...], owner: str) -> int:
         """A product of dot ``i`` without what is below the dot's binary point."""
-        terms = SUMS["mul"]
+        terms = PRODUCT
         formats = [self.formats[a] for a in args]
         exact, _, _ = exact_sum(terms, formats)
         adding = self.source.points.get(i, exact)
         point = min(exact, adding)
         fmt = _exact_format(terms, formats, point)
-        product = Node("mul", args, None, owner)
+        product = Node("sum", args, terms, owner)
         return self._add(product, fmt, truncated=point < exact)
 
     def _dropped(self, i: int, a: int, owner: str) -> int:
@@ -326,11 +327,11 @@ class _Copy:
         upper = Node("round", (a,), point, owner)
         return self._add(upper, Format(width, point), truncated=True)
 
-    def _exactly(self, op: str, args: tuple[int, ...], owner: str) -> int:
+    def _exactly(self, terms: Terms, args: tuple[int, ...], owner: str) -> int:
         """A sum that rounds nothing and cannot overflow."""
         formats = [self.formats[a] for a in args]
-        fmt = _exact_format(SUMS[op], formats)
-        total = Node(op, args, None, owner)
+        fmt = _exact_format(terms, formats)
+        total = Node("sum", args, terms, owner)
         return self._add(total, fmt)
 
     def _add(self, node: Node, fmt: Format, truncated: bool = False) -> int:
@@ -367,11 +368,11 @@ def _exact_format(
     return Format(1 + max(below_zero, above_zero), frac)
 
 
-def _joined(one: _Part, other: _Part) -> tuple[str, tuple[int, int], int]:
-    """The operation that adds two parts, its arguments, and the sign of its result."""
+def _joined(one: _Part, other: _Part) -> tuple[Terms, tuple[int, int], int]:
+    """The sum that adds two parts, its arguments, and the sign of its result."""
     if one.sign == other.sign:
         first, second = sorted((one.node, other.node))
-        return "add", (first, second), one.sign
+        return ADDITION, (first, second), one.sign
     if one.sign > 0:
-        return "sub", (one.node, other.node), 1
-    return "sub", (other.node, one.node), 1
+        return DIFFERENCE, (one.node, other.node), 1
+    return DIFFERENCE, (other.node, one.node), 1

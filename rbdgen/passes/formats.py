@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from rbdgen.errors import ConfigError
-from rbdgen.ir.fixed import Constant, Format, adding_head
+from rbdgen.ir.fixed import adding_head
 from rbdgen.ir.graph import Graph, Node
+from rbdgen.ir.number_formats import Constant, Format
 
 MIN_WORD, MAX_WORD = 8, 32
 """Supported word lengths, bits: below, nothing useful is left; above, exact products outgrow 64-bit arithmetic."""
@@ -31,12 +32,6 @@ WIDE_MARGIN = 2.5
 """The same where a signal is wider than the word anyway."""
 ACCUMULATOR_BITS = 4
 """Bits beyond the word for sums and products that only sums use: one for the margin, the others for precision."""
-COMPUTED = ("add", "sub", "mul", "dot", "scale")
-"""Sums and products: operations whose results have more bits where only certain others use them."""
-ACCUMULATING = ("add", "sub", "dot", "normalise", "rescale", "scale")
-"""Those others, of a dot as an addend."""
-SHOWING = ("add", "sub", "neg", "abs", "dot")
-"""Sums, and magnitudes, which show an addend's bits down to their own binary point."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +57,7 @@ def lone_zero(graph: Graph, i: int) -> bool:
     """Whether node ``i`` is a zero that nothing computes with: a result that is always zero. Its magnitude asks for no
     bits before the point, and says nothing of those behind it."""
     node = graph.nodes[i]
-    return node.op == "const" and not node.attr and not graph.users[i]
+    return node.is_const and not node.attr and not graph.users[i]
 
 
 def fraction_format(width: int) -> Format:
@@ -139,24 +134,16 @@ class _Chooser:
     def _own(self, i: int, node: Node) -> tuple[int, int]:
         """Bits before and behind the point of node ``i``, from its arguments' and its magnitude."""
         word = self.word
-        match node.op:
-            case "shift":
-                source = node.args[0]
-                return self.heads[source] + node.attr, self.fracs[source] - node.attr
-            case "residual":
-                return -node.attr - 1, self.fracs[node.args[0]]
-            case "normalise":
-                return 1, word - 2
-            case "table_reciprocal":
-                return 0, word - 1
-            case "table_sin" | "table_cos":
-                return 1, word - 2  # one format, so that all angles can share a table
+        given_head = node.operation.head(node, self.heads)
+        given_frac = node.operation.frac(node, self.fracs, word)
+        if given_head is not None and given_frac is not None:
+            return given_head, given_frac
         wide = _accumulates(self.graph, i, self.precise)
         length = _longest(self.graph, i, word) if wide else word
         magnitude = self._magnitude(i, node, wide)
         head = max(integer_bits(magnitude), -4 * word)
         frac = length - 1 - head
-        if node.op == "input":
+        if node.is_input:
             # one code beyond the declared range must remain, to tell a clamped operand from one at its limit
             declared = float(self.magnitudes[i])
             limit = math.floor(math.ldexp(declared, frac))
@@ -164,11 +151,15 @@ class _Chooser:
             if limit + 1 >= largest:
                 return head + 1, frac - 1
             return head, frac
-        if node.op == "scale":
-            frac = self._scale_fraction(i, node, frac)
-        exact = self._exact_fraction(i, node, frac)
-        frac = min(frac, exact)
-        if node.op == "dot":
+        factor = node.terms.multiple
+        exponent = 0
+        if factor is not None:
+            frac = self._multiple_fraction(i, node, factor, frac)
+            exponent = self.constants[i].exponent
+        exact = node.operation.exact_frac(node, self.heads, self.fracs, exponent)
+        if exact is not None:
+            frac = min(frac, exact)
+        if node.terms.is_dot:
             adding = adding_head(node, self.heads, head)
             frac = min(frac, word + DOT_GUARD - adding)
         return head, frac
@@ -176,12 +167,12 @@ class _Chooser:
     def _magnitude(self, i: int, node: Node, wide: bool) -> float:
         """What node ``i`` must have room for; ``wide``: it is wider than the word anyway."""
         margin = MARGIN
-        if node.op in ("const", "input"):
+        if node.is_given:
             margin = 1.0
         elif wide:
             margin = WIDE_MARGIN
         magnitude = float(self.magnitudes[i]) * margin
-        if node.op not in ("add", "sub", "dot"):
+        if not node.terms.can_cancel:
             return magnitude
         # what cancels leaves the arguments' rounding errors
         errors = [math.ldexp(1.0, -self.fracs[a]) for _, a in node.addends]
@@ -191,7 +182,7 @@ class _Chooser:
                 errors.append(math.ldexp(times, -self.fracs[one]))
         return max(magnitude, 2 * max(errors))
 
-    def _scale_fraction(self, i: int, node: Node, frac: int) -> int:
+    def _multiple_fraction(self, i: int, node: Node, factor: float, frac: int) -> int:
         """Bits behind the point that a product with a constant should have, and its constant, which it needs for it."""
         source = node.args[0]
         beside = [source, *self.graph.users[i]]
@@ -202,26 +193,8 @@ class _Chooser:
         if largest > 0:
             tolerance = math.ldexp(0.25, -frac) / largest
         bits = min(self.word, 63 - self.word - ACCUMULATOR_BITS)
-        self.constants[i] = quantise_constant(node.attr, tolerance, bits)
+        self.constants[i] = quantise_constant(factor, tolerance, bits)
         return frac
-
-    def _exact_fraction(self, i: int, node: Node, otherwise: int) -> int:
-        """Bits behind the point of the exact result of node ``i``; ``otherwise`` where it has any number."""
-        args = [self.fracs[a] for a in node.args]
-        match node.op:
-            case "add" | "sub" | "neg" | "mul" | "dot":
-                points = [self.fracs[a] for _, a in node.addends]
-                for _, one, other in node.products:
-                    points.append(self.fracs[one] + self.fracs[other])
-                return max(points)
-            case "abs":
-                return args[0]
-            case "scale":
-                return args[0] + self.constants[i].exponent
-            case "rescale":
-                return args[0] + self.heads[node.args[1]] - 1
-            case _:
-                return otherwise
 
     def _trim(self) -> None:
         """Drop fractional bits of products and sums that none of their users can show."""
@@ -229,16 +202,16 @@ class _Chooser:
         for i in reversed(range(len(graph.nodes))):
             node = graph.nodes[i]
             users = graph.users[i]
-            if node.op not in COMPUTED or i in graph.results or not users:
+            if not _is_computed(node) or i in graph.results or not users:
                 continue
-            if all(_adds(graph, u, i, SHOWING) for u in users):
+            if all(_shows(graph, u, i) for u in users):
                 shown = max(self.fracs[u] for u in users)
                 self.fracs[i] = min(self.fracs[i], shown + GUARD_BITS)
 
     def _add_room(self) -> None:
         """A bit more before the point where a number of few bits, which ends well below its power of two, needs it."""
         for i, node in self.graph:
-            if node.op not in COMPUTED:
+            if not _is_computed(node):
                 continue
             head = self.heads[i]
             frac = self.fracs[i]
@@ -256,18 +229,31 @@ def _accumulates(graph: Graph, i: int, precise: Collection[int]) -> bool:
     two use, or one of the ``precise`` nodes."""
     if i in precise:
         return True
-    if graph.nodes[i].op not in COMPUTED or i in graph.results:
+    if not _is_computed(graph.nodes[i]) or i in graph.results:
         return False
     users = graph.users[i]
     if not users:
         return False
-    return all(_adds(graph, u, i, ACCUMULATING) for u in users)
+    return all(_accumulates_addend(graph, u, i) for u in users)
 
 
-def _adds(graph: Graph, user: int, i: int, operations: Collection[str]) -> bool:
-    """Whether a user of node ``i`` is one of some operations, and does not multiply it."""
+def _is_computed(node: Node) -> bool:
+    """Sums and products other than negations: their results have more bits where only certain others use them."""
+    return node.terms.count > 0 and not node.terms.is_negation
+
+
+def _accumulates_addend(graph: Graph, user: int, i: int) -> bool:
+    """Whether a user of node ``i`` is one of those: it adds the node, or moves it by a power of two or a constant."""
     node = graph.nodes[user]
-    return node.op in operations and i not in node.factors
+    adds = node.terms.can_cancel and i not in node.factors
+    return adds or node.terms.multiple is not None or node.operation.moves_by_data
+
+
+def _shows(graph: Graph, user: int, i: int) -> bool:
+    """Whether a user of node ``i`` shows its bits down to the user's own binary point: sums, and magnitudes."""
+    node = graph.nodes[user]
+    adds = node.terms.adds or node.terms.is_dot
+    return (adds and i not in node.factors) or node.op == "abs"
 
 
 def _longest(graph: Graph, i: int, word: int) -> int:
@@ -275,6 +261,6 @@ def _longest(graph: Graph, i: int, word: int) -> int:
     length = word + ACCUMULATOR_BITS
     for u in graph.users[i]:
         user = graph.nodes[u]
-        if i in user.factors or user.op in ("normalise", "rescale"):
+        if i in user.factors or user.operation.moves_by_data:
             return min(length, MAX_WORD)
     return length

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from rbdgen.ir.builder import Builder, rebuild
 from rbdgen.ir.graph import Graph, Node
+from rbdgen.ir.terms import DIFFERENCE
 
 NONE = -1
 """No argument of a node."""
@@ -17,14 +18,14 @@ def absorb_negations(graph: Graph) -> Graph:
     """One sweep of the pass over the whole graph."""
     turned: dict[int, int] = {}
     for node in graph.nodes:
-        if node.op == "neg":
+        if node.terms.is_negation:
             free = _free_negation(graph, node.args[0])
             turned |= free or {}
 
     def rule(builder: Builder, i: int, node: Node, args: tuple[int, ...]) -> int | None:
-        if node.op == "neg" and node.args[0] in turned:
+        if node.terms.is_negation and node.args[0] in turned:
             return args[0]
-        if i not in turned or node.op in ("scale", "shift"):
+        if i not in turned or not node.terms.adds_two:
             return None
         negative = turned[i]
         if negative == NONE:
@@ -40,9 +41,9 @@ def _free_negation(graph: Graph, i: int) -> dict[int, int] | None:
     node = graph.nodes[i]
     if len(graph.users[i]) != 1 or i in graph.results:
         return None
-    if node.op == "sub":
+    if node.terms == DIFFERENCE:
         return {i: NONE}
-    if node.op in ("add", "scale", "shift"):
+    if node.terms.adds_two or node.terms.multiple is not None or node.op == "shift":
         for position, a in enumerate(node.args):
             below = _free_negation(graph, a)
             if below is not None:

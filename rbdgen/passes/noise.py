@@ -17,6 +17,7 @@ import numpy as np
 from rbdgen.ir.builder import Builder, rebuild
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.interpret import walk
+from rbdgen.ir.terms import ADDITION
 from rbdgen.passes.formats import MARGIN, FormatChoice
 from rbdgen.thinning import some_of
 
@@ -27,8 +28,6 @@ FEW = 128
 NOTHING = 2.0**-24
 """A value that is nowhere larger than this share of what single precision makes of it is float64's rounding of zero: it
 has none of float64's 53 bits, where single precision has lost all of its 24, and as many beyond them again."""
-CANCELLING = ("add", "sub")
-"""Operations that can cancel."""
 
 
 def is_rounding(size: float, lost: float) -> bool:
@@ -45,7 +44,7 @@ def zero_cancelled(graph: Graph, samples: Mapping[str, np.ndarray]) -> Graph:
         single = {name: np.asarray(values, np.float32) for name, values in few.items()}
         rough = walk(graph, single, np.float32)
         for (i, node), exact, other in zip(graph, walk(graph, few), rough, strict=True):
-            if node.op in CANCELLING:
+            if node.terms.adds_two:
                 size = float(np.max(np.abs(exact)))
                 lost = float(np.max(np.abs(np.asarray(other, float) - exact)))
                 if is_rounding(size, lost):
@@ -65,7 +64,7 @@ def prune_noise(graph: Graph, magnitudes: np.ndarray, choice: FormatChoice) -> G
     def rule(builder: Builder, i: int, node: Node, args: tuple[int, ...]) -> int | None:
         formats = choice.formats
         noise = FRACTION * formats[i].resolution / MARGIN
-        if node.op in ("add", "sub"):
+        if node.terms.adds_two:
             coarsest = max(formats[a].resolution for a in node.args)
             if magnitudes[i] < FRACTION * coarsest:
                 return builder.const(0.0)
@@ -73,13 +72,12 @@ def prune_noise(graph: Graph, magnitudes: np.ndarray, choice: FormatChoice) -> G
             one, other = (magnitudes[a] for a in node.args)
             if other < noise:
                 return first
-            if one < noise and node.op == "add":
-                return second
             if one < noise:
-                return builder.neg(second)
-        if node.op == "scale":
-            power = _nearest_power(node.attr)
-            difference = abs(node.attr - math.ldexp(1.0, power))
+                return second if node.terms == ADDITION else builder.neg(second)
+        factor = node.terms.multiple
+        if factor is not None:
+            power = _nearest_power(factor)
+            difference = abs(factor - math.ldexp(1.0, power))
             if difference * magnitudes[node.args[0]] < noise:
                 return builder.shift(args[0], power)
         return None
@@ -121,7 +119,7 @@ def zero_small_results(
 
 def is_zero(node: Node) -> bool:
     """Whether a node is the constant zero."""
-    return node.op == "const" and node.attr == 0.0
+    return node.is_const and node.attr == 0.0
 
 
 def drop_zero_results(graph: Graph, droppable: Collection[str]) -> Graph:

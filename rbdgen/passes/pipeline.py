@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rbdgen.errors import ConfigError
-from rbdgen.ir.fixed import ROUNDED, FixedGraph, adding_points, verify_fixed
+from rbdgen.ir.fixed import FixedGraph, adding_points, verify_fixed
 from rbdgen.ir.graph import Graph, verify
 from rbdgen.passes.constant_motion import move_constants
 from rbdgen.passes.constant_products import multiply_constants
@@ -132,7 +132,7 @@ def fix_formats(
     """The graph in the formats of its word. ``truncate``: all operations drop bits; ``saturate``: see
     :class:`rbdgen.ir.fixed.FixedGraph`."""
     graph, choice = simplified.graph, simplified.choice
-    truncated = frozenset(i for i, node in graph if truncate and node.op in ROUNDED)
+    truncated = frozenset(i for i, node in graph if truncate and node.operation.rounds)
     points = adding_points(graph, choice.formats, simplified.word + DOT_GUARD)
     fixed = FixedGraph(graph, choice.formats, choice.constants, truncated, saturate, points)
     verify_fixed(fixed)

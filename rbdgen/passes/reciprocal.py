@@ -51,15 +51,15 @@ def expand_reciprocals(graph: Graph, method: ReciprocalMethod) -> Graph:
         if node.op not in ("reciprocal", "divide"):
             return None
         x = args[-1]
-        m = builder.normalise(x)
-        r = builder.table("table_reciprocal", m, method.address_bits)
-        residual = builder.table("residual", m, method.address_bits)
+        m = builder.make("normalise", (x,))
+        r = builder.make("table_reciprocal", (m,), method.address_bits)
+        residual = builder.make("residual", (m,), method.address_bits)
         u = builder.mul(residual, r)
         if method.order == 2:
             u = builder.sub(u, builder.mul(u, u))
         inverse = builder.sub(r, builder.mul(r, u))
         if node.op == "divide":
             inverse = builder.mul(args[0], inverse)
-        return builder.rescale(inverse, x)
+        return builder.make("rescale", (inverse, x))
 
     return rebuild(graph, rule)

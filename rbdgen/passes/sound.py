@@ -12,15 +12,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rbdgen.ir.fixed import ROUNDED, FixedGraph
+from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph, Node
+from rbdgen.ir.ops.sum import term_spans
+from rbdgen.ir.spans import Span, magnitude, normalising_factor, product
+from rbdgen.ir.terms import ADDITION
 
-Span = tuple[float, float]
-"""Lowest and highest value."""
 Turning = tuple[tuple[int, str], float]
 """The angle and the table of a sine or cosine, and a bound of what it is multiplied with."""
-SINES = ("table_sin", "table_cos")
-"""Operations that look up a sine or cosine."""
 SLACK = 1 + 2.0**-40
 """Factor that covers the rounding of this analysis itself."""
 
@@ -46,7 +45,7 @@ def sound_bounds(
         if resolution and node.op != "residual":
             error = resolution[i]
         intervals.add(i, node, error)
-    largest = tuple(map(_magnitude, intervals.spans))
+    largest = tuple(map(magnitude, intervals.spans))
     return SoundBounds(largest, tuple(intervals.unbounded))
 
 
@@ -56,12 +55,17 @@ def _angles(graph: Graph) -> dict[int, tuple[int, str]]:
     for i, node in graph:
         for _, table in node.addends:
             looked_up = graph.nodes[table]
-            if looked_up.op not in SINES:
+            if not _is_sine(looked_up):
                 continue
             angle = looked_up.args[0]
             if _is_taylor_step(graph, node, table, angle):
                 found[i] = angle, looked_up.op
     return found
+
+
+def _is_sine(node: Node) -> bool:
+    """Whether a node looks up a sine or cosine."""
+    return node.op in ("table_sin", "table_cos")
 
 
 def _is_taylor_step(graph: Graph, node: Node, table: int, angle: int) -> bool:
@@ -80,53 +84,9 @@ def _is_taylor_step(graph: Graph, node: Node, table: int, angle: int) -> bool:
 def _is_step(graph: Graph, i: int, angle: int) -> bool:
     """Whether node ``i`` is the residual of ``angle`` in radians."""
     node = graph.nodes[i]
-    while node.op in ("scale", "round", "shift"):
+    while node.terms.multiple is not None or node.op in ("round", "shift"):
         node = graph.nodes[node.args[0]]
     return node.op == "residual" and node.args[0] == angle
-
-
-def _magnitude(span: Span) -> float:
-    """The largest magnitude of a span."""
-    low, high = span
-    return max(abs(low), abs(high))
-
-
-def _signed(sign: int, span: Span) -> Span:
-    """A span, or that of the negative numbers."""
-    low, high = span
-    return span if sign > 0 else (-high, -low)
-
-
-def _product(x: float, y: float) -> float:
-    """x·y, where nothing times infinity is nothing."""
-    return 0.0 if x == 0 or y == 0 else x * y
-
-
-def _product_span(one: Span, other: Span, square: bool) -> Span:
-    """The span of a product; ``square``: of a number with itself."""
-    corners = [_product(x, y) for x in one for y in other]
-    if not square:
-        return min(corners), max(corners)
-    low, high = one
-    ends = corners[0], corners[3]
-    least = 0.0 if low <= 0 <= high else min(ends)
-    return least, max(ends)
-
-
-def _normalising_factor(span: Span) -> float:
-    """The largest power of two that moves a number into [1, 2); infinite for one that may not be positive."""
-    least, _ = span
-    if least <= 0:
-        return math.inf
-    exponent = math.floor(math.log2(least))
-    return math.ldexp(1.0, -exponent)
-
-
-def _rescaled_span(span: Span, normalised: Span) -> Span:
-    """The span of a number moved by the power of two that normalises another."""
-    factor = _normalising_factor(normalised)
-    moved = [_product(y, factor) for y in span]
-    return min(0.0, *moved), max(0.0, *moved)
 
 
 class _Intervals:
@@ -147,7 +107,7 @@ class _Intervals:
         most = math.inf
         if node.op == "rescale":
             most = self._share(*node.args)
-        if node.op in ("add", "sub", "dot"):
+        if node.terms.can_cancel:
             most = self._turned(node)
         if i in self.angles:
             # a sine and its steps' rounding: never further off than the step itself
@@ -157,7 +117,7 @@ class _Intervals:
         high = min(high, most)
         slack = 0.0
         if math.isfinite(low) and math.isfinite(high):
-            slack = error + (SLACK - 1) * _magnitude((low, high))
+            slack = error + (SLACK - 1) * magnitude((low, high))
         low = low - slack
         if node.op == "abs":
             # what is rounded is no less than nothing either
@@ -166,80 +126,39 @@ class _Intervals:
 
     def _span(self, i: int, node: Node) -> Span:
         """The span of an operation's exact result."""
-        if not node.args:
-            return self._given_span(i, node)
-        first = self.spans[node.args[0]]
-        last = self.spans[node.args[-1]]
-        low, high = first
-        match node.op:
-            case "add" | "sub" | "neg" | "mul" | "dot":
-                lows, highs = zip(*self._term_spans(node), strict=True)
-                return sum(lows), sum(highs)
-            case "abs":
-                return max(low, -high, 0.0), _magnitude(first)
-            case "round":
-                return first
-            case "scale":
-                ends = low * node.attr, high * node.attr
-                return min(ends), max(ends)
-            case "shift":
-                return math.ldexp(low, node.attr), math.ldexp(high, node.attr)
-            case "rescale":
-                return _rescaled_span(first, last)
-            case _:
-                return self._table_span(i, node)
-
-    def _given_span(self, i: int, node: Node) -> Span:
-        """The span of an operand or a constant."""
-        if node.op == "input":
+        if node.is_input:
             largest = self.declared[node.attr]
             return -largest, largest
-        if node.op == "const":
-            return node.attr, node.attr
-        raise ValueError(f"node %{i} ({node.op}): no bound")
+        if node.op == "normalise":
+            lowest, _ = self.spans[node.args[0]]
+            if lowest <= 0:
+                self.unbounded.append(i)
+        return node.operation.span(node, self.spans)
 
-    def _table_span(self, i: int, node: Node) -> Span:
-        """The span of what is looked up, and of what tables leave and take."""
-        match node.op:
-            case "table_sin" | "table_cos":
-                return -1.0, 1.0
-            case "residual":
-                half = math.ldexp(0.5, -node.attr)
-                return -half, half
-            case "normalise":
-                lowest, _ = self.spans[node.args[0]]
-                if lowest <= 0:
-                    self.unbounded.append(i)
-                return 1.0, 2.0
-            case "table_reciprocal":
-                return 0.5, 1.0
-            case _:
-                raise ValueError(f"node %{i} ({node.op}): no bound")
-
-    def _share(self, product: int, x: int) -> float:
+    def _share(self, moved: int, x: int) -> float:
         """A bound of a product moved by the power of two that normalises x, where x is a positive constant plus the
         magnitude of one factor, and so no less than that; infinite for others."""
-        i, _ = self._unrounded(product)
+        i, _ = self._unrounded(moved)
         made = self.graph.nodes[i]
-        speed = self._offset_magnitude(x)
-        if made.op != "mul" or speed is None:
+        speed = self._offsetmagnitude(x)
+        if not made.terms.is_product or speed is None:
             return math.inf
         source, room = speed
         for factor, other in (made.args, made.args[::-1]):
             origin, off = self._unrounded(factor)
             if origin == source and off <= room:
-                rounding = self.errors[i] + self.errors[product]
-                moved = _product(rounding, _normalising_factor(self.spans[x]))
-                return 2.0 * _magnitude(self.spans[other]) + moved
+                rounding = self.errors[i] + self.errors[moved]
+                rescaled = product(rounding, normalising_factor(self.spans[x]))
+                return 2.0 * magnitude(self.spans[other]) + rescaled
         return math.inf
 
-    def _offset_magnitude(self, x: int) -> tuple[int, float] | None:
+    def _offsetmagnitude(self, x: int) -> tuple[int, float] | None:
         """The node whose magnitude and a positive constant add up to node ``x``, and what remains of the constant with
         all that is rounded; None for others."""
         total, off = self._unrounded(x)
         node = self.graph.nodes[total]
         parts = {self.graph.nodes[a].op: a for a in node.args}
-        if node.op != "add" or set(parts) != {"const", "abs"}:
+        if node.terms != ADDITION or set(parts) != {"const", "abs"}:
             return None
         size = parts["abs"]
         (argument,) = self.graph.nodes[size].args
@@ -259,19 +178,8 @@ class _Intervals:
     def _taylor(self, node: Node) -> float:
         """Bound of what a table and a Taylor step are off the unit circle."""
         nodes = [self.graph.nodes[a] for _, a in node.addends]
-        bits = next(node.attr for node in nodes if node.op in SINES)
+        bits = next(node.attr for node in nodes if _is_sine(node))
         return (math.pi / 4 * 2.0**-bits) ** 2
-
-    def _term_spans(self, node: Node) -> list[Span]:
-        """The spans of the terms of a sum: its products, then its addends."""
-        spans = []
-        for sign, one, other in node.products:
-            square = one == other
-            span = _product_span(self.spans[one], self.spans[other], square)
-            spans.append(_signed(sign, span))
-        for sign, a in node.addends:
-            spans.append(_signed(sign, self.spans[a]))
-        return spans
 
     def _turned(self, node: Node) -> float:
         """A bound of a sum in which products with the sine and the cosine of one angle go together in pairs; infinite
@@ -281,14 +189,14 @@ class _Intervals:
         left = dict(enumerate(turning))
         total = 0.0
         found = False
-        for k, span in enumerate(self._term_spans(node)):
+        for k, span in enumerate(term_spans(node, self.spans)):
             if k not in left:
                 continue
             own = left.pop(k)
             together = {other: _hypotenuse(own, left[other]) for other in left}
             partner = min(together, key=together.__getitem__, default=None)
             if partner is None or math.isinf(together[partner]):
-                total += _magnitude(span)
+                total += magnitude(span)
                 continue
             total += together[partner]
             del left[partner]
@@ -302,7 +210,7 @@ class _Intervals:
         found = []
         if a in self.angles:
             found.append((self.angles[a], factor))
-        if node.op == "mul":
+        if node.terms.is_product:
             for angle, largest in self._turning_product(*node.args):
                 found.append((angle, factor * largest))
         return found
@@ -313,7 +221,7 @@ class _Intervals:
         for sine, beside in ((one, other), (other, one)):
             sine, factor = self._multiple(sine)
             if sine in self.angles:
-                largest = _magnitude(self.spans[beside])
+                largest = magnitude(self.spans[beside])
                 found.append((self.angles[sine], factor * largest))
         return found
 
@@ -321,9 +229,9 @@ class _Intervals:
         """The node that node ``a`` is a multiple of, up to rounding, and the size of the factor."""
         factor = 1.0
         node = self.graph.nodes[a]
-        while node.op in ("neg", "shift", "scale", "round"):
-            if node.op == "scale":
-                factor *= abs(node.attr)
+        while node.op in ("shift", "round") or (node.terms.count == 1 and not node.products):
+            if node.terms.count:
+                factor *= abs(node.terms.addends[0])
             elif node.op == "shift":
                 factor *= 2.0**node.attr
             a = node.args[0]
@@ -356,7 +264,7 @@ def unproven(fixed: FixedGraph, declared: Mapping[str, float]) -> dict[int, floa
     found = {}
     for i, largest in enumerate(bounds.largest):
         node = fixed.graph.nodes[i]
-        if not math.isfinite(largest) or node.op not in ROUNDED:
+        if not math.isfinite(largest) or not node.operation.rounds:
             continue
         fmt = fixed.formats[i]
         most = fmt.maximum * fmt.resolution

@@ -54,10 +54,10 @@ def expand_trigonometry(graph: Graph, method: SineMethod) -> Graph:
             return None
         bits = method.address_bits
         turn = builder.scale(args[0], 2 / math.pi)
-        residual = builder.table("residual", turn, bits)
+        residual = builder.make("residual", (turn,), bits)
         step = builder.scale(residual, math.pi / 2)
-        sine = builder.table("table_sin", turn, bits)
-        cosine = builder.table("table_cos", turn, bits)
+        sine = builder.make("table_sin", (turn,), bits)
+        cosine = builder.make("table_cos", (turn,), bits)
         here, slope = sine, cosine
         if node.op == "cos":
             here, slope = cosine, builder.neg(sine)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rbdgen.ir.fixed import Format, nearest_raw
+from rbdgen.ir.number_formats import Format, nearest_raw
 
 
 class Columns:

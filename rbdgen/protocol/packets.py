@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from rbdgen.ir.fixed import Format
+from rbdgen.ir.number_formats import Format
 from rbdgen.protocol.bits import BitFields
 from rbdgen.protocol.columns import Columns
 from rbdgen.protocol.tasks import (

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from rbdgen.errors import ConfigError
-from rbdgen.ir.fixed import Format
+from rbdgen.ir.number_formats import Format
 from rbdgen.protocol.columns import Columns
 
 FUNCTION_BITS = 5

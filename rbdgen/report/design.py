@@ -17,7 +17,7 @@ from rbdgen.functions.quantities import Quantity
 from rbdgen.host.identity import GENERATOR, KEY, identity_of
 from rbdgen.host.manifest import MANIFEST_SCHEMA
 from rbdgen.host.stream_keys import packet_keys, stream_keys
-from rbdgen.ir.fixed import Format
+from rbdgen.ir.number_formats import Format
 from rbdgen.ir.programs import cone
 from rbdgen.model.robot import Robot
 from rbdgen.model.setup import setup_of
@@ -26,7 +26,6 @@ from rbdgen.report.evidence import formats
 from rbdgen.report.host_rate import host_rates
 from rbdgen.report.produced import graph_digest, versions
 from rbdgen.report.roofline import roofline
-from rbdgen.schedule.delays import TABLES
 from rbdgen.schedule.replicas import all_queues
 from rbdgen.schedule.resources import estimate
 
@@ -40,7 +39,7 @@ def multipliers(design: Design) -> dict[str, int]:
     replicas = design.tasks.replicas
     constant = 0
     for i, node in design.fixed.graph:
-        if node.op == "scale" and design.plan.schedule.folds.template(i) == i:
+        if node.terms.multiple is not None and design.plan.schedule.folds.template(i) == i:
             constant += 1
     variable = sum(design.plan.schedule.multipliers.values())
     return {"variable": replicas * variable, "constant": replicas * constant}
@@ -71,14 +70,14 @@ def function_promises(design: Design, function: str) -> dict[str, Any]:
     for number, nodes in enumerate(passes):
         for i in nodes:
             node = graph.nodes[i]
-            if node.op in TABLES:
+            if node.operation.looks_up:
                 unit = schedule.fixed.graph.nodes[i].owner
                 tables.add((unit, schedule.binding[i]))
                 lookups.add((number, unit, node.args[0]))
             if node.products:
                 products += len(node.products)
                 used.add(schedule.multiplier(i))
-    constants = sum(graph.nodes[i].op == "scale" for i in set().union(*passes))
+    constants = sum(graph.nodes[i].terms.multiple is not None for i in set().union(*passes))
     slots = design.interval(function) * len(used)
     replicas = design.tasks.replicas
     return {

@@ -55,7 +55,7 @@ def formats(design: Design) -> dict[str, Any]:
     widths = []
     factors: Counter[int] = Counter()
     for i, node in fixed.graph:
-        if node.op != "const":
+        if not node.is_const:
             widths.append(fixed.formats[i].width)
         for _, one, other in node.products:
             longer = max(fixed.formats[one].width, fixed.formats[other].width)

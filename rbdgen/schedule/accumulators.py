@@ -13,8 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from rbdgen.ir.fixed import Format, moved
+from rbdgen.ir.exactness import moved
 from rbdgen.ir.graph import Node
+from rbdgen.ir.number_formats import Format
 from rbdgen.schedule.schedule import Schedule
 
 

@@ -128,7 +128,7 @@ def _values(schedule: Schedule, results: Sequence[str]) -> list[_Value]:
     found = []
     for name in results:
         i = graph.outputs[name]
-        if graph.nodes[i].op != "const":
+        if not graph.nodes[i].is_const:
             finish = schedule.slots[i].finish
             found.append(_Value(finish, schedule.width(i)))
     return found

@@ -111,7 +111,7 @@ def uses(schedule: Schedule, unit: UnitPlan) -> dict[int, list[int]]:
     reads: dict[int, set[int]] = defaultdict(set)
     for i in unit.nodes:
         for a, cycle in zip(graph.nodes[i].args, schedule.read_cycles(i), strict=True):
-            if graph.nodes[a].op == "const" or a in schedule.timeless:
+            if graph.nodes[a].is_const or a in schedule.timeless:
                 continue
             reads[a].add(cycle)
     for tap in unit.outputs:
@@ -177,7 +177,7 @@ def _draft_exits(schedule: Schedule, beats: Mapping[str, Sequence[Beat]]) -> Ite
         for beat in parts:
             for result in beat.results:
                 i = graph.outputs[result]
-                if graph.nodes[i].op != "const":
+                if not graph.nodes[i].is_const:
                     collected[Tap(i, beat.cycle)] = None
         nodes = dict.fromkeys(tap.node for tap in collected)
         inputs = _as_made(schedule, nodes)
@@ -340,7 +340,7 @@ def operand_chains(
                 taken.append((tap.node, tap.cycle))
     lengths: dict[int, int] = {}
     for node, cycle in taken:
-        if schedule.fixed.graph.nodes[node].op == "input":
+        if schedule.fixed.graph.nodes[node].is_input:
             length = chain_length(schedule.stands(node), cycle, schedule.ii)
             lengths[node] = max(length, lengths.get(node, 0))
     return lengths

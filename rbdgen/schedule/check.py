@@ -9,7 +9,7 @@ from rbdgen.ir.programs import Exit
 from rbdgen.schedule.beats import Beat
 from rbdgen.schedule.buffers import Plan
 from rbdgen.schedule.check_connections import ConnectionCheck
-from rbdgen.schedule.check_operations import TABLES, OperationCheck, check_turns
+from rbdgen.schedule.check_operations import OperationCheck, check_turns
 
 
 def check_plan(plan: Plan) -> None:
@@ -46,7 +46,7 @@ def check_operators(plan: Plan) -> None:
         for number in range(len(node.products)):
             phase = (start + number) % schedule.ii
             busy[node.owner, "multiplier", schedule.binding[i], phase] += 1
-        if node.op in TABLES:
+        if node.operation.looks_up:
             number = schedule.binding[i]
             reciprocal = node.op == "table_reciprocal"
             if kinds.setdefault((node.owner, number), reciprocal) != reciprocal:
@@ -99,7 +99,7 @@ def check_registered(plan: Plan, e: Exit, beats: Sequence[Beat]) -> None:
     for beat in beats:
         for name in beat.results:
             i = graph.outputs[name]
-            if graph.nodes[i].op != "const" and schedule.slots[i].finish >= beat.cycle:
+            if not graph.nodes[i].is_const and schedule.slots[i].finish >= beat.cycle:
                 raise ValueError(
                     f"exit {e.name}: %{i} must be in a register when it is taken in cycle {beat.cycle}"
                 )

@@ -88,7 +88,7 @@ class ConnectionCheck:
         for i in unit.nodes:
             reads += self.operations.reads(i)
         for node, cycle in reads:
-            if self.nodes[node].op == "const" or node in unit.nodes:
+            if self.nodes[node].is_const or node in unit.nodes:
                 continue
             if node not in there or there[node] > cycle:
                 raise ValueError(
@@ -109,7 +109,7 @@ class ConnectionCheck:
 
     def _made(self, node: int) -> int:
         """The cycle after which a value stands in registers; operands come from one."""
-        if self.nodes[node].op == "input" and self.ii > 1:
+        if self.nodes[node].is_input and self.ii > 1:
             return -1
         return self.slots[node].finish
 

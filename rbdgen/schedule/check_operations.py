@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from rbdgen.ir.fixed import ROUNDED, Constant
+from rbdgen.ir.number_formats import Constant
 from rbdgen.schedule.buffers import Plan
 
 EPSILON = 1e-9
 """How far sums of delays may be apart, ns: they are rounded."""
 PERIOD_EPSILON = 1e-6
 """How far beyond the period a sum of delays may be, ns."""
-TABLES = ("table_sin", "table_cos", "table_reciprocal")
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class OperationCheck:
             for a in node.args:
                 self._check_folded_argument(i, a)
                 self._check_argument(i, a, timing)
-        if node.op in TABLES:
+        if node.operation.looks_up:
             self._check_table(i)
 
     def _check_latency(self, i: int, timing: OperationTiming) -> None:
@@ -142,7 +141,7 @@ class OperationCheck:
         slot, made = self.slots[i], self.slots[a]
         routing = self.device.routing
         node, argument = self.nodes[i], self.nodes[a]
-        if argument.op == "const" or argument.owner == node.owner:
+        if argument.is_const or argument.owner == node.owner:
             routing = 0.0
         # what has registers leaves time for what is before the first of them
         latest = self._begin(i, timing)
@@ -200,7 +199,7 @@ class OperationCheck:
 
     def _always_there(self, a: int) -> bool:
         """Whether a value is there in every cycle, or from the task's start."""
-        if self.nodes[a].op in ("const", "input"):
+        if self.nodes[a].is_given:
             return True
         return self.plan.programs[a] is None
 
@@ -225,7 +224,7 @@ class OperationCheck:
     def _timing(self, i: int) -> OperationTiming:
         """What the operator of node ``i`` must take, with its signs and its overflow."""
         timing = self._with_sign(i, self._plain_timing(i))
-        if self.nodes[i].op not in ROUNDED:
+        if not self.nodes[i].operation.rounds:
             return timing
         if not self.fixed.may_overflow(i):
             return timing
@@ -235,25 +234,25 @@ class OperationCheck:
 
     def _plain_timing(self, i: int) -> OperationTiming:
         device, node = self.device, self.nodes[i]
-        if node.op in ("add", "sub", "neg", "abs"):
+        if node.terms.adds or node.op == "abs":
             return OperationTiming(delay=device.add)
         if node.op == "round" and i not in self.fixed.truncated:
             return OperationTiming(delay=device.add)
-        if node.op == "scale":
+        if node.terms.multiple is not None:
             return self._scale_timing(i)
         if self.accumulates(i):
             return self._accumulator_timing(i)
-        if node.op == "mul":
+        if node.terms.is_product:
             latency = device.multiply_cycles
             if latency and node.owner in self.last_units:
                 latency += device.factor_registers
             first = device.factor if latency else 0.0
             return OperationTiming(latency, first, device.multiply)
-        if node.op in ("normalise", "rescale"):
+        if node.operation.moves_by_data:
             latency = device.shift_cycles
             part = device.shift / (latency + 1)
             return OperationTiming(latency, first=part, delay=part)
-        if node.op in TABLES:
+        if node.operation.looks_up:
             choice = device.select if self.is_shared(i) else 0.0
             return OperationTiming(
                 device.table_cycles, device.address + choice, device.table_output
@@ -309,7 +308,7 @@ class OperationCheck:
         turns = self.schedule.folds.turns[template]
         if len({turn.negated for turn in turns}) == 1:
             return timing
-        sum_of_two = self.nodes[i].op in ("add", "sub")
+        sum_of_two = self.nodes[i].terms.adds_two
         sign = self.device.select if sum_of_two else self.device.level
         delay = timing.delay if timing.latency else timing.delay + sign
         return replace(timing, first=timing.first + sign, delay=delay)
@@ -334,11 +333,11 @@ def last_units(plan: Plan) -> set[str]:
     multiplying, own_only, read = set(), set(), set()
     for node in nodes:
         arguments = [nodes[a] for a in node.args]
-        sources = {argument.owner for argument in arguments if argument.op != "const"}
+        sources = {argument.owner for argument in arguments if not argument.is_const}
         read |= sources - {node.owner}
         for _, *factors in node.products:
             multiplying.add(node.owner)
-            makers = {nodes[a].owner for a in factors if nodes[a].op != "const"}
+            makers = {nodes[a].owner for a in factors if not nodes[a].is_const}
             if makers <= {node.owner}:
                 own_only.add(node.owner)
     return multiplying - own_only - read
@@ -420,12 +419,12 @@ def _check_turn_arguments(plan: Plan, template: int, k: int) -> None:
         raise ValueError(
             f"{_name(plan, template)}: turn {k} must have arguments in the formats of turn 0"
         )
-    if node.op == "dot":
+    if node.terms.is_dot:
         _check_turn_terms(plan, template, k)
-    if node.op in ("add", "sub"):
+    if node.terms.adds_two:
         signed = zip(turn.args, turn.negated, strict=True)
         subtracted = {a for a, negated in signed if negated}
-        expected = {node.args[1]} if node.op == "sub" else set()
+        expected = {a for sign, a in node.addends if sign < 0}
         if subtracted != expected:
             raise ValueError(
                 f"{_name(plan, template)}: turn {k} must subtract what %{turn.node} does"
@@ -451,4 +450,4 @@ def _check_turn_terms(plan: Plan, template: int, k: int) -> None:
 
 def _name(plan: Plan, i: int) -> str:
     """What an error calls node ``i``."""
-    return f"node %{i} ({plan.schedule.fixed.graph.nodes[i].op})"
+    return f"node %{i} ({plan.schedule.fixed.name(i)})"

@@ -10,12 +10,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from rbdgen.devices.device import Device
-from rbdgen.ir.fixed import ROUNDED, FixedGraph
-from rbdgen.ir.folds import NO_FOLDS, SUMS, Folds
+from rbdgen.ir.fixed import FixedGraph
+from rbdgen.ir.folds import NO_FOLDS, Folds
+from rbdgen.schedule.operators import OPERATORS
 
-TABLES = ("table_sin", "table_cos", "table_reciprocal")
-SHIFTS = ("normalise", "rescale")
-PRODUCTS = ("mul", "dot")
 TOLERANCE = 1e-9
 """How far a sum of delays may be beyond the period, ns: sums are rounded."""
 
@@ -113,7 +111,7 @@ class Operators:
         """The routing delay from the argument ``a`` to node ``i``, ns: none within a unit."""
         nodes = self.fixed.graph.nodes
         node, argument = nodes[i], nodes[a]
-        if argument.op == "const" or argument.owner == node.owner:
+        if argument.is_const or argument.owner == node.owner:
             return 0.0
         return self.device.routing
 
@@ -137,7 +135,7 @@ class Operators:
         the rest, and a sum before a constant factor."""
         if not self.folds.signed(i) or self.in_time(i):
             return 0.0
-        if self.fixed.graph.nodes[i].op in SUMS:
+        if self.fixed.graph.nodes[i].terms.adds_two:
             return self.device.select
         return self.device.level
 
@@ -166,22 +164,22 @@ class Operators:
         limit, flag = self._overflow_delays(i)
         if self.in_time(i):
             return self._run_delays(i, limit, flag)
-        if node.op in PRODUCTS and device.multiply_cycles:
+        if node.products and device.multiply_cycles:
             last = node.owner in self.fixed.graph.last
             cycles = device.product_cycles(last)
-            sums = device.add if node.op == "dot" else 0.0
+            sums = 0.0 if self.fixed.is_product(i) else device.add
             after = device.multiply + sums + limit
             return Delays(device.factor, cycles, after, flag)
-        if node.op == "scale":
+        if i in self.fixed.constants:
             stages = self.scale_stages(i)
             first = self._tree(stages[0])
             last = self._tree(stages[-1])
             if len(stages) == 1:
                 first += limit
             return Delays(first, len(stages) - 1, last + limit, flag)
-        if node.op in TABLES:
+        if node.operation.looks_up:
             return Delays(device.address, device.table_cycles, device.table_output)
-        if node.op in SHIFTS and device.shift_cycles:
+        if node.operation.moves_by_data and device.shift_cycles:
             half = device.shift / (device.shift_cycles + 1)
             return Delays(half, device.shift_cycles, half + limit, flag)
         whole = self._combinational(i) + limit
@@ -220,7 +218,7 @@ class Operators:
 
     def _overflow_delays(self, i: int) -> tuple[float, float]:
         """What an overflow adds to the operator of node ``i``: saturation, or the path to its flag's register."""
-        if self.fixed.graph.nodes[i].op not in ROUNDED:
+        if not self.fixed.graph.nodes[i].operation.rounds:
             return 0.0, 0.0
         if not self.fixed.may_overflow(self._hardest_turn(i)):
             return 0.0, 0.0
@@ -236,18 +234,13 @@ class Operators:
 
     def _combinational(self, i: int) -> float:
         """How long an operator without registers takes, but for overflow."""
-        op = self.fixed.graph.nodes[i].op
-        if op in ("add", "sub", "neg", "abs"):
-            return self.device.add
-        if op == "round" and i not in self.fixed.truncated:
-            return self.device.add
-        if op == "mul":
-            return self.device.multiply
-        if op == "dot":
-            return self.device.multiply + self.device.add
-        if op in SHIFTS:
-            return self.device.shift
-        return 0.0
+        node = self.fixed.graph.nodes[i]
+        if node.products:
+            own = self.device.multiply
+            return own if self.fixed.is_product(i) else own + self.device.add
+        if i in self.fixed.truncated and node.op == "round":
+            return 0.0
+        return OPERATORS[node.op].delay(self.device)
 
     def _hardest_turn(self, i: int) -> int:
         """The turn that an operator is made for: of a folded one the first that may overflow, if there is one."""

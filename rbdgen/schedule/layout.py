@@ -145,7 +145,7 @@ def _intervals(source: FixedGraph, layout: Layout) -> dict[str, int]:
     """The shortest interval at which a submodule's dots are executed."""
     found: dict[str, int] = {}
     for i, node in source.graph:
-        if node.op != "dot":
+        if not node.terms.is_dot:
             continue
         unit = layout.fixed.graph.nodes[i].owner
         interval = layout.folds.interval(unit, layout.ii)

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from rbdgen.schedule.delays import TABLES, Delays, Slot
+from rbdgen.schedule.delays import Delays, Slot
 from rbdgen.schedule.multipliers import Run, UnitMultipliers, product_runs
 from rbdgen.schedule.schedule import Schedule, chain_length
 
@@ -93,7 +93,7 @@ class _Lifetimes:
             self.reach[i] = self.operators.reach(i, self.shared[i])
         self.readers = self._readers()
         self.widths = [fmt.width for fmt in self.fixed.formats]
-        inputs = [node.op == "input" for node in self.nodes]
+        inputs = [node.is_input for node in self.nodes]
         self.stands = [schedule.stands(i) if inputs[i] else None for i in everything]
         """Until when operands stand in registers of their own, by node."""
         self.bits: list[int | None] = [None] * len(self.nodes)
@@ -135,7 +135,7 @@ class _Lifetimes:
     def _is_movable(self, i: int) -> bool:
         """Whether an operation has arguments and readers, and is not one of those that stay."""
         node = self.nodes[i]
-        if not node.args or node.op in TABLES:
+        if not node.args or node.operation.looks_up:
             return False
         if i in self.schedule.timeless or i in self.folds.members:
             return False
@@ -145,11 +145,11 @@ class _Lifetimes:
         """What an operation waits for: all that has a time."""
         found = []
         for a in dict.fromkeys(self.nodes[i].args):
-            op = self.nodes[a].op
-            if op == "const" or a in self.schedule.timeless:
+            argument = self.nodes[a]
+            if argument.is_const or a in self.schedule.timeless:
                 continue
             # all that is chosen comes from registers, and operands are in one
-            later = int(self.shared[i] and op != "input")
+            later = int(self.shared[i] and not argument.is_input)
             first, _ = self.offsets[i][a]
             routing = self.operators.routing(i, a)
             found.append(_Argument(a, routing, later - first))

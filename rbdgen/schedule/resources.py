@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from rbdgen.devices.fabric import Resources
-from rbdgen.ir.fixed import ROUNDED
 from rbdgen.ir.graph import Node
 from rbdgen.protocol.tasks import TaskFormat
 from rbdgen.schedule.accumulators import Accumulator
 from rbdgen.schedule.buffers import Fifo, Plan
-from rbdgen.schedule.delays import SHIFTS, TABLES
+from rbdgen.schedule.operators import OPERATORS
 from rbdgen.schedule.queues import (
     LOOPS,
     exit_depth,
@@ -233,15 +232,15 @@ class _Model:
     def _inside(self, i: int) -> int:
         """Bits of the registers within the operator of node ``i``."""
         node = self.graph.nodes[i]
-        if node.op in SHIFTS:
+        if node.operation.moves_by_data:
             argument = self._width(node.args[-1])
             width = argument + self._width(i)
             return self.schedule.device.shift_cycles * width
-        if node.op == "scale":
-            return self._inside_scale(i)
+        if i in self.fixed.constants:
+            return self._inside_multiple(i)
         return 0
 
-    def _inside_scale(self, i: int) -> int:
+    def _inside_multiple(self, i: int) -> int:
         """The same for a constant factor: what is made before a register and used behind it."""
         graph = self.fixed.constants[i].graph
         node = self.graph.nodes[i]
@@ -257,10 +256,9 @@ class _Model:
         """Look-up tables of one operation's own hardware."""
         node = self.graph.nodes[i]
         fmt = self.formats[i]
-        if node.op in TABLES:
-            return 2.0 * fmt.width
-        if node.op not in (*ROUNDED, "normalise"):
-            return 0.0
+        operation = node.operation
+        if not operation.rounds and not operation.is_partial:
+            return OPERATORS[node.op].tables(self.fabric, 0, 0, fmt.width)
         arguments = self.folds.arguments(self.fixed, i)
         frac, low, high = self.fixed.exact(i, arguments)
         exact = max(low.bit_length(), high.bit_length()) + 1
@@ -279,26 +277,21 @@ class _Model:
     def _rounding(self, node: Node, bits: int) -> float:
         """Look-up tables that round an operation's result to so many bits."""
         adder = self.fabric.adder * bits + self.fabric.carry
-        if node.op in ("add", "sub"):
+        if node.terms.adds_two:
             return self.fabric.rounding * adder
         return adder
 
     def _computation(self, i: int, node: Node, exact: int) -> float:
         """Look-up tables of an exact result of so many bits, before it is rounded."""
-        if node.op in ("add", "sub", "neg", "abs"):
-            return self.fabric.adder * exact + self.fabric.carry
-        if node.op == "scale":
-            argument = self._width(node.args[0])
+        argument = self._width(node.args[-1])
+        if i in self.fixed.constants:
             graph = self.fixed.constants[i].graph
             count = len(graph.additions)
             bits = count * argument + sum(graph.adder_growths)
             return self.fabric.adder * bits + self.fabric.carry * count
-        if node.op in SHIFTS:
-            argument = self._width(node.args[-1])
-            levels = max(argument - 2, 1).bit_length()
-            both = argument + self._width(i)
-            return self.fabric.shifter * both * levels / 2
-        return 0.0
+        if node.products:
+            return 0.0
+        return OPERATORS[node.op].tables(self.fabric, exact, argument, self._width(i))
 
     def _turns(self, i: int) -> float:
         """Look-up tables that choose the arguments of a folded operation, and their signs, by turn."""

@@ -131,7 +131,7 @@ class Schedule:
     def read(self, a: int, cycle: int) -> Hashable:
         """What input of a multiplexer node ``a`` takes in ``cycle``: a register's, or the one of all constants."""
         node = self.fixed.graph.nodes[a]
-        if node.op == "const":
+        if node.is_const:
             return "const"
         if a in self.timeless:
             return a, 0
@@ -142,7 +142,7 @@ class Schedule:
         """The last cycle in which the value of node ``a`` can be read without a register that keeps it: that in which
         it is made. Operands stand in registers from cycle 0 on until the next task's may come."""
         node = self.fixed.graph.nodes[a]
-        if node.op == "input":
+        if node.is_input:
             return self.ii - 1
         return self.slots[a].finish
 
@@ -154,7 +154,7 @@ class Schedule:
             return 0
         node = self.fixed.graph.nodes[a]
         least = self.device.connection_registers
-        if node.op == "input":
+        if node.is_input:
             least = 0
         twice = 0
         if len(firsts) > 1:

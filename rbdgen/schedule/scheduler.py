@@ -24,7 +24,7 @@ from rbdgen.ir.programs import Programs, single_program, timeless_nodes
 from rbdgen.layout.folding import MAX_II
 from rbdgen.schedule.binding import bind_products
 from rbdgen.schedule.deadlines import Deadlines
-from rbdgen.schedule.delays import TABLES, Delays, Operators, Slot
+from rbdgen.schedule.delays import Delays, Operators, Slot
 from rbdgen.schedule.lifetimes import shorten_lifetimes
 from rbdgen.schedule.multipliers import Run, UnitMultipliers, product_runs
 from rbdgen.schedule.schedule import Schedule
@@ -108,7 +108,7 @@ class _Scheduler:
         """As few tables of each kind as the angles in each unit need."""
         angles: dict[TableKind, set[int]] = defaultdict(set)
         for i, node in self.graph:
-            if node.op in TABLES and self.folds.template(i) == i:
+            if node.operation.looks_up and self.folds.template(i) == i:
                 kind = self._table_kind(i)
                 angles[kind].add(node.args[0])
         tables = {}
@@ -174,7 +174,7 @@ class _Scheduler:
                 if inside:
                     slot = self._slot(self.folds.template(a))
                     times.append((slot.finish, slot.ready))
-                elif a in self.timeless or self.nodes[a].op in ("const", "input"):
+                elif a in self.timeless or self.nodes[a].is_given:
                     times.append((0, registered))
                 else:
                     # what comes from outside comes from registers, so that no path runs through a turn into another
@@ -187,7 +187,7 @@ class _Scheduler:
         """When arguments from registers are at node ``i``'s operator."""
         node = self.nodes[i]
         chosen = i in self.folds.turns
-        if node.products or node.op in TABLES:
+        if node.products or node.operation.looks_up:
             chosen = chosen or self._interval(node.owner) > 1
         return self.operators.reach(i, chosen)
 
@@ -200,7 +200,7 @@ class _Scheduler:
             slot = self._run_slot(i, delays)
         elif node.products:
             slot = self._product_slot(i, cycle, offset, delays)
-        elif node.op in TABLES:
+        elif node.operation.looks_up:
             cycle = self._lookup(i, cycle, offset, delays)
             slot = delays.slot(cycle, 0.0)
         elif delays.fit(self.device, offset):
@@ -319,7 +319,7 @@ class _Scheduler:
 
     def _register_cycle(self, a: int) -> int:
         """The first cycle in which the value of node ``a`` comes from a register."""
-        if self.nodes[a].op in ("input", "const") or a in self.timeless:
+        if self.nodes[a].is_given or a in self.timeless:
             return 0
         return self._slot(a).finish + 1
 
@@ -490,16 +490,17 @@ def schedule(
 def _check_period(operators: Operators, ii: int, i: int) -> None:
     """ConfigError where the operator of node ``i`` takes longer than the device's period."""
     device = operators.device
-    op = operators.fixed.graph.nodes[i].op
+    operation = operators.fixed.graph.nodes[i].operation
     folded = i in operators.folds.members
-    shared = operators.in_time(i) or op in TABLES or folded
+    shared = operators.in_time(i) or operation.looks_up or folded
     delays = operators.delays(i)
     offset = operators.reach(i, chosen=ii > 1 and shared)
     if delays.fit(device, offset):
         return
     first = delays.before + offset
     longest = max(first, delays.after) + delays.flag
+    name = operators.fixed.name(i)
     raise ConfigError(
-        f"device {device.name}: a {op} takes {longest:g} ns, more than the period of {device.period:g} "
+        f"device {device.name}: a {name} takes {longest:g} ns, more than the period of {device.period:g} "
         "ns; use a slower clock or a shorter word"
     )

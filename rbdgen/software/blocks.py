@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rbdgen.ir.graph import Graph
-from rbdgen.software.program import ANYWHERE, Place, Straight
+from rbdgen.software.program import Place, Straight
 
 LONGEST = 1200
 """Operations of a block at most."""
@@ -66,7 +66,7 @@ class _Cutting:
         blocks = [self._block(number, part) for number, part in enumerate(self.parts)]
         plain = []
         for place, i in self.straight.writes:
-            if self.graph.nodes[i].op in ANYWHERE:
+            if self.graph.nodes[i].is_given:
                 plain.append((place, i))
         if plain:
             blocks.append(Block((), {}, {}, tuple(plain)))
@@ -96,14 +96,14 @@ def written_places(straight: Straight) -> dict[int, list[Place]]:
     """For each operation the places that it is written to."""
     places: dict[int, list[Place]] = {}
     for place, i in straight.writes:
-        if straight.graph.nodes[i].op not in ANYWHERE:
+        if not straight.graph.nodes[i].is_given:
             places.setdefault(i, []).append(place)
     return places
 
 
 def _parts(graph: Graph, written: dict[int, list[Place]], longest: int) -> list[tuple[int, ...]]:
     """The operations of each block."""
-    order = [i for i in _angles_first(graph) if graph.nodes[i].op not in ANYWHERE]
+    order = [i for i in _angles_first(graph) if not graph.nodes[i].is_given]
     parts: list[tuple[int, ...]] = []
     part: list[int] = []
     references = 0

@@ -71,12 +71,12 @@ class _Copy:
 
     def _make(self, i: int) -> None:
         node = self.graph.nodes[i]
-        if node.op == "input" and node.attr in self.products:
+        if node.is_input and node.attr in self.products:
             product = self.products[node.attr]
             self.make([*product.left.values(), *product.right.values()])
             for name, made in self.into.place(product, self.made).items():
                 self.made[self.graph.inputs[name]] = made
-        elif node.op == "input":
+        elif node.is_input:
             self.made[i] = self.operands[node.attr]
         else:
             args = tuple(self.made[a] for a in node.args)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from rbdgen.ir.builder import Builder
 from rbdgen.ir.graph import Graph
 from rbdgen.ir.products import MatrixProduct, shape
-from rbdgen.software.program import ANYWHERE, Array, Place, Straight, Whole, flat
+from rbdgen.software.program import Array, Place, Straight, Whole, flat
 
 CARRIED = "carried"
 """The array of values that one straight step makes and a later one takes."""
@@ -92,7 +92,7 @@ class Cut:
             before = list(levels)
             for i, node in self.graph:
                 level = max((levels[a] for a in node.args), default=0)
-                if node.op == "input" and node.attr in self.made_by:
+                if node.is_input and node.attr in self.made_by:
                     own = sides[self.made_by[node.attr]]
                     level = 1 + max(levels[k] for k in own)
                 levels[i] = level
@@ -110,7 +110,7 @@ class Cut:
         found: set[int] = set()
         for i, node in self.graph:
             for a in node.args:
-                if self.levels[a] != self.levels[i] and self.graph.nodes[a].op not in ANYWHERE:
+                if self.levels[a] != self.levels[i] and not self.graph.nodes[a].is_given:
                     found.add(a)
         return {node: k for k, node in enumerate(sorted(found))}
 
@@ -137,7 +137,7 @@ class Cut:
         """The step of what comes behind so many products; None where there is nothing."""
         part = _Part(self.graph, self.places, carried)
         for i, node in self.graph:
-            if self.levels[i] == level and node.op not in ANYWHERE:
+            if self.levels[i] == level and not node.is_given:
                 part.add(i)
         for place, i in self.written.items():
             if self.levels[i] == level:
@@ -180,10 +180,10 @@ class _Part:
         if i in self.new:
             return self.new[i]
         node = self.graph.nodes[i]
-        if node.op == "const":
+        if node.is_const:
             return self.builder.const(node.attr)
         name, place = f"{CARRIED}{self.carried.get(i)}", (CARRIED, self.carried.get(i, 0))
-        if node.op == "input":
+        if node.is_input:
             name, place = node.attr, self.places[node.attr]
         self.reads[name] = place
         return self.builder.input(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from textwrap import indent
 
-from rbdgen.ir.fixed import Format
+from rbdgen.ir.number_formats import Format
 from rbdgen.software.calls import TAB, Calls, Type
 from rbdgen.software.fixed_program import NEXT_STATE, STATE, FixedProgram
 from rbdgen.software.fixed_statements import FixedStatements

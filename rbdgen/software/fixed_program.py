@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 
 from rbdgen.compiler import Design
 from rbdgen.functions.quantities import WEIGHTS
-from rbdgen.ir.fixed import FixedGraph, Format
+from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph, Node
+from rbdgen.ir.number_formats import Format
 from rbdgen.ir.programs import cone
 from rbdgen.layout.calibration import PARAMETERS
 from rbdgen.layout.execute import begin_operands, feedback
@@ -284,7 +285,7 @@ def part_of(
     nodes: list[Node] = []
     for i in cone(graph, results):
         node = graph.nodes[i]
-        if node.op == "input" and node.attr not in reads:
+        if node.is_input and node.attr not in reads:
             node = Node("const", (), constants.get(node.attr, 0.0), "")
         numbers[i] = len(nodes)
         args = tuple(numbers[a] for a in node.args)

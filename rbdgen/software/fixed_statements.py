@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rbdgen.ir.fixed import BITS, ROUNDED, Format, moved, reciprocal_table, sine_table
+from rbdgen.ir.exactness import moved
 from rbdgen.ir.graph import Node
+from rbdgen.ir.number_formats import BITS, Format
+from rbdgen.ir.ops.reciprocals import reciprocal_table
+from rbdgen.ir.ops.sines import sine_table
 from rbdgen.software.blocks import Block
 from rbdgen.software.fixed_program import FixedStraight
 from rbdgen.software.program import Straight
@@ -65,21 +68,12 @@ class FixedStatements(Statements):
 
     def expression(self, i: int, node: Node, args: Sequence[str]) -> str:
         """An operation's raw value."""
-        if node.op in ROUNDED:
-            return self._rounded(i, node, args)
-        match node.op:
-            case "shift":
-                # only the binary point moves
-                return args[0]
-            case "normalise":
-                return self._normalised(i, node, args[0])
-            case _:
-                return self._looked_up(i, node, args[0])
+        exact = EXPRESSIONS[node.op](self, i, node, args)
+        return self._rounded(i, node, exact) if node.operation.rounds else exact
 
-    def _rounded(self, i: int, node: Node, args: Sequence[str]) -> str:
-        """An operation whose exact result is rounded and saturated."""
-        exact = self._exact(i, node, args)
-        low = self.fixed.split(*node.args) if node.op == "mul" else 0
+    def _rounded(self, i: int, node: Node, exact: str) -> str:
+        """An exact result, rounded and saturated."""
+        low = node.operation.taken_off(self.fixed, i, node)
         drop = self.fixed.dropped_bits(i) - low
         _, _, largest = self.fixed.exact(i)
         exact = dropped(exact, drop, i not in self.fixed.truncated, largest >> low)
@@ -97,28 +91,31 @@ class FixedStatements(Statements):
         self.lines.append(f"lost |= {name}_exact ^ {name}_fitted;")
         return f"{name}_fitted"
 
-    def _exact(self, i: int, node: Node, args: Sequence[str]) -> str:
-        """The exact result; of a product too long for 64 bits, without its low bits."""
-        match node.op:
-            case "mul":
-                low = self.fixed.split(*node.args)
-                half = self.fixed.half(i) if low == self.fixed.dropped_bits(i) else 0
-                return _product_without(low, args[0], args[1], half)
-            case "add" | "sub" | "neg" | "dot":
-                return self._sum(i, node, args)
-            case "abs":
-                return f"rbd_magnitude({args[0]})"
-            case "round":
-                return args[0]
-            case "scale":
-                return f"{args[0]} * {whole(self.fixed.constants[i].mantissa)}"
-            case "rescale":
-                return f"rbd_left({args[0]}, {self._lift(node.args[1], args[1])})"
-            case _:
-                raise ValueError(f"node ({node.op}): no meaning in fixed point")
+    def given(self, i: int, node: Node, args: Sequence[str]) -> str:
+        """Operands and constants are no expressions: see :meth:`value`."""
+        raise AssertionError(node.op)
 
-    def _sum(self, i: int, node: Node, args: Sequence[str]) -> str:
-        """The sum of a node's terms, all at one binary point."""
+    def unchanged(self, i: int, node: Node, args: Sequence[str]) -> str:
+        """The argument: only the binary point moves, or bits are dropped."""
+        return args[0]
+
+    def magnitude(self, i: int, node: Node, args: Sequence[str]) -> str:
+        """|x|."""
+        return f"rbd_magnitude({args[0]})"
+
+    def rescale(self, i: int, node: Node, args: Sequence[str]) -> str:
+        """A number moved by the places that normalise another."""
+        return f"rbd_left({args[0]}, {self._lift(node.args[1], args[1])})"
+
+    def sum(self, i: int, node: Node, args: Sequence[str]) -> str:
+        """The sum of a node's terms, all at one binary point; of a product too long for 64 bits without its low
+        bits."""
+        if i in self.fixed.constants:
+            return f"{args[0]} * {whole(self.fixed.constants[i].mantissa)}"
+        if self.fixed.is_product(i):
+            low = self.fixed.split(*node.args)
+            half = self.fixed.half(i) if low == self.fixed.dropped_bits(i) else 0
+            return _product_without(low, args[0], args[1], half)
         frac = self.fixed.exact(i)[0]
         fracs = [self.fixed.formats[a].frac for a in node.args]
         terms: list[str] = []
@@ -141,8 +138,9 @@ class FixedStatements(Statements):
             self.lines.append(f"const RBD_REAL {self.lifts[source]} = rbd_lift({x}, {top});")
         return self.lifts[source]
 
-    def _normalised(self, i: int, node: Node, x: str) -> str:
+    def normalise(self, i: int, node: Node, args: Sequence[str]) -> str:
         """A number moved into [1, 2); what is not positive overflows."""
+        (x,) = args
         source = node.args[0]
         lift = self._lift(source, x)
         self.checks.add("lost")
@@ -150,24 +148,38 @@ class FixedStatements(Statements):
         drop = self.fixed.formats[source].width - 2 - self.fixed.formats[i].frac
         return shifted(f"rbd_left({x} > 0 ? {x} : 1, {lift})", -drop)
 
-    def _looked_up(self, i: int, node: Node, x: str) -> str:
-        """What a table holds at the address in the argument, or what the address leaves."""
-        step = self.fixed.formats[node.args[0]].frac - node.attr
-        size = 1 << node.attr
-        if node.op == "residual":
-            return f"({x} & {whole((1 << step) - 1)}) - {whole(1 << (step - 1))}"
+    def residual(self, i: int, node: Node, args: Sequence[str]) -> str:
+        """What an address leaves of a number."""
+        step = self._below(node)
+        return f"({args[0]} & {whole((1 << step) - 1)}) - {whole(1 << (step - 1))}"
+
+    def reciprocal(self, i: int, node: Node, args: Sequence[str]) -> str:
+        """What a table of reciprocals holds."""
         fmt = self.fixed.formats[i]
-        if node.op == "table_reciprocal":
-            name = self._table("reciprocals", node.attr, fmt, reciprocal_table(node.attr, fmt))
-            return f"{name}[({x} >> {step}) & {size - 1}]"
+        name = self._table("reciprocals", node.attr, fmt, reciprocal_table(node.attr, fmt))
+        return f"{name}[({args[0]} >> {self._below(node)}) & {(1 << node.attr) - 1}]"
+
+    def sine(self, i: int, node: Node, args: Sequence[str]) -> str:
+        """What a table of sines holds, in the quadrant of the angle."""
+        return self._sinusoid(i, node, args[0], "")
+
+    def cosine(self, i: int, node: Node, args: Sequence[str]) -> str:
+        """The same, a quarter of a turn ahead."""
+        return self._sinusoid(i, node, args[0], f" + {1 << node.attr}")
+
+    def _sinusoid(self, i: int, node: Node, x: str, ahead: str) -> str:
+        fmt = self.fixed.formats[i]
         name = self._table("sines", node.attr, fmt, sine_table(node.attr, fmt))
-        ahead = f" + {size}" if node.op == "table_cos" else ""
         place = f"{self.name(i)}_place"
-        self.lines.append(f"const RBD_REAL {place} = ({x} >> {step}){ahead};")
+        self.lines.append(f"const RBD_REAL {place} = ({x} >> {self._below(node)}){ahead};")
         self.lines.append(
             f"const RBD_REAL {place}_value = {name}[rbd_mirrored({place}, {node.attr})];"
         )
-        return f"{place} & {2 * size} ? -{place}_value : {place}_value"
+        return f"{place} & {2 << node.attr} ? -{place}_value : {place}_value"
+
+    def _below(self, node: Node) -> int:
+        """Bits of an argument below the address."""
+        return self.fixed.formats[node.args[0]].frac - node.attr
 
     def _table(self, kind: str, bits: int, fmt: Format, values: tuple[int, ...]) -> str:
         """The name of a table."""
@@ -197,3 +209,20 @@ def _product_without(low: int, a: str, b: str, half: int = 0) -> str:
     added = f" + {whole(half)}" if half else ""
     part = f"{a} * ({b} & {whole((1 << low) - 1)}){added}"
     return f"({a} * ({b} >> {low}) + (({part}) >> {low}))"
+
+
+EXPRESSIONS = {
+    "input": FixedStatements.given,
+    "const": FixedStatements.given,
+    "sum": FixedStatements.sum,
+    "shift": FixedStatements.unchanged,
+    "round": FixedStatements.unchanged,
+    "abs": FixedStatements.magnitude,
+    "table_sin": FixedStatements.sine,
+    "table_cos": FixedStatements.cosine,
+    "table_reciprocal": FixedStatements.reciprocal,
+    "residual": FixedStatements.residual,
+    "normalise": FixedStatements.normalise,
+    "rescale": FixedStatements.rescale,
+}
+"""C of every operation of fixed-point graphs: exact results of those that are rounded."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rbdgen.ir.graph import Node
+from rbdgen.ir.terms import ADDITION, DIFFERENCE, NEGATION, PRODUCT
 from rbdgen.software.blocks import Block
 from rbdgen.software.program import Straight
 from rbdgen.software.statements import Statements
 
 POSITIVE, NEAR = "positive", "near"
 """What a kernel checks: that what it divides by is above zero, and that angles are near enough for its sines."""
-BINARY = {"add": "+", "sub": "-", "mul": "*"}
 
 
 def literal(x: float) -> str:
@@ -65,27 +65,59 @@ class FloatStatements(Statements):
 
     def expression(self, i: int, node: Node, args: Sequence[str]) -> str:
         """An operation's value."""
-        match node.op:
-            case "add" | "sub" | "mul":
-                return f"{args[0]} {BINARY[node.op]} {args[1]}"
-            case "neg":
-                return f"-{args[0]}"
-            case "abs":
-                return f"RBD_ABS({args[0]})"
-            case "scale":
-                return f"{literal(node.attr)} * {args[0]}"
-            case "shift":
-                return f"{literal(2.0**node.attr)} * {args[0]}"
-            case "reciprocal":
-                self._positive(args[0])
-                return f"RBD_C(1.0) / {args[0]}"
-            case "divide":
-                self._positive(args[1])
-                return f"{args[0]} / {args[1]}"
-            case _:
-                raise ValueError(f"node ({node.op}): no meaning in floating point")
+        return EXPRESSIONS[node.op](self, node, args)
+
+    def sum(self, node: Node, args: Sequence[str]) -> str:
+        """A sum as traced graphs have them: of two terms at most."""
+        factor = node.terms.multiple
+        if factor is not None:
+            return f"{literal(factor)} * {args[0]}"
+        return OF_TWO[node.terms].format(*args)
+
+    def shift(self, node: Node, args: Sequence[str]) -> str:
+        """A multiple by a power of two."""
+        return f"{literal(2.0**node.attr)} * {args[0]}"
+
+    def magnitude(self, node: Node, args: Sequence[str]) -> str:
+        """|x|."""
+        return f"RBD_ABS({args[0]})"
+
+    def reciprocal(self, node: Node, args: Sequence[str]) -> str:
+        """1 / x, which is checked to be positive."""
+        self._positive(args[0])
+        return f"RBD_C(1.0) / {args[0]}"
+
+    def divide(self, node: Node, args: Sequence[str]) -> str:
+        """y / x, which is checked to be positive."""
+        self._positive(args[1])
+        return f"{args[0]} / {args[1]}"
+
+    def given(self, node: Node, args: Sequence[str]) -> str:
+        """Operands, constants, sines and cosines are no expressions: see :meth:`value` and :meth:`node`."""
+        raise AssertionError(node.op)
 
     def _positive(self, x: str) -> None:
         """Note whether ``x`` is above zero."""
         self.lines.append(f"RBD_CHECK({POSITIVE}, {x} > RBD_C(0.0));")
         self.checks.add(POSITIVE)
+
+
+OF_TWO = {
+    ADDITION: "{0} + {1}",
+    DIFFERENCE: "{0} - {1}",
+    NEGATION: "-{0}",
+    PRODUCT: "{0} * {1}",
+}
+"""C of the sums of traced graphs."""
+EXPRESSIONS = {
+    "input": FloatStatements.given,
+    "const": FloatStatements.given,
+    "sin": FloatStatements.given,
+    "cos": FloatStatements.given,
+    "sum": FloatStatements.sum,
+    "shift": FloatStatements.shift,
+    "abs": FloatStatements.magnitude,
+    "reciprocal": FloatStatements.reciprocal,
+    "divide": FloatStatements.divide,
+}
+"""C of every operation that algorithms have."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rbdgen.ir.graph import Graph
-from rbdgen.software.program import ANYWHERE, Program, Straight
+from rbdgen.software.program import Program, Straight
 
 REGISTERS = 255
 """Of 32 bits that a thread may have (CUDA C++ Programming Guide, table of technical specifications)."""
@@ -20,7 +20,7 @@ def most_alive(graph: Graph, order: Sequence[int]) -> int:
         last |= dict.fromkeys(graph.nodes[i].args, i)
     ends: dict[int, int] = {}
     for a, i in last.items():
-        if graph.nodes[a].op not in ANYWHERE:
+        if not graph.nodes[a].is_given:
             ends[i] = ends.get(i, 0) + 1
     alive = most = 0
     for i in order:
@@ -37,7 +37,7 @@ def depth_first(graph: Graph, roots: Sequence[int]) -> list[int]:
     while waiting:
         i, ready = waiting.pop()
         node = graph.nodes[i]
-        if i in seen or node.op in ANYWHERE:
+        if i in seen or node.is_given:
             continue
         if ready:
             seen.add(i)
@@ -52,7 +52,7 @@ def pressure(straight: Straight) -> int:
     """Values that must be alive at once: the least of some orders."""
     graph = straight.graph
     roots = [i for _, i in straight.writes]
-    given = [i for i, node in graph if node.op not in ANYWHERE]
+    given = [i for i, node in graph if not node.is_given]
     orders = (given, depth_first(graph, roots), depth_first(graph, roots[::-1]))
     return min(most_alive(graph, order) for order in orders)
 

@@ -14,8 +14,6 @@ import numpy as np
 from rbdgen.functions.record import Function
 from rbdgen.ir.graph import Graph
 
-ANYWHERE = ("input", "const")
-"""What every step and every block of one has for itself."""
 Place = tuple[str, int]
 """An array's name, and the number of an entry in C order."""
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from rbdgen.ir.graph import Graph
 from rbdgen.software.blocks import Block, written_places
-from rbdgen.software.program import ANYWHERE, Straight
+from rbdgen.software.program import Straight
 
 QUANTA = (48, 96, 192)
 """Lengths of a phase that are tried, in operations."""
@@ -89,12 +89,12 @@ class _Assigning:
     def _operations(self) -> Iterator[int]:
         """All operations; of a sine and a cosine the first."""
         for i, node in self.graph:
-            if node.op not in ANYWHERE and self.partners.get(i, i) >= i:
+            if not node.is_given and self.partners.get(i, i) >= i:
                 yield i
 
     def _made_arguments(self, i: int) -> tuple[int, ...]:
         nodes = self.graph.nodes
-        return tuple(a for a in dict.fromkeys(nodes[i].args) if nodes[a].op not in ANYWHERE)
+        return tuple(a for a in dict.fromkeys(nodes[i].args) if not nodes[a].is_given)
 
     def _rank(self, i: int) -> tuple[int, int]:
         """The most urgent come first."""
@@ -239,7 +239,7 @@ class _Placing:
     def _plain(self) -> list[tuple[tuple[str, int], int]]:
         """What is written and is no operation."""
         nodes = self.graph.nodes
-        return [(place, i) for place, i in self.straight.writes if nodes[i].op in ANYWHERE]
+        return [(place, i) for place, i in self.straight.writes if nodes[i].is_given]
 
     def _cost(self, part: Block) -> int:
         own = sum(COSTS.get(self.graph.nodes[i].op, 1) for i in part.nodes)

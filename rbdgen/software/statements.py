@@ -82,10 +82,10 @@ class Statements(ABC):
     def value(self, i: int) -> str:
         """A node's value, which is fetched where it is not here yet."""
         node = self.graph.nodes[i]
-        if node.op == "const":
+        if node.is_const:
             return self.constant(i, node)
         if i not in self.names:
-            if node.op == "input":
+            if node.is_input:
                 source = self.entry(*self.straight.reads[node.attr])
             else:
                 source = self.slot(self.block.takes[i])

@@ -13,12 +13,9 @@ from rbdgen.software.program import Program, Straight, Whole
 SCHEMA = "rbdgen.software/1"
 """Name and version of the summary's structure."""
 KINDS = {
-    "mul": "products",
-    "scale": "products",
+    "product": "products",
     "shift": "products",
-    "add": "sums",
-    "sub": "sums",
-    "neg": "sums",
+    "sum": "sums",
     "sin": "sines",
     "cos": "sines",
     "reciprocal": "divisions",
@@ -38,8 +35,10 @@ def operations(program: Program) -> dict[str, int]:
             counts["sums"] += rows * inner * columns
             continue
         for _, node in step.graph:
-            if node.op in KINDS:
-                counts[KINDS[node.op]] += 1
+            multiplies = node.products or node.terms.multiple is not None
+            kind = "product" if multiplies else node.op
+            if kind in KINDS:
+                counts[KINDS[kind]] += 1
     return dict(counts)
 
 

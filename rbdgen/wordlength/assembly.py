@@ -9,15 +9,9 @@ import math
 from collections.abc import Mapping
 
 from rbdgen.errors import ConfigError
-from rbdgen.ir.fixed import (
-    Constant,
-    ExactWidthError,
-    FixedGraph,
-    Format,
-    shared_points,
-    verify_fixed,
-)
+from rbdgen.ir.fixed import FixedGraph, shared_points, verify_fixed
 from rbdgen.ir.graph import Graph, Node
+from rbdgen.ir.number_formats import Constant, ExactWidthError, Format
 from rbdgen.passes.formats import fraction_format, lone_zero
 from rbdgen.passes.sound import unproven
 from rbdgen.wordlength.signals import Signals, WordLengthChoice
@@ -83,7 +77,7 @@ class _Assembly:
             fmt = self._format(i, args)
             number = self._add(new, fmt, bool(choice.truncated[i]))
             self.number.append(number)
-            if node.op == "scale":
+            if node.terms.multiple is not None:
                 self.constants[number] = choice.constants[i]
         outputs = {}
         for name, i in self.graph.outputs.items():
@@ -131,14 +125,10 @@ class _Assembly:
     def _format(self, i: int, args: tuple[int, ...]) -> Format:
         """The format of node ``i``, with the new numbers of its arguments."""
         node = self.graph.nodes[i]
-        if node.op == "shift":
-            source = self.formats[args[0]]
-            return Format(source.width, source.frac - node.attr)
-        if node.op == "residual":
-            source = self.formats[args[0]]
-            return Format(source.frac - node.attr, source.frac)
+        if node.operation.is_wiring:
+            return node.operation.wired_format(node, self.formats[args[0]])
         head, frac = self.heads[i], self.fracs[i]
-        if node.op == "input":
+        if node.is_input:
             # one code beyond the declared range must remain, to tell a clamped operand from one at its limit
             magnitude = float(self.signals.magnitudes[i])
             limit = math.floor(math.ldexp(magnitude, frac))

@@ -13,14 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rbdgen.ir.fixed import BITS, ROUNDED, Constant
 from rbdgen.ir.graph import Node
+from rbdgen.ir.number_formats import BITS, Constant
 from rbdgen.wordlength.signals import SLACK, Signals
 
-SUMS = ("add", "sub", "neg", "mul", "dot")
-"""Operations whose exact result is a sum of products and addends."""
-MOVES = ("shift", "residual")
-"""Operations that no hardware makes: their bits are their argument's."""
 EXACT = 10_000
 """Bits behind the point of an exact result that has any number of them."""
 NOTHING = -EXACT
@@ -65,7 +61,7 @@ class ExactFractions:
         owners: list[int] = []
         is_product: list[bool] = []
         for i, node in self.signals.graph:
-            if node.op not in SUMS:
+            if not node.terms.count or node.terms.multiple is not None:
                 continue
             site = self.signals.sites.factors.get(i, 0)
             for _, one, other in node.products:
@@ -91,10 +87,10 @@ class ExactFractions:
         rescales: list[tuple[int, ...]] = []
         rounded: list[bool] = []
         for i, node in self.signals.graph:
-            rounded.append(node.op in ROUNDED)
-            if node.op == "dot":
+            rounded.append(node.operation.rounds)
+            if node.terms.is_dot:
                 self.dots.append(i)
-            elif node.op == "scale":
+            elif node.terms.multiple is not None:
                 self.scales.append(i)
                 scaled.append(node.args[0])
             elif node.op == "abs":
@@ -112,7 +108,7 @@ class ExactFractions:
         less = [0] * self.count
         moves = []
         for i, node in self.signals.graph:
-            if node.op in MOVES:
+            if node.operation.is_wiring:
                 argument = node.args[0]
                 source[i] = source[argument]
                 less[i] = less[argument]
@@ -203,14 +199,14 @@ class SeenFractions:
                         by_site.append((i, site))
                 if i not in user.args[len(user.factors) :]:
                     continue
-                if user.op in ("neg", "abs"):
+                if user.operation.keeps_point:
+                    by_node.append((i, u, user.attr or 0))
+                elif user.terms.is_negation:
                     by_node.append((i, u, 0))
-                elif user.op == "shift":
-                    by_node.append((i, u, user.attr))
                 else:
                     whole.add(i)
             is_seen = bool(graph.users[i] or leaving)
-            can_be_cut = node.op in ROUNDED and i not in signals.kept
+            can_be_cut = node.operation.rounds and i not in signals.kept
             trimmed.append(is_seen and can_be_cut)
         self.views = np.array([site for _, site in by_site], int)
         self.of_views = _Groups.of(i for i, _ in by_site)

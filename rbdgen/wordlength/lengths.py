@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rbdgen.wordlength.costs import BIT_COST, BLOCK_COST, DOWN, EVEN, RESULT_COST
+from rbdgen.wordlength.costs import BLOCK_COST, DOWN, EVEN, RESULT_COST, bit_cost
 from rbdgen.wordlength.factors import ProductFactors
 from rbdgen.wordlength.fractions import (
     ExactFractions,
@@ -56,15 +56,15 @@ class WordLengths:
     def _find_kinds(self) -> None:
         """What bits cost by node, constants with the bits that they have as they are, and results."""
         graph = self.signals.graph
-        bit_cost: list[float] = []
+        bit_costs: list[float] = []
         constants: list[int] = []
         constant_fracs: list[int] = []
         for i, node in graph:
-            bit_cost.append(BIT_COST.get(node.op, 1.0))
-            if node.op == "const":
+            bit_costs.append(bit_cost(node))
+            if node.is_const:
                 constants.append(i)
                 constant_fracs.append(constant_fraction(node.attr))
-        self.bit_cost = np.array(bit_cost)
+        self.bit_cost = np.array(bit_costs)
         self.constants = np.array(constants, int)
         self.constant_fracs = np.array(constant_fracs, int)
         results = self.signals.sites.results

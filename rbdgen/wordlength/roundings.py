@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from rbdgen.wordlength.costs import BIT_COST, DOWN, EVEN, RESULT_COST, rounding_cost
+from rbdgen.wordlength.costs import DOWN, EVEN, RESULT_COST, bit_cost, rounding_cost
 from rbdgen.wordlength.fractions import ExactFractions
-from rbdgen.wordlength.signals import TABLES, Signals, WordLengthChoice
-
-FREE = ("shift", "residual", "const")
-"""Operations that no hardware makes."""
+from rbdgen.wordlength.signals import Signals, WordLengthChoice
 
 
 class Roundings:
@@ -28,16 +25,14 @@ class Roundings:
         normalised: list[int] = []
         arguments: list[int] = []
         for i, node in graph:
-            cost = BIT_COST.get(node.op, 1.0)
-            if node.op in FREE:
-                cost = 0.0
-            costs.append(cost)
-            if node.op == "input" or node.op in TABLES:
+            free = node.operation.is_wiring or node.is_const
+            costs.append(0.0 if free else bit_cost(node))
+            if node.is_input or node.operation.looks_up:
                 stored.append(i)
-            elif node.op == "const":
+            elif node.is_const:
                 constants.append(i)
                 values.append(node.attr)
-            elif node.op == "normalise":
+            elif node.operation.is_partial:
                 normalised.append(i)
                 arguments.append(node.args[0])
         self.bit_cost = np.array(costs)

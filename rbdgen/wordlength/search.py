@@ -187,7 +187,7 @@ def _computed_before(network: Network, graph: Graph) -> dict[int, int]:
         if source is None:
             continue
         i = graph.outputs[source]
-        if graph.nodes[i].op != "input":
+        if not graph.nodes[i].is_input:
             found[graph.inputs[name]] = i
     return found
 

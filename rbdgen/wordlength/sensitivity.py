@@ -14,7 +14,6 @@ from functools import partial
 import numpy as np
 
 from rbdgen.ir.graph import Graph, Node
-from rbdgen.ir.interpret import exponent
 from rbdgen.ir.programs import cone
 from rbdgen.layout.execute import begin_operands, pass_sources
 from rbdgen.layout.network import Network
@@ -134,13 +133,13 @@ class _ReverseSweep:
                 continue
             node = self.graph.nodes[i]
             here = pending.pop(i)
-            if node.op == "input":
+            if node.is_input:
                 operands[i] = here
                 continue
             factors = self._factors(node, here)
             for a, x in zip(node.factors, factors, strict=True):
                 _accumulate(pending, a, x)
-            for a, x in self._others(i, node, here):
+            for a, x in node.operation.passed_on(node, here, self._at):
                 _accumulate(pending, a, x)
             self.visit(i, here, factors)
         for copy, origin in copies.items():
@@ -162,31 +161,3 @@ class _ReverseSweep:
         """A node's values at the pairs' states."""
         x = self.values[i]
         return x[self.states] if np.ndim(x) else x
-
-    def _others(self, i: int, node: Node, here: np.ndarray) -> list[tuple[int, np.ndarray]]:
-        """The arguments of a node that are no factors, with the derivatives that it passes on to them."""
-        first = node.args[0] if node.args else -1
-        match node.op:
-            case "add" | "sub" | "neg" | "mul" | "dot":
-                return [(a, _signed(here, sign)) for sign, a in node.addends]
-            case "abs":
-                negative = self._at(first) < 0
-                return [(first, np.where(negative, -here, here))]
-            case "round":
-                return [(first, here)]
-            case "scale":
-                return [(first, here * node.attr)]
-            case "shift":
-                return [(first, np.ldexp(here, node.attr))]
-            case "residual":
-                return [(first, here)]
-            case "normalise":
-                places = exponent(self._at(first))
-                return [(first, np.ldexp(here, -places))]
-            case "rescale":
-                places = exponent(self._at(node.args[1]))
-                return [(first, np.ldexp(here, -places))]
-            case "input" | "const" | "table_sin" | "table_cos" | "table_reciprocal":
-                return []
-            case _:
-                raise ValueError(f"node %{i} ({node.op}): no derivative")

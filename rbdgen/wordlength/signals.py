@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rbdgen.ir.fixed import Constant
 from rbdgen.ir.graph import Graph
+from rbdgen.ir.number_formats import Constant
+from rbdgen.ir.ops.sum import OUTWEIGHED
+from rbdgen.ir.terms import ADDITION
 from rbdgen.passes.formats import MARGIN, MAX_WORD, WIDE_MARGIN, integer_bits, quantise_constant
 from rbdgen.wordlength.sites import Sites
 from rbdgen.wordlength.ties import NO_TIES, Ties
@@ -26,14 +28,6 @@ LEAST_ROOM, MOST_ROOM = 1, 12
 """Bits that a signal has for errors where they are said to take more than the second number, and are not believed."""
 NOISE_DEVIATIONS = 8.0
 """Standard deviations of its error that a signal's format leaves room for."""
-OUTWEIGHED = 1 / 16
-"""Share of its largest magnitude that the error of anything but a sum is taken to stay below."""
-
-TABLES = ("table_sin", "table_cos", "table_reciprocal")
-ADDRESSED = (*TABLES, "residual")
-"""Operations that take the upper bits of their argument as an address, or leave them out."""
-COMPUTED = ("add", "sub", "mul", "dot", "scale", "rescale")
-"""Operations whose results have more room where no multiplier sees them."""
 
 
 @dataclass
@@ -99,7 +93,8 @@ class Signals:
             tolerance = math.inf
             if largest > 0:
                 tolerance = math.ldexp(0.25, -frac) / largest
-            factor = self.graph.nodes[model].attr
+            factor = self.graph.nodes[model].terms.multiple
+            assert factor is not None
             self._constants[key] = quantise_constant(factor, tolerance, bits)
         return self._constants[key]
 
@@ -146,15 +141,15 @@ class Signals:
         for i, node in self.graph:
             largest = float(self.magnitudes[i])
             last = math.ldexp(1.0, -fracs[i])
-            arriving = self._arriving_errors(i, deviations)
+            arriving = node.operation.arriving(node, deviations, self.magnitudes, largest)
             error = math.hypot(*arriving, given.get(i, 0.0))
             small = all(deviations[a] <= self.magnitudes[a] for a in node.args)
-            if small and node.op not in ("add", "sub", "dot", "input"):
+            if small and not (node.terms.can_cancel or node.is_input):
                 # the factors' largest values need not meet: only differences, and what is made of them, are small
                 # beside their errors
                 error = min(error, largest * OUTWEIGHED)
             deviations.append(math.hypot(error, last / 2))
-            if node.op in (*COMPUTED, "neg", "abs") or i in given:
+            if node.operation.rounds or i in given:
                 needed = largest * MARGIN + NOISE_DEVIATIONS * deviations[i] + last
                 heads[i] = max(heads[i], integer_bits(needed))
             elif node.op == "shift":
@@ -162,93 +157,56 @@ class Signals:
                 heads[i] = max(heads[i], moved)
         return heads, deviations
 
-    def _arriving_errors(self, i: int, deviations: list[float]) -> list[float]:
-        """Deviations of the arguments' errors as they show in the result of node ``i``."""
-        node = self.graph.nodes[i]
-        match node.op:
-            case "add" | "sub" | "neg" | "mul" | "dot":
-                errors = []
-                for _, one, other in node.products:
-                    errors.append(self._product_error(one, other, deviations))
-                errors += [deviations[a] for _, a in node.addends]
-                return errors
-            case "scale" | "normalise" | "rescale" | "shift":
-                source = float(self.magnitudes[node.args[0]])
-                if not source:
-                    return [0.0]
-                largest = float(self.magnitudes[i])
-                return [deviations[node.args[0]] * largest / source]
-            case "table_sin" | "table_cos" | "table_reciprocal" | "residual":
-                return []
-            case _:
-                return [deviations[a] for a in node.args]
-
-    def _product_error(self, one: int, other: int, deviations: list[float]) -> float:
-        """Deviation of the error that a product of two nodes has by theirs: well below the product of their largest
-        values, unless one is smaller than its error."""
-        largest_one, largest_other = float(self.magnitudes[one]), float(self.magnitudes[other])
-        first, second = deviations[one], deviations[other]
-        error = math.hypot(largest_other * first, largest_one * second, first * second)
-        if first <= largest_one and second <= largest_other:
-            error = min(error, largest_one * largest_other * OUTWEIGHED)
-        return error
-
 
 def _first_heads(graph: Graph, magnitudes: np.ndarray) -> list[int]:
     """Bits before the binary point by node, without the sign, as magnitudes alone need them."""
     heads: list[int] = []
     for i, node in graph:
-        match node.op:
-            case "shift":
-                head = heads[node.args[0]] + node.attr
-            case "normalise" | "table_sin" | "table_cos":
-                head = 1
-            case "table_reciprocal":
-                head = 0
-            case "residual":
-                head = -node.attr - 1
-            case _:
-                magnitude = float(magnitudes[i]) * _margin(graph, i)
-                head = max(integer_bits(magnitude), -4 * MAX_WORD)
+        head = node.operation.head(node, heads)
+        if head is None:
+            magnitude = float(magnitudes[i]) * _margin(graph, i)
+            head = max(integer_bits(magnitude), -4 * MAX_WORD)
         heads.append(head)
     return heads
 
 
 def _margin(graph: Graph, i: int) -> float:
     """Headroom over the largest magnitude of node ``i``."""
-    op = graph.nodes[i].op
-    if op in ("const", "input"):
+    node = graph.nodes[i]
+    if node.is_given:
         return 1.0
+    computed = (node.terms.count and not node.terms.is_negation) or node.operation.moves_by_data
     multiplied = any(i in graph.nodes[u].factors for u in graph.users[i])
-    return WIDE_MARGIN if op in COMPUTED and not multiplied else MARGIN
+    return WIDE_MARGIN if computed and not multiplied else MARGIN
 
 
 def _positive_fraction(graph: Graph, i: int) -> int:
     """Bits behind the binary point with which a positive constant plus a magnitude stays positive, however it is
     rounded; no number of them for other nodes."""
     parts = [graph.nodes[a] for a in graph.nodes[i].args]
-    if graph.nodes[i].op != "add" or {part.op for part in parts} != {"const", "abs"}:
+    if graph.nodes[i].terms != ADDITION or {part.op for part in parts} != {"const", "abs"}:
         return -4 * MAX_WORD
-    (constant,) = (part.attr for part in parts if part.op == "const")
+    (constant,) = (part.attr for part in parts if part.is_const)
     return 1 - integer_bits(constant)
 
 
 def _fraction_limits(graph: Graph, i: int, head: int) -> tuple[int, int]:
     """Fewest and most bits behind the binary point of node ``i``, with ``head`` bits before it."""
-    op = graph.nodes[i].op
     users = graph.users[i]
-    uses = {graph.nodes[u].op for u in users}
-    limited = op in TABLES or uses & {"normalise", "rescale", "scale"}
+    using = [graph.nodes[u] for u in users]
+    limited = graph.nodes[i].operation.looks_up
+    for user in using:
+        limited |= user.operation.moves_by_data or user.terms.multiple is not None
     widest = MAX_WORD if limited else WIDEST
     # below a table's address stand some bits of its residual; an angle gets them from its scale's argument
     addressing = list(users)
     for u in users:
-        if graph.nodes[u].op == "scale":
+        if graph.nodes[u].terms.multiple is not None:
             addressing += graph.users[u]
     least = NARROWEST - 1 - head
     for u in addressing:
-        if graph.nodes[u].op in ADDRESSED:
+        if graph.nodes[u].operation.is_addressed:
             least = max(least, graph.nodes[u].attr + RESIDUAL)
-    if "normalise" in uses:
+    if any(user.operation.is_partial for user in using):
         least = max(least, _positive_fraction(graph, i))
     return least, widest - 1 - head

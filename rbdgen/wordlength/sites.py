@@ -82,7 +82,7 @@ def make_sites(graph: Graph, kept: frozenset[str]) -> Sites:
             number += len(node.factors)
     results: dict[str, int] = {}
     for name, i in graph.outputs.items():
-        made = graph.nodes[i].op not in ("input", "const")
+        made = not graph.nodes[i].is_given
         if made and name not in kept:
             results[name] = number
             number += 1
@@ -98,9 +98,9 @@ def describe_site(graph: Graph, sites: Sites, site: int) -> str:
         if number == site:
             return f"result {name}"
     node = graph.nodes[site]
-    if node.op == "input":
+    if node.is_input:
         return f"operand {node.attr}"
     for name, i in graph.outputs.items():
         if i == site:
             return f"result {name}"
-    return f"a signal ({node.op}) of {node.owner} (%{site})"
+    return f"a signal ({node.name}) of {node.owner} (%{site})"

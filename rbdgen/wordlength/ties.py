@@ -64,7 +64,7 @@ def _factor_ties(graph: Graph, members: tuple[int, ...], models: dict[int, int])
 
     def modelled_on(a: int) -> int:
         # constants are nobody's: each branch has its own in the same place
-        return CONSTANT if graph.nodes[a].op == "const" else models.get(a, a)
+        return CONSTANT if graph.nodes[a].is_const else models.get(a, a)
 
     products = []
     for i in members:

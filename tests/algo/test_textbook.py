@@ -176,5 +176,5 @@ def test_texts_stay_cheap(text: str, name: str) -> None:
     for number, part in enumerate(found if isinstance(found, tuple) else (found,)):
         entries = part if isinstance(part, dict) else {0: part}
         outputs |= {f"{number} {k}": x.node for k, x in entries.items() if isinstance(x, Expr)}
-    count = Counter(n.op for n in builder.graph(outputs).nodes)
+    count = Counter(n.name for n in builder.graph(outputs).nodes)
     assert 0 < count["mul"] <= PRODUCTS[text, name]

@@ -15,7 +15,7 @@ from rbdgen.host.datagram_shell import Address, DatagramShell
 from rbdgen.host.datagrams import HostEnd
 from rbdgen.host.driver import Driver
 from rbdgen.host.udp import DatagramLink, connect
-from rbdgen.ir.fixed import Format
+from rbdgen.ir.number_formats import Format
 from rbdgen.protocol.packets import read_results, task_packets
 from rbdgen.protocol.tasks import FunctionFormat, OperandWord, Packing, ResultWord, TaskFormat
 from rbdgen_sim.datagram_faults import Faults, FaultyPort

@@ -14,7 +14,7 @@ from rbdgen.emulation import bit_true_shell, manifest_of
 from rbdgen.host.driver import Driver, Tasks, limit
 from rbdgen.host.manifest import Entry, Manifest, Shape
 from rbdgen.host.shell import ShellModel
-from rbdgen.ir.fixed import Format
+from rbdgen.ir.number_formats import Format
 from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.frames import Deframer, Kind, frame_bytes
 from rbdgen.protocol.packets import header

@@ -26,8 +26,8 @@ def products_and_sums(robot: Robot) -> tuple[int, int]:
     """Of inverse dynamics, as traced."""
     design: Design = compile_robot(robot, Options(("id",), ii=4, word=18))
     nodes = [node for _, node in design.network.graph]
-    products = sum(node.op in ("mul", "scale") for node in nodes)
-    return products, sum(node.op in ("add", "sub") for node in nodes)
+    products = sum(node.name in ("mul", "scale") for node in nodes)
+    return products, sum(node.name in ("add", "sub") for node in nodes)
 
 
 @pytest.mark.parametrize(

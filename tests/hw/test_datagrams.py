@@ -18,7 +18,7 @@ from rbdgen.errors import ConfigError
 from rbdgen.host.datagram_shell import DatagramShell as Model
 from rbdgen.host.datagram_shell import buffer_bytes, capacity
 from rbdgen.host.sessions import Arrivals
-from rbdgen.ir.fixed import Format
+from rbdgen.ir.number_formats import Format
 from rbdgen.protocol.datagrams import (
     BODY_BYTES,
     DATAGRAM_VERSION,

@@ -10,9 +10,10 @@ import pytest
 from amaranth.sim import Simulator
 
 from rbdgen.ir.builder import Builder
-from rbdgen.ir.fixed import Constant, FixedGraph, Format, verify_fixed
+from rbdgen.ir.fixed import FixedGraph, verify_fixed
 from rbdgen.ir.interpret import evaluate_fixed
 from rbdgen.ir.machine import Machine
+from rbdgen.ir.number_formats import Constant, Format
 from rbdgen_hw.library import SharedComponent, to_verilog
 from rbdgen_hw.operators import (
     Accumulate,
@@ -27,6 +28,7 @@ from rbdgen_hw.operators import (
     Sum,
 )
 from rbdgen_hw.yosys import run_yosys
+from tests.operations import one_operation
 
 
 def respond(
@@ -63,16 +65,7 @@ def model(
     way: tuple[bool, bool] = WAYS[0],
 ) -> FixedGraph:
     """The one-operation graph whose meaning the component must have."""
-    builder = Builder("one")
-    nodes = tuple(builder.input(name) for name, _ in zip("ab", args, strict=False))
-    attr = constant.value if constant else result.frac if op == "round" else None
-    graph = builder.graph({"y": builder.make(op, nodes, attr)})
-    truncated = frozenset([len(args)] if way[0] else [])
-    fixed = FixedGraph(
-        graph, (*args, result), {len(args): constant} if constant else {}, truncated, way[1]
-    )
-    verify_fixed(fixed)
-    return fixed
+    return one_operation(op, args, result, constant, *way)
 
 
 def rounding(fixed: FixedGraph) -> Rounding:
@@ -305,7 +298,7 @@ def test_sine_table_over_every_place(address_bits: int, fmt: Format, cycles: int
     places = range(1 << (address_bits + 2))
     builder = Builder("Sc")
     angle = builder.input("t")
-    outputs = {op: builder.table(op, angle, address_bits) for op in ("table_sin", "table_cos")}
+    outputs = {op: builder.make(op, (angle,), address_bits) for op in ("table_sin", "table_cos")}
     fixed = FixedGraph(
         builder.graph(outputs), (Format(address_bits + 4, address_bits + 1), fmt, fmt), {}
     )
@@ -358,7 +351,7 @@ def test_rescale_exhaustively(result: Format) -> None:
 def test_reciprocal_table_over_every_place(address_bits: int, fmt: Format, cycles: int) -> None:
     places = range(1 << address_bits)
     builder = Builder("Mf")
-    outputs = {"r": builder.table("table_reciprocal", builder.input("x"), address_bits)}
+    outputs = {"r": builder.make("table_reciprocal", (builder.input("x"),), address_bits)}
     fixed = FixedGraph(
         builder.graph(outputs), (Format(address_bits + 3, address_bits + 1), fmt), {}
     )

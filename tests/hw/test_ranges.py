@@ -9,7 +9,7 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
-from rbdgen.ir.fixed import Format
+from rbdgen.ir.number_formats import Format
 from rbdgen.protocol.tasks import FunctionFormat, OperandWord, Packing, TaskFormat
 from rbdgen_hw.ranges import RangeCheck
 

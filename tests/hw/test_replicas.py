@@ -12,7 +12,7 @@ from amaranth.sim import Simulator
 
 from rbdgen import ConfigError, Options, compile_robot, load_robot
 from rbdgen.functions.registry import common
-from rbdgen.ir.fixed import Format
+from rbdgen.ir.number_formats import Format
 from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.tasks import (
     CALIBRATE,

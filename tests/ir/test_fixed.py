@@ -8,10 +8,11 @@ import apytypes
 import numpy as np
 import pytest
 
-from rbdgen.ir.builder import Builder
-from rbdgen.ir.fixed import Constant, FixedGraph, Format, sine_table, verify_fixed
 from rbdgen.ir.interpret import evaluate_fixed
 from rbdgen.ir.machine import Machine
+from rbdgen.ir.number_formats import Constant, Format
+from rbdgen.ir.ops.sines import sine_table
+from tests.operations import one_operation
 
 
 def test_quantise_rounds_half_up_and_saturates() -> None:
@@ -35,29 +36,6 @@ def test_long_words_saturate_at_their_ends(width: int) -> None:
 def test_constant_has_its_value() -> None:
     assert Constant(5, 3).value == 0.625
     assert Constant(3, -2).value == 12.0
-
-
-def one_operation(
-    op: str,
-    args: tuple[Format, ...],
-    result: Format,
-    constant: Constant | None = None,
-    truncate: bool = False,
-    saturate: bool = True,
-) -> FixedGraph:
-    """A graph that does one operation on operands a and b."""
-    builder = Builder("one")
-    nodes = [builder.input(name) for name, _ in zip("ab", args, strict=False)]
-    y = builder.make(
-        op, tuple(nodes), constant.value if constant else result.frac if op == "round" else None
-    )
-    graph = builder.graph({"y": y})
-    truncated = frozenset([len(args)] if truncate else [])
-    fixed = FixedGraph(
-        graph, (*args, result), {len(args): constant} if constant else {}, truncated, saturate
-    )
-    verify_fixed(fixed)
-    return fixed
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from rbdgen.ir.builder import Builder, Expr, rebuild
-from rbdgen.ir.fixed import FixedGraph, Format
+from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph, Node, ports, verify
 from rbdgen.ir.interpret import evaluate
+from rbdgen.ir.number_formats import Format
 from rbdgen.ir.terms import Terms
 from rbdgen.ir.text import to_text
 from rbdgen.spatial import absolute
@@ -39,7 +40,7 @@ def test_text_form_shows_submodules_and_ports() -> None:
 def test_text_form_shows_the_terms_of_dots() -> None:
     builder = Builder("one")
     x, y = builder.input("x"), builder.input("y")
-    graph = builder.graph({"z": builder.dot((x, y, y, y, x), Terms((1, -1), (-1,)))})
+    graph = builder.graph({"z": builder.sum((x, y, y, y, x), Terms((1, -1), (-1,)))})
     assert "  %2 = dot %0 %1 %1 %1 %0 +-|-\n" in to_text(graph)
     fixed = FixedGraph(graph, (Format(8, 4), Format(8, 4), Format(12, 5)), {}, points={2: 6})
     assert "  %2 = dot %0 %1 %1 %1 %0 +-|- at 6 : s12.5\n" in to_text(fixed)
@@ -51,6 +52,11 @@ def test_equal_nodes_of_one_submodule_are_one() -> None:
     assert builder.mul(x, y) == builder.mul(y, x)
     with builder.submodule("two"):
         assert builder.mul(x, y) != 2
+
+
+def magnitude(b: Builder, i: int) -> int:
+    """|node i|."""
+    return b.make("abs", (i,))
 
 
 @pytest.mark.parametrize(
@@ -68,20 +74,22 @@ def test_equal_nodes_of_one_submodule_are_one() -> None:
         (lambda b, x, y: b.sub(b.neg(x), b.neg(y)), "sub"),
         (lambda b, x, y: b.add(x, x), "shift"),
         (lambda b, x, y: b.mul(b.shift(x, 3), y), "shift"),
-        (lambda b, x, y: b.abs(b.neg(x)), "abs"),
-        (lambda b, x, y: b.abs(b.scale(x, -3.0)), "scale"),
-        (lambda b, x, y: b.abs(b.shift(x, 2)), "shift"),
-        (lambda b, x, y: b.sub(b.abs(b.abs(x)), b.abs(b.neg(x))), "0"),
-        (lambda b, x, y: b.abs(b.sub(b.const(0.0), b.const(3.0))), "const"),
-        (lambda b, x, y: b.divide(b.neg(x), y), "neg"),
-        (lambda b, x, y: b.divide(x, b.const(4.0)), "shift"),
+        (lambda b, x, y: magnitude(b, b.neg(x)), "abs"),
+        (lambda b, x, y: magnitude(b, b.scale(x, -3.0)), "scale"),
+        (lambda b, x, y: magnitude(b, b.shift(x, 2)), "shift"),
+        (lambda b, x, y: b.sub(magnitude(b, magnitude(b, x)), magnitude(b, b.neg(x))), "0"),
+        (lambda b, x, y: magnitude(b, b.sub(b.const(0.0), b.const(3.0))), "const"),
+        (lambda b, x, y: b.make("divide", (b.neg(x), y)), "neg"),
+        (lambda b, x, y: b.make("divide", (x, b.const(4.0))), "shift"),
     ],
 )
 def test_simplifies_while_building(make, text: str) -> None:
     builder = Builder("one")
     x, y = builder.input("x"), builder.input("y")
     node = builder.nodes[make(builder, x, y)]
-    assert (str(node.attr) if node.op == "input" else "0" if node.attr == 0.0 else node.op) == text
+    assert (
+        str(node.attr) if node.op == "input" else "0" if node.attr == 0.0 else node.name
+    ) == text
 
 
 def test_simplification_keeps_values() -> None:
@@ -145,15 +153,15 @@ def test_ports_are_what_crosses() -> None:
         ),
         (
             lambda n: dataclasses.replace(n, args=(0,)),
-            r"^node %2 \(add\): must have 2 arguments, not 1$",
+            r"^node %2 \(sum\): must have 2 arguments, not 1$",
         ),
         (
             lambda n: dataclasses.replace(n, args=(0, 2)),
-            r"^node %2 \(add\): arguments must be earlier nodes, not \(0, 2\)$",
+            r"^node %2 \(sum\): arguments must be earlier nodes, not \(0, 2\)$",
         ),
         (
-            lambda n: Node("scale", (0,), 3, "one"),
-            r"^node %2 \(scale\): attribute must be a float, not 3$",
+            lambda n: Node("sum", (0,), 3.0, "one"),
+            r"^node %2 \(sum\): attribute must be terms, not 3\.0$",
         ),
         (
             lambda n: Node("shift", (0,), 0.5, "one"),
@@ -165,7 +173,7 @@ def test_ports_are_what_crosses() -> None:
         ),
         (
             lambda n: dataclasses.replace(n, owner="input"),
-            r"^node %2 \(add\): owner must be a submodule, not 'input': no hardware would compute it$",
+            r"^node %2 \(sum\): owner must be a submodule, not 'input': no hardware would compute it$",
         ),
         (lambda n: Node("const", (), 2.0, ""), r"^node %2 \(const\): must be unique, equals %1$"),
     ],

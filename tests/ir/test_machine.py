@@ -11,8 +11,9 @@ from rbdgen import native
 from rbdgen.errors import ToolError
 from rbdgen.ir import machine
 from rbdgen.ir.builder import Builder
-from rbdgen.ir.fixed import Constant, FixedGraph, Format, verify_fixed
+from rbdgen.ir.fixed import FixedGraph, verify_fixed
 from rbdgen.ir.machine import BLOCK, Machine
+from rbdgen.ir.number_formats import Constant, Format
 from rbdgen.ir.terms import Terms
 from tests.conftest import design
 
@@ -46,23 +47,23 @@ def every_operation(saturate: bool, truncated: frozenset[int]) -> FixedGraph:
     outputs["sum"] = made(b.add(x, y), Format(9, 5))
     outputs["difference"] = made(b.sub(x, y), Format(12, 7))
     outputs["negative"] = made(b.neg(x), Format(11, 8))
-    outputs["magnitude"] = made(b.abs(y), Format(8, 2))
+    outputs["magnitude"] = made(b.make("abs", (y,)), Format(8, 2))
     outputs["product"] = made(b.mul(x, y), Format(14, 9))
     outputs["scaled"] = made(b.scale(x, 0.6875), Format(10, 8))
     outputs["shifted"] = made(b.shift(outputs["product"], 3), Format(14, 6))
-    outputs["rounded"] = made(b.round(y, 1), Format(6, 1))
-    outputs["sine"] = made(b.table("table_sin", t, 5), Format(12, 10))
-    outputs["cosine"] = made(b.table("table_cos", t, 5), Format(12, 10))
-    outputs["residual"] = made(b.table("residual", t, 5), Format(6, 11))
-    outputs["mantissa"] = n = made(b.normalise(x), Format(9, 7))
-    outputs["longer"] = made(b.normalise(y), Format(16, 14))
-    outputs["inverse"] = r = made(b.table("table_reciprocal", n, 4), Format(10, 9))
-    outputs["rescaled"] = made(b.rescale(r, x), Format(11, 7))
+    outputs["rounded"] = made(b.make("round", (y,), 1), Format(6, 1))
+    outputs["sine"] = made(b.make("table_sin", (t,), 5), Format(12, 10))
+    outputs["cosine"] = made(b.make("table_cos", (t,), 5), Format(12, 10))
+    outputs["residual"] = made(b.make("residual", (t,), 5), Format(6, 11))
+    outputs["mantissa"] = n = made(b.make("normalise", (x,)), Format(9, 7))
+    outputs["longer"] = made(b.make("normalise", (y,)), Format(16, 14))
+    outputs["inverse"] = r = made(b.make("table_reciprocal", (n,), 4), Format(10, 9))
+    outputs["rescaled"] = made(b.make("rescale", (r, x)), Format(11, 7))
     c = made(b.const(0.71875), Format(8, 6))
     outputs["offset"] = made(b.add(x, c), Format(12, 8))
     # of its terms two lose bits before they are added, and one gets more
-    outputs["dropping"] = d = made(b.dot((x, y, x, t, y), Terms((1, -1), (-1,))), Format(12, 6))
-    outputs["exact"] = made(b.dot((t, t, c, x, x, t), Terms((-1, 1), (1, -1))), Format(15, 9))
+    outputs["dropping"] = d = made(b.sum((x, y, x, t, y), Terms((1, -1), (-1,))), Format(12, 6))
+    outputs["exact"] = made(b.sum((t, t, c, x, x, t), Terms((-1, 1), (1, -1))), Format(15, 9))
     graph = b.graph(outputs)
     formats = tuple(fmt for _, fmt in sorted(nodes))
     constants = {outputs["scaled"]: Constant(11, 4)}
@@ -92,7 +93,7 @@ def test_sums_of_products_beyond_64_bits(saturate: bool, point: int) -> None:
     """Beside Python's own integers, which have no end."""
     b = Builder("one")
     x, y, z = (b.input(name) for name in "xyz")
-    dot = b.dot((x, y, y, z, z, z), Terms((1, -1, 1), ()))
+    dot = b.sum((x, y, y, z, z, z), Terms((1, -1, 1), ()))
     formats = (Format(37, 30), Format(38, 33), Format(34, 20), Format(40, 6))
     graph = b.graph({"out": dot})
     fixed = FixedGraph(graph, formats, {}, saturate=saturate, points={dot: point})

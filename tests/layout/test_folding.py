@@ -10,7 +10,7 @@ import pytest
 from rbdgen import load_robot
 from rbdgen.compiler import Design
 from rbdgen.functions.registry import common
-from rbdgen.ir.fixed import Format
+from rbdgen.ir.number_formats import Format
 from rbdgen.layout.folding import alike_branches, fold_branches
 from rbdgen.layout.units import UTILIZATION
 from rbdgen.schedule.buffers import make_plan
@@ -23,7 +23,7 @@ def folded_share(d: Design) -> float:
     """Share of the branches' products that are folded."""
     bodies = {b for group in alike_branches(d.robot) for branch in group for b in branch}
     owners = {s.name for s in d.network.submodules if s.body in bodies}
-    products = [i for i, n in d.fixed.graph if n.op == "mul" and n.owner in owners]
+    products = [i for i, n in d.fixed.graph if n.name == "mul" and n.owner in owners]
     return sum(i in d.plan.schedule.folds.members for i in products) / len(products)
 
 
@@ -62,7 +62,7 @@ def test_a_turn_is_its_own_node_with_the_arguments_in_the_templates_order() -> N
         assert turns[0].node == template
         for turn in turns:
             assert sorted(turn.args) == sorted(graph.nodes[turn.node].args)
-            if graph.nodes[turn.node].op == "sub":
+            if graph.nodes[turn.node].name == "sub":
                 assert turn.negated[turn.args.index(graph.nodes[turn.node].args[1])]
 
 
@@ -121,7 +121,7 @@ def test_the_checker_sees_wrong_signs_and_orders() -> None:
     d = design("hyq", ii=4)
     schedule, graph = d.plan.schedule, d.plan.schedule.fixed.graph
     template, turns = next(
-        (t, ts) for t, ts in schedule.folds.turns.items() if graph.nodes[t].op == "sub"
+        (t, ts) for t, ts in schedule.folds.turns.items() if graph.nodes[t].name == "sub"
     )
     for broken, message in (
         (

@@ -6,7 +6,7 @@ import numpy as np
 
 from rbdgen.functions.registry import common
 from rbdgen.ir.interpret import evaluate
-from rbdgen.passes.constant_products import PRECISE, multiply_constants
+from rbdgen.passes.constant_products import multiply_constants
 from rbdgen.trials import make_tasks, relative_errors, task_states
 from tests.conftest import design
 
@@ -19,11 +19,11 @@ def test_values_are_the_same() -> None:
     old, new = evaluate(graph, operands), evaluate(multiplied, operands)
     for name, i in graph.outputs.items():
         np.testing.assert_allclose(new[multiplied.outputs[name]], old[i], rtol=1e-12)
-    left = [i for i, n in multiplied if n.op == "scale"]
+    left = [i for i, n in multiplied if n.name == "scale"]
     assert left
     assert all(
         multiplied.nodes[multiplied.nodes[i].args[0]].op == "residual"
-        or any(multiplied.nodes[u].op in PRECISE for u in multiplied.users[i])
+        or any(multiplied.nodes[u].operation.is_addressed for u in multiplied.users[i])
         for i in left
     )
     before, after = graph.multiplications(), multiplied.multiplications()

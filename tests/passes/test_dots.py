@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from rbdgen.ir.builder import Builder, Expr
-from rbdgen.ir.fixed import FixedGraph, Format, verify_fixed
+from rbdgen.ir.fixed import FixedGraph, verify_fixed
 from rbdgen.ir.graph import Graph
 from rbdgen.ir.interpret import evaluate, evaluate_fixed
+from rbdgen.ir.number_formats import Format
 from rbdgen.ir.terms import Terms
 from rbdgen.passes.dots import fuse_dots, shape_dots
 from tests.conftest import design
@@ -59,7 +60,7 @@ def four() -> tuple[Builder, list[Expr]]:
 def test_a_tree_over_products_is_one_dot() -> None:
     builder, (a, b, c, d) = four()
     graph = fuse_dots(builder.graph({"y": ((a * b - c * d) - (d - a * c)).node}))
-    (dot,) = (node for _, node in graph if node.op == "dot")
+    (dot,) = (node for _, node in graph if node.name == "dot")
     assert sorted(dot.terms.products) == [-1, 1, 1]
     assert dot.terms.addends == (-1,)
     assert graph.count("add") == graph.count("sub") == graph.count("mul") == 0
@@ -71,7 +72,7 @@ def test_what_others_read_stays_as_it_is() -> None:
     total = product + c
     graph = fuse_dots(builder.graph({"y": (total * d + a).node, "z": (total - d).node}))
     # the product is read by one sum, that sum by two
-    dots = [node for _, node in graph if node.op == "dot"]
+    dots = [node for _, node in graph if node.name == "dot"]
     assert [str(node.attr) for node in dots] == ["+|+", "+|+"]
     assert graph.count("sub") == 1
 
@@ -97,7 +98,7 @@ def random_dot(seed: int) -> tuple[FixedGraph, dict[str, np.ndarray]]:
         formats.append(Format(int(draw.integers(3, 15)), int(draw.integers(-2, 12))))
     signs = draw.choice([-1, 1], products + addends).tolist()
     terms = Terms(tuple(signs[:products]), tuple(signs[products:]))
-    dot = builder.dot(tuple(args), terms)
+    dot = builder.sum(tuple(args), terms)
     graph = builder.graph({"y": dot})
     finest = max(
         *(formats[2 * k].frac + formats[2 * k + 1].frac for k in range(products)),
@@ -121,7 +122,7 @@ def random_dot(seed: int) -> tuple[FixedGraph, dict[str, np.ndarray]]:
 
 def by_integers(fixed: FixedGraph, operands: dict[str, np.ndarray]) -> tuple[list[int], list[bool]]:
     """Raw results of the dot of a graph in Python's integers, and whether they overflowed."""
-    (dot,) = (i for i, node in fixed.graph if node.op == "dot")
+    (dot,) = (i for i, node in fixed.graph if node.name == "dot")
     node, point, result = fixed.graph.nodes[dot], fixed.points[dot], fixed.formats[dot]
     drop = point - result.frac
     found, flags = [], []
@@ -168,7 +169,7 @@ def test_any_shape_gives_the_same_bits(seed: int, longest: int) -> None:
     shaped = shape_dots(fixed, lambda owner: longest, arrivals, 1.0)
     verify_fixed(shaped)
     for _, node in shaped.graph:
-        if node.op == "dot":
+        if node.name == "dot":
             assert len(node.terms.products) <= longest
             assert len(node.terms.addends) <= 1
     whole, parts = evaluate_fixed(fixed, operands), evaluate_fixed(shaped, operands)
@@ -182,6 +183,6 @@ def test_dots_that_are_short_enough_stay() -> None:
     longest = max(len(node.products) for _, node in fixed.graph)
     arrivals = [0.0] * len(fixed.graph.nodes)
     shaped = shape_dots(fixed, lambda owner: longest, arrivals, 1.0)
-    kept = [node for _, node in fixed.graph if node.op == "dot" and len(node.addends) <= 1]
+    kept = [node for _, node in fixed.graph if node.name == "dot" and len(node.addends) <= 1]
     assert shaped.graph.count("dot") >= len(kept)
     assert shaped.graph.outputs.keys() == fixed.graph.outputs.keys()

@@ -17,7 +17,7 @@ LARGEST = 4.0
 def reciprocal(word: int, smallest: float):
     """The fixed-point graph of 1 / x for x in [``smallest``, ``LARGEST``)."""
     builder = Builder("Mf")
-    graph = builder.graph({"y": builder.reciprocal(builder.input("x"))})
+    graph = builder.graph({"y": builder.make("reciprocal", (builder.input("x"),))})
     samples = np.geomspace(smallest, LARGEST * 0.999, 4096)
     return lower(graph, {"x": samples}, {"x": LARGEST * 0.999}, word)
 
@@ -60,7 +60,7 @@ def test_what_has_no_reciprocal_raises_the_flag() -> None:
 
 def test_constants_need_no_hardware() -> None:
     builder = Builder("Mf")
-    graph = builder.graph({"y": builder.reciprocal(builder.const(4.0))})
+    graph = builder.graph({"y": builder.make("reciprocal", (builder.const(4.0),))})
     assert [n.attr for _, n in graph if n.op == "const"] == [0.25]
 
 

@@ -18,6 +18,7 @@ from rbdgen.passes.ranges import find_ranges
 from rbdgen.passes.sound import sound_bounds, unproven
 from rbdgen.passes.trigonometry import SineMethod, expand_trigonometry
 from rbdgen.report.evidence import formats
+from rbdgen.spatial import cos, sin
 from rbdgen.trials import make_tasks, task_states
 
 
@@ -39,7 +40,7 @@ def test_no_state_is_beyond_a_bound(functions: tuple[str, ...]) -> None:
 def test_a_turned_pair_is_no_longer_than_before(method: SineMethod) -> None:
     b = Builder("one")
     q, x, y = (Expr(b, b.input(n)) for n in "qxy")
-    s, c = q.sin(), q.cos()
+    s, c = sin(q), cos(q)
     graph = b.graph(
         {"turned": (c * x - s * y).node, "sum": (c * x + c * y).node, "sine": (s * 2.0 + c).node}
     )
@@ -73,7 +74,9 @@ def test_a_format_without_room_is_found() -> None:
     design = compile_robot(load_robot("pendulum2"), Options(sound=True, word=18))
     fixed = design.fixed
     i = next(
-        i for i, n in fixed.graph if (n.op == "mul" and not fixed.may_overflow(i)) or n.op == "add"
+        i
+        for i, n in fixed.graph
+        if (n.name == "mul" and not fixed.may_overflow(i)) or n.name == "add"
     )
     narrow = replace(fixed.formats[i], width=fixed.formats[i].width - 4)
     tight = replace(fixed, formats=(*fixed.formats[:i], narrow, *fixed.formats[i + 1 :]))

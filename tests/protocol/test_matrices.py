@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rbdgen.errors import ConfigError
-from rbdgen.ir.fixed import Format
+from rbdgen.ir.number_formats import Format
 from rbdgen.protocol.bits import BitFields
 from rbdgen.protocol.columns import Columns
 from rbdgen.protocol.tasks import FunctionFormat, OperandWord

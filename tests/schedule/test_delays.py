@@ -8,7 +8,6 @@ import pytest
 
 from rbdgen.devices.registry import DEVICES
 from rbdgen.functions.registry import common
-from rbdgen.ir.fixed import ROUNDED
 from rbdgen.schedule.check import check_plan
 from rbdgen.schedule.delays import Operators
 from tests.conftest import design
@@ -29,7 +28,7 @@ def test_saturation_costs_what_the_device_says() -> None:
     costs = {
         i: (Operators(fixed, device).delays(i).after - Operators(fixed, free).delays(i).after)
         for i, node in fixed.graph
-        if node.op in ROUNDED
+        if node.operation.rounds
     }
     assert {i for i, cost in costs.items() if cost} == {i for i in costs if fixed.may_overflow(i)}
     assert {round(cost, 9) for cost in costs.values()} == {0.0, device.limit}

@@ -6,7 +6,8 @@ import pytest
 
 from rbdgen.devices.registry import DEVICES, get_device
 from rbdgen.ir.builder import Builder
-from rbdgen.ir.fixed import FixedGraph, Format
+from rbdgen.ir.fixed import FixedGraph
+from rbdgen.ir.number_formats import Format
 from rbdgen.schedule.buffers import make_plan
 from rbdgen.schedule.check import check_plan
 from rbdgen.schedule.schedule import Schedule
@@ -50,7 +51,7 @@ def test_both_products_of_a_sum_are_made_at_once_where_a_multiplier_is_spare() -
     one, two = (schedule(fixed, device, 4, spare=spare) for spare in (0, 1))
     for times, starts in ((one, 2), (two, 1)):
         check_plan(make_plan(times))
-        assert len({times.slots[i].start for i, n in graph if n.op == "mul"}) == starts
+        assert len({times.slots[i].start for i, n in graph if n.name == "mul"}) == starts
         assert times.multipliers == {"unit": 3 - starts}
     assert make_plan(one).register_bits > make_plan(two).register_bits
 

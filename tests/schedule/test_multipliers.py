@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from rbdgen.ir.fixed import moved
+from rbdgen.ir.exactness import moved
 from rbdgen.schedule.accumulators import Accumulator
 from rbdgen.schedule.multipliers import UnitMultipliers
 from tests.conftest import design

@@ -14,7 +14,7 @@ from rbdgen.ir.graph import INPUT_OWNER
 from rbdgen.schedule.budget import Budget
 from rbdgen.schedule.buffers import FIFO_MINIMUM, Tap, make_plan, uses
 from rbdgen.schedule.check import check_operators, check_plan
-from rbdgen.schedule.delays import TABLES, Slot
+from rbdgen.schedule.delays import Slot
 from rbdgen.schedule.schedule import Schedule, chain_length
 from rbdgen.schedule.scheduler import schedule
 from tests.conftest import design
@@ -80,11 +80,11 @@ def sound() -> Schedule:
 def broken(change) -> Schedule:
     """A schedule with one slot or binding changed after the plan was made."""
     result = sound()
-    return change(result, [i for i, n in result.fixed.graph if n.op == "mul"])
+    return change(result, [i for i, n in result.fixed.graph if n.name == "mul"])
 
 
 def last_sum(result: Schedule) -> int:
-    return max(i for i, n in result.fixed.graph if n.op == "add")
+    return max(i for i, n in result.fixed.graph if n.name == "add")
 
 
 def with_slot(result: Schedule, i: int, slot: Slot) -> Schedule:
@@ -303,7 +303,7 @@ def test_values_of_other_units_have_time_for_their_routing() -> None:
 def test_last_units_have_a_register_before_their_multipliers() -> None:
     """On devices that ask for it: M⁻¹ times the derivatives of τ, which nothing waits for."""
     fixed = design("iiwa14", functions=("dfd",)).fixed
-    products = {i: n.owner for i, n in fixed.graph if n.op == "mul"}
+    products = {i: n.owner for i, n in fixed.graph if n.name == "mul"}
     assert fixed.graph.last >= {owner for owner in products.values() if owner.startswith("Mx_")}
     assert fixed.graph.last.isdisjoint(
         o for o in products.values() if o.startswith(("Rf_", "Df_", "Db_", "Mf_"))
@@ -344,7 +344,7 @@ def test_sines_and_reciprocals_have_tables_of_their_own() -> None:
     found = plan.schedule
     kinds: dict[tuple[str, int], set[bool]] = {}
     for i, node in found.fixed.graph:
-        if node.op in TABLES:
+        if node.operation.looks_up:
             table = node.owner, found.binding[i]
             kinds.setdefault(table, set()).add(node.op == "table_reciprocal")
     assert sorted(map(len, kinds.values())) == [1] * len(kinds)

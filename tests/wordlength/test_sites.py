@@ -14,7 +14,7 @@ def mixed() -> Graph:
     x, y, z = map(builder.input, "xyz")
     with builder.submodule("one"):
         product = builder.mul(x, y)
-        dot = builder.dot((product, z, x, y, z), Terms((1, -1), (1,)))
+        dot = builder.sum((product, z, x, y, z), Terms((1, -1), (1,)))
     return builder.graph({"out": dot})
 
 

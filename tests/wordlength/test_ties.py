@@ -14,9 +14,9 @@ def branches() -> tuple[Graph, list[tuple[int, ...]]]:
     first = [builder.input(name) for name in "abcd"]
     second = [builder.input(name + "'") for name in "abcd"]
     a, b, c, d = first
-    one = builder.dot((a, b, c, d), Terms((1, 1)))
+    one = builder.sum((a, b, c, d), Terms((1, 1)))
     a, b, c, d = second
-    other = builder.dot((d, c, a, b), Terms((1, -1)))
+    other = builder.sum((d, c, a, b), Terms((1, -1)))
     graph = builder.graph({"one": one, "other": other})
     return graph, [*zip(first, second, strict=True), (one, other)]
 
@@ -45,6 +45,6 @@ def test_constants_in_the_same_place_are_counterparts() -> None:
     x, y = map(builder.input, "xy")
     products = builder.constant_product(x, 0.3), builder.constant_product(y, 0.7)
     graph = builder.graph(dict(zip("xy", products, strict=True)))
-    mul = [i for i, node in graph if node.op == "mul"]
+    mul = [i for i, node in graph if node.name == "mul"]
     ties = make_ties(graph, [(x, y), tuple(mul)])
     assert ties.factors == ((TiedProduct(mul[0], 0, False), TiedProduct(mul[1], 0, False)),)

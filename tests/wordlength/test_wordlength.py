@@ -52,7 +52,7 @@ def searched(
             passed.append((one, sign * here * values[other][:200]))
             passed.append((other, sign * here * values[one][:200]))
         passed += [(a, sign * here) for sign, a in node.addends]
-        if node.op == "scale":
+        if node.name == "scale":
             passed.append((node.args[0], here * node.attr))
         for a, x in passed:
             adjoint[a] = adjoint.get(a, 0.0) + x
@@ -98,7 +98,7 @@ def test_a_result_that_is_always_zero_has_a_format_like_others() -> None:
 @pytest.mark.parametrize("limit", [1e-2, 1e-4, 1e-6, 1e-8])
 def test_searched_dots_are_sums_of_products_bit_for_bit(limit: float) -> None:
     fixed, operands = searched(limit, fused=True)
-    dots = {i for i, node in fixed.graph if node.op == "dot"}
+    dots = {i for i, node in fixed.graph if node.name == "dot"}
     assert len(dots) == 2
     apart = shape_dots(fixed, lambda owner: 0, [0.0] * len(fixed.graph.nodes), 1.0)
     assert apart.graph.count("dot") == 0
@@ -122,7 +122,7 @@ def test_ways_of_rounding_are_those_asked_for() -> None:
     dropping = [
         i
         for i, n in truncating.graph
-        if n.op in ("mul", "add", "sub") and truncating.dropped_bits(i)
+        if n.name in ("mul", "add", "sub") and truncating.dropped_bits(i)
     ]
     assert dropping
     assert truncating.truncated.issuperset(dropping)
@@ -145,7 +145,9 @@ def test_more_bits_cost_more_blocks_only_where_the_error_needs_them() -> None:
     blocks = []
     for limit in (1e-3, 3e-5, 1e-7):
         fixed, _ = searched(limit)
-        pairs = [[fixed.formats[a].width for a in n.args] for _, n in fixed.graph if n.op == "mul"]
+        pairs = [
+            [fixed.formats[a].width for a in n.args] for _, n in fixed.graph if n.name == "mul"
+        ]
         blocks.append(sum(DEVICES["ecp5"].blocks(*pair) for pair in pairs))
     assert blocks[0] == 3
     assert blocks[0] < blocks[1] < blocks[2]

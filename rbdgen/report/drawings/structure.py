@@ -97,7 +97,7 @@ def words_between_bodies(design: Design) -> Counter[tuple[int, int]]:
         for argument in node.args:
             given = graph.nodes[argument]
             source = bodies.get(given.owner)
-            if given.op != "const" and source is not None and source != target:
+            if not given.is_const and source is not None and source != target:
                 words.add((source, target, argument))
     return Counter((source, target) for source, target, _ in words)
 

@@ -1,0 +1,74 @@
+"""Exact arithmetic on raw values: bounds of sums, products longer than 64 bits, what dropped bits leave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rbdgen.ir.number_formats import BITS, Format
+from rbdgen.ir.terms import Terms
+
+
+def exact_sum(
+    terms: Terms,
+    args: Sequence[Format],
+    point: int | None = None,
+) -> tuple[int, int, int]:
+    """Binary point of a sum, and bounds of its raw value there, for arguments of these formats. ``point``: where it is,
+    below which bits of the terms are dropped; else the sum is exact."""
+    parts = _exact_terms(terms, args)
+    frac = point
+    if frac is None:
+        frac = max(own for own, _, _ in parts)
+    least = most = 0
+    for own, low, high in parts:
+        places = frac - own
+        least += moved(low, places)
+        most += moved(high, places)
+    return frac, least, most
+
+
+def moved(raw: int, places: int) -> int:
+    """A raw value so many places to the left; to the right where that is negative."""
+    return raw << places if places >= 0 else raw >> -places
+
+
+def exponent(x: np.ndarray) -> np.ndarray:
+    """floor(log2 x)."""
+    return np.frexp(x)[1] - 1
+
+
+def product_without(low: int, a: np.ndarray, b: np.ndarray, half: int = 0) -> np.ndarray:
+    """floor((a·b + half) / 2^low), of which the product may be longer than 64 bits."""
+    if not low:
+        return a * b
+    part = a * (b & ((1 << low) - 1)) + half
+    return a * (b >> low) + (part >> low)
+
+
+def dropped(exact: np.ndarray, drop: int, rounds: bool) -> np.ndarray:
+    """``exact`` without its lowest ``drop`` bits, however many: rounded half up or cut."""
+    if not drop:
+        return exact
+    if not rounds:
+        return exact >> min(drop, BITS)
+    # not half of the last place first, which is beyond 64 bits where all are dropped
+    return ((exact >> min(drop - 1, BITS)) + 1) >> 1
+
+
+def _exact_terms(terms: Terms, args: Sequence[Format]) -> list[tuple[int, int, int]]:
+    """The same of each term by itself, with its sign."""
+    parts = []
+    for k, sign in enumerate(terms.products):
+        one, other = args[2 * k : 2 * k + 2]
+        corners = []
+        for x in (one.minimum, one.maximum):
+            corners.append(sign * x * other.minimum)
+            corners.append(sign * x * other.maximum)
+        frac = one.frac + other.frac
+        parts.append((frac, min(corners), max(corners)))
+    for sign, fmt in zip(terms.addends, args[terms.factors :], strict=True):
+        ends = sign * fmt.minimum, sign * fmt.maximum
+        parts.append((fmt.frac, min(ends), max(ends)))
+    return parts

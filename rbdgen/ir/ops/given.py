@@ -1,0 +1,63 @@
+"""Operations ``input``, an operand by its name, and ``const``, a constant by its value: nothing computes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rbdgen.ir.ops.operation import Args, Operation, Passed
+from rbdgen.ir.spans import Span
+
+if TYPE_CHECKING:
+    from rbdgen.ir.builder import Builder
+    from rbdgen.ir.fixed import FixedGraph
+    from rbdgen.ir.graph import Node
+
+
+class _Given(Operation):
+    """What the two have in common."""
+
+    arity = 0
+    is_given = True
+    rounds = False
+    any_time = True
+
+    def passed_on(self, node: Node, here: np.ndarray, at: Callable[[int], np.ndarray]) -> Passed:
+        return []
+
+
+class Input(_Given):
+    """An operand; its attribute is its name."""
+
+    name = "input"
+    attribute = str
+
+    def attribute_fault(self, attr: Any) -> str | None:
+        return None if isinstance(attr, str) else f"attribute must be a unique name, not {attr!r}"
+
+    def made(self, builder: Builder, args: Args, attr: Any) -> int:
+        return builder.input(attr)
+
+
+class Const(_Given):
+    """A constant; its attribute is its value."""
+
+    name = "const"
+    attribute = float
+
+    def made(self, builder: Builder, args: Args, attr: Any) -> int:
+        return builder.const(attr)
+
+    def value(self, node: Node, x: Sequence[Any], dtype: type[np.floating]) -> Any:
+        return np.asarray(node.attr, dtype)
+
+    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Sequence[np.ndarray]) -> np.ndarray:
+        return fixed.formats[i].quantise(node.attr)
+
+    def span(self, node: Node, spans: Sequence[Span]) -> Span:
+        return node.attr, node.attr
+
+
+OPERATIONS = (Input(), Const())

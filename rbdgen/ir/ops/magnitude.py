@@ -1,0 +1,64 @@
+"""Operation ``abs``: the magnitude of its argument."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rbdgen.ir.number_formats import Format
+from rbdgen.ir.ops.operation import Args, Exact, Operation, Passed
+from rbdgen.ir.spans import Span, magnitude
+
+if TYPE_CHECKING:
+    from rbdgen.ir.builder import Builder
+    from rbdgen.ir.fixed import FixedGraph
+    from rbdgen.ir.graph import Node
+
+
+class Magnitude(Operation):
+    """|x|. Positive factors stand outside of it."""
+
+    name = "abs"
+    any_time = True
+    keeps_point = True
+
+    def made(self, builder: Builder, args: Args, attr: Any) -> int:
+        (a,) = args
+        node = builder.nodes[a]
+        if node.op == "abs":
+            return a
+        if node.terms.is_negation:
+            return self.made(builder, node.args, None)
+        if node.op == "shift" or node.terms.multiple is not None:
+            size = self.made(builder, node.args, None)
+            return builder.make(node.op, (size,), node.attr)
+        return super().made(builder, args, attr)
+
+    def value(self, node: Node, x: Sequence[Any], dtype: type[np.floating]) -> Any:
+        return np.abs(x[0])
+
+    def exact(self, fixed: FixedGraph, i: int, node: Node, args: Sequence[Format]) -> Exact:
+        (argument,) = args
+        return argument.frac, 0, -argument.minimum
+
+    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Sequence[np.ndarray]) -> np.ndarray:
+        return np.abs(x[0])
+
+    def exact_frac(
+        self, node: Node, heads: Sequence[int], fracs: Sequence[int], exponent: int
+    ) -> int | None:
+        return fracs[node.args[0]]
+
+    def span(self, node: Node, spans: Sequence[Span]) -> Span:
+        span = spans[node.args[0]]
+        low, high = span
+        return max(low, -high, 0.0), magnitude(span)
+
+    def passed_on(self, node: Node, here: np.ndarray, at: Callable[[int], np.ndarray]) -> Passed:
+        (a,) = node.args
+        return [(a, np.where(at(a) < 0, -here, here))]
+
+
+OPERATIONS = (Magnitude(),)

@@ -1,0 +1,168 @@
+"""Base of all operations: how one is described to graphs, to their passes and to both interpreters.
+
+An operation is one file of this folder, with a subclass and its instance in ``OPERATIONS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rbdgen.ir.number_formats import BITS, ExactWidthError, Format
+from rbdgen.ir.spans import Span
+
+if TYPE_CHECKING:
+    from rbdgen.ir.builder import Builder
+    from rbdgen.ir.fixed import FixedGraph
+    from rbdgen.ir.graph import Node
+
+Args = tuple[int, ...]
+"""Numbers of nodes."""
+Exact = tuple[int, int, int]
+"""Of a result before rounding: binary point, and bounds of its raw value there."""
+Passed = list[tuple[int, np.ndarray]]
+"""Arguments with the derivatives that a node passes on to them."""
+
+
+class Operation:
+    """One operation. Subclasses say what differs from an operation of one argument, and raise nothing: what has no
+    meaning in a form of the graph is refused here, by name."""
+
+    name: str
+    arity: int | None = 1
+    """Number of arguments; None: as the attribute says."""
+    attribute: type | None = None
+    """Type of a node's attribute."""
+    traced = True
+    """Texts of algorithms make it."""
+    lowered = True
+    """Fixed-point graphs have it."""
+    is_given = False
+    """Nothing computes it: operands and constants."""
+    rounds = True
+    """Its exact result is rounded, and saturated to the node's format."""
+    is_partial = False
+    """It has no result for some arguments, which overflow (:meth:`lost`)."""
+    looks_up = False
+    """A table answers it."""
+    is_addressed = False
+    """It takes the upper bits of its argument as an address, or leaves them out."""
+    moves_by_data = False
+    """It moves by as many places as a value says: a shifter in hardware."""
+    is_wiring = False
+    """No logic makes it: bits of its argument at other places."""
+    any_time = False
+    """Of parameters alone, its result can be read at any time: it takes no operator's turn."""
+    keeps_point = False
+    """A user with so many bits behind the point asks its argument for as many."""
+
+    # graphs
+
+    def arguments(self, node: Node) -> int:
+        """How many arguments a node must have."""
+        assert self.arity is not None
+        return self.arity
+
+    def attribute_fault(self, attr: Any) -> str | None:
+        """Remark on an attribute that is of the wrong kind."""
+        if self.attribute is None or isinstance(attr, self.attribute):
+            return None
+        kind = {float: "a float", int: "an integer"}.get(self.attribute, "terms")
+        return f"attribute must be {kind}, not {attr!r}"
+
+    def made(self, builder: Builder, args: Args, attr: Any) -> int:
+        """The node of this operation in a graph that is being built, simplified. Constants are folded."""
+        values = [builder.value(a) for a in args]
+        known = [np.float64(x) for x in values if x is not None]
+        if len(known) == len(args) and self.traced:
+            node = builder.described(self.name, args, attr)
+            return builder.const(float(self.value(node, known, np.float64)))
+        return builder.node(self.name, args, attr)
+
+    # numbers
+
+    def value(self, node: Node, x: Sequence[Any], dtype: type[np.floating]) -> Any:
+        """Float64 (or ``dtype``) value from the arguments' ``x``."""
+        raise ValueError(f"node ({self.name}): no float64 meaning")
+
+    def exact(self, fixed: FixedGraph, i: int, node: Node, args: Sequence[Format]) -> Exact:
+        """Binary point and bounds of the exact result for arguments of these formats."""
+        fmt = fixed.formats[i]
+        return fmt.frac, fmt.minimum, fmt.maximum
+
+    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Sequence[np.ndarray]) -> np.ndarray:
+        """Raw values from the arguments' ``x`` (int64): exact ones, but for bits that :meth:`taken_off` names."""
+        raise ValueError(f"node %{i} ({self.name}): no fixed-point meaning")
+
+    def lost(self, node: Node, x: Sequence[np.ndarray]) -> np.ndarray | None:
+        """The tasks in which it has no result, which overflow; None where that cannot be."""
+        return None
+
+    def taken_off(self, fixed: FixedGraph, i: int, node: Node) -> int:
+        """Low bits that :meth:`raw` has dropped already, as 64-bit arithmetic has no room for them."""
+        return 0
+
+    def format_fault(self, fixed: FixedGraph, i: int, node: Node) -> str | None:
+        """Remark on a format that the node cannot have. ExactWidthError where its exact result is too wide."""
+        if not self.rounds:
+            return None
+        fmt = fixed.formats[i]
+        frac, low, high = fixed.exact(i)
+        if frac < fmt.frac:
+            return f"binary point must be at most {frac}, not {fmt.frac}"
+        extra = min(self.taken_off(fixed, i, node), fixed.dropped_bits(i))
+        bits = max(-low, high).bit_length()
+        if bits > BITS + extra:
+            raise ExactWidthError(
+                f"node %{i} ({node.name}): exact result must fit 63 bits, needs {bits + 1}"
+            )
+        return None
+
+    def wired_format(self, node: Node, source: Format) -> Format:
+        """The one format that wiring makes of its argument's."""
+        raise ValueError(f"({self.name}): no wiring")
+
+    # analyses
+
+    def head(self, node: Node, heads: Sequence[int]) -> int | None:
+        """Bits before the point, without the sign, where they follow from the arguments' alone; else None."""
+        return None
+
+    def frac(self, node: Node, fracs: Sequence[int], word: int) -> int | None:
+        """Bits behind the point where they follow from the arguments' or the word alone; else None."""
+        return None
+
+    def exact_frac(
+        self, node: Node, heads: Sequence[int], fracs: Sequence[int], exponent: int
+    ) -> int | None:
+        """Bits behind the point of the exact result; None where it may have any number. ``exponent``: that of a
+        constant factor."""
+        return None
+
+    def span(self, node: Node, spans: Sequence[Span]) -> Span:
+        """Lowest and highest value for arguments of those ``spans`` (by node)."""
+        raise ValueError(f"({self.name}): no bound")
+
+    def passed_on(self, node: Node, here: np.ndarray, at: Callable[[int], np.ndarray]) -> Passed:
+        """Derivatives with respect to arguments that are no factors, for that of the result (``here``); ``at``: values
+        by node."""
+        raise ValueError(f"({self.name}): no derivative")
+
+    def arriving(
+        self, node: Node, deviations: Sequence[float], largest: np.ndarray, own: float
+    ) -> list[float]:
+        """Deviations of the arguments' errors as they show in the result. ``largest`` magnitudes are by node, ``own``
+        is the result's."""
+        return [deviations[a] for a in node.args]
+
+
+def in_proportion(
+    node: Node, deviations: Sequence[float], largest: np.ndarray, own: float
+) -> list[float]:
+    """The first argument's error in proportion to what becomes of the argument."""
+    source = float(largest[node.args[0]])
+    if not source:
+        return [0.0]
+    return [deviations[node.args[0]] * own / source]

@@ -1,0 +1,55 @@
+"""Operation ``round``: its argument with only attribute bits behind the binary point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rbdgen.ir.number_formats import Format
+from rbdgen.ir.ops.operation import Args, Exact, Operation, Passed
+from rbdgen.ir.spans import Span
+
+if TYPE_CHECKING:
+    from rbdgen.ir.builder import Builder
+    from rbdgen.ir.fixed import FixedGraph
+    from rbdgen.ir.graph import Node
+
+
+class Round(Operation):
+    """A narrower view of a signal; without formats, the signal itself."""
+
+    name = "round"
+    attribute = int
+    traced = False
+    any_time = True
+
+    def made(self, builder: Builder, args: Args, attr: Any) -> int:
+        return builder.node(self.name, args, attr)
+
+    def value(self, node: Node, x: Sequence[Any], dtype: type[np.floating]) -> Any:
+        return x[0]
+
+    def exact(self, fixed: FixedGraph, i: int, node: Node, args: Sequence[Format]) -> Exact:
+        (fmt,) = args
+        return fmt.frac, fmt.minimum, fmt.maximum
+
+    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Sequence[np.ndarray]) -> np.ndarray:
+        return x[0]
+
+    def format_fault(self, fixed: FixedGraph, i: int, node: Node) -> str | None:
+        fault = super().format_fault(fixed, i, node)
+        fmt = fixed.formats[i]
+        if fault is None and fmt.frac != node.attr:
+            return f"binary point must be {node.attr}, not {fmt.frac}"
+        return fault
+
+    def span(self, node: Node, spans: Sequence[Span]) -> Span:
+        return spans[node.args[0]]
+
+    def passed_on(self, node: Node, here: np.ndarray, at: Callable[[int], np.ndarray]) -> Passed:
+        return [(node.args[0], here)]
+
+
+OPERATIONS = (Round(),)
