@@ -34,6 +34,8 @@ from rbdgen_hw.unit_values import UnitValues
 
 TABLE_PORTS = {"table_sin": "sine", "table_cos": "cosine", "table_reciprocal": "reciprocal"}
 """A table's port that answers an operation."""
+MEMORIES = {"sines": SineTable, "reciprocals": ReciprocalTable}
+"""The table that has a memory of this kind."""
 
 
 class UnitOperators(UnitValues):
@@ -195,7 +197,7 @@ class UnitOperators(UnitValues):
         fmt = self.fixed.formats[first]
         bits = self.nodes[first].attr
         cycles = self.schedule.device.table_cycles
-        kind = ReciprocalTable if self.nodes[first].op == "table_reciprocal" else SineTable
+        kind = MEMORIES[self.nodes[first].operation.memory]
         table = kind(bits, fmt, cycles)
         instantiate(m, self.platform, f"table{number}", table)
         width = len(table.place)

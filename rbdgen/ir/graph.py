@@ -52,6 +52,16 @@ class Node:
         return self.attr.name if self.op == "sum" else self.op
 
     @property
+    def is_shift(self) -> bool:
+        """A move of the binary point."""
+        return self.op == "shift"
+
+    @property
+    def is_addition(self) -> bool:
+        """One carry chain: a sum or difference of two, a negation or a magnitude."""
+        return self.terms.adds or self.operation.is_addition
+
+    @property
     def is_const(self) -> bool:
         """A constant, which is nobody's."""
         return self.op == "const"

@@ -65,9 +65,14 @@ class Terms:
         return not self.products and self.addends == (-1,)
 
     @cached_property
+    def is_single_addend(self) -> bool:
+        """k·c or −c."""
+        return not self.products and self.count == 1
+
+    @cached_property
     def multiple(self) -> float | None:
         """k of k·c, a multiple by a constant; None for other sums."""
-        if self.products or self.count != 1 or self.is_negation:
+        if self.is_negation or not self.is_single_addend:
             return None
         return self.addends[0]
 

@@ -65,7 +65,7 @@ def _step(node: Node) -> float:
         return DOT_STEP
     if terms.multiple is not None:
         return MULTIPLE_STEP
-    return SUM_STEP if terms.adds or node.op == "abs" else PRODUCT_STEP
+    return SUM_STEP if node.is_addition else PRODUCT_STEP
 
 
 def _is_dot(terms: Sequence[_Term]) -> bool:
@@ -87,13 +87,13 @@ def _absorbed(graph: Graph) -> frozenset[int]:
     for i in reversed(range(len(graph.nodes))):
         node = graph.nodes[i]
         users = graph.users[i]
-        absorbs = node.terms.adds or node.terms.is_product or node.op == "shift"
+        absorbs = node.terms.adds or node.terms.is_product or node.is_shift
         if not absorbs or i in graph.results or len(users) != 1:
             continue
         number = users[0]
         user = graph.nodes[number]
         within = user.terms.adds
-        if user.op == "shift":
+        if user.is_shift:
             within = number in found
         once = user.args.count(i) == 1
         if within and once and user.owner == node.owner:
@@ -112,7 +112,7 @@ def _terms(graph: Graph, root: int, absorbed: Collection[int]) -> list[_Term]:
         if inside and node.terms.adds:
             for own, a in reversed(node.addends):
                 waiting.append((sign * own, places, a))
-        elif inside and node.op == "shift":
+        elif inside and node.is_shift:
             moved = places + node.attr
             waiting.append((sign, moved, node.args[0]))
         elif inside and node.terms.is_product:

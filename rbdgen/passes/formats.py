@@ -252,8 +252,7 @@ def _accumulates_addend(graph: Graph, user: int, i: int) -> bool:
 def _shows(graph: Graph, user: int, i: int) -> bool:
     """Whether a user of node ``i`` shows its bits down to the user's own binary point: sums, and magnitudes."""
     node = graph.nodes[user]
-    adds = node.terms.adds or node.terms.is_dot
-    return (adds and i not in node.factors) or node.op == "abs"
+    return (node.is_addition or node.terms.is_dot) and i not in node.factors
 
 
 def _longest(graph: Graph, i: int, word: int) -> int:

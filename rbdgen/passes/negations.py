@@ -43,7 +43,7 @@ def _free_negation(graph: Graph, i: int) -> dict[int, int] | None:
         return None
     if node.terms == DIFFERENCE:
         return {i: NONE}
-    if node.terms.adds_two or node.terms.multiple is not None or node.op == "shift":
+    if node.terms.adds_two or node.terms.multiple is not None or node.is_shift:
         for position, a in enumerate(node.args):
             below = _free_negation(graph, a)
             if below is not None:

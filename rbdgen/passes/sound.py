@@ -65,7 +65,7 @@ def _angles(graph: Graph) -> dict[int, tuple[int, str]]:
 
 def _is_sine(node: Node) -> bool:
     """Whether a node looks up a sine or cosine."""
-    return node.op in ("table_sin", "table_cos")
+    return node.operation.memory == "sines"
 
 
 def _is_taylor_step(graph: Graph, node: Node, table: int, angle: int) -> bool:
@@ -84,7 +84,7 @@ def _is_taylor_step(graph: Graph, node: Node, table: int, angle: int) -> bool:
 def _is_step(graph: Graph, i: int, angle: int) -> bool:
     """Whether node ``i`` is the residual of ``angle`` in radians."""
     node = graph.nodes[i]
-    while node.terms.multiple is not None or node.op in ("round", "shift"):
+    while node.terms.multiple is not None or node.is_shift or node.op == "round":
         node = graph.nodes[node.args[0]]
     return node.op == "residual" and node.args[0] == angle
 
@@ -229,10 +229,10 @@ class _Intervals:
         """The node that node ``a`` is a multiple of, up to rounding, and the size of the factor."""
         factor = 1.0
         node = self.graph.nodes[a]
-        while node.op in ("shift", "round") or (node.terms.count == 1 and not node.products):
+        while node.is_shift or node.op == "round" or node.terms.is_single_addend:
             if node.terms.count:
                 factor *= abs(node.terms.addends[0])
-            elif node.op == "shift":
+            elif node.is_shift:
                 factor *= 2.0**node.attr
             a = node.args[0]
             node = self.graph.nodes[a]

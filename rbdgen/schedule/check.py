@@ -40,7 +40,7 @@ def check_operators(plan: Plan) -> None:
     schedule = plan.schedule
     busy: Counter[tuple[str, str, int, int]] = Counter()
     lookups: set[tuple[str, int, int]] = set()
-    kinds: dict[tuple[str, int], bool] = {}
+    kinds: dict[tuple[str, int], str] = {}
     for i, node in schedule.fixed.graph:
         start = schedule.slots[i].start
         for number in range(len(node.products)):
@@ -48,8 +48,8 @@ def check_operators(plan: Plan) -> None:
             busy[node.owner, "multiplier", schedule.binding[i], phase] += 1
         if node.operation.looks_up:
             number = schedule.binding[i]
-            reciprocal = node.op == "table_reciprocal"
-            if kinds.setdefault((node.owner, number), reciprocal) != reciprocal:
+            memory = node.operation.memory
+            if kinds.setdefault((node.owner, number), memory) != memory:
                 raise ValueError(f"unit {node.owner}: table {number} has sines and reciprocals")
             lookup = (node.owner, node.args[0], start)
             if lookup not in lookups:

@@ -234,7 +234,7 @@ class OperationCheck:
 
     def _plain_timing(self, i: int) -> OperationTiming:
         device, node = self.device, self.nodes[i]
-        if node.terms.adds or node.op == "abs":
+        if node.is_addition:
             return OperationTiming(delay=device.add)
         if node.op == "round" and i not in self.fixed.truncated:
             return OperationTiming(delay=device.add)

@@ -121,7 +121,7 @@ class _Scheduler:
     def _table_kind(self, i: int) -> TableKind:
         """The tables that answer the access of node ``i``."""
         node = self.nodes[i]
-        return node.owner, node.op == "table_reciprocal"
+        return node.owner, node.operation.memory == "reciprocals"
 
     def unit_tables(self) -> dict[str, int]:
         """Tables by unit."""
@@ -134,8 +134,8 @@ class _Scheduler:
         """The binding of all nodes; a unit's tables of reciprocals have the numbers behind those of sines."""
         numbers = dict(self.binding)
         for i, number in self.binding.items():
-            if self.nodes[i].op == "table_reciprocal":
-                unit, _ = self._table_kind(i)
+            unit, of_reciprocals = self._table_kind(i)
+            if of_reciprocals:
                 numbers[i] = number + self.tables.get((unit, False), 0)
         return numbers
 

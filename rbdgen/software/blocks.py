@@ -126,11 +126,11 @@ def _angles_first(graph: Graph) -> list[int]:
     """All nodes in order, the cosine and the sine of an angle one behind the other: they are computed together."""
     partners: dict[int, list[int]] = {}
     for i, node in graph:
-        if node.op in ("sin", "cos"):
+        if node.operation.is_paired:
             partners.setdefault(node.args[0], []).append(i)
     order: list[int] = []
     for i, node in graph:
-        if node.op in ("sin", "cos"):
+        if node.operation.is_paired:
             pair = partners[node.args[0]]
             if i == pair[0]:
                 order += pair

@@ -38,7 +38,7 @@ class FloatStatements(Statements):
         pairs: dict[int, dict[str, int]] = {}
         for i in self.block.nodes:
             node = self.graph.nodes[i]
-            if node.op in ("sin", "cos"):
+            if node.operation.is_paired:
                 pairs.setdefault(node.args[0], {})[node.op] = i
         return pairs
 
@@ -48,7 +48,7 @@ class FloatStatements(Statements):
 
     def node(self, i: int, node: Node) -> None:
         """The statements of one operation; sine and cosine of an angle at once."""
-        if node.op not in ("sin", "cos"):
+        if not node.operation.is_paired:
             super().node(i, node)
         elif i not in self.names:
             self._angle(node)

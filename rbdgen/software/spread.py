@@ -282,7 +282,7 @@ def _partners(graph: Graph) -> dict[int, int]:
     """The cosine of each sine, and the other way round."""
     angles: dict[int, list[int]] = {}
     for i, node in graph:
-        if node.op in ("sin", "cos"):
+        if node.operation.is_paired:
             angles.setdefault(node.args[0], []).append(i)
     found = {}
     for pair in angles.values():

@@ -112,7 +112,7 @@ class ExactFractions:
                 argument = node.args[0]
                 source[i] = source[argument]
                 less[i] = less[argument]
-                if node.op == "shift":
+                if node.is_shift:
                     less[i] += node.attr
                 moves.append(i)
         self.moves = np.array(moves, int)

@@ -7,6 +7,8 @@ An error made at a site (:mod:`rbdgen.wordlength.sites`) reaches the results thr
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 import numpy as np
 
 from rbdgen.wordlength.costs import BLOCK_COST, DOWN, EVEN, RESULT_COST, bit_cost
@@ -20,9 +22,6 @@ from rbdgen.wordlength.fractions import (
 from rbdgen.wordlength.multipliers import Multipliers
 from rbdgen.wordlength.roundings import Roundings
 from rbdgen.wordlength.signals import NARROWEST, Signals, WordLengthChoice
-
-SHARED_MEMORIES = (("table_sin", "table_cos"), ("table_reciprocal",))
-"""Operations whose results have one format, so that all of them can share a memory."""
 
 
 class WordLengths:
@@ -48,10 +47,12 @@ class WordLengths:
             sizes.append(len(group))
         self.tied = np.array(tied, int)
         self.tied_sizes = np.array(sizes, int)
-        self.shared: list[list[int]] = []
-        for ops in SHARED_MEMORIES:
-            members = [i for i, node in self.signals.graph if node.op in ops]
-            self.shared.append(members)
+        # results from one kind of memory have one format, so that all of them can share it
+        memories: dict[str, list[int]] = defaultdict(list)
+        for i, node in self.signals.graph:
+            if node.operation.looks_up:
+                memories[node.operation.memory].append(i)
+        self.shared = list(memories.values())
 
     def _find_kinds(self) -> None:
         """What bits cost by node, constants with the bits that they have as they are, and results."""
@@ -123,8 +124,7 @@ class WordLengths:
         exact = np.maximum(self.constant_fracs, least[self.constants])
         fracs[self.constants] = np.minimum(constants, exact)
         for members in self.shared:
-            if members:
-                fracs[members] = np.max(fracs[members])
+            fracs[members] = np.max(fracs[members])
         self.exact.move(fracs)
         return fracs
 

@@ -152,7 +152,7 @@ class Signals:
             if node.operation.rounds or i in given:
                 needed = largest * MARGIN + NOISE_DEVIATIONS * deviations[i] + last
                 heads[i] = max(heads[i], integer_bits(needed))
-            elif node.op == "shift":
+            elif node.is_shift:
                 moved = heads[node.args[0]] + node.attr
                 heads[i] = max(heads[i], moved)
         return heads, deviations

@@ -22,6 +22,7 @@ class Magnitude(Operation):
 
     name = "abs"
     any_time = True
+    is_addition = True
     keeps_point = True
 
     def made(self, builder: Builder, args: Args, attr: Any) -> int:

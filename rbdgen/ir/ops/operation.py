@@ -45,8 +45,14 @@ class Operation:
     """Its exact result is rounded, and saturated to the node's format."""
     is_partial = False
     """It has no result for some arguments, which overflow (:meth:`lost`)."""
+    is_addition = False
+    """One carry chain makes it."""
+    is_paired = False
+    """Another operation of the same argument comes with it at no further cost."""
     looks_up = False
     """A table answers it."""
+    memory = ""
+    """Of a table: what is kept in it. Operations with the same may share one."""
     is_addressed = False
     """It takes the upper bits of its argument as an address, or leaves them out."""
     moves_by_data = False

@@ -116,6 +116,7 @@ class ReciprocalLookup(Lookup):
     """The reciprocal of an interval's middle."""
 
     name = "table_reciprocal"
+    memory = "reciprocals"
 
     def value(self, node: Node, x: Sequence[Any], dtype: type[np.floating]) -> Any:
         return 1.0 / middle(x[0], node.attr)

@@ -27,6 +27,7 @@ class Sinusoid(Operation):
     """Sine or cosine of radians."""
 
     lowered = False
+    is_paired = True
 
     def __init__(self, name: str, function: Callable[[Any], Any]) -> None:
         self.name = name
@@ -39,6 +40,8 @@ class Sinusoid(Operation):
 class SineLookup(Lookup):
     """Sine or cosine of an interval's middle, ``quarters`` of a turn ahead, from a table of the first quarter's
     sines."""
+
+    memory = "sines"
 
     def __init__(self, name: str, quarters: int, function: Callable[[Any], Any]) -> None:
         self.name = name
