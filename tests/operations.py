@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from rbdgen.ir.builder import Builder
+from rbdgen.ir.constants import Constant
 from rbdgen.ir.fixed import FixedGraph, verify_fixed
-from rbdgen.ir.number_formats import Constant, Format
+from rbdgen.ir.number_formats import Format
 from rbdgen.ir.terms import ADDITION, DIFFERENCE, NEGATION, PRODUCT
 
 SUMS = {"add": ADDITION, "sub": DIFFERENCE, "neg": NEGATION, "mul": PRODUCT}

@@ -14,8 +14,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed, unsigne
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Member, Out
 
-from rbdgen.ir.constants import Addition
-from rbdgen.ir.number_formats import Constant, Format
+from rbdgen.ir.constants import Addition, Constant
+from rbdgen.ir.number_formats import Format
 from rbdgen.ir.ops.reciprocals import reciprocal_table
 from rbdgen.ir.ops.sines import sine_table
 from rbdgen_hw.delays import registered

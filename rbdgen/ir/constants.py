@@ -10,6 +10,7 @@ for longer constants the best cut through the digits.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -489,3 +490,21 @@ class _Search:
             if not left:
                 found += [[*chain, mantissa] for chain in chains(rest)]
         return found
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A constant factor ``mantissa`` · 2^−``exponent``, with an odd positive mantissa."""
+
+    mantissa: int
+    exponent: int
+
+    @property
+    def value(self) -> float:
+        """The factor."""
+        return math.ldexp(float(self.mantissa), -self.exponent)
+
+    @property
+    def graph(self) -> AdderGraph:
+        """The network of shifts and additions that makes the mantissa's multiple of its argument."""
+        return adder_graph(self.mantissa)

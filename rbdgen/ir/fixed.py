@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from rbdgen.ir.constants import Constant
 from rbdgen.ir.exactness import exact_sum
 from rbdgen.ir.graph import Graph, Node
-from rbdgen.ir.number_formats import BITS, Constant, Format
+from rbdgen.ir.number_formats import BITS, Format
 
 LONGEST_PRODUCT = 64
 """Bits of both factors of a product that fits 64-bit arithmetic."""

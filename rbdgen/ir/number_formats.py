@@ -1,4 +1,4 @@
-"""Fixed-point formats and constants: where a number's binary point is, and how many bits it has."""
+"""Fixed-point formats: where a number's binary point is, and how many bits it has."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-
-from rbdgen.ir.constants import AdderGraph, adder_graph
 
 BITS = 63
 """Bits of an exact result: the models compute in 64-bit integers."""
@@ -84,24 +82,6 @@ def nearest_raw(
     # float64 has the powers of two at both ends, but not the largest value of a long word
     clipped = np.minimum(np.maximum(nearest, minimum), np.negative(minimum))
     return np.minimum(clipped.astype(np.int64), maximum)
-
-
-@dataclass(frozen=True)
-class Constant:
-    """A constant factor ``mantissa`` · 2^−``exponent``, with an odd positive mantissa."""
-
-    mantissa: int
-    exponent: int
-
-    @property
-    def value(self) -> float:
-        """The factor."""
-        return math.ldexp(float(self.mantissa), -self.exponent)
-
-    @property
-    def graph(self) -> AdderGraph:
-        """The network of shifts and additions that makes the mantissa's multiple of its argument."""
-        return adder_graph(self.mantissa)
 
 
 class ExactWidthError(ValueError):

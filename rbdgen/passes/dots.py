@@ -12,10 +12,11 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from rbdgen.ir.builder import Builder
+from rbdgen.ir.constants import Constant
 from rbdgen.ir.exactness import exact_sum
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph, Node
-from rbdgen.ir.number_formats import Constant, Format
+from rbdgen.ir.number_formats import Format
 from rbdgen.ir.terms import ADDITION, DIFFERENCE, NEGATION, PRODUCT, Terms
 
 PRODUCT_STEP, DOT_STEP, MULTIPLE_STEP, SUM_STEP = 1.0, 1.3, 0.7, 0.3

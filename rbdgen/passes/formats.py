@@ -16,9 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rbdgen.errors import ConfigError
+from rbdgen.ir.constants import Constant
 from rbdgen.ir.fixed import adding_head
 from rbdgen.ir.graph import Graph, Node
-from rbdgen.ir.number_formats import Constant, Format
+from rbdgen.ir.number_formats import Format
 
 MIN_WORD, MAX_WORD = 8, 32
 """Supported word lengths, bits: below, nothing useful is left; above, exact products outgrow 64-bit arithmetic."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from rbdgen.ir.number_formats import Constant
+from rbdgen.ir.constants import Constant
 from rbdgen.schedule.buffers import Plan
 
 EPSILON = 1e-9

@@ -9,9 +9,10 @@ import math
 from collections.abc import Mapping
 
 from rbdgen.errors import ConfigError
+from rbdgen.ir.constants import Constant
 from rbdgen.ir.fixed import FixedGraph, shared_points, verify_fixed
 from rbdgen.ir.graph import Graph, Node
-from rbdgen.ir.number_formats import Constant, ExactWidthError, Format
+from rbdgen.ir.number_formats import ExactWidthError, Format
 from rbdgen.passes.formats import fraction_format, lone_zero
 from rbdgen.passes.sound import unproven
 from rbdgen.wordlength.signals import Signals, WordLengthChoice

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rbdgen.ir.constants import Constant
 from rbdgen.ir.graph import Node
-from rbdgen.ir.number_formats import BITS, Constant
+from rbdgen.ir.number_formats import BITS
 from rbdgen.wordlength.signals import SLACK, Signals
 
 EXACT = 10_000

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from rbdgen.ir.constants import Constant
 from rbdgen.ir.graph import Graph
-from rbdgen.ir.number_formats import Constant
 from rbdgen.ir.ops.sum import OUTWEIGHED
 from rbdgen.ir.terms import ADDITION
 from rbdgen.passes.formats import MARGIN, MAX_WORD, WIDE_MARGIN, integer_bits, quantise_constant

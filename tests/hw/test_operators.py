@@ -10,10 +10,11 @@ import pytest
 from amaranth.sim import Simulator
 
 from rbdgen.ir.builder import Builder
+from rbdgen.ir.constants import Constant
 from rbdgen.ir.fixed import FixedGraph, verify_fixed
 from rbdgen.ir.interpret import evaluate_fixed
 from rbdgen.ir.machine import Machine
-from rbdgen.ir.number_formats import Constant, Format
+from rbdgen.ir.number_formats import Format
 from rbdgen_hw.library import SharedComponent, to_verilog
 from rbdgen_hw.operators import (
     Accumulate,

@@ -8,9 +8,10 @@ import apytypes
 import numpy as np
 import pytest
 
+from rbdgen.ir.constants import Constant
 from rbdgen.ir.interpret import evaluate_fixed
 from rbdgen.ir.machine import Machine
-from rbdgen.ir.number_formats import Constant, Format
+from rbdgen.ir.number_formats import Format
 from rbdgen.ir.ops.sines import sine_table
 from tests.operations import one_operation
 

@@ -11,9 +11,10 @@ from rbdgen import native
 from rbdgen.errors import ToolError
 from rbdgen.ir import machine
 from rbdgen.ir.builder import Builder
+from rbdgen.ir.constants import Constant
 from rbdgen.ir.fixed import FixedGraph, verify_fixed
 from rbdgen.ir.machine import BLOCK, Machine
-from rbdgen.ir.number_formats import Constant, Format
+from rbdgen.ir.number_formats import Format
 from rbdgen.ir.terms import Terms
 from tests.conftest import design
 
