@@ -278,13 +278,15 @@ class Builder:
         if terms.multiple is not None:
             return self.scale(args[0], terms.multiple)
         simplified = {
-            PRODUCT: self.mul,
-            NEGATION: self.neg,
             ADDITION: self.add,
             DIFFERENCE: self.sub,
+            NEGATION: self.neg,
+            PRODUCT: self.mul,
         }
         made = simplified.get(terms)
-        return made(*args) if made else self.node("sum", args, terms)
+        if made is None:
+            return self.node("sum", args, terms)
+        return made(*args)
 
     def copied(self, node: Node, args: Args) -> int:
         """A node of another graph with other arguments, as it is: nothing is simplified."""

@@ -58,7 +58,9 @@ class FixedGraph:
         """What node ``i`` is called in names of hardware and in messages."""
         node = self.graph.nodes[i]
         # a part of a longer dot may have one product only
-        return "dot" if node.terms.is_product and i in self.points else node.name
+        if node.terms.is_product and i in self.points:
+            return "dot"
+        return node.name
 
     def dropped_bits(self, i: int) -> int:
         """Bits below the result's binary point that node ``i`` rounds away."""

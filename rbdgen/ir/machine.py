@@ -287,11 +287,15 @@ class _TapeWriter:
         if node.terms.is_product:
             low = self.fixed.split(*node.args)
             half = self.fixed.half(i) if low == self.fixed.dropped_bits(i) else 0
-            return ("long mul", low, 0, half) if low else ("mul", 0, 0, 0)
+            if not low:
+                return "mul", 0, 0, 0
+            return "long mul", low, 0, half
         fracs = [self.fixed.formats[a].frac for a in node.args]
         frac = max(fracs)
         places = [frac - own for own in fracs]
-        one, other = places if node.terms.count == 2 else (0, 0)
+        if len(places) == 1:
+            return node.name, 0, 0, 0
+        one, other = places
         return node.name, one, other, 0
 
     def magnitude(self, i: int, node: Node) -> Instruction:
@@ -305,8 +309,11 @@ class _TapeWriter:
     def looked_up(self, i: int, node: Node) -> Instruction:
         """What a table holds: bits below its address, bits of that, and where it begins."""
         fmt = self.fixed.formats[i]
-        op = "table_reciprocal" if node.op == "table_reciprocal" else "table_sin"
-        return op, self._below(node), node.attr, self._table(node, fmt)
+        op = "table_sin"
+        if node.operation.memory == "reciprocals":
+            op = node.op
+        place = self._table(node, fmt)
+        return op, self._below(node), node.attr, place
 
     def residual(self, i: int, node: Node) -> Instruction:
         """What an address leaves."""
@@ -331,7 +338,9 @@ class _TapeWriter:
 
     def _table(self, node: Node, fmt: Format) -> int:
         """Where a table begins among all tables."""
-        table = reciprocal_table if node.op == "table_reciprocal" else sine_table
+        table = sine_table
+        if node.operation.memory == "reciprocals":
+            table = reciprocal_table
         key = table, node.attr, fmt
         if key not in self.table_place:
             self.table_place[key] = len(self.tables)

@@ -69,7 +69,9 @@ def node_programs(graph: Graph, programs: Programs) -> tuple[str | None, ...]:
 
 def _any_time(node: Node) -> bool:
     """Whether a node of parameters alone takes no operator's turn, so that its result can be read at any time."""
-    return node.operation.any_time or (node.terms.count > 0 and not node.terms.products)
+    if node.terms.count:
+        return not node.terms.products
+    return node.operation.any_time
 
 
 def _reached_programs(graph: Graph, programs: Programs) -> list[set[str]]:

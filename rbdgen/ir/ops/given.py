@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rbdgen.ir.ops.operation import Args, Operation, Passed
+from rbdgen.ir.ops.operation import (
+    Args,
+    Dtype,
+    Fault,
+    Operation,
+    Passed,
+    Raw,
+    Raws,
+    Spans,
+    Values,
+    ValuesOf,
+)
 from rbdgen.ir.spans import Span
 
 if TYPE_CHECKING:
@@ -24,7 +34,7 @@ class _Given(Operation):
     rounds = False
     any_time = True
 
-    def passed_on(self, node: Node, here: np.ndarray, at: Callable[[int], np.ndarray]) -> Passed:
+    def passed_on(self, node: Node, here: Raw, at: ValuesOf) -> Passed:
         return []
 
 
@@ -34,7 +44,7 @@ class Input(_Given):
     name = "input"
     attribute = str
 
-    def attribute_fault(self, attr: Any) -> str | None:
+    def attribute_fault(self, attr: Any) -> Fault:
         return None if isinstance(attr, str) else f"attribute must be a unique name, not {attr!r}"
 
     def made(self, builder: Builder, args: Args, attr: Any) -> int:
@@ -50,13 +60,13 @@ class Const(_Given):
     def made(self, builder: Builder, args: Args, attr: Any) -> int:
         return builder.const(attr)
 
-    def value(self, node: Node, x: Sequence[Any], dtype: type[np.floating]) -> Any:
+    def value(self, node: Node, x: Values, dtype: Dtype) -> Any:
         return np.asarray(node.attr, dtype)
 
-    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Sequence[np.ndarray]) -> np.ndarray:
+    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Raws) -> Raw:
         return fixed.formats[i].quantise(node.attr)
 
-    def span(self, node: Node, spans: Sequence[Span]) -> Span:
+    def span(self, node: Node, spans: Spans) -> Span:
         return node.attr, node.attr
 
 

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rbdgen.ir.number_formats import Format
-from rbdgen.ir.ops.operation import Args, Operation, Passed
+from rbdgen.ir.ops.operation import (
+    Args,
+    Bits,
+    Dtype,
+    Fault,
+    Numbers,
+    Operation,
+    Passed,
+    Raw,
+    Raws,
+    Reals,
+    Spans,
+    Values,
+    ValuesOf,
+)
 from rbdgen.ir.spans import Span
 
 if TYPE_CHECKING:
@@ -18,7 +31,7 @@ if TYPE_CHECKING:
     from rbdgen.ir.graph import Node
 
 
-def middle(x: np.ndarray, address_bits: int) -> np.ndarray:
+def middle(x: np.ndarray, address_bits: int) -> Raw:
     """Middle of the table interval that holds ``x``."""
     interval = np.floor(np.ldexp(x, address_bits))
     return (interval + 0.5) / (1 << address_bits)
@@ -35,15 +48,13 @@ class Addressed(Operation):
     def made(self, builder: Builder, args: Args, attr: Any) -> int:
         return builder.node(self.name, args, attr)
 
-    def format_fault(self, fixed: FixedGraph, i: int, node: Node) -> str | None:
+    def format_fault(self, fixed: FixedGraph, i: int, node: Node) -> Fault:
         frac = fixed.formats[node.args[0]].frac
         if frac <= node.attr:
             return f"argument must have more than {node.attr} fractional bits, not {frac}"
         return None
 
-    def arriving(
-        self, node: Node, deviations: Sequence[float], largest: np.ndarray, own: float
-    ) -> list[float]:
+    def arriving(self, node: Node, deviations: Reals, largest: Raw, own: float) -> Reals:
         # which interval a value is in makes no error: the residual has what is left
         return []
 
@@ -57,16 +68,16 @@ class Lookup(Addressed):
 
     looks_up = True
 
-    def place(self, fixed: FixedGraph, node: Node, x: np.ndarray) -> np.ndarray:
+    def place(self, fixed: FixedGraph, node: Node, x: np.ndarray) -> Raw:
         """Number of the interval that a raw argument is in."""
         return x >> self.below(fixed, node)
 
-    def frac(self, node: Node, fracs: Sequence[int], word: int) -> int | None:
+    def frac(self, node: Node, fracs: Numbers, word: int) -> Bits:
         # all tables of a kind have one format, so that they can be one
         head = self.head(node, ())
         return None if head is None else word - 1 - head
 
-    def passed_on(self, node: Node, here: np.ndarray, at: Callable[[int], np.ndarray]) -> Passed:
+    def passed_on(self, node: Node, here: Raw, at: ValuesOf) -> Passed:
         return []
 
 
@@ -76,14 +87,14 @@ class Residual(Addressed):
     name = "residual"
     is_wiring = True
 
-    def value(self, node: Node, x: Sequence[Any], dtype: type[np.floating]) -> Any:
+    def value(self, node: Node, x: Values, dtype: Dtype) -> Any:
         return x[0] - middle(x[0], node.attr)
 
-    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Sequence[np.ndarray]) -> np.ndarray:
+    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Raws) -> Raw:
         below = self.below(fixed, node)
         return (x[0] & ((1 << below) - 1)) - (1 << (below - 1))
 
-    def format_fault(self, fixed: FixedGraph, i: int, node: Node) -> str | None:
+    def format_fault(self, fixed: FixedGraph, i: int, node: Node) -> Fault:
         fault = super().format_fault(fixed, i, node)
         fmt = fixed.formats[i]
         if fault is None and fmt != self.wired_format(node, fixed.formats[node.args[0]]):
@@ -93,17 +104,17 @@ class Residual(Addressed):
     def wired_format(self, node: Node, source: Format) -> Format:
         return Format(source.frac - node.attr, source.frac)
 
-    def head(self, node: Node, heads: Sequence[int]) -> int | None:
+    def head(self, node: Node, heads: Numbers) -> Bits:
         return -node.attr - 1
 
-    def frac(self, node: Node, fracs: Sequence[int], word: int) -> int | None:
+    def frac(self, node: Node, fracs: Numbers, word: int) -> Bits:
         return fracs[node.args[0]]
 
-    def span(self, node: Node, spans: Sequence[Span]) -> Span:
+    def span(self, node: Node, spans: Spans) -> Span:
         half = math.ldexp(0.5, -node.attr)
         return -half, half
 
-    def passed_on(self, node: Node, here: np.ndarray, at: Callable[[int], np.ndarray]) -> Passed:
+    def passed_on(self, node: Node, here: Raw, at: ValuesOf) -> Passed:
         return [(node.args[0], here)]
 
 

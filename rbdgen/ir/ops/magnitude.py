@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rbdgen.ir.number_formats import Format
-from rbdgen.ir.ops.operation import Args, Exact, Operation, Passed
+from rbdgen.ir.ops.operation import (
+    Args,
+    Bits,
+    Dtype,
+    Exact,
+    Formats,
+    Numbers,
+    Operation,
+    Passed,
+    Raw,
+    Raws,
+    Spans,
+    Values,
+    ValuesOf,
+)
 from rbdgen.ir.spans import Span, magnitude
 
 if TYPE_CHECKING:
@@ -37,27 +49,25 @@ class Magnitude(Operation):
             return builder.make(node.op, (size,), node.attr)
         return super().made(builder, args, attr)
 
-    def value(self, node: Node, x: Sequence[Any], dtype: type[np.floating]) -> Any:
+    def value(self, node: Node, x: Values, dtype: Dtype) -> Any:
         return np.abs(x[0])
 
-    def exact(self, fixed: FixedGraph, i: int, node: Node, args: Sequence[Format]) -> Exact:
+    def exact(self, fixed: FixedGraph, i: int, node: Node, args: Formats) -> Exact:
         (argument,) = args
         return argument.frac, 0, -argument.minimum
 
-    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Sequence[np.ndarray]) -> np.ndarray:
+    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Raws) -> Raw:
         return np.abs(x[0])
 
-    def exact_frac(
-        self, node: Node, heads: Sequence[int], fracs: Sequence[int], exponent: int
-    ) -> int | None:
+    def exact_frac(self, node: Node, heads: Numbers, fracs: Numbers, exponent: int) -> Bits:
         return fracs[node.args[0]]
 
-    def span(self, node: Node, spans: Sequence[Span]) -> Span:
+    def span(self, node: Node, spans: Spans) -> Span:
         span = spans[node.args[0]]
         low, high = span
         return max(low, -high, 0.0), magnitude(span)
 
-    def passed_on(self, node: Node, here: np.ndarray, at: Callable[[int], np.ndarray]) -> Passed:
+    def passed_on(self, node: Node, here: Raw, at: ValuesOf) -> Passed:
         (a,) = node.args
         return [(a, np.where(at(a) < 0, -here, here))]
 

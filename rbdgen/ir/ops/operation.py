@@ -20,6 +20,25 @@ if TYPE_CHECKING:
 
 Args = tuple[int, ...]
 """Numbers of nodes."""
+Numbers = Sequence[int]
+Reals = Sequence[float]
+"""Whole numbers and numbers by node."""
+Formats = Sequence[Format]
+Spans = Sequence[Span]
+"""Formats of arguments, and spans by node."""
+Values = Sequence[Any]
+"""Values of arguments, arrays or scalars."""
+Dtype = type[np.floating]
+"""Floating-point type of values."""
+Raw = np.ndarray
+Raws = Sequence[np.ndarray]
+"""An array, of raw values (int64) or of numbers by node or state; those of arguments."""
+ValuesOf = Callable[[int], np.ndarray]
+"""Values by node."""
+Bits = int | None
+"""Numbers of bits, or nothing where others decide."""
+Fault = str | None
+"""Remark on what is wrong, if anything is."""
 Exact = tuple[int, int, int]
 """Of a result before rounding: binary point, and bounds of its raw value there."""
 Passed = list[tuple[int, np.ndarray]]
@@ -71,7 +90,7 @@ class Operation:
         assert self.arity is not None
         return self.arity
 
-    def attribute_fault(self, attr: Any) -> str | None:
+    def attribute_fault(self, attr: Any) -> Fault:
         """Remark on an attribute that is of the wrong kind."""
         if self.attribute is None or isinstance(attr, self.attribute):
             return None
@@ -89,20 +108,20 @@ class Operation:
 
     # numbers
 
-    def value(self, node: Node, x: Sequence[Any], dtype: type[np.floating]) -> Any:
+    def value(self, node: Node, x: Values, dtype: Dtype) -> Any:
         """Float64 (or ``dtype``) value from the arguments' ``x``."""
         raise ValueError(f"node ({self.name}): no float64 meaning")
 
-    def exact(self, fixed: FixedGraph, i: int, node: Node, args: Sequence[Format]) -> Exact:
+    def exact(self, fixed: FixedGraph, i: int, node: Node, args: Formats) -> Exact:
         """Binary point and bounds of the exact result for arguments of these formats."""
         fmt = fixed.formats[i]
         return fmt.frac, fmt.minimum, fmt.maximum
 
-    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Sequence[np.ndarray]) -> np.ndarray:
+    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Raws) -> Raw:
         """Raw values from the arguments' ``x`` (int64): exact ones, but for bits that :meth:`taken_off` names."""
         raise ValueError(f"node %{i} ({self.name}): no fixed-point meaning")
 
-    def lost(self, node: Node, x: Sequence[np.ndarray]) -> np.ndarray | None:
+    def lost(self, node: Node, x: Raws) -> Raw | None:
         """The tasks in which it has no result, which overflow; None where that cannot be."""
         return None
 
@@ -110,7 +129,7 @@ class Operation:
         """Low bits that :meth:`raw` has dropped already, as 64-bit arithmetic has no room for them."""
         return 0
 
-    def format_fault(self, fixed: FixedGraph, i: int, node: Node) -> str | None:
+    def format_fault(self, fixed: FixedGraph, i: int, node: Node) -> Fault:
         """Remark on a format that the node cannot have. ExactWidthError where its exact result is too wide."""
         if not self.rounds:
             return None
@@ -132,41 +151,35 @@ class Operation:
 
     # analyses
 
-    def head(self, node: Node, heads: Sequence[int]) -> int | None:
+    def head(self, node: Node, heads: Numbers) -> Bits:
         """Bits before the point, without the sign, where they follow from the arguments' alone; else None."""
         return None
 
-    def frac(self, node: Node, fracs: Sequence[int], word: int) -> int | None:
+    def frac(self, node: Node, fracs: Numbers, word: int) -> Bits:
         """Bits behind the point where they follow from the arguments' or the word alone; else None."""
         return None
 
-    def exact_frac(
-        self, node: Node, heads: Sequence[int], fracs: Sequence[int], exponent: int
-    ) -> int | None:
+    def exact_frac(self, node: Node, heads: Numbers, fracs: Numbers, exponent: int) -> Bits:
         """Bits behind the point of the exact result; None where it may have any number. ``exponent``: that of a
         constant factor."""
         return None
 
-    def span(self, node: Node, spans: Sequence[Span]) -> Span:
+    def span(self, node: Node, spans: Spans) -> Span:
         """Lowest and highest value for arguments of those ``spans`` (by node)."""
         raise ValueError(f"({self.name}): no bound")
 
-    def passed_on(self, node: Node, here: np.ndarray, at: Callable[[int], np.ndarray]) -> Passed:
+    def passed_on(self, node: Node, here: Raw, at: ValuesOf) -> Passed:
         """Derivatives with respect to arguments that are no factors, for that of the result (``here``); ``at``: values
         by node."""
         raise ValueError(f"({self.name}): no derivative")
 
-    def arriving(
-        self, node: Node, deviations: Sequence[float], largest: np.ndarray, own: float
-    ) -> list[float]:
+    def arriving(self, node: Node, deviations: Reals, largest: Raw, own: float) -> Reals:
         """Deviations of the arguments' errors as they show in the result. ``largest`` magnitudes are by node, ``own``
         is the result's."""
         return [deviations[a] for a in node.args]
 
 
-def in_proportion(
-    node: Node, deviations: Sequence[float], largest: np.ndarray, own: float
-) -> list[float]:
+def in_proportion(node: Node, deviations: Reals, largest: Raw, own: float) -> Reals:
     """The first argument's error in proportion to what becomes of the argument."""
     source = float(largest[node.args[0]])
     if not source:

@@ -7,7 +7,6 @@ with the e of x.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,24 @@ import numpy as np
 from rbdgen.ir.exactness import exponent
 from rbdgen.ir.number_formats import Format
 from rbdgen.ir.ops.lookup import Lookup, middle
-from rbdgen.ir.ops.operation import Args, Exact, Operation, Passed, in_proportion
+from rbdgen.ir.ops.operation import (
+    Args,
+    Bits,
+    Dtype,
+    Exact,
+    Fault,
+    Formats,
+    Numbers,
+    Operation,
+    Passed,
+    Raw,
+    Raws,
+    Reals,
+    Spans,
+    Values,
+    ValuesOf,
+    in_proportion,
+)
 from rbdgen.ir.spans import Span, rescaled
 
 if TYPE_CHECKING:
@@ -31,7 +47,7 @@ class Reciprocal(Operation):
     name = "reciprocal"
     lowered = False
 
-    def value(self, node: Node, x: Sequence[Any], dtype: type[np.floating]) -> Any:
+    def value(self, node: Node, x: Values, dtype: Dtype) -> Any:
         return dtype(1.0) / x[0]
 
 
@@ -52,7 +68,7 @@ class Quotient(Operation):
             return builder.neg(self.made(builder, (negative, x), None))
         return builder.node(self.name, args)
 
-    def value(self, node: Node, x: Sequence[Any], dtype: type[np.floating]) -> Any:
+    def value(self, node: Node, x: Values, dtype: Dtype) -> Any:
         return x[0] / x[1]
 
 
@@ -65,12 +81,10 @@ class _Moved(Operation):
     def made(self, builder: Builder, args: Args, attr: Any) -> int:
         return builder.node(self.name, args)
 
-    def arriving(
-        self, node: Node, deviations: Sequence[float], largest: np.ndarray, own: float
-    ) -> list[float]:
+    def arriving(self, node: Node, deviations: Reals, largest: Raw, own: float) -> Reals:
         return in_proportion(node, deviations, largest, own)
 
-    def passed_on(self, node: Node, here: np.ndarray, at: Callable[[int], np.ndarray]) -> Passed:
+    def passed_on(self, node: Node, here: Raw, at: ValuesOf) -> Passed:
         places = exponent(at(node.args[-1]))
         return [(node.args[0], np.ldexp(here, -places))]
 
@@ -82,33 +96,33 @@ class Normalise(_Moved):
     rounds = False
     is_partial = True
 
-    def value(self, node: Node, x: Sequence[Any], dtype: type[np.floating]) -> Any:
+    def value(self, node: Node, x: Values, dtype: Dtype) -> Any:
         return np.ldexp(x[0], -exponent(x[0]))
 
-    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Sequence[np.ndarray]) -> np.ndarray:
+    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Raws) -> Raw:
         positive = np.maximum(x[0], 1)
         top = fixed.formats[node.args[0]].width - 2
         aligned = np.left_shift(positive, top - exponent(positive))
         drop = top - fixed.formats[i].frac
         return aligned >> drop if drop > 0 else aligned << -drop
 
-    def lost(self, node: Node, x: Sequence[np.ndarray]) -> np.ndarray | None:
+    def lost(self, node: Node, x: Raws) -> Raw | None:
         return x[0] <= 0
 
-    def format_fault(self, fixed: FixedGraph, i: int, node: Node) -> str | None:
+    def format_fault(self, fixed: FixedGraph, i: int, node: Node) -> Fault:
         fmt = fixed.formats[i]
         argument = fixed.formats[node.args[0]]
         if fmt.frac != fmt.width - 2 or argument.width < 2:
             return f"format must be that of a number in [1, 2), not {fmt}"
         return None
 
-    def head(self, node: Node, heads: Sequence[int]) -> int | None:
+    def head(self, node: Node, heads: Numbers) -> Bits:
         return 1
 
-    def frac(self, node: Node, fracs: Sequence[int], word: int) -> int | None:
+    def frac(self, node: Node, fracs: Numbers, word: int) -> Bits:
         return word - 2
 
-    def span(self, node: Node, spans: Sequence[Span]) -> Span:
+    def span(self, node: Node, spans: Spans) -> Span:
         return 1.0, 2.0
 
 
@@ -118,18 +132,18 @@ class ReciprocalLookup(Lookup):
     name = "table_reciprocal"
     memory = "reciprocals"
 
-    def value(self, node: Node, x: Sequence[Any], dtype: type[np.floating]) -> Any:
+    def value(self, node: Node, x: Values, dtype: Dtype) -> Any:
         return 1.0 / middle(x[0], node.attr)
 
-    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Sequence[np.ndarray]) -> np.ndarray:
+    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Raws) -> Raw:
         table = np.array(reciprocal_table(node.attr, fixed.formats[i]), np.int64)
         size = 1 << node.attr
         return table[self.place(fixed, node, x[0]) & (size - 1)]
 
-    def head(self, node: Node, heads: Sequence[int]) -> int | None:
+    def head(self, node: Node, heads: Numbers) -> Bits:
         return 0
 
-    def span(self, node: Node, spans: Sequence[Span]) -> Span:
+    def span(self, node: Node, spans: Spans) -> Span:
         return 0.5, 1.0
 
 
@@ -139,27 +153,25 @@ class Rescale(_Moved):
     name = "rescale"
     arity = 2
 
-    def value(self, node: Node, x: Sequence[Any], dtype: type[np.floating]) -> Any:
+    def value(self, node: Node, x: Values, dtype: Dtype) -> Any:
         return np.ldexp(x[0], -exponent(x[1]))
 
-    def exact(self, fixed: FixedGraph, i: int, node: Node, args: Sequence[Format]) -> Exact:
+    def exact(self, fixed: FixedGraph, i: int, node: Node, args: Formats) -> Exact:
         # the largest move is that of an x with only its top bit set
         fmt, x = args
         places = x.width - 2
         frac = fmt.frac + places - x.frac
         return frac, fmt.minimum << places, fmt.maximum << places
 
-    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Sequence[np.ndarray]) -> np.ndarray:
+    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Raws) -> Raw:
         top = fixed.formats[node.args[1]].width - 2
         positive = np.maximum(x[1], 1)
         return np.left_shift(x[0], top - exponent(positive))
 
-    def exact_frac(
-        self, node: Node, heads: Sequence[int], fracs: Sequence[int], exponent: int
-    ) -> int | None:
+    def exact_frac(self, node: Node, heads: Numbers, fracs: Numbers, exponent: int) -> Bits:
         return fracs[node.args[0]] + heads[node.args[1]] - 1
 
-    def span(self, node: Node, spans: Sequence[Span]) -> Span:
+    def span(self, node: Node, spans: Spans) -> Span:
         y, x = node.args
         return rescaled(spans[y], spans[x])
 

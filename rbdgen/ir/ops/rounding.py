@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from rbdgen.ir.number_formats import Format
-from rbdgen.ir.ops.operation import Args, Exact, Operation, Passed
+from rbdgen.ir.ops.operation import (
+    Args,
+    Dtype,
+    Exact,
+    Fault,
+    Formats,
+    Operation,
+    Passed,
+    Raw,
+    Raws,
+    Spans,
+    Values,
+    ValuesOf,
+)
 from rbdgen.ir.spans import Span
 
 if TYPE_CHECKING:
@@ -28,27 +37,27 @@ class Round(Operation):
     def made(self, builder: Builder, args: Args, attr: Any) -> int:
         return builder.node(self.name, args, attr)
 
-    def value(self, node: Node, x: Sequence[Any], dtype: type[np.floating]) -> Any:
+    def value(self, node: Node, x: Values, dtype: Dtype) -> Any:
         return x[0]
 
-    def exact(self, fixed: FixedGraph, i: int, node: Node, args: Sequence[Format]) -> Exact:
+    def exact(self, fixed: FixedGraph, i: int, node: Node, args: Formats) -> Exact:
         (fmt,) = args
         return fmt.frac, fmt.minimum, fmt.maximum
 
-    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Sequence[np.ndarray]) -> np.ndarray:
+    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Raws) -> Raw:
         return x[0]
 
-    def format_fault(self, fixed: FixedGraph, i: int, node: Node) -> str | None:
+    def format_fault(self, fixed: FixedGraph, i: int, node: Node) -> Fault:
         fault = super().format_fault(fixed, i, node)
         fmt = fixed.formats[i]
         if fault is None and fmt.frac != node.attr:
             return f"binary point must be {node.attr}, not {fmt.frac}"
         return fault
 
-    def span(self, node: Node, spans: Sequence[Span]) -> Span:
+    def span(self, node: Node, spans: Spans) -> Span:
         return spans[node.args[0]]
 
-    def passed_on(self, node: Node, here: np.ndarray, at: Callable[[int], np.ndarray]) -> Passed:
+    def passed_on(self, node: Node, here: Raw, at: ValuesOf) -> Passed:
         return [(node.args[0], here)]
 
 

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rbdgen.ir.number_formats import Format
-from rbdgen.ir.ops.operation import Args, Operation, Passed, in_proportion
+from rbdgen.ir.ops.operation import (
+    Args,
+    Bits,
+    Dtype,
+    Fault,
+    Numbers,
+    Operation,
+    Passed,
+    Raw,
+    Raws,
+    Reals,
+    Spans,
+    Values,
+    ValuesOf,
+    in_proportion,
+)
 from rbdgen.ir.spans import Span
 
 if TYPE_CHECKING:
@@ -31,13 +45,13 @@ class Shift(Operation):
     def made(self, builder: Builder, args: Args, attr: Any) -> int:
         return builder.shift(args[0], attr)
 
-    def value(self, node: Node, x: Sequence[Any], dtype: type[np.floating]) -> Any:
+    def value(self, node: Node, x: Values, dtype: Dtype) -> Any:
         return np.ldexp(x[0], node.attr)
 
-    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Sequence[np.ndarray]) -> np.ndarray:
+    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Raws) -> Raw:
         return x[0]
 
-    def format_fault(self, fixed: FixedGraph, i: int, node: Node) -> str | None:
+    def format_fault(self, fixed: FixedGraph, i: int, node: Node) -> Fault:
         fmt = fixed.formats[i]
         if fmt != self.wired_format(node, fixed.formats[node.args[0]]):
             return f"format must be that of its argument moved by {node.attr}, not {fmt}"
@@ -46,22 +60,20 @@ class Shift(Operation):
     def wired_format(self, node: Node, source: Format) -> Format:
         return Format(source.width, source.frac - node.attr)
 
-    def head(self, node: Node, heads: Sequence[int]) -> int | None:
+    def head(self, node: Node, heads: Numbers) -> Bits:
         return heads[node.args[0]] + node.attr
 
-    def frac(self, node: Node, fracs: Sequence[int], word: int) -> int | None:
+    def frac(self, node: Node, fracs: Numbers, word: int) -> Bits:
         return fracs[node.args[0]] - node.attr
 
-    def span(self, node: Node, spans: Sequence[Span]) -> Span:
+    def span(self, node: Node, spans: Spans) -> Span:
         low, high = spans[node.args[0]]
         return math.ldexp(low, node.attr), math.ldexp(high, node.attr)
 
-    def passed_on(self, node: Node, here: np.ndarray, at: Callable[[int], np.ndarray]) -> Passed:
+    def passed_on(self, node: Node, here: Raw, at: ValuesOf) -> Passed:
         return [(node.args[0], np.ldexp(here, node.attr))]
 
-    def arriving(
-        self, node: Node, deviations: Sequence[float], largest: np.ndarray, own: float
-    ) -> list[float]:
+    def arriving(self, node: Node, deviations: Reals, largest: Raw, own: float) -> Reals:
         return in_proportion(node, deviations, largest, own)
 
 

@@ -7,7 +7,7 @@ quarter: with m the middle of the angle's interval of width 2^−A, they give th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,16 @@ import numpy as np
 
 from rbdgen.ir.number_formats import Format
 from rbdgen.ir.ops.lookup import Lookup, middle
-from rbdgen.ir.ops.operation import Operation
+from rbdgen.ir.ops.operation import (
+    Bits,
+    Dtype,
+    Numbers,
+    Operation,
+    Raw,
+    Raws,
+    Spans,
+    Values,
+)
 from rbdgen.ir.spans import Span
 
 if TYPE_CHECKING:
@@ -33,7 +42,7 @@ class Sinusoid(Operation):
         self.name = name
         self.function = function
 
-    def value(self, node: Node, x: Sequence[Any], dtype: type[np.floating]) -> Any:
+    def value(self, node: Node, x: Values, dtype: Dtype) -> Any:
         return self.function(x[0])
 
 
@@ -48,10 +57,10 @@ class SineLookup(Lookup):
         self.quarters = quarters
         self.function = function
 
-    def value(self, node: Node, x: Sequence[Any], dtype: type[np.floating]) -> Any:
+    def value(self, node: Node, x: Values, dtype: Dtype) -> Any:
         return self.function(middle(x[0], node.attr) * (math.pi / 2))
 
-    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Sequence[np.ndarray]) -> np.ndarray:
+    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Raws) -> Raw:
         bits, fmt = node.attr, fixed.formats[i]
         size = 1 << bits
         place = self.place(fixed, node, x[0]) + self.quarters * size
@@ -62,10 +71,10 @@ class SineLookup(Lookup):
         value = table[mirrored]
         return np.where(quadrant & 2, -value, value)
 
-    def head(self, node: Node, heads: Sequence[int]) -> int | None:
+    def head(self, node: Node, heads: Numbers) -> Bits:
         return 1
 
-    def span(self, node: Node, spans: Sequence[Span]) -> Span:
+    def span(self, node: Node, spans: Spans) -> Span:
         return -1.0, 1.0
 
 

@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rbdgen.ir.exactness import exact_sum, product_without
-from rbdgen.ir.number_formats import BITS, Format
-from rbdgen.ir.ops.operation import Args, Exact, Operation, Passed, in_proportion
+from rbdgen.ir.number_formats import BITS
+from rbdgen.ir.ops.operation import (
+    Args,
+    Bits,
+    Dtype,
+    Exact,
+    Fault,
+    Formats,
+    Numbers,
+    Operation,
+    Passed,
+    Raw,
+    Raws,
+    Reals,
+    Spans,
+    Values,
+    ValuesOf,
+    in_proportion,
+)
 from rbdgen.ir.spans import Span, product_span, signed
 from rbdgen.ir.terms import Terms
 
@@ -37,7 +53,7 @@ class Sum(Operation):
     def made(self, builder: Builder, args: Args, attr: Any) -> int:
         return builder.sum(args, attr)
 
-    def value(self, node: Node, x: Sequence[Any], dtype: type[np.floating]) -> Any:
+    def value(self, node: Node, x: Values, dtype: Dtype) -> Any:
         terms = node.terms
         if terms.multiple is not None:
             return x[0] * dtype(terms.multiple)
@@ -52,7 +68,7 @@ class Sum(Operation):
             total = total + part
         return total
 
-    def exact(self, fixed: FixedGraph, i: int, node: Node, args: Sequence[Format]) -> Exact:
+    def exact(self, fixed: FixedGraph, i: int, node: Node, args: Formats) -> Exact:
         if i not in fixed.constants:
             return exact_sum(node.terms, args, fixed.points.get(i))
         (fmt,) = args
@@ -61,7 +77,7 @@ class Sum(Operation):
         high = fmt.maximum * factor.mantissa
         return fmt.frac + factor.exponent, low, high
 
-    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Sequence[np.ndarray]) -> np.ndarray:
+    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Raws) -> Raw:
         if i in fixed.constants:
             return x[0] * fixed.constants[i].mantissa
         if fixed.is_product(i):
@@ -90,14 +106,12 @@ class Sum(Operation):
     def taken_off(self, fixed: FixedGraph, i: int, node: Node) -> int:
         return fixed.split(*node.args) if fixed.is_product(i) else 0
 
-    def format_fault(self, fixed: FixedGraph, i: int, node: Node) -> str | None:
+    def format_fault(self, fixed: FixedGraph, i: int, node: Node) -> Fault:
         if node.terms.multiple is not None and i not in fixed.constants:
             return "must have a constant"
         return super().format_fault(fixed, i, node)
 
-    def exact_frac(
-        self, node: Node, heads: Sequence[int], fracs: Sequence[int], exponent: int
-    ) -> int | None:
+    def exact_frac(self, node: Node, heads: Numbers, fracs: Numbers, exponent: int) -> Bits:
         if node.terms.multiple is not None:
             return fracs[node.args[0]] + exponent
         points = [fracs[a] for _, a in node.addends]
@@ -105,7 +119,7 @@ class Sum(Operation):
             points.append(fracs[one] + fracs[other])
         return max(points)
 
-    def span(self, node: Node, spans: Sequence[Span]) -> Span:
+    def span(self, node: Node, spans: Spans) -> Span:
         factor = node.terms.multiple
         if factor is not None:
             low, high = spans[node.args[0]]
@@ -114,15 +128,13 @@ class Sum(Operation):
         lows, highs = zip(*term_spans(node, spans), strict=True)
         return sum(lows), sum(highs)
 
-    def passed_on(self, node: Node, here: np.ndarray, at: Callable[[int], np.ndarray]) -> Passed:
+    def passed_on(self, node: Node, here: Raw, at: ValuesOf) -> Passed:
         factor = node.terms.multiple
         if factor is not None:
             return [(node.args[0], here * factor)]
         return [(a, here if sign > 0 else -here) for sign, a in node.addends]
 
-    def arriving(
-        self, node: Node, deviations: Sequence[float], largest: np.ndarray, own: float
-    ) -> list[float]:
+    def arriving(self, node: Node, deviations: Reals, largest: Raw, own: float) -> Reals:
         if node.terms.multiple is not None:
             return in_proportion(node, deviations, largest, own)
         errors = []
@@ -132,7 +144,7 @@ class Sum(Operation):
         return errors
 
 
-def term_spans(node: Node, spans: Sequence[Span]) -> list[Span]:
+def term_spans(node: Node, spans: Spans) -> list[Span]:
     """The spans of the terms of a sum: its products, then its addends."""
     found = []
     for sign, one, other in node.products:
@@ -143,7 +155,7 @@ def term_spans(node: Node, spans: Sequence[Span]) -> list[Span]:
     return found
 
 
-def _product_error(one: int, other: int, deviations: Sequence[float], largest: np.ndarray) -> float:
+def _product_error(one: int, other: int, deviations: Reals, largest: Raw) -> float:
     """Deviation of the error that a product of two nodes has by theirs: well below the product of their largest
     values, unless one is smaller than its error."""
     largest_one, largest_other = float(largest[one]), float(largest[other])
