@@ -4,16 +4,26 @@ BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 
 .DEFAULT_GOAL := help
 .PHONY: bench bench-boards bench-choices bench-compare bench-compiled bench-control bench-depth bench-endurance bench-entries bench-ethernet bench-ethernet-host bench-factors bench-formats bench-frames bench-functions bench-golden bench-gpu bench-host bench-layouts \
-	bench-logic bench-package bench-ranges bench-robots bench-software bench-speed clean demo docs figures format fuzz help lint test thorough zoo
+	bench-logic bench-package bench-ranges bench-robots bench-software bench-speed clean coverage demo docs figures format fuzz help lint test thorough zoo
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-test: ## Run the tests; lint, format, types and import direction are among them; print branch coverage
-	$(BIN)python -m pytest -p tests.branches -n 2 --dist loadfile --no-loadscope-reorder
+# Programs that tests start share the bytecode of this checkout, also where the environment forbids Python to write it:
+# each of hundreds would compile the same files again.
+test thorough coverage: export PYTHONDONTWRITEBYTECODE =
 
-thorough: ## Run further tests: more sizes, robots and intervals of what `make test` has; minutes
-	$(BIN)python -m pytest -m thorough -n 2
+# A file's tests stay on one worker, which keeps their designs.
+PYTEST := $(BIN)python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+test: ## Run the tests; lint, format, types and import direction are among them
+	$(PYTEST)
+
+thorough: ## Run further tests: more sizes, robots and intervals of what `make test` has
+	$(PYTEST) -m thorough
+
+coverage: ## Run the tests, print branch coverage; twice the time of `make test`
+	$(PYTEST) -p tests.branches
 
 fuzz: ## Try random robots, files, bytes and streams; HOURS=1 says how long
 	$(BIN)python -m tests.fuzz --hours $(or $(HOURS),1)

@@ -1,7 +1,7 @@
-"""Branch coverage of a test run, in all of its processes: `python -m pytest -p tests.branches`.
+"""Branch coverage of a test run, in all of its processes: `make coverage`, `python -m pytest -p tests.branches`.
 
-A pytest plugin around SlipCover, which adds a tenth to the time that tests take, where coverage.py more than doubles
-it on Python 3.11. It prints a line for each folder. What a test's child processes execute is not counted.
+A pytest plugin around SlipCover, with which tests take twice as long: hence not in `make test`. It prints a line for
+each folder. What a test's child processes execute is not counted.
 """
 
 from __future__ import annotations

