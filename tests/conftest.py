@@ -14,6 +14,8 @@ import pytest
 from rbdgen import Design, Options, Robot, compile_robot, load_robot, load_urdf
 from rbdgen.errors import RbdgenWarning
 from rbdgen.trials import TaskSet, dense_results
+from rbdgen_hw.emit import accelerator
+from rbdgen_sim.interface import Rtl
 
 SHARED_ROBOTS = Path(__file__).parents[2] / "shared" / "robots"
 """URDFs of other projects, where a checkout has them beside it; they are not part of this one."""
@@ -34,8 +36,11 @@ BUILTIN = ("hyq", "iiwa14", "pendulum2", "ur5")
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A cache that nothing but these tests has written."""
-    os.environ["RBDGEN_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+    """A cache that nothing but these tests has written; workers share it, and what one compiled none compiles again."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    os.environ["RBDGEN_CACHE"] = str(folder)
 
 
 @lru_cache
@@ -53,6 +58,18 @@ def shared_robot(name: str) -> Robot:
 def design(robot: str, base: str = "fixed", **options: object) -> Design:
     """The design of a built-in robot."""
     return compile_robot(load_robot(robot, base), in_words(**options))
+
+
+_components: dict[int, tuple[Design, Rtl]] = {}
+
+
+def component(d: Design) -> Rtl:
+    """The design for Amaranth's simulator, the same component for the same design, which is then elaborated once."""
+    if id(d) not in _components:
+        _components.clear()
+        tasks, results = d.tasks.task.row_bits, d.tasks.result.row_bits
+        _components[id(d)] = d, Rtl(d.name, (), tasks, results, design=accelerator(d))
+    return _components[id(d)][1]
 
 
 def in_words(**given: Any) -> Options:

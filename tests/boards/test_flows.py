@@ -233,7 +233,7 @@ def register_in_place_of(d: Design) -> str:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_serial_lines_shell_leaves_the_clock_to_the_accelerator(tmp_path: Path) -> None:
     """Alone, with a register in place of an accelerator, it is faster than any of them."""
     board, d = get_board("ulx3s_85f"), design("iiwa14", functions=("id", "m", "did"), ii=8)

@@ -36,11 +36,17 @@ TASKS = 60
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("board", ["ulx3s_85f", "tang_mega_138k_pro"])
+@pytest.mark.parametrize(
+    ("board", "functions"),
+    [
+        ("ulx3s_85f", "id"),
+        pytest.param("tang_mega_138k_pro", "id,fd", marks=pytest.mark.thorough),
+    ],
+)
 def test_netlists_of_a_board_give_the_rtls_bits(
-    board: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    board: str, functions: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    given = ("build", "pendulum2", "--board", board, "--functions", "id,fd", *SMALL)
+    given = ("build", "pendulum2", "--board", board, "--functions", functions, *SMALL)
     given += ("--clock", "40", "--verify", "netlist", "-o", str(tmp_path), "--json")
     status, out, _ = run(capsys, *given)
     assert status == 0
@@ -136,7 +142,7 @@ def test_a_netlist_after_synthesis_gives_the_rtls_bits(synthesised, tmp_path: Pa
     "fault",
     [
         "table",
-        "memory",
+        pytest.param("memory", marks=pytest.mark.thorough),
         pytest.param("set", marks=pytest.mark.thorough),
         pytest.param("connection", marks=pytest.mark.thorough),
     ],

@@ -14,7 +14,7 @@ from tests.cli.test_cli import run
 
 def report(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
     """What ``rbdgen layout`` says as JSON."""
-    status, out, err = run(capsys, "layout", *arguments, "--json")
+    status, out, err = run(capsys, "layout", *arguments, "--evidence", "0", "--json")
     assert status == 0, err
     return json.loads(out)
 
@@ -79,6 +79,7 @@ def test_both_survive_the_configuration_file(
     assert (again / first.name).read_text() == first.read_text()
 
 
+@pytest.mark.thorough
 def test_a_board_without_enough_logic_moves_constants(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ("--functions", "did", "--board", "ulx3s_85f", "--word", "18")
     found = report(capsys, "iiwa14", *asked)

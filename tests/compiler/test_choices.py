@@ -120,6 +120,7 @@ def test_a_demand_that_is_none(budget: Budget, message: str) -> None:
         compile_robot(ROBOT, Options(word=18), budget=budget)
 
 
+@pytest.mark.thorough
 def test_an_arm_with_all_functions_on_a_board() -> None:
     """What was once 221,587 look-up tables by the model, where nothing said so is fit into a board."""
     board = get_board("tang_mega_138k_pro")

@@ -43,8 +43,8 @@ def on_board(robot: str, budget: Budget, **options: Any) -> Design:
     [
         ("pendulum2", ("id",), 4),
         ("iiwa14", ("id",), 2),
-        ("iiwa14", ("g",), 3),
-        ("hyq", ("id",), 1),
+        pytest.param("iiwa14", ("g",), 3, marks=pytest.mark.thorough),
+        pytest.param("hyq", ("id",), 1, marks=pytest.mark.thorough),
     ],
 )
 def test_a_large_board_gets_as_many_as_its_link_feeds(

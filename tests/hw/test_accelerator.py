@@ -22,7 +22,7 @@ from rbdgen_sim.cosim import steady_interval
 from rbdgen_sim.interface import Rtl, Stimulus
 from rbdgen_sim.scoreboard import run_tasks
 from rbdgen_sim.simulators import get_simulator
-from tests.conftest import design, error_of_largest, in_words
+from tests.conftest import component, design, error_of_largest, in_words
 
 AMARANTH = get_simulator("amaranth")
 ALL = common()
@@ -30,15 +30,12 @@ LARGE = {"device": "gw5a", "overflow": "flag"}
 """A device where a task's operands are chosen in a cycle of their own, and headers wait for the check of operands."""
 
 
-def rtl(d) -> Rtl:
-    """The design for Amaranth's simulator."""
-    return Rtl(d.name, (), d.tasks.task.beat_bits, d.tasks.result.beat_bits, design=accelerator(d))
-
-
 def alone(d, states, workdir: Path, function: str = "id", **options):
     """Tasks of one function and what the hardware made of them."""
     tasks = make_tasks(d, function, states)
-    run = run_tasks(d, [tasks], np.zeros(tasks.count, int), rtl(d), AMARANTH, workdir, **options)
+    run = run_tasks(
+        d, [tasks], np.zeros(tasks.count, int), component(d), AMARANTH, workdir, **options
+    )
     return tasks, run.outcomes[function]
 
 
@@ -93,11 +90,11 @@ def test_every_function_alone(
     ("ii", "programs", "options"),
     [
         (1, "two", {}),
-        (5, "two", {}),
-        (1, "one", {}),
         (4, "one", {}),
         (3, "two", LARGE),
-        (4, "one", LARGE),
+        pytest.param(5, "two", {}, marks=pytest.mark.thorough),
+        pytest.param(1, "one", {}, marks=pytest.mark.thorough),
+        pytest.param(4, "one", LARGE, marks=pytest.mark.thorough),
     ],
 )
 def test_functions_follow_each_other_in_any_order(
@@ -107,31 +104,51 @@ def test_functions_follow_each_other_in_any_order(
     states = task_states(d, 100, seed=8)
     tasks = [make_tasks(d, f, states) for f in ALL]
     order = np.random.default_rng(9).integers(0, len(ALL), 100)
-    run = run_tasks(d, tasks, order, rtl(d), AMARANTH, tmp_path, stall=stall, seed=7)
+    run = run_tasks(d, tasks, order, component(d), AMARANTH, tmp_path, stall=stall, seed=7)
     assert [run.outcomes[f].mismatches for f in ALL] == [0] * len(ALL)
     assert sum(len(run.outcomes[f].flags) for f in ALL) == 100
 
 
-@pytest.mark.parametrize("programs", ["two", "one"])
 @pytest.mark.parametrize(
-    "functions", [("did",), ("id", "did"), ("m", "difd"), ("fd",), ("dfd",), ("minv", "did")]
+    ("functions", "programs"),
+    [
+        (("did",), "two"),
+        (("m", "difd"), "one"),
+        (("fd",), "two"),
+        (("dfd",), "one"),
+        (("minv", "did"), "two"),
+        pytest.param(("id", "did"), "one", marks=pytest.mark.thorough),
+        pytest.param(("id", "did"), "two", marks=pytest.mark.thorough),
+        pytest.param(("m", "difd"), "two", marks=pytest.mark.thorough),
+        pytest.param(("dfd",), "two", marks=pytest.mark.thorough),
+        pytest.param(("minv", "did"), "one", marks=pytest.mark.thorough),
+    ],
 )
 def test_any_set_of_functions(functions: tuple[str, ...], programs: str, tmp_path: Path) -> None:
     d = design("pendulum2", functions=functions, ii=2, programs=programs)
     states = task_states(d, 40, seed=3)
     tasks = [make_tasks(d, f, states) for f in d.network.functions]
     order = np.arange(40) % len(tasks)
-    run = run_tasks(d, tasks, order, rtl(d), AMARANTH, tmp_path)
+    run = run_tasks(d, tasks, order, component(d), AMARANTH, tmp_path)
     assert all(o.mismatches == 0 for o in run.outcomes.values())
 
 
-@pytest.mark.parametrize("programs", ["two", "one"])
-@pytest.mark.parametrize("option", ["forces", "moving_base", "with_inverse"])
+@pytest.mark.parametrize(
+    ("option", "programs"),
+    [
+        ("forces", "one"),
+        ("moving_base", "two"),
+        ("with_inverse", "one"),
+        pytest.param("forces", "two", marks=pytest.mark.thorough),
+        pytest.param("moving_base", "one", marks=pytest.mark.thorough),
+        pytest.param("with_inverse", "two", marks=pytest.mark.thorough),
+    ],
+)
 def test_more_operands_and_results(option: str, programs: str, tmp_path: Path) -> None:
     d = design("pendulum2", functions=ALL, ii=4, programs=programs, **{option: True})
     states = task_states(d, 70, seed=3)
     tasks = [make_tasks(d, f, states) for f in ALL]
-    run = run_tasks(d, tasks, np.arange(70) % 7, rtl(d), AMARANTH, tmp_path)
+    run = run_tasks(d, tasks, np.arange(70) % 7, component(d), AMARANTH, tmp_path)
     assert all(o.mismatches == 0 for o in run.outcomes.values())
     assert all(relative_errors(d, t, t.expected)[0] < 5e-3 for t in tasks)
     assert ("minv" in tasks[ALL.index("dfd")].reference) == (option == "with_inverse")
@@ -248,12 +265,19 @@ def test_results_that_never_change_are_results_too(
     )
     states = task_states(d, 20, seed=1)
     tasks = [make_tasks(d, f, states) for f in d.network.functions]
-    run = run_tasks(d, tasks, np.arange(20) % len(tasks), rtl(d), AMARANTH, tmp_path)
+    run = run_tasks(d, tasks, np.arange(20) % len(tasks), component(d), AMARANTH, tmp_path)
     assert all(o.mismatches == 0 for o in run.outcomes.values())
 
 
-@pytest.mark.parametrize("programs", ["two", "one"])
-@pytest.mark.parametrize("ii", [1, 4])
+@pytest.mark.parametrize(
+    ("ii", "programs"),
+    [
+        (1, "two"),
+        (4, "one"),
+        pytest.param(1, "one", marks=pytest.mark.thorough),
+        pytest.param(4, "two", marks=pytest.mark.thorough),
+    ],
+)
 def test_flags_of_the_first_pass_reach_the_results_of_the_second(
     ii: int, programs: str, tmp_path: Path
 ) -> None:
@@ -273,7 +297,7 @@ def test_an_unknown_function_is_answered_with_its_tag_and_a_flag(tmp_path: Path)
     first, second = layout.pack("id", np.array([1, 3]), tasks.raw)
     unknown = [join_header(9, 2), join_header(9, 3), join_header(31, 0), join_header(15, 0)]
     beats = [*first, *unknown[:2], *second, *unknown[2:]]
-    trace = AMARANTH.run(rtl(d), Stimulus(beats, 2 * layout.result_beats("id") + 4), tmp_path)
+    trace = AMARANTH.run(component(d), Stimulus(beats, 2 * layout.result_beats("id") + 4), tmp_path)
     packets = [layout.header(p[0]) for p in layout.split(trace.payloads)]
     assert sorted(packets) == [
         (0, 1, 0),
@@ -285,7 +309,7 @@ def test_an_unknown_function_is_answered_with_its_tag_and_a_flag(tmp_path: Path)
     ]
 
 
-@pytest.mark.parametrize("ii", [1, 2, 5])
+@pytest.mark.parametrize("ii", [1, pytest.param(2, marks=pytest.mark.thorough), 5])
 def test_a_reset_amid_tasks_leaves_nothing_behind(ii: int, tmp_path: Path) -> None:
     """Phases have no reset: in whatever phase the pipelines are cut off, the next tasks find them in order."""
     d = design("pendulum2", functions=("id", "dfd"), ii=ii)
@@ -297,7 +321,7 @@ def test_a_reset_amid_tasks_leaves_nothing_behind(ii: int, tmp_path: Path) -> No
             function, np.array([tag]), make_tasks(d, function, task_states(d, 1, seed=tag)).raw
         )[0]
     results = 3 * (layout.result_beats("id") + layout.result_beats("dfd"))
-    wanted = layout.split(AMARANTH.run(rtl(d), Stimulus(beats, results), tmp_path).payloads)
+    wanted = layout.split(AMARANTH.run(component(d), Stimulus(beats, results), tmp_path).payloads)
     dut, reset = accelerator(d), Signal()
     enough = 2 * d.promised_latency("dfd") + 10 * ii
 

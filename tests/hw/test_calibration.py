@@ -15,11 +15,10 @@ from rbdgen.layout.calibration import varied_robot
 from rbdgen.model import with_armature
 from rbdgen.protocol.tasks import CALIBRATE, Flag
 from rbdgen.trials import make_tasks, raw_parameters, relative_errors, task_states
-from rbdgen_hw.emit import accelerator
-from rbdgen_sim.interface import Rtl, Stimulus
+from rbdgen_sim.interface import Stimulus
 from rbdgen_sim.scoreboard import run_tasks
 from rbdgen_sim.simulators import get_simulator
-from tests.conftest import design, error_of_largest
+from tests.conftest import component, design, error_of_largest
 
 ALL = common()
 AMARANTH = get_simulator("amaranth")
@@ -31,10 +30,6 @@ def calibratable(ii: int, constants: str = "auto"):
 
 def other(robot: Robot, seed: int = 1) -> Robot:
     return varied_robot(robot, np.random.default_rng(seed))
-
-
-def rtl(d) -> Rtl:
-    return Rtl(d.name, (), d.tasks.task.beat_bits, d.tasks.result.beat_bits, design=accelerator(d))
 
 
 @pytest.mark.parametrize("name", ["iiwa14", "hyq"])
@@ -73,7 +68,9 @@ def test_the_hardware_becomes_that_of_another_robot(
     for robot in (None, other(d.robot)):
         states = task_states(d, 35, seed=3, robot=robot)
         tasks = [make_tasks(d, f, states, robot) for f in ALL]
-        run = run_tasks(d, tasks, np.arange(35) % 7, rtl(d), AMARANTH, tmp_path, stall=0.2, seed=4)
+        run = run_tasks(
+            d, tasks, np.arange(35) % 7, component(d), AMARANTH, tmp_path, stall=0.2, seed=4
+        )
         assert all(o.mismatches == 0 for o in run.outcomes.values())
 
 
@@ -89,7 +86,9 @@ def test_rotors_are_loaded_as_well(tmp_path: Path) -> None:
     tasks = [make_tasks(d, f, states, changed) for f in ALL]
     for made in tasks:
         assert relative_errors(d, made, made.expected)[0] < 1e-3
-    run = run_tasks(d, tasks, np.arange(35) % 7, rtl(d), AMARANTH, tmp_path, stall=0.2, seed=4)
+    run = run_tasks(
+        d, tasks, np.arange(35) % 7, component(d), AMARANTH, tmp_path, stall=0.2, seed=4
+    )
     assert all(o.mismatches == 0 for o in run.outcomes.values())
     with pytest.raises(ConfigError, match="and rotors' where there are some"):
         parameter_values(robot, plain)
@@ -111,7 +110,7 @@ def test_parameters_change_between_tasks_only(tmp_path: Path) -> None:
     beats = [*sent, *(b for p in loads for b in p), *sent]
     count = 16 * d.tasks.result_beats("id") + len(loads)
     trace = AMARANTH.run(
-        rtl(d), Stimulus(beats, count, input_stall=0.1, output_stall=0.4, seed=1), tmp_path
+        component(d), Stimulus(beats, count, input_stall=0.1, output_stall=0.4, seed=1), tmp_path
     )
     packets = [p for p in d.tasks.split(trace.payloads) if d.tasks.header(p[0])[0] != CALIBRATE]
     results = d.tasks.unpack("id", packets)
@@ -128,7 +127,9 @@ def test_what_is_out_of_range_is_not_loaded(tmp_path: Path) -> None:
         np.array([7, 8]), np.array([0, count]), np.array([too_large, 0])
     )
     beats = [b for p in (*loads, *d.tasks.pack("id", np.arange(3), tasks.raw)) for b in p]
-    trace = AMARANTH.run(rtl(d), Stimulus(beats, 2 + 3 * d.tasks.result_beats("id")), tmp_path)
+    trace = AMARANTH.run(
+        component(d), Stimulus(beats, 2 + 3 * d.tasks.result_beats("id")), tmp_path
+    )
     packets = d.tasks.split(trace.payloads)
     answers = [d.tasks.header(p[0]) for p in packets]
     assert [a for a in answers if a[0] == CALIBRATE] == [

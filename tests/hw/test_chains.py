@@ -47,7 +47,12 @@ FRAMED = ("laminvf", "lama", "laminv", "lam")
 
 
 @pytest.mark.parametrize(
-    ("reference", "damping"), [("local", 0.0), ("world", 0.0), ("local_world_aligned", 0.5)]
+    ("reference", "damping"),
+    [
+        ("local", 0.0),
+        ("local_world_aligned", 0.5),
+        pytest.param("world", 0.0, marks=pytest.mark.thorough),
+    ],
 )
 def test_the_inertia_of_a_floating_chains_end_is_near_float64(
     reference: str, damping: float
@@ -75,7 +80,9 @@ def test_the_inertia_of_a_chains_end_becomes_hardware(tmp_path: Path) -> None:
     assert simulated_mismatches(compile_robot(robot, options), 12, tmp_path) == 0
 
 
-@pytest.mark.parametrize("reference", ["local", "local_world_aligned"])
+@pytest.mark.parametrize(
+    "reference", [pytest.param("local", marks=pytest.mark.thorough), "local_world_aligned"]
+)
 def test_contacts_of_a_chains_end_are_near_float64(reference: str) -> None:
     robot = with_frames(snake(3), {"tip=l3": (0.1, 0.0, 0.2, 0.3, 0.2, 0.1)})
     options = Options(

@@ -47,7 +47,8 @@ def largest_errors(robot: Robot, options: Options) -> dict[str, float]:
 @pytest.mark.parametrize(
     ("derivative", "mass_matrix", "functions"),
     [
-        ("composite", "ldl", common()),
+        ("composite", "ldl", ("id", "did")),
+        pytest.param("composite", "ldl", common(), marks=pytest.mark.thorough),
         pytest.param("columns", "mminvgen", ("fd", "m", "minv", "dfd"), marks=pytest.mark.thorough),
     ],
 )
@@ -66,8 +67,15 @@ def test_a_rubbing_arm_is_as_exact_as_one_that_is_not(
         pytest.param("ur5", 8, {}, marks=pytest.mark.thorough),
         ("pendulum2", 8, {"derivative": "columns", "mass_matrix": "mminvgen"}),
         ("pendulum2", 1, {}),
-        ("pendulum2", 8, {"overflow": "saturate", "rounding": "truncate"}),
-        ("pendulum2", 8, {"error": {"all": 1e-3}, "word": None}),
+        pytest.param(
+            "pendulum2",
+            8,
+            {"overflow": "saturate", "rounding": "truncate"},
+            marks=pytest.mark.thorough,
+        ),
+        pytest.param(
+            "pendulum2", 8, {"error": {"all": 1e-3}, "word": None}, marks=pytest.mark.thorough
+        ),
         ("pendulum2", 4, {"sound": True, "word": 20}),
         ("pendulum2", 8, {"calibratable": True}),
     ],
@@ -78,8 +86,11 @@ def test_a_rubbing_arm_becomes_hardware(name: str, ii: int, changes: dict, tmp_p
     assert simulated_mismatches(d, 21, tmp_path) == 0
 
 
-def test_four_rubbing_legs_on_one(tmp_path: Path) -> None:
-    d = compile_robot(rubbing("hyq"), Options(("id", "did"), ii=8, word=18))
+@pytest.mark.parametrize(
+    "functions", [("id",), pytest.param(("id", "did"), marks=pytest.mark.thorough)]
+)
+def test_four_rubbing_legs_on_one(functions: tuple[str, ...], tmp_path: Path) -> None:
+    d = compile_robot(rubbing("hyq"), Options(functions, ii=8, word=18))
     graph, turns = d.fixed.graph, d.plan.schedule.folds.turns
     folded = [graph.nodes[i].op for i in turns]
     assert folded.count("abs") >= 3

@@ -35,7 +35,12 @@ def damped(robot: Robot, damping: float) -> Robot:
     [
         (HAND, common(), {}),
         (TURNING, common(), {"ii": 1}),
-        (HAND, ("id", "m", "did"), {"derivative": "columns", "mass_matrix": "mminvgen"}),
+        pytest.param(
+            HAND,
+            ("id", "m", "did"),
+            {"derivative": "columns", "mass_matrix": "mminvgen"},
+            marks=pytest.mark.thorough,
+        ),
         (HAND, ("id", "did"), {"forces": True, "calibratable": True}),
         (HAND, ("fd", "roll"), {}),
     ],

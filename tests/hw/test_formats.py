@@ -10,8 +10,8 @@ import pytest
 from rbdgen import Options, compile_robot, load_robot
 from rbdgen.trials import make_tasks, task_states
 from rbdgen_sim.scoreboard import run_tasks
-from tests.conftest import in_words
-from tests.hw.test_accelerator import AMARANTH, rtl
+from tests.conftest import component, in_words
+from tests.hw.test_accelerator import AMARANTH
 
 SOME = ("id", "fd", "did")
 
@@ -34,7 +34,7 @@ def test_formats_per_signal_bit_for_bit(ii: int, options: dict[str, str], tmp_pa
     states.v[7], states.a[11] = 1e3, -1e3
     tasks = [make_tasks(d, f, states) for f in SOME]
     order = np.random.default_rng(ii).permutation(np.repeat(np.arange(len(SOME)), 12))
-    run = run_tasks(d, tasks, order, rtl(d), AMARANTH, tmp_path, stall=0.2, seed=1)
+    run = run_tasks(d, tasks, order, component(d), AMARANTH, tmp_path, stall=0.2, seed=1)
     assert [o.mismatches for o in run.outcomes.values()] == [0] * len(SOME)
     assert np.all(run.outcomes["id"].flags[[7, 11]])
 
@@ -55,7 +55,9 @@ def test_products_beyond_64_bits(ii: int, device: str, tmp_path: Path) -> None:
     for made in tasks:
         usual = np.arange(12) != 7
         assert not made.flags[usual].any()
-    run = run_tasks(d, tasks, np.repeat([0, 1], 12), rtl(d), AMARANTH, tmp_path, stall=0.1, seed=2)
+    run = run_tasks(
+        d, tasks, np.repeat([0, 1], 12), component(d), AMARANTH, tmp_path, stall=0.1, seed=2
+    )
     assert [o.mismatches for o in run.outcomes.values()] == [0, 0]
 
 
@@ -73,5 +75,5 @@ def test_one_word_with_other_operators(options: dict[str, str], tmp_path: Path) 
     states = task_states(d, 12, seed=2)
     states.v[5] = 1e3
     tasks = [make_tasks(d, f, states) for f in d.network.functions]
-    run = run_tasks(d, tasks, np.repeat([0, 1], 12), rtl(d), AMARANTH, tmp_path)
+    run = run_tasks(d, tasks, np.repeat([0, 1], 12), component(d), AMARANTH, tmp_path)
     assert [o.mismatches for o in run.outcomes.values()] == [0, 0]

@@ -29,7 +29,9 @@ def design(reference: str = "local", ii: int = 6) -> Design:
     return compile_robot(robot, options)
 
 
-@pytest.mark.parametrize("reference", ["local", "local_world_aligned"])
+@pytest.mark.parametrize(
+    "reference", ["local", pytest.param("local_world_aligned", marks=pytest.mark.thorough)]
+)
 def test_functions_of_frames_are_near_float64(reference: str) -> None:
     d = design(reference)
     states = task_states(d, 300, seed=1)

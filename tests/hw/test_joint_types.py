@@ -14,11 +14,9 @@ from rbdgen.layout.equivalent import equivalent
 from rbdgen.model import JOINT_TYPES, Continuous, Placement
 from rbdgen.model.joints import Coordinates
 from rbdgen.trials import make_tasks, relative_errors, task_states
-from rbdgen_hw.emit import accelerator
-from rbdgen_sim.interface import Rtl
 from rbdgen_sim.scoreboard import run_tasks
 from rbdgen_sim.simulators import get_simulator
-from tests.conftest import design, error_of_largest
+from tests.conftest import component, design, error_of_largest
 from tests.layout.test_equivalent import difference
 from tests.model.test_joints import examples
 
@@ -37,16 +35,14 @@ def arm(joint: Coordinates) -> Robot:
     return dataclasses.replace(robot, bodies=(first, middle, dataclasses.replace(last, parent=1)))
 
 
-def rtl(d: Design) -> Rtl:
-    return Rtl(d.name, (), d.tasks.task.beat_bits, d.tasks.result.beat_bits, design=accelerator(d))
-
-
 def simulated_mismatches(d: Design, count: int, workdir: Path) -> int:
     """Of ``count`` tasks of all functions in turn."""
     states = task_states(d, count, seed=2)
     tasks = [make_tasks(d, f, states) for f in d.network.functions]
     order = np.arange(count) % len(tasks)
-    run = run_tasks(d, tasks, order, rtl(d), get_simulator("amaranth"), workdir, stall=0.2, seed=3)
+    run = run_tasks(
+        d, tasks, order, component(d), get_simulator("amaranth"), workdir, stall=0.2, seed=3
+    )
     assert sum(len(o.flags) for o in run.outcomes.values()) == count
     return sum(o.mismatches for o in run.outcomes.values())
 

@@ -61,7 +61,9 @@ def test_a_build_lints_clean(options: dict, tmp_path: Path) -> None:
         pytest.param({"replicas": 3}, marks=pytest.mark.thorough),
         # results of hundreds of bits in one beat, and longer words
         {"functions": common(), "ii": 1},
-        {"functions": common(), "ii": 1, "error": {"all": 1e-6}},
+        pytest.param(
+            {"functions": common(), "ii": 1, "error": {"all": 1e-6}}, marks=pytest.mark.thorough
+        ),
         {"functions": ("id", "step", "roll"), "ii": 2, "time_step": 0.005},
         {
             "functions": common(),

@@ -11,13 +11,11 @@ from rbdgen import compile_robot
 from rbdgen.functions.registry import common
 from rbdgen.schedule.mixes import MOST_YIELDS
 from rbdgen.trials import make_tasks, task_states
-from rbdgen_hw.emit import accelerator
 from rbdgen_sim.cosim import measured_mix
-from rbdgen_sim.interface import Rtl
 from rbdgen_sim.scoreboard import run_tasks
 from rbdgen_sim.simulators import get_simulator
 from tests.chains import snake
-from tests.conftest import design, in_words
+from tests.conftest import component, design, in_words
 
 AMARANTH = get_simulator("amaranth")
 ALL = common()
@@ -27,8 +25,7 @@ LARGE = {"device": "gw5a", "overflow": "flag"}
 def played(d, order: np.ndarray, workdir: Path, **options):
     """Tasks of ``d`` in this order in simulation."""
     tasks = [make_tasks(d, f, task_states(d, len(order), seed=3)) for f in d.network.functions]
-    ports = Rtl(d.name, (), d.tasks.task.beat_bits, d.tasks.result.beat_bits, design=accelerator(d))
-    return run_tasks(d, tasks, order, ports, AMARANTH, workdir, **options)
+    return run_tasks(d, tasks, order, component(d), AMARANTH, workdir, **options)
 
 
 def random_order(d, count: int) -> np.ndarray:
@@ -66,8 +63,8 @@ def test_mixes_take_the_promised_interval(ii: int, options, programs: str, tmp_p
 @pytest.mark.parametrize(
     "functions",
     [
-        ("did", "dfd"),
         ("did", "dfd", "step"),
+        pytest.param(("did", "dfd"), marks=pytest.mark.thorough),
         pytest.param(("fd", "did", "dfd"), marks=pytest.mark.thorough),
         pytest.param(("id", "dfd"), marks=pytest.mark.thorough),
     ],
@@ -104,8 +101,16 @@ def test_results_that_wait_for_each_other_cost_what_is_promised(
         assert ii * 1.01 < (d.mixed_interval or 0) < ii * 1.1
 
 
-@pytest.mark.parametrize("options", [{}, LARGE], ids=str)
-@pytest.mark.parametrize("ii", [1, 4])
+@pytest.mark.parametrize(
+    ("ii", "options"),
+    [
+        (1, {}),
+        (4, LARGE),
+        pytest.param(1, LARGE, marks=pytest.mark.thorough),
+        pytest.param(4, {}, marks=pytest.mark.thorough),
+    ],
+    ids=str,
+)
 def test_a_second_pass_leaves_only_a_few_turns_to_new_tasks(
     ii: int, options, tmp_path: Path
 ) -> None:

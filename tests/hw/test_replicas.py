@@ -35,20 +35,15 @@ from rbdgen_sim.cosim import cosimulate
 from rbdgen_sim.interface import Rtl, Stimulus
 from rbdgen_sim.scoreboard import Run, run_tasks
 from rbdgen_sim.simulators import get_simulator
-from tests.conftest import design
+from tests.conftest import component, design
 from tests.hw.test_fifo import prove
 
 AMARANTH = get_simulator("amaranth")
 ALL = common()
 
 
-def rtl(d) -> Rtl:
-    """The design for Amaranth's simulator."""
-    return Rtl(d.name, (), d.tasks.task.row_bits, d.tasks.result.row_bits, design=accelerator(d))
-
-
 def run(d, tasks: list[TaskSet], order: np.ndarray, workdir: Path, **options: Any) -> Run:
-    return run_tasks(d, tasks, order, rtl(d), AMARANTH, workdir, **options)
+    return run_tasks(d, tasks, order, component(d), AMARANTH, workdir, **options)
 
 
 @pytest.mark.slow
@@ -57,7 +52,7 @@ def run(d, tasks: list[TaskSet], order: np.ndarray, workdir: Path, **options: An
     [
         (2, 1, "generic125", "two"),
         (2, 3, "gw5a", "two"),
-        (2, 3, "generic125", "one"),
+        pytest.param(2, 3, "generic125", "one", marks=pytest.mark.thorough),
         pytest.param(3, 1, "generic125", "two", marks=pytest.mark.thorough),
     ],
 )
@@ -88,7 +83,7 @@ def test_every_function_alone(
         (2, 1, "two", 1),
         (3, 1, "one", 2),
         (3, 4, "two", 3),
-        (2, 5, "one", 2),
+        pytest.param(2, 5, "one", 2, marks=pytest.mark.thorough),
         pytest.param(2, 1, "two", 2, marks=pytest.mark.thorough),
         pytest.param(3, 1, "one", 3, marks=pytest.mark.thorough),
         pytest.param(3, 4, "two", 1, marks=pytest.mark.thorough),
@@ -134,7 +129,7 @@ def test_a_parameter_reaches_all_accelerators(ii: int, tmp_path: Path) -> None:
     rows = layout.task_rows([*sent, *loads, *sent])
     count = layout.answer_beats(rows.beats)
     stimulus = Stimulus(rows.beats, count, input_stall=0.1, output_stall=0.4, seed=1)
-    packets = layout.split(AMARANTH.run(rtl(d), stimulus, tmp_path).payloads)
+    packets = layout.split(AMARANTH.run(component(d), stimulus, tmp_path).payloads)
     codes = [layout.header(p[0])[0] for p in packets]
     assert codes == [0] * 8 + [CALIBRATE] * len(loads) + [0] * 8
     assert [layout.header(p[0])[1:] for p in packets[8:-8]] == [(k, 0) for k in number]
@@ -152,7 +147,7 @@ def test_unknown_functions_are_answered_in_their_lanes(ii: int, tmp_path: Path) 
     unknown = [[join_header(9, 2)], [join_header(9, 200)], [join_header(15, 0)]]
     rows = layout.task_rows([unknown[0], first, unknown[1], second, unknown[2]])
     stimulus = Stimulus(rows.beats, layout.answer_beats(rows.beats))
-    trace = AMARANTH.run(rtl(d), stimulus, tmp_path)
+    trace = AMARANTH.run(component(d), stimulus, tmp_path)
     packets = [layout.header(p[0]) for p in layout.split(trace.payloads)]
     assert packets == [(9, 2, 4), (0, 1, 0), (9, 200, 4), (0, 3, 0), (15, 0, 4)]
 
@@ -167,7 +162,7 @@ def test_lanes_may_stay_empty(tmp_path: Path) -> None:
     beats = []
     for lane, (beat,) in zip((2, 0, 1), packets, strict=True):
         beats += [(beat | keep) << lane * width, 0]
-    trace = AMARANTH.run(rtl(d), Stimulus(beats, len(beats)), tmp_path)
+    trace = AMARANTH.run(component(d), Stimulus(beats, len(beats)), tmp_path)
     found = layout.read_results(trace.payloads)
     assert [layout.header(p[0])[1] for p in found.packets] == [7, 8, 9]
     assert found.ends == [0, 2, 4]
@@ -212,7 +207,7 @@ def test_a_reset_amid_tasks_leaves_nothing_behind(tmp_path: Path) -> None:
         raw = make_tasks(d, function, task_states(d, 1, seed=tag)).raw
         packets += layout.pack(function, np.array([tag]), raw)
     beats = layout.task_rows(packets).beats
-    wanted = AMARANTH.run(rtl(d), Stimulus(beats, len(beats)), tmp_path).payloads
+    wanted = AMARANTH.run(component(d), Stimulus(beats, len(beats)), tmp_path).payloads
     dut, reset = accelerator(d), Signal()
     enough = d.promised_latency("dfd") + len(beats) + 10
 

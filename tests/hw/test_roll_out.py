@@ -12,12 +12,11 @@ from rbdgen import ConfigError, UnsupportedError, compile_robot, golden, load_ro
 from rbdgen.functions.registry import common
 from rbdgen.protocol.tasks import Flag
 from rbdgen.trials import make_tasks, relative_errors, task_states
-from rbdgen_hw.emit import accelerator
-from rbdgen_sim.interface import Rtl
 from rbdgen_sim.scoreboard import run_tasks
 from rbdgen_sim.simulators import get_simulator
-from tests.conftest import design, in_words
+from tests.conftest import component, design, in_words
 
+AMARANTH = get_simulator("amaranth")
 H = 0.005
 
 
@@ -29,10 +28,8 @@ def states_with(d, count: int, steps: np.ndarray | int):
 
 
 def simulated(d, tasks, order, workdir: Path, stall: float):
-    rtl = Rtl(d.name, (), d.tasks.task.beat_bits, d.tasks.result.beat_bits, design=accelerator(d))
-    return run_tasks(
-        d, tasks, order, rtl, get_simulator("amaranth"), workdir, stall=stall, seed=3
-    ).outcomes
+    ports = component(d)
+    return run_tasks(d, tasks, order, ports, AMARANTH, workdir, stall=stall, seed=3).outcomes
 
 
 @pytest.mark.parametrize("integrator", ["euler", "rk4"])
@@ -68,7 +65,15 @@ def test_runge_kutta_is_nearer_to_the_truth() -> None:
 
 
 @pytest.mark.parametrize("stall", [pytest.param(0.0, marks=pytest.mark.thorough), 0.4])
-@pytest.mark.parametrize(("integrator", "ii"), [("euler", 1), ("euler", 3), ("rk4", 1), ("rk4", 3)])
+@pytest.mark.parametrize(
+    ("integrator", "ii"),
+    [
+        ("euler", 1),
+        ("rk4", 3),
+        pytest.param("euler", 3, marks=pytest.mark.thorough),
+        pytest.param("rk4", 1, marks=pytest.mark.thorough),
+    ],
+)
 def test_bits_tags_and_order(integrator: str, ii: int, stall: float, tmp_path: Path) -> None:
     d = design("pendulum2", functions=("roll",), ii=ii, integrator=integrator, time_step=H)
     steps = np.random.default_rng(1).integers(1, 5, 30)
@@ -87,7 +92,7 @@ def test_one_step_takes_the_promised_time(integrator: str, tmp_path: Path) -> No
     assert outcome.latencies[0] == d.promised_latency("roll")
 
 
-@pytest.mark.parametrize("programs", ["two", "one"])
+@pytest.mark.parametrize("programs", ["two", pytest.param("one", marks=pytest.mark.thorough)])
 def test_beside_all_other_functions(programs: str, tmp_path: Path) -> None:
     d = design(
         "pendulum2",
@@ -106,7 +111,11 @@ def test_beside_all_other_functions(programs: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("functions", "programs"),
-    [(("id", "roll"), "two"), (("dfd", "roll"), "one"), (("difd", "roll"), "one")],
+    [
+        (("id", "roll"), "two"),
+        (("dfd", "roll"), "one"),
+        pytest.param(("difd", "roll"), "one", marks=pytest.mark.thorough),
+    ],
 )
 def test_operands_that_a_roll_out_does_not_have_are_zero(
     functions: tuple, programs: str, tmp_path: Path

@@ -42,6 +42,7 @@ def test_beside_derivatives_a_step_goes_through_their_program(tmp_path: Path) ->
     assert compile_robot(load_robot("pendulum2"), rk4).network.two_passes == ("dfd",)
 
 
+@pytest.mark.thorough
 def test_a_step_beside_the_seven_functions_takes_little_more() -> None:
     robot = load_robot("iiwa14")
     seven = compile_robot(robot, Options(common(), ii=12, word=18))
