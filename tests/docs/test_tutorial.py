@@ -3,6 +3,7 @@ states."""
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import resource
@@ -28,9 +29,10 @@ LEFT = {
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """Where the commands run, one after another."""
+    """Where the commands run, one after another, with the cache of all tests: Verilator's own runtime is in it."""
     wheel = build(ROOT, "wheel", tmp_path_factory.mktemp("wheel"))
-    return environment(tmp_path_factory.mktemp("tutorial"), wheel, "sim", "report", "build")
+    made = environment(tmp_path_factory.mktemp("tutorial"), wheel, "sim", "report", "build")
+    return dataclasses.replace(made, cache=Path(os.environ["RBDGEN_CACHE"]))
 
 
 def spent() -> float:

@@ -55,7 +55,7 @@ upper = 1.0
 """
 
 
-@examples(400)
+@examples(150)
 @given(seeds, st.sampled_from(BUILTIN), st.sampled_from(["fixed", "floating", "planar"]))
 def test_robots(seed: int, name: str, base: str) -> None:
     original = builtin_path(name).read_text(encoding="utf-8")
@@ -82,7 +82,7 @@ def test_the_configuration_is_whole(tmp_path: Path) -> None:
     assert status == 0
 
 
-@examples(80)
+@examples(30)
 @given(seeds)
 def test_configurations(seed: int) -> None:
     text = toml_mutant(CONFIG, np.random.default_rng(seed))

@@ -41,7 +41,7 @@ def rounded(results: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {name: np.where(np.abs(x) < ROUNDING, 0.0, x) for name, x in results.items()}
 
 
-@examples(40)
+@examples(16)
 @given(robots(most=6, hollow=False))
 def test_float64_is_pinocchios(robot: Robot) -> None:
     model = model_of_bodies(robot.bodies)
@@ -78,7 +78,7 @@ def compiled(robot: Robot, options: dict[str, Any]) -> Design | None:
     return found
 
 
-@examples(8)
+@examples(4)
 @given(driven(most=4), wishes())
 def test_hardware_keeps_its_errors(robot: Robot, options: dict[str, Any]) -> None:
     d = compiled(robot, options)

@@ -29,9 +29,11 @@ def build(folder: Path, target: str, directory: Path) -> Path:
 
 @dataclass(frozen=True)
 class Environment:
-    """A virtual environment in ``folder``, which is nobody's checkout."""
+    """A virtual environment in ``folder``, which is nobody's checkout. ``cache``: where its programs keep what can be
+    made again, a folder of its own by default."""
 
     folder: Path
+    cache: Path | None = None
 
     def run(self, *command: str | Path) -> subprocess.CompletedProcess[str]:
         """Run a program of the environment, by its name, in the environment's ``work``."""
@@ -40,7 +42,7 @@ class Environment:
         return subprocess.run(
             [str(self.folder / "bin" / program), *arguments],
             cwd=self.folder / "work",
-            env=kept | {"RBDGEN_CACHE": str(self.folder / "cache")},
+            env=kept | {"RBDGEN_CACHE": str(self.cache or self.folder / "cache")},
             capture_output=True,
             text=True,
             check=False,
