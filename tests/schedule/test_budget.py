@@ -23,7 +23,9 @@ def fitted(budget: Budget, robot: str = "hyq", functions: tuple[str, ...] = ("id
     return d, fit_layout(d.network, d.whole, SharingOptions(), budget)
 
 
-@pytest.mark.parametrize("count", [3, 20, 47, 100, 400])
+@pytest.mark.parametrize(
+    "count", [3, 47, 400, *(pytest.param(n, marks=pytest.mark.thorough) for n in (20, 100))]
+)
 def test_the_smallest_interval_within_so_many_multipliers(count: int) -> None:
     d, layout = fitted(Budget(multipliers=count))
     assert sum(layout.multipliers(DEVICE).values()) <= count
@@ -63,7 +65,11 @@ def test_blocks_are_counted_by_the_devices_shape() -> None:
 
 
 @pytest.mark.parametrize(
-    ("robot", "functions", "word"), [("hyq", ("did", "fd"), 22), ("iiwa14", ("fd",), 18)]
+    ("robot", "functions", "word"),
+    [
+        ("iiwa14", ("fd",), 18),
+        pytest.param("hyq", ("did", "fd"), 22, marks=pytest.mark.thorough),
+    ],
 )
 def test_products_of_two_sizes_take_no_more_blocks_than_they_must(
     robot: str, functions: tuple[str, ...], word: int

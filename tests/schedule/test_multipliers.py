@@ -65,7 +65,11 @@ def test_what_is_given_back_is_free_again() -> None:
 
 ACCUMULATING = [
     ("iiwa14", {"functions": ("id", "m"), "ii": 4}),
-    ("iiwa14", {"functions": ("dfd",), "ii": 12, "device": "ecp5", "rounding": "truncate"}),
+    pytest.param(
+        "iiwa14",
+        {"functions": ("dfd",), "ii": 12, "device": "ecp5", "rounding": "truncate"},
+        marks=pytest.mark.thorough,
+    ),
     ("ur5", {"functions": ("id",), "ii": 6, "word": 32}),
     ("hyq", {"functions": ("id",), "ii": 8, "device": "ecp5"}),
 ]
