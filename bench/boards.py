@@ -29,8 +29,8 @@ from rbdgen.compiler.cost import FULL
 from rbdgen.devices.registry import get_device
 from rbdgen.emulation import bit_true_shell
 from rbdgen.functions.registry import common
-from rbdgen.host.beats import StreamLink
 from rbdgen.host.driver import Driver
+from rbdgen.host.stream_link import StreamLink
 from rbdgen.host.transport import ProcessTransport
 from rbdgen_boards.board import get_board
 from rbdgen_boards.flows import obstacle

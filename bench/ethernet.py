@@ -18,9 +18,8 @@ from rbdgen import Design, Options, compile_robot, load_robot
 from rbdgen.functions.registry import common
 from rbdgen.host.driver import Driver
 from rbdgen.host.udp import connect
-from rbdgen.protocol.stations import Addresses
+from rbdgen.protocol.links import GIGABIT, Addresses, wire_bytes
 from rbdgen.protocol.tasks import TaskFormat
-from rbdgen.protocol.wire import GIGABIT, wire_bytes
 from rbdgen_hw.shelled import write_station
 from rbdgen_sim.ethernet import SteppedPort, build_station
 from rbdgen_sim.mixed import check_mixed

@@ -25,7 +25,7 @@ from rbdgen import Design
 from rbdgen.cli.commands import compile_design
 from rbdgen.cli.console import reporter
 from rbdgen.cli.parser import make_parser
-from rbdgen.forking import on_all_cores
+from rbdgen.processes import on_all_cores
 from rbdgen.schedule.accumulators import Accumulator
 
 TRIES = 6_000_000

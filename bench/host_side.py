@@ -20,11 +20,11 @@ from figures import Targets, arguments, parse, section
 
 from rbdgen import Design, Options, compile_robot, load_robot, native
 from rbdgen.emulation import bit_true_shell, manifest_of
-from rbdgen.host.beats import StreamLink
 from rbdgen.host.driver import Driver
 from rbdgen.host.library import library_files
 from rbdgen.host.manifest import Manifest
 from rbdgen.host.shell import ShellModel
+from rbdgen.host.stream_link import StreamLink
 from rbdgen_sim.dma import DmaModel
 
 ROBOTS = {"iiwa14": "fixed", "hyq": "floating"}

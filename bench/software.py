@@ -21,10 +21,10 @@ from pathlib import Path
 from figures import Targets, arguments, parse, section
 
 from rbdgen import golden, native
-from rbdgen.forking import cores
 from rbdgen.functions.registry import common
 from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model import Robot, builtin_path, builtin_robots, load
+from rbdgen.processes import cores
 from rbdgen.software.calls import TYPES, Calls
 from rbdgen.software.composition import make_program
 from rbdgen.software.flags import FLAGS, LIBRARIES, PARALLEL

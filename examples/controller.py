@@ -25,7 +25,7 @@ import numpy as np
 import rbdgen
 from rbdgen import ConfigError, Design
 from rbdgen.control.devices import Device
-from rbdgen.extras import remedy
+from rbdgen.installation import remedy
 from rbdgen.report.design import function_promises
 from rbdgen_boards.board import get_board
 

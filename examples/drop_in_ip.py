@@ -18,8 +18,8 @@ import numpy as np
 
 import rbdgen
 from rbdgen import Design, Options, golden
+from rbdgen.installation import release
 from rbdgen.report.files import write_design
-from rbdgen.version import release
 from rbdgen_hw.emit import design_verilog
 
 MY_DESIGN = """\

@@ -18,7 +18,6 @@ import numpy as np
 import rbdgen
 from rbdgen import golden
 from rbdgen.algo.rnea import joint_placements, rnea
-from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.devices.registry import get_device
 from rbdgen.ir.builder import Builder, Expr
 from rbdgen.ir.interpret import evaluate_fixed
@@ -30,8 +29,10 @@ from rbdgen.schedule.layout import shaped_for
 from rbdgen.schedule.scheduler import schedule
 from rbdgen.spatial import (
     ZERO3,
+    Enter,
     Vector,
     add,
+    anywhere,
     constant_matrix,
     cross,
     dot,

@@ -81,7 +81,7 @@ _MODULES = {
 def _found(name: str) -> object:
     """A public name that was not imported yet. AttributeError for one that is none."""
     if name == "__version__":
-        return import_module("rbdgen.version").version()
+        return import_module("rbdgen.installation").version()
     if name == "golden":
         return import_module("rbdgen.golden")
     if name == "compile":

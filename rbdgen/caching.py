@@ -24,17 +24,17 @@ from rbdgen.errors import RbdgenWarning
 OTHERS = stat.S_IWGRP | stat.S_IWOTH
 """Permissions by which others write."""
 SOURCES = (".py", ".c", ".cpp")
-"""How names of sources end."""
+"""Endings of sources' names."""
 MOST_FILES = 200
 """Files of one kind that are kept; more than that, and those not used for longest are dropped."""
 MOST_BYTES = 2 << 30
-"""What files of one kind may take together; beyond, again those not used for longest are dropped."""
+"""Size of all files of one kind; beyond, again those not used for longest are dropped."""
 DIGITS = 32
 """Hexadecimal digits of a content's hash in a name."""
 WRITING = ".writing-"
-"""How the name of a file begins that is not written whole yet."""
+"""The begin of the name of a file that is not written whole yet."""
 KEY = re.compile(r"[0-9a-f]{32,64}")
-"""What a file is kept under: digits of a hash of all that it depends on."""
+"""The key of a file that is kept: digits of a hash of all that it depends on."""
 OWN_NAME = re.compile(
     rf"{KEY.pattern}-[0-9a-f]{{{DIGITS}}}(\.[a-z]+)+|{re.escape(WRITING)}[a-z0-9_]{{8}}"
 )

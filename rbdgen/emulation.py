@@ -12,12 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from rbdgen.compiler import Design
-from rbdgen.host.accelerator import Compute, Forget, Load
-from rbdgen.host.datagram_shell import DatagramShell
+from rbdgen.host.datagram_shell import DatagramShell, UdpServer
 from rbdgen.host.driver import Driver
 from rbdgen.host.manifest import Manifest, manifest_from
-from rbdgen.host.serving import UdpServer
-from rbdgen.host.shell import ShellModel
+from rbdgen.host.shell import Compute, Forget, Load, ShellModel
 from rbdgen.protocol.tasks import TaskFormat
 from rbdgen.report.design import manifest
 
@@ -67,7 +65,7 @@ def serve_bit_true(design: Design, address: str = "127.0.0.1:0") -> UdpServer:
 
 
 def _bit_true_parts(design: Design) -> tuple[bytes, TaskFormat, Compute, Load, Forget]:
-    """Of the design's bit-true model what an :class:`rbdgen.host.accelerator.AcceleratorModel` is made of."""
+    """Of the design's bit-true model what an :class:`rbdgen.host.shell.AcceleratorModel` is made of."""
     held: dict[str, int] = {}
 
     def compute(

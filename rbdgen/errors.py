@@ -61,7 +61,8 @@ class RbdgenWarning(UserWarning):
 
 
 class RobotWarning(RbdgenWarning):
-    """What is odd about a robot's description, and how it was taken: one remark, or a heading with a line for each."""
+    """Something odd about a robot's description, and how it was taken: one remark, or a heading with a line for
+    each."""
 
 
 class _Short(reprlib.Repr):

@@ -20,10 +20,10 @@ from pathlib import Path
 
 from rbdgen.caching import cached, drop, keep
 from rbdgen.errors import ToolError
-from rbdgen.forking import cores
+from rbdgen.processes import cores
 
 SUFFIX = ".so"
-"""How names of libraries end."""
+"""The ending of libraries' names."""
 VARIABLE = "RBDGEN_CC"
 """The environment's variable that names another compiler than ``cc``; empty: there is none."""
 PATIENCE = 600
@@ -51,7 +51,7 @@ def required_compiler() -> str:
 
 @cache
 def version(compiler: str) -> str:
-    """What a compiler says of itself."""
+    """A compiler's own words on its version."""
     try:
         line = [compiler, "--version"]
         return subprocess.run(line, check=True, capture_output=True, text=True, timeout=60).stdout
@@ -61,7 +61,7 @@ def version(compiler: str) -> str:
 
 @cache
 def processor() -> str:
-    """What machine code for this processor depends on."""
+    """The properties of this processor that machine code depends on."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

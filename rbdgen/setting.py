@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from rbdgen.errors import LONGEST_PATH, ConfigError, dotted, short
-from rbdgen.scalars import number_of, several_of, truth_of
+from rbdgen.operands import number_of, several_of, truth_of
 
 GROUPS = {
     "what": "what is computed",

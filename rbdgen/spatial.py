@@ -3,11 +3,14 @@
 A scalar is a Python float (a constant), a NumPy array (a batch of float64 values) or a traced
 expression of :mod:`rbdgen.ir`. Vectors are tuples of scalars, matrices tuples of rows. Exact zeros
 and ones among the constants are folded here, so that float64 evaluation skips them as well.
+
+A text enters the submodule of the round trip that it is writing (:data:`Enter`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -206,3 +209,15 @@ def skew(v: Vector) -> Matrix:
         (z, 0.0, sub(0.0, x)),
         (sub(0.0, y), x, 0.0),
     )
+
+
+TRIGONOMETRY = "Sc"
+"""The submodule that makes sines and cosines of all joint angles."""
+
+Enter = Callable[[str, int | None], AbstractContextManager[None]]
+"""``enter("Rf", i)`` is entered around the text of submodule Rf_i (None: a submodule of the whole robot)."""
+
+
+def anywhere(kind: str, body: int | None) -> AbstractContextManager[None]:
+    """For evaluation in numbers, where submodules do not matter."""
+    return nullcontext()

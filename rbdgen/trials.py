@@ -10,8 +10,7 @@ import numpy as np
 from rbdgen import golden
 from rbdgen.compiler import Design
 from rbdgen.functions import registry
-from rbdgen.functions.quantities import MINV
-from rbdgen.functions.states import States
+from rbdgen.functions.quantities import MINV, States
 from rbdgen.layout.samples import bounded_others, random_base, random_forces, random_others
 from rbdgen.layout.torques import MOTION, slowed, with_torques
 from rbdgen.model.ranges import random_states
@@ -89,7 +88,7 @@ def reference(design: Design, function: str, s: States, robot: Robot | None = No
     robot = robot or design.robot
     options = design.network.options
     record = registry.function(function)
-    values = record.reference(robot, s, options, None)
+    values = record.evaluated(robot, s, options, None)
     results: dict[str, np.ndarray] = {}
     for quantity, value in zip(record.results, values, strict=True):
         results[quantity.name] = value
@@ -128,8 +127,9 @@ def model_answers(
     raw: Sequence[np.ndarray],
     loaded: Mapping[str, np.ndarray] | None = None,
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """What the accelerator must answer to raw operands, one (n,) array per operand word: raw results, one (n,) array
-    per result word, and flags (n,). ``loaded``: raw parameters by name, (n,) each, that are not as after a reset."""
+    """The right answers of the accelerator to raw operands, one (n,) array per operand word: raw results, one (n,)
+    array per result word, and flags (n,). ``loaded``: raw parameters by name, (n,) each, that are not as after a
+    reset."""
     answer = design.run(function, raw, loaded)
     overflow = np.where(answer.overflow, Flag.OVERFLOW, 0)
     outside = np.where(design.tasks.functions[function].out_of_range(raw), Flag.RANGE, 0)
@@ -205,7 +205,7 @@ def output_errors(design: Design, tasks: TaskSet, values: Sequence[np.ndarray]) 
 
 @dataclass(frozen=True)
 class EntryMagnitudes:
-    """How large a function's results become: the largest magnitude of each entry ``by_kind`` of states and vector; and
+    """Magnitudes of a function's results: the largest magnitude of each entry ``by_kind`` of states and vector; and
     masks by vector of those that are ``nothing`` but rounding."""
 
     by_kind: dict[str, dict[str, np.ndarray]]
@@ -213,7 +213,7 @@ class EntryMagnitudes:
 
 
 def entry_magnitudes(design: Design, function: str) -> EntryMagnitudes:
-    """How large a function's results become, from states of their own."""
+    """Magnitudes of a function's results, from states of their own."""
     states = task_states(design, SCALE_STATES, design.options.seed + SCALE_SEED)
     truth = reference(design, function, states)
     takes_torques = registry.function(function).takes_torques
@@ -237,7 +237,7 @@ def given_values(design: Design, function: str, states: States) -> dict[str, np.
 
 
 def free_torques(tasks: TaskSet) -> np.ndarray | None:
-    """Which tasks have any torques inside their limits (n,), not those of a motion; None where there are no such
+    """Whether tasks have any torques inside their limits (n,), not those of a motion; None where there are no such
     kinds."""
     return tasks.states.free if registry.function(tasks.function).takes_torques else None
 

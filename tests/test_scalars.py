@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rbdgen.errors import ConfigError
-from rbdgen.scalars import number_of, numbers_of, several_of, truth_of
+from rbdgen.operands import number_of, numbers_of, several_of, truth_of
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,11 @@ from typing import Any
 from rbdgen.compiler import Design, at_clock, at_interval
 from rbdgen.compiler.design import TOP_PREFIX
 from rbdgen.errors import ConfigError, ToolError
+from rbdgen.installation import release
+from rbdgen.protocol.links import Addresses, Station
 from rbdgen.protocol.registers import stream_bits
-from rbdgen.protocol.stations import Addresses, Station
 from rbdgen.report.design import design_identity
 from rbdgen.report.host_rate import host_rates
-from rbdgen.version import release
 from rbdgen_boards import routed_cache
 from rbdgen_boards.board import Board
 from rbdgen_boards.flow import Clocking, Flow, Progress, Request, Routed, Streams

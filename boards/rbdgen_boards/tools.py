@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from rbdgen.errors import ToolError
-from rbdgen.extras import remedy
+from rbdgen.installation import remedy
 
 GLANCE = 1.0
 """Seconds between two looks at what a program says."""

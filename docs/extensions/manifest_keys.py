@@ -6,7 +6,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from rbdgen.schema.keys import described_keys
+from rbdgen.schema.json_files import described_keys
 
 
 class ManifestKeys(SphinxDirective):

@@ -6,7 +6,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from rbdgen.protocol.register_map import WHOLE, register_map
+from rbdgen.protocol.registers import WHOLE, register_map
 
 
 class RegisterTable(SphinxDirective):

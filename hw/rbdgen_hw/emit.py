@@ -10,8 +10,8 @@ from amaranth.lib.wiring import In
 
 from rbdgen.caching import cached, code_digest, keep
 from rbdgen.compiler import Design
-from rbdgen.extras import optional_module
-from rbdgen.protocol.stations import Station
+from rbdgen.installation import optional_module
+from rbdgen.protocol.links import Station
 from rbdgen_hw.library import SharedComponent, to_verilog
 from rbdgen_hw.replicas import top_level
 from rbdgen_hw.shells.axi import AxiShell

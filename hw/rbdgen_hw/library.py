@@ -17,7 +17,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.errors import UnsupportedError
-from rbdgen.memory import without_collections
+from rbdgen.processes import without_collections
 from rbdgen_hw.kept_texts import KeptTexts, kept_texts
 from rbdgen_hw.rtlil_text import ElaboratedModule, rtlil_texts
 from rbdgen_hw.yosys import run_yosys

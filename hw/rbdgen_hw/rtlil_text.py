@@ -16,7 +16,7 @@ from amaranth.back import rtlil
 from amaranth.hdl import Fragment, Value
 from amaranth.hdl._ir import PortDirection
 
-from rbdgen.forking import cores, forked
+from rbdgen.processes import cores, forked
 
 BATCH = 600
 """Statements of the modules that a process converts: enough to be worth its start."""

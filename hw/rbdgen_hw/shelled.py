@@ -10,7 +10,7 @@ from pathlib import Path
 from rbdgen.compiler import Design
 from rbdgen.emulation import manifest_of
 from rbdgen.host.manifest import Manifest
-from rbdgen.protocol.stations import Addresses, Station
+from rbdgen.protocol.links import Addresses, Station
 from rbdgen_hw.emit import design_verilog, udp_verilog
 from rbdgen_hw.shells.ethernet import GMII
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rbdgen.errors import ToolError
-from rbdgen.extras import missing
+from rbdgen.installation import missing
 
 _DRIVER = """
 import sys

@@ -7,7 +7,6 @@ inward (``Ab``), accelerations outward (``Ac``).
 from __future__ import annotations
 
 from rbdgen.algo.articulated import Elimination, articulated, eliminate, with_projections
-from rbdgen.algo.drives import friction_forces
 from rbdgen.algo.plucker import (
     Transform,
     base_vectors,
@@ -19,10 +18,9 @@ from rbdgen.algo.plucker import (
     motion_cross,
     projections,
 )
-from rbdgen.algo.rnea import Motion, Wrench, base_motion
-from rbdgen.algo.submodules import Enter, anywhere
+from rbdgen.algo.rnea import Motion, Wrench, base_motion, friction_forces
 from rbdgen.model.robot import Robot
-from rbdgen.spatial import Scalar, Vector, matvec, vadd, vsub
+from rbdgen.spatial import Enter, Scalar, Vector, anywhere, matvec, vadd, vsub
 
 
 def aba(
@@ -91,6 +89,7 @@ class _ArticulatedSweeps:
         bias = momentum(link.inertia, velocity)
         bias = force_cross(velocity, bias)
         if external is not None:
+            # what the world pushes with, the joints need not
             bias = vsub(bias, force_vector(external))
         self.biases.append(bias)
 
@@ -104,6 +103,7 @@ class _ArticulatedSweeps:
         dragged = below.left.times(self.drifts[child])
         push = vadd(dragged, push)
         push = vadd(self.biases[child], push)
+        # along the joint, the force that is passed on is what drives it: known, not computed
         push = with_projections(push, link, tau)
         push = link.to_parent.force(push)
         self.biases[i] = vadd(self.biases[i], push)
@@ -123,6 +123,7 @@ class _ArticulatedSweeps:
         if link.parent >= 0:
             above = self.accelerations[link.parent]
         carried = link.to_parent.motion(above)
+        # the drift belongs to the child: its parent does not feel it as its own
         carried = vadd(carried, self.drifts[i])
         felt = projections(own.u, carried)
         missing = vsub(self.rest[i], felt)

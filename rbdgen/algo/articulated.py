@@ -86,6 +86,7 @@ class ArticulatedInertia:
         p = skew(transform.offset)
         # with P = [p]×:  H' = H + P M  and  Θ' = Θ + P Hᵀ − H' P
         shifted = madd(coupling, matmul(p, linear))
+        # by blocks: a product of 6×6 matrices would compute zeros and both triangles
         below = matmul(p, transpose(coupling))
         beside = matmul(shifted, p)
 
@@ -93,6 +94,7 @@ class ArticulatedInertia:
             total = add(angular[i][j], below[i][j])
             return sub(total, beside[i][j])
 
+        # of Θ' one triangle only: in exact arithmetic it is symmetric
         return ArticulatedInertia(_symmetric(entry), shifted, linear)
 
 
@@ -123,10 +125,12 @@ def eliminate(inertia: ArticulatedInertia, link: JointedBody) -> Elimination:
     """Take the joint of ``link`` out of ``inertia``."""
     u = [inertia.times(s) for s in link.columns]
     inverse = joint_inverse(u, link)
+    # U D⁻¹ once, for all entries
     scaled = [combination(u, row) for row in inverse]
     empty = empty_rows(link)
 
     def rest(i: int, j: int) -> Scalar:
+        # exact zeros: nothing has to be computed, carried or turned for them
         if i in empty or j in empty:
             return 0.0
         value = inertia.entry(i, j)
@@ -144,6 +148,7 @@ def joint_inverse(u: list[Vector], link: JointedBody) -> Matrix:
     for k, force in enumerate(u):
         felt = projections(link.columns[: k + 1], force)
         own = add(felt[k], link.rotors[k])
+        # rotors stand on the diagonal of D: they turn with this joint alone
         products.append((*felt[:k], own))
     return symmetric_inverse(products)
 
@@ -188,6 +193,7 @@ def _factors(m: list[Vector]) -> tuple[Entries, list[Scalar]]:
     lower: Entries = {}
     inverted: list[Scalar] = []
     for k in range(n):
+        # no square roots: factors with a unit diagonal need only reciprocals
         pivot = reciprocal(work[k, k])
         inverted.append(pivot)
         for i in range(k + 1, n):
@@ -239,6 +245,7 @@ def with_projections(x: Vector, link: JointedBody, values: Sequence[Scalar]) -> 
     result = list(x)
     for column, value in zip(link.columns, values, strict=True):
         entry = one_hot(column)
+        # a column of another length would need a division
         if entry is not None and is_constant(abs(column[entry]), 1):
             result[entry] = mul(column[entry], value)
     return tuple(result)

@@ -16,12 +16,12 @@ from functools import cached_property
 from rbdgen.algo.following import Entries
 from rbdgen.algo.frames import LOCAL, WORLD, Kinematics, body_places
 from rbdgen.algo.operational_space import OperationalSpace
-from rbdgen.algo.submodules import Enter
 from rbdgen.model.body import Placement, TaskFrame
 from rbdgen.model.joints import JointPlacement
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import (
     IDENTITY3,
+    Enter,
     Matrix,
     Scalar,
     Vector,
@@ -82,6 +82,7 @@ class Carrier:
     def damping(self, damping: float) -> Matrix:
         """δ X⁻¹ X⁻ᵀ (6, 6), for ``damping`` δ."""
         arm = skew(self.point)
+        # the rotation drops out: δ 1 looks the same from all directions
         square = matmul(arm, transpose(arm))
         rows: list[Vector] = []
         for i in range(3):
@@ -101,7 +102,7 @@ def carriers(
     reference: str,
     enter: Enter,
 ) -> list[Carrier]:
-    """How ``frames`` hang on their bodies, their motions given in ``reference``."""
+    """The places of ``frames`` on their bodies, their motions given in ``reference``."""
     if reference == LOCAL:
         return [_fixed(frame) for frame in frames]
     places = body_places(robot, joints, frames, enter)
@@ -111,6 +112,7 @@ def carriers(
         point = frame.placement.translation
         if reference == WORLD:
             with enter("Fp", frame.body):
+                # the base's origin, as the body sees it
                 away = matvec(transpose(place.rotation), place.translation)
                 point = vscale(-1.0, away)
         found.append(Carrier(frame.body, place.rotation, point))
@@ -127,6 +129,7 @@ def bodies_of(
     robot: Robot, joints: Sequence[JointPlacement], frames: Sequence[TaskFrame], enter: Enter
 ) -> Kinematics:
     """The bodies of frames, as frames at their joints."""
+    # at the joint, its own axis moves one row alone (see above)
     own = [replace(frame, placement=Placement()) for frame in frames]
     return Kinematics(robot, joints, own, LOCAL, enter)
 
@@ -193,6 +196,7 @@ class CarriedSpace:
             turned.append(self.each(carry, column))
         result: Entries = {}
         for i in rows:
+            # the other side of T B Tᵀ, row by row
             row = self.each(carry, [column[i] for column in turned])
             for j in range(i + 1):
                 if not (isinstance(row[j], float) and row[j] == 0.0):

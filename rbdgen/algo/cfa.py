@@ -30,12 +30,23 @@ from dataclasses import dataclass
 
 from rbdgen.algo.mobility import NO_MOBILITY, Mobility, free_mobility, moved_column
 from rbdgen.algo.odd_even import OddEvenFactors, eliminate
-from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.errors import UnsupportedError, short
 from rbdgen.model.body import Body
 from rbdgen.model.joints import JointPlacement
 from rbdgen.model.robot import Robot
-from rbdgen.spatial import Matrix, Scalar, Vector, add, dot, mul, sub, transpose, vscale
+from rbdgen.spatial import (
+    Enter,
+    Matrix,
+    Scalar,
+    Vector,
+    add,
+    anywhere,
+    dot,
+    mul,
+    sub,
+    transpose,
+    vscale,
+)
 
 SPATIAL = 6
 Wrenches = Sequence[Sequence[Scalar]]
@@ -43,7 +54,7 @@ Wrenches = Sequence[Sequence[Scalar]]
 FORCES_FIRST = (3, 4, 5, 0, 1, 2)
 """Components of a wrench in the order in which a block has them."""
 ROUNDING = 1e-12
-"""How far a coordinate axis may be from one."""
+"""Largest distance of a coordinate axis from one."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +77,8 @@ FORWARD_DYNAMICS = Asked("forward-dynamics cfa", "forward-dynamics factors")
 
 @dataclass(frozen=True)
 class JointAxes:
-    """Which components of a wrench drive a joint, by degree of freedom with their signs, and which it constrains."""
+    """Components of a wrench that drive a joint, by degree of freedom with their signs, and those that it
+    constrains."""
 
     driven: tuple[tuple[int, float], ...]
     constrained: tuple[int, ...]
@@ -74,7 +86,7 @@ class JointAxes:
 
 @dataclass(frozen=True)
 class Constraints:
-    """What the joints of a chain constrain: by joint its ``axes``, its link's ``mobilities``, those of the link before
+    """Constraints of a chain's joints: by joint its ``axes``, its link's ``mobilities``, those of the link before
     as its own link has them (``before``), and G (``passed``, 6×6), both nothing of the first one, and units of force by
     component that bring the diagonal of A near one (``scales``). ``first`` is the first joint with constraints."""
 

@@ -12,21 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from rbdgen.algo.cfa import (
-    SPATIAL,
-    ConstraintForces,
-    Constraints,
-    EnterFrom,
-    constraint_forces,
-)
+from rbdgen.algo.cfa import SPATIAL, ConstraintForces, Constraints, EnterFrom, constraint_forces
 from rbdgen.algo.following import Entries
 from rbdgen.algo.operational_space import ContactSpace, FreeMotion
 from rbdgen.algo.schur import ASKED, ScaledInverse, SchurComplements
-from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.model.body import TaskFrame
 from rbdgen.model.joints import JointPlacement
 from rbdgen.model.robot import Robot
-from rbdgen.spatial import Scalar, Vector, dot, mul, vadd
+from rbdgen.spatial import Enter, Scalar, Vector, anywhere, dot, mul, vadd
 
 
 class ChainContact(ContactSpace):
@@ -117,6 +110,7 @@ class _ChainMotion(FreeMotion):
         self.enter = EnterFrom(contact.enter, forces.constraints.first)
         self.wrenches = forces.driven(tuple(rest))
         right = forces.right(self.wrenches, contact.enter)
+        # down to the last row, and no further: the contact's force is found first
         self.rest = forces.factors.reduced(right, self.enter)
         self.row = len(self.rest) - 1
         with self.enter("Cs", self.row):
@@ -155,6 +149,7 @@ class _ChainMotion(FreeMotion):
         with self.enter("Cs", self.row):
             asked = []
             for k, scale in zip(end.constrained, end.freed.scales, strict=True):
+                # the contact's wrench changes the last row alone
                 asked.append(mul(-scale, pushed[k]))
             held = vadd(self.held, self._solved(tuple(asked)))
         chain = self.contact.forces

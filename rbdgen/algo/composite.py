@@ -14,9 +14,9 @@ carries over from the parent (velocity V', acceleration A'), all in the body's c
     ∂/∂q̇:  x = e,       β = (ω' + ω) × e,  y = (ω' + ω) × d − e × (V' + v)
     ∂/∂q̈:  x = 0,       β = e,             y = d.
 
-A response travels to the ancestors as a wrench, where their joints feel it: ∂τ_j/∂q_i, ∂τ_j/∂q̇_i, M_ji. The other half,
-∂τ_i/∂q_j, comes from the adjoint: what joint i feels of x, β and y anywhere below is u·x + n·β + f·y, and (n, f) is
-the wrench of M's column. Body i alone does its sums in submodules ``Df_i`` (outward), ``Db_i`` (derivatives, inward)
+A response travels to the ancestors as a wrench, where their joints feel it: ∂τ_j/∂q_i, ∂τ_j/∂q̇_i, M_ji. The other
+half, ∂τ_i/∂q_j, comes from the adjoint: what joint i feels of x, β and y anywhere below is u·x + n·β + f·y, and (n, f)
+is the wrench of M's column. Body i alone does its sums in submodules ``Df_i`` (outward), ``Db_i`` (derivatives, inward)
 and ``Mb_i`` (mass matrix, inward).
 """
 
@@ -24,20 +24,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rbdgen.algo.drives import friction_slopes
 from rbdgen.algo.following import Entries, Reduced, rates
-from rbdgen.algo.rnea import CYCLES, Motion, Wrench, joint_velocity
+from rbdgen.algo.rnea import CYCLES, Motion, Wrench, friction_slopes, joint_velocity
 from rbdgen.algo.rotation import rotate, rotate_back, rotate_matrix, rotate_symmetric
-from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.model.body import Body
 from rbdgen.model.joints import JointPlacement
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import (
     ZERO3,
+    Enter,
     Matrix,
     Scalar,
     Vector,
     add,
+    anywhere,
     cross,
     dot,
     madd,
@@ -86,6 +86,7 @@ def _offset(body: Body, joint: JointPlacement) -> Vector:
 
 def outward(body: Body, joint: JointPlacement, x: Vector) -> Vector:
     """A free vector from the parent's coordinates into the body's."""
+    # the constant rotation first: what it leaves zero, the joint's need not turn
     return rotate_back(joint.rotation, matvec(transpose(body.placement.rotation), x))
 
 
@@ -110,6 +111,7 @@ def _complement(m: Matrix, x: Vector) -> Vector:
     """(tr M 1 − M) x, without the diagonal entries that cancel."""
     rows = []
     for i, j, k in CYCLES:
+        # m[i][i] appears in the trace and in M, with opposite signs
         trace = add(m[j][j], m[k][k])
         row = mul(trace, x[i])
         term = mul(m[i][j], x[j])
@@ -141,6 +143,7 @@ def composite_inertias(
                 mixed = _outer(moment, offset)
                 weighted = vscale(below.mass, offset)
                 shift = _outer(offset, weighted)
+                # ∫ (r + p)(r + p)ᵀ dm, expanded: Σ + H pᵀ + p Hᵀ + m p pᵀ
                 second = madd(second, turned, _symmetric(mixed), shift)
                 first = vadd(first, moment, weighted)
                 mass += below.mass
@@ -188,7 +191,7 @@ def _path(robot: Robot, i: int) -> list[tuple[int, int]]:
 
 
 def felt(column: Column, wrench: Wrench) -> Scalar:
-    """What a joint feels of a wrench: its column's projection."""
+    """A wrench as a joint feels it: its column's projection."""
     angular, linear = column
     turning = dot(angular, wrench.moment)
     return add(turning, dot(linear, wrench.force))
@@ -231,15 +234,18 @@ def mass_matrix(
             for a, (row, column) in enumerate(own):
                 wrench = unit_response(inertias[i], column)
                 wrenches[row, i] = wrench
+                # the lower triangle only: the other half is the same
                 for dof, before in own[: a + 1]:
                     entry = felt(before, wrench)
                     if dof == row:
+                        # a rotor turns with its own joint only, and adds to nothing but the diagonal
                         entry = add(entry, rotors[a])
                     matrix.put_both(row, dof, entry)
         for row, _ in own:
             wrench = wrenches[row, i]
             for below, parent in _path(robot, i):
                 body, joint = robot.bodies[below], joints[below]
+                # entries belong to the body at which the wrench arrives
                 with enter("Mb", parent):
                     wrench = _wrench_inward(body, joint, wrench)
                     wrenches[row, parent] = wrench
@@ -277,6 +283,7 @@ def variations(
 
     def along(c: Vector) -> Vector:
         """K' c = Rᵀ (K (R c)): an axis that its joint turns about is constant in the parent's coordinates."""
+        # of a joint that only turns or only slides one half is nothing
         if c == ZERO3:
             return ZERO3
         turned = inward(body, joint, c)
@@ -284,6 +291,7 @@ def variations(
 
     by_position, by_velocity = [], []
     for e, d in _columns(body):
+        # the joint's axis moves with the parent, so that its velocity does not count
         x = cross(angular, e)
         y = cross(acceleration, e)
         y = vadd(y, along(d))
@@ -291,6 +299,7 @@ def variations(
         y = vsub(y, dragged)
         by_position.append(Variation(x, along(e), y))
         y = cross(both, d)
+        # velocities before and behind the joint: its own part counts once
         dragged = cross(e, vadd(carried, origin))
         y = vsub(y, dragged)
         by_velocity.append(Variation(e, cross(both, e), y))
@@ -337,6 +346,7 @@ def composite_momenta(
         with enter("Db", i):
             linear = vscale(own.mass, origin)
             linear = vadd(linear, cross(omega, own.first_moment))
+            # ∫ (ω × r) rᵀ dm = [ω]× Σ
             spin = tuple(cross(omega, column) for column in transpose(own.second_moment))
             moment = _outer(origin, own.first_moment)
             moment = madd(moment, transpose(spin))
@@ -386,6 +396,7 @@ def derivatives(
                     if row == dof:
                         entry = add(entry, slopes[a])
                     dv.put(row, dof, entry)
+                # only ancestors feel that the subtree's force turns with it; its own joint turns along
                 position = position + _turned_wrench(column, totals[i])
                 adjoint = _momentum_adjoint(column, momentum)
             for body, parent in _path(robot, i):
@@ -394,6 +405,7 @@ def derivatives(
                     position = _wrench_inward(moved, joint, position)
                     speed = _wrench_inward(moved, joint, speed)
                     adjoint = inward(moved, joint, adjoint)
+                    # the wrenches of M's columns have been here already: the adjoint costs no sweep
                     unit = mass.wrenches[dof, parent]
                     for b, (row, other) in enumerate(_dof_columns(robot, parent)):
                         dq.put(row, dof, felt(other, position))
@@ -441,7 +453,7 @@ def _variation_sweep(
 
 
 def _turned_wrench(column: Column, total: Wrench) -> Wrench:
-    """What a wrench on a subtree changes by as it turns along with the subtree."""
+    """The change of a wrench on a subtree as it turns along with the subtree."""
     e, d = column
     moment = cross(e, total.moment)
     moment = vadd(moment, cross(d, total.force))

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from rbdgen.algo.following import Reduced
 from rbdgen.algo.plucker import Transform, jointed_bodies
 from rbdgen.algo.rotation import rotate_symmetric, upper_twice
-from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.model.body import Inertia
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import (
+    Enter,
     Matrix,
     Scalar,
     Vector,
+    anywhere,
     constant_matrix,
     cross,
     matmul,
@@ -43,6 +44,7 @@ class RigidInertia:
         rows = []
         for own, added in zip(self.rotational, other.rotational, strict=True):
             rows.append(vadd(own, added))
+        # both triangles are the same expressions, so that they are built once
         return RigidInertia(mass, first, upper_twice(tuple(rows)))
 
     def times(self, m: Vector) -> Vector:
@@ -95,6 +97,7 @@ def crba(
                 to_parent = tree[child].to_parent
                 inertias[i] += inertias[child].inward(to_parent)
                 for dof, force in forces[child].items():
+                    # forces of all columns of the subtree are carried along: each ancestor takes its entry
                     forces[i][dof] = to_parent.force(force)
             for dof, column in link.own:
                 forces[i][dof] = inertias[i].times(column)

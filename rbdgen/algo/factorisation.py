@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from rbdgen.algo.following import Entries
-from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import (
+    Enter,
     Scalar,
     Vector,
     add,
+    anywhere,
     mul,
     negated_matrix_product,
     reciprocal,
@@ -37,8 +38,10 @@ def dof_parents(robot: Robot) -> tuple[int, ...]:
     for k in reversed(range(robot.nv)):
         before = coupled[k]
         if before:
+            # the nearest one on the way: every other one of the row hangs above it
             parent = max(before)
             parents[k] = parent
+            # fill-in: what is eliminated couples all that it was coupled with
             coupled[parent] |= before - {parent}
     return tuple(parents)
 
@@ -89,7 +92,7 @@ class Factors:
 
 
 class Elimination:
-    """How a symmetric positive definite matrix is taken apart, from its last row to its first.
+    """The elimination of a symmetric positive definite matrix, from its last row to its first.
 
     ``parents``: for each row the one that it is eliminated into (−1: none). ``bodies``: by row, the body whose
     submodules the text belongs to: steps of elimination to those of the first of ``kinds``, rows of results to the
@@ -125,11 +128,13 @@ class Elimination:
                 pivot = reciprocal(work[k, k])
                 reciprocals[k] = pivot
                 path = self.paths[k]
+                # kept before it is divided: an update needs one factor of each kind
                 row = {i: work.get((k, i), 0.0) for i in path}
                 for i in path:
                     lower[k, i] = mul(row[i], pivot)
                 for i in path:
                     factor = lower[k, i]
+                    # the lower triangle of the update, along the path only: all else stays zero
                     for j in [i, *self.paths[i]]:
                         change = mul(factor, row[j])
                         before = work.get((i, j), 0.0)
@@ -168,6 +173,7 @@ class Elimination:
         for k in self.rows:
             with self._row(k):
                 total = x[k]
+                # from the base on: those are known first
                 for i in reversed(self.paths[k]):
                     change = mul(factors.lower[k, i], result[i])
                     total = sub(total, change)
@@ -185,6 +191,7 @@ class Elimination:
             with self._row(i):
                 for j in range(i + 1):
                     common = _common(self.paths, i, j)
+                    # branches that share no ancestor do not push each other
                     if common:
                         entry = _inverse_entry(i, j, common, rows, factors.reciprocals)
                         result[i, j] = entry
@@ -200,6 +207,7 @@ def _inverse_row(k: int, paths: list[list[int]], lower: Entries, rows: Entries) 
     """Row ``k`` of X = L⁻¹, from the rows before it (in place)."""
     rows[k, k] = 1.0
     for i in paths[k]:
+        # no product for j = i, whose factor is 1
         total: Scalar = lower[k, i]
         for j in paths[k]:
             if i in paths[j]:
@@ -257,6 +265,7 @@ def negated_product(
     robot: Robot, inverse: Entries, matrix: Mapping[Any, Scalar], enter: Enter = anywhere
 ) -> Entries:
     """−M⁻¹ times a matrix, from the entries (i, j), i ≥ j, of M⁻¹ and those of the matrix that may differ from zero."""
+    # software keeps a product of matrices whole, which processors have loops for
     whole = negated_matrix_product(both_triangles(inverse), dict(matrix))
     if whole is not None:
         return whole
@@ -276,7 +285,7 @@ def negated_product(
 def remaining_torques(
     robot: Robot, tau: Sequence[Scalar], effects: Sequence[Scalar], enter: Enter = anywhere
 ) -> list[Scalar]:
-    """What the torques ``tau`` (nv) leave to accelerations beyond the nonlinear ``effects``."""
+    """The part of the torques ``tau`` (nv) beyond the nonlinear ``effects``: what accelerates."""
     rest: list[Scalar] = []
     for body, torque, effect in zip(dof_bodies(robot), tau, effects, strict=True):
         with enter("Rb", body):

@@ -14,6 +14,12 @@ Entries = dict[tuple[int, int], Scalar]
 """A matrix over the degrees of freedom: only the entries that can differ from zero."""
 
 
+def increase(entries: Entries, place: tuple[int, int], x: Scalar) -> None:
+    """Add to an entry (in place)."""
+    before = entries.get(place, 0.0)
+    entries[place] = add(before, x)
+
+
 def coordinates(robot: Robot, i: int, q: Vector) -> Vector:
     """The coordinates of body ``i``'s joint, from ``q`` (nq)."""
     mimic = robot.bodies[i].mimic
@@ -31,9 +37,11 @@ def coordinates(robot: Robot, i: int, q: Vector) -> Vector:
 def _turned(unit: Vector, times: float, offset: Vector) -> Vector:
     """Cosine and sine of a whole number of ``times`` an angle, and of an offset more, from those of each."""
     c, s = unit
+    # an angle the other way round: only the sine changes its sign
     if times < 0:
         s = sub(0.0, s)
     result = offset
+    # by addition theorems: no angle is ever formed, which could not be told from others by 2π
     for _ in range(round(abs(times))):
         result = _sum_of_angles(result, (c, s))
     return result
@@ -51,7 +59,7 @@ def _sum_of_angles(one: Vector, other: Vector) -> Vector:
 
 
 def rates(robot: Robot, i: int, x: Vector) -> Vector:
-    """What of a velocity or acceleration ``x`` (nv) the joint of body ``i`` has."""
+    """The part of a velocity or acceleration ``x`` (nv) that the joint of body ``i`` has."""
     mimic = robot.bodies[i].mimic
     if mimic is None:
         return tuple(x[robot.v_slices[i]])
@@ -82,7 +90,7 @@ class Reduced:
         i, by_row = self.gearing[row]
         j, by_column = self.gearing[column]
         factor = by_row * by_column
-        self._add(i, j, mul(factor, x))
+        increase(self.entries, (i, j), mul(factor, x))
 
     def put_both(self, row: int, column: int, x: Scalar) -> None:
         """Add the tree's entry at (``row``, ``column``) and its mirror image to a symmetric matrix, of which only the
@@ -90,12 +98,7 @@ class Reduced:
         i, by_row = self.gearing[row]
         j, by_column = self.gearing[column]
         factor = by_row * by_column
+        # two entries of the tree fall onto one of the diagonal
         if i == j and row != column:
             factor *= 2.0
-        lower = max(i, j)
-        left = min(i, j)
-        self._add(lower, left, mul(factor, x))
-
-    def _add(self, i: int, j: int, x: Scalar) -> None:
-        before = self.entries.get((i, j), 0.0)
-        self.entries[i, j] = add(before, x)
+        increase(self.entries, (max(i, j), min(i, j)), mul(factor, x))

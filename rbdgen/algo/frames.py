@@ -16,15 +16,16 @@ from functools import cached_property
 
 from rbdgen.algo.following import Entries
 from rbdgen.algo.rnea import Motion
-from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.model.body import Placement, TaskFrame
 from rbdgen.model.joints import IDENTITY_PLACEMENT, JointPlacement
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import (
     ZERO3,
+    Enter,
     Scalar,
     Vector,
     add,
+    anywhere,
     cross,
     matvec,
     mul,
@@ -39,7 +40,7 @@ REFERENCES = {
     WORLD: "of what is at the base's origin, in the base's directions",
     ALIGNED: "of the frame's origin, in the base's directions",
 }
-"""What a frame's motion is given in; the first is the default."""
+"""Directions in which a frame's motion is given; the first is the default."""
 
 
 def path_of(robot: Robot, body: int) -> list[int]:
@@ -63,8 +64,10 @@ def body_places(
     """In the base's coordinates, the bodies that these frames hang on, and the base, which is −1."""
     wanted: set[int] = set()
     for frame in frames:
+        # bodies that carry no frame are not placed
         wanted.update(path_of(robot, frame.body))
     places = {-1: IDENTITY_PLACEMENT}
+    # parents have smaller numbers than their children
     for i in sorted(wanted):
         body = robot.bodies[i]
         with enter("Fp", i):
@@ -98,6 +101,7 @@ def inward_places(
     for i in reversed(path_of(robot, frame.body)):
         body = robot.bodies[i]
         with enter("Fj", i):
+            # inward, so that the frame ends up in each body's coordinates, where axes are constant
             turned = joints[i] @ place
             place = _constant(body.placement) @ turned
         places[body.parent] = place
@@ -168,9 +172,10 @@ class Kinematics:
         return entries
 
     def _column(self, number: int, body: int, angular: Vector, linear: Vector) -> Vector:
-        """What of the motion of a body's joint is a frame's."""
+        """The part of the motion of a body's joint that is a frame's."""
         if self.reference == LOCAL:
             return _local_column(angular, linear, self.inward[number][body])
+        # what moves is the point of the link that is there now: the base's origin, or the frame's
         point = ZERO3 if self.reference == WORLD else self.places[number].translation
         return _outer_column(angular, linear, self.bodies[body], point)
 
@@ -191,6 +196,7 @@ class Kinematics:
         linear, turning = velocity[:3], velocity[3:]
         with self.enter("Fa", frame.body):
             moved, turned = self._of_origin(number, motion)
+            # ω × v: by so much the classical acceleration is more than the spatial one
             swept = cross(turning, linear)
             if self.reference != WORLD:
                 spatial = vsub(moved, swept)
@@ -218,6 +224,7 @@ class Kinematics:
             into = self.bodies[frame.body].rotation
             falling = gravity
         seen = matvec(into, felt)
+        # motions are relative to free fall; a frame's acceleration is not
         moved = vadd(seen, falling)
         return moved, matvec(into, motion.angular_acceleration)
 
@@ -228,6 +235,7 @@ def _collect(entries: Entries, dof: int, gear: float, column: Vector) -> None:
         geared = mul(gear, x)
         before = entries.get((row, dof), 0.0)
         entry = add(before, geared)
+        # a constant zero is no entry: words and products are left out for it
         if isinstance(entry, float) and entry == 0.0:
             continue
         entries[row, dof] = entry

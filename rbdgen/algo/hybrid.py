@@ -8,7 +8,7 @@ each: a scan of those would answer no sooner. Outward,
 
     q̈_i = D⁻¹ u_i − h_iᵀ a_{i−1},  a_i = (X − S hᵀ)_i a_{i−1} + S_i D_i⁻¹ u_i,  h_i = Xᵀ U_i D_i⁻¹
 
-is a linear recurrence for a chain at rest without gravity: affine maps are joined by a scan (:mod:`rbdgen.algo.scan`),
+is a linear recurrence for a chain at rest without gravity: affine maps are joined by a scan (:mod:`rbdgen.algo.chain`),
 those near the tip while inertias are still on their way inward. (Featherstone 2008, section 7.3; Yang, Wu & Pan, arXiv
 1609.06779.) Articulated bodies and forces are submodules ``Ab_i``, accelerations ``Ac_i``.
 """
@@ -27,6 +27,7 @@ from rbdgen.algo.articulated import (
     one_hot,
     with_projections,
 )
+from rbdgen.algo.chain import sparing_scan
 from rbdgen.algo.plucker import (
     ZERO6,
     JointedBody,
@@ -35,15 +36,15 @@ from rbdgen.algo.plucker import (
     jointed_bodies,
     projections,
 )
-from rbdgen.algo.scan import sparing_scan
-from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.errors import UnsupportedError, short
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import (
+    Enter,
     Matrix,
     Scalar,
     Vector,
     add,
+    anywhere,
     constant_matrix,
     dot,
     matmul,
@@ -82,7 +83,7 @@ class JointedInertia:
         return found
 
     def handed_on(self) -> ArticulatedInertia:
-        """What the parent has of it: Xᵀ (Iᴬ − U D⁻¹ Uᵀ) X."""
+        """The parent's share: Xᵀ (Iᴬ − U D⁻¹ Uᵀ) X."""
         empty = empty_rows(self.link)
 
         def kept(i: int, j: int) -> Scalar:

@@ -12,9 +12,8 @@ from rbdgen.algo.articulated import Elimination, articulated, eliminate, with_pr
 from rbdgen.algo.crba import rigid
 from rbdgen.algo.following import Entries, Reduced
 from rbdgen.algo.plucker import JointedBody, Transform, combination, jointed_bodies, projections
-from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.model.robot import Robot
-from rbdgen.spatial import Vector, matvec, sub, vadd
+from rbdgen.spatial import Enter, Vector, anywhere, matvec, sub, vadd
 
 
 def mminvgen(
@@ -153,17 +152,19 @@ class _InverseSweep:
                     entry = row, dof
                     before = self.upper.get(entry, 0.0)
                     self.upper[entry] = sub(before, x)
+        # a leaf moves nobody else
         if self.robot.children[i]:
             self.motions[i] = self._moved(link, carried)
 
     def _carried(self, link: JointedBody) -> dict[int, Vector]:
-        """What the parent's motion moves a body by, for the columns that it has entries of."""
+        """A body's motion by its parent's, for the columns that it has entries of."""
         carried: dict[int, Vector] = {}
         if link.parent < 0:
             return carried
         first = link.dofs.start
         arriving = self.motions[link.parent]
         for dof, motion in arriving.items():
+            # entries left of the diagonal are known from the other triangle
             if dof >= first:
                 carried[dof] = link.to_parent.motion(motion)
         return carried
@@ -173,6 +174,7 @@ class _InverseSweep:
         moved: dict[int, Vector] = {}
         first = link.dofs.start
         for dof in range(link.dofs.stop, self.robot.nv):
+            # without an entry, the column does not move this body
             if (first, dof) not in self.upper:
                 continue
             rates = [self.upper[row, dof] for row in link.dofs]

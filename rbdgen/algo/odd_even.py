@@ -12,9 +12,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rbdgen.algo.block_inverse import BlockInverse, ReducedColumn, block_inverse
-from rbdgen.algo.submodules import Enter, anywhere
-from rbdgen.spatial import Matrix, Scalar, Vector, dot, matvec, sub, transpose, vsub
+from rbdgen.algo.mobility import BlockInverse, ReducedColumn, block_inverse
+from rbdgen.spatial import (
+    Enter,
+    Matrix,
+    Scalar,
+    Vector,
+    anywhere,
+    dot,
+    matvec,
+    sub,
+    transpose,
+    vsub,
+)
 
 Order = list[tuple[int, tuple[int, ...]]]
 """The rows that a level eliminates, each with those that it is eliminated into."""
@@ -40,7 +50,7 @@ class EliminatedRow:
 
 @dataclass(frozen=True)
 class OddEvenFactors:
-    """What elimination leaves of a matrix: the rows by ``levels``, those of a level eliminated at the same time."""
+    """A matrix as elimination leaves it: the rows by ``levels``, those of a level eliminated at the same time."""
 
     levels: tuple[tuple[EliminatedRow, ...], ...]
 
@@ -49,7 +59,7 @@ class OddEvenFactors:
         return self.restored(self.reduced(right, enter), {}, enter)
 
     def reduced(self, right: Sequence[Vector], enter: Enter = anywhere) -> list[Vector]:
-        """What is left of a right-hand side at each row when it is eliminated."""
+        """The rest of a right-hand side at each row when it is eliminated."""
         rest = list(right)
         for level in self.levels:
             for own in level:

@@ -16,8 +16,7 @@ from functools import cached_property
 from rbdgen.algo.factorisation import Elimination, Factors
 from rbdgen.algo.following import Entries
 from rbdgen.algo.frames import Kinematics
-from rbdgen.algo.submodules import Enter, anywhere
-from rbdgen.spatial import Scalar, Vector, add, dot, mul
+from rbdgen.spatial import Enter, Scalar, Vector, add, anywhere, dot, mul
 
 DENSE = ("Of", "Oi")
 """Submodules of Λ⁻¹'s elimination and of Λ's rows."""
@@ -61,6 +60,7 @@ class FrameInertia(ABC):
     @property
     def is_formed(self) -> bool:
         """Whether Λ⁻¹ is there already, for something else."""
+        # cached_property keeps its value there
         return "inverse" in self.__dict__
 
     @cached_property
@@ -82,7 +82,8 @@ class FrameInertia(ABC):
 
     @cached_property
     def elimination(self) -> Elimination:
-        """How Λ⁻¹ is taken apart: as a matrix without a structure."""
+        """The elimination of Λ⁻¹: as a matrix without a structure."""
+        # a chain: each row couples with all before it
         parents = range(-1, len(self.row_bodies) - 1)
         return Elimination(parents, self.row_bodies, self.enter, DENSE)
 
@@ -97,7 +98,7 @@ class FrameInertia(ABC):
 
 
 class FreeMotion(ABC):
-    """How a robot moves by its joints' forces alone, and with forces on the rows of a :class:`ContactSpace`."""
+    """Motion of a robot by its joints' forces alone, and with forces on the rows of a :class:`ContactSpace`."""
 
     @abstractmethod
     def acceleration(self, row: int) -> Scalar:
@@ -152,6 +153,7 @@ class OperationalSpace(ContactSpace):
 
     def _inverse(self) -> Entries:
         """By one substitution per row."""
+        # once by row, so that an entry is one dot
         scaled = [self.along.scaled(self.factors, half) for half in self.halves]
         entries: Entries = {}
         for i, row in enumerate(self.rows):
@@ -170,6 +172,7 @@ class OperationalSpace(ContactSpace):
     def acceleration(self, force: Sequence[Scalar]) -> Vector:
         """Λ⁻¹ times a force on the rows: the acceleration that it gives, by one solution with M; where Λ⁻¹ is there for
         something else, by that, if it is shorter."""
+        # products of either way: Jᵀ and J, and two substitutions
         solution = 2 * sum(len(row.entries) for row in self.rows) + 2 * len(self.factors.lower)
         if self.is_formed and len(self.rows) ** 2 < solution:
             return self._product(force)
@@ -220,6 +223,7 @@ class _ReducedMotion(FreeMotion):
     def pushed(self, forces: Sequence[Scalar]) -> Vector:
         """The joints' accelerations, with forces added to what is reduced."""
         space = self.space
+        # forces enter between the substitutions: their first one is Z, which is there
         pushed = list(self.reduced)
         for half, force in zip(space.halves, forces, strict=True):
             for k, x in enumerate(half):

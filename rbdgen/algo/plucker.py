@@ -11,16 +11,18 @@ from dataclasses import dataclass
 
 from rbdgen.algo.rnea import Motion, Wrench
 from rbdgen.algo.rotation import rotate, rotate_back
-from rbdgen.algo.submodules import TRIGONOMETRY, Enter, anywhere
 from rbdgen.model.body import Body, Inertia
 from rbdgen.model.joints import JointPlacement
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import (
+    TRIGONOMETRY,
     ZERO3,
+    Enter,
     Matrix,
     Scalar,
     Vector,
     add,
+    anywhere,
     constant_matrix,
     cross,
     dot,
@@ -116,6 +118,7 @@ class JointedBody:
         rotors = dict(zip(self.dofs, self.rotors, strict=True))
         for dof, force in forces.items():
             for row, x in self.felt(force):
+                # a rotor counts where row and column are its own joint
                 if row == dof:
                     rotor = rotors[dof]
                     x = add(x, rotor)
@@ -123,7 +126,7 @@ class JointedBody:
                     yield dof, row, x
 
     def felt(self, force: Vector) -> list[tuple[int, Scalar]]:
-        """What each degree of freedom feels of a force on the body."""
+        """The share of each degree of freedom in a force on the body."""
         felt = projections(self.columns, force)
         return list(zip(self.dofs, felt, strict=True))
 
@@ -131,6 +134,7 @@ class JointedBody:
 def jointed_bodies(robot: Robot, transforms: list[Transform]) -> list[JointedBody]:
     """Every body with its transform, and its degrees of freedom in the tree whose joints all move by themselves."""
     result = []
+    # followers move as well: what they take is added to their leaders by Reduced
     tree = robot.unreduced
     for body, to_parent, part in zip(tree.bodies, transforms, tree.v_slices, strict=True):
         dofs = range(part.start, part.stop)

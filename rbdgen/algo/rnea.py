@@ -12,19 +12,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rbdgen.algo.drives import drive_forces
 from rbdgen.algo.following import collect, coordinates, rates
-from rbdgen.algo.submodules import TRIGONOMETRY, Enter, anywhere
 from rbdgen.model.body import Body, Inertia
 from rbdgen.model.joints import JointPlacement
-from rbdgen.model.robot import Robot
+from rbdgen.model.robot import DRY_WIDTH, Robot
 from rbdgen.spatial import (
+    TRIGONOMETRY,
     ZERO3,
+    Enter,
     Matrix,
     Scalar,
     Vector,
+    absolute,
     add,
+    anywhere,
     cross,
+    divide,
     dot,
     matvec,
     mul,
@@ -34,6 +37,64 @@ from rbdgen.spatial import (
     vscale,
     vsub,
 )
+
+
+def friction_forces(robot: Robot, i: int, v: Vector) -> Vector:
+    """The forces (nv) that it takes to move the joint of body ``i`` at ``v`` (nv) against its friction."""
+    forces = []
+    kinds = robot.dampers(i), robot.rubs(i), v
+    for damping, dry, rate in zip(*kinds, strict=True):
+        force = mul(damping, rate)
+        if dry:
+            # smooth where a sign would jump: formats need a bounded slope at rest
+            rubbing = mul(dry, _dry_share(rate))
+            force = add(force, rubbing)
+        forces.append(force)
+    return tuple(forces)
+
+
+def _dry_share(rate: Scalar) -> Scalar:
+    """v / (w + |v|): what of a dry friction acts at a velocity, with w where half of it does."""
+    speed = absolute(rate)
+    beyond = add(DRY_WIDTH, speed)
+    return divide(rate, beyond)
+
+
+def drive_forces(robot: Robot, i: int, v: Vector, a: Vector) -> Vector:
+    """The forces (nv) that the drive of body ``i``'s joint takes at its velocity and acceleration (nv each)."""
+    turned = []
+    rotors = robot.bodies[i].rotors
+    for rotor, x in zip(rotors, a, strict=True):
+        force = mul(rotor, x)
+        turned.append(force)
+    rubbing = friction_forces(robot, i, v)
+    return vadd(rubbing, tuple(turned))
+
+
+def friction_slopes(
+    robot: Robot,
+    i: int,
+    v: Vector,
+    enter: Enter = anywhere,
+) -> tuple[Scalar, ...]:
+    """By degree of freedom (nv), how friction grows with the velocity ``v`` (nv)."""
+    slopes = []
+    kinds = robot.dampers(i), robot.rubs(i), v
+    for damping, dry, rate in zip(*kinds, strict=True):
+        # a constant: it costs no operation until something is added
+        slope: Scalar = damping
+        if dry:
+            # a quotient costs: the force has it in the same place
+            with enter("Rb", i):
+                share = _dry_share(rate)
+            # w / (w + |v|)² is (1 − |s|)² / w
+            missing = sub(1.0, absolute(share))
+            square = mul(missing, missing)
+            rubbing = mul(dry / DRY_WIDTH, square)
+            slope = add(slope, rubbing)
+        slopes.append(slope)
+    return tuple(slopes)
+
 
 CYCLES = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
 """Coordinate axes, each with the two that follow it."""
@@ -71,6 +132,7 @@ def wrenches(f_ext: Vector) -> tuple[Wrench, ...]:
     result = []
     for i in range(0, len(f_ext), 6):
         force = tuple(f_ext[i : i + 3])
+        # Pinocchio has the force first, algorithms here the moment
         moment = tuple(f_ext[i + 3 : i + 6])
         result.append(Wrench(moment, force))
     return tuple(result)
@@ -79,6 +141,7 @@ def wrenches(f_ext: Vector) -> tuple[Wrench, ...]:
 def base_motion(gravity: Vector) -> Motion:
     """A base at rest in the field ``gravity`` (3, m/s²)."""
     still = ((0.0, 0.0, 0.0),) * 3
+    # a base that accelerates against gravity is as good as one in a field: bodies need no weight
     return Motion(ZERO3, ZERO3, tuple(0.0 - g for g in gravity), still)
 
 
@@ -100,6 +163,7 @@ def acceleration_gradient(omega: Vector, alpha: Vector) -> Matrix:
     xz = mul(x, z)
     yz = mul(y, z)
     across_x = add(yy, zz)
+    # the diagonal of [ω]×² is minus the sum of the two other squares
     first = sub(0.0, across_x), sub(xy, az), add(xz, ay)
     below = add(xy, az)
     across_y = add(xx, zz)
@@ -111,7 +175,7 @@ def acceleration_gradient(omega: Vector, alpha: Vector) -> Matrix:
 
 
 def inertial_wrench(inertia: Inertia, motion: Motion) -> Wrench:
-    """What it takes to move ``inertia`` so, about the body's origin."""
+    """The wrench that moves ``inertia`` so, about the body's origin."""
     k = motion.gradient
     acceleration = motion.acceleration
     first = inertia.first_moment
@@ -153,6 +217,7 @@ def forward(
     ``joint`` is the joint's placement at q; ``v`` and ``a`` are its nv velocities and accelerations.
     """
     tree = body.placement
+    # two factors: the constant one folds, the joint's has zeros and ones to fold
     inward = transpose(tree.rotation)
     rotation = transpose(joint.rotation)
 
@@ -167,9 +232,11 @@ def forward(
     omega = vadd(carried, angular)
     alpha = into_body(parent.angular_acceleration)
     alpha = vadd(alpha, joint_velocity(angular_subspace, a))
+    # the joint's axis turns with the parent: ω_λ × ω_J
     alpha = vadd(alpha, cross(carried, angular))
     offset = matvec(tree.rotation, joint.translation)
     offset = vadd(tree.translation, offset)
+    # in the parent's coordinates, where K is known: one rotation then does for all of it
     acceleration = matvec(parent.gradient, offset)
     acceleration = vadd(parent.acceleration, acceleration)
     acceleration = into_body(acceleration)
@@ -257,6 +324,7 @@ def inward_sweep(
             addends[i] = addend
             velocities = rates(robot, i, v)
             accelerations = rates(robot, i, a)
+            # rotors turn with the joint, not with the link: they are felt here and travel no further
             taken = drive_forces(robot, i, velocities, accelerations)
             felt = vadd(felt, taken)
             collect(robot, i, tau, felt)

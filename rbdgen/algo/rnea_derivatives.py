@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rbdgen.algo.drives import friction_slopes
 from rbdgen.algo.following import Entries, Reduced, rates
 from rbdgen.algo.plucker import (
     ZERO6,
@@ -26,16 +25,15 @@ from rbdgen.algo.plucker import (
     momentum,
     motion_cross,
 )
-from rbdgen.algo.rnea import Motion, Wrench, base_motion
-from rbdgen.algo.submodules import Enter, anywhere
+from rbdgen.algo.rnea import Motion, Wrench, base_motion, friction_slopes
 from rbdgen.model.body import Inertia
 from rbdgen.model.robot import Robot
-from rbdgen.spatial import Vector, cross, vadd, vsub
+from rbdgen.spatial import Enter, Vector, anywhere, cross, vadd, vsub
 
 
 @dataclass(frozen=True)
 class _Change:
-    """What one degree of freedom changes: a body's ``velocity`` and ``acceleration`` (6 each)."""
+    """Change by one degree of freedom: a body's ``velocity`` and ``acceleration`` (6 each)."""
 
     velocity: Vector
     acceleration: Vector
@@ -95,13 +93,14 @@ class _ColumnSweeps:
         self.results = Reduced(robot), Reduced(robot)
 
     def outward(self, i: int, rates: Vector, motion: Motion) -> None:
-        """What each degree of freedom changes of body ``i``, whose joint moves at ``rates``."""
+        """Changes of body ``i`` by each degree of freedom, whose joint moves at ``rates``."""
         link = self.links[i]
         above = self.base_velocity
         if link.parent >= 0:
             above = self.velocities[link.parent]
         carried = link.to_parent.motion(above)
         rate = combination(link.columns, rates)
+        # RNEA has no linear velocities: they are made here, where they are needed
         linear = vadd(carried, rate)[3:]
         velocity = motion.angular_velocity + linear
         # RNEA has the acceleration of the origin; the spatial one is without ω × v
@@ -109,6 +108,7 @@ class _ColumnSweeps:
         linear = vsub(motion.acceleration, turning)
         self.velocities.append(velocity)
         self.accelerations.append(motion.angular_acceleration + linear)
+        # once for both kinds of derivatives
         own_momentum = momentum(link.inertia, velocity)
         for kind in KINDS:
             changes = self._carried(link, kind, rate)
@@ -124,7 +124,7 @@ class _ColumnSweeps:
             self.forces[kind].append(forces)
 
     def _carried(self, link: JointedBody, kind: int, rate: Vector) -> _Changes:
-        """What a body takes over of its parent's changes."""
+        """Changes that a body takes over from its parent."""
         if link.parent < 0:
             return {}
         moved: _Changes = {}
@@ -140,7 +140,7 @@ class _ColumnSweeps:
         return carried
 
     def _turned(self, i: int, s: Vector, carried: Vector, rate: Vector) -> _Change:
-        """What a rotation of body ``i`` by its joint's column ``s`` changes."""
+        """Change by a rotation of body ``i`` by its joint's column ``s``."""
         link = self.links[i]
         if len(link.dofs) == 1:
             # what the joint itself contributes to v and a is along s, or is taken back by a's own change
@@ -150,6 +150,7 @@ class _ColumnSweeps:
         above = self.base_acceleration
         if link.parent >= 0:
             above = self.accelerations[link.parent]
+        # with several columns, the others' parts do not cancel: start from the parent's motion
         pulled = link.to_parent.motion(above)
         velocity = motion_cross(carried, s)
         acceleration = motion_cross(pulled, s)
@@ -181,19 +182,20 @@ class _ColumnSweeps:
         link = self.links[i]
         forces = self.forces[BY_POSITION][i]
         for dof, s in link.own:
+            # after its own row: a joint's own force turns along with the joint
             turned = force_cross(s, total)
             forces[dof] = vadd(forces[dof], turned)
 
 
 def _sped_up(s: Vector, velocity: Vector, rate: Vector) -> _Change:
-    """What a joint that moves faster along its column ``s`` changes of its body."""
+    """Change of a body whose joint moves faster along its column ``s``."""
     acceleration = motion_cross(velocity, s)
     acceleration = vadd(acceleration, motion_cross(s, rate))
     return _Change(s, acceleration)
 
 
 def _force(inertia: Inertia, change: _Change, velocity: Vector, own_momentum: Vector) -> Vector:
-    """What a change of its motion changes of the force on a body."""
+    """Change of the force on a body by a change of its motion."""
     pushed = momentum(inertia, change.acceleration)
     turned = force_cross(change.velocity, own_momentum)
     dragged = momentum(inertia, change.velocity)

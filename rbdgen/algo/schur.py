@@ -23,7 +23,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from rbdgen.algo.block_inverse import BlockInverse, block_inverse
 from rbdgen.algo.cfa import (
     SPATIAL,
     Asked,
@@ -35,14 +34,12 @@ from rbdgen.algo.cfa import (
     scaled_entries,
     unit_scales,
 )
-from rbdgen.algo.chain import chain
+from rbdgen.algo.chain import chain, outward_sums
 from rbdgen.algo.following import Entries
 from rbdgen.algo.frames import ALIGNED, LOCAL
-from rbdgen.algo.mobility import Mobility, moved_column
+from rbdgen.algo.mobility import BlockInverse, Mobility, block_inverse, moved_column
 from rbdgen.algo.odd_even import complement
 from rbdgen.algo.operational_space import FrameInertia
-from rbdgen.algo.scan import outward_sums
-from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.errors import UnsupportedError, short
 from rbdgen.model.body import Placement, TaskFrame
 from rbdgen.model.joints import JointPlacement
@@ -50,10 +47,12 @@ from rbdgen.model.robot import Robot
 from rbdgen.spatial import (
     IDENTITY3,
     ZERO3,
+    Enter,
     Matrix,
     Scalar,
     Vector,
     add,
+    anywhere,
     constant_matrix,
     cross,
     dot,
@@ -88,8 +87,8 @@ def check_end(robot: Robot, what: str, frames: Sequence[TaskFrame]) -> None:
 
 @dataclass(frozen=True)
 class _Seen:
-    """How a frame is ``turned`` against a reference's directions, and where it is from the reference's point, in these
-    (``position``)."""
+    """A frame as it is ``turned`` against a reference's directions, and its ``position`` from the reference's point in
+    these."""
 
     turned: Matrix
     position: Vector
@@ -141,7 +140,7 @@ class ScaledInverse:
 
 @dataclass(frozen=True)
 class _Answer:
-    """How a frame on the last link answers wrenches with motions, or motions with wrenches: as its link does alone
+    """Answers of a frame on the last link to wrenches with motions, or motions with wrenches: as its link does alone
     (``own``), and what the chain before adds, ``sign`` × Xᵀ ``inverse`` X with constant rows X (``reach``).
 
     Where wrenches are answered, moments and angular accelerations come first, where motions are, forces and linear
@@ -234,7 +233,7 @@ class SchurComplements(FrameInertia):
 
     @property
     def constrained(self) -> tuple[int, ...]:
-        """What the last joint constrains."""
+        """The constraints of the last joint."""
         return self.constraints.axes[-1].constrained
 
     def _inverted(self, block: Matrix, alike: Mobility) -> ScaledInverse:
@@ -255,7 +254,7 @@ class SchurComplements(FrameInertia):
 
     @cached_property
     def alone(self) -> list[Vector]:
-        """How the frame moves by each component of a wrench at the last joint, were its link alone: angular first."""
+        """Motion of the frame by each component of a wrench at the last joint, were its link alone: angular first."""
         columns = []
         for column in self.constraints.mobilities[-1].columns:
             e, d = moved_column(column, self.place.translation, self.place.rotation)
@@ -346,7 +345,7 @@ class SchurComplements(FrameInertia):
             return vadd(_entries(moved, SWAPPED), damped)
 
     def _answered(self, answer: _Answer, x: Vector) -> Vector:
-        """What answers a vector of the reference."""
+        """The answer to a vector of the reference."""
         first, second = self.seen.inward(x[:3], x[3:])
         answered = answer.times(first + second)
         first, second = self.seen.outward(answered[:3], answered[3:])

@@ -2,14 +2,18 @@
 
 Semi-implicit Euler: v⁺ = v + h a, q⁺ = q + h v⁺, one evaluation of the acceleration with its derivatives. The classical
 Runge-Kutta method: four, K_i = A_i (1 + c_i h K_{i−1}) and L_i = B_i + c_i h A_i L_{i−1} with those of ẋ at each, as
-Crocoddyl's integrated action models. x moves on its joints' manifolds (:mod:`rbdgen.algo.integration`), and its
+Crocoddyl's integrated action models. x moves on its joints' manifolds, and its
 Jacobians are those of its tangent. Velocities of a body that turns are added as if its axes stood still for the step,
 as Crocoddyl's are: what that leaves out of a Runge-Kutta step is h³ ω × ω̇ / 12 of a quaternion's turn.
+
+A state is [q, v] with a tangent of 2 nv: of its changes, those of q are velocities of the joints. A way moves q by the
+exponential of each joint and adds to v, as Pinocchio's ``integrate`` and Crocoddyl's states. Integration is submodule
+``In_i`` of a degree of freedom's body.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,14 +26,113 @@ from rbdgen.algo.factorisation import (
     negated_product,
     remaining_torques,
 )
-from rbdgen.algo.following import Entries
-from rbdgen.algo.integration import Integration, increase
+from rbdgen.algo.following import Entries, increase
 from rbdgen.algo.rnea import Motion, Wrench, inward_sweep, joint_placements, outward_sweep
-from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.model.joints import JointPlacement
 from rbdgen.model.rigid_motions import Functions
 from rbdgen.model.robot import Robot
-from rbdgen.spatial import Scalar, Vector, add, mul
+from rbdgen.spatial import Enter, Matrix, Scalar, Vector, add, anywhere, is_constant, mul
+
+
+class Integration:
+    """A robot's, by ``functions`` of the angles by which its joints turn (:mod:`rbdgen.model.rigid_motions`)."""
+
+    def __init__(self, robot: Robot, functions: Functions, enter: Enter = anywhere) -> None:
+        self.robot = robot
+        self.functions = functions
+        self.enter = enter
+
+    @cached_property
+    def bodies(self) -> tuple[int, ...]:
+        """For each entry of a state's tangent the body of its degree of freedom."""
+        bodies = dof_bodies(self.robot)
+        return bodies + bodies
+
+    def of_entry(self, k: int) -> AbstractContextManager[None]:
+        """Text of an entry of a state's tangent belongs to its integration."""
+        return self.enter("In", self.bodies[k])
+
+    def scaled(self, factor: float, rows: Entries) -> Entries:
+        """``factor`` times entries by row of the tangent and column; none if it is zero."""
+        result: Entries = {}
+        if factor == 0.0:
+            return result
+        for (i, j), x in rows.items():
+            with self.of_entry(i):
+                result[i, j] = mul(factor, x)
+        return result
+
+    def moved(self, q: Vector, way: Vector) -> Vector:
+        """q (nq) after a ``way`` (nv)."""
+        result: list[Scalar] = []
+        for body, own_q, own_v in self.robot.independent:
+            own = q[own_q]
+            # a step of no length, as the first of Runge-Kutta's, moves nothing
+            if not all(is_constant(x, 0) for x in way[own_v]):
+                with self.of_entry(own_v.start):
+                    own = body.joint.moved(own, way[own_v], self.functions)
+            result += own
+        return tuple(result)
+
+    def changes(self, way: Vector) -> Changes:
+        """Changes at the end of a ``way`` (nv), by those before it and of it."""
+        by_start: Entries = {}
+        by_way: dict[int, list[tuple[int, Scalar]]] = {}
+        for body, _, own in self.robot.independent:
+            with self.of_entry(own.start):
+                start, through = body.joint.moved_by(way[own], self.functions)
+            for (i, k), x in _entries(start, own.start):
+                by_start[i, k] = x
+            for (i, k), x in _entries(through, own.start):
+                by_way.setdefault(k, []).append((i, x))
+        return Changes(self, by_start, by_way)
+
+
+class Changes:
+    """On a way: ``by_start`` the entries of what a change of q at its start becomes, and by column those of what a
+    change of the way itself does."""
+
+    def __init__(
+        self, own: Integration, by_start: Entries, by_way: dict[int, list[tuple[int, Scalar]]]
+    ) -> None:
+        self.own = own
+        self.by_start = by_start
+        self.by_way = by_way
+
+    def through(self, ways: Entries) -> Entries:
+        """Changes of the state's tangent by changes of the way, by the ways' entries; v changes by those of v."""
+        result: Entries = {}
+        for (k, j), x in ways.items():
+            # velocities are added: their part of the tangent is flat
+            if k >= self.own.robot.nv:
+                result[k, j] = x
+                continue
+            for i, factor in self.by_way[k]:
+                with self.own.of_entry(i):
+                    term = mul(factor, x)
+                    increase(result, (i, j), term)
+        return result
+
+    def with_start(self, ways: Entries) -> Entries:
+        """As :meth:`through`, and what changes of the state at the start become."""
+        result = self.through(ways)
+        nv = self.own.robot.nv
+        held = dict(self.by_start)
+        for k in range(nv, 2 * nv):
+            held[k, k] = 1.0
+        for (i, j), x in held.items():
+            with self.own.of_entry(i):
+                increase(result, (i, j), x)
+        return result
+
+
+def _entries(m: Matrix, first: int) -> Iterable[tuple[tuple[int, int], Scalar]]:
+    """Entries of a block on the diagonal that are not zero, by row and column."""
+    for i, row in enumerate(m):
+        for j, x in enumerate(row):
+            if not is_constant(x, 0):
+                yield (first + i, first + j), x
+
 
 EULER, RUNGE_KUTTA = "euler", "rk4"
 COEFFICIENTS = {
@@ -42,7 +145,7 @@ evaluation is, and its own weight. Euler's are built in."""
 
 @dataclass(frozen=True)
 class Given:
-    """What a step takes of its robot and of its task: ``torques`` (nv), the ``base``'s motion and external ``forces``;
+    """A step's data of its robot and of its task: ``torques`` (nv), the ``base``'s motion and external ``forces``;
     where it is there already, τ − ID(q, v, 0) at the step's begin (``rest``); ``functions`` of the angles by which
     joints turn."""
 
@@ -56,7 +159,7 @@ class Given:
 
     @cached_property
     def integration(self) -> Integration:
-        """How states move."""
+        """The motion of states."""
         return Integration(self.robot, self.functions, self.enter)
 
     def multiplying(self, k: int) -> AbstractContextManager[None]:
@@ -102,6 +205,7 @@ def linearised(
     joints = joint_placements(robot, q, enter)
     if rest is None:
         rest = _rest(given, joints, v)
+    # M is needed twice, for the acceleration and for its derivatives
     inertias = composite_inertias(robot, joints, enter)
     mass = mass_matrix(robot, joints, inertias, enter)
     along = along_tree(robot, enter)
@@ -116,6 +220,7 @@ def linearised(
     inverse: Entries = {}
     for (i, j), x in along.inverse(factors).items():
         with enter("Mi", bodies[i]):
+            # scaled once here, instead of every entry of two products
             inverse[i, j] = mul(scale, x)
     by_position = negated_product(robot, inverse, found.by_position, enter)
     by_velocity = negated_product(robot, inverse, found.by_velocity, enter)
@@ -146,6 +251,7 @@ def semi_implicit_step(
     faster = _side_by_side(now, nv)
     for k in range(nv):
         with integration.of_entry(k):
+            # v⁺ = v + h a: its derivative by v is one more
             increase(faster, (k, nv + k), 1.0)
     by_state = changes.through(_semi_implicit(integration, faster, h))
     for (i, j), x in changes.by_start.items():
@@ -185,6 +291,7 @@ def runge_kutta_step(given: Given, q: Vector, v: Vector, h: float) -> Step:
     for further, weight in COEFFICIENTS[RUNGE_KUTTA]:
         way = _way(given, slope, far * h)
         place, speed = _moved(given, q, v, way)
+        # the first evaluation is at the task's own state, whose bias others have computed
         rest = given.rest if far == 0.0 else None
         now = linearised(given, place, speed, rest=rest)
         slope = (*speed, *now.acceleration)
@@ -193,6 +300,7 @@ def runge_kutta_step(given: Given, q: Vector, v: Vector, h: float) -> Step:
             with integration.of_entry(k):
                 moved = mul(weight * h, x)
                 total[k] = add(total[k], moved)
+        # derivatives of slopes add up as slopes do
         _accumulate(given, all_state, by_state, weight * h)
         _accumulate(given, all_torque, by_torque, weight * h)
         far = further

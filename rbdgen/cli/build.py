@@ -12,13 +12,12 @@ from rbdgen.cli.console import print_result, reporter
 from rbdgen.cli.needs import need_ethernet, need_hardware
 from rbdgen.cli.parser import VERIFIED_TASKS
 from rbdgen.errors import ConfigError
-from rbdgen.extras import optional_module
-from rbdgen.protocol.stations import DEFAULT_ADDRESS, Addresses
+from rbdgen.installation import optional_module, release
+from rbdgen.protocol.links import DEFAULT_ADDRESS, Addresses
 from rbdgen.report.boards import build as build_table
 from rbdgen.report.design import design_report
 from rbdgen.report.files import BUILD_FILE, CONFIG_FILE, write_design
 from rbdgen.report.writing import occupied, write_files
-from rbdgen.version import release
 
 
 def _addresses(args: argparse.Namespace, board: Any) -> Addresses | None:

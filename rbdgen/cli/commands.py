@@ -19,7 +19,7 @@ from rbdgen.compiler.kept import kept_design
 from rbdgen.compiler.narrower import narrower_ranges
 from rbdgen.devices.registry import get_device
 from rbdgen.errors import ConfigError, RbdgenWarning
-from rbdgen.extras import optional_module
+from rbdgen.installation import optional_module, release
 from rbdgen.model import builtin_robots, load_robot, range_notes
 from rbdgen.model.setup import Setup, friction_notes
 from rbdgen.options import DEMANDS
@@ -30,7 +30,6 @@ from rbdgen.report.evidence import evidence, warnings_of
 from rbdgen.report.files import check_robot_name, read_config, with_overrides, write_design
 from rbdgen.report.writing import check_writable, write_files
 from rbdgen.schedule.budget import Budget
-from rbdgen.version import release
 
 BUILDS = Path("build")
 """Where designs are written, each into a directory of its own, unless -o says where."""

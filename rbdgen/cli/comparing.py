@@ -27,7 +27,7 @@ from rbdgen.report.files import check_robot_name
 from rbdgen.report.writing import check_writable, write_files
 from rbdgen.software.timing import time_software
 from rbdgen.timing import BATCHES, machine, time_today
-from rbdgen.timing.today import Timing
+from rbdgen.timing.measurements import Timing
 
 DEFAULT_II = 12
 """Cycles between tasks where none are asked for: few multipliers, so that robots compile in minutes."""

@@ -14,6 +14,7 @@ from rbdgen.cli.console import Reporter, print_result, reporter
 from rbdgen.errors import ConfigError
 from rbdgen.host.library import library_files
 from rbdgen.host.manifest import read_manifest
+from rbdgen.installation import license_text, release
 from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.robot import Robot
 from rbdgen.model.setup import ROBOT, Setup
@@ -29,7 +30,6 @@ from rbdgen.software.library import c_files, name_of
 from rbdgen.software.nvrtc import nvrtc
 from rbdgen.software.program import Program
 from rbdgen.software.summary import kernel_row, summary
-from rbdgen.version import license_text, release
 
 
 def emit(args: argparse.Namespace) -> None:

@@ -18,8 +18,8 @@ from rbdgen.compiler import Options
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen.explore.figures import figures
 from rbdgen.explore.rows import make_row
-from rbdgen.forking import cores
 from rbdgen.model import Setup
+from rbdgen.processes import cores
 from rbdgen.report import plots
 from rbdgen.report.writing import check_writable, write_files
 

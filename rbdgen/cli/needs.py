@@ -5,7 +5,7 @@ Not here: simulators and boards' tools, which say themselves whether they are th
 
 from __future__ import annotations
 
-from rbdgen.extras import require
+from rbdgen.installation import require
 
 
 def need_hardware() -> None:

@@ -22,10 +22,10 @@ from rbdgen.cli.arguments import (
     simulated_tasks,
 )
 from rbdgen.explore import ROOT
+from rbdgen.installation import version
 from rbdgen.options import Options
-from rbdgen.protocol.stations import DEFAULT_ADDRESS
+from rbdgen.protocol.links import DEFAULT_ADDRESS
 from rbdgen.setting import names
-from rbdgen.version import version
 
 TARGETS = {
     "c": "a library in C99",

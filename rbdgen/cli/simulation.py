@@ -13,11 +13,10 @@ from typing import Any
 from rbdgen.cli.console import Reporter
 from rbdgen.compiler import Design
 from rbdgen.errors import ConfigError, ToolError
-from rbdgen.extras import optional_module
+from rbdgen.installation import optional_module, release
 from rbdgen.report.files import SIMULATION_FILE, write_design
 from rbdgen.report.produced import versions
 from rbdgen.report.writing import occupied, write_files
-from rbdgen.version import release
 
 VIEWERS = {"gtkwave": "GTKWave", "surfer": "Surfer"}
 """Programs that open waveforms, FST and VCD."""

@@ -12,11 +12,10 @@ from typing import Any
 from rbdgen.cli.console import Reporter
 from rbdgen.compiler import Design
 from rbdgen.errors import ToolError
-from rbdgen.extras import optional_module
 from rbdgen.host.manifest import Manifest, manifest_from
+from rbdgen.installation import optional_module, release
 from rbdgen.report.design import manifest, verilog_digest
 from rbdgen.report.writing import write_files
-from rbdgen.version import release
 
 NETLIST = "netlist"
 """What ``--verify`` asks for here."""

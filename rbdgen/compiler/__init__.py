@@ -11,10 +11,10 @@ from rbdgen.compiler.design import Design
 from rbdgen.compiler.families import Family, compare_families
 from rbdgen.compiler.stages import at_clock, at_interval
 from rbdgen.errors import ConfigError, RbdgenWarning
-from rbdgen.memory import without_collections
 from rbdgen.model.ranges import declared_ranges
 from rbdgen.model.robot import Robot
 from rbdgen.options import DEMANDS, Options
+from rbdgen.processes import without_collections
 from rbdgen.schedule.budget import Budget
 
 __all__ = [

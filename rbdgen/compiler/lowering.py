@@ -19,8 +19,8 @@ from rbdgen.model.ranges import InputRanges
 from rbdgen.model.robot import Robot
 from rbdgen.options import Options
 from rbdgen.passes.formats import MAX_WORD
+from rbdgen.passes.noise import some_of
 from rbdgen.passes.pipeline import Simplified
-from rbdgen.thinning import some_of
 from rbdgen.wordlength.experiment import Experiment, make_experiment
 from rbdgen.wordlength.request import FormatOptions, FormatRequest, FoundFormats
 from rbdgen.wordlength.search import find_formats

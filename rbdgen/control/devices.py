@@ -1,4 +1,4 @@
-"""What a controller asks of a device, whatever that is, and whether it is one of the controller's robot."""
+"""Devices as a controller asks them, whatever they are, and whether one is of the controller's robot."""
 
 from __future__ import annotations
 
@@ -56,6 +56,7 @@ class Calls:
         """Results of a function by name; no external forces act where none are given."""
         if function in self.forced and F_EXT.name not in operands:
             batch = operands["q"].shape[:-1]
+            # a device made with forces wants them in every task
             operands[F_EXT.name] = np.zeros((*batch, self.bodies, 6))
         results = self.device.call(function, **operands)
         names = self.gives[function]

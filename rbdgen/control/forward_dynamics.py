@@ -12,9 +12,17 @@ from typing import Any
 import numpy as np
 
 from rbdgen.control.devices import Arrays, Device
-from rbdgen.control.failures import diverged, raised_outside
-from rbdgen.control.knots import Answer, Asked, Knot, Operands
-from rbdgen.control.parts import Parts, crocoddyl, pinocchio
+from rbdgen.control.parts import (
+    Answer,
+    Asked,
+    Knot,
+    Operands,
+    Parts,
+    crocoddyl,
+    diverged,
+    pinocchio,
+    raised_outside,
+)
 from rbdgen.errors import SingularityError
 
 _ROLLED = Asked()
@@ -34,7 +42,7 @@ class _Data(crocoddyl.DifferentialActionDataAbstract):
 
 
 class _FwdDynamics(crocoddyl.DifferentialActionModelAbstract):
-    """What both models have in common: the order in which a knot is evaluated."""
+    """The common part of both models: the order in which a knot is evaluated."""
 
     def __init__(self, parts: Parts) -> None:
         actuation = parts.actuation
@@ -128,7 +136,7 @@ class FreeFwdDynamics(_FwdDynamics):
     """``crocoddyl.DifferentialActionModelFreeFwdDynamics`` whose dynamics ``device`` computes, by ``fd`` and ``dfd``,
     and ``minv`` unless its ``dfd`` returns M⁻¹ as well (``--with-inverse``).
 
-    The derivatives of a horizon are one batch (:mod:`rbdgen.control.knots`). Roll-outs, of which each state follows
+    The derivatives of a horizon are one batch (:mod:`rbdgen.control.parts`). Roll-outs, of which each state follows
     from the one before it, ask for one knot at a time; they may be left to another device, ``rollout``, such as
     compiled C. Two threads must not evaluate models of the same device at once. ConfigError for a device of another
     robot or without these functions.

@@ -1,16 +1,29 @@
-"""What a knot of Crocoddyl's has beside its dynamics: actuation, contacts, costs, constraints, and bodies in motion.
+"""Parts of a knot of Crocoddyl's beside its dynamics: actuation, contacts, costs, constraints, and bodies in motion.
 
-All of it is Crocoddyl's and Pinocchio's own, evaluated on the host.
+All of these are Crocoddyl's and Pinocchio's own, evaluated on the host.
+
+Many knots are one batch. A solver evaluates all knots of a horizon before it asks for the first derivative, at the very
+states and controls that it asks for then. So the first question is answered together with all that will follow. Any
+other question is answered on its own.
+
+Crocoddyl evaluates knots in OpenMP's loops. An error that leaves such a loop ends the process. It is kept there, and
+raised by the next evaluation outside of one: that of the horizon's end, which follows at once.
 """
 
 from __future__ import annotations
 
+import ctypes
+import os
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from rbdgen.control.devices import Calls, Device
-from rbdgen.extras import optional_module
+from rbdgen.installation import optional_module
 
 pinocchio: Any = optional_module("pinocchio", "control")
 crocoddyl: Any = optional_module("crocoddyl", "control")
@@ -43,7 +56,7 @@ class Parts:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many residuals, inequalities, equalities, and both at the end, for Crocoddyl's base classes."""
+        """Numbers of residuals, inequalities, equalities, and both at the end, for Crocoddyl's base classes."""
         own = self.constraints
         if not own:
             return self.costs.nr, 0, 0, 0, 0
@@ -109,12 +122,12 @@ class Parts:
         return own.tau
 
     def asked(self, data: Any, x: np.ndarray, u: np.ndarray) -> dict[str, np.ndarray]:
-        """What a device is asked at a state with controls: q, v and τ."""
+        """Operands for a device at a state with controls: q, v and τ."""
         q, v = self.split(x)
         return {"q": q, "v": v, "tau": self.torques(data, x, u)}
 
     def change_torques(self, data: Any, x: np.ndarray, u: np.ndarray) -> None:
-        """How torques change with states and controls."""
+        """Derivatives of torques by states and controls."""
         self.actuation.calcDiff(data.actuation, x, u)
 
     def torque_by_control(self, data: Any) -> np.ndarray:
@@ -159,3 +172,120 @@ class Parts:
         self.costs.calcDiff(data.costs, *given)
         if self.constraints:
             self.constraints.calcDiff(data.constraints, *given)
+
+
+Operands = Mapping[str, np.ndarray]
+Answer = Mapping[str, np.ndarray]
+Compute = Callable[[Operands], Answer]
+"""Results by name of operands by name, all with the same leading dimension."""
+
+
+class Knot:
+    """One evaluation of a horizon: the ``operands`` it was last evaluated at, and what is known there."""
+
+    def __init__(self) -> None:
+        self.operands: Operands = {}
+        self.answer: Answer | None = None
+
+    def at(self, operands: Operands) -> bool:
+        """Whether it was evaluated at these operands."""
+        if self.operands.keys() != operands.keys():
+            return False
+        return all(np.array_equal(x, operands[name]) for name, x in self.operands.items())
+
+
+class Knots:
+    """Knots that wait for answers of one device."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[int, weakref.ref[Knot]] = {}
+        self.batches: list[int] = []
+        """Number of knots of each batch."""
+
+    def expect(self, knot: Knot, operands: Operands) -> None:
+        """An answer for a knot may soon be asked for at ``operands``. What is known there is kept."""
+        if not knot.at(operands):
+            # a solver's vectors are its own, and change
+            knot.operands = {name: np.array(x) for name, x in operands.items()}
+            knot.answer = None
+        if knot.answer is None:
+            # a solver drops data that it no longer needs: nobody computes for those
+            self.waiting[id(knot)] = weakref.ref(knot)
+
+    def ask(self, knot: Knot, operands: Operands, compute: Compute) -> Answer:
+        """The answer for a knot at ``operands``, which ``compute`` gives together with those of all that wait."""
+        self.expect(knot, operands)
+        if knot.answer is None:
+            self._fill(compute)
+        assert knot.answer is not None
+        return knot.answer
+
+    def _fill(self, compute: Compute) -> None:
+        """Compute all that waits in one batch, in the order in which it was expected."""
+        # in the order in which they were expected, which is the horizon's
+        knots = [knot for reference in self.waiting.values() if (knot := reference()) is not None]
+        self.waiting = {}
+        stacked = {}
+        for name in knots[0].operands:
+            stacked[name] = np.stack([knot.operands[name] for knot in knots])
+        answers = compute(stacked)
+        self.batches.append(len(knots))
+        for row, knot in enumerate(knots):
+            knot.answer = {name: x[row] for name, x in answers.items()}
+
+
+class Asked:
+    """The knots of each device, as long as there is one: models of the same one are answered together."""
+
+    def __init__(self) -> None:
+        self._knots: weakref.WeakKeyDictionary[object, Knots] = weakref.WeakKeyDictionary()
+
+    def of(self, device: object) -> Knots:
+        """The knots of ``device``."""
+        if device not in self._knots:
+            self._knots[device] = Knots()
+        return self._knots[device]
+
+
+_LIBRARIES = ("libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so")
+"""OpenMP's runtime, of which one is loaded where Crocoddyl was built with it."""
+FARTHEST = 1e15
+"""Of states and controls: beyond it a roll-out has diverged."""
+_kept: list[Exception] = []
+
+
+def diverged(x: np.ndarray, u: np.ndarray) -> bool:
+    """Whether a roll-out has diverged, of which no device is asked: a solver that finds no number there takes a shorter
+    step."""
+    most = max(np.max(np.abs(x)), np.max(np.abs(u), initial=0.0))
+    # no comparison holds where there is no number
+    return not most < FARTHEST
+
+
+@cache
+def _level() -> Callable[[], int]:
+    """The function that counts the parallel regions that the caller is in, those of one thread too."""
+    for name in _LIBRARIES:
+        try:
+            # only where it is loaded already: loading another OpenMP would start one of its own
+            library = ctypes.CDLL(name, mode=os.RTLD_NOLOAD)
+            return library.omp_get_level
+        except (OSError, AttributeError):
+            continue
+    return lambda: 0
+
+
+@contextmanager
+def raised_outside() -> Iterator[None]:
+    """Errors inside are kept while this is in a parallel loop; outside of one, a kept error is raised."""
+    inside = _level()() > 0
+    if _kept and not inside:
+        error = _kept[0]
+        _kept.clear()
+        raise error
+    try:
+        yield
+    except Exception as error:
+        if not inside:
+            raise
+        _kept.append(error)

@@ -7,9 +7,16 @@ from typing import Any
 import numpy as np
 
 from rbdgen.control.devices import Device
-from rbdgen.control.failures import diverged, raised_outside
-from rbdgen.control.knots import Answer, Asked, Knot, Operands
-from rbdgen.control.parts import Parts, crocoddyl
+from rbdgen.control.parts import (
+    Answer,
+    Asked,
+    Knot,
+    Operands,
+    Parts,
+    crocoddyl,
+    diverged,
+    raised_outside,
+)
 
 _STEPPED = Asked()
 

@@ -12,7 +12,7 @@ from typing import Any
 from rbdgen.caching import code_digest
 from rbdgen.errors import RbdgenError, ToolError
 from rbdgen.explore.points import Point, Task
-from rbdgen.extras import optional_module
+from rbdgen.installation import optional_module
 
 Evaluate = Callable[[Task, Point], dict[str, Any]]
 """Computes a point's figures; a function of a module, so that it can be sent. RbdgenErrors make a point refused."""

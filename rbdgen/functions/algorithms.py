@@ -37,7 +37,7 @@ KINDS = {
         "the inertia of frames and contacts", lambda f: "operational_space" in f.uses
     ),
 }
-"""What there are algorithms for, by the option that chooses among them."""
+"""Purposes of algorithms, by the option that chooses among them."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Algorithm:
 
     @property
     def asked(self) -> str:
-        """How a message says that it was chosen."""
+        """The words of a message for its choice."""
         return f"{self.kind.replace('_', '-')} {self.name}"
 
 

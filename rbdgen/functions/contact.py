@@ -8,25 +8,20 @@ import numpy as np
 
 from rbdgen.algo.contact import held_dynamics
 from rbdgen.algo.frames import LOCAL
-from rbdgen.functions.contact_motion import (
+from rbdgen.functions.contact_parts import (
+    CLOSED,
+    USES,
+    WANTED,
     Moving,
     Variant,
+    check,
+    checked_contacts,
     held_contacts,
     moving,
     traced_moving,
 )
-from rbdgen.functions.contact_operands import (
-    CLOSED,
-    USES,
-    WANTED,
-    check,
-    checked_contacts,
-    given_options,
-)
-from rbdgen.functions.operands import vector_entries
-from rbdgen.functions.quantities import TAU, Q, Quantity, V
-from rbdgen.functions.record import Entries, Function, Need, Settings, TracedProgram
-from rbdgen.functions.states import States
+from rbdgen.functions.quantities import TAU, Q, Quantity, V, vector_entries
+from rbdgen.functions.record import Entries, Function, Need, TracedProgram
 from rbdgen.model.robot import Robot
 from rbdgen.numeric.batch import Entries as Evaluated
 from rbdgen.numeric.batch import evaluate
@@ -59,6 +54,7 @@ def _constrained(
     wanted: Vector,
 ) -> Sequence[Entries]:
     """Accelerations and forces."""
+    # rows by which contacts are held need not be those of their frames
     by = now.held()
     held = held_contacts(robot, now, v, closed, wanted, rate)
     accelerations, pushes = held_dynamics(by.space, by.inward(held), now.rest)
@@ -99,15 +95,6 @@ def constrained_forward_dynamics(
     return accelerations, found
 
 
-def _reference(
-    robot: Robot, s: States, settings: Settings | None, method: str | None
-) -> Sequence[np.ndarray]:
-    closed, wanted = s.others[CLOSED.name], s.others[WANTED.name]
-    return constrained_forward_dynamics(
-        robot, s.q, s.v, s.tau, closed, wanted, s.f_ext, **given_options(settings)
-    )
-
-
 def _traced(trace: TracedProgram) -> Mapping[str, Entries]:
     closed, wanted = trace.operand(CLOSED.name), trace.operand(WANTED.name)
     now = traced_moving(trace)
@@ -127,7 +114,6 @@ RECORDS = (
         results=(ACCELERATION, FORCE),
         needs=frozenset({Need.TORQUE, Need.FACTORS}),
         trace=_traced,
-        reference=_reference,
         golden=constrained_forward_dynamics,
         based=False,
         check=check,

@@ -13,15 +13,22 @@ from rbdgen.algo.rnea_derivatives import rnea_derivatives as columns_text
 from rbdgen.errors import ConfigError
 from rbdgen.functions.forward_dynamics import acceleration_of
 from rbdgen.functions.mass_matrix import minverse
-from rbdgen.functions.operands import (
+from rbdgen.functions.quantities import (
+    DA_DQ,
+    DA_DV,
+    DTAU_DQ,
+    DTAU_DV,
     METHODS,
+    MINV,
+    TAU,
+    A,
+    Q,
+    V,
     articulates,
-    checked_forces,
-    checked_root,
+    checked_motion,
     given_base,
     given_wrenches,
 )
-from rbdgen.functions.quantities import DA_DQ, DA_DV, DTAU_DQ, DTAU_DV, MINV, TAU, A, Q, V
 from rbdgen.functions.record import (
     Entries,
     Extra,
@@ -32,9 +39,8 @@ from rbdgen.functions.record import (
     TracedProgram,
 )
 from rbdgen.model.robot import Robot
-from rbdgen.numeric.arguments import RootMotion, argument, choice, configuration
 from rbdgen.numeric.batch import Entries as Evaluated
-from rbdgen.numeric.batch import evaluate
+from rbdgen.numeric.batch import RootMotion, argument, choice, configuration, evaluate
 from rbdgen.spatial import Vector
 
 INVERSE = "inverse"
@@ -85,14 +91,10 @@ def rnea_derivatives(
     frames. Sources: Carpentier & Mansard 2018 (``textbook``, :mod:`rbdgen.algo.rnea_derivatives`); Singh et al. 2022
     (:mod:`rbdgen.algo.composite`)."""
     composite = choice("method", method, METHODS) == "composite"
-    q = configuration(robot, q)
-    batch = q.shape[:-1]
-    v, a = (argument(name, x, (robot.nv,), batch) for name, x in (("v", v), ("a", a)))
-    forces, moving = checked_forces(robot, f_ext, batch), checked_root(robot, root, batch)
-    shape = (robot.nv, robot.nv)
-    operands = (q, v, a, forces, moving)
+    batch, operands = checked_motion(robot, q, f_ext, root, v=v, a=a)
+    shapes = [(robot.nv, robot.nv)] * 2
     by_position, by_velocity = evaluate(
-        _rnea_derivatives, robot, composite, [shape, shape], batch, operands
+        _rnea_derivatives, robot, composite, shapes, batch, operands
     )
     return by_position, by_velocity
 
@@ -114,10 +116,12 @@ def forward_dynamics_derivatives(
     Either ``tau`` (..., nv), and the acceleration is computed, or both ``a`` (..., nv) and ``minv`` (..., nv, nv) are
     given. All else as :func:`rbdgen.golden.forward_dynamics`. Returns two arrays (..., nv, nv) as
     :func:`rnea_derivatives`. Source: Carpentier & Mansard 2018, section IV."""
+    # dfd and difd are one function: what is given decides
     if (tau is None) == (a is None) or (a is None) != (minv is None):
         raise ConfigError("tau: give either tau, or both a and minv")
     batch = configuration(robot, q).shape[:-1]
     if tau is not None:
+        # needed twice: for the acceleration, and for the derivatives
         inverse = minverse(robot, q, method=method)
         a = acceleration_of(
             robot, q, v, tau, f_ext, root, None if articulates(robot, method) else inverse
@@ -148,9 +152,6 @@ RECORDS = (
         results=(DTAU_DQ, DTAU_DV),
         needs=frozenset({Need.GRADIENT}),
         trace=_traced_torque,
-        reference=lambda robot, s, settings, method: rnea_derivatives(
-            robot, s.q, s.v, s.a, s.f_ext, root=s.root, method=method or METHODS[0]
-        ),
         golden=rnea_derivatives,
         pinocchio=Pinocchio("computeRNEADerivatives", ("q", "v", "a")),
         common=True,
@@ -163,9 +164,6 @@ RECORDS = (
         results=(DA_DQ, DA_DV),
         needs=frozenset({Need.GRADIENT}),
         trace=_traced_acceleration,
-        reference=lambda robot, s, settings, method: forward_dynamics_derivatives(
-            robot, s.q, s.v, s.tau, s.f_ext, root=s.root, method=method or METHODS[0]
-        ),
         golden=forward_dynamics_derivatives,
         pinocchio=Pinocchio("computeABADerivatives", ("q", "v", "tau")),
         common=True,
@@ -186,16 +184,6 @@ RECORDS = (
         results=(DA_DQ, DA_DV),
         needs=frozenset({Need.GRADIENT}),
         trace=_traced_acceleration,
-        reference=lambda robot, s, settings, method: forward_dynamics_derivatives(
-            robot,
-            s.q,
-            s.v,
-            f_ext=s.f_ext,
-            a=s.a,
-            minv=s.minv,
-            root=s.root,
-            method=method or METHODS[0],
-        ),
         golden=forward_dynamics_derivatives,
         common=True,
     ),

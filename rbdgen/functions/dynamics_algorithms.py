@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from rbdgen.algo.cfa import constraint_forces
-from rbdgen.algo.chain import Chain
+from rbdgen.algo.chain import Chain, sparing_scan
 from rbdgen.algo.composite import MassMatrix, derivatives
 from rbdgen.algo.factorisation import Factors, symmetric_product
 from rbdgen.algo.hybrid import hybrid_accelerations
@@ -23,9 +23,7 @@ from rbdgen.algo.odd_even import elimination_order
 from rbdgen.algo.plucker import transforms
 from rbdgen.algo.rnea import Motion, Wrench, inward_sweep
 from rbdgen.algo.rnea_derivatives import rnea_derivatives
-from rbdgen.algo.scan import sparing_scan
-from rbdgen.algo.scan_mass import scan_mass_matrix
-from rbdgen.algo.scan_rnea import scan_rnea
+from rbdgen.algo.scans import scan_mass_matrix, scan_rnea
 from rbdgen.errors import UnsupportedError, short
 from rbdgen.functions.algorithms import Algorithm
 from rbdgen.functions.record import Entries, TracedProgram

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,26 +11,24 @@ from rbdgen.algo.plucker import transforms
 from rbdgen.algo.rnea import joint_placements
 from rbdgen.functions.inverse_dynamics import rnea
 from rbdgen.functions.mass_matrix import crba, minverse
-from rbdgen.functions.operands import (
-    METHODS,
+from rbdgen.functions.quantities import (
+    DA_DQ,
+    DA_DV,
+    MINV,
+    TAU,
+    A,
+    Q,
+    V,
     articulates,
-    checked_forces,
-    checked_root,
+    checked_motion,
     given_base,
     given_wrenches,
     vector_entries,
 )
-from rbdgen.functions.quantities import DA_DQ, DA_DV, MINV, TAU, A, Q, V
-from rbdgen.functions.record import Entries, Function, Need, Pinocchio, Slope, TracedProgram
+from rbdgen.functions.record import Function, Need, Pinocchio, Slope
 from rbdgen.model.robot import Robot
-from rbdgen.numeric.arguments import (
-    RootMotion,
-    argument,
-    configuration,
-    require_positive_definite,
-)
 from rbdgen.numeric.batch import Entries as Evaluated
-from rbdgen.numeric.batch import evaluate
+from rbdgen.numeric.batch import RootMotion, evaluate, require_positive_definite
 from rbdgen.spatial import Vector
 
 
@@ -66,6 +64,7 @@ def forward_dynamics(
     :mod:`rbdgen.algo.aba`), and M⁻¹ (τ − ID(q, v, 0, f_ext))."""
     if not articulates(robot, method):
         return acceleration_of(robot, q, v, tau, f_ext, root, minverse(robot, q, method=method))
+    # ABA divides by pivots without a check: the state is named here
     require_positive_definite(robot, crba(robot, q))
     return acceleration_of(robot, q, v, tau, f_ext, root, None)
 
@@ -80,18 +79,13 @@ def acceleration_of(
     inverse: np.ndarray | None,
 ) -> np.ndarray:
     """Forward dynamics by M⁻¹ where it is given, else by ABA."""
-    q = configuration(robot, q)
-    batch = q.shape[:-1]
-    v, tau = (argument(name, x, (robot.nv,), batch) for name, x in (("v", v), ("tau", tau)))
-    if inverse is not None:
-        rest = tau - rnea(robot, q, v, np.zeros_like(tau), f_ext, root=root)
-        return (inverse @ rest[..., None])[..., 0]
-    forces, moving = checked_forces(robot, f_ext, batch), checked_root(robot, root, batch)
-    return evaluate(_aba, robot, False, [(robot.nv,)], batch, (q, v, tau, forces, moving))[0]
-
-
-def _traced(trace: TracedProgram) -> Mapping[str, Entries]:
-    return {A.name: trace.acceleration()}
+    batch, operands = checked_motion(robot, q, f_ext, root, v=v, tau=tau)
+    if inverse is None:
+        return evaluate(_aba, robot, False, [(robot.nv,)], batch, operands)[0]
+    checked = operands[2]
+    assert checked is not None
+    rest = checked - rnea(robot, q, v, np.zeros_like(checked), f_ext, root=root)
+    return (inverse @ rest[..., None])[..., 0]
 
 
 RECORDS = (
@@ -102,12 +96,7 @@ RECORDS = (
         operands=(Q, V, TAU),
         results=(A,),
         needs=frozenset({Need.TORQUE, Need.ACCELERATION}),
-        trace=_traced,
-        reference=lambda robot, s, settings, method: (
-            forward_dynamics(
-                robot, s.q, s.v, s.tau, s.f_ext, root=s.root, method=method or METHODS[0]
-            ),
-        ),
+        trace=lambda trace: {A.name: trace.acceleration()},
         golden=forward_dynamics,
         pinocchio=Pinocchio("aba", ("q", "v", "tau"), "abaInParallel"),
         slopes=(

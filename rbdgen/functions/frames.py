@@ -14,9 +14,8 @@ from rbdgen.functions.quantities import AXES, Q, Quantity, V
 from rbdgen.functions.record import Entries, Function, Need, Pinocchio, Settings, TracedProgram
 from rbdgen.model.joints import JointPlacement
 from rbdgen.model.robot import Robot
-from rbdgen.numeric.arguments import argument, choice, configuration
 from rbdgen.numeric.batch import Entries as Evaluated
-from rbdgen.numeric.batch import evaluate
+from rbdgen.numeric.batch import argument, choice, configuration, evaluate
 from rbdgen.spatial import Vector
 
 ROTATION = Quantity("rotation", ("frames", 3, 3), "1", "frames' directions, a column each")
@@ -61,6 +60,7 @@ def _check_accelerations(robot: Robot, settings: Settings) -> None:
 def kinematics(trace: TracedProgram) -> Kinematics:
     """The frames that all functions of a program share."""
     robot = trace.robot
+    # fk, jac and acc of one accelerator place their frames once
     return trace.shared(
         "frames",
         lambda: Kinematics(
@@ -70,7 +70,7 @@ def kinematics(trace: TracedProgram) -> Kinematics:
 
 
 def still_motions(robot: Robot, joints: list[JointPlacement], v: Vector) -> list[Motion]:
-    """How the bodies move at joint velocities ``v`` (nv) while those do not change."""
+    """Motions of the bodies at joint velocities ``v`` (nv) while those do not change."""
     still = (0.0,) * robot.nv
     base = base_motion(robot.gravity)
     return outward_sweep(robot, joints, v, still, base=base)[0]
@@ -169,17 +169,9 @@ def frame_accelerations(
     return spatial, classical
 
 
-def _reference(settings: Settings | None) -> str:
-    return settings.reference if settings else LOCAL
-
-
 def _traced_places(trace: TracedProgram) -> Mapping[str, Entries]:
     rotations, positions = _place_entries(kinematics(trace))
     return {ROTATION.name: rotations, POSITION.name: positions}
-
-
-def _traced_jacobians(trace: TracedProgram) -> Mapping[str, Entries]:
-    return {JACOBIAN.name: _jacobian_entries(kinematics(trace))}
 
 
 def _traced_accelerations(trace: TracedProgram) -> Mapping[str, Entries]:
@@ -197,7 +189,6 @@ RECORDS = (
         results=(ROTATION, POSITION),
         needs=frozenset({Need.PLACEMENT}),
         trace=_traced_places,
-        reference=lambda robot, s, settings, method: frame_placements(robot, s.q),
         golden=frame_placements,
         pinocchio=Pinocchio("framesForwardKinematics", ("q",)),
         forced=False,
@@ -211,10 +202,7 @@ RECORDS = (
         operands=(Q,),
         results=(JACOBIAN,),
         needs=frozenset({Need.PLACEMENT}),
-        trace=_traced_jacobians,
-        reference=lambda robot, s, settings, method: (
-            frame_jacobians(robot, s.q, reference=_reference(settings)),
-        ),
+        trace=lambda trace: {JACOBIAN.name: _jacobian_entries(kinematics(trace))},
         golden=frame_jacobians,
         forced=False,
         based=False,
@@ -229,9 +217,6 @@ RECORDS = (
         results=(DRIFT, CLASSICAL),
         needs=frozenset({Need.TORQUE}),
         trace=_traced_accelerations,
-        reference=lambda robot, s, settings, method: frame_accelerations(
-            robot, s.q, s.v, reference=_reference(settings)
-        ),
         golden=frame_accelerations,
         forced=False,
         based=False,

@@ -14,7 +14,7 @@ from rbdgen.algo.operational_space import FrameInertia
 from rbdgen.algo.schur import SchurComplements, check_end
 from rbdgen.errors import UnsupportedError
 from rbdgen.functions.algorithms import Algorithm, chosen, usual
-from rbdgen.functions.contact_motion import (
+from rbdgen.functions.contact_parts import (
     Axes,
     HeldRows,
     Spaces,
@@ -30,7 +30,7 @@ from rbdgen.model.robot import Robot
 
 @dataclass(frozen=True)
 class InertiaText:
-    """What an algorithm gives: the inertia of all ``frames``, traced, and the ``contacts``' rows. ``check`` refuses
+    """Texts of an algorithm: the inertia of all ``frames``, traced, and the ``contacts``' rows. ``check`` refuses
     robots, settings and frames (of a kind, in a word) that it does not take."""
 
     check: Callable[[Robot, Settings, str, Sequence[TaskFrame]], None]

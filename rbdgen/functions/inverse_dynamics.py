@@ -10,19 +10,23 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rbdgen.algo.rnea import rnea as rnea_text
-from rbdgen.functions.operands import (
-    checked_forces,
-    checked_root,
+from rbdgen.functions.quantities import (
+    DTAU_DQ,
+    DTAU_DV,
+    TAU,
+    A,
+    M,
+    Q,
+    V,
+    checked_motion,
     given_base,
     given_wrenches,
     vector_entries,
 )
-from rbdgen.functions.quantities import DTAU_DQ, DTAU_DV, TAU, A, M, Q, V
 from rbdgen.functions.record import Entries, Function, Need, Pinocchio, Slope, TracedProgram
 from rbdgen.model.robot import Robot
-from rbdgen.numeric.arguments import RootMotion, argument, configuration
 from rbdgen.numeric.batch import Entries as Evaluated
-from rbdgen.numeric.batch import evaluate
+from rbdgen.numeric.batch import RootMotion, configuration, evaluate
 from rbdgen.spatial import Vector
 
 
@@ -57,11 +61,8 @@ def rnea(
     or a quaternion that are not of unit length. Source: Featherstone 2008, chapter 5, in the form of
     :mod:`rbdgen.algo.rnea`.
     """
-    q = configuration(robot, q)
-    batch = q.shape[:-1]
-    v, a = (argument(name, x, (robot.nv,), batch) for name, x in (("v", v), ("a", a)))
-    forces, moving = checked_forces(robot, f_ext, batch), checked_root(robot, root, batch)
-    return evaluate(_rnea, robot, True, [(robot.nv,)], batch, (q, v, a, forces, moving))[0]
+    batch, operands = checked_motion(robot, q, f_ext, root, v=v, a=a)
+    return evaluate(_rnea, robot, True, [(robot.nv,)], batch, operands)[0]
 
 
 def nonlinear_effects(
@@ -111,9 +112,6 @@ RECORDS = (
         results=(TAU,),
         needs=frozenset({Need.TORQUE}),
         trace=_traced,
-        reference=lambda robot, s, settings, method: (
-            rnea(robot, s.q, s.v, s.a, s.f_ext, root=s.root),
-        ),
         golden=rnea,
         pinocchio=Pinocchio("rnea", ("q", "v", "a"), "rneaInParallel"),
         slopes=(BY_POSITION, BY_VELOCITY, BY_ACCELERATION),
@@ -127,9 +125,6 @@ RECORDS = (
         results=(TAU,),
         needs=frozenset({Need.TORQUE}),
         trace=_traced,
-        reference=lambda robot, s, settings, method: (
-            nonlinear_effects(robot, s.q, s.v, s.f_ext, root=s.root),
-        ),
         golden=nonlinear_effects,
         pinocchio=Pinocchio("nonLinearEffects", ("q", "v")),
         slopes=(BY_POSITION, BY_VELOCITY),
@@ -142,9 +137,6 @@ RECORDS = (
         results=(TAU,),
         needs=frozenset({Need.TORQUE}),
         trace=_traced,
-        reference=lambda robot, s, settings, method: (
-            generalized_gravity(robot, s.q, root=s.root),
-        ),
         golden=generalized_gravity,
         pinocchio=Pinocchio("computeGeneralizedGravity", ("q",)),
         slopes=(BY_POSITION,),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,13 +12,11 @@ from rbdgen.algo.factorisation import both_triangles, inverse_from_mass
 from rbdgen.algo.mminvgen import mminvgen
 from rbdgen.algo.plucker import transforms
 from rbdgen.algo.rnea import joint_placements
-from rbdgen.functions.operands import METHODS, articulates
-from rbdgen.functions.quantities import MINV, M, Q
-from rbdgen.functions.record import Entries, Function, Need, Pinocchio, TracedProgram
+from rbdgen.functions.quantities import METHODS, MINV, M, Q, articulates
+from rbdgen.functions.record import Function, Need, Pinocchio
 from rbdgen.model.robot import Robot
-from rbdgen.numeric.arguments import choice, configuration, require_positive_definite
 from rbdgen.numeric.batch import Entries as Evaluated
-from rbdgen.numeric.batch import evaluate
+from rbdgen.numeric.batch import choice, configuration, evaluate, require_positive_definite
 from rbdgen.spatial import Vector
 
 
@@ -37,6 +35,7 @@ def _minverse(robot: Robot, composite: bool, q: Vector) -> Sequence[Evaluated]:
         mass = mass_matrix(robot, joints, composite_inertias(robot, joints)).entries
         return (both_triangles(inverse_from_mass(robot, mass)),)
     placed = transforms(robot, joints)
+    # MMinvGen takes joints out of bodies, which followers forbid
     if articulates(robot, METHODS[1]):
         return (both_triangles(mminvgen(robot, placed, m=False)[1]),)
     return (both_triangles(inverse_from_mass(robot, crba_text(robot, placed))),)
@@ -65,14 +64,6 @@ def minverse(robot: Robot, q: np.ndarray, *, method: str = "composite") -> np.nd
     return evaluate(_minverse, robot, composite, [(robot.nv, robot.nv)], q.shape[:-1], (q,))[0]
 
 
-def _traced_mass(trace: TracedProgram) -> Mapping[str, Entries]:
-    return {M.name: trace.mass()}
-
-
-def _traced_inverse(trace: TracedProgram) -> Mapping[str, Entries]:
-    return {MINV.name: trace.inverse()}
-
-
 RECORDS = (
     Function(
         name="m",
@@ -81,10 +72,7 @@ RECORDS = (
         operands=(Q,),
         results=(M,),
         needs=frozenset({Need.MASS}),
-        trace=_traced_mass,
-        reference=lambda robot, s, settings, method: (
-            crba(robot, s.q, method=method or METHODS[0]),
-        ),
+        trace=lambda trace: {M.name: trace.mass()},
         golden=crba,
         pinocchio=Pinocchio("crba", ("q",)),
         forced=False,
@@ -98,10 +86,7 @@ RECORDS = (
         operands=(Q,),
         results=(MINV,),
         needs=frozenset({Need.INVERSE}),
-        trace=_traced_inverse,
-        reference=lambda robot, s, settings, method: (
-            minverse(robot, s.q, method=method or METHODS[0]),
-        ),
+        trace=lambda trace: {MINV.name: trace.inverse()},
         golden=minverse,
         pinocchio=Pinocchio("computeMinverse", ("q",)),
         forced=False,

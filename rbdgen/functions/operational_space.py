@@ -7,41 +7,32 @@ from typing import Any
 
 import numpy as np
 
-from rbdgen.algo.carried import (
-    SPATIAL,
-    CarriedSpace,
-    bodies_of,
-    body_damping,
-    carriers,
-)
+from rbdgen.algo.carried import SPATIAL, CarriedSpace, bodies_of, body_damping, carriers
 from rbdgen.algo.composite import composite_inertias, mass_matrix
 from rbdgen.algo.factorisation import Elimination, Factors, along_tree, both_triangles
 from rbdgen.algo.frames import LOCAL, REFERENCES
 from rbdgen.algo.operational_space import FrameInertia, OperationalSpace, rows_of
 from rbdgen.algo.rnea import joint_placements
-from rbdgen.algo.submodules import Enter, anywhere
 from rbdgen.errors import SingularityError, UnsupportedError
 from rbdgen.functions.algorithms import chosen
 from rbdgen.functions.frames import need_frames
 from rbdgen.functions.mass_matrix import crba
-from rbdgen.functions.operands import vector_entries
-from rbdgen.functions.quantities import Q, Quantity
+from rbdgen.functions.quantities import Q, Quantity, vector_entries
 from rbdgen.functions.record import Entries, Function, Need, Settings, Slope, TracedProgram
-from rbdgen.functions.states import States
 from rbdgen.model.body import LINEAR_AXES
 from rbdgen.model.joints import JointPlacement
 from rbdgen.model.ranges import declared_ranges, random_states
 from rbdgen.model.robot import Robot
-from rbdgen.numeric.arguments import (
+from rbdgen.numeric.batch import Entries as Evaluated
+from rbdgen.numeric.batch import (
     argument,
     choice,
     configuration,
+    evaluate,
     not_negative,
     require_positive_definite,
 )
-from rbdgen.numeric.batch import Entries as Evaluated
-from rbdgen.numeric.batch import evaluate
-from rbdgen.spatial import Vector
+from rbdgen.spatial import Enter, Vector, anywhere
 
 INVERSE = Quantity(
     "laminv",
@@ -91,6 +82,7 @@ def _check_inertia(robot: Robot, settings: Settings) -> None:
     found = operational_space_inverse(
         robot, q, reference=settings.reference, damping=settings.constraint_damping
     )
+    # refused only where no state has an inertia: some may still be singular
     axes = _whole_frames(robot)
     if np.all(is_singular(robot, axes, found)):
         values = _eigenvalues(robot, axes, found)
@@ -102,7 +94,7 @@ def _check_inertia(robot: Robot, settings: Settings) -> None:
 
 
 def mass_factors(robot: Robot, joints: list[JointPlacement]) -> tuple[Elimination, Factors]:
-    """How M is taken apart, and its factors."""
+    """The elimination of M, and its factors."""
     mass = mass_matrix(robot, joints, composite_inertias(robot, joints)).entries
     along = along_tree(robot)
     return along, along.factorise(mass)
@@ -155,7 +147,7 @@ def _evaluated(
     variant: tuple[str, float],
     vector: tuple[str, np.ndarray] | None = None,
 ) -> np.ndarray:
-    """What a text gives of the frames: a matrix, or of a ``vector`` by its name, another one. Arguments are checked."""
+    """A text's result of the frames: a matrix, or of a ``vector`` by its name, another one. Arguments are checked."""
     need_frames(robot)
     reference, damping = variant
     choice("reference", reference, tuple(REFERENCES))
@@ -187,14 +179,15 @@ def _eigenvalues(robot: Robot, axes: Sequence[Sequence[int]], matrices: np.ndarr
     for own in axes:
         rows = slice(first, first + len(own))
         largest = np.max(diagonal[..., rows], axis=-1, keepdims=True)
+        # frames of a light and a heavy link side by side are both judged by their own size
         roots[..., rows] = np.sqrt(np.where(largest > 0.0, largest, 1.0))
         first = rows.stop
     return np.linalg.eigvalsh(scaled / (roots[..., :, None] * roots[..., None, :]))
 
 
 def is_singular(robot: Robot, axes: Sequence[Sequence[int]], matrices: np.ndarray) -> np.ndarray:
-    """Which inverse inertias (..., n, n) of the ``axes`` of one frame after the other are not positive definite for all
-    that a float64 can tell (...), in whatever units."""
+    """Whether inverse inertias (..., n, n) of the ``axes`` of one frame after the other are not positive definite for
+    all that a float64 can tell (...), in whatever units."""
     values = _eigenvalues(robot, axes, matrices)
     return values[..., 0] <= SMALLEST * values[..., -1]
 
@@ -255,24 +248,10 @@ def operational_space_force(
     return _evaluated(_forces, robot, q, (reference, damping), ("pull", pull))
 
 
-def _variant(settings: Settings | None) -> dict[str, Any]:
-    if settings is None:
-        return {}
-    return {"reference": settings.reference, "damping": settings.constraint_damping}
-
-
 def _traced_space(trace: TracedProgram) -> FrameInertia | CarriedSpace:
     """The frames' inertia that all functions of a program share."""
     algorithm = chosen("operational_space", trace.settings)
     return trace.shared("operational space", lambda: algorithm.text.frames(trace))
-
-
-def _traced_inverse(trace: TracedProgram) -> Mapping[str, Entries]:
-    return {INVERSE.name: _traced_space(trace).inverse}
-
-
-def _traced_inertia(trace: TracedProgram) -> Mapping[str, Entries]:
-    return {INERTIA.name: _traced_space(trace).inertia}
 
 
 def _traced_acceleration(trace: TracedProgram) -> Mapping[str, Entries]:
@@ -286,22 +265,13 @@ def _traced_force(trace: TracedProgram) -> Mapping[str, Entries]:
 
 
 def _record(name: str, code: int, summary: str, takes: Quantity | None, **more: Any) -> Function:
-    """A function of all frames' inertia, which it ``takes`` times a vector, if any; ``golden`` is among the rest."""
-    golden = more["golden"]
-
-    def reference(
-        robot: Robot, s: States, settings: Settings | None, method: str | None
-    ) -> Sequence[np.ndarray]:
-        vectors = (s.others[takes.name],) if takes else ()
-        return (golden(robot, s.q, *vectors, **_variant(settings)),)
-
+    """A function of all frames' inertia, which it ``takes`` times a vector, if any."""
     return Function(
         name=name,
         code=code,
         summary=summary,
         operands=(Q, takes) if takes else (Q,),
         needs=frozenset({Need.FACTORS}),
-        reference=reference,
         forced=False,
         based=False,
         uses=USES,
@@ -313,14 +283,14 @@ RECORDS = (
     _record(
         *("laminv", 14, "inverse inertia of frames", None),
         results=(INVERSE,),
-        trace=_traced_inverse,
+        trace=lambda trace: {INVERSE.name: _traced_space(trace).inverse},
         golden=operational_space_inverse,
         check=check,
     ),
     _record(
         *("lam", 13, "inertia of frames", None),
         results=(INERTIA,),
-        trace=_traced_inertia,
+        trace=lambda trace: {INERTIA.name: _traced_space(trace).inertia},
         golden=operational_space_inertia,
         check=_check_inertia,
     ),

@@ -1,16 +1,22 @@
-"""The vectors and matrices of tasks and results: shapes, symmetry and units. Their one home.
+"""The vectors and matrices of tasks and results: shapes, symmetry and units, and their values at states.
 
-A function of its own file may bring quantities of its own (:mod:`rbdgen.functions.record`).
+This is their one home; a function of its own file may bring quantities of its own (:mod:`rbdgen.functions.record`).
+Operands that golden functions share are checked here, and made scalars.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 
+import numpy as np
+
+from rbdgen.algo.rnea import Motion, Wrench, base_motion, moving_base, wrenches
 from rbdgen.ir.number_formats import Format
 from rbdgen.model.robot import Robot, coordinate_names, dof_names
+from rbdgen.numeric.batch import RootMotion, argument, choice, configuration
 from rbdgen.protocol.identifiers import sanitize
+from rbdgen.spatial import Scalar, Vector, cross, vadd
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,7 @@ class Quantity:
 
 
 def dimensions(robot: Robot) -> dict[str, int]:
-    """What the words of shapes stand for: coordinates, degrees of freedom, those of a state (q, v), bodies; frames and
+    """Sizes by the words of shapes: coordinates, degrees of freedom, those of a state (q, v), bodies; frames and
     the rows of all their Jacobians; contacts, the rows of all that are held, those that are free, and by contact each
     of these for each of those."""
     return {
@@ -142,3 +148,121 @@ DA_DQ = Quantity("da_dq", ("nv", "nv"), "1/s², …", "∂a/∂q, row: accelerat
 DA_DV = Quantity("da_dv", ("nv", "nv"), "1/s, …", "∂a/∂v, row: acceleration")
 Q_END = Quantity("q_end", ("nq",), "rad, m", "positions after the last step")
 V_END = Quantity("v_end", ("nv",), "rad/s, m/s", "velocities after the last step")
+
+
+@dataclass(frozen=True)
+class States:
+    """n states: ``q`` (n, nq), ``v`` and ``a`` (n, nv), ``f_ext`` (n, bodies, 6) or None, ``tau`` (n, nv), ``minv``
+    (n, nv, nv) or None, ``base`` (n, 9) or None, ``parameters`` (n, k) or None; of functions that repeat, the number of
+    ``steps`` (n, 1) and the ``weights`` c and b (n, 2) of an evaluation, or None. ``free`` (n,): which torques are any
+    within their limits, while others are those of the motion; None where all are the motion's. ``others``: values
+    (n, …) of the operands whose range is declared with them, by name."""
+
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    f_ext: np.ndarray | None
+    tau: np.ndarray
+    minv: np.ndarray | None
+    base: np.ndarray | None = None
+    parameters: np.ndarray | None = None
+    steps: np.ndarray | None = None
+    weights: np.ndarray | None = None
+    free: np.ndarray | None = None
+    others: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def vector(self, quantity: str, index: tuple[int, ...]) -> np.ndarray:
+        """One entry's values (n,). Where a step of a roll-out began, and its sum, are about where it is now."""
+        stands_for = {WEIGHTS: "weights"}
+        stands_for |= {vector + kind: vector for vector in ("q", "v") for kind in (BEGIN, SUM)}
+        # declared ranges come first: a function may bring a quantity of any name
+        values = self.others.get(quantity)
+        if values is None:
+            values = getattr(self, stands_for.get(quantity, quantity))
+        return values[(slice(None), *index)]
+
+    def part(self, chosen: slice | np.ndarray) -> States:
+        """Some of the states."""
+        given = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "others"}
+        taken = {name: x[chosen] for name, x in given.items() if x is not None}
+        others = {name: x[chosen] for name, x in self.others.items()}
+        return replace(self, **taken, others=others)
+
+    @property
+    def root(self) -> RootMotion | None:
+        """The base's motion as the golden functions take it: the speed of its origin has no effect."""
+        if self.base is None:
+            return None
+        still = np.zeros((len(self.base), 3))
+        # the golden model takes all six, of which hardware needs no linear one
+        velocity = np.concatenate([still, self.base[:, :3]], axis=1)
+        acceleration = np.concatenate([self.base[:, 6:], self.base[:, 3:6]], axis=1)
+        return RootMotion(velocity, acceleration, still)
+
+
+METHODS = ("composite", "textbook")
+"""The families of algorithms."""
+
+
+def articulates(robot: Robot, method: str) -> bool:
+    """Whether a method inverts M by articulated bodies. A joint that moves several bodies cannot be taken out of them:
+    where one follows another, both methods invert M by its factors."""
+    return choice("method", method, METHODS) == "textbook" and robot.unreduced is robot
+
+
+def checked_forces(
+    robot: Robot, f_ext: np.ndarray | None, batch: tuple[int, ...]
+) -> np.ndarray | None:
+    """``f_ext`` (..., bodies, 6), checked."""
+    return None if f_ext is None else argument("f_ext", f_ext, (len(robot.bodies), 6), batch)
+
+
+def given_wrenches(f: Vector | None) -> tuple[Wrench, ...] | None:
+    """External forces as wrenches, where there are any."""
+    return None if f is None else wrenches(f)
+
+
+def checked_root(
+    robot: Robot, root: RootMotion | None, batch: tuple[int, ...]
+) -> np.ndarray | None:
+    """Velocity, acceleration and gravity of the base (..., 15)."""
+    if root is None:
+        return None
+    gravity = np.broadcast_to(robot.gravity, (*batch, 3)) if root.gravity is None else root.gravity
+    parts = (
+        ("velocity", root.velocity, 6),
+        ("acceleration", root.acceleration, 6),
+        ("gravity", gravity, 3),
+    )
+    return np.concatenate(
+        [argument(f"root.{name}", x, (size,), batch) for name, x, size in parts], axis=-1
+    )
+
+
+def given_base(robot: Robot, root: Vector | None) -> Motion:
+    """The base's motion from the 15 scalars of :func:`checked_root`."""
+    if root is None:
+        return base_motion(robot.gravity)
+    omega = root[3:6]
+    # the origin accelerates by ω × v more than the spatial acceleration says
+    return moving_base(omega, root[9:12], vadd(root[6:9], cross(omega, root[0:3])), root[12:15])
+
+
+def vector_entries(x: Vector) -> dict[tuple[int, ...], Scalar]:
+    """A vector's entries by index."""
+    return {(i,): value for i, value in enumerate(x)}
+
+
+def checked_motion(
+    robot: Robot,
+    q: np.ndarray,
+    f_ext: np.ndarray | None,
+    root: RootMotion | None,
+    **vectors: np.ndarray,
+) -> tuple[tuple[int, ...], tuple[np.ndarray | None, ...]]:
+    """The leading shape, and a text's operands: q, ``vectors`` (..., nv) by name, external forces and the base's
+    motion, checked in this order."""
+    q = configuration(robot, q)
+    batch = q.shape[:-1]
+    own = [argument(name, x, (robot.nv,), batch) for name, x in vectors.items()]
+    return batch, (q, *own, checked_forces(robot, f_ext, batch), checked_root(robot, root, batch))

@@ -1,4 +1,4 @@
-"""What is known of a function that an accelerator computes: one record, which all stages read.
+"""The record of a function that an accelerator computes: one record, which all stages read.
 
 A record says what a task brings and gets, what its hardware computes, how that is traced, and its results in float64.
 Nothing else in the project asks for a function's name: to add a function, add a file with its record to this folder
@@ -7,6 +7,7 @@ Nothing else in the project asks for a function's name: to add a function, add a
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -17,8 +18,7 @@ import numpy as np
 
 from rbdgen.algo.factorisation import Elimination, Factors
 from rbdgen.algo.rnea import Motion, Wrench
-from rbdgen.functions.quantities import Quantity
-from rbdgen.functions.states import States
+from rbdgen.functions.quantities import METHODS, Quantity, States
 from rbdgen.model.joints import JointPlacement
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import Scalar, Vector
@@ -34,7 +34,7 @@ Entries = Mapping[tuple[int, ...], Scalar]
 
 
 class Need(IntEnum):
-    """What functions share, in the order in which it is computed.
+    """Intermediate results that functions share, in the order in which they are computed.
 
     ``PLACEMENT``, ``TORQUE`` and ``MASS`` can be had beside the derivatives as well; ``FACTORS`` (of M), ``INVERSE``
     and ``ACCELERATION`` in the program of all that needs no derivatives; ``GRADIENT`` in that of the derivatives."""
@@ -79,8 +79,43 @@ Reference = Callable[[Robot, States, Settings | None, str | None], Sequence[np.n
 """A function's results in float64, of a robot's states, by settings and a family of algorithms (None: the usual)."""
 
 
+OPTIONS = {
+    "reference": "reference",
+    "damping": "constraint_damping",
+    "rate": "contact_rate",
+    "integrator": "integrator",
+    "time_step": "time_step",
+}
+"""Options of a design by the names of golden functions' arguments."""
+
+
+def by_golden(golden: Callable[..., Any], operands: Sequence[Quantity]) -> Reference:
+    """Results of a ``golden`` function at a state's ``operands``, which it takes by their names. External forces, the
+    base's motion, a family of algorithms and options are given to one that has arguments for them."""
+    # arguments have the names of quantities, so that nothing has to say it again
+    takes = inspect.signature(golden).parameters
+
+    def reference(
+        robot: Robot, s: States, settings: Settings | None, method: str | None
+    ) -> Sequence[np.ndarray]:
+        given = {
+            q.name: s.others[q.name] if q.name in s.others else getattr(s, q.name) for q in operands
+        }
+        given |= {name: getattr(s, name) for name in ("f_ext", "root") if name in takes}
+        if "method" in takes:
+            given["method"] = method or METHODS[0]
+        if settings is not None:
+            known = {name: option for name, option in OPTIONS.items() if name in takes}
+            given |= {name: getattr(settings, option) for name, option in known.items()}
+        results = golden(robot, **given)
+        return results if isinstance(results, tuple) else (results,)
+
+    return reference
+
+
 class TracedProgram(Protocol):
-    """What a function is traced with: the operands of its program, and what it shares with other functions there."""
+    """The context of a function's tracing: the operands of its program, and what it shares with other functions
+    there."""
 
     @property
     def robot(self) -> Robot: ...
@@ -104,11 +139,11 @@ class TracedProgram(Protocol):
         ...
 
     def reached(self, reference: Reference) -> Sequence[np.ndarray]:
-        """What a function's results are at the states that ranges are found at."""
+        """A function's results at the states that ranges are found at."""
         ...
 
     def shared(self, key: Hashable, make: Callable[[], Shared]) -> Shared:
-        """What ``make`` makes, once for all functions of the program that ask for it by this key."""
+        """The value that ``make`` makes, once for all functions of the program that ask for it by this key."""
         ...
 
     def whole(self) -> Robot:
@@ -120,7 +155,7 @@ class TracedProgram(Protocol):
         ...
 
     def root_motion(self) -> Motion:
-        """How the base moves."""
+        """The base's motion."""
         ...
 
     def forces(self) -> tuple[Wrench, ...] | None:
@@ -128,7 +163,7 @@ class TracedProgram(Protocol):
         ...
 
     def motions(self) -> list[Motion]:
-        """How the bodies move, relative to free fall."""
+        """The bodies' motions, relative to free fall."""
         ...
 
     def torque(self) -> Vector:
@@ -140,7 +175,7 @@ class TracedProgram(Protocol):
         ...
 
     def along(self) -> Elimination:
-        """How M is taken apart."""
+        """The elimination of M."""
         ...
 
     def factors(self) -> Factors:
@@ -173,7 +208,7 @@ class TracedProgram(Protocol):
 
 
 class RepeatingProgram(TracedProgram, Protocol):
-    """What the next evaluation of a function that repeats is traced with."""
+    """The context in which the next evaluation of a function that repeats is traced."""
 
     def result(self, quantity: str, entries: Entries) -> list[str]:
         """Name results; the names, in order. They are the same where that was done before."""
@@ -243,7 +278,7 @@ class Extra:
 
 @dataclass(frozen=True)
 class Slope:
-    """How the only result of a function changes with its ``operand``: the ``result`` (a quantity's name) of another
+    """Derivative of a function's only result by its ``operand``: the ``result`` (a quantity's name) of another
     ``function`` at the same operands. Those that only the other one takes are zero there. Its rows are what changes,
     its columns the operand's entries; of q it is in the tangent space (:func:`rbdgen.golden.integrate`)."""
 
@@ -258,9 +293,10 @@ class Function:
 
     ``code`` is what a task's header holds; codes never change their meaning. ``operands`` and ``results`` are in the
     order of the words. ``needs``: what is computed for the last pass, the only one unless there is a ``first_pass``.
-    ``trace`` gives the results' entries by name. ``reference(robot, states, settings, method)`` are the same results in
-    float64; ``method`` is a family of algorithms, or None for the default one. ``golden`` is the public function of
-    :mod:`rbdgen.golden` and the host driver's method of that name. ``forced`` and ``based``: whether external forces
+    ``trace`` gives the results' entries by name. ``golden`` is the public function of :mod:`rbdgen.golden` and the host
+    driver's method of that name. ``reference(robot, states, settings, method)`` are the same results in float64, where
+    they are not those of ``golden`` at the operands (:func:`by_golden`); ``method`` is a family of algorithms, or None
+    for the default one. ``forced`` and ``based``: whether external forces
     and the base's motion act on it, where an accelerator takes them. ``common``: one of those that ``all`` means.
     ``check`` refuses robots and settings; ``bounded`` brings random operands to where results have bounds; ``uses``
     are the options that only such functions have a use for. ``slopes`` are its derivatives, as far as other functions
@@ -275,7 +311,7 @@ class Function:
     results: tuple[Quantity, ...]
     needs: frozenset[Need]
     trace: Callable[[TracedProgram], Mapping[str, Entries]]
-    reference: Reference
+    reference: Reference | None = None
     golden: Callable[..., Any] | None = None
     pinocchio: Pinocchio | None = None
     forced: bool = True
@@ -290,9 +326,18 @@ class Function:
     slopes: tuple[Slope, ...] = ()
     beside: Callable[[Function, Settings, Sequence[Function]], Function] | None = None
 
+    def evaluated(
+        self, robot: Robot, s: States, settings: Settings | None = None, method: str | None = None
+    ) -> Sequence[np.ndarray]:
+        """The results in float64 of a robot's states, as ``reference`` or ``golden`` have them."""
+        if self.reference is not None:
+            return self.reference(robot, s, settings, method)
+        assert self.golden is not None
+        return by_golden(self.golden, self.operands)(robot, s, settings, method)
+
     @property
     def all_needs(self) -> frozenset[Need]:
-        """What all passes need."""
+        """The needs of all passes."""
         return self.needs | (self.first_pass.needs if self.first_pass else frozenset())
 
     @property

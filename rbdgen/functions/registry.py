@@ -40,6 +40,7 @@ def register(function: Function) -> None:
     if function.name == "all" or not function.name.isidentifier():
         raise ConfigError(f"function {function.name!r}: the name must be an identifier, not 'all'")
     _known[function.name] = function
+    # codes decide the order everywhere: of ports, reports and documentation
     ordered = sorted(_known.values(), key=lambda f: f.code)
     _known.clear()
     _known.update({f.name: f for f in ordered})
@@ -77,6 +78,7 @@ def made(names: Sequence[str], settings: Settings) -> tuple[Function, ...]:
     found = []
     for record in records:
         others = [other for other in records if other is not record]
+        # how step is made depends on whether derivatives are there anyway
         found.append(record.beside(record, settings, others) if record.beside else record)
     return tuple(found)
 

@@ -16,17 +16,7 @@ import numpy as np
 from rbdgen.algo.step import COEFFICIENTS, EULER
 from rbdgen.errors import ConfigError, UnsupportedError
 from rbdgen.functions.forward_dynamics import forward_dynamics
-from rbdgen.functions.quantities import (
-    BEGIN,
-    Q_END,
-    STEPS,
-    SUM,
-    TAU,
-    V_END,
-    WEIGHTS,
-    Q,
-    V,
-)
+from rbdgen.functions.quantities import BEGIN, Q_END, STEPS, SUM, TAU, V_END, WEIGHTS, Q, States, V
 from rbdgen.functions.record import (
     Carried,
     Entries,
@@ -37,9 +27,8 @@ from rbdgen.functions.record import (
     Settings,
     TracedProgram,
 )
-from rbdgen.functions.states import States
 from rbdgen.model.robot import Robot
-from rbdgen.numeric.arguments import RootMotion, argument, choice, configuration
+from rbdgen.numeric.batch import RootMotion, argument, choice, configuration
 from rbdgen.spatial import Scalar, add, mul
 
 Q_MIDDLE, V_MIDDLE = "q_mid", "v_mid"
@@ -113,6 +102,7 @@ def roll_out(
     step = _euler_step if integrator == EULER else _runge_kutta_step
     for number in range(int(counts.max(initial=0))):
         moved, speed = step(acceleration, q, v, time_step)
+        # tasks of one batch may be of different lengths
         going = counts > number
         q, v = np.where(going, moved, q), np.where(going, speed, v)
     return q, v
@@ -127,6 +117,7 @@ def check_method(integrator: str, time_step: float) -> None:
 
 def _checked_steps(steps: np.ndarray | int, batch: tuple[int, ...]) -> np.ndarray:
     """Numbers of steps (...), from one for all or one each."""
+    # one number is for all tasks
     counts = argument("steps", steps, (), batch if np.ndim(steps) else None)
     wrong = counts[(counts < 0) | (counts % 1 != 0)]
     if wrong.size:
@@ -165,7 +156,7 @@ def _reference(
 
 
 Ends = dict[str, dict[tuple[int, ...], Scalar]]
-"""What an evaluation ends with, by result."""
+"""Values that an evaluation ends with, by result."""
 
 
 def _weighted(settings: Settings) -> bool:
@@ -227,6 +218,7 @@ def _carried(trace: RepeatingProgram) -> Mapping[str, Carried]:
             carried[name] = Carried(trace.passed(name), trace.passed(name))
     for vector, middle, end in ((Q.name, Q_MIDDLE, Q_END.name), (V.name, V_MIDDLE, V_END.name)):
         after = names[end]
+        # Euler has one evaluation: every end is a step's end
         within = names[middle] if weighted else after
         for name, inside, behind in zip(trace.operand_names(vector), within, after, strict=True):
             carried[name] = Carried(inside, behind)
@@ -234,6 +226,7 @@ def _carried(trace: RepeatingProgram) -> Mapping[str, Carried]:
             for begin, behind in zip(trace.operand_names(vector + BEGIN), after, strict=True):
                 carried[begin] = Carried(trace.passed(begin), behind)
             for total, behind in zip(trace.operand_names(vector + SUM), after, strict=True):
+                # the sum goes on within a step, and is the next step's begin
                 carried[total] = Carried(behind, behind)
     return carried
 

@@ -6,39 +6,32 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rbdgen.algo.contact import Held
+from rbdgen.algo.contact import Held, Law, SlidingContacts, sliding_dynamics
 from rbdgen.algo.frames import LOCAL
 from rbdgen.algo.rnea import joint_placements
-from rbdgen.algo.sliding import Law, SlidingContacts, sliding_dynamics
 from rbdgen.errors import SingularityError, UnsupportedError
-from rbdgen.functions import contact_operands
-from rbdgen.functions.contact_motion import (
+from rbdgen.functions import contact_parts
+from rbdgen.functions.contact_parts import (
+    CLOSED,
+    USES,
+    WANTED,
     Moving,
     Variant,
+    checked_contacts,
     contact_kinematics,
     factored_space,
     held_axes,
     held_contacts,
+    inverse_inertia,
     moving,
     traced_moving,
 )
-from rbdgen.functions.contact_operands import (
-    CLOSED,
-    USES,
-    WANTED,
-    checked_contacts,
-    given_options,
-    inverse_inertia,
-)
-from rbdgen.functions.operands import vector_entries
 from rbdgen.functions.operational_space import SMALLEST, mass_factors
-from rbdgen.functions.quantities import TAU, Q, Quantity, V
+from rbdgen.functions.quantities import TAU, Q, Quantity, V, vector_entries
 from rbdgen.functions.record import Entries, Function, Need, Settings, TracedProgram
-from rbdgen.functions.states import States
 from rbdgen.model.robot import Robot
-from rbdgen.numeric.arguments import argument
 from rbdgen.numeric.batch import Entries as Evaluated
-from rbdgen.numeric.batch import evaluate
+from rbdgen.numeric.batch import argument, evaluate
 from rbdgen.spatial import Vector
 
 SLOPE = Quantity(
@@ -62,12 +55,12 @@ FORCE = Quantity(
 LEAST_PIVOT = 0.25
 """States are made such that no pivot is below this share of what it is without slopes: far from where contacts jam."""
 HALVINGS = 4
-"""How often slopes are halved for that, before they are none."""
+"""Number of times that slopes are halved for that, before they are none."""
 
 
 def check(robot: Robot, settings: Settings) -> None:
     """UnsupportedError as of ``cfd``, and for contacts without free directions."""
-    contact_operands.check(robot, settings)
+    contact_parts.check(robot, settings)
     if not any(contact.free_axes for contact in robot.contacts):
         names = ", ".join(contact.frame.name for contact in robot.contacts)
         raise UnsupportedError(
@@ -78,6 +71,7 @@ def check(robot: Robot, settings: Settings) -> None:
 
 def _laws(robot: Robot, slope: Vector, offset: Vector) -> list[Law]:
     """The contacts' laws, from all slopes and offsets."""
+    # words come contact by contact, free axis by free axis
     slopes, offsets = iter(slope), iter(offset)
     found = []
     for contact in robot.contacts:
@@ -139,6 +133,7 @@ def _response_text(
     held = []
     offset: Vector = ()
     for one, contact in zip(closed, robot.contacts, strict=True):
+        # only the matrix is asked for: what contacts want has no part in it
         held.append(Held(one, (0.0,) * contact.rows))
         offset += (0.0,) * len(contact.free_axes)
     return (SlidingContacts(space, held, _laws(robot, slope, offset)).response,)
@@ -152,6 +147,7 @@ def _least_pivots(
     rows = sum(contact.rows for contact in robot.contacts)
     operands = q, closed, slope
     response = evaluate(_response_text, robot, variant, [(rows, rows)], q.shape[:-1], operands)[0]
+    # pivots without slopes: those of a positive definite matrix
     alone = inverse_inertia(robot, q, closed, variant)
     least = np.full(q.shape[:-1], np.inf)
     before = np.ones(q.shape[:-1])
@@ -159,6 +155,7 @@ def _least_pivots(
         # by trailing minors: pivots are their quotients
         both = np.linalg.det(response[..., k:, k:]) / np.linalg.det(alone[..., k:, k:])
         least = np.minimum(least, both / before)
+        # a minor that is not positive was counted; the next quotient must not hide it
         before = np.where(both > 0, both, 1.0)
     return least
 
@@ -173,6 +170,7 @@ def _bounded(
         jammed = _least_pivots(robot, q, others[CLOSED.name], slope, variant) < LEAST_PIVOT
         if not jammed.any():
             break
+        # only where it jams: ranges keep the strength that users declared
         slope[jammed] *= 0.0 if number == HALVINGS else 0.5
     return {**others, SLOPE.name: slope}
 
@@ -200,7 +198,7 @@ def sliding_forward_dynamics(
     d is a known force. Friction of what slides along −x at a contact ``z`` has the slopes μ and 0.
 
     Returns a (..., nv) and the forces along the held axes (..., rows). SingularityError where a slope is so large that
-    its contact jams, or nearly. All else as there. Source: :mod:`rbdgen.algo.sliding`."""
+    its contact jams, or nearly. All else as there. Source: :mod:`rbdgen.algo.contact`."""
     variant = reference, damping, rate
     given = checked_contacts(robot, variant, q, v, tau, closed, wanted, f_ext)
     variant = given.variant
@@ -209,6 +207,7 @@ def sliding_forward_dynamics(
         size = quantity.size(robot)
         value = np.zeros((*given.batch, *size)) if x is None else x
         laws.append(argument(name, value, size, given.batch))
+    # before the solution, which would be wrong without a sign of it
     _require_sliding(robot, _least_pivots(robot, given.q, given.closed, laws[0], variant))
     shapes = [(robot.nv,), (given.wanted.shape[-1],)]
     operands = *given.operands, *laws
@@ -228,17 +227,6 @@ def _require_sliding(robot: Robot, pivots: np.ndarray) -> None:
         )
 
 
-def _reference(
-    robot: Robot, s: States, settings: Settings | None, method: str | None
-) -> Sequence[np.ndarray]:
-    closed, wanted = s.others[CLOSED.name], s.others[WANTED.name]
-    slope, offset = s.others[SLOPE.name], s.others[OFFSET.name]
-    chosen = given_options(settings)
-    return sliding_forward_dynamics(
-        robot, s.q, s.v, s.tau, closed, wanted, slope, offset, s.f_ext, **chosen
-    )
-
-
 def _traced(trace: TracedProgram) -> Mapping[str, Entries]:
     now = traced_moving(trace)
     given = [trace.operand(quantity.name) for quantity in (V, CLOSED, WANTED, SLOPE, OFFSET)]
@@ -256,7 +244,6 @@ RECORDS = (
         results=(ACCELERATION, FORCE),
         needs=frozenset({Need.TORQUE, Need.FACTORS}),
         trace=_traced,
-        reference=_reference,
         golden=sliding_forward_dynamics,
         based=False,
         check=check,

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from rbdgen.algo.factorisation import both_triangles
-from rbdgen.algo.integration import Integration
 from rbdgen.algo.step import (
     EULER,
     Given,
+    Integration,
     Linear,
     Step,
     euler_step,
@@ -23,27 +23,24 @@ from rbdgen.errors import ConfigError, UnsupportedError
 from rbdgen.functions.algorithms import chosen, usual
 from rbdgen.functions.derivatives import FORWARD_DYNAMICS
 from rbdgen.functions.mass_matrix import crba
-from rbdgen.functions.operands import (
-    checked_forces,
-    checked_root,
+from rbdgen.functions.quantities import (
+    MINV,
+    TAU,
+    A,
+    Q,
+    Quantity,
+    V,
+    checked_motion,
     given_base,
     given_wrenches,
     vector_entries,
 )
-from rbdgen.functions.quantities import MINV, TAU, A, Q, Quantity, V
-from rbdgen.functions.record import Entries, Function, Need, Settings, TracedProgram
+from rbdgen.functions.record import Entries, Function, Need, Settings, TracedProgram, by_golden
 from rbdgen.functions.roll_out import check_integration, check_method
-from rbdgen.functions.states import States
 from rbdgen.model.rigid_motions import FARTHEST_TURN, ROUNDING, Functions, series
 from rbdgen.model.robot import Robot
-from rbdgen.numeric.arguments import (
-    RootMotion,
-    argument,
-    configuration,
-    require_positive_definite,
-)
 from rbdgen.numeric.batch import Entries as Evaluated
-from rbdgen.numeric.batch import evaluate
+from rbdgen.numeric.batch import RootMotion, evaluate, require_positive_definite
 from rbdgen.spatial import Vector
 
 Q_NEXT = Quantity("q_next", ("nq",), "rad, m", "positions after a step")
@@ -53,7 +50,7 @@ BY_TORQUE = Quantity("dx_dtau", ("nx", "nv"), "rad/(N·m), …", "B: ∂(q⁺, v
 Variant = tuple[str, float]
 """Integrator and time step."""
 MARGIN = 2.0
-"""How much farther than at the states that ranges are found at joints may turn in a step."""
+"""Factor on the turns in a step at the states that ranges are found at, for joints that turn farther."""
 MADE_OF = ("derivative", "mass_matrix")
 """The kinds of algorithms of which a step takes the usual ones."""
 
@@ -71,9 +68,10 @@ def check(robot: Robot, settings: Settings) -> None:
 
 
 def turn(robot: Robot, v: Sequence[float] | np.ndarray) -> float:
-    """How far joints with coordinates of unit length turn in a second at most, at velocities ``v`` (nv): rad."""
+    """Largest turn of joints with coordinates of unit length in a second, at velocities ``v`` (nv): rad."""
     farthest = 0.0
     for body, _, own in robot.independent:
+        # plain angles and lengths are added: no series that could leave its range
         if "unit" not in body.joint.kinds:
             continue
         axes = np.array(body.joint.angular_subspace)
@@ -130,17 +128,15 @@ def step(
     and B = ∂(q⁺, v⁺)/∂τ (..., 2 nv, nv), of q in the tangent space (:func:`rbdgen.golden.integrate`). ConfigError for a
     time step in which a joint without limits, or a floating base, turns by more than 2π, SingularityError where M is
     not positive definite. Source: :mod:`rbdgen.algo.step`."""
-    q = configuration(robot, q)
     check_method(integrator, time_step)
-    batch = q.shape[:-1]
-    v, tau = (argument(name, x, (robot.nv,), batch) for name, x in (("v", v), ("tau", tau)))
+    batch, operands = checked_motion(robot, q, f_ext, root, v=v, tau=tau)
     require_positive_definite(robot, crba(robot, q))
-    forces, moving = checked_forces(robot, f_ext, batch), checked_root(robot, root, batch)
     shapes = [quantity.size(robot) for quantity in (Q_NEXT, V_NEXT, BY_STATE, BY_TORQUE)]
     variant = integrator, float(time_step)
     position, velocity, by_state, by_torque = evaluate(
-        _text, robot, variant, shapes, batch, (q, v, tau, forces, moving)
+        _text, robot, variant, shapes, batch, operands
     )
+    # the faster of the step's two ends, joint by joint
     fastest = np.maximum(np.abs(v), np.abs(velocity)).reshape(-1, robot.nv).max(axis=0, initial=0)
     if turn(robot, fastest) * time_step > FARTHEST_TURN:
         raise ConfigError(
@@ -148,15 +144,6 @@ def step(
             "than a whole turn; give a smaller one"
         )
     return position, velocity, by_state, by_torque
-
-
-def _reference(
-    robot: Robot, s: States, settings: Settings | None, method: str | None
-) -> Sequence[np.ndarray]:
-    chosen: dict[str, Any] = {}
-    if settings is not None:
-        chosen = {"integrator": settings.integrator, "time_step": settings.time_step}
-    return step(robot, s.q, s.v, s.tau, s.f_ext, root=s.root, **chosen)
 
 
 def _traced(trace: TracedProgram) -> Mapping[str, Entries]:
@@ -176,6 +163,7 @@ def _traced_second(trace: TracedProgram) -> Mapping[str, Entries]:
     scaled = []
     for entries in (*trace.acceleration_derivatives(), trace.given_matrix(MINV.name)):
         plain = {(i, j): x for (i, j), x in entries.items()}
+        # times h, as a step in one pass makes them
         scaled.append(integration.scaled(h, plain))
     by_position, by_velocity, inverse = scaled
     now = Linear(trace.operand(A.name), by_position, by_velocity, both_triangles(inverse))
@@ -206,11 +194,11 @@ def _functions(trace: TracedProgram) -> Functions:
 
 
 def _farthest(trace: TracedProgram) -> float:
-    """How far joints turn in a step at the states that ranges are found at, and some more: rad."""
+    """Largest turn of joints in a step at the states that ranges are found at, and some more: rad."""
     robot = trace.robot
     if not any("unit" in body.joint.kinds for body, _, _ in robot.independent):
         return 0.0
-    _, velocity, _, _ = trace.reached(_reference)
+    _, velocity, _, _ = trace.reached(by_golden(step, (Q, V, TAU)))
     fastest = np.max(np.abs(velocity), axis=0)
     return MARGIN * turn(robot, fastest) * trace.settings.time_step
 
@@ -224,7 +212,6 @@ RECORDS = (
         results=(Q_NEXT, V_NEXT, BY_STATE, BY_TORQUE),
         needs=frozenset({Need.TORQUE, Need.FACTORS}),
         trace=_traced,
-        reference=_reference,
         golden=step,
         check=check,
         uses=frozenset({"integrator", "time_step"}),

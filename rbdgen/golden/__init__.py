@@ -19,19 +19,18 @@ from rbdgen.functions.forward_dynamics import forward_dynamics
 from rbdgen.functions.frames import frame_accelerations, frame_jacobians, frame_placements
 from rbdgen.functions.inverse_dynamics import generalized_gravity, nonlinear_effects, rnea
 from rbdgen.functions.mass_matrix import crba, minverse
-from rbdgen.functions.operands import METHODS
 from rbdgen.functions.operational_space import (
     operational_space_acceleration,
     operational_space_force,
     operational_space_inertia,
     operational_space_inverse,
 )
+from rbdgen.functions.quantities import METHODS
 from rbdgen.functions.roll_out import roll_out
 from rbdgen.functions.sliding import sliding_forward_dynamics
 from rbdgen.functions.step import step
 from rbdgen.model.ranges import declared_ranges, integrate, neutral, random_states
-from rbdgen.numeric.arguments import RootMotion
-from rbdgen.numeric.checks import central_differences
+from rbdgen.numeric.batch import RootMotion, central_differences
 
 __all__ = [
     "METHODS",

@@ -15,7 +15,7 @@ from rbdgen.functions.record import Function
 from rbdgen.model.robot import Robot
 
 Results = np.ndarray | tuple[np.ndarray, ...]
-"""What a function returns: an array, or a tuple where it has several results."""
+"""Results of a function: an array, or a tuple where it has several results."""
 
 
 class Float64:
@@ -51,6 +51,7 @@ class Float64:
 
     def __getattr__(self, name: str) -> Callable[..., Results]:
         """The golden function of this name, of this robot."""
+        # asked at each call, as functions may be registered later
         if name.startswith("__") or name not in registry.golden_functions():
             raise AttributeError(f"{name}: no such golden function")
         return partial(registry.golden_functions()[name], self.robot)

@@ -1,1 +1,1 @@
-"""What runs beside the accelerator: its manifest, its driver, and how that reaches it."""
+"""The host's side of an accelerator: its manifest, its driver, and how that reaches it."""

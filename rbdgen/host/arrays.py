@@ -1,4 +1,7 @@
-"""Operands and results of a function as arrays and as words of packets: checked, gathered and spread as matrices."""
+"""Operands and results of a function as arrays and as words of packets: checked, gathered, spread as matrices.
+
+Flagged tasks are told in one line: which operands were outside their declared ranges, how often and how far.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,9 @@ import numpy as np
 from rbdgen.errors import ConfigError
 from rbdgen.host.manifest import Entry, Manifest
 from rbdgen.operands import number_array, unit_error, unit_fault
+from rbdgen.protocol.identifiers import plain_name
 from rbdgen.protocol.packets import result_matrix, task_packets
+from rbdgen.protocol.tasks import Flag
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,9 @@ class FunctionArrays:
         """The operand words that have such an end."""
 
     def _operand_columns(self, entries: Sequence[Entry]) -> np.ndarray:
-        columns = [self.begins[e.vector] + _place(e.index, self.takes[e.vector]) for e in entries]
+        columns = [
+            self.begins[e.vector] + entry_number(e.index, self.takes[e.vector]) for e in entries
+        ]
         return np.array(columns, np.intp)
 
     def _begins(self) -> dict[str, int]:
@@ -68,6 +75,7 @@ class FunctionArrays:
         ends = np.full((2, len(self.format.operands)), [[-np.inf], [np.inf]])
         for k, word in enumerate(self.format.operands):
             low, high = word.codes
+            # what rounds to the last value is inside; a whole number does not round
             exact = k in self.whole and word.format.frac <= 0
             beyond = 0.0 if exact else 1.0
             if low == word.format.minimum:
@@ -80,9 +88,10 @@ class FunctionArrays:
         found = {v: np.full(math.prod(size), len(entries)) for v, size in self.gives.items()}
         for number, entry in enumerate(entries):
             source, size = found[entry.vector], self.gives[entry.vector]
-            source[_place(entry.index, size)] = number
+            source[entry_number(entry.index, size)] = number
+            # only the lower triangle was sent
             if self.manifest.shapes[entry.vector].symmetric:
-                source[_place(entry.index[::-1], size)] = number
+                source[entry_number(entry.index[::-1], size)] = number
         return found
 
     def raw(self, operands: Mapping[str, np.ndarray]) -> tuple[tuple[int, ...], np.ndarray]:
@@ -119,6 +128,7 @@ class FunctionArrays:
                     f"{vector}: missing; {self.function} needs {', '.join(self.takes)}"
                 )
             x = number_array(vector, operands[vector])
+            # the leading shape, whatever is wrong with the rest: the message shows the whole one
             own = x.shape[: max(x.ndim - len(size), 0)]
             if x.shape[len(own) :] != size:
                 wanted = f"(..., {', '.join(map(str, size))})"
@@ -185,6 +195,7 @@ class FunctionArrays:
         words = np.zeros((len(packets), raw.shape[1] + 1))
         self.format.result_columns.real(raw, words[:, :-1])
         if lost.any():
+            # no zero: that could be a result
             words[lost] = np.nan
         values = {}
         for vector, source in self.sources.items():
@@ -192,6 +203,116 @@ class FunctionArrays:
         return Answers(values, flags.reshape(shape), lost.reshape(shape))
 
 
-def _place(index: Sequence[int], size: Sequence[int]) -> int:
+def entry_number(index: Sequence[int], size: Sequence[int]) -> int:
     """An entry's number among those of its vector, row by row."""
     return int(np.ravel_multi_index(tuple(index), tuple(size)))
+
+
+REACTIONS = ("warn", "raise", "ignore")
+"""Reactions of a driver to flagged tasks."""
+LISTED = 3
+"""Operands that are named; of the others only how many there are."""
+
+
+def checked_reaction(flags: str) -> str:
+    """``flags``, if it is one of :data:`REACTIONS`; else a ConfigError."""
+    if flags not in REACTIONS:
+        raise ConfigError(f"flags: must be {', '.join(REACTIONS)}, not {flags!r}")
+    return flags
+
+
+@dataclass(frozen=True)
+class Outside:
+    """An operand word that was outside its declared range: its ``number``, the count of ``tasks``, and the value that
+    was farthest outside."""
+
+    number: int
+    tasks: int
+    farthest: float
+
+
+def outside(arrays: FunctionArrays, values: np.ndarray) -> list[Outside]:
+    """The operands of tasks (n, k) that are outside their declared ranges, those with most tasks first."""
+    raw = arrays.format.quantise_rows(values)
+    beyond = arrays.format.outside(raw)
+    lower, upper = arrays.format.operand_columns.real(arrays.format.limits)
+    found = []
+    for number in np.flatnonzero(beyond.any(axis=0)).tolist():
+        own = values[beyond[:, number], number]
+        distance = np.maximum(lower[number] - own, own - upper[number])
+        found.append(Outside(number, len(own), float(own[np.argmax(distance)])))
+    return sorted(found, key=lambda operand: -operand.tasks)
+
+
+def flag_text(arrays: FunctionArrays, flags: np.ndarray, operands: Mapping[str, np.ndarray]) -> str:
+    """A line for the user on tasks with these ``flags`` (any shape) and operands by vector, in one line."""
+    _, values = arrays.values(operands)
+    flat = flags.ravel()
+    parts = []
+    ranged = flat & Flag.RANGE != 0
+    if ranged.any():
+        named = _listed(arrays, outside(arrays, values[ranged]))
+        parts.append(f"{np.count_nonzero(ranged)} with operands outside the declared ranges{named}")
+    saturated = np.count_nonzero(flat & Flag.OVERFLOW)
+    if saturated:
+        parts.append(f"{saturated} with values that saturated inside")
+    # one number to look at, as a batch may have thousands
+    first = int(np.flatnonzero(flat)[0])
+    return (
+        f"{arrays.function}: of {flat.size} tasks {' and '.join(parts)}; the first is number {first}, see "
+        "Driver.flags"
+    )
+
+
+def _listed(arrays: FunctionArrays, found: list[Outside]) -> str:
+    """Some of the operands that were outside, and how many others were."""
+    texts = [_described(arrays, operand) for operand in found[:LISTED]]
+    if len(found) > LISTED:
+        texts.append(f"and {len(found) - LISTED} more")
+    return f": {', '.join(texts)}" if texts else ""
+
+
+def _described(arrays: FunctionArrays, operand: Outside) -> str:
+    """An operand, how often and how far it was outside, and what is declared."""
+    word = arrays.format.operands[operand.number]
+    entry = arrays.manifest.operands[arrays.function][operand.number]
+    low, high = (float(word.format.real(np.array(code))) for code in word.codes)
+    times = "once" if operand.tasks == 1 else f"{operand.tasks} times"
+    way = "up to" if operand.farthest > high else "down to"
+    unit = _unit(arrays.manifest.shapes[entry.vector].unit)
+    return (
+        f"{operand_name(arrays.manifest, entry, word.name)} ({times}, {way} {operand.farthest:.4g}{unit}; declared "
+        f"{low:.4g} to {high:.4g})"
+    )
+
+
+def _unit(unit: str) -> str:
+    """A vector's unit behind a number, where all entries have the same one."""
+    return "" if unit in ("", "1") or "," in unit else f" {unit}"
+
+
+def operand_name(manifest: Manifest, entry: Entry, word: str) -> str:
+    """An operand word's name for those who know the robot: its vector and joint; where it belongs to no joint, the
+    word's own name, which has the link, frame or axis."""
+    if len(entry.index) != 1:
+        return word
+    (index,) = entry.index
+    joints = manifest.joint_names
+    known = dict(enumerate(joints[: index + 1]))
+    alone = manifest.shapes[entry.vector].size == (len(joints),)
+    if alone:
+        known = {index: joints[index]}
+    part = word.removeprefix(f"{entry.vector}_")
+    fitting = [name for name in known.values() if _is_of(part, plain_name(name))]
+    if not fitting:
+        return word
+    # of arm and arm_2 the longer one is meant
+    joint = max(fitting, key=len)
+    return (
+        f"{entry.vector} of joint {joint}" if alone else f"{entry.vector}[{index}] of joint {joint}"
+    )
+
+
+def _is_of(part: str, joint: str) -> bool:
+    """Whether a word's part is a joint's name, alone or with one of its coordinates behind it."""
+    return part == joint or part.startswith(f"{joint}_")

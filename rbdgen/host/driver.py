@@ -16,19 +16,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbdgen.errors import ConfigError, FlaggedError, LinkError, RbdgenWarning
-from rbdgen.host.accelerator import AcceleratorModel
-from rbdgen.host.access import Access
-from rbdgen.host.arrays import Answers, FunctionArrays
-from rbdgen.host.beats import StreamLink
-from rbdgen.host.flagged import checked_reaction, flag_text
-from rbdgen.host.ledger import DEFAULT_ATTEMPTS, Progress
-from rbdgen.host.link import DEFAULT_PATIENCE, ByteLink, connect
+from rbdgen.host.arrays import Answers, FunctionArrays, checked_reaction, flag_text
+from rbdgen.host.byte_link import DEFAULT_PATIENCE, ByteLink, connect
+from rbdgen.host.exchanges import DEFAULT_ATTEMPTS, DEFAULT_SECONDS, Access, Progress
 from rbdgen.host.manifest import Manifest, ManifestSource, known_manifest
 from rbdgen.host.parameters import Parameters
+from rbdgen.host.shell import AcceleratorModel
+from rbdgen.host.stream_link import StreamLink
 from rbdgen.host.transport import SerialTransport, Transport
 from rbdgen.host.udp import DatagramLink, UdpPort
 from rbdgen.host.udp import connect as connect_datagrams
-from rbdgen.host.watch import DEFAULT_SECONDS
 from rbdgen.host.xdma import DEFAULT_DEVICE, xdma_link
 from rbdgen.operands import number_array
 
@@ -45,7 +42,7 @@ class Tasks:
 
 
 Results = np.ndarray | tuple[np.ndarray, ...]
-"""What a function returns: an array, or a tuple where it has several results."""
+"""Results of a function: an array, or a tuple where it has several results."""
 
 
 class _NoSuchMethodError(ConfigError, AttributeError):
@@ -64,6 +61,7 @@ def limit(manifest: Manifest) -> int:
         manifest.tasks.result.packet_bytes(len(f.results))
         for f in manifest.tasks.functions.values()
     ]
+    # room for an answer to a hello, which no result need be as long as
     return max(64, *sizes)
 
 
@@ -95,12 +93,13 @@ class Driver:
     ) -> None:
         self.manifest, self.link, self.progress = manifest, link, progress
         self.on_flags = checked_reaction(flags)
+        # a model in this process is copied by a fork, unlike a board
         own = isinstance(link, ByteLink) and isinstance(link.transport, AcceleratorModel)
         self.access = Access(own)
         self.parameters = Parameters(manifest.tasks, link, self.access)
         self.arrays: dict[str, FunctionArrays] = {}
         self._told = threading.local()
-        """What the last call of each thread told."""
+        """Flags and losses of each thread's last call."""
 
     @classmethod
     def open(
@@ -199,6 +198,7 @@ class Driver:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """The method of a golden function's name, where this accelerator computes it."""
+        # copying and pickling look for special methods before ``manifest`` is there
         methods = {} if name.startswith("__") else self.manifest.methods
         if name not in methods.values():
             raise _NoSuchMethodError(name, methods)
@@ -264,11 +264,13 @@ class Driver:
             raise ConfigError(f"{function}: {twice[0]} is given twice, by position and by name")
         named = dict(zip(order, arguments, strict=False)) | operands
         given = {name: number_array(name, x) for name, x in named.items() if x is not None}
+        # dfd and difd are one golden function, told apart by their operands
         fitting = [f for f in meant if set(self.manifest.operand_vectors[f]) == set(given)]
         if not fitting and len(meant) > 1:
             sets = (", ".join(self.manifest.operand_vectors[f]) for f in meant)
             raise ConfigError(f"{function}: give {'; or '.join(sets)}")
         results = self._call((fitting or meant)[0], given)
+        # as golden functions return them
         return results[0] if len(results) == 1 else tuple(results)
 
     def calibrate(self, values: Mapping[str, float]) -> None:
@@ -283,6 +285,7 @@ class Driver:
     def _call(self, function: str, given: dict[str, np.ndarray]) -> list[np.ndarray]:
         self._spread_counts(function, given)
         (answers,) = self.solve([Tasks(function, given)])
+        # before anything is raised, so that a caller who catches it can ask
         self._told.flags = answers.flags
         if answers.lost.any():
             first = int(np.flatnonzero(answers.lost)[0])
@@ -308,6 +311,7 @@ class Driver:
             x = given.get(name)
             if x is None or self.manifest.shapes[name].size != (1,):
                 continue
+            # a vector of one entry may come without its last dimension
             if x.shape in ((), shape):
                 given[name] = np.broadcast_to(x, shape)[..., None]
 
@@ -327,6 +331,7 @@ class Driver:
             shapes.append(shape)
             packets += arrays.packets(raw)
             ends.append(len(packets))
+        # one exchange for all, so that requests of several functions overlap on the device
         results = self._exchange(packets, np.diff(ends), order)
         found = []
         for arrays, shape, begin, end in zip(of_requests, shapes, ends, ends[1:], strict=False):

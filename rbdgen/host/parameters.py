@@ -9,8 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
-from rbdgen.host.access import Access
-from rbdgen.host.ledger import DeviceResetError, Progress
+from rbdgen.host.exchanges import Access, DeviceResetError, Progress
 from rbdgen.operands import number
 from rbdgen.protocol.packets import header, parameter_rows
 from rbdgen.protocol.tasks import TaskFormat
@@ -20,7 +19,7 @@ RESETS = 5
 
 
 class Link(Protocol):
-    """What tasks are sent over."""
+    """A link that tasks are sent over."""
 
     @property
     def attempts(self) -> int:
@@ -72,6 +71,7 @@ class Parameters:
                 raise ConfigError(
                     f"parameter {name!r}: this accelerator has no such; parameters are {known}"
                 )
+        # all are checked before any is sent: a call loads everything or says why not
         given = {name: number(f"parameter {name!r}", value) for name, value in values.items()}
         new = {}
         for name, value in given.items():

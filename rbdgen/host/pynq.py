@@ -14,17 +14,16 @@ from typing import Any
 import numpy as np
 
 from rbdgen.errors import LinkError, ToolError
-from rbdgen.host.beats import DEFAULT_BATCH, StreamLink
 from rbdgen.host.driver import Driver
-from rbdgen.host.ledger import Progress
+from rbdgen.host.exchanges import DEFAULT_SECONDS, Progress, Watch
 from rbdgen.host.manifest import ManifestSource, known_manifest
-from rbdgen.host.watch import DEFAULT_SECONDS, Watch
+from rbdgen.host.stream_link import DEFAULT_BATCH, StreamLink
 from rbdgen.protocol.registers import Register
 
 
 class PynqDma:
     """The DMA engine ``dma`` and the registers ``accelerator`` of an overlay that ``rbdgen build`` made; a
-    :class:`rbdgen.host.beats.StreamDevice`. ``seconds``: how long no result may leave during a transfer."""
+    :class:`rbdgen.host.stream_link.StreamDevice`. ``seconds``: how long no result may leave during a transfer."""
 
     def __init__(self, pynq: Any, overlay: Any, seconds: float = DEFAULT_SECONDS) -> None:
         self.pynq, self.dma, self.accelerator = pynq, overlay.dma, overlay.accelerator
@@ -36,6 +35,7 @@ class PynqDma:
         out, back = self._buffer("out", len(data)), self._buffer("back", size)
         out[:] = np.frombuffer(data, np.uint8)
         channels = {"recvchannel": back, "sendchannel": out}
+        # receiving begins first: results may come before all tasks are sent
         for name, buffer in channels.items():
             with _named(name):
                 getattr(self.dma, name).transfer(buffer)
@@ -76,6 +76,7 @@ class PynqDma:
         """Memory that the DMA can reach; kept for the next transfer of the same size."""
         kept = self.buffers.get(name)
         if kept is None or len(kept) != size:
+            # contiguous memory is scarce on these boards: one buffer for each direction at a time
             if kept is not None:
                 kept.freebuffer()
             kept = self.buffers[name] = self.pynq.allocate(shape=(size,), dtype=np.uint8)

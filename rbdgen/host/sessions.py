@@ -75,12 +75,14 @@ class Batch:
         self.sizes = np.diff(ends, prepend=0)
         self.headers = np.frombuffer(stream, "<u2")
         self.places = (ends - self.sizes) // 2
+        # tags are filled in when a task departs: only then is it known which are free
         untagged = self.headers[self.places] & np.uint16(0xFFFF ^ TAG_MASK)
         self.untagged = untagged.astype(np.int64)
         codes = self.untagged & _CODES
         self.flights = np.stack([self.indices, codes, self.sizes, self.sizes], axis=1)
         """Of each packet what a session keeps of it while it is in flight, but for the datagram's number."""
         answers = np.array(lengths)[codes]
+        # by the longest answer: which results come together is not known
         self.most = max(1, min(PROBE_TAG, MOST_ANSWERS // int(answers.max())))
         """Of them that may be in flight."""
         self.first = 0
@@ -96,7 +98,7 @@ class Batch:
         return self.first == len(self.indices)
 
     def fitting(self, size: int) -> int:
-        """How many of the next packets have no more than ``size`` bytes."""
+        """Number of the next packets that have no more than ``size`` bytes."""
         return bisect_right(self.ends, self.begin + size) - self.first
 
 
@@ -126,10 +128,12 @@ class Arrivals:
     def take(self, datagram: Datagram) -> bytes | None:
         """The packets that are whole now; None where it came before, or is too late."""
         number = self.base + ahead(datagram.number, self.base & _NUMBERS)
+        # networks deliver twice, and late
         if number < self.base or number in self.seen:
             return None
         self.seen.add(number)
         self._advance()
+        # most datagrams neither begin nor end amid a packet
         if datagram.marks & WHOLE == WHOLE:
             return datagram.body
         self.held[number] = datagram
@@ -140,6 +144,7 @@ class Arrivals:
         self.base = max(self.base, self.base + ahead(told, self.base & _NUMBERS))
         self.seen = {number for number in self.seen if number >= self.base}
         self.held = {k: datagram for k, datagram in self.held.items() if k >= self.base}
+        # a rest at the mark itself is of a packet that began below it
         self.rests = {k: rest for k, rest in self.rests.items() if k > self.base}
         self._advance()
 
@@ -170,6 +175,7 @@ class Session:
 
     def __init__(self, name: int, status: Status, tasks: TaskFormat) -> None:
         self.name, self.epoch = name, status.epoch
+        # room that is kept back for probes, which must get through when all else is full
         self.capacity = max(status.capacity - PROBE_ROOM, status.capacity // 2)
         lengths = result_lengths(tasks)
         self.lengths = np.array(lengths)
@@ -180,12 +186,13 @@ class Session:
         """The device is known to expect no number below."""
         self.nothing = memoryview(_task_of_no_function(tasks))
         self.probed: int | None = None
-        """What was ``taken`` when the device was last sent a task of no function, since the last silence."""
+        """The count ``taken`` when the device was last sent a task of no function, since the last silence."""
         self.asked: dict[int, Asked] = {}
         """By the HELLO's nonce."""
         self.table = np.full((TAGS, 4), FREE)
         """By tag the task in flight, its function code, what it takes of the device's room, and the number of its last
         datagram."""
+        # never free, so that no task is given this tag
         self.table[PROBE_TAG] = ABANDONED, FREE, 0, _NEVER
         self.index, self.code, self.cost, self.number = self.table.T
         self.room = self.capacity
@@ -206,7 +213,9 @@ class Session:
         bodies = cut(batch.stream[begin:end])
         datagrams = [self._numbered(body, marks) for body, marks in bodies]
         overhead = OVERHEAD_BYTES * len(datagrams)
+        # a task is taken with the last of its datagrams
         batch.flights[new, 3] = self.sent - 1
+        # the first task of a datagram answers for its header, so that room adds up again
         batch.flights[batch.first, 2] += overhead
         self.table[tags] = batch.flights[new]
         self.flights += count
@@ -215,7 +224,7 @@ class Session:
         return datagrams, count
 
     def needs(self, batch: Batch) -> int:
-        """What the next task alone takes of the device's room."""
+        """Room of the device's that the next task alone takes."""
         size = int(batch.sizes[batch.first])
         return size + OVERHEAD_BYTES * -(-size // BODY_BYTES)
 
@@ -235,6 +244,7 @@ class Session:
         codes = headers & _CODES
         tags = headers >> FUNCTION_BITS & (TAGS - 1)
         flights = self.table[tags]
+        # where the tag's task has another code, nobody waits for this answer
         mine = (flights[:, 0] != FREE) & (flights[:, 1] == codes)
         stray = int(np.count_nonzero(~mine & (tags != PROBE_TAG)))
         if not mine.all():
@@ -246,25 +256,29 @@ class Session:
         return flights[:, 0].tolist(), packets, stray
 
     def settle(self, nonce: int, status: Status) -> list[int] | None:
-        """What the answer to the HELLO with this ``nonce`` proves lost, by index; None where it contradicts what was
-        known before, so that this session is another one."""
+        """Tasks that the answer to the HELLO with this ``nonce`` proves lost, by index; None where it contradicts what
+        was known before, so that this session is another one."""
         asked = self._answered(nonce)
         taken = self.sent + ahead(status.taken, self.sent & _NUMBERS)
         told = ahead(status.told, asked.told & _NUMBERS)
+        # numbers only grow within a session
         if told < 0 or not asked.taken <= taken <= self.sent:
             return None
         self.taken = max(self.taken, taken)
+        # what was taken has been answered below ``told``; it came, or is lost with its answer
         lost = np.flatnonzero((self.index != FREE) & (self.number < asked.taken))
         if not lost.size:
             return []
+        # before tags become free: a late result must not answer their next tasks
         self.arrivals.forget(status.told)
         indices = self.index[lost].tolist()
         self._free(lost)
         return indices
 
     def probe(self, sent: int) -> list[bytes]:
-        """What makes the device pass over datagrams that it still expects, after the answer to a HELLO that was sent at
-        this number: nothing where others were sent since, or where it did not help since the last silence."""
+        """Datagrams that make the device pass over datagrams that it still expects, after the answer to a HELLO that
+        was sent at this number: nothing where others were sent since, or where it did not help since the last
+        silence."""
         if sent != self.sent or self.taken == sent or self.taken == self.probed:
             return []
         self.probed = self.taken
@@ -286,8 +300,8 @@ class Session:
         return indices
 
     def _count(self, batch: Batch) -> int:
-        """How many tasks go into the next datagram. One that is not full is sent only when the device has little to do,
-        or when there are no more."""
+        """Number of tasks that go into the next datagram. One that is not full is sent only when the device has little
+        to do, or when there are no more."""
         fitting = behind_whole(batch.ends, batch.first) - batch.first
         count = max(0, min(fitting, batch.most - self.flights))
         if self.needs(batch) > self.room:
@@ -296,6 +310,7 @@ class Session:
             count = min(count, batch.fitting(self.room - OVERHEAD_BYTES))
         if count == fitting:
             return count
+        # a datagram that is not full has the same headers, and costs both ends as much
         busy = 2 * self.flights > batch.most or 2 * self.room < self.capacity
         return 0 if busy else count
 
@@ -306,6 +321,7 @@ class Session:
 
     def _answered(self, nonce: int) -> Asked:
         """The HELLO with this nonce; those before it are not waited for any more."""
+        # questions are answered in their order, so that earlier answers are lost
         for before in [*self.asked]:
             asked = self.asked.pop(before)
             if before == nonce:
@@ -324,6 +340,7 @@ class Session:
 def _task_of_no_function(tasks: TaskFormat) -> bytes:
     """The body of a datagram with a task that an accelerator with these ``tasks`` does not have."""
     known = {CALIBRATE, *(f.code for f in tasks.functions.values())}
+    # the device answers it by an error, which nobody waits for
     code = max(code for code in range(_CODES + 1) if code not in known)
     word = join_header(code, PROBE_TAG)
     length = padded(task_lengths(tasks)[code])

@@ -1,7 +1,7 @@
 """Ways to a device: something that bytes are written to and read from, in order, possibly with damage.
 
 Nothing here waits without end: a reading ends after silence, a writing where a device takes nothing for too long.
-Not here: frames, and what to do about damage (:mod:`rbdgen.host.link`).
+Not here: frames, and what to do about damage (:mod:`rbdgen.host.byte_link`).
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from rbdgen.errors import LinkError
-from rbdgen.extras import optional_module
-from rbdgen.host.watch import Watch
+from rbdgen.host.exchanges import Watch
+from rbdgen.installation import optional_module
 
 DEFAULT_TIMEOUT = 0.5
 """Seconds of silence after which a device is asked whether something was lost."""
 WRITE_SECONDS = 5.0
-"""How long a device may take none of what is written to it."""
+"""Time for which a device may take none of what is written to it."""
 CLOSE_SECONDS = 2.0
-"""How long a program may take to end, once its input is closed, and once more when it is told to."""
+"""Time that a program may take to end, once its input is closed, and once more when it is told to."""
 CHUNK = 65536
 SERIAL_CHUNK = 1024
 """Bytes that a serial line takes at once: about a second at its slowest."""
@@ -39,7 +39,7 @@ class Transport(Protocol):
         ...
 
     def read(self) -> bytes:
-        """What came; empty where nothing comes within the time limit. LinkError if the device is gone."""
+        """Bytes that came; empty where nothing comes within the time limit. LinkError if the device is gone."""
         ...
 
     def close(self) -> None:
@@ -64,7 +64,12 @@ class SerialTransport:
         self.name = port
         try:
             self.port = serial.Serial(
-                port, baud, timeout=timeout, write_timeout=write_seconds, exclusive=True
+                # two programs on one port would take each other's answers
+                port,
+                baud,
+                timeout=timeout,
+                write_timeout=write_seconds,
+                exclusive=True,
             )
         except (serial.SerialException, ValueError) as error:
             raise self._unopened(error) from None
@@ -86,6 +91,7 @@ class SerialTransport:
 
     def read(self) -> bytes:
         with self._named():
+            # waits for one byte only, then takes what else is there: no time limit is spent on a full buffer
             first = self.port.read(1)
             return first + self.port.read(self.port.in_waiting) if first else b""
 
@@ -129,6 +135,7 @@ class ProcessTransport:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.input, self.output = self.process.stdin.fileno(), self.process.stdout.fileno()
+        # a full pipe must not stop the program that should empty the other one
         os.set_blocking(self.input, False)
         self.unread = bytearray()
 
@@ -162,6 +169,7 @@ class ProcessTransport:
         for stream in (self.process.stdin, self.process.stdout):
             assert stream is not None
             stream.close()
+        # most programs end when their input does; the others are told, then made to
         for end in (lambda: None, self.process.terminate, self.process.kill):
             end()
             if self._ended() is not None:

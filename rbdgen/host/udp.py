@@ -11,10 +11,9 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from rbdgen.errors import LinkError
-from rbdgen.host.datagrams import HostEnd
-from rbdgen.host.ledger import DEFAULT_ATTEMPTS, Counters, Progress
+from rbdgen.host.datagram_link import HostEnd
+from rbdgen.host.exchanges import DEFAULT_ATTEMPTS, DEFAULT_SECONDS, Counters, Progress
 from rbdgen.host.manifest import Manifest
-from rbdgen.host.watch import DEFAULT_SECONDS
 from rbdgen.protocol.datagrams import DEFAULT_PORT, MOST_BYTES, Status
 
 LEAST_WAIT = 1e-4
@@ -34,7 +33,7 @@ class DatagramPort(Protocol):
         ...
 
     def troubles(self) -> tuple[str, str] | None:
-        """What the network said against it since this was last asked, and what to do; None where it said nothing."""
+        """The network's complaint since this was last asked, and the remedy; None where it said nothing."""
         ...
 
     def send(self, data: bytes) -> None:
@@ -73,6 +72,7 @@ class UdpPort:
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
         with self._noted():
             self.socket.connect(found[0][4])
+        # connecting a datagram socket sends nothing: it only finds out whether a route exists
         said = self.troubles()
         if said is not None:
             self.socket.close()
@@ -85,9 +85,11 @@ class UdpPort:
 
     def receive(self, seconds: float) -> bytes | None:
         """A datagram from the address."""
+        # zero would make the socket non-blocking
         self.socket.settimeout(max(seconds, LEAST_WAIT))
         with self._noted():
             try:
+                # one byte more than any datagram of ours, so that a longer one is seen to be none
                 return self.socket.recv(MOST_BYTES + 1)
             except TimeoutError:
                 return None
@@ -96,7 +98,7 @@ class UdpPort:
         return None
 
     def troubles(self) -> tuple[str, str] | None:
-        """What the network said since this was last asked."""
+        """The network's complaint since this was last asked."""
         said, self.noted = self.noted, None
         return said
 
@@ -116,6 +118,7 @@ class UdpPort:
         except OSError as error:
             if error.errno in LOSSES:
                 return
+            # an ICMP message of the other machine, told at the next call on the socket
             if error.errno == errno.ECONNREFUSED:
                 why = "nobody listens at that port there"
                 self.noted = why, "check its address and port"
@@ -124,7 +127,7 @@ class UdpPort:
 
 
 def _unreachable(number: int) -> tuple[str, str]:
-    """What an error of the socket says of the way to the device, and what to do."""
+    """An error of the socket in words about the path to the device, and the remedy."""
     remedy = "check the cable, its address, and that this computer's is in the same network"
     if number == errno.EMSGSIZE:
         remedy = "let the network interface send 1,500 bytes (its MTU)"
@@ -166,7 +169,7 @@ class DatagramLink:
 
     @property
     def counters(self) -> Counters:
-        """What the link went through."""
+        """Events of the link."""
         return self.end.counters
 
     @property
@@ -215,6 +218,7 @@ class DatagramLink:
             data = port.receive(end.wait)
             if data is not None:
                 end.receive(data)
+            # only in silence: a network that complains and still delivers works
             elif (said := port.troubles()) is not None:
                 end.unreachable(*said)
             progress()

@@ -11,7 +11,7 @@ For a board that is ``/dev/xdma0`` these are ``/dev/xdma0_h2c_0`` (tasks), ``/de
   direction has a thread of its own, and whether results leave is told by a register.
 - A board that is gone reads as ones.
 
-:meth:`rbdgen.host.driver.Driver.xdma` opens it. Not here: what a batch is (:mod:`rbdgen.host.beats`).
+:meth:`rbdgen.host.driver.Driver.xdma` opens it. Not here: what a batch is (:mod:`rbdgen.host.stream_link`).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from queue import SimpleQueue
 from typing import Protocol
 
 from rbdgen.errors import LinkError
-from rbdgen.host.beats import DEFAULT_BATCH, StreamLink
+from rbdgen.host.exchanges import DEFAULT_SECONDS, Watch
 from rbdgen.host.manifest import Manifest
-from rbdgen.host.watch import DEFAULT_SECONDS, Watch
+from rbdgen.host.stream_link import DEFAULT_BATCH, StreamLink
 from rbdgen.protocol.registers import Register, stream_bits
 from rbdgen.protocol.tasks import TaskFormat
 
@@ -39,13 +39,13 @@ DEFAULT_DEVICE = "/dev/xdma0"
 USER, INTO, OUT = "user", "h2c_0", "c2h_0"
 """Registers, tasks, results."""
 OPENING = {USER: os.O_RDWR, INTO: os.O_RDWR, OUT: os.O_RDWR | os.O_TRUNC}
-"""How each file is opened."""
+"""Flags with which each file is opened."""
 GRAIN = 64
 """Bytes of a beat of XDMA's streams, of which a buffer for results is a multiple."""
 WORD_BYTES = 4
 """Bytes of a register."""
 ALL_ONES = (1 << 32) - 1
-"""What a register of a board that is gone reads as."""
+"""The value that a register of a board that is gone reads as."""
 MOST_BYTES = 1 << 22
 """Of tasks that are written at once: half of what the driver takes for one packet of the stream."""
 LOOK_SECONDS = 0.02
@@ -54,7 +54,7 @@ REMEDY = "load its bitstream, and rescan PCI Express"
 
 
 class Files(Protocol):
-    """What is done with the files: functions of :mod:`os`."""
+    """Operations on the files: functions of :mod:`os`."""
 
     def open(self, path: str, flags: int, /) -> int: ...
 
@@ -100,7 +100,7 @@ class _Caller:
 
 
 class XdmaDevice:
-    """The board called ``path`` in front of ``_user`` and the like; a :class:`rbdgen.host.beats.StreamDevice`.
+    """The board called ``path`` in front of ``_user`` and the like; a :class:`rbdgen.host.stream_link.StreamDevice`.
     ``seconds``: how long no result may leave during a transfer; ``files``: what reaches the board's files.
 
     LinkError for a board that is not there, that others use, or that this user may not open.
@@ -155,6 +155,7 @@ class XdmaDevice:
     def read_register(self, address: int) -> int:
         """The register at ``address``. LinkError where the board is gone."""
         value = self._register(address)
+        # one register may really hold ones; the version never does
         if value == ALL_ONES and self._register(Register.VERSION) == ALL_ONES:
             raise LinkError(
                 f"device: {self.path}: is gone, its registers read as ones; check power and cable, {REMEDY}"
@@ -163,6 +164,7 @@ class XdmaDevice:
 
     def write_register(self, address: int, value: int) -> None:
         """Write the register at ``address``."""
+        # a host that meets the device writes it: the last moment to see that it was zero
         if address == Register.EPOCH:
             self._see_reset()
         with self._named(USER):
@@ -203,6 +205,7 @@ class XdmaDevice:
     def _write(self, data: bytes, ended: threading.Event) -> _Call:
         """Begin to send ``data``."""
         handle = self._handle(INTO)
+        # anonymous memory begins at a page, which a bytes object does not
         pages = mmap.mmap(-1, max(1, len(data)))
         pages[: len(data)] = data
         view = memoryview(pages)[: len(data)]
@@ -216,6 +219,7 @@ class XdmaDevice:
         return self._begin(_Call(OUT, ended, lambda: self.files.preadv(handle, [view], 0))), pages
 
     def _begin(self, call: _Call) -> _Call:
+        # a call that never ends keeps its buffer, to which the board may still write
         self.under_way = [x for x in self.under_way if not x.over]
         self.under_way.append(call)
         self.callers[call.node].calls.put(call)
@@ -240,6 +244,7 @@ class XdmaDevice:
 
     def _see_reset(self) -> None:
         """Where the board was reset, nothing of an earlier transfer comes any more."""
+        # only a reset writes zero there; hosts write other numbers
         if self.read_register(Register.EPOCH) == 0:
             self.amid = False
 
@@ -257,7 +262,7 @@ class XdmaDevice:
             )
 
     def _count(self, call: _Call) -> int:
-        """What a call returned. LinkError where it failed, or moved nothing."""
+        """The count that a call returned. LinkError where it failed, or moved nothing."""
         with self._named(call.node):
             if call.error is not None:
                 raise call.error
@@ -288,6 +293,7 @@ def _unopened(error: OSError) -> str:
 
 def batch_within(tasks: TaskFormat, batch: int) -> int:
     """``batch``, or as many of the longest tasks as can be written at once."""
+    # by the longest: which functions a batch has is not known
     beats = max(map(tasks.task.beats, tasks.task_words.values()))
     longest = beats * stream_bits(tasks.task) // 8
     return max(1, min(batch, MOST_BYTES // longest))

@@ -10,8 +10,8 @@ import numpy as np
 from rbdgen.algo.chain import check_serial
 from rbdgen.errors import UnsupportedError
 from rbdgen.functions.algorithms import KINDS, chosen, usual
+from rbdgen.functions.quantities import States
 from rbdgen.functions.record import Need
-from rbdgen.functions.states import States
 from rbdgen.ir.graph import INPUT_OWNER, Graph
 from rbdgen.ir.programs import Programs, cone
 from rbdgen.layout.calibration import make_calibration

@@ -7,9 +7,8 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from rbdgen.errors import UnsupportedError
-from rbdgen.functions.quantities import labels
+from rbdgen.functions.quantities import States, labels
 from rbdgen.functions.record import Carried, Entries
-from rbdgen.functions.states import States
 from rbdgen.ir.builder import Builder, Expr
 from rbdgen.ir.programs import Exit
 from rbdgen.layout.calibration import Calibration

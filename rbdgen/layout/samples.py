@@ -11,7 +11,7 @@ from rbdgen.algo.composite import composite_inertias, mass_matrix
 from rbdgen.algo.rnea import Motion, acceleration_gradient, joint_placements, rnea, wrenches
 from rbdgen.errors import UnsupportedError
 from rbdgen.functions import registry
-from rbdgen.functions.states import States
+from rbdgen.functions.quantities import States
 from rbdgen.layout.calibration import Calibration
 from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.layout.words import BASE_ACCELERATION, BASE_ANGULAR_ACCELERATION, BASE_ANGULAR_VELOCITY

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rbdgen.functions.states import States
+from rbdgen.functions.quantities import States
 from rbdgen.model.ranges import near_limits
 
 BOTH, MOTION, TORQUE = "both", "motion", "torque"

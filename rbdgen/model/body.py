@@ -12,7 +12,7 @@ import numpy as np
 
 from rbdgen.errors import short
 from rbdgen.model.joints import Joint
-from rbdgen.scalars import number_of, numbers_of
+from rbdgen.operands import number_of, numbers_of
 from rbdgen.spatial import IDENTITY3, ZERO3, Matrix, Vector, constant_matrix, constant_vector
 
 
@@ -53,6 +53,7 @@ class Inertia:
         # in traced text they are expressions, which are no numbers
         mass = self.mass if type(self.mass) is float else number_of(self.mass)
         if mass is not None:
+            # NumPy's scalars would slow every trace and change how records print
             object.__setattr__(self, "mass", float(mass))
         if type(self.first_moment) is not tuple:
             object.__setattr__(self, "first_moment", constant_vector(self.first_moment))
@@ -63,6 +64,7 @@ class Inertia:
     def from_com(cls, mass: float, com: np.ndarray, rotational: np.ndarray) -> Inertia:
         """From mass (kg), centre of mass (3, m) and rotational inertia about it (3×3, kg·m²)."""
         first = mass * np.asarray(com)
+        # Σ = tr(I)/2 · 1 − I, which undoes I = tr(Σ) 1 − Σ
         about_com = 0.5 * np.trace(rotational) * np.eye(3) - rotational
         second = about_com + mass * np.outer(com, com)
         return cls(float(mass), constant_vector(first), constant_matrix(second))
@@ -101,12 +103,13 @@ class Inertia:
         t = np.eye(4)
         t[:3, :3] = placement.rotation
         t[:3, 3] = placement.translation
+        # in the pseudo-inertia a change of frame is one product, whatever the moments
         return Inertia.from_pseudo(t @ self.pseudo @ t.T)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What the description says of one joint's range (None: it says nothing). Radians or metres, seconds, N or N·m."""
+    """One joint's range as the description gives it (None: it gives none). Radians or metres, seconds, N or N·m."""
 
     lower: float | None = None
     upper: float | None = None
@@ -116,8 +119,8 @@ class Limits:
 
 @dataclass(frozen=True)
 class Mimic:
-    """What a joint of one degree of freedom follows: its coordinate is ``multiplier`` times that of the joint named
-    ``joint``, plus ``offset`` (radians or metres)."""
+    """The joint that another one of one degree of freedom follows: its coordinate is ``multiplier`` times that of the
+    joint named ``joint``, plus ``offset`` (radians or metres)."""
 
     joint: str
     multiplier: float = 1.0
@@ -210,7 +213,7 @@ class Contact:
 
     @property
     def rows(self) -> int:
-        """How many axes are held."""
+        """Number of axes that are held."""
         return len(self.axes)
 
     @property
@@ -226,14 +229,14 @@ class Contact:
 
 
 TOLERANCE = 1e-6
-"""How far a principal moment may be on the wrong side, relative to the largest: files round their numbers."""
+"""Tolerance of a principal moment on the wrong side, relative to the largest: files round their numbers."""
 ROUNDING = 1e-14
 """And relative to the largest about the frame's origin, of which those about a distant centre of mass are a rounded
 rest."""
 
 
 def inertia_faults(inertia: Inertia) -> tuple[str, ...]:
-    """What no body can have, in words; empty for an inertia that a body can have.
+    """Faults that no body's inertia can have, in words; empty for an inertia that a body can have.
 
     Checks moments without mass and, about the centre of mass, negative principal moments and the triangle inequality of
     principal moments (Wensing, Kim & Slotine, RA-L 2018).

@@ -29,8 +29,7 @@ from rbdgen.model.rigid_motions import (
     quaternion_rates,
     turned,
 )
-from rbdgen.operands import UNIT_TOLERANCE, unit_fault
-from rbdgen.scalars import numbers_of
+from rbdgen.operands import UNIT_TOLERANCE, numbers_of, unit_fault
 from rbdgen.spatial import (
     IDENTITY3,
     ZERO3,
@@ -50,7 +49,8 @@ from rbdgen.spatial import (
 
 Axis = tuple[float, float, float]
 Kind = Literal["angle", "length", "unit"]
-"""What a coordinate of q is: radians, metres, or part of a vector of unit length (cosine and sine, or a quaternion)."""
+"""A coordinate of q in its kind: radians, metres, or part of a vector of unit length (cosine and sine, or a
+quaternion)."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Coordinates(ABC):
     """Configuration space of a joint: what simple and compound joints have in common."""
 
     kinds: tuple[Kind, ...]
-    """What each coordinate of q is. At most one unit vector, its components next to each other."""
+    """The kind of each coordinate of q. At most one unit vector, its components next to each other."""
     nv: int
     """Degrees of freedom."""
 
@@ -137,7 +137,7 @@ class Coordinates(ABC):
         return q
 
     def rates(self, q: Vector) -> Matrix:
-        """How fast the coordinates change at velocities of one: q̇ = rates(q) v, (nq, nv), over abstract scalars. The
+        """Rates of the coordinates at velocities of one: q̇ = rates(q) v, (nq, nv), over abstract scalars. The
         identity, which a joint overrides where :meth:`moved` is no sum; columns are at right angles."""
         return identity(self.nv)
 
@@ -148,7 +148,7 @@ class Coordinates(ABC):
         return vadd(q, way)
 
     def moved_by(self, way: Vector, functions: Functions) -> tuple[Matrix, Matrix]:
-        """How where :meth:`moved` leads depends on where it starts, and on ``way`` (nv, nv each), all changes seen as
+        """Derivatives of :meth:`moved` by where it starts, and by ``way`` (nv, nv each), all changes seen as
         velocities of the joint: Pinocchio's ``dIntegrate``."""
         return identity(self.nv), identity(self.nv)
 
@@ -162,7 +162,7 @@ class Coordinates(ABC):
         return moved
 
     def fault(self, q: np.ndarray) -> str | None:
-        """What is wrong with configurations ``q`` (..., nq), in words."""
+        """The fault of configurations ``q`` (..., nq), in words."""
         return unit_fault(q[..., self.unit_part])
 
 
@@ -261,7 +261,7 @@ def _part(m: Matrix, chosen: Sequence[int]) -> Matrix:
 
 
 def _changes(displacement: Displacement, chosen: Sequence[int]) -> tuple[Matrix, Matrix]:
-    """How a joint of the ``chosen`` motions depends on where it starts and on how it moves."""
+    """Derivatives of a joint of the ``chosen`` motions by where it starts and by how it moves."""
     by_start = _part(displacement.by_start, chosen)
     return by_start, _part(displacement.by_velocity, chosen)
 

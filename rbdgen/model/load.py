@@ -19,7 +19,7 @@ from rbdgen.model.xacro import SUFFIX, load_xacro
 from rbdgen.model.xml_text import first_element
 
 ENDINGS = (".urdf", ".xml", ".mjcf", ".sdf", SUFFIX)
-"""How files of robots are called."""
+"""Endings of robots' files."""
 MJCF = "mujoco"
 """The root element of MJCF."""
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from rbdgen.errors import ConfigError, UnsupportedError, UrdfError, listed, plain, short, warn_of
-from rbdgen.extras import optional_module
+from rbdgen.installation import optional_module
 from rbdgen.model.body import Body, Inertia, Limits, MergedLink, Mimic, Placement, inertia_faults
 from rbdgen.model.joints import FreeFlyer, Joint, Prismatic, Revolute, Spherical
 from rbdgen.model.mujoco_model import Actuators, given_names, left_out, model_name, names_of
@@ -97,7 +97,7 @@ def mujoco_joint_names(model: Any) -> list[str]:
 
 
 def _compiled(source: str, kind: str, how: str, what: Any) -> Any:
-    """What MuJoCo's method ``how`` of its class ``kind`` makes of ``what``."""
+    """The result of MuJoCo's method ``how`` of its class ``kind`` for ``what``."""
     mujoco = optional_module("mujoco", "mujoco")
     before = mujoco.get_mju_user_warning()
     # else MuJoCo writes its warnings into a file where the user happens to be
@@ -124,6 +124,7 @@ class _Reader:
         self.faults: list[str] = []
         self.massless: list[str] = []
         self.links = names_of(model, "body")
+        # before names and numbers: what is refused may have neither
         self._refuse()
         self.joints = mujoco_joint_names(model)
         self.taken = set(self.links)
@@ -133,6 +134,7 @@ class _Reader:
         for i in range(1, model.nbody):
             self.children[model.body_parentid[i]].append(i)
         for below in self.children:
+            # as readers of URDF sort them, so that both give the same q
             below.sort(key=self._order)
         self.followed, self.mimics = self._mimics()
         self.site_names = given_names(model, "site")
@@ -149,6 +151,7 @@ class _Reader:
         ahead = [(i, -1, Placement()) for i in reversed(self.children[0])]
         while ahead:
             i, parent, here = ahead.pop()
+            # places of bodies without a joint add up until a moving one takes them
             here = here @ _placed(model.body_pos[i], model.body_quat[i])
             carrier = BASES[base] if i == carried else None
             parent, here = self._add(i, parent, here, carrier)
@@ -157,6 +160,7 @@ class _Reader:
         if not self.bodies:
             raise UrdfError(f"{self.source}: has no moving joint; there is nothing to compute")
         gravity = constant_vector(model.opt.gravity)
+        # the vector stays in the file when the flag is set
         if int(model.opt.disableflags) & NO_GRAVITY:
             gravity = ZERO3
         return Robot(
@@ -168,7 +172,7 @@ class _Reader:
         )
 
     def remarks(self) -> list[str]:
-        """What is odd about the model or left out, once the robot is made."""
+        """Remarks on what is odd about the model or left out, once the robot is made."""
         found = []
         if self.massless:
             found.append(f"bodies without mass move: {listed(self.massless)}")
@@ -177,7 +181,7 @@ class _Reader:
         return found + left_out(self.model, self.joints, self.links, self.followed)
 
     def _order(self, i: int) -> str:
-        """What siblings are sorted by: the name of the joint that carries a body."""
+        """The key by which siblings are sorted: the name of the joint that carries a body."""
         first = self.model.body_jntadr[i]
         return self.joints[first] if first >= 0 else self.links[i]
 
@@ -260,11 +264,13 @@ class _Reader:
         if base == "fixed":
             return 0
         if any(model.jnt_type == FREE):
+            # asked for what is there already
             if base == "floating":
                 return 0
             raise ConfigError(
                 f"{self.source}: base {base!r}: the file has a free joint; give it base 'floating' or 'fixed'"
             )
+        # bodies right below the world that something moves hang on
         moving = {int(model.body_rootid[i]) for i in model.jnt_bodyid}
         root = min(moving, default=0)
         if len(moving) != 1 or model.body_jntnum[root]:
@@ -306,6 +312,7 @@ class _Reader:
         first = int(model.body_jntadr[i])
         for number, k in enumerate(range(first, first + count), 1):
             name = link if number == count else unused(f"{link}_{number}", self.taken)
+            # each joint of a chain stands in the frame that the one before left
             joint, before, after = self._joint(k, here)
             self.bodies.append(self._body(name, k, joint, parent, before))
             parent, here = len(self.bodies) - 1, after
@@ -320,6 +327,7 @@ class _Reader:
         model = self.model
         kind = int(model.jnt_type[k])
         if kind == FREE:
+            # a free joint's qpos is the body's place in the world: the file's place is only its start
             return FreeFlyer(), Placement(), Placement()
         axis = _unit(model.jnt_axis[k])
         anchor = constant_vector(model.jnt_pos[k])
@@ -332,6 +340,7 @@ class _Reader:
         before = here @ Placement(IDENTITY3, anchor)
         if kind == BALL:
             return Spherical(), before, behind
+        # q is qpos, which begins at the reference: the body is turned back by that
         if reference:
             turned = about_axis(axis, math.cos(reference), -math.sin(reference))
             before = before @ Placement(constant_matrix(turned))
@@ -374,6 +383,7 @@ class _Reader:
         model = self.model
         at = _placed(model.body_ipos[i], model.body_iquat[i])
         rotation = np.array(at.rotation)
+        # MuJoCo keeps principal moments, in a frame of their own
         moments = rotation @ np.diag(model.body_inertia[i]) @ rotation.T
         inertia = Inertia.from_com(float(model.body_mass[i]), np.array(at.translation), moments)
         for fault in inertia_faults(inertia):

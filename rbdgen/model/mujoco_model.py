@@ -15,7 +15,7 @@ from rbdgen.errors import listed
 from rbdgen.protocol.identifiers import unused
 
 UNNAMED = "MuJoCo Model"
-"""What MuJoCo calls a model without a name."""
+"""MuJoCo's name of a model without one."""
 
 
 def model_name(model: Any) -> str:
@@ -183,7 +183,7 @@ def _touching(model: Any, links: Sequence[str]) -> list[str]:
 
 
 def _fluid(model: Any) -> list[str]:
-    """What says that the robot is in a fluid."""
+    """Options that put the robot into a fluid."""
     option = model.opt
     keys = ("density", "viscosity", "wind")
     return [key for key in keys if np.any(getattr(option, key))]

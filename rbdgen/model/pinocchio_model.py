@@ -97,6 +97,7 @@ class _Reader:
         self.faults: list[str] = []
         self.index = {0: -1}
         """Each joint's last body."""
+        # first of all: names and trees of a model with NaN would only hide it
         self._check_numbers()
         self.links = self._links()
         self.taken = set(self.links.values())
@@ -109,6 +110,7 @@ class _Reader:
             self._add(i)
         if not self.bodies:
             raise UrdfError(f"{self.source}: has no moving joint; there is nothing to compute")
+        # frames come last: every joint's body has its number by now
         self._merge()
         gravity = constant_vector(model.gravity.linear)
         base = self.links[0]
@@ -116,7 +118,7 @@ class _Reader:
         return Robot(name, base, tuple(self.bodies), tuple(self.frames), gravity)
 
     def remarks(self) -> list[str]:
-        """What is odd about the model, once the robot is made."""
+        """Remarks on what is odd about the model, once the robot is made."""
         model = self.model
         found = []
         if self.faults:
@@ -129,6 +131,7 @@ class _Reader:
                 f"Pinocchio's: {', '.join(map(plain, joints))}"
             )
         rotors = np.array(model.rotorInertia) != 0.0
+        # a reader of SRDF adds rotors to the armature, one of URDF does not
         forgotten = rotors & (np.array(model.armature) == 0.0)
         names = [self.names[i] for i in range(1, model.njoints) if any(forgotten[self._dofs(i)])]
         if names:
@@ -149,6 +152,7 @@ class _Reader:
         while ahead:
             i = ahead.pop()
             order.append(i)
+            # the last one in is visited first
             ahead += reversed(children[i])
         return order[1:]
 
@@ -158,6 +162,7 @@ class _Reader:
         links: dict[int, str] = {}
         for frame in model.frames:
             if frame.type.name == "BODY":
+                # links on fixed joints are body frames of the same joint: the first is the joint's own link
                 links.setdefault(int(frame.parentJoint), frame.name)
         taken = set(links.values())
         links.setdefault(0, unused(WORLD, taken))
@@ -187,6 +192,7 @@ class _Reader:
             check_numbers(where, "lever", inertia.lever)
             check_numbers(where, "inertia", inertia.inertia)
             for key in ("armature", "damping", "upperDryFrictionLimit"):
+                # not every version of Pinocchio has limits of dry friction
                 values = getattr(model, key, np.zeros(model.nv))
                 check_numbers(where, key, values[self._dofs(i)], 0.0)
         for frame in model.frames:
@@ -218,6 +224,7 @@ class _Reader:
     def _with_figures(self, body: Body, i: int, begin: int) -> Body:
         """``body`` with what the model says of its joint, which is joint ``i`` from degree of freedom ``begin`` on."""
         model = self.model
+        # a follower has no limits and no drive of its own in Pinocchio
         if i in self.followers:
             joint = model.joints[i].extract()
             leader = self.names[self.followers[i]]
@@ -264,6 +271,7 @@ class _Reader:
             parts: list[_Part] = []
             places = zip(joint.joints, joint.jointPlacements, strict=True)
             for inner, place in places:
+                # a composite's own offset stands before its first part only
                 first, *rest = self._parts(i, inner.extract())
                 parts += [_Part(_placed(place) @ first.placement, first.joint), *rest]
             return parts
@@ -285,6 +293,7 @@ class _Reader:
         # only the outer shell of a follower shows its data
         moved = self.model.joints[i] if follows else joint
         data = moved.createData()
+        # any configuration will do: the subspace is constant in the child frame
         moved.calc(data, np.ones(max(self.model.nq, moved.idx_q + moved.nq)))
         scale = joint.scaling if follows else 1.0
         motion = np.ravel(data.S) / scale if scale else np.zeros(6)
@@ -306,6 +315,7 @@ class _Reader:
         for frame in model.frames:
             kind = frame.type.name
             joint = int(frame.parentJoint)
+            # a body's own frame is the body
             own = kind == "BODY" and frame.name == self.links[joint]
             if kind not in ("BODY", "OP_FRAME") or own:
                 continue
@@ -328,6 +338,7 @@ def _inertia(given: Any) -> Inertia:
 def _unit(axis: np.ndarray) -> tuple[float, float, float]:
     """The direction of an axis; coordinate axes stay exact."""
     x, y, z = (float(c) for c in np.ravel(axis) / np.linalg.norm(axis))
+    # adding zero turns −0.0 into 0.0, which later folds away
     return x + 0.0, y + 0.0, z + 0.0
 
 

@@ -18,7 +18,7 @@ from rbdgen.errors import ConfigError, dotted, nearest, short
 from rbdgen.model.body import Body, Limits
 from rbdgen.model.joints import Kind
 from rbdgen.model.robot import STANDARD_GRAVITY, Robot
-from rbdgen.scalars import number_of
+from rbdgen.operands import number_of
 
 REVOLUTE_RANGE = math.pi
 """rad: ± this, where limits are missing or wider than two turns either way (files write 100000 for "none")."""
@@ -87,7 +87,7 @@ class _Resolved:
 
 @dataclass(frozen=True)
 class _Efforts:
-    """What efforts of a robot may be (N·m or N): declared as, from ``least`` to ``most``, and in a description up to
+    """Bounds on a robot's efforts (N·m or N): declared as, from ``least`` to ``most``, and in a description up to
     ``strongest``. As of robots of human size, and of what is lighter or heavier beside what its weight is as a force
     and at the end of its reach."""
 
@@ -100,6 +100,7 @@ class _Efforts:
         """A robot's."""
         weight = robot.mass * abs(STANDARD_GRAVITY[2])
         sizes = weight, weight * robot.reach
+        # without mass there is no scale: that of a robot of human size stays
         light = min(1.0, *sizes) or 1.0
         heavy = WEIGHTS * max(sizes)
         return cls(LEAST * light, max(STRONGEST, heavy), max(MOST, heavy))
@@ -118,10 +119,12 @@ def _resolved(body: Body, efforts: _Efforts) -> _Resolved:
             notes.append(f"position ±{default:.4g} {unit}")
         by_kind[kind] = position
     velocity = limits.velocity
+    # files write zero, or a huge number, where they know no limit
     if velocity is None or not LEAST <= velocity <= FASTEST:
         velocity = VELOCITY
         notes.append(f"velocity {VELOCITY:g}")
     effort = limits.effort
+    # no default: torques of motions inside the other ranges are found instead
     if effort is None or not efforts.least <= effort <= efforts.strongest:
         effort = None
         notes.append("effort as motions take it")
@@ -133,6 +136,7 @@ def _resolved(body: Body, efforts: _Efforts) -> _Resolved:
 def _sensible_position(limits: Limits, widest: float) -> tuple[float, float] | None:
     """Limits of a position; None where one is missing or absurd."""
     low, high = limits.lower, limits.upper
+    # equal limits would leave a joint that nothing moves
     if low is None or high is None or high - low < NARROWEST:
         return None
     if low < -widest or high > widest:
@@ -170,6 +174,7 @@ def declared_ranges(
             f"{robot.name!r}: has {robot.nv} degrees of freedom, at most {MAX_FREEDOM} can be compiled; split it, or "
             "make joints fixed"
         )
+    # before anything is drawn from ranges: absurd drives would make formats of hundreds of bits
     _check_scale(robot)
     overrides = {} if overrides is None else overrides
     if not isinstance(overrides, Mapping):
@@ -205,6 +210,7 @@ def declared_ranges(
                     raise ConfigError(f"joints.{body.joint_name}: {what}; make the joint fixed")
             q_lower.append(low)
             q_upper.append(high)
+        # what the user gives is never absurd: it was checked by itself
         limits = resolved.limits | given
         for key, values in magnitudes.items():
             values += [limits[key]] * body.joint.nv
@@ -284,6 +290,7 @@ def extreme_states(
     for body, part, _ in robot.independent:
         for k, kind in zip(range(part.start, part.stop), body.joint.kinds, strict=True):
             if kind != "unit":
+                # torques of gravity and inertia are largest where the arm is stretched, often at an end
                 ends = rng.choice([ranges.q_lower[k], ranges.q_upper[k]], count)
                 strained = rng.random(count) < 0.5
                 q[:, k] = np.where(strained, ends, q[:, k])
@@ -296,6 +303,7 @@ def near_limits(rng: np.random.Generator, count: int, size: int) -> np.ndarray:
     """Numbers in ±1 (count, size), half of the rows in a corner or at rest, the others nearer their limits than chance
     would have them."""
     uniform = rng.uniform(-1, 1, (count, size))
+    # a power below one moves mass towards ±1
     strained = np.sign(uniform) * np.abs(uniform) ** 0.3
     corner = rng.choice([-1.0, 0.0, 1.0], (count, size))
     in_corner = rng.random((count, 1)) < 0.5
@@ -310,6 +318,7 @@ def integrate(robot: Robot, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
     for name, array, size in (("q", q, robot.nq), ("dv", dv, robot.nv)):
         if array.shape[-1:] != (size,):
             raise ConfigError(f"{name}: must have shape (..., {size}), not {array.shape}")
+    # one state may be moved by many velocities, and the other way round
     batch = np.broadcast_shapes(q.shape[:-1], dv.shape[:-1])
     q = np.broadcast_to(q, (*batch, robot.nq))
     dv = np.broadcast_to(dv, (*batch, robot.nv))
@@ -325,6 +334,7 @@ def neutral(robot: Robot) -> np.ndarray:
 
 
 def _generator(seed: int) -> np.random.Generator:
+    # True is no seed, though Python counts it as 1
     whole = number_of(seed)
     if not isinstance(whole, int):
         raise ConfigError(f"seed: must be a whole number, not {short(seed)}")

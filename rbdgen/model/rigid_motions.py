@@ -55,7 +55,8 @@ SMALL_ANGLE = 0.03
 FARTHEST_TURN = 2 * math.pi
 """rad: farther turns in a step are not what a time step is meant for, and cancel in the series."""
 FINEST, ROUNDING = 1e-10, 1e-17
-"""What a series may leave out: less than the longest words show of numbers near one; less than float64 shows."""
+"""Remainders that a series may leave out: less than the longest words show of numbers near one; less than float64
+shows."""
 
 
 def series(turn: float, remainder: float = FINEST) -> Functions:
@@ -212,14 +213,14 @@ class Displacement:
 
     @cached_property
     def by_start(self) -> Matrix:
-        """How the frame's end moves, in its own coordinates, when its start does in its own (6, 6), [linear, angular]:
+        """Motion of the frame's end, in its own coordinates, by that of its start in its own (6, 6), [linear, angular]:
         the motion transform Rᵀ [1, −[p]; 0, 1]."""
         lever = vscale(-1.0, self.way)
         return _blocks(self.back, matmul(self.back, skew(lever)), self.back)
 
     @cached_property
     def by_velocity(self) -> Matrix:
-        """How the frame's end moves, in its own coordinates, when the velocity changes (6, 6), [linear, angular]."""
+        """Motion of the frame's end, in its own coordinates, by changes of the velocity (6, 6), [linear, angular]."""
         return _blocks(self.right, matmul(self.back, self.way_by_turn), self.right)
 
 
@@ -314,7 +315,7 @@ def fixed_axes_angles(rotation: Matrix) -> tuple[float, float, float]:
 
 
 def quaternion_rates(q: Vector) -> Matrix:
-    """How fast a unit quaternion changes (4, 3) at angular velocities of one in the turned frame: half of their
+    """Rates of a unit quaternion (4, 3) at angular velocities of one in the turned frame: half of their
     product."""
     x, y, z, w = vscale(0.5, q)
     back = vscale(-1.0, (x, y, z))

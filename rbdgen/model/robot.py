@@ -18,8 +18,8 @@ from rbdgen.errors import ConfigError, UnsupportedError, nearest, short
 from rbdgen.model.body import Body, Contact, Inertia, MergedLink, Mimic, Placement, TaskFrame
 from rbdgen.model.joints import CompoundJoint, Continuous, Joint, Revolute
 from rbdgen.model.rigid_motions import rotation_fault
+from rbdgen.operands import numbers_of
 from rbdgen.protocol.identifiers import unused
-from rbdgen.scalars import numbers_of
 from rbdgen.spatial import Vector
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def resolved(robot: str, bodies: tuple[Body, ...]) -> tuple[Body, ...]:
 
 
 def _led_back(where: str, name: str, mimic: Mimic, by_joint: Mapping[str, Body]) -> Mimic:
-    """What the joint ``name`` follows in the end."""
+    """The last joint of those that ``name`` follows, as it follows it."""
     passed = [name]
     while True:
         if mimic.joint in passed:
@@ -100,7 +100,7 @@ FRICTIONS = {
     VISCOUS: "a joint's damping times its velocity",
     DRY: "also its dry friction, which grows with the velocity up to that force",
 }
-"""What of the joints' friction a robot's dynamics have."""
+"""Choices of the joints' friction that a robot's dynamics have."""
 DRY_WIDTH = 0.0625
 """rad/s or m/s: at this velocity w half of the dry friction f acts, f·v / (w + |v|). Small beside velocities at which
 robots work; large enough for words of 18 bits, in which the slope at rest, f / w, is beside the other derivatives; and
@@ -332,7 +332,7 @@ def _moved(frame: Any, into: Mapping[int, tuple[int, Placement]]) -> Any:
 
 
 def _drive(body: Body, own: slice) -> dict[str, tuple[float, ...]]:
-    """What the joint's drive has for some of its degrees of freedom."""
+    """The fields of the joint's drive for some of its degrees of freedom."""
     return {
         "armature": body.armature[own],
         "damping": body.damping[own],

@@ -26,7 +26,7 @@ from rbdgen.model.robot import (
 )
 from rbdgen.model.urdf import BASES, ROOT_JOINT
 from rbdgen.model.variants import Coordinates, chain_to, locked, rerooted, with_payloads
-from rbdgen.scalars import numbers_of, several_of
+from rbdgen.operands import numbers_of, several_of
 from rbdgen.setting import BY_JOINT, FRAMES, PAYLOADS, VECTOR, WORD, WORDS, setting, settings
 
 POINT, FULL = "3d", "6d"
@@ -165,7 +165,7 @@ Rotors = float | Sequence[float]
 
 @dataclass(frozen=True)
 class Setup:
-    """How a robot is set up: its ``base`` as :func:`rbdgen.load_urdf` takes it, the link that a mobile base carries if
+    """A robot's setup: its ``base`` as :func:`rbdgen.load_urdf` takes it, the link that a mobile base carries if
     it is another than the file's root (``root``), ``gravity`` in the base's frame (m/s²; None: the description's), the
     ``armature`` of joints by name (kg·m² or kg, see :class:`rbdgen.model.Body`), what of their ``friction`` counts,
     joints to ``lock``, a ``payload`` on links, and the link that the only chain to be kept leads to (``tip``), all as
@@ -278,7 +278,7 @@ class Setup:
 
 
 ROBOT = settings(Setup)
-"""What of a robot is chosen as it is read."""
+"""Choices of a robot as it is read."""
 
 
 def setup_of(robot: Robot) -> Setup:

@@ -22,11 +22,11 @@ from rbdgen.model.urdf_elements import JOINT_TYPES, JointElement, UrdfElements
 from rbdgen.model.xml_text import Document, read_xml, with_addresses
 
 BASES: dict[str, Joint | None] = {"fixed": None, "floating": FreeFlyer(), "planar": Planar()}
-"""How the root link may be carried."""
+"""Joints that may carry the root link, by the names of bases."""
 ROOT_JOINT = "root_joint"
 """The joint of a mobile base; Pinocchio's name."""
 WORLD = "universe"
-"""What a mobile base moves in; Pinocchio's name."""
+"""The frame that a mobile base moves in, by Pinocchio's name."""
 
 
 def load_urdf(path: str | Path, base: str = "fixed") -> Robot:
@@ -42,7 +42,7 @@ def load_urdf(path: str | Path, base: str = "fixed") -> Robot:
 
 
 def read_bytes(path: Path) -> bytes:
-    """What is in a robot's file. UrdfError if it cannot be read."""
+    """The content of a robot's file. UrdfError if it cannot be read."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -74,6 +74,7 @@ def check_base(source: str, base: str) -> None:
 
 def robot_of_document(document: Document, source: str, name: str, base: str) -> Robot:
     """The robot of a URDF that is read already; the rest is as for :func:`parse_urdf`. The document is used up."""
+    # prefixes count from here on: only xacro works on names as they stand
     document = with_addresses(document)
     root = document.root
     tree = _Tree(UrdfElements(source, root), BASES[base])
@@ -83,7 +84,8 @@ def robot_of_document(document: Document, source: str, name: str, base: str) -> 
 
 
 def name_of(path: Path) -> str:
-    """What a robot without a name is called, after its file; a name is text even where the file's is not."""
+    """The name of a robot without one, after its file; a name is text even where the file's is not."""
+    # file systems hold any bytes; reports and Verilog need text
     return os.fsencode(path.stem).decode("utf-8", "replace")
 
 
@@ -121,11 +123,12 @@ class _Tree:
         base = root if self.carrier is None else self._world()
         try:
             return Robot(name, base, tuple(self.bodies), tuple(self.frames))
+        # the robot's own checks do not know the file
         except ConfigError as error:
             raise UrdfError(f"{elements.source}: {error}") from None
 
     def warnings(self) -> list[str]:
-        """What is odd about the robot, in words, once it is made."""
+        """Remarks on what is odd about the robot, once it is made."""
         found = []
         massless = [body.name for body in self.bodies if body.inertia.mass == 0.0]
         if massless:
@@ -180,6 +183,7 @@ class _Tree:
     def _children(self) -> dict[str, list[JointElement]]:
         """Each link's joints to its children, by joint name."""
         children: dict[str, list[JointElement]] = defaultdict(list)
+        # Pinocchio's reader sorts so, and q, v and τ follow that order
         for joint in sorted(self.elements.joints, key=lambda j: j.name):
             children[joint.parent].append(joint)
         return children
@@ -198,11 +202,13 @@ class _Tree:
         inertia = self.elements.inertia(joint.child)
         self._judge(joint.child, inertia)
         if joint.kind == "fixed":
+            # mass moves to the carrying body; the name stays, for tools and feet
             self.frames.append(MergedLink(joint.child, joint.name, body, placement))
             if body >= 0:
                 merged = self.bodies[body].inertia + inertia.expressed_in(placement)
                 self.bodies[body] = replace(self.bodies[body], inertia=merged)
             return body, placement
+        # the fixed ones are gone by now
         kind = JOINT_TYPES[joint.kind](joint.axis)
         moving = Body(
             joint.child,
@@ -243,6 +249,7 @@ def _cycle(parents: Mapping[str, str]) -> list[str]:
     seen: set[str] = set()
     for link in parents:
         path: list[str] = []
+        # each link is walked once, so that a long chain costs no square of its length
         while link in parents and link not in seen:
             seen.add(link)
             path.append(link)

@@ -40,7 +40,7 @@ OTHER_FORMATS = {"mujoco": "MJCF", "sdf": "SDF"}
 """Other descriptions of robots, by their root elements."""
 
 QUATERNION = "quat_xyzw"
-"""What gives a rotation by a quaternion."""
+"""The attribute that gives a rotation by a quaternion."""
 
 _MOMENTS = {
     "ixx": (0, 0),
@@ -78,6 +78,7 @@ class UrdfElements:
         self.source = source
         self.pointlike: list[str] = []
         self.assumed: dict[str, list[str]] = defaultdict(list)
+        # before the root's name is asked for, which an xmlns would hide
         _strip_namespace(root)
         self.version = self._version(root)
         if root.tag in OTHER_FORMATS:
@@ -95,6 +96,7 @@ class UrdfElements:
                 f"{source}: root element must be <robot>, not <{root.tag}>; give a URDF"
             )
         self.links = dict(self._named(root, "link"))
+        # transmissions stand beside joints, which need them
         self._rotors = self._rotors_by_joint(root)
         self.joints = [self._joint(name, element) for name, element in self._named(root, "joint")]
 
@@ -112,6 +114,7 @@ class UrdfElements:
             name = joint.get("name", "")
             values = {"rotor_inertia": 0.0, "gear_ratio": 1.0}
             for element in actuator:
+                # Drake's elements come with its namespace, or with a bare prefix
                 key = str(element.tag).rpartition("}")[2]
                 if key in values and "drake" in str(element.tag):
                     values[key] = self._number(
@@ -277,7 +280,7 @@ class UrdfElements:
         return value
 
     def _mimic(self, where: str, element: Element | None) -> Mimic | None:
-        """What a joint follows."""
+        """The joint that another one follows; None without <mimic>."""
         if element is None:
             return None
         leader = element.get("joint")
@@ -296,9 +299,11 @@ class UrdfElements:
             if key in element.attrib:
                 given[key] = self._number(where, element, key, math.inf)
         limits = Limits(**given)
+        # what has no ends has no limits of position, whatever the file says
         if kind in ("continuous", "planar", "floating"):
             return Limits(velocity=limits.velocity, effort=limits.effort)
         if limits.lower is not None and limits.upper is not None and limits.lower > limits.upper:
+            # a slip of the file's: both numbers are meant, and an empty range would stop the robot
             self.assumed["lower limit above the upper one, taken the other way round"].append(name)
             return replace(limits, lower=limits.upper, upper=limits.lower)
         return limits
@@ -318,6 +323,7 @@ class UrdfElements:
         moments = element.find("inertia")
         if moments is None and mass > 0:
             self.pointlike.append(link)
+        # moments are given in the frame of <origin>, about the centre of mass
         about_com = self._moments(link, moments)
         origin = self._placement(where, element.find("origin"))
         rotation = np.array(origin.rotation)
@@ -336,6 +342,7 @@ class UrdfElements:
             i, j = _MOMENTS[key]
             if i == j:
                 raise self.fault(where, f"<inertia> has no {key}; add it")
+        # an entry of the diagonal cannot be guessed; one off it is most often zero
         if missing:
             # Pinocchio leaves out the whole <inertial>
             self.assumed[f"<inertia> without {', '.join(missing)}, taken as 0"].append(link)
@@ -369,6 +376,7 @@ def _floats(text: str) -> list[float]:
 
     Python reads 1_0 and other scripts' digits as numbers, no other reader of URDF does.
     """
+    # float("1_0") is 10, and other scripts' digits are numbers as well
     if not text.isascii() or "_" in text:
         return []
     try:

@@ -20,7 +20,7 @@ from rbdgen.model.body import Body, Inertia, MergedLink, Placement, inertia_faul
 from rbdgen.model.joints import Continuous, Cylindrical, Helical, Prismatic, Revolute
 from rbdgen.model.robot import FARTHEST, Robot, place_of
 from rbdgen.model.urdf_elements import LARGEST
-from rbdgen.scalars import numbers_of
+from rbdgen.operands import numbers_of
 from rbdgen.spatial import constant_matrix, constant_vector
 
 Coordinates = float | Sequence[float]

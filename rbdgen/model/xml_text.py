@@ -26,7 +26,7 @@ _END = re.compile(rf"</({_NAME})\s*>")
 _REFERENCE = re.compile(r"&(?:#([0-9]{1,7})|#x([0-9a-fA-F]{1,6})|(lt|gt|amp|quot|apos));")
 _CHARACTERS = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 _SKIPPED = (("<?", "?>"), ("<!--", "-->"))
-"""What has no meaning, by its begin and end."""
+"""Parts without a meaning, by their begins and ends."""
 _CDATA = ("<![CDATA[", "]]>")
 _DOCTYPE = ("<!DOCTYPE", "<!ENTITY")
 
@@ -40,7 +40,7 @@ class Document:
 
 
 class _MalformedError(Exception):
-    """What tinyxml2 does not read either."""
+    """Text that tinyxml2 does not read either."""
 
 
 class _DoctypeError(Exception):

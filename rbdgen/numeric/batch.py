@@ -1,4 +1,8 @@
-"""Evaluates an algorithm's text over a batch of states, with a NumPy array of states for every scalar."""
+"""Algorithms' texts over batches of states, with a NumPy array of states for every scalar.
+
+Arguments are checked here, shapes and values, so that no golden function returns a silent NaN. Central differences are
+there to check derivatives by.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from rbdgen.errors import ConfigError
+from rbdgen.errors import ConfigError, SingularityError, short
+from rbdgen.model.ranges import integrate
 from rbdgen.model.robot import Robot
 from rbdgen.numeric.tape import Recorded, Recorder, Tape, finished
+from rbdgen.operands import check_finite, number_array, number_of, unit_error
 from rbdgen.spatial import Scalar, Vector
 
 CHUNK = 4096
@@ -89,7 +95,7 @@ def played(
 
 
 def _length(count: int, recorded: _TextRecording | None) -> int:
-    """How many of ``count`` states to evaluate together: parts of equal length."""
+    """Number of ``count`` states to evaluate together: parts of equal length."""
     largest = CHUNK
     if recorded is not None:
         in_cache = CACHE // max(1, recorded.tape.rows)
@@ -151,3 +157,127 @@ def _columns(x: np.ndarray | None, part: slice) -> Vector | None:
     if x is None:
         return None
     return tuple(np.ascontiguousarray(x[part].T))
+
+
+SMALLEST_PIVOT = 1e-12
+"""Below this, relative to the diagonal entry of M that it came from, a pivot counts as zero: its digits are lost."""
+
+
+@dataclass(frozen=True, eq=False)  # arrays have no single truth
+class RootMotion:
+    """Motion of a robot's base, given from outside.
+
+    ``velocity`` and ``acceleration`` (..., 6): [linear, angular] in the base's own frame, what v and its rate would be
+    for a floating base's joint (the linear acceleration is the spatial one, as Pinocchio's ``data.a``: without ω × v).
+    ``gravity`` (..., 3): in the base's own frame, m/s²; default: the robot's, for a base that is upright.
+    """
+
+    velocity: np.ndarray
+    acceleration: np.ndarray
+    gravity: np.ndarray | None = None
+
+
+def argument(
+    name: str, value: object, size: tuple[int, ...], batch: tuple[int, ...] | None
+) -> np.ndarray:
+    """``value`` as an array of leading shape ``batch`` (None: any) and ``size`` behind it. ConfigError naming ``name``
+    for another shape or a value that is not finite."""
+    array = number_array(name, value)
+    axes = array.ndim - len(size)
+    as_wide = axes >= 0 and array.shape[axes:] == size
+    as_long = batch is None or array.shape[: max(axes, 0)] == batch
+    if not as_wide or not as_long:
+        shape = (*batch, *size) if batch else size
+        expected = ", ".join(map(str, shape))
+        lead = "" if batch is not None else "..., "
+        raise ConfigError(f"{name}: must have shape ({lead}{expected}), not {array.shape}")
+    check_finite(name, array)
+    return array
+
+
+def configuration(robot: Robot, q: object) -> np.ndarray:
+    """``q`` (..., nq), checked joint by joint."""
+    array = argument("q", q, (robot.nq,), None)
+    for body, part, _ in robot.independent:
+        fault = body.joint.fault(array[..., part])
+        if fault is not None:
+            raise unit_error("q", body.joint_name, fault)
+    return array
+
+
+def not_negative(name: str, value: object) -> float:
+    """``value`` as Python's number. ConfigError naming ``name`` for one that is none, not finite or below zero."""
+    number = number_of(value)
+    if number is None or not 0 <= number < math.inf:
+        raise ConfigError(f"{name}: must be a number of 0 or more, not {short(value)}")
+    return float(number)
+
+
+def choice(name: str, value: str, options: tuple[str, ...]) -> str:
+    """``value``, which must be one of ``options``."""
+    if value not in options:
+        raise ConfigError(f"{name}: must be one of {', '.join(options)}, not {value!r}")
+    return value
+
+
+def require_positive_definite(robot: Robot, m: np.ndarray) -> None:
+    """SingularityError naming joint and state unless every M of ``m`` (..., nv, nv) is positive definite.
+
+    Eliminates from the last degree of freedom to the first; what is left on the diagonal then is the inertia that the
+    joint moves when all joints beyond it are free.
+    """
+    batch = m.shape[:-2]
+    # states last: each step is then one operation on long rows
+    states = m.reshape(-1, robot.nv, robot.nv)
+    work = np.ascontiguousarray(np.moveaxis(states, 0, -1))
+    whole = work[range(robot.nv), range(robot.nv)]
+    names: list[str] = []
+    for body in robot.bodies:
+        names += [body.joint_name] * body.nv
+    for k in reversed(range(robot.nv)):
+        pivot, row = work[k, k], work[k, :k]
+        bad = ~(pivot > SMALLEST_PIVOT * whole[k])
+        if np.any(bad):
+            state = int(np.argmax(bad))
+            at = f" at state {', '.join(map(str, np.unravel_index(state, batch)))}" if batch else ""
+            raise SingularityError(
+                f"robot {robot.name!r}: its mass matrix is not positive definite{at}: joint {names[k]!r} moves an "
+                f"inertia of {pivot[state]:.3g}; mend the inertias beyond that joint, or ask for what needs no M⁻¹"
+            )
+        scaled = row / pivot
+        for i in range(k):
+            work[i, : i + 1] -= scaled[i] * row[: i + 1]
+
+
+STEP = 1e-5
+"""Step of the central differences, in the units of v: near the third root of the rounding error."""
+
+
+def central_differences(
+    robot: Robot,
+    function: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    q: np.ndarray,
+    v: np.ndarray,
+    step: float = STEP,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Derivatives of ``function(q, v)`` by central differences, with respect to q (in the tangent space) and to v.
+
+    ``q`` (..., nq), ``v`` (..., nv); ``function`` takes any leading shape and returns (..., n). Returns two arrays
+    (..., n, nv). ConfigError for a wrong shape.
+    """
+    q = configuration(robot, q)
+    v = argument("v", v, (robot.nv,), q.shape[:-1])
+    # one leading dimension for the degrees of freedom
+    single = (1,) * (q.ndim - 1)
+    units = np.eye(robot.nv).reshape(robot.nv, *single, robot.nv)
+    steps = units * step
+    still = np.zeros_like(steps)
+
+    def difference(dq: np.ndarray, dv: np.ndarray) -> np.ndarray:
+        velocities = np.broadcast_to(v, dq.shape[:1] + v.shape)
+        ahead = function(integrate(robot, q, dq), velocities + dv)
+        behind = function(integrate(robot, q, -dq), velocities - dv)
+        slope = (ahead - behind) / (2 * step)
+        return np.moveaxis(slope, 0, -1)
+
+    return difference(steps, still), difference(still, steps)

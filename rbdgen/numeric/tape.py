@@ -29,7 +29,7 @@ FUNCTIONS: dict[str, np.ufunc] = {
 
 
 class Recorder:
-    """What is being recorded; ``limit``: how many operations at most, OverflowError beyond."""
+    """A recording of operations, ``limit`` of them at most, OverflowError beyond."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -121,7 +121,7 @@ class Tape:
     results: tuple[int, ...]
 
     def memory(self, length: int) -> np.ndarray:
-        """What :meth:`play` needs for operands of this length; may serve again and again."""
+        """Memory that :meth:`play` needs for operands of this length; may serve again and again."""
         return np.empty((self.rows, length))
 
     def play(self, operands: Sequence[np.ndarray], memory: np.ndarray) -> list[np.ndarray]:

@@ -19,7 +19,23 @@ from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.interpret import walk
 from rbdgen.ir.terms import ADDITION
 from rbdgen.passes.formats import MARGIN, FormatChoice
-from rbdgen.thinning import some_of
+
+SEED = 20
+
+
+def thinned(count: int, few: int) -> np.ndarray:
+    """Numbers of at most ``few`` of ``count`` samples, ascending: one of each of ``few`` stretches, by chance."""
+    few = max(1, few)
+    if count <= few:
+        return np.arange(count)
+    ends = np.linspace(0, count, few + 1).astype(int)
+    return np.random.default_rng(SEED).integers(ends[:-1], ends[1:])
+
+
+def some_of(samples: Mapping[str, np.ndarray], few: int) -> dict[str, np.ndarray]:
+    """At most ``few`` of ``samples`` (n,) by name, the same of all."""
+    return {name: values[thinned(len(values), few)] for name, values in samples.items()}
+
 
 FRACTION = 0.25
 """Of the last place: what is smaller than this is noise."""

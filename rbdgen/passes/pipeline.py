@@ -16,12 +16,17 @@ from rbdgen.passes.constant_products import multiply_constants
 from rbdgen.passes.dots import fuse_dots
 from rbdgen.passes.formats import DOT_GUARD, FormatChoice, check_word, choose_formats
 from rbdgen.passes.negations import absorb_negations
-from rbdgen.passes.noise import drop_zero_results, prune_noise, zero_cancelled, zero_small_results
+from rbdgen.passes.noise import (
+    drop_zero_results,
+    prune_noise,
+    some_of,
+    zero_cancelled,
+    zero_small_results,
+)
 from rbdgen.passes.ranges import FoundRanges, find_ranges, magnitudes
 from rbdgen.passes.reciprocal import expand_reciprocals, reciprocal_method
 from rbdgen.passes.sound import unproven
 from rbdgen.passes.trigonometry import expand_trigonometry, sine_method
-from rbdgen.thinning import some_of
 
 FEWER = 8
 """Of so many states one says what is noise."""

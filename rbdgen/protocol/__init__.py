@@ -1,1 +1,1 @@
-"""How tasks and results travel: words and beats of streams, packets, frames of the serial link, registers of AXI."""
+"""The travel of tasks and results: words and beats of streams, packets, frames of the serial link, registers of AXI."""

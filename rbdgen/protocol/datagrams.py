@@ -59,7 +59,7 @@ _WHOLE = zlib.crc32(bytes(CRC_BYTES))
 
 
 class Kind(IntEnum):
-    """What a datagram is."""
+    """Kinds of datagrams."""
 
     TASKS = 1
     """Packets of tasks, or of results."""
@@ -70,7 +70,7 @@ class Kind(IntEnum):
 
 
 class Mark(IntFlag):
-    """How the body of TASKS lies among packets."""
+    """Marks of how the body of TASKS lies among packets."""
 
     BEGINS = 1
     """It begins with a new packet."""

@@ -34,7 +34,7 @@ FLAG_BYTES = 2
 SPECIAL_BYTES = 2
 """Of the 256 bytes that there are, those that are sent as two: the flag and the escape."""
 IDENTITY_BYTES = 16
-"""Of the SHA-256 that is a design's identity (:func:`rbdgen.host.identity.identity_of`)."""
+"""Of the SHA-256 that is a design's identity (:func:`rbdgen.host.manifest.identity_of`)."""
 NONCE_BYTES = 4
 
 _FLAG, _ESCAPE = bytes([FLAG]), bytes([ESCAPE])
@@ -42,7 +42,8 @@ _ESCAPED = (
     (_ESCAPE, bytes([ESCAPE, ESCAPE ^ ESCAPE_BIT])),
     (_FLAG, bytes([ESCAPE, FLAG ^ ESCAPE_BIT])),
 )
-"""What is escaped, and how: the escape itself first, so that those which the other brings are not escaped again."""
+"""Bytes that are escaped, each with its escape: the escape itself first, so that those which the other brings are not
+escaped again."""
 _PLAIN = {escaped[1:]: plain for plain, escaped in _ESCAPED}
 _HEAD = struct.Struct("<BH")
 _WHOLE = zlib.crc32(bytes(CRC_BYTES))
@@ -50,7 +51,7 @@ _WHOLE = zlib.crc32(bytes(CRC_BYTES))
 
 
 class Kind(IntEnum):
-    """What a frame holds: a task or its result; a hello or its answer."""
+    """Kinds of frames: a task or its result; a hello or its answer."""
 
     TASK = 1
     HELLO = 2
@@ -84,7 +85,7 @@ def _parse(chunk: bytes) -> Frame | None:
 
 
 def _unescaped(chunk: bytes) -> bytes | None:
-    """What was escaped to become ``chunk``, if anything was."""
+    """The bytes that were escaped to become ``chunk``, if any were."""
     first, *others = chunk.split(_ESCAPE)
     if not others:
         return chunk

@@ -58,6 +58,7 @@ def plain_name(name: str, longest: int = MAX_LENGTH) -> str:
     give the same."""
     plain = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
     plain = plain[:longest].rstrip("_") or "unnamed"
+    # no identifier begins with a digit
     return f"n{plain}"[:longest] if plain[0].isdigit() else plain
 
 
@@ -118,6 +119,7 @@ def c_literal(text: str) -> str:
     shown = []
     for byte in text.encode("utf-8", "replace"):
         plain = chr(byte) in _PLAIN
+        # octal escapes end after three digits, hexadecimal ones where no digit follows
         shown.append(chr(byte) if plain else f"\\{byte:03o}")
     return '"' + "".join(shown) + '"'
 

@@ -1,21 +1,50 @@
-"""Links: what tasks and results come by, and what a task and a result cost there. The one home of their figures.
-
-A link is described by how many bits it moves each way, and by what it adds to a packet. The figures are modelled: they
-follow from the protocol, and leave out what each link says in ``left_out``. What goes to the device and what comes back
-do not get in each other's way on any of them.
-"""
+"""Links between a board and its host: bits each way, bytes around a packet, and a board's addresses on a network."""
 
 from __future__ import annotations
 
+import ipaddress
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
 from rbdgen.errors import ConfigError, short
+from rbdgen.protocol.datagrams import BODY_BYTES, DEFAULT_PORT, OVERHEAD_BYTES, padded
 from rbdgen.protocol.frames import FLAG_BYTES, FRAME_BYTES, SPECIAL_BYTES
 from rbdgen.protocol.registers import stream_bits
 from rbdgen.protocol.tasks import Packing, TaskFormat
-from rbdgen.protocol.wire import wire_bytes
+
+PREAMBLE_BYTES = 8
+MAC_BYTES = 14
+IP_BYTES = 20
+UDP_BYTES = 8
+FCS_BYTES = 4
+GAP_BYTES = 12
+SHORTEST_FRAME = 60
+"""Bytes of a frame from its MAC addresses on, without its check sum."""
+AROUND_BYTES = PREAMBLE_BYTES + MAC_BYTES + IP_BYTES + UDP_BYTES + FCS_BYTES + GAP_BYTES
+"""Bytes of the wire's time around a UDP payload that is not short."""
+GIGABIT = 125e6
+"""Bytes a second."""
+
+
+def frame_time(payload: int) -> int:
+    """Bytes of the wire's time that a UDP payload of so many bytes takes."""
+    frame = max(MAC_BYTES + IP_BYTES + UDP_BYTES + payload, SHORTEST_FRAME)
+    return PREAMBLE_BYTES + frame + FCS_BYTES + GAP_BYTES
+
+
+def wire_bytes(packet: int) -> float:
+    """Bytes of the wire's time that a packet of so many bytes takes, in datagrams as full as its like make them."""
+    size = padded(packet)
+    together = BODY_BYTES // size
+    # every datagram pays for its headers, and the wire for its gaps
+    around = OVERHEAD_BYTES + AROUND_BYTES
+    if together:
+        return size + around / together
+    datagrams = -(-size // BODY_BYTES)
+    return size + datagrams * around
+
 
 SYMBOL_BITS = 10
 """Bits of a byte on a serial line: a start bit and a stop bit are around it."""
@@ -36,8 +65,9 @@ class Ways:
 
 @dataclass(frozen=True)
 class Link(ABC):
-    """What tasks and results come by, called ``name`` in sentences: so many ``gigabits`` a second each way, or so many
-    bits in each cycle of the accelerator's clock (``cycle``). ``left_out``: what of it the figures do not count."""
+    """A link by which tasks and results come, called ``name`` in sentences: so many ``gigabits`` a second each way, or
+    so many bits in each cycle of the accelerator's clock (``cycle``). ``left_out``: what of it the figures do not
+    count."""
 
     name: str
     left_out: str
@@ -93,7 +123,7 @@ class Streams(Link):
 @dataclass(frozen=True)
 class Datagrams(Link):
     """Datagrams of UDP over Ethernet, each with as many packets as it has room for; a longer packet goes on in
-    further ones (:mod:`rbdgen.protocol.wire`)."""
+    further ones (:mod:`rbdgen.protocol.links`)."""
 
     def packet_bits(self, packing: Packing, values: int) -> float:
         return 8 * wire_bytes(packing.packet_bytes(values))
@@ -130,7 +160,7 @@ LINKS: dict[str, Link] = {
 }
 """Links by the names that boards have for them (``link`` in ``board.toml``)."""
 USUAL = ("serial", "gigabit-ethernet", "pcie3-x16")
-"""What is shown of an accelerator that is for no board."""
+"""Links that are shown of an accelerator that is for no board."""
 
 
 def get_link(name: Any) -> Link:
@@ -139,3 +169,92 @@ def get_link(name: Any) -> Link:
     if found is None:
         raise ConfigError(f"link {short(name)}: unknown; known links: {', '.join(LINKS)}")
     return found
+
+
+DEFAULT_ADDRESS = "192.168.1.50"
+LOCAL = 0x02
+"""Of a MAC address's first byte: it is administered locally, and is no vendor's."""
+GROUP = 0x01
+"""Of a MAC address's first byte: it is one of many stations."""
+MAC_ADDRESS_BYTES = 6
+_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
+
+
+@dataclass(frozen=True)
+class Station:
+    """A board's IPv4 ``address`` and ``mac`` address as numbers, the first byte highest, and its UDP ``port``."""
+
+    address: int
+    mac: int
+    port: int = DEFAULT_PORT
+
+    def as_dict(self) -> dict[str, str | int]:
+        """As reports have it."""
+        return {"address": self.address_text, "port": self.port, "mac": self.mac_text}
+
+    @property
+    def address_text(self) -> str:
+        """The IPv4 address as people write it."""
+        return str(ipaddress.IPv4Address(self.address))
+
+    @property
+    def mac_text(self) -> str:
+        """The MAC address as people write it."""
+        return self.mac.to_bytes(MAC_ADDRESS_BYTES, "big").hex(":")
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Addresses as they are given: an IPv4 ``address``, and a ``mac`` address or none. ConfigError for one that no
+    single station can have."""
+
+    address: str = DEFAULT_ADDRESS
+    mac: str | None = None
+
+    def __post_init__(self) -> None:
+        read_address(self.address)
+        if self.mac is not None:
+            read_mac(self.mac)
+
+    def station(self, identity: bytes) -> Station:
+        """The station of a design of this ``identity``, from which it has a MAC address where none is given."""
+        # boards with two designs differ in it, and the same design keeps it from build to build
+        mac = own_mac(identity) if self.mac is None else read_mac(self.mac)
+        return Station(read_address(self.address), mac)
+
+
+def own_mac(identity: bytes) -> int:
+    """A MAC address for a design: locally administered, and the same whenever it is built."""
+    # vendors' addresses have that bit clear: ours collide with none of them
+    first = identity[0] & ~GROUP | LOCAL
+    return int.from_bytes(bytes([first]) + identity[1:MAC_ADDRESS_BYTES], "big")
+
+
+def read_address(text: str) -> int:
+    """An IPv4 address of one station, as a number."""
+    try:
+        found = ipaddress.IPv4Address(text)
+    except ValueError:
+        raise ConfigError(
+            f"ip: {text!r} is no IPv4 address; give four numbers such as {DEFAULT_ADDRESS}"
+        ) from None
+    several = found.is_multicast or found.is_unspecified or found.is_reserved
+    if several or found.is_loopback or int(found) & 0xFF in (0, 0xFF):
+        raise ConfigError(
+            f"ip: {text} is no address of a single station; give one such as {DEFAULT_ADDRESS}"
+        )
+    return int(found)
+
+
+def read_mac(text: str) -> int:
+    """A MAC address of one station, as a number."""
+    if not _MAC.fullmatch(text.lower()):
+        raise ConfigError(
+            f"mac: {text!r} is no MAC address; give six bytes in hexadecimal such as 02:00:00:00:00:01"
+        )
+    data = bytes.fromhex(text.replace(":", ""))
+    if data[0] & GROUP or not any(data):
+        raise ConfigError(
+            f"mac: {text} is no address of a single station; the first byte must be even, such as 02"
+        )
+    return int.from_bytes(data, "big")

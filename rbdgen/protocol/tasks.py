@@ -18,6 +18,7 @@ its own, in lane 0, and reaches all accelerators.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntFlag
@@ -28,8 +29,40 @@ from typing import Any
 import numpy as np
 
 from rbdgen.errors import ConfigError
-from rbdgen.ir.number_formats import Format
-from rbdgen.protocol.columns import Columns
+from rbdgen.ir.number_formats import Format, nearest_raw
+
+
+class Columns:
+    """Words of these formats, one after the other: matrices (n, k) have a column for each."""
+
+    def __init__(self, formats: Sequence[Format]) -> None:
+        widths, minima, maxima, scales = [], [], [], []
+        for fmt in formats:
+            widths.append(fmt.width)
+            minima.append(fmt.minimum)
+            maxima.append(fmt.maximum)
+            scales.append(math.ldexp(1.0, fmt.frac))
+        self.minima = np.array(minima, np.int64)
+        self.maxima = np.array(maxima, np.int64)
+        # products with powers of two are exact
+        self.scales = np.array(scales)
+        self.resolutions = 1.0 / self.scales
+        self.above = 64 - np.array(widths, np.int64)
+        """Bits of a number of 64 bits above a word."""
+
+    def quantise(self, values: np.ndarray) -> np.ndarray:
+        """Nearest raw numbers (n, k), as :meth:`rbdgen.ir.number_formats.Format.quantise` gives."""
+        return nearest_raw(values * self.scales, self.minima, self.maxima)
+
+    def real(self, raw: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """Values of raw numbers (n, k), float64; in ``out`` where that is given."""
+        return np.multiply(raw, self.resolutions, out=out)
+
+    def signed(self, words: np.ndarray) -> np.ndarray:
+        """Raw numbers (n, k) in the low bits of words of 64 bits, int64."""
+        lifted = words.astype(np.int64) << self.above
+        return lifted >> self.above
+
 
 FUNCTION_BITS = 5
 TAG_BITS = 8
@@ -88,7 +121,7 @@ class ResultWord:
 
 @dataclass(frozen=True)
 class FunctionFormat:
-    """What tasks of one function hold, in the order of the words."""
+    """The content of one function's tasks, in the order of the words."""
 
     name: str
     code: int
@@ -126,21 +159,21 @@ class FunctionFormat:
         return self.operand_columns.quantise(values)
 
     def _not_finite(self, values: np.ndarray) -> ConfigError:
-        """What to say of a matrix (n, k) of values that are not all finite."""
+        """The complaint of a matrix (n, k) of values that are not all finite."""
         wrong = np.argwhere(~np.isfinite(values.T))
         number, row = wrong[0]
         word, value = self.operands[number], values[row, number]
         return ConfigError(f"operand {word.name}: must be finite, not {value}")
 
     def out_of_range(self, raw: Sequence[np.ndarray]) -> np.ndarray:
-        """Which tasks have an operand outside its declared range, shape (n,)."""
+        """Whether tasks have an operand outside its declared range, shape (n,)."""
         if not raw:
             return np.zeros((), bool)
         rows = np.stack(raw, axis=-1)
         return np.any(self.outside(rows), axis=-1)
 
     def outside(self, raw: np.ndarray) -> np.ndarray:
-        """Which raw operands (n, k) are outside their declared ranges."""
+        """Whether raw operands (n, k) are outside their declared ranges."""
         lower, upper = self.limits
         below = raw < lower
         above = raw > upper
@@ -467,7 +500,7 @@ def _join(packing: Packing, rows: Sequence[Sequence[Sequence[int]]]) -> Rows:
 
 
 def _lanes(packing: Packing, beat: int) -> dict[int, int]:
-    """What stands in each lane of a stream's beat that has something in it."""
+    """The content of each lane of a stream's beat that has something in it."""
     if packing.lanes == 1:
         return {0: beat}
     mask = (1 << packing.beat_bits) - 1

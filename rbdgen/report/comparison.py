@@ -19,7 +19,7 @@ from rbdgen.report.published import (
     robot_key,
 )
 from rbdgen.report.rivals import elsewhere, losses, without_figures
-from rbdgen.timing.today import Timing
+from rbdgen.timing.measurements import Timing
 
 SCHEMA = "rbdgen.compare/1"
 """Name and version of the comparison's structure."""

@@ -14,9 +14,14 @@ from rbdgen.compiler.depth import LONGEST, ChainDepth
 from rbdgen.functions import registry
 from rbdgen.functions.algorithms import chosen_algorithms
 from rbdgen.functions.quantities import Quantity
-from rbdgen.host.identity import GENERATOR, KEY, identity_of
-from rbdgen.host.manifest import MANIFEST_SCHEMA
-from rbdgen.host.stream_keys import packet_keys, stream_keys
+from rbdgen.host.manifest import (
+    GENERATOR,
+    KEY,
+    MANIFEST_SCHEMA,
+    identity_of,
+    packet_keys,
+    stream_keys,
+)
 from rbdgen.ir.number_formats import Format
 from rbdgen.ir.programs import cone
 from rbdgen.model.robot import Robot

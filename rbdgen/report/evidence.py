@@ -14,7 +14,7 @@ import numpy as np
 
 from rbdgen.compiler import Design
 from rbdgen.errors import ConfigError
-from rbdgen.functions.states import States
+from rbdgen.functions.quantities import States
 from rbdgen.layout.execute import float_passes
 from rbdgen.protocol.tasks import Flag
 from rbdgen.trials import (

@@ -21,7 +21,7 @@ from rbdgen.report.design import design_report, manifest, verilog_digest
 from rbdgen.report.drawings import layout_picture, timing_chart
 from rbdgen.report.writing import write_files
 from rbdgen.schedule.budget import Budget
-from rbdgen.schema.reading import read_object
+from rbdgen.schema.json_files import read_object
 from rbdgen.setting import LIMITS, WORD, Setting, nearest, settings
 
 REPORT_FILE, SIMULATION_FILE, CONFIG_FILE = "report.json", "simulation.json", "config.toml"

@@ -20,8 +20,7 @@ from rbdgen.report.files import (
     SIMULATION_FILE,
     TIMING_FILE,
 )
-from rbdgen.schema.checking import check, version_complaint
-from rbdgen.schema.reading import read_json
+from rbdgen.schema.json_files import check, read_json, version_complaint
 
 AGAIN = "write it anew with 'rbdgen generate', 'rbdgen simulate' or 'rbdgen build'"
 REPORT = "report"

@@ -12,8 +12,8 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from rbdgen.extras import optional_module
 from rbdgen.functions import registry
+from rbdgen.installation import optional_module
 from rbdgen.report import plots
 from rbdgen.report.comparison import comparison
 from rbdgen.report.comparison_text import SHOWN, remark

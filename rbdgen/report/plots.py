@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rbdgen.errors import ConfigError
-from rbdgen.extras import optional_module
+from rbdgen.installation import optional_module
 from rbdgen.report.writing import check_writable
 
 SUFFIXES = (".svg", ".png", ".pdf")

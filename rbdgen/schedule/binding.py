@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rbdgen.devices.device import Device
-from rbdgen.forking import on_all_cores
+from rbdgen.processes import on_all_cores
 from rbdgen.schedule.multipliers import UnitMultipliers
 from rbdgen.schedule.schedule import Schedule
 

@@ -21,7 +21,7 @@ from rbdgen.functions.quantities import F_EXT
 from rbdgen.functions.registry import check_functions
 from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.robot import Robot
-from rbdgen.numeric.arguments import argument, configuration, require_positive_definite
+from rbdgen.numeric.batch import argument, configuration, require_positive_definite
 from rbdgen.operands import UNIT_TOLERANCE
 from rbdgen.options import Options
 from rbdgen.software.composition import make_program

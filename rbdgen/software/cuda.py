@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import product
 from textwrap import indent
 
+from rbdgen.installation import license_text
 from rbdgen.software.blocks import Block, cut
 from rbdgen.software.calls import COUNT, TYPES, Type
 from rbdgen.software.kernel import TAB, Kernel
@@ -29,7 +30,6 @@ from rbdgen.software.spread_kernel import (
     SpreadKernel,
     spreadings_of,
 )
-from rbdgen.version import license_text
 
 HEADER = "rbd_cuda.h"
 BENCH = "rbd_bench.cuh"

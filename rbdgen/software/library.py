@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.resources import files
 
+from rbdgen.installation import license_text
 from rbdgen.model.robot import Robot
 from rbdgen.software.build_files import build_files
 from rbdgen.software.calls import TYPES, Calls
@@ -15,7 +16,6 @@ from rbdgen.software.header import header
 from rbdgen.software.kernel import Kernel
 from rbdgen.software.naming import library_name
 from rbdgen.software.program import Program
-from rbdgen.version import license_text
 
 SUPPORT = ("rbd_kernel.h", "rbd_lanes.h", "rbd_instance.h", "rbd_words.h", "rbd_fixed.h")
 

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from rbdgen.errors import ConfigError, ToolError, short
-from rbdgen.extras import remedy
+from rbdgen.installation import remedy
 from rbdgen.software.calls import TYPES
 from rbdgen.software.cuda import HEADER, CudaFunction, CudaKernel
 from rbdgen.software.library import support

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rbdgen.functions.quantities import MINV
-from rbdgen.functions.states import States
+from rbdgen.functions.quantities import MINV, States
 from rbdgen.golden import minverse, rnea
 from rbdgen.layout.samples import bounded_others, random_base, random_forces, random_others
 from rbdgen.layout.trace_options import TraceOptions
@@ -51,7 +50,7 @@ def reference(
     """The results of the golden model, (count, …) each, in the program's order."""
     own = replace(settings, functions=(program.function.name,))
     record = program.function
-    values = record.reference(robot, states, own, None)
+    values = record.evaluated(robot, states, own, None)
     found = dict(zip((x.name for x in record.results), values, strict=True))
     if record.extra and own.extra_of(record.name):
         found[record.extra.quantity.name] = record.extra.reference(robot, states)

@@ -13,16 +13,15 @@ import numpy as np
 
 from rbdgen import native
 from rbdgen.errors import ToolError
-from rbdgen.forking import cores
-from rbdgen.functions.states import States
+from rbdgen.functions.quantities import States
 from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.robot import Robot
+from rbdgen.processes import cores
 from rbdgen.software.calls import COUNT, TAB, TYPES, Calls
 from rbdgen.software.compiled import CACHE, Compiled, CompiledFunction
 from rbdgen.software.flags import FLAGS, LIBRARIES
 from rbdgen.software.states import operand_arrays, program_states
-from rbdgen.timing.stopwatch import best_seconds
-from rbdgen.timing.today import Timing
+from rbdgen.timing.measurements import Timing, best_seconds
 
 C, CUDA = "rbdgen C", "rbdgen CUDA"
 """Names of the implementations."""

@@ -15,8 +15,8 @@ from typing import Any
 
 from rbdgen import native
 from rbdgen.errors import ConfigError
-from rbdgen.extras import optional_module
 from rbdgen.functions.record import Function
+from rbdgen.installation import optional_module
 from rbdgen.software.calls import COUNT, TYPES, Type
 from rbdgen.software.compiled import Compiled, CompiledFunction
 from rbdgen.software.library import support

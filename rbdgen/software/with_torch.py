@@ -13,9 +13,9 @@ from functools import cached_property
 from typing import Any
 
 from rbdgen.errors import ConfigError, SingularityError, UnsupportedError
-from rbdgen.extras import optional_module
 from rbdgen.functions.record import Function
-from rbdgen.numeric.arguments import configuration
+from rbdgen.installation import optional_module
+from rbdgen.numeric.batch import configuration
 from rbdgen.software.calls import TYPES
 from rbdgen.software.compiled import Compiled, whole_numbers
 from rbdgen.software.differentiable import sources

@@ -21,8 +21,8 @@ import numpy as np
 
 from rbdgen.errors import ToolError
 from rbdgen.functions import registry
+from rbdgen.functions.quantities import States
 from rbdgen.functions.record import Pinocchio
-from rbdgen.functions.states import States
 
 BASES = {"floating": "JointModelFreeFlyer", "planar": "JointModelPlanar"}
 
@@ -53,7 +53,7 @@ def _arrays(function: str, states: States) -> list[np.ndarray]:
 
 
 def _counterpart(function: str) -> Pinocchio:
-    """What Pinocchio calls a function that it has."""
+    """Pinocchio's counterpart of a function that it has."""
     found = registry.function(function).pinocchio
     assert found is not None
     return found
@@ -80,6 +80,7 @@ def own_parallel(
     if call is None:
         return None
     pool = pin.ModelPool(model, threads)
+    # states are columns there: another order would be copied, and the copy be measured
     arrays = [np.asfortranarray(x.T) for x in _arrays(function, states)]
     return lambda: call(threads, pool, *arrays)
 
@@ -104,6 +105,7 @@ class Team:
     """Worker processes that share the loops over states; a context manager."""
 
     def __init__(self, urdf: Path, base: str, states: States, workers: int) -> None:
+        # a fork would copy locks that other threads hold
         context = multiprocessing.get_context("spawn")
         self.workers: list[_Worker] = []
         for _ in range(workers):

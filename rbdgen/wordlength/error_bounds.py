@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from rbdgen.layout.execute import float_passes
+from rbdgen.passes.noise import thinned
 from rbdgen.passes.pipeline import Simplified
-from rbdgen.thinning import thinned
 from rbdgen.wordlength.experiment import Experiment, VectorErrors
 from rbdgen.wordlength.request import FormatRequest
 from rbdgen.wordlength.sensitivity import FactorDerivatives, Pairs, derivatives, one_result_each

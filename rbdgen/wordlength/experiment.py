@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from rbdgen.functions import registry
-from rbdgen.functions.states import States
+from rbdgen.functions.quantities import States
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph
 from rbdgen.layout.equivalent import equivalent

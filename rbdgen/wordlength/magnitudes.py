@@ -9,8 +9,7 @@ import numpy as np
 from rbdgen.layout.execute import float_passes
 from rbdgen.layout.network import Network
 from rbdgen.layout.torques import MOTION, TORQUE
-from rbdgen.passes.noise import FEW, is_rounding
-from rbdgen.thinning import some_of
+from rbdgen.passes.noise import FEW, is_rounding, some_of
 from rbdgen.wordlength.targets import ABSOLUTE, ENTRY, FLOOR, LARGEST
 
 LOADED = "loaded"

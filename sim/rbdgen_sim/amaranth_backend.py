@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rbdgen.errors import ConfigError, ToolError
-from rbdgen.extras import require
+from rbdgen.installation import require
 from rbdgen_sim.interface import Progress, Rtl, Simulator, Stimulus, Trace
 from rbdgen_sim.streams import StreamEnds
 

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rbdgen.errors import ConfigError, ToolError
-from rbdgen.extras import require
+from rbdgen.installation import require
 from rbdgen_sim import exchange, runtime, verilator
 from rbdgen_sim.exchange import Job
 from rbdgen_sim.folders import check_plain, copied, own_folder, told_of

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rbdgen.host.datagram_shell import DatagramShell
-from rbdgen.host.serving import STOP_SECONDS, UdpThread
+from rbdgen.host.datagram_shell import STOP_SECONDS, DatagramShell, UdpThread
 from rbdgen.host.udp import split_address
 from rbdgen.protocol.datagrams import MOST_BYTES, Kind, datagram_bytes
 

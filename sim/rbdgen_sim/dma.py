@@ -9,14 +9,14 @@ from itertools import chain
 import numpy as np
 
 from rbdgen.host.shell import ShellModel
-from rbdgen.host.transfers import beats_of, packet_of, stream_beats, stream_bytes
+from rbdgen.host.stream_link import beats_of, packet_of, stream_beats, stream_bytes
 from rbdgen.protocol.registers import VERSION, Register
 from rbdgen.protocol.tasks import CALIBRATE
 
 
 @dataclass
 class DmaModel:
-    """Answers by ``shell``, or by ``answers`` to the same batches; a :class:`rbdgen.host.beats.StreamDevice`.
+    """Answers by ``shell``, or by ``answers`` to the same batches; a :class:`rbdgen.host.stream_link.StreamDevice`.
 
     It records what came, for :func:`rbdgen_sim.axi.play`: the batches ``sent``, the ``epochs`` that stood after each of
     them, and by the next batch's number the ``written`` epochs and the ``resets``."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from rbdgen.errors import ToolError
 from rbdgen.host.manifest import Manifest
 from rbdgen.host.transport import CLOSE_SECONDS
-from rbdgen.protocol.stations import Station
+from rbdgen.protocol.links import Station
 from rbdgen_sim.device import build_program
 
 SHARE = 1 << 16

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rbdgen.errors import ToolError
-from rbdgen.extras import require as require_packages
+from rbdgen.installation import require as require_packages
 from rbdgen_sim.folders import check_plain
 
 FST_HEADERS = {"lz4.h": "liblz4-dev", "zlib.h": "zlib1g-dev"}

@@ -9,9 +9,8 @@ import pytest
 
 from rbdgen import Options, Robot, UnsupportedError, compile_robot, golden, load_robot
 from rbdgen.algo.chain_contact import ChainContact
-from rbdgen.algo.contact import Held, held_dynamics
+from rbdgen.algo.contact import Held, Law, SlidingContacts, held_dynamics, sliding_dynamics
 from rbdgen.algo.rnea import joint_placements
-from rbdgen.algo.sliding import Law, SlidingContacts, sliding_dynamics
 from rbdgen.layout.equivalent import equivalent
 from rbdgen.model import FreeFlyer, Spherical, with_armature, with_contacts
 from tests.chains import (

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from rbdgen.algo.block_inverse import adjugate, block_inverse
+from rbdgen.algo.mobility import adjugate, block_inverse
 from rbdgen.algo.odd_even import complement, eliminate
 from rbdgen.spatial import Matrix, constant_matrix, constant_vector
 

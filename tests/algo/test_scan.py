@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from rbdgen.algo.scan import inward_sums, outward_sums, shallow_scan, sparing_scan
+from rbdgen.algo.chain import inward_sums, outward_sums, shallow_scan, sparing_scan
 
 LENGTHS = (0, 1, 2, 3, 4, 7, 8, 13, 32, 33)
 

@@ -11,8 +11,7 @@ import pytest
 from rbdgen import Robot, UnsupportedError, golden, load_robot
 from rbdgen.algo.chain import check_serial, is_serial
 from rbdgen.algo.rnea import moving_base, wrenches
-from rbdgen.algo.scan_mass import scan_mass_matrix
-from rbdgen.algo.scan_rnea import scan_rnea
+from rbdgen.algo.scans import scan_mass_matrix, scan_rnea
 from rbdgen.layout.equivalent import equivalent
 from rbdgen.model import Mimic, with_armature
 from tests.chains import (

@@ -18,9 +18,9 @@ from rbdgen.algo.mminvgen import mminvgen
 from rbdgen.algo.plucker import transforms
 from rbdgen.algo.rnea import inward_sweep, joint_placements, outward_sweep
 from rbdgen.algo.rnea_derivatives import rnea_derivatives
-from rbdgen.algo.submodules import Enter
 from rbdgen.ir.builder import Builder, Expr
 from rbdgen.layout.equivalent import equivalent
+from rbdgen.spatial import Enter
 from tests.conftest import shared_robot
 
 Text = Callable[[Robot, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], Enter], Any]

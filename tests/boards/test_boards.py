@@ -18,9 +18,8 @@ import pytest
 
 from rbdgen.devices.registry import DEVICES
 from rbdgen.errors import ConfigError, ToolError
-from rbdgen.protocol.stations import Addresses
+from rbdgen.protocol.links import Addresses, frame_time, wire_bytes
 from rbdgen.protocol.tasks import Packing
-from rbdgen.protocol.wire import frame_time, wire_bytes
 from rbdgen_boards import build, ecp5, routed_cache, tools
 from rbdgen_boards.board import Board, board_link, board_names, get_board, part_resources
 from rbdgen_boards.build import at_interval, check_replaceable, fit

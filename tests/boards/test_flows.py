@@ -14,7 +14,7 @@ import pytest
 from rbdgen import Design
 from rbdgen.devices.gw5a import DERATING, MULTIPLIER_OUTPUT
 from rbdgen.errors import ConfigError
-from rbdgen.protocol.stations import Addresses
+from rbdgen.protocol.links import Addresses
 from rbdgen_boards import tools
 from rbdgen_boards.board import get_board
 from rbdgen_boards.flow import Request, Routed

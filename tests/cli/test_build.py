@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rbdgen.extras import remedy
+from rbdgen.installation import remedy
 from rbdgen_boards import tools, vivado
 from rbdgen_boards.ecp5 import Ecp5
 from tests.cli.test_cli import last_error, run

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rbdgen.extras import remedy
+from rbdgen.installation import remedy
 from tests.cli.test_cli import last_error, run
 
 SMALL = ("explore", "pendulum2", "--ii", "1,4", "--word", "12,18", "--tasks", "20", "--jobs", "2")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rbdgen.cli import commands, comparing
-from rbdgen.extras import remedy
+from rbdgen.installation import remedy
 from rbdgen.model.setup import Setup
 from tests.cli.test_cli import run
 

@@ -14,7 +14,7 @@ import pytest
 import rbdgen
 from rbdgen import explore
 from rbdgen.model import builtin_robots
-from rbdgen.schema.keys import described_keys
+from rbdgen.schema.json_files import described_keys
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))

@@ -21,7 +21,7 @@ from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.robot import Robot
 from rbdgen.report.design import design_report
 from rbdgen.report.evidence import evidence
-from rbdgen.timing.golden import golden_calls, timing_states
+from rbdgen.timing.measurements import golden_calls, timing_states
 from rbdgen.trials import make_tasks, relative_errors, task_states
 from rbdgen_hw.marks import MarkedAccelerator, mark_ports, marked_name
 from rbdgen_sim.cosim import cosimulate

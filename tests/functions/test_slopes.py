@@ -9,8 +9,8 @@ import pytest
 
 from rbdgen import Robot, golden, load_robot, with_frames
 from rbdgen.functions import registry
+from rbdgen.functions.quantities import States
 from rbdgen.functions.record import Function, Slope
-from rbdgen.functions.states import States
 from rbdgen.model.joints import Continuous, FreeFlyer
 from tests.chains import jointed
 
@@ -70,7 +70,7 @@ def differences(robot: Robot, function: Function, operand: str, s: States) -> np
         ends = []
         for step in (STEP, -STEP):
             there = moved(robot, s, operand, step * unit)
-            ends.append(function.reference(robot, there, None, None)[0])
+            ends.append(function.evaluated(robot, there, None, None)[0])
         columns.append((ends[0] - ends[1]) / (2 * STEP))
     return np.stack(columns, axis=-1)
 
@@ -83,7 +83,7 @@ def test_slopes_are_derivatives(function: Function, slope: Slope, base: str) -> 
     own = robot(base)
     s = states(own, function)
     other = registry.function(slope.function)
-    found = other.reference(own, without(own, s, function), None, None)
+    found = other.evaluated(own, without(own, s, function), None, None)
     names = [quantity.name for quantity in other.results]
     claimed = found[names.index(slope.result)]
     expected = differences(own, function, slope.operand, s)

@@ -11,8 +11,8 @@ import numpy as np
 
 from rbdgen import Design
 from rbdgen.emulation import bit_true_datagrams, manifest_of
+from rbdgen.host.datagram_link import HostEnd
 from rbdgen.host.datagram_shell import Address, DatagramShell
-from rbdgen.host.datagrams import HostEnd
 from rbdgen.host.driver import Driver
 from rbdgen.host.udp import DatagramLink, connect
 from rbdgen.ir.number_formats import Format

@@ -22,8 +22,7 @@ import numpy as np
 import pytest
 
 from rbdgen.emulation import manifest_of
-from rbdgen.host.library import library_files
-from rbdgen.host.library.files import SOURCES
+from rbdgen.host.library import SOURCES, library_files
 from rbdgen.host.manifest import Manifest
 from rbdgen.host.transport import Transport
 from tests.conftest import design

@@ -11,8 +11,8 @@ import pytest
 
 from rbdgen.emulation import bit_true, bit_true_shell, manifest_of, serve_bit_true
 from rbdgen.errors import LinkError
-from rbdgen.host.access import Access
 from rbdgen.host.driver import Driver
+from rbdgen.host.exchanges import Access
 from rbdgen_sim.mixed import random_operands
 from tests.conftest import design
 

@@ -6,8 +6,8 @@ import pytest
 
 from rbdgen.emulation import bit_true_shell, manifest_of
 from rbdgen.errors import LinkError
-from rbdgen.host.beats import StreamLink
 from rbdgen.host.driver import Driver
+from rbdgen.host.stream_link import StreamLink
 from rbdgen.protocol.registers import Register, stream_bits
 from rbdgen_sim.dma import DmaModel
 from rbdgen_sim.mixed import check_mixed, golden_requests

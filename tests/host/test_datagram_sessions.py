@@ -10,7 +10,7 @@ import pytest
 from rbdgen import parameter_values
 from rbdgen.emulation import bit_true, bit_true_datagrams
 from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
-from rbdgen.host.datagrams import OWNED_SECONDS
+from rbdgen.host.datagram_link import OWNED_SECONDS
 from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.datagrams import (
     Kind,

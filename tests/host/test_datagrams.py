@@ -11,7 +11,7 @@ import pytest
 
 from rbdgen.emulation import bit_true, bit_true_datagrams, manifest_of
 from rbdgen.errors import LinkError
-from rbdgen.host.datagrams import FIRST_QUIET, LONGEST_QUIET
+from rbdgen.host.datagram_link import FIRST_QUIET, LONGEST_QUIET
 from rbdgen.host.driver import Driver, Tasks
 from rbdgen.host.udp import DatagramLink, connect
 from rbdgen.protocol.datagrams import Kind, datagram_bytes, read_datagram

@@ -17,8 +17,7 @@ from rbdgen.emulation import DIGEST, bit_true_shell, manifest_of
 from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
 from rbdgen.functions.registry import common
 from rbdgen.host.driver import Driver, Tasks
-from rbdgen.host.identity import identity_of
-from rbdgen.host.manifest import manifest_from, read_manifest
+from rbdgen.host.manifest import identity_of, manifest_from, read_manifest
 from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.frames import Kind, frame_bytes
 from rbdgen.protocol.tasks import Flag

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from rbdgen import ConfigError, FlaggedError, RbdgenWarning, bit_true
-from rbdgen.host.arrays import FunctionArrays
-from rbdgen.host.flagged import flag_text, operand_name, outside
+from rbdgen.host.arrays import FunctionArrays, flag_text, operand_name, outside
 from rbdgen.protocol.tasks import Flag
 from rbdgen_sim.mixed import random_operands
 from tests.conftest import design

@@ -10,9 +10,8 @@ import pytest
 
 from rbdgen import parameter_values
 from rbdgen.emulation import bit_true_datagrams, bit_true_shell, manifest_of
-from rbdgen.host.datagram_shell import DatagramShell
+from rbdgen.host.datagram_shell import DatagramShell, UdpServer
 from rbdgen.host.driver import Driver, Tasks
-from rbdgen.host.serving import UdpServer
 from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.datagrams import padded
 from rbdgen_sim.datagram_faults import Faults, UdpRelay

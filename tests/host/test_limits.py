@@ -17,8 +17,8 @@ import pytest
 
 from rbdgen.emulation import bit_true_shell, manifest_of
 from rbdgen.errors import LinkError
+from rbdgen.host.byte_link import connect
 from rbdgen.host.driver import Driver
-from rbdgen.host.link import connect
 from rbdgen.host.transport import ProcessTransport, SerialTransport
 from rbdgen.protocol.frames import Kind, frame_bytes
 from rbdgen_sim.mixed import check_mixed

@@ -20,8 +20,7 @@ from rbdgen import Design
 from rbdgen.emulation import DIGEST, bit_true_shell
 from rbdgen.errors import ConfigError, LinkError, RbdgenError
 from rbdgen.host.driver import Driver
-from rbdgen.host.identity import KEY, identity_of
-from rbdgen.host.manifest import Manifest, read_manifest
+from rbdgen.host.manifest import KEY, Manifest, identity_of, read_manifest
 from rbdgen.host.shell import ShellModel
 from rbdgen.report.design import manifest
 from tests.conftest import design

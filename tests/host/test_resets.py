@@ -13,10 +13,10 @@ import pytest
 from rbdgen import Design, Robot, parameter_values
 from rbdgen.emulation import bit_true_shell, manifest_of
 from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
-from rbdgen.host.beats import StreamLink
 from rbdgen.host.driver import Driver
 from rbdgen.host.parameters import RESETS
 from rbdgen.host.shell import ShellModel
+from rbdgen.host.stream_link import StreamLink
 from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.frames import Deframer, Kind, frame_bytes
 from rbdgen_sim.dma import DmaModel

@@ -14,7 +14,7 @@ from rbdgen.errors import LinkError, RbdgenWarning
 from rbdgen.host.driver import Driver
 from rbdgen.host.udp import connect
 from rbdgen.layout.calibration import varied_robot
-from rbdgen.protocol.stations import Addresses
+from rbdgen.protocol.links import Addresses
 from rbdgen_hw.shelled import write_station
 from rbdgen_sim.ethernet import BuiltStation, Faults, SimulatedStation, SteppedPort, build_station
 from rbdgen_sim.mixed import check_mixed

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rbdgen.errors import LinkError
-from rbdgen.host.transfers import (
+from rbdgen.host.stream_link import (
     beats_of,
     packet_of,
     result_packets,

@@ -15,8 +15,8 @@ import pytest
 from rbdgen import parameter_values
 from rbdgen.emulation import bit_true, manifest_of, serve_bit_true
 from rbdgen.errors import LinkError, RbdgenWarning
+from rbdgen.host.datagram_shell import MOST_OF_SENDER, UdpServer
 from rbdgen.host.driver import Driver
-from rbdgen.host.serving import MOST_OF_SENDER, UdpServer
 from rbdgen.host.udp import UdpPort, split_address
 from rbdgen.protocol.datagrams import (
     DEFAULT_PORT,

@@ -13,8 +13,8 @@ import pytest
 from rbdgen import Design, parameter_values
 from rbdgen.emulation import bit_true_shell, manifest_of
 from rbdgen.errors import LinkError, RbdgenWarning
-from rbdgen.host.beats import StreamLink
 from rbdgen.host.driver import Driver
+from rbdgen.host.stream_link import StreamLink
 from rbdgen.host.xdma import MOST_BYTES, XdmaDevice, batch_within, xdma_link
 from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.registers import Register, stream_bits

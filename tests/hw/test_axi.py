@@ -10,8 +10,8 @@ import pytest
 from rbdgen import Design, parameter_values
 from rbdgen.emulation import bit_true_shell, manifest_of
 from rbdgen.errors import LinkError, RbdgenWarning
-from rbdgen.host.beats import StreamLink, check_identity
 from rbdgen.host.driver import Driver
+from rbdgen.host.stream_link import StreamLink, check_identity
 from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.registers import VERSION
 from rbdgen_hw.emit import axi_verilog

@@ -21,7 +21,7 @@ from rbdgen.protocol.datagrams import (
     join_packets,
     request_bytes,
 )
-from rbdgen.protocol.stations import Addresses, Station, own_mac, read_address, read_mac
+from rbdgen.protocol.links import Addresses, Station, own_mac, read_address, read_mac
 from rbdgen_hw.shelled import write_station
 from rbdgen_sim.gmii import Frame, play
 from tests.conftest import design
@@ -184,7 +184,7 @@ def test_tasks_are_answered_bit_for_bit(wire: tuple) -> None:
 def test_the_text_of_the_core_is_the_same_every_time(tmp_path: Path) -> None:
     program = (
         "import hashlib\n"
-        "from rbdgen.protocol.stations import Station\n"
+        "from rbdgen.protocol.links import Station\n"
         "from rbdgen_hw.shells.ethernet import GMII, RGMII\n"
         "from rbdgen_hw.shells.ethernet_core import core_verilog\n"
         "text = ''.join(core_verilog('core', Station(1, 2), 1e8, phy) for phy in (RGMII, GMII, RGMII))\n"

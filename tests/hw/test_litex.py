@@ -19,8 +19,7 @@ from litex.soc.interconnect import wishbone
 from migen.genlib.io import CRG
 
 from rbdgen import Design
-from rbdgen.protocol.register_map import RegisterEntry
-from rbdgen.protocol.registers import Register, stream_bits
+from rbdgen.protocol.registers import Register, RegisterEntry, stream_bits
 from rbdgen.report.design import design_identity
 from rbdgen_hw.emit import design_verilog
 from rbdgen_hw.packaging import core_of, ip_files

@@ -15,8 +15,7 @@ from peakrdl_ipxact import IPXACTExporter, IPXACTImporter, Standard
 from systemrdl import RDLCompiler
 from systemrdl.node import AddrmapNode, RegNode
 
-from rbdgen.protocol.register_map import Access, RegisterEntry
-from rbdgen.protocol.registers import ADDRESS_BITS
+from rbdgen.protocol.registers import ADDRESS_BITS, Access, RegisterEntry
 from rbdgen_hw.emit import design_verilog
 from rbdgen_hw.packaging import Core, core_of, ip_files
 from rbdgen_hw.packaging.c_header import c_header

@@ -12,7 +12,7 @@ from amaranth.sim import Simulator
 from rbdgen.emulation import DIGEST, bit_true_shell, manifest_of
 from rbdgen.errors import ConfigError
 from rbdgen.functions.registry import common
-from rbdgen.host.identity import identity_of
+from rbdgen.host.manifest import identity_of
 from rbdgen.host.shell import ShellModel, buffer_bytes
 from rbdgen.protocol.frames import FRAME_BYTES, STATUS_BYTES, Kind, frame_bytes
 from rbdgen.protocol.tasks import FUNCTION_BITS

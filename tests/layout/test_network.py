@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from rbdgen import ConfigError, UnsupportedError, golden, load_robot
+from rbdgen.functions.quantities import States
 from rbdgen.functions.registry import check_functions, common
-from rbdgen.functions.states import States
 from rbdgen.ir.interpret import evaluate
 from rbdgen.layout.building import build_network, operand_samples
 from rbdgen.layout.network import DYNAMICS, FEEDBACK, GRADIENT

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rbdgen.functions.states import States
+from rbdgen.functions.quantities import States
 from rbdgen.layout.torques import BOTH, MOTION, TORQUE, torque_limits, with_torques
 
 LIMITS = (2.0, 4.0)

@@ -17,8 +17,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from rbdgen.emulation import DIGEST, bit_true, bit_true_shell, manifest_of
-from rbdgen.host.beats import StreamLink
 from rbdgen.host.driver import Driver
+from rbdgen.host.stream_link import StreamLink
 from rbdgen.protocol.registers import Register
 from rbdgen.report.design import manifest
 from rbdgen_sim.dma import DmaModel

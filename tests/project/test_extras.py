@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rbdgen import ToolError, extras
+from rbdgen import ToolError, installation
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -32,33 +32,36 @@ def packages(extra: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("extra", sorted({*EXTRAS} - {"dev", "zoo"}))
 def test_a_remedy_has_the_packages_of_an_extra_with_their_versions(extra: str) -> None:
-    told = re.findall(r"'([\w-]+)(?:\[\w+\])?[<>=!~]=?\d[^']*'", extras.remedy(extra))
+    told = re.findall(r"'([\w-]+)(?:\[\w+\])?[<>=!~]=?\d[^']*'", installation.remedy(extra))
     assert sorted(told) == sorted(set(packages(extra)))
-    assert extras.remedy(extra).startswith("install it with: pip install '")
+    assert installation.remedy(extra).startswith("install it with: pip install '")
 
 
 def test_what_is_not_installed_has_a_remedy_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extras, "DISTRIBUTIONS", ("no-such-distribution",))
-    extras._optional.cache_clear()
+    monkeypatch.setattr(installation, "DISTRIBUTIONS", ("no-such-distribution",))
+    installation._optional.cache_clear()
     try:
-        told = extras.remedy("serial")
+        told = installation.remedy("serial")
     finally:
-        extras._optional.cache_clear()
+        installation._optional.cache_clear()
     assert told == "install what rbdgen's pyproject.toml lists under 'serial'"
 
 
 def test_a_module_that_is_missing_names_its_package() -> None:
-    line = rf"^Python package 'no_such_package' is missing; {re.escape(extras.remedy('serial'))}$"
-    for act in (extras.require, lambda extra, name: extras.optional_module(name, extra)):
+    line = rf"^Python package 'no_such_package' is missing; {re.escape(installation.remedy('serial'))}$"
+    for act in (
+        installation.require,
+        lambda extra, name: installation.optional_module(name, extra),
+    ):
         with pytest.raises(ToolError, match=line):
             act("serial", "no_such_package")
-    extras.require("serial", "json")
-    assert extras.optional_module("json", "serial").loads("1") == 1
+    installation.require("serial", "json")
+    assert installation.optional_module("json", "serial").loads("1") == 1
 
 
 def test_a_part_of_rbdgen_that_is_missing_is_no_package() -> None:
     with pytest.raises(ModuleNotFoundError):
-        extras.optional_module("rbdgen.no_such_module", "serial")
+        installation.optional_module("rbdgen.no_such_module", "serial")
 
 
 def test_nobody_is_told_to_install_rbdgen_from_an_index() -> None:
@@ -72,7 +75,7 @@ def test_nobody_is_told_to_install_rbdgen_from_an_index() -> None:
 
 def test_looking_for_a_package_imports_nothing() -> None:
     code = (
-        "import sys; from rbdgen.extras import require; require('report', 'matplotlib'); "
+        "import sys; from rbdgen.installation import require; require('report', 'matplotlib'); "
         "sys.exit('matplotlib' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rbdgen.thinning import thinned
+from rbdgen.passes.noise import thinned
 
 
 @pytest.mark.parametrize(("count", "few"), [(0, 4), (3, 4), (4, 4), (1000, 0), (1000, 1)])

@@ -7,8 +7,8 @@ from importlib import metadata
 import pytest
 
 import rbdgen
-from rbdgen import RbdgenWarning, version
-from rbdgen.version import release
+from rbdgen import RbdgenWarning, installation
+from rbdgen.installation import release
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from rbdgen.version import release
 def test_generated_files_name_numbers_alone(
     installed: str, numbers: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(version, "version", lambda: installed)
+    monkeypatch.setattr(installation, "version", lambda: installed)
     assert release() == numbers
 
 
@@ -27,11 +27,11 @@ def test_the_version_is_the_distributions() -> None:
 
 
 def test_sources_that_were_never_installed_have_a_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(version, "DISTRIBUTIONS", ("no-such-distribution",))
-    assert version.version.__wrapped__() == "0"
+    monkeypatch.setattr(installation, "DISTRIBUTIONS", ("no-such-distribution",))
+    assert installation.version.__wrapped__() == "0"
 
 
 def test_two_distributions_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(version, "DISTRIBUTIONS", ("rbdgen", "numpy"))
+    monkeypatch.setattr(installation, "DISTRIBUTIONS", ("rbdgen", "numpy"))
     with pytest.warns(RbdgenWarning, match=r"^rbdgen and rbdgen-host are both installed"):
-        version.version.__wrapped__()
+        installation.version.__wrapped__()

@@ -7,9 +7,8 @@ import pytest
 
 from rbdgen.errors import ConfigError
 from rbdgen.ir.number_formats import Format
-from rbdgen.protocol.bits import BitFields
-from rbdgen.protocol.columns import Columns
-from rbdgen.protocol.tasks import FunctionFormat, OperandWord
+from rbdgen.protocol.packets import BitFields
+from rbdgen.protocol.tasks import Columns, FunctionFormat, OperandWord
 
 
 @pytest.mark.parametrize("seed", range(20))

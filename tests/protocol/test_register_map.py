@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from rbdgen.protocol.frames import IDENTITY_BYTES
-from rbdgen.protocol.register_map import REGISTER_BITS, Access, register_map
 from rbdgen.protocol.registers import (
     ADDRESS_BITS,
     IDENTITY_WORDS,
+    REGISTER_BITS,
     VERSION,
+    Access,
     Control,
     Register,
     StreamError,
     function_bits,
+    register_map,
 )
 
 IDENTITY = bytes(range(IDENTITY_BYTES))

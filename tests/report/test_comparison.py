@@ -16,7 +16,7 @@ from rbdgen.report.columns import WIDTH
 from rbdgen.report.comparison import FIGURES, HERE, PROMISED, RTL, Row
 from rbdgen.report.design import design_report
 from rbdgen.report.rivals import losses
-from rbdgen.timing.today import NUMPY, PINOCCHIO, Timing
+from rbdgen.timing.measurements import NUMPY, PINOCCHIO, Timing
 from tests.conftest import design
 
 MACHINE = {"processor": "abacus", "cores": 2, "python": "3", "numpy": "2", "pin": None}

@@ -13,7 +13,7 @@ import pytest
 from rbdgen.cli.main import main
 from rbdgen.errors import ConfigError
 from rbdgen.report.folder import read_build
-from rbdgen.schema.checking import schema
+from rbdgen.schema.json_files import schema
 from tests.mutants import mutants
 
 

@@ -15,7 +15,7 @@ from rbdgen.report import tables
 from rbdgen.report.design import design_report
 from rbdgen.report.folder import _check_functions
 from rbdgen.report.host_rate import host_rates, host_text, rate_text
-from rbdgen.schema.checking import check
+from rbdgen.schema.json_files import check
 from tests.conftest import design
 
 FUNCTIONS = ("id", "did")

@@ -20,8 +20,7 @@ from rbdgen.model import Setup, parse_urdf
 from rbdgen.protocol.packets import result_rows, task_rows
 from rbdgen.report.design import design_report, manifest
 from rbdgen.report.tables import tree
-from rbdgen.schema.checking import check, schema
-from rbdgen.schema.keys import described_keys
+from rbdgen.schema.json_files import check, described_keys, schema
 from rbdgen_hw.emit import design_verilog
 from tests.conftest import design
 from tests.golden.test_following import HAND

@@ -25,12 +25,12 @@ from rbdgen import (
     with_frames,
 )
 from rbdgen.caching import keep
-from rbdgen.forking import forked
+from rbdgen.functions.quantities import States
 from rbdgen.functions.registry import common, function
-from rbdgen.functions.states import States
 from rbdgen.layout import construction
 from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.joints import Continuous, FreeFlyer, Spherical
+from rbdgen.processes import forked
 from rbdgen.software.compiled import CACHE, Compiled, CompiledFunction
 from rbdgen.software.naming import check_names, library_name
 from rbdgen.software.program import Straight, Whole
@@ -163,7 +163,7 @@ def test_contacts() -> None:
     made = compile(own, ["cfd"], constraint_damping=0.1).function("cfd")
     states = States(given["q"], given["v"], given["a"], None, given["tau"], None, others=held(made))
     settings = TraceOptions(functions=("cfd",), constraint_damping=0.1)
-    reference = function("cfd").reference(own, states, settings, None)
+    reference = function("cfd").evaluated(own, states, settings, None)
     same(
         made(**{x.name: states_of(states, x.name) for x in made.operands}), tuple(reference), 1e-10
     )

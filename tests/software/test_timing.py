@@ -8,9 +8,9 @@ import pytest
 
 from rbdgen import load_robot, native, with_frames
 from rbdgen.cli.comparing import operands_of
-from rbdgen.forking import cores
 from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model import builtin_path
+from rbdgen.processes import cores
 from rbdgen.software.timing import CUDA, C, time_software
 from rbdgen.timing import time_today
 

@@ -13,8 +13,7 @@ from rbdgen.errors import ToolError
 from rbdgen.functions.registry import common, known
 from rbdgen.model import builtin_path
 from rbdgen.timing import best_seconds, golden_calls, machine, pinocchio, time_today
-from rbdgen.timing.golden import timing_states
-from rbdgen.timing.today import NUMPY, PINOCCHIO
+from rbdgen.timing.measurements import NUMPY, PINOCCHIO, timing_states
 
 ROBOT, URDF = load_robot("pendulum2"), builtin_path("pendulum2")
 

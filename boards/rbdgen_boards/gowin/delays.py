@@ -20,7 +20,7 @@ from typing import Any, NewType
 
 from rbdgen.devices.gw5a import DERATING, MULTIPLIER_OUTPUT, MULTIPLIER_SETUP
 from rbdgen.errors import ToolError
-from rbdgen.extras import remedy
+from rbdgen.installation import remedy
 from rbdgen_boards.flow import Assumption
 from rbdgen_boards.gowin.paths import Delays, Supplement, paths_through
 

@@ -10,8 +10,7 @@ from amaranth.lib.wiring import In
 
 from rbdgen.compiler import Design
 from rbdgen.devices.registry import get_device
-from rbdgen.protocol.register_map import register_map
-from rbdgen.protocol.registers import function_bits
+from rbdgen.protocol.registers import function_bits, register_map
 from rbdgen.report.design import design_identity
 from rbdgen_hw.emit import axi_verilog
 from rbdgen_hw.packaging.c_header import c_header

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rbdgen.protocol.register_map import WHOLE
+from rbdgen.protocol.registers import WHOLE
 from rbdgen_hw.packaging.core import Core
 
 _HEADER = """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rbdgen.protocol.register_map import RegisterEntry
+from rbdgen.protocol.registers import RegisterEntry
 
 VENDOR = "rbdgen"
 LIBRARY = "accelerators"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 
-from rbdgen.protocol.register_map import REGISTER_BITS, WHOLE, Access, RegisterEntry
-from rbdgen.protocol.registers import ADDRESS_BITS
+from rbdgen.protocol.registers import ADDRESS_BITS, REGISTER_BITS, WHOLE, Access, RegisterEntry
 from rbdgen_hw.packaging.core import BUSES, LIBRARY, VENDOR, Core, Port
 from rbdgen_hw.packaging.quoting import xml_text
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rbdgen.protocol.register_map import REGISTER_BITS, Access, Field, RegisterEntry
+from rbdgen.protocol.registers import REGISTER_BITS, Access, Field, RegisterEntry
 from rbdgen_hw.packaging.core import Core
 from rbdgen_hw.packaging.quoting import rdl_string
 

@@ -1,7 +1,7 @@
 """LiteEth's MAC, ARP, IP with ping, and UDP, composed for the shell of datagrams, as a Verilog module of its own.
 
 It is written in Migen, which only those need who build for a board with Ethernet: nothing imports this file but by
-:func:`rbdgen.extras.optional_module`.
+:func:`rbdgen.installation.optional_module`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from migen.fhdl import verilog
 from migen.genlib.cdc import MultiReg
 
 from rbdgen.protocol.datagrams import WORD_BYTES
-from rbdgen.protocol.stations import Station
+from rbdgen.protocol.links import Station
 from rbdgen_hw.shells.datagram_receiver import INCOMING
 from rbdgen_hw.shells.datagram_sender import OUTGOING
 from rbdgen_hw.shells.ethernet import RGMII, Phy

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rbdgen.compiler import Design
-from rbdgen.functions.states import States
+from rbdgen.functions.quantities import States
 from rbdgen.layout.calibration import varied_robot
 from rbdgen.model.robot import Robot
 from rbdgen.protocol.tasks import CALIBRATE, FUNCTION_BITS, TAG_BITS, Flag, OperandWord, join_header

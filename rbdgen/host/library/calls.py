@@ -1,13 +1,129 @@
-"""A design's typed calls: the text of its headers in C and C++."""
+"""A design in C and C++: identifiers of its functions and vectors, its tables, and the headers of its typed calls.
+
+The tables are its identity, functions, words and formats, as ``rbdgen_device.h`` has their structures.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from textwrap import wrap
 
-from rbdgen.host.library.design import Function, Names, Vector
+from rbdgen.host.arrays import entry_number
 from rbdgen.host.manifest import Manifest
-from rbdgen.protocol.identifiers import c_comment
+from rbdgen.protocol.identifiers import LONGEST, Scope, c_comment, c_literal, plain_name
+from rbdgen.protocol.tasks import CALIBRATE, OperandWord, Packing, ResultWord, TaskFormat
+
+ARGUMENTS = ("device", "count", "operands", "results", "flags")
+"""Names of typed calls' arguments besides a function's vectors."""
+MEMBERS = (
+    "Device",
+    "call",
+    "calibrate",
+    "close",
+    "counters",
+    "get",
+    "note",
+    "serial",
+    "software",
+    "states",
+    "tcp",
+    "udp",
+)
+"""Members of a design's C++ class besides its functions."""
+
+
+@dataclass(frozen=True)
+class Vector:
+    """A vector of the manifest's: its own ``name``, its ``argument``, ``shape``, and the ``size`` that it has of a
+    state."""
+
+    name: str
+    argument: str
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """Numbers of a state."""
+        return math.prod(self.shape)
+
+    @property
+    def text(self) -> str:
+        """For a comment: what it is called, and its shape."""
+        dimensions = "".join(f"[{n:d}]" for n in self.shape)
+        return f"{self.argument}{dimensions}"
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of the manifest's: its own ``name``, its ``summary`` for a comment, its typed ``call`` in C, its
+    ``number`` there, its ``method`` in C++ with the type of what that returns, and its vectors."""
+
+    name: str
+    summary: str
+    call: str
+    number: str
+    method: str
+    method_results: str
+    operands: tuple[Vector, ...]
+    results: tuple[Vector, ...]
+
+
+@dataclass(frozen=True)
+class Names:
+    """A design: the ``prefix`` of what is public, that in capitals, its tables' name, and its functions."""
+
+    prefix: str
+    capitals: str
+    tables: str
+    functions: tuple[Function, ...]
+
+
+def names_of(manifest: Manifest, library: set[str]) -> Names:
+    """The identifiers for ``manifest``, none of which the ``library`` has."""
+    prefix = _prefix(manifest.name, library)
+    capitals = prefix.upper()
+    # C has one name space for all, C++ one for the class
+    scope, members = Scope(library), Scope(MEMBERS)
+    tables = scope.take(prefix, "design")
+    for fixed in ("WORKSPACE_BYTES", "PARAMETERS"):
+        scope.take(capitals, fixed)
+    functions = []
+    for name in manifest.tasks.functions:
+        arguments = Scope(ARGUMENTS)
+        operands = _vectors(manifest, manifest.operand_vectors[name], arguments)
+        results = _vectors(manifest, manifest.result_vectors[name], arguments)
+        function = Function(
+            name,
+            c_comment(manifest.summaries[name]),
+            scope.take(prefix, name),
+            scope.take(capitals, "FUNCTION", plain_name(name, LONGEST).upper()),
+            members.take(name),
+            members.take(name, "results"),
+            operands,
+            results,
+        )
+        functions.append(function)
+    return Names(prefix, capitals, tables, tuple(functions))
+
+
+def _prefix(name: str, library: set[str]) -> str:
+    """The begin of all public names of a design, and of none of the library's."""
+    scope = Scope()
+    prefix = scope.take(name)
+    # case does not count: macros are the prefix in capitals
+    while any(f"{known}_".lower().startswith(f"{prefix}_".lower()) for known in library):
+        prefix = scope.take(name)
+    return prefix
+
+
+def _vectors(manifest: Manifest, vectors: Sequence[str], scope: Scope) -> tuple[Vector, ...]:
+    found = []
+    for name in vectors:
+        found.append(Vector(name, scope.take(name), manifest.shapes[name].size))
+    return tuple(found)
+
 
 WIDTH = 100
 """Characters of a line that may be wrapped."""
@@ -176,7 +292,7 @@ def _methods(names: Names, number: int, function: Function) -> list[str]:
 
 
 def _summary(function: Function) -> str:
-    """What a call does, for a comment."""
+    """A call's summary, for a comment."""
     given = ", ".join(vector.text for vector in function.operands)
     wanted = ", ".join(vector.text for vector in function.results)
     return f"{function.summary}: of {given} to {wanted}"
@@ -193,3 +309,155 @@ def _wrapped(line: str, indent: str) -> str:
 
 def _text(lines: Iterable[str]) -> str:
     return "\n".join(lines) + "\n"
+
+
+def c_source(manifest: Manifest, names: Names, answer: int) -> str:
+    """The source of a design whose longest answer has so many bytes."""
+    tasks = manifest.tasks
+    lines = [
+        f"/* Accelerator {names.prefix}: its tables and typed calls. */",
+        f'#include "{names.prefix}_device.h"',
+        "",
+    ]
+    vectors = _Vectors(manifest)
+    lines += vectors.units()
+    for number, function in enumerate(names.functions):
+        lines += vectors.table(f"TAKES_{number}", function.operands)
+        lines += vectors.table(f"GIVES_{number}", function.results)
+        lines += _operands(f"OPERANDS_{number}", manifest, function)
+        lines += _results(f"RESULTS_{number}", manifest, function)
+    lines += ["static const rbd_function FUNCTIONS[] = {"]
+    for number, function in enumerate(names.functions):
+        lines += _function(number, function, tasks)
+    lines += ["};", ""]
+    lines += _parameters(tasks.parameters)
+    lines += _places("TASK_PLACES", tasks.task) + _places("RESULT_PLACES", tasks.result)
+    lines += _design(manifest, names, answer)
+    return "\n".join([*lines, *definitions(names)]) + "\n"
+
+
+def _array(kind: str, name: str, rows: Iterable[str]) -> list[str]:
+    """The lines of a table; of an empty one none."""
+    entries = [f"    {row}," for row in rows]
+    # C has no empty arrays: who uses the table writes NULL
+    if not entries:
+        return []
+    return [f"static const {kind} {name}[] = {{", *entries, "};", ""]
+
+
+class _Vectors:
+    """Tables of the vectors of ``manifest``, and of what of them must be of unit length."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self.shapes = manifest.shapes
+        bound = [name for name, shape in manifest.shapes.items() if shape.unit_vectors]
+        self.names = {name: f"UNITS_{number}" for number, name in enumerate(bound)}
+
+    def units(self) -> list[str]:
+        """By vector the parts that must be of unit length."""
+        lines = []
+        for name, table in self.names.items():
+            parts = self.shapes[name].unit_vectors
+            rows = [f"{{{c_literal(p.joint)}, {p.first:d}, {p.size:d}}}" for p in parts]
+            lines += _array("rbd_unit", table, rows)
+        return lines
+
+    def table(self, name: str, vectors: Sequence[Vector]) -> list[str]:
+        """Those of one function."""
+        rows = []
+        for vector in vectors:
+            shape = self.shapes[vector.name]
+            units = f"{len(shape.unit_vectors):d}, {self.names.get(vector.name, 'NULL')}"
+            rows.append(f"{{{c_literal(vector.name)}, {vector.size:d}, {shape.whole:d}, {units}}}")
+        return _array("rbd_vector", name, rows)
+
+
+def _operands(name: str, manifest: Manifest, function: Function) -> list[str]:
+    """Entry, vector, width, binary point and limits of each operand word."""
+    order = [vector.name for vector in function.operands]
+    rows = []
+    words = manifest.tasks.functions[function.name].operands
+    for entry, word in zip(manifest.operands[function.name], words, strict=True):
+        size = manifest.shapes[entry.vector].size
+        place = entry_number(entry.index, size)
+        rows.append(
+            f"{{{place:d}, {order.index(entry.vector):d}, {_format(word)}, {_limits(word)}}}"
+        )
+    return _array("rbd_operand", name, rows)
+
+
+def _results(name: str, manifest: Manifest, function: Function) -> list[str]:
+    """Entry, the one across the diagonal, vector, width and binary point of each result word."""
+    order = [vector.name for vector in function.results]
+    rows = []
+    words = manifest.tasks.functions[function.name].results
+    for entry, word in zip(manifest.results[function.name], words, strict=True):
+        size = manifest.shapes[entry.vector].size
+        place = entry_number(entry.index, size)
+        mirror = place
+        if manifest.shapes[entry.vector].symmetric:
+            mirror = entry_number(entry.index[::-1], size)
+        number = order.index(entry.vector)
+        rows.append(f"{{{place:d}, {mirror:d}, {number:d}, {_format(word)}}}")
+    return _array("rbd_result", name, rows)
+
+
+def _format(word: OperandWord | ResultWord) -> str:
+    return f"{word.format.width:d}, {word.format.frac:d}"
+
+
+def _limits(word: OperandWord) -> str:
+    low, high = word.codes
+    return f"INT64_C({low:d}), INT64_C({high:d})"
+
+
+def _function(number: int, function: Function, tasks: TaskFormat) -> list[str]:
+    known = tasks.functions[function.name]
+    counts = [
+        len(function.operands),
+        len(function.results),
+        len(known.operands),
+        len(known.results),
+    ]
+    operands = f"OPERANDS_{number}" if known.operands else "NULL"
+    results = f"RESULTS_{number}" if known.results else "NULL"
+    size = f"{tasks.task_bytes(function.name):d}, {tasks.result_bytes(function.name):d}"
+    return [
+        f"    {{{c_literal(function.name)}, {known.code:d}, {', '.join(map(str, counts))},",
+        f"     TAKES_{number}, GIVES_{number}, {operands}, {results}, {size}}},",
+    ]
+
+
+def _parameters(parameters: Sequence[OperandWord]) -> list[str]:
+    rows = [f"{{{c_literal(word.name)}, {_format(word)}, {_limits(word)}}}" for word in parameters]
+    return _array("rbd_parameter", "PARAMETERS", rows)
+
+
+def _places(name: str, packing: Packing) -> list[str]:
+    widths = ", ".join(f"{width:d}" for width in packing.places)
+    return [f"static const uint8_t {name}[] = {{{widths}}};", ""]
+
+
+def _packing(name: str, packing: Packing) -> str:
+    return f"{{{name}, {len(packing.places):d}, {packing.beat_bytes:d}}}"
+
+
+def _design(manifest: Manifest, names: Names, answer: int) -> list[str]:
+    tasks = manifest.tasks
+    identity = ", ".join(f"0x{byte:02x}" for byte in manifest.identity)
+    parameters = len(tasks.parameters)
+    longest = max(tasks.task.packet_bytes(count) for count in tasks.task_words.values())
+    load = tasks.task.packet_bytes(tasks.task_words.get(CALIBRATE, 0))
+    return [
+        f"const rbd_design {names.tables} = {{",
+        "    RBD_VERSION,",
+        f"    {c_literal(manifest.name)},",
+        f"    {c_literal(manifest.robot)},",
+        f"    {{{identity}}},",
+        f"    {len(names.functions):d}, {parameters:d},",
+        f"    FUNCTIONS, {'PARAMETERS' if parameters else 'NULL'},",
+        f"    {_packing('TASK_PLACES', tasks.task)},",
+        f"    {_packing('RESULT_PLACES', tasks.result)},",
+        f"    {longest:d}, {answer:d}, {load:d},",
+        "};",
+    ]

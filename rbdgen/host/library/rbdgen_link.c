@@ -1,5 +1,5 @@
 /* The host's end of the byte link: many tasks in flight, every one answered, sent again, or reported lost. The rules
- * are those of rbdgen/host/link.py:
+ * are those of rbdgen/host/byte_link.py:
  *
  * - Tasks of one function are answered in their order, so that a result proves earlier ones lost.
  * - A hello is answered after all that came before it, and so proves the same of all functions.

@@ -113,7 +113,7 @@ class Expander:
     # texts
 
     def value(self, text: str, scope: Scope) -> Any:
-        """What a text comes to in a scope."""
+        """The value of a text in a scope."""
 
         def named(name: str) -> Any:
             return scope.get(name) if scope.holder(name) else self._global(name)
@@ -126,7 +126,7 @@ class Expander:
         return value if isinstance(value, str) else self.budget.text(value)
 
     def _global(self, name: str) -> Any:
-        """What a name stands for that the file does not define."""
+        """The value of a name that the file does not define."""
         if name not in self.globals:
             raise XacroError(f"name {short(name)} is not defined")
         return self.globals[name]
@@ -374,7 +374,7 @@ def _shown(file: Path) -> str:
 
 
 def _content(file: Path, budget: Budget) -> bytes:
-    """What is in a file; a device or a pipe may have no end."""
+    """The content of a file; a device or a pipe may have no end."""
     try:
         known = file.stat()
         if not stat.S_ISREG(known.st_mode):
@@ -391,8 +391,8 @@ def _content(file: Path, budget: Budget) -> bytes:
 def expand(
     root: Element, path: Path, arguments: Mapping[str, str], budget: Budget | None = None
 ) -> tuple[Element, list[str]]:
-    """What the ``root`` of the file at ``path`` expands to, and remarks. XacroError where it does not, which says in
-    which file that is."""
+    """The tree that the ``root`` of the file at ``path`` expands to, and remarks. XacroError where it does not, which
+    says in which file that is."""
     expander = Expander(path, arguments, budget or Budget())
     try:
         return expander.expanded(root), expander.remarks

@@ -56,7 +56,7 @@ _COMPARED: dict[type, Callable[[Any, Any], Any]] = {
     ast.IsNot: operator.is_not,
 }
 _ROWS = (str, list, tuple)
-"""What can be joined and repeated."""
+"""Types that can be joined and repeated."""
 
 
 def binary(kind: type, a: Any, b: Any, budget: Budget) -> Any:
@@ -146,7 +146,7 @@ class Expressions:
         self.trees: dict[str, ast.expr] = {}
 
     def value(self, expression: str, names: Names) -> Any:
-        """What an ``expression`` comes to. XacroError where it has no meaning or fails."""
+        """The value of an ``expression``. XacroError where it has no meaning or fails."""
         try:
             return _Evaluation(self.budget, names).of(self._tree(expression), {})
         except XacroError as error:
@@ -200,7 +200,7 @@ class _Evaluation:
         return self.budget.kept(node.value)
 
     def name(self, node: ast.Name, local: _Locals) -> Any:
-        """What a name stands for."""
+        """The value of a name."""
         return local[node.id] if node.id in local else self.names(node.id)
 
     def binary(self, node: ast.BinOp, local: _Locals) -> Any:
@@ -288,7 +288,7 @@ class _Evaluation:
         raise _meaningless(node.attr)
 
     def call(self, node: ast.Call, local: _Locals) -> Any:
-        """What a function returns."""
+        """The value that a function returns."""
         function = self.of(node.func, local)
         if not isinstance(function, Function):
             raise XacroError(f"{type(function).__name__} cannot be called")
@@ -407,4 +407,4 @@ _METHODS: dict[type, Callable[[_Evaluation, Any, _Locals], Any]] = {
     ast.JoinedStr: _Evaluation.formatted,
     ast.FormattedValue: _Evaluation.formatted_value,
 }
-"""What has a meaning."""
+"""Kinds of expressions that have a meaning, each with its method."""

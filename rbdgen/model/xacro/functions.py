@@ -14,7 +14,7 @@ from functools import reduce
 from typing import Any, Protocol
 
 from rbdgen.errors import short
-from rbdgen.extras import optional_module
+from rbdgen.installation import optional_module
 from rbdgen.model.xacro.expressions import binary
 from rbdgen.model.xacro.values import Budget, Function, Namespace, XacroError
 
@@ -30,7 +30,7 @@ _WITHOUT_BOUND = ("lcm", "prod")
 
 
 class Host(Protocol):
-    """What a file's functions ask of its expander."""
+    """The expander as a file's functions ask it."""
 
     def load_yaml(self, path: str) -> Any:
         """The values of a YAML file."""
@@ -50,7 +50,7 @@ class Host(Protocol):
 
 
 def global_names(budget: Budget, host: Host) -> dict[str, Any]:
-    """What names stand for that a file does not define."""
+    """Values of names that a file does not define."""
     python = _python(budget)
     mathematics = _mathematics(budget)
     own = _own(budget, host)
@@ -69,7 +69,7 @@ def _named(calls: Mapping[str, Callable[..., Any]]) -> dict[str, Function]:
 
 
 def _called(function: Any, budget: Budget, *values: Any) -> Any:
-    """What an expression's function, which another one is given, returns."""
+    """The value of an expression's function that another one is given."""
     if not isinstance(function, Function):
         raise XacroError(f"{type(function).__name__} cannot be called")
     budget.spend(1)
@@ -186,14 +186,14 @@ def _types(budget: Budget) -> dict[str, Function]:
 
 
 def _number(value: Any) -> Any:
-    """What is read as a number; XacroError for too long a text."""
+    """A text that is read as a number; XacroError for too long a text."""
     if isinstance(value, str) and len(value) > LONGEST_NUMBER:
         raise XacroError(f"a number has more than {LONGEST_NUMBER:,} characters")
     return value
 
 
 def _mathematics(budget: Budget) -> dict[str, Any]:
-    """What is in ``math``."""
+    """The names of ``math``."""
 
     def counting(call: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*values: int) -> int:
@@ -281,7 +281,7 @@ _LONGEST_NUMBER = 100
 
 
 def yaml_values(text: str, budget: Budget, measured: Callable[[str], Any]) -> Any:
-    """What a YAML ``text`` holds; ``measured`` evaluates what has a unit."""
+    """The values of a YAML ``text``; ``measured`` evaluates what has a unit."""
     yaml = optional_module("yaml", "xacro")
     budget.spend(len(text))
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -310,7 +310,7 @@ class _Reader:
         }
 
     def value(self, node: Any, depth: int) -> Any:
-        """What a node stands for."""
+        """The value of a node."""
         self.budget.spend(1)
         if depth > DEEPEST:
             raise XacroError("YAML that is nested too deeply")
@@ -341,7 +341,7 @@ class _Reader:
         return {**merged, **own}
 
     def _merged(self, node: Any, depth: int) -> dict[Any, Any]:
-        """What one mapping, or several, bring into another; the first of them counts."""
+        """The items that one mapping, or several, bring into another; the first of them counts."""
         given = self.value(node, depth + 1)
         found: dict[Any, Any] = {}
         for part in given if isinstance(given, list) else [given]:

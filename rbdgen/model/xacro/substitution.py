@@ -30,7 +30,7 @@ _BARE = re.compile(r"\s*(\S+)\s*")
 
 
 def literal(value: Any) -> Any:
-    """What a property's value is: a number or a truth value where a text is one, a text without its quotes."""
+    """A property's value: a number or a truth value where a text is one, a text without its quotes."""
     if not isinstance(value, str):
         return value
     if len(value) >= 2 and value[0] == value[-1] == "'":
@@ -277,7 +277,7 @@ class Substitution:
         self.expressions = Expressions(budget)
 
     def value(self, text: str, names: Names) -> Any:
-        """What a text comes to: a value of any type if it is one expression and nothing else."""
+        """The value of a text, of any type if it is one expression and nothing else."""
         if "$" not in text:
             self.budget.spend(1 + len(text) // 100)
             return text
@@ -334,7 +334,7 @@ class Substitution:
         return first
 
     def _command(self, command: str) -> str:
-        """What a ``$(command)`` stands for."""
+        """The text that a ``$(command)`` stands for."""
         name, *words = command.split() or [""]
         if name == "eval":
             return self.budget.text(self._evaluated(command.strip()[len(_EVAL) :]))
@@ -366,7 +366,7 @@ class Substitution:
         return self.arguments[name]
 
     def _evaluated(self, expression: str) -> Any:
-        """What roslaunch's ``eval`` makes of an expression: names are arguments."""
+        """The value of an expression as roslaunch's ``eval`` has it: names are arguments."""
         calls: Mapping[str, Callable[..., Any]] = {
             "arg": lambda name: literal(self.argument(name)),
             "find": self.packages.path,
@@ -387,7 +387,7 @@ class Substitution:
         return self.expressions.value(expression, named)
 
     def global_name(self, name: str) -> Any:
-        """What a name stands for that a file does not define."""
+        """The value of a name that a file does not define."""
         raise XacroError(f"name {short(name)} is not defined")
 
 

@@ -31,11 +31,11 @@ _PER_STEP = 16
 """Characters that are read or written in a step."""
 
 Items = list | tuple | dict | set | frozenset
-"""What holds other values."""
+"""Types that hold other values."""
 
 
 class XacroError(Exception):
-    """What cannot be expanded, and why. ``remedy`` says what to do where the file is not to blame."""
+    """Something that cannot be expanded, and why. ``remedy`` says what to do where the file is not to blame."""
 
     def __init__(self, reason: str, remedy: str = "mend the file at that place") -> None:
         super().__init__(reason)
@@ -43,7 +43,7 @@ class XacroError(Exception):
 
 
 class Budget:
-    """What is left to a file while it is expanded."""
+    """The steps that are left to a file while it is expanded."""
 
     def __init__(self, steps: int = MOST_STEPS) -> None:
         self.steps = steps
@@ -82,7 +82,7 @@ class Budget:
         return value
 
     def items(self, value: Any) -> list[Any]:
-        """What is in a list, a text, a range or a dictionary (its keys)."""
+        """The items of a list, a text, a range or a dictionary (its keys)."""
         if not isinstance(value, Items | str | range):
             raise XacroError(f"{type(value).__name__} is no list")
         self.room(_length(value))
@@ -193,7 +193,7 @@ def _bounded(*numbers: str | None) -> None:
 
 @dataclass(frozen=True, repr=False)
 class Function:
-    """What an expression may call. ``kind``: the type that it converts to, if it does."""
+    """A function that an expression may call. ``kind``: the type that it converts to, if it does."""
 
     name: str
     call: Callable[..., Any]

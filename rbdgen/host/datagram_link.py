@@ -13,17 +13,17 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from rbdgen.errors import LinkError
-from rbdgen.host.ledger import (
+from rbdgen.host.exchanges import (
     HELLOS_ONLY,
     Counters,
     DeviceResetError,
     Ledger,
+    Watch,
     check_design,
     check_version,
 )
 from rbdgen.host.manifest import Manifest
 from rbdgen.host.sessions import TAGS, Batch, Session
-from rbdgen.host.watch import Watch
 from rbdgen.protocol.datagrams import (
     DATAGRAM_VERSION,
     WORD_BYTES,
@@ -39,9 +39,10 @@ FIRST_QUIET = 0.02
 """Seconds of silence after which a device is asked again, twice as many each time."""
 LONGEST_QUIET = 0.5
 OPENING_SECONDS = 5.0
-"""How long a device may take to answer at all when it is opened."""
+"""Time limit of a device's first answer when it is opened."""
 OWNED_SECONDS = 2.0
-"""How long a device is asked again that is another host's; it is given up where that says nothing for a second."""
+"""Time for which a device is asked again that is another host's; it is given up where that says nothing for a
+second."""
 ASK_EVERY = TAGS // 2
 """Tasks after which a HELLO is sent along."""
 
@@ -75,6 +76,7 @@ class _Opening:
     """A session that the device is asked for."""
 
     def __init__(self, clock: Callable[[], float], seconds: float) -> None:
+        # by chance: a session's name must not be one that another host may have; 0 names none
         self.name = int.from_bytes(secrets.token_bytes(WORD_BYTES), "little") or 1
         self.nonces: set[int] = set()
         self.quiet = _Quiet(clock)
@@ -113,7 +115,7 @@ class HostEnd:
         self.cause = "was reset"
         """By what the last session ended."""
         self.trouble = ""
-        """What the network says of the way to the device, since it last answered."""
+        """The network's complaints of the path to the device, since it last answered."""
 
     @property
     def idle(self) -> bool:
@@ -131,6 +133,7 @@ class HostEnd:
         """Ask for a session, unless there is one."""
         if self.session is None and self.opening is None:
             met = self.status is not None
+            # a device that never answered is most often not there at all: say so soon
             seconds = self.seconds if met else min(self.seconds, OPENING_SECONDS)
             self.opening = _Opening(self.clock, seconds)
             self.before = replace(self.counters)
@@ -159,6 +162,7 @@ class HostEnd:
         """Take notice of what the network says of the way to the device. LinkError if that never answered."""
         if self.status is None:
             raise LinkError(f"{self.device}: {why}; {remedy}")
+        # it answered once, so that the network may be mended while there is time
         self.trouble = f" ({why})"
 
     def receive(self, data: bytes) -> None:
@@ -184,9 +188,11 @@ class HostEnd:
 
     def _take_status(self, datagram: Datagram) -> bool:
         nonce, opening, session = datagram.number, self.opening, self.session
+        # only answers to questions of this host count: others' statuses are no facts about its session
         opens = opening is not None and nonce in opening.nonces
         if not opens and (session is None or nonce not in session.asked):
             return False
+        # before the body is read, which another version may lay out in another way
         check_version(self.device, datagram.version, DATAGRAM_VERSION)
         status = Status.unpack(datagram.body)
         if status is None:
@@ -202,6 +208,7 @@ class HostEnd:
 
     def _opened(self, opening: _Opening, name: int, status: Status) -> None:
         """The device's answer to an OPEN: the session that it holds."""
+        # somebody is there, even where the session is another host's
         opening.nobody.again()
         if name != opening.name:
             opening.owned = opening.owned or Watch(OWNED_SECONDS, self.clock)
@@ -214,6 +221,7 @@ class HostEnd:
     def _told(self, session: Session, datagram: Datagram, status: Status) -> None:
         """The device's answer to a HELLO."""
         ours = (datagram.session, status.epoch) == (session.name, session.epoch)
+        # before the session forgets the question
         sent = session.asked[datagram.number].sent
         lost = session.settle(datagram.number, status) if ours else None
         if lost is None:
@@ -223,6 +231,7 @@ class HostEnd:
 
     def _ended(self, session: Session, status: Status) -> None:
         """The device has another session than this one."""
+        # a reset changes the epoch, another host's session does not
         taken_over = status.epoch == session.epoch
         self.cause = "was used by another host" if taken_over else "was reset"
         self.session = None
@@ -240,11 +249,13 @@ class HostEnd:
                 f"{self.device}: is in use by another host; end what drives it there, or wait until it is done"
             )
         if opening.nobody.over:
+            # a device that was met before fell silent amid an exchange, which knows more
             exchange = self.exchange if self.status else None
             raise exchange.failure() if exchange else self._unanswered(opening)
         if not opening.quiet.watch.over:
             return []
         nonce = self.nonce()
+        # answers to earlier questions still count: they may be late
         opening.nonces.add(nonce)
         opening.quiet.longer()
         return [request_bytes(Kind.OPEN, opening.name, nonce)]
@@ -281,10 +292,11 @@ class _Exchange:
         self.datagrams = 0
         """Of TASKS that were sent so far."""
         self.due: list[bytes] = []
-        """What is to be sent before anything else."""
+        """Datagrams to be sent before anything else."""
         self.heard = False
         """Whether hellos were answered since the last result."""
         if end.session is not None:
+            # results of an exchange that was broken off may still come, and answer nobody
             end.session.abandon()
             if end.session.flights:
                 self._ask(end.session)
@@ -310,8 +322,10 @@ class _Exchange:
         self._send(session)
         if self.quiet.watch.over:
             self._ask(session)
+            # after a silence, what was tried before may help now
             session.probed = None
             self.quiet.longer()
+        # no silence so far, but without a status no tag of a lost task would become free
         elif self.unasked >= ASK_EVERY or self._stopped(session):
             self._ask(session)
         due, self.due = self.due, []
@@ -350,6 +364,7 @@ class _Exchange:
             if index >= 0:
                 self.host.counters.lost += 1
                 self.ledger.lose(index)
+        # a task that is given up is progress as well: the exchange comes to its end
         if self.ledger.done > done:
             self.task_progress.again()
 
@@ -374,6 +389,7 @@ class _Exchange:
             self.datagrams += len(datagrams)
             self.unasked += count
             self.host.counters.sent += count
+        # with nothing in flight, no room will ever become free
         if not session.flights:
             raise LinkError(
                 f"{self.host.device}: has room for {session.room} bytes, a task needs {session.needs(self.batch)}; "
@@ -401,9 +417,10 @@ class _Exchange:
         self.any_progress.again()
 
     def failure(self) -> LinkError:
-        """What is wrong where nothing came of waiting."""
+        """The error where nothing came of waiting."""
         done, device = self.ledger.told(), self.host.device
         since = self.host.counters - self.before
+        # the line's figures explain a silence better than the silence itself
         if since.bad:
             return LinkError(
                 f"{device}: the line is too bad: {done} {since.measured()}; {since.REMEDY}"

@@ -1,12 +1,20 @@
-"""What all links keep of an exchange: what became of each task, and what the line did to what was sent.
+"""Exchanges with a device, over any link: one call at a time, time limits, and the fate of each task.
 
-Not here: how tasks and results travel (:mod:`rbdgen.host.link`, :mod:`rbdgen.host.datagrams`).
+Tasks of two calls on one link would get tags of each other's, and results with them. So a second thread waits until the
+call before is over. What cannot wait for itself (a device that is called by its own progress function) and what shares
+a link without sharing this (a forked process) is an error.
+
+Not here: how tasks and results travel (:mod:`rbdgen.host.byte_link`, :mod:`rbdgen.host.datagram_link`).
 """
 
 from __future__ import annotations
 
+import os
+import threading
+import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from typing import ClassVar
 
@@ -18,7 +26,7 @@ Progress = Callable[[int, int], None]
 DEFAULT_ATTEMPTS = 100
 """Times that a task is sent before it counts as lost."""
 HELLOS_ONLY = 3
-"""How many times as long as without any progress it may take that hellos are answered, but no task is."""
+"""Factor on the time without any progress for which hellos may be answered, but no task."""
 BAD_SHARE = 0.05
 """Of tasks that are lost, or frames that come damaged: from there on a failure is the line's."""
 
@@ -35,7 +43,7 @@ class DeviceResetError(LinkError):
 
 @dataclass
 class Counters:
-    """What a link went through: tasks ``sent`` (again, too), ``lost`` on the way, hellos sent, frames from the device
+    """Events of a link: tasks ``sent`` (again, too), ``lost`` on the way, hellos sent, frames from the device
     that came ``whole`` or ``damaged``, and ``stray`` ones that answer nothing in flight."""
 
     sent: int = 0
@@ -46,23 +54,25 @@ class Counters:
     stray: int = 0
 
     UNIT: ClassVar[str] = "frames"
-    """What travels."""
+    """The name of what travels."""
     REMEDY: ClassVar[str] = "check the cable, or lower the baud rate"
-    """What to do about a bad line."""
+    """Advice on a bad line."""
 
     def __sub__(self, before: Counters) -> Counters:
-        """What happened since ``before``."""
+        """Events since ``before``."""
+        # by position, so that subclasses need no method of their own
         pairs = zip(astuple(self), astuple(before), strict=True)
         return type(self)(*(now - then for now, then in pairs))
 
     @property
     def bad(self) -> bool:
         """Whether so much was lost or damaged that the line is to blame for what failed."""
+        # a share, as any long exchange loses some
         damaged = self.damaged > BAD_SHARE * (self.damaged + self.whole)
         return damaged or self.lost > BAD_SHARE * self.sent
 
     def measured(self) -> str:
-        """What is known of the line, for a complaint."""
+        """A sentence on the line's quality, for a complaint."""
         came = self.damaged + self.whole
         share = self.damaged / max(1, came)
         lost = (
@@ -98,6 +108,7 @@ class Ledger:
         results = self.results
         for index, packet in zip(indices, packets, strict=True):
             if index >= 0:
+                # a task may be answered twice, once late
                 self.done += results[index] is None
                 results[index] = packet
 
@@ -111,7 +122,7 @@ class Ledger:
             self.done += 1
 
     def told(self) -> str:
-        """How far it came, for a complaint."""
+        """The progress so far, for a complaint."""
         return f"after {self.done} of {self.count} tasks"
 
 
@@ -131,3 +142,84 @@ def check_design(device: str, found: bytes, identity: bytes, name: str) -> None:
             f"{device}: holds design {found.hex()}, not {identity.hex()} ({name}); program the board with that "
             "bitstream, or use the manifest of the design that it holds"
         )
+
+
+DEFAULT_SECONDS = 10.0
+"""Without progress before a device is given up."""
+
+
+@dataclass
+class Watch:
+    """``over`` once ``seconds`` of the ``clock`` have passed since it was made, or since it began ``again``."""
+
+    seconds: float
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        self.again()
+
+    def again(self) -> None:
+        """Begin again: there was progress."""
+        self.end = self.clock() + self.seconds
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left, at least 0."""
+        return max(0.0, self.end - self.clock())
+
+    @property
+    def over(self) -> bool:
+        """Whether the time is up."""
+        return self.clock() >= self.end
+
+
+class Access:
+    """One user at a time. ``own``: what is behind the link is in this process, so that a forked one has its own."""
+
+    def __init__(self, own: bool = False) -> None:
+        self.own = own
+        self.closed = False
+        self._process = os.getpid()
+        self._amid = False
+        self._lock = threading.RLock()
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """The device is this call's until it is over. LinkError for one that is closed, another process' or amid a call
+        of this thread's."""
+        self._follow_fork()
+        with self._lock:
+            if self.closed:
+                raise LinkError("device: is closed; open it again")
+            if self._amid:
+                raise LinkError(
+                    "device: is amid a call of this thread's; call it when that is over, not from its progress"
+                )
+            self._amid = True
+            try:
+                yield
+            finally:
+                self._amid = False
+
+    def close(self, let_go: Callable[[], None]) -> None:
+        """Close it, once the calls of other threads are over, unless it is closed already; ``let_go`` does that."""
+        if self.closed:
+            return
+        if not self.own and os.getpid() != self._process:
+            # the link is the other process', which may still use it
+            self.closed = True
+            return
+        with self.call():
+            self.closed = True
+            let_go()
+
+    def _follow_fork(self) -> None:
+        """A forked process has a lock that nobody lets go of, where a thread of the other one had it."""
+        if os.getpid() == self._process:
+            return
+        if not self.own or self._amid:
+            raise LinkError(
+                "device: was opened by another process, which a forked one shares it with; open it in this one"
+            )
+        self._process = os.getpid()
+        self._lock = threading.RLock()

@@ -1,13 +1,18 @@
-"""Processes that are forked: children see what the parent has. And the same function of many things on all cores."""
+"""Forked processes: children see what the parent has. The same function of many things, on all cores.
+
+Beside them: how a process goes on without a search for cyclic garbage.
+"""
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import pickle
 import signal
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
@@ -31,7 +36,7 @@ def forked(work: Callable[[], None]) -> BaseProcess:
 
 
 def _run(work: Callable[[], None]) -> None:
-    """What a forked process does."""
+    """Run a forked process's work, and end it."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     status = 1
@@ -95,7 +100,7 @@ class _Child:
         return {k: self.function(self.things[k]) for k in self.share}
 
     def _send(self) -> None:
-        """What the process does."""
+        """Send the results of the share: the process's work."""
         self.there.send_bytes(pickle.dumps(self._found()))
 
     def results(self) -> dict[int, Any]:
@@ -110,3 +115,15 @@ class _Child:
         self.process.kill()
         self.process.join()
         self.here.close()
+
+
+@contextmanager
+def without_collections() -> Iterator[None]:
+    """No such search: it would look at the same graphs again and again, and find nothing in a quarter of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -22,18 +22,19 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 
 from rbdgen.errors import LinkError
-from rbdgen.host.ledger import (
+from rbdgen.host.exchanges import (
     DEFAULT_ATTEMPTS,
+    DEFAULT_SECONDS,
     HELLOS_ONLY,
     Counters,
     DeviceResetError,
     Ledger,
     Progress,
+    Watch,
     check_design,
     check_version,
 )
 from rbdgen.host.transport import DEFAULT_TIMEOUT, Transport
-from rbdgen.host.watch import DEFAULT_SECONDS, Watch
 from rbdgen.protocol.frames import (
     FRAME_BYTES,
     NONCE_BYTES,
@@ -98,6 +99,7 @@ class ByteLink:
         before = replace(self.counters)
         nonces: set[int] = set()
         while len(nonces) < self.patience and not watch.over:
+            # an answer to any of them will do: it may be late
             nonces.add(self._send_hello())
             status = self._answered(nonces)
             if status is not None:
@@ -108,6 +110,7 @@ class ByteLink:
         if since.damaged:
             told = f": {since.measured()}"
         elif self.deframer.unframed:
+            # the usual sign of a wrong baud rate
             told = ", only bytes that are no frames"
         raise LinkError(
             f"device: no answer to {len(nonces)} hellos{told}; check that the board is programmed, its port and baud "
@@ -137,6 +140,7 @@ class ByteLink:
 
         Where an ``epoch`` is given, all results are of it, or this ends with a DeviceResetError.
         """
+        # after an exchange that was broken off, results of its tasks may still be on their way
         status = self.hello() if self.amid or self.status is None else self.status
         self.amid = True
         results = _Exchange(self, packets, status.capacity, progress, epoch).run()
@@ -157,6 +161,7 @@ class ByteLink:
         """Frames from the device, at least one; None after silence, or after noise until ``quiet`` is over."""
         while data := self.transport.read():
             frames = self.deframer.feed(data)
+            # the deframer counts over all calls, as the link does
             self.counters.damaged = self.deframer.damaged
             self.counters.whole += len(frames)
             if frames:
@@ -171,6 +176,7 @@ class ByteLink:
         head = read_version(payload) if kind == Kind.HELLO else None
         if head is None or head[0] not in nonces:
             return None
+        # before the rest is unpacked, whose layout is the version's
         check_version("device", head[1], PROTOCOL_VERSION)
         status = Status.unpack(payload)
         if status is None:
@@ -195,6 +201,7 @@ class _Exchange:
         self.ledger = Ledger(len(packets), link.attempts)
         self.room = capacity
         self.tags = deque(range(1 << TAG_BITS))
+        # the tag that was free for longest comes first: a late result then answers nothing
         self.tags.rotate(-link.next_tag)
         self.flights: dict[int, _Flight] = {}
         self.order: defaultdict[int, deque[_Flight]] = defaultdict(deque)
@@ -215,6 +222,7 @@ class _Exchange:
         ledger = self.ledger
         while ledger.waiting or self.flights or not self.confirmed:
             self._send()
+            # with all sent, one question proves what becomes of the last ones
             if not ledger.waiting and not self.asked:
                 self._ask()
             frames = self.link._receive(self.quiet)
@@ -234,6 +242,7 @@ class _Exchange:
             self.silent += 1
             if self.silent <= self.link.patience:
                 self._ask()
+        # a device that answers hellos and no task would else be asked for ever
         stuck = self.ledger.done < self.ledger.count and self.task_progress.over
         if stuck or self.silent > self.link.patience or self.any_progress.over:
             raise self._failure()
@@ -256,6 +265,7 @@ class _Exchange:
         while waiting and self.tags:
             packet = bytearray(self.packets[waiting[0]])
             cost = len(packet) + FRAME_BYTES
+            # nothing in flight will free any more room
             if cost > self.room and not self.flights:
                 raise LinkError(
                     f"device: has room for {self.room} bytes, a task needs {cost}; build its bitstream again"
@@ -299,11 +309,13 @@ class _Exchange:
             self.link.counters.stray += 1
             return
         queue = self.order[flight.code]
+        # answers of one function keep their order: all before this one are lost
         while queue[0] is not flight:
             self._lose(queue.popleft())
         queue.popleft()
         self._land(flight)
         self.ledger.answer(flight.index, payload)
+        # the device may have been reset since its last status: the exchange ends with another one
         self.confirmed = False
 
     def _flight_of(self, kind: int, payload: bytes) -> _Flight | None:
@@ -315,11 +327,13 @@ class _Exchange:
         return flight if flight is not None and flight.code == code else None
 
     def _take_status(self, status: Status) -> None:
-        """What was sent before the hello and is not answered is lost."""
+        """Count as lost all that was sent before the hello and is not answered."""
+        # what was loaded into the device is gone, and results since the reset are of other parameters
         if self.epoch is not None and status.epoch != self.epoch:
             raise DeviceResetError
         self._progress()
         self.confirmed = True
+        # hellos keep their order as well: answers to earlier ones are lost
         before = self.asked[status.nonce]
         while next(iter(self.asked)) != status.nonce:
             del self.asked[next(iter(self.asked))]

@@ -1,19 +1,79 @@
-"""What a user has today: microseconds per state of the golden model and of Pinocchio, over batches, in one run."""
+"""Microseconds per state of the golden model and of Pinocchio on this machine, over batches, in one run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import importlib.metadata
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from rbdgen.forking import cores
+import numpy as np
+
+from rbdgen import golden
 from rbdgen.functions import registry
-from rbdgen.functions.states import States
+from rbdgen.functions.quantities import States
+from rbdgen.functions.record import Function
 from rbdgen.model.robot import Robot
+from rbdgen.processes import cores
 from rbdgen.timing import pinocchio
-from rbdgen.timing.golden import Others, golden_calls, timing_states
-from rbdgen.timing.stopwatch import best_seconds
+
+
+def best_seconds(call: Callable[[], object], rounds: int = 5, least: float = 0.02) -> float:
+    """The best wall-clock seconds of one ``call``, over ``rounds``; a round repeats the call until ``least`` seconds
+    have gone, so that short calls are not lost in the clock's grain."""
+    begin = time.perf_counter()
+    call()
+    # also warms caches: the first call is never a measurement
+    once = time.perf_counter() - begin
+    repeats = max(1, int(least / max(once, 1e-9)))
+    best = float("inf")
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        for _ in range(repeats):
+            call()
+        best = min(best, (time.perf_counter() - begin) / repeats)
+    return best
+
+
+def best_times(calls: Sequence[Callable[[], object]], rounds: int) -> list[float]:
+    """The best wall-clock seconds of each of ``calls``, over rounds in which they take turns."""
+    best = [float("inf")] * len(calls)
+    for _ in range(rounds):
+        for k, call in enumerate(calls):
+            begin = time.perf_counter()
+            call()
+            best[k] = min(best[k], time.perf_counter() - begin)
+    return best
+
+
+Others = Callable[[np.ndarray], Mapping[str, np.ndarray]]
+"""Values of the operands whose range is declared with them, by name, at configurations (n, nq)."""
+
+
+def timing_states(
+    robot: Robot, count: int, seed: int, inverse: bool, others: Others = lambda q: {}
+) -> States:
+    """``count`` random states inside the declared ranges; with M⁻¹ if ``inverse``."""
+    q, v, a = golden.random_states(robot, golden.declared_ranges(robot), count, seed)
+    minv = golden.minverse(robot, q) if inverse else None
+    steps = np.ones((count, 1), int)
+    return States(q, v, a, None, golden.rnea(robot, q, v, a), minv, steps=steps, others=others(q))
+
+
+def golden_calls(
+    robot: Robot, s: States, method: str = "composite"
+) -> dict[str, Callable[[], Sequence[np.ndarray]]]:
+    """For each function, by its code name, a call that computes it at all states by this family of algorithms."""
+
+    def call(function: Function) -> Callable[[], Sequence[np.ndarray]]:
+        return lambda: function.evaluated(robot, s, None, method)
+
+    return {name: call(function) for name, function in registry.known().items()}
+
 
 BATCHES = (1, 4, 16, 64, 256, 1024, 4096)
 """States per call."""
@@ -48,7 +108,7 @@ def time_today(
     others: Others = lambda q: {},
 ) -> list[Timing]:
     """Time ``functions`` of ``robot``, which is that of ``urdf``; the best of ``rounds`` for each batch. ``others``:
-    operands that :func:`rbdgen.timing.golden.timing_states` does not know.
+    operands that :func:`rbdgen.timing.measurements.timing_states` does not know.
 
     ``progress`` is told a name, how many functions are done, and how many there are.
     """
@@ -101,6 +161,7 @@ def _pinocchio(
                 result.append(
                     Timing(PINOCCHIO, function, 1, batch, alone, "one state after another")
                 )
+                # one core has nobody to share with
                 if cores() < 2:
                     continue
                 if team is None:
@@ -117,3 +178,36 @@ def _pinocchio(
                 result.append(Timing(PINOCCHIO, function, cores(), batch, times[how], how))
         progress("time Pinocchio", len(mine), len(mine))
     return result
+
+
+PACKAGES = ("numpy", "pin")
+"""Packages whose speed is measured."""
+
+
+def machine() -> dict[str, Any]:
+    """Processor, cores, Python, and the versions of what is timed (None: not installed)."""
+    return {
+        "processor": _processor(),
+        "cores": cores(),
+        "python": platform.python_version(),
+        **{name: version(name) for name in PACKAGES},
+    }
+
+
+def version(package: str) -> str | None:
+    """An installed package's version."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _processor() -> str:
+    """The processor's name, where the system tells it."""
+    try:
+        # platform.processor() is empty on most Linux systems
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.processor() or platform.machine())

@@ -1,4 +1,7 @@
-"""How robots with contacts move, and the rows by which contacts are held: over factors of M, or at a chain's end."""
+"""Common parts of functions of contacts: motion, rows by which contacts are held, operands, and checks.
+
+Rows are over factors of M, or at a chain's end.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +10,39 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from rbdgen.algo.carried import SPATIAL, Carrier, bodies_of, body_damping, carriers
 from rbdgen.algo.contact import Held
-from rbdgen.algo.factorisation import Elimination, Factors, remaining_torques
+from rbdgen.algo.factorisation import Elimination, Factors, both_triangles, remaining_torques
 from rbdgen.algo.following import Entries
-from rbdgen.algo.frames import Kinematics
-from rbdgen.algo.operational_space import (
-    ContactSpace,
-    OperationalSpace,
-    Row,
-    even_damping,
-    rows_of,
-)
+from rbdgen.algo.frames import ALIGNED, LOCAL, Kinematics
+from rbdgen.algo.operational_space import ContactSpace, OperationalSpace, Row, even_damping, rows_of
 from rbdgen.algo.rnea import Motion, inward_sweep, joint_placements, outward_sweep
-from rbdgen.algo.submodules import Enter, anywhere
+from rbdgen.errors import ConfigError, UnsupportedError
 from rbdgen.functions.algorithms import chosen
-from rbdgen.functions.operands import given_base, given_wrenches
-from rbdgen.functions.operational_space import mass_factors
-from rbdgen.functions.record import TracedProgram
+from rbdgen.functions.frames import check_still
+from rbdgen.functions.mass_matrix import crba
+from rbdgen.functions.operational_space import (
+    TRIED,
+    is_singular,
+    mass_factors,
+    require_regular,
+)
+from rbdgen.functions.quantities import Quantity, checked_forces, given_base, given_wrenches
+from rbdgen.functions.record import Settings, TracedProgram
+from rbdgen.model.ranges import declared_ranges, random_states
 from rbdgen.model.robot import Robot
-from rbdgen.spatial import Scalar, Vector, mul, sub
+from rbdgen.numeric.batch import Entries as Evaluated
+from rbdgen.numeric.batch import (
+    argument,
+    choice,
+    configuration,
+    evaluate,
+    not_negative,
+    require_positive_definite,
+)
+from rbdgen.spatial import Enter, Scalar, Vector, anywhere, mul, sub
 
 Variant = tuple[str, float, float]
 """Reference, damping of the constraint, and rate at which velocities of contacts decay."""
@@ -52,7 +68,8 @@ def held_contacts(
     wanted: Vector,
     rate: float,
 ) -> list[Held]:
-    """What the contacts are held at: ``wanted``, less what velocities do, less ``rate`` times the velocity."""
+    """The accelerations at which contacts are held: ``wanted``, less what velocities do, less ``rate`` times the
+    velocity."""
     found = now.contacts
     held: list[Held] = []
     first = 0
@@ -86,7 +103,7 @@ class HeldRows:
     enter: Enter
 
     def inward(self, held: Sequence[Held]) -> list[Held]:
-        """What the contacts are held at, by these rows."""
+        """The accelerations at which contacts are held, by these rows."""
         found = []
         for contact, carrier in zip(held, self.carriers, strict=True):
             wanted = contact.wanted
@@ -122,6 +139,7 @@ def factored_rows(
         own = [next(plain) for _ in contact.axes]
         added = even_damping(len(own), damping)
         carrier = None
+        # a whole frame is held as well as its body is, whose rows depend less on each other
         if contact.rows == SPATIAL:
             frames = [contact.frame]
             (carrier,) = carriers(robot, found.joints, frames, found.reference, found.enter)
@@ -194,3 +212,125 @@ def traced_variant(trace: TracedProgram) -> Variant:
     """The options that contacts are traced with."""
     settings = trace.settings
     return settings.reference, settings.constraint_damping, settings.contact_rate
+
+
+CLOSED = Quantity(
+    "closed", ("contacts",), "1", "which contacts are closed: 1 or 0", limits=(0.0, 1.0), whole=True
+)
+WANTED = Quantity(
+    "wanted",
+    ("contact_rows",),
+    "m/s², rad/s²",
+    "accelerations that the contacts are held at: zero, or what corrects their places",
+    limits=(-10.0, 10.0),
+)
+REFERENCES = (LOCAL, ALIGNED)
+"""Directions in which contacts' motions and forces can be given."""
+USES = frozenset({"reference", "constraint_damping", "contact_rate", "operational_space"})
+
+
+def check(robot: Robot, settings: Settings) -> None:
+    """UnsupportedError for a robot without contacts, or with some that hinder each other at all states, and for options
+    that do not go with them."""
+    need_contacts(robot)
+    frames = [contact.frame for contact in robot.contacts]
+    chosen("operational_space", settings).text.check(robot, settings, "contact", frames)
+    check_still(robot, settings)
+    if settings.reference not in REFERENCES:
+        raise UnsupportedError(
+            f"reference {settings.reference}: contacts are held in one of {', '.join(REFERENCES)}; choose one"
+        )
+    # contacts may hinder each other at some states: only all of them make a design useless
+    q, _, _ = random_states(robot, declared_ranges(robot), TRIED, 1)
+    variant = settings.reference, settings.constraint_damping, 0.0
+    held = np.ones((TRIED, len(robot.contacts)))
+    inverse = inverse_inertia(robot, q, held, variant)
+    if np.all(is_singular(robot, held_axes(robot), inverse)):
+        names = ", ".join(contact.frame.name for contact in robot.contacts)
+        raise UnsupportedError(
+            f"robot {robot.name!r}: its contacts {names} hold some motion twice, or one that the robot has not, when "
+            "all are closed; give fewer, :3d instead of :6d, or --constraint-damping"
+        )
+
+
+def need_contacts(robot: Robot) -> None:
+    """UnsupportedError for a robot without contacts."""
+    if not robot.contacts:
+        raise UnsupportedError(
+            f"robot {robot.name!r}: has no contacts; give --contact FRAME:3d, or with_contacts(robot, [FRAME])"
+        )
+
+
+def _inverse_text(robot: Robot, variant: Variant, q: Vector) -> Sequence[Evaluated]:
+    joints = joint_placements(robot, q)
+    found = contact_kinematics(robot, joints, variant[0])
+    space = factored_space(found, *mass_factors(robot, joints), variant[1], held_axes(robot))
+    return (both_triangles(space.inverse),)
+
+
+def inverse_inertia(
+    robot: Robot, q: np.ndarray, closed: np.ndarray, variant: Variant
+) -> np.ndarray:
+    """Λ⁻¹ of the closed contacts (..., rows, rows), and 1 on the diagonal of the others."""
+    counts = [contact.rows for contact in robot.contacts]
+    rows = sum(counts)
+    whole = evaluate(_inverse_text, robot, variant, [(rows, rows)], q.shape[:-1], (q,))[0]
+    kept = np.repeat(closed, counts, axis=-1)
+    masked = whole * kept[..., :, None] * kept[..., None, :]
+    return masked + (1.0 - kept)[..., None] * np.eye(rows)
+
+
+@dataclass(frozen=True, eq=False)
+class ContactArguments:
+    """Arguments of a function of contacts, checked; shapes as of :func:`constrained_forward_dynamics`."""
+
+    variant: Variant
+    q: np.ndarray
+    v: np.ndarray
+    tau: np.ndarray
+    closed: np.ndarray
+    wanted: np.ndarray
+    f_ext: np.ndarray | None
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """The leading shape."""
+        return self.q.shape[:-1]
+
+    @property
+    def operands(self) -> tuple[np.ndarray | None, ...]:
+        """All, in this order."""
+        return self.q, self.v, self.tau, self.closed, self.wanted, self.f_ext
+
+
+def checked_contacts(
+    robot: Robot,
+    variant: Variant,
+    q: np.ndarray,
+    v: np.ndarray,
+    tau: np.ndarray,
+    closed: np.ndarray | None,
+    wanted: np.ndarray | None,
+    f_ext: np.ndarray | None,
+) -> ContactArguments:
+    """The arguments, with errors as of :func:`constrained_forward_dynamics`."""
+    need_contacts(robot)
+    reference, damping, rate = variant
+    choice("reference", reference, REFERENCES)
+    variant = reference, not_negative("damping", damping), not_negative("rate", rate)
+    q = configuration(robot, q)
+    batch = q.shape[:-1]
+    v, tau = (argument(name, x, (robot.nv,), batch) for name, x in (("v", v), ("tau", tau)))
+    count = len(robot.contacts)
+    rows = sum(contact.rows for contact in robot.contacts)
+    mask = np.ones((*batch, count)) if closed is None else closed
+    mask = argument("closed", mask, (count,), batch)
+    if not np.all((mask == 0) | (mask == 1)):
+        raise ConfigError("closed: must be 0 or 1 for each contact")
+    held = np.zeros((*batch, rows)) if wanted is None else wanted
+    held = argument("wanted", held, (rows,), batch)
+    require_positive_definite(robot, crba(robot, q))
+    inverse = inverse_inertia(robot, q, mask, variant)
+    require_regular("contacts' inertia", robot, held_axes(robot), inverse)
+    forces = checked_forces(robot, f_ext, batch)
+    return ContactArguments(variant, q, v, tau, mask, held, forces)
