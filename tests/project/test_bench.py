@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from bench.code_structure import (
+    OPERATIONS,
     complexity,
     nested_comprehensions,
     operation_tests,
@@ -69,6 +70,7 @@ def test_a_comprehension_inside_another_is_seen() -> None:
 def test_tests_of_operations_are_seen() -> None:
     tree = ast.parse("a.op == 'dot'\nop in (x, y)\nx == a\nmatch a.op, b:\n  case 1:\n    pass")
     assert operation_tests(tree) == 3
+    assert [path for path in OPERATIONS if not (ROOT / path).exists()] == []
 
 
 def test_comments_and_docstrings_are_counted() -> None:
