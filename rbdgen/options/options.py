@@ -1,4 +1,4 @@
-"""All options of the compiler: those of its stages, and what the whole is chosen for."""
+"""All options of the compiler: those of its stages, and the goal of the whole."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Options(SharingOptions, FormatOptions, TraceOptions):
         None,
         WORD,
         "sharing",
-        "what it is chosen for",
+        "optimisation goal",
         otherwise="throughput, where a board has too little",
         choices=lambda: GOALS,
         flag="for",
