@@ -1,6 +1,7 @@
 """rbdgen compiles a robot into hardware that computes its rigid-body dynamics.
 
-``load`` reads a robot, ``rbdgen.golden`` is the float64 model, ``compile_robot`` makes a design. The hardware
+``load`` reads a robot, ``rbdgen.golden`` is the float64 model, ``compile_robot`` makes a design, which ``save``,
+``draw``, ``simulate`` and ``build`` make files, pictures, measurements and bitstreams of. The hardware
 itself is in ``rbdgen_hw``, its co-simulation in ``rbdgen_sim``; this package needs neither.
 
 Names are imported when they are used first: who drives a board loads no compiler.
@@ -23,12 +24,13 @@ from rbdgen.errors import (
 
 if TYPE_CHECKING:
     from rbdgen import golden
-    from rbdgen.compiler import Budget, Design, Options, compile_robot
+    from rbdgen.compiler import Budget, Design, Options, Target, compile_robot
     from rbdgen.emulation import bit_true
     from rbdgen.golden.device import float64
     from rbdgen.layout.calibration import parameter_values
     from rbdgen.model import Robot, load, load_robot, load_urdf, with_contacts, with_frames
     from rbdgen.software.compiled import compile_functions as compile
+    from rbdgen.workbench import build, draw, save, simulate
 
     __version__: str
 
@@ -43,19 +45,24 @@ __all__ = [
     "Robot",
     "RobotWarning",
     "SingularityError",
+    "Target",
     "ToolError",
     "UnsupportedError",
     "UrdfError",
     "__version__",
     "bit_true",
+    "build",
     "compile",
     "compile_robot",
+    "draw",
     "float64",
     "golden",
     "load",
     "load_robot",
     "load_urdf",
     "parameter_values",
+    "save",
+    "simulate",
     "with_contacts",
     "with_frames",
 ]
@@ -65,13 +72,18 @@ _MODULES = {
     "Design": "rbdgen.compiler",
     "Options": "rbdgen.compiler",
     "Robot": "rbdgen.model",
+    "Target": "rbdgen.compiler",
     "bit_true": "rbdgen.emulation",
+    "build": "rbdgen.workbench",
     "compile_robot": "rbdgen.compiler",
+    "draw": "rbdgen.workbench",
     "float64": "rbdgen.golden.device",
     "load": "rbdgen.model",
     "load_robot": "rbdgen.model",
     "load_urdf": "rbdgen.model",
     "parameter_values": "rbdgen.layout.calibration",
+    "save": "rbdgen.workbench",
+    "simulate": "rbdgen.workbench",
     "with_contacts": "rbdgen.model",
     "with_frames": "rbdgen.model",
 }

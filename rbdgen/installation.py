@@ -121,6 +121,18 @@ def optional_module(name: str, extra: str) -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         package = (error.name or name).partition(".")[0]
+        if package.startswith("rbdgen_") and not _is_there(package):
+            raise ToolError(
+                f"Python package {package!r} is missing; it comes with rbdgen: install the whole of that"
+            ) from None
         if package.startswith("rbdgen"):
             raise
         raise missing(package, extra) from None
+
+
+def _is_there(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ValueError:
+        # there is a module of that name that nothing was loaded into
+        return False

@@ -310,8 +310,9 @@ def setting(default: Any, kind: ValueKind, group: str, summary: str, **more: Any
 
 
 def settings(owner: type) -> dict[str, Setting]:
-    """The settings of a dataclass's fields by name, in the order of the groups and in theirs."""
-    found = {f.name: f.metadata[METADATA] for f in dataclasses.fields(owner)}
+    """The settings of those of a dataclass's fields that have one, in the order of the groups and in theirs."""
+    declared = dataclasses.fields(owner)
+    found = {f.name: f.metadata[METADATA] for f in declared if METADATA in f.metadata}
     order = list(GROUPS)
     return dict(sorted(found.items(), key=lambda item: order.index(item[1].group)))
 

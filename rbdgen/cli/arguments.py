@@ -10,7 +10,8 @@ from typing import Any, NoReturn
 from rbdgen.errors import ConfigError, short
 from rbdgen.explore import AXES, NAMES, RATES
 from rbdgen.model.setup import ROBOT
-from rbdgen.options import DEMANDS, Options
+from rbdgen.options import Options
+from rbdgen.schedule.budget import DEMANDS
 from rbdgen.setting import GROUPS, INTEGER, SWITCH, WORDS, Setting, names, settings
 
 ROBOT_HELP = "a built-in robot (see 'rbdgen robots') or the path of a URDF, MJCF or xacro file"
@@ -18,8 +19,6 @@ LARGEST_INTEGER = 2**31 - 1
 """Seeds, counts and jobs: what every tool behind them takes."""
 MOST_STATES = 1_000_000
 """States or tasks that are in memory at once; for more, run again with another seed."""
-BENCH_TASKS = 500
-"""Mixed tasks of a testbench, unless another number is asked for."""
 OPTION_ARGUMENTS = tuple(name for name, s in settings(Options).items() if s.on_command_line)
 """Arguments of the command line that are options of the compiler, by the same names."""
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from rbdgen.cli.arguments import given_setup
 from rbdgen.cli.console import Reporter, print_result, reporter
-from rbdgen.cli.needs import need_hardware, need_plots
-from rbdgen.cli.simulation import get_simulator, simulate_design
+from rbdgen.cli.needs import need_plots
 from rbdgen.compiler import Options, compile_robot
 from rbdgen.errors import ConfigError
 from rbdgen.explore import NAMES, Choice, combinations
@@ -28,6 +27,7 @@ from rbdgen.report.writing import check_writable, write_files
 from rbdgen.software.timing import time_software
 from rbdgen.timing import BATCHES, machine, time_today
 from rbdgen.timing.measurements import Timing
+from rbdgen.workbench import get_simulator, need_hardware, simulate
 
 DEFAULT_II = 12
 """Cycles between tasks where none are asked for: few multipliers, so that robots compile in minutes."""
@@ -47,21 +47,25 @@ def _report(
     name: str,
     robot: Robot,
     choice: Choice,
-    simulator: Any,
     progress: Reporter,
 ) -> dict[str, Any]:
     """One design's report: of its simulation, or of its schedule's promises where there is no simulator."""
     design = compile_robot(robot, choice.options, progress.stage, choice.budget)
-    if simulator is None:
+    if not args.measure:
         return design_report(design)
     options = design.options
     folder = f"{comparison.short_name(name)}_{design.name}_{design.precision}_{design.pace}_{options.device}"
     algorithms = chosen_algorithms(options).values()
     folder += f"_{'_'.join(algorithms)}_{args.base or 'fixed'}"
-    run = simulate_design(
-        design, name, args.output / folder, simulator, args.tasks, args.seed, None, progress
+    run = simulate(
+        design,
+        args.output / folder,
+        tasks=args.tasks,
+        seed=args.seed,
+        simulator=args.simulator,
+        robot=name,
+        progress=progress,
     )
-    run.require_equality()
     return run.report
 
 
@@ -76,9 +80,8 @@ def compare(args: argparse.Namespace) -> None:
         need_plots()
     functions = Options(functions=args.functions).functions
     designs = _designs(args, functions)
-    simulator = None
     if args.measure:
-        simulator = get_simulator(args.simulator)
+        get_simulator(args.simulator)
         need_hardware()
     named = list(dict.fromkeys(args.robots))
     setup = Setup(**given_setup(args, NAMES))
@@ -88,7 +91,7 @@ def compare(args: argparse.Namespace) -> None:
         for name, robot in robots.items():
             for choice in designs:
                 progress.stage(f"{name}: {_asked(choice)}")
-                report = _report(args, name, robot, choice, simulator, progress)
+                report = _report(args, name, robot, choice, progress)
                 reports.append((name, report))
         timings = _timings(args, robots, functions, progress) if args.measure else []
     content = comparison.comparison(reports, timings, machine() if args.measure else None)

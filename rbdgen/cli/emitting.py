@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rbdgen.cli.arguments import OPTION_ARGUMENTS, given_setup
-from rbdgen.cli.commands import BUILDS, compile_design
+from rbdgen.cli.commands import compile_design
 from rbdgen.cli.console import Reporter, print_result, reporter
 from rbdgen.errors import ConfigError
 from rbdgen.host.library import library_files
@@ -18,11 +18,11 @@ from rbdgen.installation import license_text, release
 from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.robot import Robot
 from rbdgen.model.setup import ROBOT, Setup
-from rbdgen.options import DEMANDS
 from rbdgen.protocol.identifiers import sanitize
 from rbdgen.report import tables
 from rbdgen.report.files import read_config, with_overrides
 from rbdgen.report.writing import check_writable, write_files
+from rbdgen.schedule.budget import DEMANDS
 from rbdgen.software.composition import make_program
 from rbdgen.software.cuda import CudaFunction, cuda_files
 from rbdgen.software.fixed_program import fixed_program
@@ -30,6 +30,7 @@ from rbdgen.software.library import c_files, name_of
 from rbdgen.software.nvrtc import nvrtc
 from rbdgen.software.program import Program
 from rbdgen.software.summary import kernel_row, summary
+from rbdgen.workbench import BUILDS
 
 
 def emit(args: argparse.Namespace) -> None:

@@ -8,16 +8,6 @@ from __future__ import annotations
 from rbdgen.installation import require
 
 
-def need_hardware() -> None:
-    """ToolError without what the hardware is written in and converted to Verilog by."""
-    require("hw", "amaranth", "pyosys")
-
-
-def need_ethernet() -> None:
-    """ToolError without what a board's Ethernet MAC is made by."""
-    require("ethernet", "liteeth", "litex", "migen")
-
-
 def need_plots() -> None:
     """ToolError without what draws plots with axes."""
     require("report", "matplotlib")

@@ -8,7 +8,6 @@ from importlib import import_module
 from pathlib import Path
 
 from rbdgen.cli.arguments import (
-    BENCH_TASKS,
     MOST_STATES,
     ROBOT_HELP,
     Parser,
@@ -26,6 +25,7 @@ from rbdgen.installation import version
 from rbdgen.options import Options
 from rbdgen.protocol.links import DEFAULT_ADDRESS
 from rbdgen.setting import names
+from rbdgen.workbench import BENCH_TASKS, VERIFIED_TASKS
 
 TARGETS = {
     "c": "a library in C99",
@@ -36,8 +36,6 @@ TARGETS = {
 
 VERIFICATIONS = ("netlist",)
 """What ``rbdgen build --verify`` takes."""
-VERIFIED_TASKS = 1000
-"""Tasks of each verification."""
 
 Verb = Callable[[str, str, str], Parser]
 """Adds a command: its name, what it does in a line, and examples."""

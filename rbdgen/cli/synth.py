@@ -7,10 +7,10 @@ import time
 
 from rbdgen.cli.commands import compile_design
 from rbdgen.cli.console import print_result, reporter
-from rbdgen.cli.needs import need_hardware
 from rbdgen.installation import optional_module
 from rbdgen.report.columns import table
 from rbdgen.report.design import SCHEMA
+from rbdgen.workbench import need_hardware
 
 
 def synth(args: argparse.Namespace) -> None:

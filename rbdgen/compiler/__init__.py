@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 
 from rbdgen.compiler.choices import Workshop, choose
 from rbdgen.compiler.cost import FULL, Cost
 from rbdgen.compiler.design import Design
 from rbdgen.compiler.families import Family, compare_families
 from rbdgen.compiler.stages import at_clock, at_interval
+from rbdgen.devices.registry import DEFAULT_DEVICE
 from rbdgen.errors import ConfigError, RbdgenWarning
 from rbdgen.model.ranges import declared_ranges
 from rbdgen.model.robot import Robot
-from rbdgen.options import DEMANDS, Options
+from rbdgen.options import Options
 from rbdgen.processes import without_collections
-from rbdgen.schedule.budget import Budget
+from rbdgen.schedule.budget import Budget, Target
+from rbdgen.setting import settings
 
 __all__ = [
     "Budget",
     "Design",
     "Family",
     "Options",
+    "Target",
     "at_clock",
     "at_interval",
     "compare_families",
@@ -34,33 +38,41 @@ def compile_robot(
     options: Options,
     progress: Callable[[str], None] = lambda stage: None,
     budget: Budget | None = None,
+    *,
+    target: Target | None = None,
 ) -> Design:
-    """Run all stages; ``progress`` is told each stage's name. With a ``budget`` the interval is chosen for it, whatever
-    ``options`` say of that. How hardware is shared is chosen by modelled cost, as far as ``options`` leave it open
-    (:mod:`rbdgen.compiler.choices`). ConfigError for a budget's demand that is none; other errors are those of the
+    """Run all stages; ``progress`` is told each stage's name. With a ``budget``, or a ``target`` that has one, the
+    interval is chosen for it, whatever ``options`` say of that. How hardware is shared is chosen by modelled cost, as
+    far as ``options`` leave it open (:mod:`rbdgen.compiler.choices`). ConfigError for a budget's demand that is none,
+    for a budget and a target at once, and for a device that the target has not; other errors are those of the
     stages."""
-    if budget is not None:
-        _check_demands(budget)
-    if options.goal == "host" and (budget is None or budget.link is None):
+    if budget is not None and target is not None:
+        raise ConfigError("budget and target: give one of them; a target has a budget of its own")
+    target = target or Target(budget=budget or Budget())
+    _check_demands(target.budget)
+    if target.device is not None:
+        target.check_device(None if options.device == DEFAULT_DEVICE else options.device)
+        options = replace(options, device=target.device)
+    if options.goal == "host" and target.link is None:
         raise ConfigError(
             "goal (--for): host is for the link of a board; give --board, or another goal such as area"
         )
     ranges = declared_ranges(robot, options.limits)
     with without_collections():
-        design = choose(Workshop(robot, ranges, budget, progress), options)
-    _warn(design, budget)
+        design = choose(Workshop(robot, ranges, target, progress), options)
+    _warn(design, target.budget)
     return design
 
 
 def _check_demands(budget: Budget) -> None:
     """ConfigError for a demand of another type, or out of range."""
-    for name, setting in DEMANDS.items():
+    for name, setting in settings(Budget).items():
         value = getattr(budget, name)
         if value is not None:
             setting.check(name, value)
 
 
-def _warn(design: Design, budget: Budget | None) -> None:
+def _warn(design: Design, budget: Budget) -> None:
     """Say what will not work as it was asked for."""
     found = design.signal_ranges
     if design.options.sound and found.unbounded:
@@ -70,8 +82,6 @@ def _warn(design: Design, budget: Budget | None) -> None:
             RbdgenWarning,
             stacklevel=3,
         )
-    if budget is None:
-        return
     cost = Cost.of(design)
     for name, used in (("luts", cost.tables), ("registers", cost.registers)):
         if name not in budget.resources:

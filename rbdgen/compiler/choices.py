@@ -25,7 +25,7 @@ from rbdgen.functions.algorithms import KINDS, known, needed_kinds, open_kinds
 from rbdgen.model.ranges import InputRanges
 from rbdgen.model.robot import Robot
 from rbdgen.options import GOALS, Options
-from rbdgen.schedule.budget import Budget
+from rbdgen.schedule.budget import Target
 from rbdgen.setting import OPEN
 
 RANGE_SAMPLES = 32768
@@ -110,25 +110,23 @@ class Workshop:
         self,
         robot: Robot,
         ranges: InputRanges,
-        budget: Budget | None,
+        target: Target,
         progress: Callable[[str], None],
     ) -> None:
-        self.robot, self.ranges, self.budget, self.progress = robot, ranges, budget, progress
+        self.robot, self.ranges, self.target, self.progress = robot, ranges, target, progress
         self._traced: dict[tuple[str, ...], Traced] = {}
         self._lowered: dict[tuple[object, ...], Lowered] = {}
 
     @property
     def available(self) -> Mapping[str, float]:
         """What can be used of tables, registers and multiplier blocks, as far as that is known."""
-        return self.budget.usable if self.budget else {}
+        return self.target.budget.usable
 
     @property
     def lengthens(self) -> bool:
         """Whether the interval may become longer than multipliers allow: it was not given, nor was a rate."""
-        budget = self.budget
-        return (
-            budget is not None and bool(self.available) and budget.chooses and budget.rate is None
-        )
+        budget = self.target.budget
+        return bool(self.available) and budget.chooses and budget.rate is None
 
     def lowered(self, options: Options) -> Lowered:
         """The fixed-point graph for these choices."""
@@ -148,7 +146,7 @@ class Workshop:
         """The design of these choices; ``roughly``: only to tell what it would cost."""
         lowered = self.lowered(options)
         return schedule_design(
-            lowered, options, self.ranges, self.budget, self.progress, beyond, roughly
+            lowered, options, self.ranges, self.target, self.progress, beyond, roughly
         )
 
 
@@ -168,7 +166,7 @@ def choose(workshop: Workshop, options: Options) -> Design:
     if options.goal is None and workshop.lengthens:
         note = link_note(workshop.lowered(design.options), design)
         design = replace(design, why=(*design.why, *note))
-    return choose_replicas(design, workshop.budget, CROWDED)
+    return choose_replicas(design, CROWDED)
 
 
 def _chosen_sharing(workshop: Workshop, options: Options) -> Design:

@@ -83,7 +83,7 @@ def interval_at_host(design: Design, function: str) -> float:
     """Cycles from task to task of a function at the host: of one accelerator, or of the board's link where that is
     slower."""
     own = float(design.interval(function))
-    link = design.budget.link if design.budget else None
+    link = design.target.link
     if link is None:
         return own
     return max(own, link.interval(design.tasks, function, design.running_clock))

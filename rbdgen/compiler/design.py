@@ -19,7 +19,7 @@ from rbdgen.options import Options
 from rbdgen.passes.ranges import FoundRanges
 from rbdgen.protocol.identifiers import sanitize
 from rbdgen.protocol.tasks import TaskFormat
-from rbdgen.schedule.budget import Budget
+from rbdgen.schedule.budget import Target
 from rbdgen.schedule.buffers import Plan
 from rbdgen.schedule.mixes import around_turns, mixed_turns, sending_cycles
 from rbdgen.schedule.queues import send_cycles
@@ -35,14 +35,14 @@ def readable(cycles: float) -> float:
     return int(cycles) if cycles == int(cycles) else round(cycles, 4)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Design:
     """Everything that is known of an accelerator before it is built.
 
     ``whole``: the graph with all of its dots; ``fixed``: the same bits with dots as long as this layout has them.
     ``word``: the word length by which noise was told from signals, which is that of all formats unless they were found
     for an error target; tables are as good as words of ``table_word`` bits need. ``why``: how the layout was chosen;
-    ``budget``: what for. ``key``: where it was compiled for the command line, digits that other designs do not have;
+    ``target``: what for. ``key``: where it was compiled for the command line, digits that other designs do not have;
     one that was changed has none (:mod:`rbdgen.compiler.kept`)."""
 
     robot: Robot
@@ -57,8 +57,13 @@ class Design:
     table_word: int
     signal_ranges: FoundRanges
     why: tuple[str, ...] = ()
-    budget: Budget | None = None
+    target: Target = field(default_factory=Target)
     key: str = field(default="", init=False, compare=False, repr=False)
+
+    def __repr__(self) -> str:
+        where = self.target.board or self.options.device
+        pipeline = f"{self.precision}, {self.pace}, {self.plan.schedule.blocks} multiplier blocks"
+        return f"<Design {self.name}: {pipeline}, for {where}>"
 
     @cached_property
     def name(self) -> str:
@@ -167,8 +172,8 @@ class Design:
     @property
     def running_clock(self) -> float:
         """MHz that what is built of it runs at: the board's clock where that is fixed, else the pipeline's."""
-        fixed = self.budget.clock if self.budget else None
-        return self.plan.schedule.device.megahertz if fixed is None else fixed
+        own = self.plan.schedule.device.megahertz
+        return own if self.target.clock is None else self.target.clock
 
     def mean_interval(self, function: str) -> float:
         """Cycles from task to task of ``function`` on average, in all accelerators behind the stream together: a whole

@@ -15,7 +15,7 @@ from rbdgen.caching import cached, code_digest, keep
 from rbdgen.compiler.design import Design
 from rbdgen.model.robot import Robot
 from rbdgen.options import Options
-from rbdgen.schedule.budget import Budget
+from rbdgen.schedule.budget import Target
 
 CACHE, SUFFIX = "designs", ".pickle"
 """Where designs are kept, and how their files' names end."""
@@ -24,13 +24,13 @@ CACHE, SUFFIX = "designs", ".pickle"
 def kept_design(
     robot: Robot,
     options: Options,
-    budget: Budget | None,
+    target: Target,
     compile_it: Callable[[], Design],
     found: Callable[[], None],
 ) -> Design:
-    """The design of ``compile_it``, or the one that it gave before for the same robot, options and budget; ``found`` is
+    """The design of ``compile_it``, or the one that it gave before for the same robot, options and target; ``found`` is
     told where that is so. Its warnings come again, and it has a key by which what is made of it can be kept as well."""
-    key = _key(robot, options, budget)
+    key = _key(robot, options, target)
     kept = cached(CACHE, key, SUFFIX)
     told: list[tuple[str, type[Warning]]] = []
     try:
@@ -57,8 +57,8 @@ def _compiled(compile_it: Callable[[], Design], told: list[tuple[str, type[Warni
             told += [(str(w.message), w.category) for w in caught]
 
 
-def _key(robot: Robot, options: Options, budget: Budget | None) -> str:
+def _key(robot: Robot, options: Options, target: Target) -> str:
     """Digits that differ where designs might."""
     versions = code_digest("rbdgen"), np.__version__, sys.version
-    about = "\n".join([*versions, repr(robot), repr(options), repr(budget)])
+    about = "\n".join([*versions, repr(robot), repr(options), repr(target)])
     return hashlib.sha256(about.encode()).hexdigest()[:32]

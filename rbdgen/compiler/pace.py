@@ -22,7 +22,7 @@ SHOWN_INTERVAL = 64
 def link_cycles(design: Design) -> int:
     """The longest interval at which the accelerator is no slower than its board's link, of no function; 1 at least,
     also without a link."""
-    link = design.budget.link if design.budget else None
+    link = design.target.link
     if link is None:
         return 1
     clock = design.running_clock
@@ -33,21 +33,20 @@ def link_cycles(design: Design) -> int:
 def link_note(lowered: Lowered, design: Design) -> list[str]:
     """A line where the board's link is clearly slower than ``design``: a longer interval that would be no slower at the
     host, what it would take by the model, and how to ask for it. ``lowered``: the design's graph."""
-    budget = design.budget
-    link = budget.link if budget else None
+    target, link = design.target, design.target.link
     slowest = max(design.interval(name) for name in design.network.functions)
     longest = link_cycles(design)
-    if budget is None or link is None or longest < CLEARLY * slowest:
+    if link is None or longest < CLEARLY * slowest:
         return []
     ii = min(longest, max(SHOWN_INTERVAL, CLEARLY * design.options.ii))
     options = replace(design.options, ii=ii, goal="host", replicas=1)
-    free = replace(budget, multipliers=None, blocks=None)
+    free = replace(target, budget=replace(target.budget, multipliers=None, blocks=None))
     try:
         other = schedule_design(lowered, options, design.ranges, free, roughly=True)
     except ConfigError:
         return []
     before, after = Cost.of(design), Cost.of(other)
-    if after.area(budget.resources) >= before.area(budget.resources):
+    if after.area(target.budget.resources) >= before.area(target.budget.resources):
         return []
     return [_note(link, ii, before, after)]
 

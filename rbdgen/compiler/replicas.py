@@ -27,8 +27,8 @@ def with_replicas(design: Design, replicas: int) -> Design:
     return replace(design, options=options, tasks=several)
 
 
-def choose_replicas(design: Design, budget: Budget | None, crowded: float) -> Design:
-    """``design`` with the fewest accelerators that take tasks as fast as the board of ``budget`` allows, and why.
+def choose_replicas(design: Design, crowded: float) -> Design:
+    """``design`` with the fewest accelerators that take tasks as fast as its board allows, and why.
 
     They take no more of its multiplier blocks and memories than there are, and at most the share ``crowded`` of
     look-up tables and registers; and one less would be slower than the link is. It is one accelerator where nothing
@@ -39,9 +39,9 @@ def choose_replicas(design: Design, budget: Budget | None, crowded: float) -> De
     if options.replicas is not None:
         return design
     alone = with_replicas(design, 1)
-    link = budget.link if budget else None
+    budget, link = design.target.budget, design.target.link
     fastest = options.ii == 1 and options.goal in (None, "throughput", "host")
-    if budget is None or link is None or not fastest:
+    if link is None or not fastest:
         return alone
     best, least = alone, _mean_cycles(alone, link)
     limit = f"no more than {MAX_REPLICAS} can be asked for"

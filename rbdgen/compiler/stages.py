@@ -16,7 +16,7 @@ from rbdgen.layout.network import Network
 from rbdgen.model.ranges import InputRanges
 from rbdgen.options import Options
 from rbdgen.protocol.tasks import task_format
-from rbdgen.schedule.budget import Budget, fit_layout
+from rbdgen.schedule.budget import Budget, Target, fit_layout
 from rbdgen.schedule.buffers import make_plan
 from rbdgen.schedule.check import check_plan
 from rbdgen.schedule.layout import Layout, SharingOptions, fold_notes, lay_out
@@ -84,20 +84,18 @@ def schedule_design(
     lowered: Lowered,
     options: Options,
     ranges: InputRanges,
-    budget: Budget | None,
+    target: Target,
     progress: Callable[[str], None] = lambda stage: None,
     beyond: int = 0,
     roughly: bool = False,
 ) -> Design:
-    """A design of a graph, at the interval of ``options`` or the shortest beyond ``beyond`` that the ``budget``
-    allows. ConfigError where there is none."""
+    """A design of a graph, at the interval of ``options`` or the shortest beyond ``beyond`` that the budget of
+    ``target`` allows. ConfigError where there is none."""
     network, fixed = lowered.network, lowered.fixed
     how = options.part(SharingOptions)
-    asked = budget
-    if budget is not None:
-        budget = budget.shared(options.replicas or 1)
-    if budget is None or not budget.chooses:
-        blocks = budget.resources.get("multipliers") if budget else None
+    budget = target.budget.shared(options.replicas or 1)
+    if not budget.chooses:
+        blocks = budget.resources.get("multipliers")
         layout = lay_out(network, fixed, how, blocks)
         layout = replace(layout, why=tuple(fold_notes(network, layout)))
         progress("schedule")
@@ -121,7 +119,7 @@ def schedule_design(
         word=simplified.word,
         table_word=simplified.table_word,
         signal_ranges=simplified.ranges,
-        budget=asked,
+        target=target,
         **parts,
     )
 

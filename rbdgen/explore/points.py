@@ -14,8 +14,8 @@ from rbdgen.caching import code_digest
 from rbdgen.errors import ConfigError
 from rbdgen.functions.algorithms import KINDS, chosen_algorithms
 from rbdgen.model.robot import Robot
-from rbdgen.options import DEMANDS, Options
-from rbdgen.schedule.budget import Budget
+from rbdgen.options import Options
+from rbdgen.schedule.budget import DEMANDS, Budget
 from rbdgen.setting import INTEGER, settings
 
 

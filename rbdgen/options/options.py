@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.options.together import check_together, outputs
 from rbdgen.schedule.layout import SharingOptions
-from rbdgen.setting import INTEGER, NUMBER, WORD, Setting, setting
+from rbdgen.setting import INTEGER, WORD, setting
 from rbdgen.wordlength.request import FormatOptions
 from rbdgen.wordlength.targets import DEFAULT_ERROR, finest, for_all
 
@@ -78,30 +78,3 @@ class Options(SharingOptions, FormatOptions, TraceOptions):
         if self.word is not None:
             return f"{self.word}-bit words"
         return f"formats for an error of {finest(self.targets)}"
-
-
-DEMANDS = {
-    "multipliers": Setting(
-        INTEGER,
-        "rate",
-        "instead of an interval: as many tasks per second as so many multipliers allow",
-        least=1,
-        metavar="N",
-    ),
-    "rate": Setting(
-        NUMBER,
-        "rate",
-        "instead of an interval: so many tasks per second at the clock",
-        least=0,
-        open=True,
-        metavar="R",
-    ),
-    "board": Setting(
-        WORD,
-        "target",
-        "for what this board has; without an interval as fast as that allows",
-        metavar="B",
-        basic=True,
-    ),
-}
-"""What a design is fitted to, beside the options: settings of :class:`rbdgen.schedule.budget.Budget`, and a board."""

@@ -16,11 +16,10 @@ from rbdgen.errors import ConfigError, short
 from rbdgen.host.manifest import MANIFEST_FILE
 from rbdgen.ir.text import to_text
 from rbdgen.model.setup import ROBOT, setup_of
-from rbdgen.options import DEMANDS
 from rbdgen.report.design import design_report, manifest, verilog_digest
 from rbdgen.report.drawings import layout_picture, timing_chart
 from rbdgen.report.writing import write_files
-from rbdgen.schedule.budget import Budget
+from rbdgen.schedule.budget import DEMANDS, Target
 from rbdgen.schema.json_files import read_object
 from rbdgen.setting import LIMITS, WORD, Setting, nearest, settings
 
@@ -79,17 +78,16 @@ def config_text(design: Design, robot: str) -> str:
             content[name] = list(value) if isinstance(value, tuple) else value
     if options.word is not None:
         del content["error"]
-    content |= _demands(design.budget)
+    content |= _demands(design.target)
     if "multipliers" in content or "rate" in content:
         del content["ii"]
     return tomli_w.dumps(content | {"joints": joints})
 
 
-def _demands(budget: Budget | None) -> dict[str, Any]:
+def _demands(target: Target) -> dict[str, Any]:
     """What a design was fitted to, as it was asked for."""
-    if budget is None:
-        return {}
-    demands = {name: getattr(budget, name) for name in DEMANDS}
+    budget = target.budget
+    demands = {"multipliers": budget.multipliers, "rate": budget.rate, "board": target.board}
     return {name: value for name, value in demands.items() if value is not None}
 
 

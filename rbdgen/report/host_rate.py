@@ -25,7 +25,7 @@ def host_rates(design: Design, clock: float) -> dict[str, Any]:
     """The report's ``host``: for each function of ``design`` at ``clock`` MHz the tasks per second of the accelerator,
     and through each link in and out of it, at the host, and what binds. The links are the board's, or the usual ones
     where there is no board."""
-    own = design.budget.link if design.budget else None
+    own = design.target.link
     links = [get_link(name) for name in USUAL] if own is None else [own]
     return {
         "figures": "modelled",

@@ -18,7 +18,7 @@ def roofline(design: Design, functions: dict[str, dict[str, Any]]) -> dict[str, 
     with a lane for each accelerator, and a table answers one angle.
     """
     tasks = design.tasks
-    link = design.budget.link if design.budget else None
+    link = design.target.link
     clock = design.plan.schedule.device.megahertz
     bounds = {}
     for name, promise in functions.items():

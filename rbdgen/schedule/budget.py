@@ -11,13 +11,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from rbdgen.devices.device import Device
-from rbdgen.devices.registry import target_device
+from rbdgen.devices.registry import get_device, target_device
 from rbdgen.errors import ConfigError
+from rbdgen.installation import optional_module
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.layout.folding import MAX_II
 from rbdgen.layout.network import Network
 from rbdgen.protocol.links import Link
 from rbdgen.schedule.layout import Layout, SharingOptions, fold_notes, fold_units, join_units
+from rbdgen.setting import INTEGER, NUMBER, WORD, setting, settings
 
 SLACK = 1.25
 """How far beyond the bound an interval is looked for by steps of one; beyond, steps grow."""
@@ -25,24 +27,34 @@ SLACK = 1.25
 
 @dataclass(frozen=True)
 class Budget:
-    """What a layout may cost or must reach: at most ``multipliers``, at most ``blocks`` of the device's multiplier
-    blocks (``name``: whose; ``board``: of this one), at least ``rate`` tasks per second at the device's clock. None: no
-    such demand.
+    """What a layout may cost or must reach: at most ``multipliers``, at most ``blocks`` of a device's multiplier blocks
+    (``name``: whose), at least ``rate`` tasks per second at the device's clock. None: no such demand.
 
     ``resources``: what else there is, by the names of :class:`rbdgen.devices.fabric.Resources`; it decides how
     far units join at an interval that is given, and what is spared where there is too little. ``routable``: the share
-    of look-up tables, registers and blocks that tools connect. ``link``: what tasks and results come by. ``clock``: MHz
-    at which whatever is built runs, where that is not up to the design."""
+    of look-up tables, registers and blocks that tools connect."""
 
-    multipliers: int | None = None
-    rate: float | None = None
+    multipliers: int | None = setting(
+        None,
+        INTEGER,
+        "rate",
+        "instead of an interval: as many tasks per second as so many multipliers allow",
+        least=1,
+        metavar="N",
+    )
+    rate: float | None = setting(
+        None,
+        NUMBER,
+        "rate",
+        "instead of an interval: so many tasks per second at the clock",
+        least=0,
+        open=True,
+        metavar="R",
+    )
     blocks: int | None = None
     name: str = "budget"
-    board: str | None = None
     resources: Mapping[str, int] = field(default_factory=dict)
     routable: float = 1.0
-    link: Link | None = None
-    clock: float | None = None
 
     def shared(self, replicas: int) -> Budget:
         """What each of several accelerators behind one stream may cost or must reach."""
@@ -86,6 +98,62 @@ class Budget:
         if self.blocks is None:
             return sum(layout.multipliers(device).values())
         return layout.blocks(device)
+
+
+@dataclass(frozen=True)
+class Target:
+    """The hardware that a design is for: its ``device`` (None: that of the options), the ``board`` that has it, the
+    ``link`` that tasks and results come by, the ``clock`` in MHz at which whatever is built runs, where that is not up
+    to the design, and the ``budget`` that its layout is fitted to."""
+
+    device: str | None = None
+    board: str | None = setting(
+        None,
+        WORD,
+        "target",
+        "for what this board has; without an interval as fast as that allows",
+        metavar="B",
+        basic=True,
+    )
+    link: Link | None = None
+    clock: float | None = None
+    budget: Budget = field(default_factory=Budget)
+
+    @classmethod
+    def of_board(
+        cls,
+        name: str,
+        *,
+        multipliers: int | None = None,
+        rate: float | None = None,
+        keeps_interval: bool = False,
+    ) -> Target:
+        """A board by its name. A design for it gets the shortest interval that the board has multipliers for, unless so
+        many ``multipliers`` or a ``rate`` (tasks per second) are asked for, or the options' interval is to be kept.
+
+        ConfigError for an unknown board, with the nearest one; ToolError where boards are not installed."""
+        found = optional_module("rbdgen_boards.board", "hw").get_board(name)
+        asked = keeps_interval or (multipliers, rate) != (None, None)
+        budget = Budget(
+            multipliers,
+            rate,
+            blocks=None if asked else found.resources["multipliers"],
+            name=f"board {found.name}",
+            resources=found.resources,
+            routable=get_device(found.timing).routable,
+        )
+        return cls(found.timing, found.name, found.link, found.running_clock, budget)
+
+    def check_device(self, device: str | None) -> None:
+        """ConfigError where a board has another device than the one that was asked for."""
+        if self.device is not None and device not in (None, self.device):
+            raise ConfigError(
+                f"device and board: {self.board} has {self.device}, not {device!r}; leave device out"
+            )
+
+
+DEMANDS = settings(Budget) | settings(Target)
+"""What a design may be asked to be fitted to, beside the options."""
 
 
 def fit_layout(

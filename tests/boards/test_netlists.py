@@ -11,9 +11,9 @@ import pytest
 
 from rbdgen import Design
 from rbdgen.cli import verifying
-from rbdgen.cli.verifying import Verified, built_manifest
 from rbdgen.installation import release
 from rbdgen.report.design import design_identity
+from rbdgen.workbench import Verified, built_manifest
 from rbdgen_boards.board import Board, get_board
 from rbdgen_boards.ecp5 import Ecp5
 from rbdgen_boards.flow import Clocking, Flow, Progress, Request, Routed

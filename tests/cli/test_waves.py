@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rbdgen.cli.simulation import viewing
+from rbdgen.cli.commands import viewing
 from tests.cli.test_cli import last_error, run
 
 SMALL = ("simulate", "pendulum2", "--word", "18", "--tasks", "2", "--simulator", "amaranth")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rbdgen import Budget, Design, Options, RbdgenWarning, compile_robot, load_robot
+from rbdgen import Budget, Design, Options, RbdgenWarning, Target, compile_robot, load_robot
 from rbdgen.caching import cache_folder
 from rbdgen.compiler.kept import CACHE, kept_design
 from rbdgen_hw.emit import design_verilog
@@ -22,15 +22,18 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RBDGEN_CACHE", str(tmp_path / "cache"))
 
 
-def kept(options: Options, found: list[bool], budget: Budget | None = None) -> Design:
+NOTHING = Target()
+
+
+def kept(options: Options, found: list[bool], target: Target = NOTHING) -> Design:
     """The design, which warns as it is compiled; ``found`` gets an entry where it was kept."""
 
     def compile_it() -> Design:
         warnings.warn("odd robot", RbdgenWarning, stacklevel=1)
-        return compile_robot(ROBOT, options, budget=budget)
+        return compile_robot(ROBOT, options, target=target)
 
     with pytest.warns(RbdgenWarning, match="^odd robot$"):
-        return kept_design(ROBOT, options, budget, compile_it, lambda: found.append(True))
+        return kept_design(ROBOT, options, target, compile_it, lambda: found.append(True))
 
 
 def test_a_design_is_compiled_once() -> None:
@@ -53,7 +56,7 @@ def test_other_input_is_another_design() -> None:
     keys = {
         kept(Options(("id",), ii=4, word=18), found).key,
         kept(Options(("id",), ii=4, word=20), found).key,
-        kept(Options(("id",), ii=4, word=18), found, Budget(multipliers=20)).key,
+        kept(Options(("id",), ii=4, word=18), found, Target(budget=Budget(multipliers=20))).key,
     }
     assert not found
     assert len(keys) == 3

@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from rbdgen import Budget, ConfigError, Design, Options, compile_robot, load_robot
+from rbdgen import Budget, ConfigError, Design, Options, Target, compile_robot, load_robot
 from rbdgen.compiler.cost import AS_FAST, Cost, interval_at_host
 from rbdgen.compiler.pace import link_cycles
 from rbdgen.protocol.links import Link, Streams, get_link
 from rbdgen_boards.board import get_board
-from tests.compiler.test_replicas import budget_of, on_board
+from tests.compiler.test_replicas import board_of, on_board
 from tests.conftest import design, in_words
 
 NOTE = "--for host chooses so"
 
 
 def behind(link: Link, **options: Any) -> Design:
-    return on_board("pendulum2", budget_of("ulx3s_85f", link=link), **options)
+    return on_board("pendulum2", board_of("ulx3s_85f", link=link), **options)
 
 
 def notes(d: Design) -> list[str]:
@@ -27,7 +27,7 @@ def notes(d: Design) -> list[str]:
 
 
 def test_the_usual_choice_stays_and_says_what_the_link_makes_of_it() -> None:
-    d = on_board("pendulum2", budget_of("ulx3s_85f"))
+    d = on_board("pendulum2", board_of("ulx3s_85f"))
     assert d.options.ii == 1
     (note,) = notes(d)
     cost = Cost.of(d)
@@ -40,11 +40,11 @@ def test_the_usual_choice_stays_and_says_what_the_link_makes_of_it() -> None:
     "options", [{"goal": "throughput"}, {"goal": "area"}, {"goal": "latency"}, {"goal": "host"}]
 )
 def test_whoever_gives_a_goal_is_told_nothing(options: dict[str, Any]) -> None:
-    assert notes(on_board("pendulum2", budget_of("ulx3s_85f"), **options)) == []
+    assert notes(on_board("pendulum2", board_of("ulx3s_85f"), **options)) == []
 
 
 def test_whoever_gives_an_interval_is_told_nothing() -> None:
-    assert notes(on_board("pendulum2", budget_of("ulx3s_85f", blocks=None), ii=1)) == []
+    assert notes(on_board("pendulum2", board_of("ulx3s_85f", blocks=None), ii=1)) == []
 
 
 def test_a_link_that_is_fast_enough_is_not_spoken_of() -> None:
@@ -55,7 +55,7 @@ def test_a_link_that_is_fast_enough_is_not_spoken_of() -> None:
 def test_for_the_host_it_is_as_fast_there_and_smaller(functions: tuple[str, ...]) -> None:
     available = get_board("ulx3s_85f").resources
     usual, host = (
-        on_board("pendulum2", budget_of("ulx3s_85f"), functions=functions, goal=goal)
+        on_board("pendulum2", board_of("ulx3s_85f"), functions=functions, goal=goal)
         for goal in (None, "host")
     )
     before, after = Cost.of(usual), Cost.of(host)
@@ -83,12 +83,12 @@ def test_the_interval_is_no_longer_than_the_link_takes() -> None:
 
 
 def test_an_interval_that_is_given_stays() -> None:
-    d = on_board("pendulum2", budget_of("ulx3s_85f", blocks=None), ii=3, goal="host")
+    d = on_board("pendulum2", board_of("ulx3s_85f", blocks=None), ii=3, goal="host")
     assert d.options.ii == 3
 
 
 def test_where_the_link_is_faster_several_are_side_by_side() -> None:
-    fast, host = (on_board("pendulum2", budget_of("vcu118"), goal=g) for g in (None, "host"))
+    fast, host = (on_board("pendulum2", board_of("vcu118"), goal=g) for g in (None, "host"))
     assert (host.options.ii, host.options.replicas) == (1, fast.options.replicas)
     assert host.options.replicas is not None
     assert host.options.replicas > 1
@@ -105,4 +105,4 @@ def test_a_design_for_no_board_waits_for_nothing() -> None:
     d = compile_robot(load_robot("pendulum2"), in_words(ii=5))
     assert link_cycles(d) == 1
     assert interval_at_host(d, "id") == 5
-    assert Cost.of(replace(d, budget=Budget())).at_host == 5
+    assert Cost.of(replace(d, target=Target())).at_host == 5

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from rbdgen import Budget, ConfigError, Design, Options, compile_robot, load_robot
+from rbdgen import Budget, ConfigError, Design, Options, Target, compile_robot, load_robot
 from rbdgen.compiler.cost import CROWDED
 from rbdgen.compiler.replicas import with_replicas
-from rbdgen.protocol.links import Streams
+from rbdgen.protocol.links import Link, Streams
 from rbdgen.report.design import design_report
 from rbdgen.schedule.resources import estimate
 from rbdgen_boards.board import board_names, get_board
@@ -19,23 +19,15 @@ from tests.conftest import design, in_words
 VCU118 = get_board("vcu118")
 
 
-def budget_of(name: str, **changes: Any) -> Budget:
-    """What the command line makes of a board."""
-    board = get_board(name)
-    whole = Budget(
-        blocks=board.resources["multipliers"],
-        name=f"board {name}",
-        board=name,
-        resources=board.resources,
-        link=board.link,
-        clock=board.running_clock,
-    )
-    return replace(whole, **changes)
+def board_of(name: str, link: Link | None = None, **changes: Any) -> Target:
+    """A board, all of whose logic tools connect, with another link or other resources."""
+    whole = Target.of_board(name)
+    budget = replace(whole.budget, **({"routable": 1.0} | changes))
+    return replace(whole, budget=budget, link=link or whole.link)
 
 
-def on_board(robot: str, budget: Budget, **options: Any) -> Design:
-    timing = get_board(budget.board or "vcu118").timing
-    return compile_robot(load_robot(robot), in_words(device=timing, **options), budget=budget)
+def on_board(robot: str, target: Target, **options: Any) -> Design:
+    return compile_robot(load_robot(robot), in_words(**options), target=target)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +42,7 @@ def on_board(robot: str, budget: Budget, **options: Any) -> Design:
 def test_a_large_board_gets_as_many_as_its_link_feeds(
     robot: str, functions: tuple[str, ...], replicas: int
 ) -> None:
-    d = on_board(robot, budget_of("vcu118"), functions=functions)
+    d = on_board(robot, board_of("vcu118"), functions=functions)
     assert (d.options.ii, d.options.replicas, d.tasks.replicas) == (1, replicas, replicas)
     clock = d.plan.schedule.device.megahertz
 
@@ -75,12 +67,12 @@ def test_a_board_without_room_gets_fewer() -> None:
     one = estimate(*_parts(design("pendulum2", device="xcup", replicas=1)))
     roomy = dict(VCU118.resources)
     resources = roomy | {"luts": round(3.5 * one.luts / CROWDED)}
-    d = on_board("pendulum2", budget_of("vcu118", resources=resources, link=wide))
+    d = on_board("pendulum2", board_of("vcu118", resources=resources, link=wide))
     assert d.options.replicas == 3
     assert d.why[-1].endswith("board vcu118 has no room for more")
-    few = budget_of("vcu118", resources=roomy | {"multipliers": 25}, blocks=25, link=wide)
+    few = board_of("vcu118", resources=roomy | {"multipliers": 25}, blocks=25, link=wide)
     assert on_board("pendulum2", few).options.replicas == 2
-    endless = on_board("pendulum2", budget_of("vcu118", resources={}, link=wide))
+    endless = on_board("pendulum2", board_of("vcu118", resources={}, link=wide))
     assert endless.options.replicas == 64
 
 
@@ -99,11 +91,11 @@ def _parts(d: Design) -> tuple[Any, Any]:
     ],
 )
 def test_what_was_given_decides(options: dict[str, Any], replicas: int) -> None:
-    assert on_board("pendulum2", budget_of("vcu118"), **options).options.replicas == replicas
+    assert on_board("pendulum2", board_of("vcu118"), **options).options.replicas == replicas
 
 
 def test_longer_intervals_and_no_board_mean_one() -> None:
-    given = budget_of("vcu118", blocks=None)
+    given = board_of("vcu118", blocks=None)
     assert on_board("pendulum2", given, ii=2).options.replicas == 1
     assert on_board("pendulum2", given, ii=1).options.replicas == 4
     assert compile_robot(load_robot("pendulum2"), Options(word=18)).options.replicas == 1
@@ -113,7 +105,7 @@ def test_a_serial_line_feeds_one() -> None:
     for name in board_names():
         board = get_board(name)
         if board.shell == "uart":
-            assert on_board("pendulum2", budget_of(name)).options.replicas == 1
+            assert on_board("pendulum2", board_of(name)).options.replicas == 1
 
 
 def test_a_budget_is_for_all_of_them() -> None:

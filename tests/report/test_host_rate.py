@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rbdgen import Budget, Design
+from rbdgen import Design, Target
 from rbdgen.errors import ConfigError
 from rbdgen.protocol.links import USUAL, Link, Streams, get_link, serial_line
 from rbdgen.report import tables
@@ -24,7 +24,7 @@ FUNCTIONS = ("id", "did")
 def behind(link: Link | None, **options: Any) -> Design:
     """A design for a board with this link."""
     d = design("pendulum2", functions=FUNCTIONS, **options)
-    return replace(d, budget=Budget(link=link))
+    return replace(d, target=Target(link=link))
 
 
 def test_the_slowest_of_three_binds() -> None:
@@ -54,8 +54,7 @@ def test_a_fast_link_leaves_it_to_the_accelerators() -> None:
 
 def test_a_fixed_clock_is_the_boards() -> None:
     d = behind(get_link("serial"), ii=4)
-    assert d.budget is not None
-    fixed = replace(d, budget=replace(d.budget, clock=50.0))
+    fixed = replace(d, target=replace(d.target, clock=50.0))
     host = design_report(fixed)["host"]
     assert (host["clock_mhz"], host["core"]["id"]) == (50.0, 12.5e6)
 
