@@ -53,7 +53,7 @@ class LinkError(RbdgenError):
 
 class FlaggedError(RbdgenError):
     """Tasks that a device flagged, where the caller asked for an error: operands outside their declared ranges, or
-    values that saturated inside."""
+    values that overflowed inside."""
 
 
 class RbdgenWarning(UserWarning):

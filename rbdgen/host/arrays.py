@@ -253,9 +253,9 @@ def flag_text(arrays: FunctionArrays, flags: np.ndarray, operands: Mapping[str, 
     if ranged.any():
         named = _listed(arrays, outside(arrays, values[ranged]))
         parts.append(f"{np.count_nonzero(ranged)} with operands outside the declared ranges{named}")
-    saturated = np.count_nonzero(flat & Flag.OVERFLOW)
-    if saturated:
-        parts.append(f"{saturated} with values that saturated inside")
+    overflowed = np.count_nonzero(flat & Flag.OVERFLOW)
+    if overflowed:
+        parts.append(f"{overflowed} with values that overflowed inside")
     # one number to look at, as a batch may have thousands
     first = int(np.flatnonzero(flat)[0])
     return (

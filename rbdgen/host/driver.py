@@ -71,9 +71,9 @@ class Driver:
     of one with a moving base: angular velocity, angular acceleration, and acceleration less gravity, in its frame.
 
     It has the methods of those golden functions that the accelerator computes, such as ``rnea``; they return arrays
-    (:meth:`call`). A task whose operands were outside the declared ranges, or in which something saturated, is answered
-    all the same, and ``Driver.flags`` has its flags. What else is done is up to ``flags``: ``"warn"`` warns once a
-    call, and says which operands were outside, of which joints, how often and how far; ``"raise"`` makes that a
+    (:meth:`call`). A task whose operands were outside the declared ranges, or in which something overflowed, is
+    answered all the same, and ``Driver.flags`` has its flags. What else is done is up to ``flags``: ``"warn"`` warns
+    once a call, and says which operands were outside, of which joints, how often and how far; ``"raise"`` makes that a
     FlaggedError; ``"ignore"`` does nothing.
 
     Threads may share it: each call waits until the one before is over, and ``flags`` are those of the thread's own last

@@ -95,7 +95,7 @@ class Flag(IntFlag):
     """Status of a result."""
 
     OVERFLOW = 1
-    """A value inside saturated: the result is not to be trusted."""
+    """A value inside overflowed: the result is not to be trusted."""
     RANGE = 2
     """An operand was outside its declared range; a parameter that was is not loaded."""
     FUNCTION = 4

@@ -95,7 +95,7 @@ def test_only_some_operands_are_listed() -> None:
     assert re.fullmatch(
         r"id: of 2 tasks 1 with operands outside .*: "
         r"(\w+ of joint joint[12] \(once, up to 1000 \S+; declared [^)]*\), ){3}"
-        r"and 3 more and 1 with values that saturated inside; the first is number 1, see Driver.flags",
+        r"and 3 more and 1 with values that overflowed inside; the first is number 1, see Driver.flags",
         text,
     )
 

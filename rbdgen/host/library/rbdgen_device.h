@@ -44,7 +44,7 @@ enum {
 
 /* Bits of a task's flags. The last one is the host's own. */
 enum {
-    RBD_FLAG_OVERFLOW = 1, /* something inside saturated: the result is not to be trusted */
+    RBD_FLAG_OVERFLOW = 1, /* something inside overflowed: the result is not to be trusted */
     RBD_FLAG_RANGE = 2,    /* an operand was outside its declared range */
     RBD_FLAG_FUNCTION = 4, /* the accelerator has no such function */
     RBD_FLAG_LOST = 128    /* the task was lost for good, or the call failed: there is no result */

@@ -129,7 +129,7 @@ static void note(solving *s)
         snprintf(outside, sizeof outside, " %lu with operands outside the declared ranges",
                  (unsigned long)s->outside);
     if (s->overflown)
-        snprintf(overflown, sizeof overflown, "%s %lu with values that saturated inside", s->outside ? " and" : "",
+        snprintf(overflown, sizeof overflown, "%s %lu with values that overflowed inside", s->outside ? " and" : "",
                  (unsigned long)s->overflown);
     snprintf(s->device->note + used, sizeof s->device->note - used,
              "%s%.80s: of %lu tasks%s%s; the first is number %lu, see its flags", used ? "; " : "",
