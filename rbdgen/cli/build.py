@@ -8,6 +8,7 @@ from rbdgen import workbench
 from rbdgen.cli.commands import check_output, compile_design
 from rbdgen.cli.console import print_result, reporter
 from rbdgen.errors import ConfigError
+from rbdgen.options.options import VERIFIED_TASKS
 from rbdgen.report.boards import build as build_table
 
 
@@ -30,7 +31,7 @@ def build(args: argparse.Namespace) -> None:
             ip=args.ip,
             mac=args.mac,
             verify=verify,
-            tasks=args.tasks or workbench.VERIFIED_TASKS,
+            tasks=args.tasks or VERIFIED_TASKS,
             load=args.load,
             robot=robot,
             progress=progress,

@@ -23,9 +23,9 @@ from rbdgen.cli.arguments import (
 from rbdgen.explore import ROOT
 from rbdgen.installation import version
 from rbdgen.options import Options
+from rbdgen.options.options import BENCH_TASKS, VERIFIED_TASKS
 from rbdgen.protocol.links import DEFAULT_ADDRESS
 from rbdgen.setting import names
-from rbdgen.workbench import BENCH_TASKS, VERIFIED_TASKS
 
 TARGETS = {
     "c": "a library in C99",

@@ -14,6 +14,10 @@ from rbdgen.wordlength.targets import DEFAULT_ERROR, finest, for_all
 
 MAX_REPLICAS = 64
 """More accelerators behind one stream than any device has room for."""
+BENCH_TASKS = 500
+"""Mixed tasks of a testbench, unless another number is asked for."""
+VERIFIED_TASKS = 1000
+"""Mixed tasks that each netlist of a verified build runs, unless another number is asked for."""
 GOALS = {
     "throughput": "as many tasks a second as possible, and of what is as fast the smallest",
     "area": "the smallest",
