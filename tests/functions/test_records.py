@@ -211,8 +211,20 @@ def test_pinocchio_has_the_same_functions() -> None:
             np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("options", [{}, {"forces": True}, {"moving_base": True}])
-@pytest.mark.parametrize("functions", [("nle", "g"), ("g",), ("id", "nle", "g", "did")])
+@pytest.mark.parametrize(
+    ("functions", "options"),
+    [
+        (("nle", "g"), {}),
+        (("g",), {"forces": True}),
+        (("id", "nle", "g", "did"), {"moving_base": True}),
+        pytest.param(("nle", "g"), {"forces": True}, marks=pytest.mark.thorough),
+        pytest.param(("nle", "g"), {"moving_base": True}, marks=pytest.mark.thorough),
+        pytest.param(("g",), {}, marks=pytest.mark.thorough),
+        pytest.param(("g",), {"moving_base": True}, marks=pytest.mark.thorough),
+        pytest.param(("id", "nle", "g", "did"), {}, marks=pytest.mark.thorough),
+        pytest.param(("id", "nle", "g", "did"), {"forces": True}, marks=pytest.mark.thorough),
+    ],
+)
 def test_effects_without_acceleration(functions: tuple[str, ...], options: dict) -> None:
     """They are what inverse dynamics is where the operands that they lack are zero."""
     if functions == ("g",) and "forces" in options:

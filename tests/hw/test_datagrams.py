@@ -193,7 +193,7 @@ def some_datagrams(tasks: TaskFormat, count: int, seed: int) -> list[Sent]:
     return sent
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.thorough)])
 def test_datagrams_are_kept_dropped_and_counted_as_by_the_model(seed: int) -> None:
     tasks = long_tasks()
     model = Model(bytes(16), tasks, lambda function, raw: ([], np.zeros(0)))

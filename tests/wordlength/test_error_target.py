@@ -122,8 +122,15 @@ def test_targets_are_kept_on_fresh_states_and_not_wasted(error: float) -> None:
         assert f["flagged"]["overflow"] <= 2
 
 
-@pytest.mark.parametrize("function", ["id", pytest.param("did", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("error", [1e-3, 1e-5])
+@pytest.mark.parametrize(
+    ("error", "function"),
+    [
+        (1e-3, "id"),
+        (1e-5, "id"),
+        pytest.param(1e-5, "did", marks=pytest.mark.slow),
+        pytest.param(1e-3, "did", marks=pytest.mark.thorough),
+    ],
+)
 def test_targets_are_kept_by_dots_of_an_arm(error: float, function: str) -> None:
     design = built(error, "iiwa14", (function,))
     assert design.whole.graph.count("dot") > 20
@@ -133,7 +140,7 @@ def test_targets_are_kept_by_dots_of_an_arm(error: float, function: str) -> None
     assert found["flagged"]["overflow"] == 0
 
 
-@pytest.mark.parametrize("integrator", ["euler", "rk4"])
+@pytest.mark.parametrize("integrator", [pytest.param("euler", marks=pytest.mark.thorough), "rk4"])
 def test_targets_are_kept_by_a_step_of_a_roll_out(integrator: str) -> None:
     """Runge-Kutta's evaluations hand on results that no task gets, and its first begins with copies of the state."""
     design = built(1e-3, "ur5", ("roll",), ii=8, integrator=integrator)
