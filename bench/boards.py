@@ -34,15 +34,14 @@ from rbdgen.host.stream_link import StreamLink
 from rbdgen.host.transport import ProcessTransport
 from rbdgen_boards.board import get_board
 from rbdgen_boards.flows import obstacle
-from rbdgen_hw.emit import axi_verilog, design_verilog, link_verilog
-from rbdgen_hw.packaging.waivers import WAIVERS, waivers, waivers_file
-from rbdgen_hw.shelled import write_shelled
+from rbdgen_hw.emit import axi_verilog, design_verilog, link_verilog, write_shelled
+from rbdgen_hw.packaging.fusesoc import WAIVERS, waivers, waivers_file
 from rbdgen_sim import verilator
 from rbdgen_sim.axi import play
+from rbdgen_sim.comparison import check_mixed
 from rbdgen_sim.device import build_device
 from rbdgen_sim.dma import DmaModel
-from rbdgen_sim.mixed import check_mixed
-from rbdgen_sim.noise import Noise
+from rbdgen_sim.faults import Noise
 
 SUMMARY = f"Bitstreams of {ROBOT} with tools from PyPI"
 SUMMARY_HEAD = [

@@ -20,8 +20,7 @@ from rbdgen import Design, Options, compile, compile_robot, golden, load, load_r
 from rbdgen.functions.registry import common, function
 from rbdgen.model import Robot
 from rbdgen.software.fixed_program import fixed_program
-from rbdgen.software.flags import FLAGS, LIBRARIES
-from rbdgen.software.library import c_header, c_sources, name_of
+from rbdgen.software.library import FLAGS, LIBRARIES, c_header, c_sources, name_of
 from rbdgen.software.program import flat
 
 BATCH = 4096

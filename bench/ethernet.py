@@ -20,9 +20,9 @@ from rbdgen.host.driver import Driver
 from rbdgen.host.udp import connect
 from rbdgen.protocol.links import GIGABIT, Addresses, wire_bytes
 from rbdgen.protocol.tasks import TaskFormat
-from rbdgen_hw.shelled import write_station
-from rbdgen_sim.ethernet import SteppedPort, build_station
-from rbdgen_sim.mixed import check_mixed
+from rbdgen_hw.emit import write_station
+from rbdgen_sim.comparison import check_mixed
+from rbdgen_sim.device import SteppedPort, build_station
 
 CLOCK = 100e6
 """Hz of the board's clock."""

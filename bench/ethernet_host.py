@@ -32,8 +32,8 @@ from rbdgen.host.driver import Driver, Tasks
 from rbdgen.host.library import library_files
 from rbdgen.host.manifest import Manifest
 from rbdgen.protocol.datagrams import BODY_BYTES, padded
-from rbdgen_sim.datagram_faults import Faults, UdpRelay
-from rbdgen_sim.mixed import differences
+from rbdgen_sim.comparison import differences
+from rbdgen_sim.faults import Faults, UdpRelay
 
 SHARE = 0.01
 """Of datagrams that are lost, come twice, and come late."""

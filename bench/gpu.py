@@ -26,7 +26,7 @@ from rbdgen.software.cuda import CudaFunction, CudaKernel
 from rbdgen.software.nvrtc import ARCHITECTURE, Compilation, Occupancy, Report, nvrtc
 from rbdgen.software.program import Program
 from rbdgen.software.spread_kernel import SHARED_MEMORY
-from rbdgen.software.states import operand_arrays, program_states, reference
+from rbdgen.software.timing import operand_arrays, program_states, reference
 
 ROBOTS = {
     "pendulum2": ("pendulum2", "fixed"),

@@ -27,8 +27,7 @@ from rbdgen.model import Robot, builtin_path, builtin_robots, load
 from rbdgen.processes import cores
 from rbdgen.software.calls import TYPES, Calls
 from rbdgen.software.composition import make_program
-from rbdgen.software.flags import FLAGS, LIBRARIES, PARALLEL
-from rbdgen.software.library import c_header, c_sources, name_of
+from rbdgen.software.library import FLAGS, LIBRARIES, PARALLEL, c_header, c_sources, name_of
 from rbdgen.software.program import Program
 
 STATES, MORE_STATES = 1024, 4096

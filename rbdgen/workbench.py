@@ -19,17 +19,18 @@ from rbdgen.host.manifest import Manifest, manifest_from
 from rbdgen.installation import optional_module, release, require
 from rbdgen.options.options import BENCH_TASKS, VERIFIED_TASKS
 from rbdgen.protocol.links import DEFAULT_ADDRESS, Addresses
-from rbdgen.report.design import design_report, manifest, verilog_digest
+from rbdgen.report.design import design_report, manifest, verilog_digest, versions
 from rbdgen.report.drawings import layout_picture, timing_chart, timing_trace
 from rbdgen.report.files import (
     BUILD_FILE,
     CONFIG_FILE,
     SIMULATION_FILE,
     check_robot_name,
+    check_writable,
+    occupied,
     write_design,
+    write_files,
 )
-from rbdgen.report.produced import versions
-from rbdgen.report.writing import check_writable, occupied, write_files
 
 BUILDS = Path("build")
 """Where designs are written, each into a directory of its own, unless another is given."""
@@ -325,7 +326,7 @@ def verify_netlists(made: Any, tasks: int, directory: Path, progress: Progress) 
     ``directory``."""
     sources = optional_module("rbdgen_boards.flows", "build")
     board, simulated = (
-        optional_module("rbdgen_sim.serial_board", "sim"),
+        optional_module("rbdgen_sim.device", "sim"),
         optional_module("rbdgen_sim.comparison", "sim"),
     )
     begin = time.perf_counter()

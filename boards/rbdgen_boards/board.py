@@ -1,4 +1,4 @@
-"""What is known of a board: one folder each in this package, with a ``board.toml`` in it."""
+"""Facts of a board: one folder each in this package, with a ``board.toml`` in it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Board:
 
 
 def part_resources(board: str, device: str, part: str) -> dict[str, int]:
-    """What the part of a board has, by name. ConfigError where its device has no such part."""
+    """Resources of a board's part, by name. ConfigError where its device has no such part."""
     parts = get_device(device).parts
     if part not in parts:
         known = ", ".join(parts) or "none"

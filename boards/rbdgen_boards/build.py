@@ -121,9 +121,9 @@ class BoardBuild:
         return self.directory / self.routed.bitstream if self.routed else None
 
     def report(self) -> dict[str, Any]:
-        """What ``rbdgen build`` adds to a design's report. ``clock_mhz`` is what routing allows, without routing what
-        was asked for; interval and latency in µs are at that clock, tasks per second at the host at the one that the
-        bitstream has."""
+        """Part of a design's report that ``rbdgen build`` adds. ``clock_mhz`` is what routing allows, without routing
+        what was asked for; interval and latency in µs are at that clock, tasks per second at the host at the one that
+        the bitstream has."""
         routed = self.routed
         clock = routed.achieved if routed else self.clock
         return {
@@ -319,7 +319,7 @@ def _attempts(
 
 
 def _missed_clocks(made: BoardBuild) -> list[Attempt]:
-    """What an attempt missed beside the design's clock."""
+    """Clocks that an attempt missed beside the design's clock."""
     assert made.routed is not None
     pipeline = made.design.plan.schedule.device.megahertz
     return [
@@ -390,7 +390,7 @@ def _sources(
 
 
 def _routed(flow: Flow, request: Request, work: Path, progress: Progress) -> Routed | None:
-    """What comes of ``request``, from the cache where it is there and the flow's results are kept."""
+    """Result of ``request``, from the cache where it is there and the flow's results are kept."""
     if not flow.kept:
         return flow.build(request, work, progress)
     name = routed_cache.key(request, flow.versions())

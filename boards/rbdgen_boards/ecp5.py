@@ -94,7 +94,7 @@ def stands(log: str) -> bool:
 
 
 def _connections(log: str) -> int | None:
-    """How many the router has to make."""
+    """Number of connections that the router has to make."""
     found = re.search(r"Routing (\d+) arcs", log)
     return int(found[1]) if found else None
 
@@ -226,7 +226,7 @@ def _place_and_route(request: Request, directory: Path, timer: Timer) -> None:
 
 
 def further_clocks(board: Board, reached: Mapping[str, float]) -> dict[str, str]:
-    """Which of nextpnr's clocks are further ones of the board: their ports, by its names."""
+    """Ports of the board's further clocks, by nextpnr's names of these."""
     found = {}
     for name in reached:
         for port in board.clocks:
@@ -241,8 +241,8 @@ def _used(utilization: Mapping[str, Any]) -> dict[str, int]:
 
 
 def assumptions(utilization: Mapping[str, Any]) -> tuple[Assumption, ...]:
-    """What a clock rests on. nextpnr-ecp5 has delays of look-up tables, registers, memories and multipliers, with each
-    of their registers; it ignores blocks of the kind ALU54B and clock generators."""
+    """Assumptions that a clock rests on. nextpnr-ecp5 has delays of look-up tables, registers, memories and
+    multipliers, with each of their registers; it ignores blocks of the kind ALU54B and clock generators."""
     found = [
         Assumption(
             "clock network",

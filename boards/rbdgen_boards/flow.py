@@ -33,7 +33,7 @@ class Clocking:
 
 @dataclass(frozen=True)
 class Streams:
-    """What a system needs to know of the AXI shell: its module and the widths of its streams in bits."""
+    """The AXI shell as the system around it sees it: its module and the widths of its streams in bits."""
 
     module: str
     task_bits: int
@@ -42,10 +42,10 @@ class Streams:
 
 @dataclass(frozen=True)
 class Request:
-    """What to build for ``board``: Verilog files by name (``sources``), modules that take the place of equally named
+    """Things to build for ``board``: Verilog files by name (``sources``), modules that take the place of equally named
     ones (``overrides``), the ``clock`` in MHz that is aimed at and the one that it has when it is ``running``, and the
-    ``seed`` of place and route. ``streams`` is None where the shell is a serial line; its top module is then among
-    the sources."""
+    ``seed`` of place and route. ``streams`` is None where the shell is a serial line; its top module is then among the
+    sources."""
 
     board: Board
     sources: Mapping[str, str]
@@ -58,9 +58,9 @@ class Request:
 
 @dataclass(frozen=True)
 class Assumption:
-    """What a clock rests on that no tool times: of a ``subject`` something is ``assumed``, for the reasons that
-    ``source`` has. Where they are counted, so many ``registers`` are at the end of a path that depends on it, the
-    slowest of which takes ``slowest_ns``."""
+    """Assumption that a clock rests on, and that no tool times: of a ``subject`` something is ``assumed``, for the
+    reasons that ``source`` has. Where they are counted, so many ``registers`` are at the end of a path that depends on
+    it, the slowest of which takes ``slowest_ns``."""
 
     subject: str
     assumed: str
@@ -71,7 +71,7 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Routed:
-    """What came of a request: the clock in MHz that timing analysis allows (``achieved``), the resources used, by the
+    """Result of a request: the clock in MHz that timing analysis allows (``achieved``), the resources used, by the
     names of the board's, the slowest path as text lines, the bitstream's file name, seconds by step, and what the clock
     rests on that no tool times. ``clocks`` is what it allows of the board's further ones, by port. ``kept``: its name
     in the cache, if it is there."""
@@ -92,7 +92,7 @@ class Routed:
 
 
 class Flow(ABC):
-    """How bitstreams of one family are made."""
+    """The way in which bitstreams of one family are made."""
 
     name: ClassVar[str]
     """As boards have it in their ``flow``."""
@@ -126,8 +126,8 @@ class Flow(ABC):
 
     @abstractmethod
     def clocking(self, board: Board, clock: float, directory: Path) -> Clocking:
-        """What makes the clock nearest to ``clock`` MHz that the board can have. ``directory`` is for logs. ConfigError
-        or ToolError where there is none."""
+        """Verilog that makes the clock nearest to ``clock`` MHz that the board can have. ``directory`` is for logs.
+        ConfigError or ToolError where there is none."""
 
     @abstractmethod
     def build(self, request: Request, directory: Path, progress: Progress) -> Routed | None:

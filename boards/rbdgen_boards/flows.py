@@ -30,8 +30,8 @@ USUAL = "ecp5"
 
 
 def synthesis_for(timing: str) -> tuple[str, Synthesis, Flow]:
-    """How a unit is synthesised for the timing model of that name: the model that it counts as, Yosys's commands, and
-    the flow that they are of."""
+    """Synthesis of a unit for the timing model of that name: the model that it counts as, Yosys's commands, and the
+    flow that they are of."""
     for flow in FLOWS.values():
         if timing in flow.syntheses:
             return timing, flow.syntheses[timing], flow
@@ -40,7 +40,7 @@ def synthesis_for(timing: str) -> tuple[str, Synthesis, Flow]:
 
 @dataclass(frozen=True)
 class UnitSynthesis:
-    """What became of ``unit``: cells by type, and the device family that they are of."""
+    """Result of the synthesis of ``unit``: cells by type, and the device family that they are of."""
 
     unit: str
     family: str

@@ -37,7 +37,7 @@ def keep_netlist(source: Path, target: Path, top: str, pads: Pads) -> None:
 
 
 def essential(module: Mapping[str, Any], pads: Pads) -> Netlist:
-    """What a simulation needs of a module. ``pads``: as of :func:`ports_of`."""
+    """The part of a module that a simulation needs. ``pads``: as of :func:`ports_of`."""
     cells = {}
     for name, cell in module["cells"].items():
         cells[name] = {key: cell[key] for key in ("type", "parameters", "connections")}
@@ -74,7 +74,7 @@ def _port(direction: str, bits: list[Any]) -> Port:
 
 
 def read_netlist(path: Path) -> Netlist:
-    """What :func:`keep_netlist` wrote. ToolError where it is not there."""
+    """The netlist that :func:`keep_netlist` wrote. ToolError where it is not there."""
     if not path.is_file():
         raise ToolError(f"{path}: there is no netlist; build again")
     return json.loads(path.read_text(encoding="utf-8"))

@@ -35,7 +35,8 @@ class Tool:
 
 @cache
 def command(tool: Tool) -> tuple[tuple[str, ...], str]:
-    """How ``tool`` is called, and its version. ToolError if there is none that will do, with how to install it."""
+    """The command that calls ``tool``, and its version. ToolError if there is none that will do, with how to install
+    it."""
     native = _native(tool)
     if native is not None:
         said = subprocess.run([native, "--version"], capture_output=True, text=True, check=False)

@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from rbdgen.devices.xc7 import XC7
-from rbdgen.devices.xcup import XCUP
+from rbdgen.devices.xilinx import XC7, XCUP
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen_boards.board import Board
 from rbdgen_boards.flow import Clocking, Flow, Progress, Request, Routed, Streams
@@ -233,7 +232,7 @@ HOSTS = {
 
 
 def instructions(board: Board) -> str:
-    """What to do where Vivado is not on PATH."""
+    """Instructions where Vivado is not on PATH."""
     host = HOSTS.get(board.vendor["system"], "")
     return (
         f"{board.summary}\n\nEverything is here but the bitstream, which Vivado makes:\n\n"

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Which task starts what and when, by which exit it leaves, and what its header says there.
+"""Admission of tasks: which one starts what and when, by which exit it leaves, and its header there.
 
 Tasks start when the pipelines' phase and a credit allow: a credit is room in the exit's lane or loop. What comes back
 by a loop starts before any new task of the same program; a second pass in a program of its own leaves a few turns to
@@ -19,21 +19,22 @@ from rbdgen.ir.programs import Exit
 from rbdgen.layout.network import AGAIN, FEEDBACK
 from rbdgen.protocol.tasks import CALIBRATE, FLAG_BITS, FUNCTION_BITS, HEADER_BITS, TAG_BITS, Flag
 from rbdgen.schedule.queues import ERROR_DEPTH, LOOPS, exit_depth, header_depth
-from rbdgen_hw.delays import delayed, registered
 from rbdgen_hw.fifo import BypassFifo, Credits
 from rbdgen_hw.intake import Intake, checked_cycles, header_cycles
 from rbdgen_hw.library import instantiate
-from rbdgen_hw.logic import any_of
-from rbdgen_hw.loops import FeedbackLoop, Loop, result_port
-from rbdgen_hw.passes import (
+from rbdgen_hw.logic import any_of, delayed, registered
+from rbdgen_hw.loops import (
+    FeedbackLoop,
+    Loop,
+    RollOutLoop,
     count_word,
     has_second_pass,
     repeated_exit,
     repeated_program,
     repeats,
+    result_port,
     second_pass_exits,
 )
-from rbdgen_hw.rollout_loop import RollOutLoop
 from rbdgen_hw.roundtrip import RoundTrip
 
 
@@ -111,7 +112,7 @@ class Admission:
         self._store_loops()
 
     def chosen(self, value: Value, name: str) -> Value:
-        """What ``value`` was when the task whose operands are now chosen was admitted."""
+        """The ``value`` at the time when the task whose operands are now chosen was admitted."""
         cycles = self.plan.schedule.entry_cycles - 1
         return delayed(self.m, value, cycles, name)
 
@@ -121,7 +122,7 @@ class Admission:
         loop.bind(begin=self.core.begin, chosen=chosen)
 
     def _admit_loops(self) -> None:
-        """What waits in the loops."""
+        """Admit what waits in the loops."""
         if has_second_pass(self.network):
             self._admit_feedback()
         if repeats(self.network):
@@ -184,7 +185,7 @@ class Admission:
         return [(first_pass.name, Const(1), f"go_{function}")]
 
     def _admit_tasks(self, entry: Value) -> list[Value]:
-        """What waits in the task register; the strobes of all that it may start."""
+        """Admit what waits in the task register; the strobes of all that it may start."""
         m = self.m
         admitted: list[Value] = []
         rolled: list[Value] = []
@@ -347,7 +348,7 @@ class Admission:
             m.d.comb += self.short_flags.eq(flags)
 
     def _store_loops(self) -> None:
-        """What leaves by the exits of the loops."""
+        """Store what leaves by the exits of the loops."""
         if self.feedback is not None:
             self._store(self.feedback, FEEDBACK)
         if self.roll_out is not None:

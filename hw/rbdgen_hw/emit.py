@@ -1,21 +1,27 @@
-"""From a design to its hardware: the accelerator component, and its Verilog."""
+"""From a design to its hardware: the accelerator component, its Verilog, and that of its shells, as text and as files
+that a simulator takes."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 
 from amaranth.lib.wiring import In
 
 from rbdgen.caching import cached, code_digest, keep
 from rbdgen.compiler import Design
+from rbdgen.emulation import manifest_of
+from rbdgen.host.manifest import Manifest
 from rbdgen.installation import optional_module
-from rbdgen.protocol.links import Station
+from rbdgen.protocol.links import Addresses, Station
 from rbdgen_hw.library import SharedComponent, to_verilog
 from rbdgen_hw.replicas import top_level
 from rbdgen_hw.shells.axi import AxiShell
-from rbdgen_hw.shells.ethernet import EthernetShell, Phy, core_name
+from rbdgen_hw.shells.ethernet import GMII, EthernetShell, Phy, core_name
 from rbdgen_hw.shells.link import LinkShell
 from rbdgen_hw.shells.uart import UartShell
 from rbdgen_hw.yosys import yosys_version
@@ -115,3 +121,37 @@ def axi_verilog(design: Design, identity: bytes) -> str:
         + "\n  );\nendmodule\n"
     )
     return core + top
+
+
+@dataclass(frozen=True)
+class Shelled:
+    """Files ``sources`` of an accelerator and its shell, module ``top``, and the ``manifest``."""
+
+    manifest: Manifest
+    sources: tuple[Path, Path]
+    top: str
+
+
+def write_shelled(
+    design: Design, shell: str, make: Callable[[Design, bytes], str], work: Path
+) -> Shelled:
+    """Write ``design`` and what ``make`` has for it and its identity into folder ``work``; the shell's module is
+    ``<name>_<shell>``."""
+    manifest = manifest_of(design)
+    texts = design_verilog(design), make(design, manifest.identity)
+    sources = work / "accelerator.v", work / f"{shell}.v"
+    for path, text in zip(sources, texts, strict=True):
+        path.write_text(text, encoding="utf-8")
+    return Shelled(manifest, sources, f"{design.name}_{shell}")
+
+
+def write_station(
+    design: Design, clock: float, addresses: Addresses, work: Path
+) -> tuple[Shelled, Station]:
+    """The same on Ethernet with the pins of GMII, for a clock of ``clock`` Hz; and the station that it is there."""
+
+    def shell(design: Design, identity: bytes) -> str:
+        return udp_verilog(design, identity, clock, addresses.station(identity), GMII)
+
+    written = write_shelled(design, "udp", shell, work)
+    return written, addresses.station(written.manifest.identity)

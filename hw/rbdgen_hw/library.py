@@ -1,14 +1,22 @@
 """Verilog with every component written once.
 
 Amaranth elaborates every instance of a component anew. Here a component that derives from :class:`SharedComponent` is
-written as one Verilog module, named by its parameters, and instantiated by that name wherever it occurs; in
-Amaranth's own simulator, and wherever no :class:`Library` is the platform, it is an ordinary submodule.
+written as one Verilog module, named by its parameters, and instantiated by that name wherever it occurs; in Amaranth's
+own simulator, and wherever no :class:`Library` is the platform, it is an ordinary submodule.
+
+Texts of the modules that any design may have (adders, roundings, multipliers, tables) are kept in the user's cache:
+they are about a fifth of what conversion takes, and most of another design's are the same.
 """
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from amaranth.hdl import ClockDomain, ClockSignal, Fragment, Instance, Module, ResetSignal
@@ -16,11 +24,64 @@ from amaranth.hdl._ir import PortDirection
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdgen.caching import cached, code_digest, keep
 from rbdgen.errors import UnsupportedError
 from rbdgen.processes import without_collections
-from rbdgen_hw.kept_texts import KeptTexts, kept_texts
 from rbdgen_hw.rtlil_text import ElaboratedModule, rtlil_texts
 from rbdgen_hw.yosys import run_yosys
+
+CACHE, SUFFIX = "modules", ".json.gz"
+"""Where they are kept (:mod:`rbdgen.caching`), and how the file's name ends."""
+MOST_TEXTS = 10_000
+"""Modules that are kept; more than that, and all are dropped."""
+
+
+class KeptTexts:
+    """RTLIL by module name, without the prefix that a design puts before it."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.texts: dict[str, str] = {}
+        kept = cached(CACHE, key, SUFFIX)
+        if kept is not None:
+            self.texts = json.loads(gzip.decompress(kept.content))
+        self.saved = len(self.texts)
+
+    def text(self, name: str, full_name: str) -> str | None:
+        """The module ``name`` under its ``full_name``; None where it is not known."""
+        text = self.texts.get(name)
+        return None if text is None else text.replace(_header(""), _header(full_name), 1)
+
+    def add(self, name: str, full_name: str, text: str) -> None:
+        """Keep a module's text."""
+        self.texts[name] = text.replace(_header(full_name), _header(""), 1)
+
+    def save(self) -> None:
+        """Write what is new."""
+        if len(self.texts) == self.saved:
+            return
+        if len(self.texts) > MOST_TEXTS:
+            self.texts.clear()
+        content = json.dumps(self.texts).encode()
+        keep(CACHE, self.key, SUFFIX, gzip.compress(content, 1, mtime=0))
+        self.saved = len(self.texts)
+
+
+def _header(name: str) -> str:
+    """The line of RTLIL with which a module begins."""
+    return f"module \\{name}\n"
+
+
+def kept_texts() -> KeptTexts:
+    """Those that this version of the sources and of Amaranth made; read once in a process."""
+    versions = [code_digest("rbdgen"), code_digest("rbdgen_hw"), version("amaranth")]
+    return _read(hashlib.sha256("\n".join(versions).encode()).hexdigest()[:32])
+
+
+@cache
+def _read(key: str) -> KeptTexts:
+    return KeptTexts(key)
+
 
 LARGEST = (1 << 16) - 64
 """Bits that the inputs, or the outputs, of an instance may have together: Amaranth numbers them in 16 bits."""

@@ -29,8 +29,8 @@ _STREAMS = ("in_valid", "in_payload", "out_ready"), ("in_ready", "out_valid", "o
 
 
 class QueueMonitor(SharedComponent):
-    """What was seen of one FIFO: ``high``, the most entries at once, counted from the strobes ``w_en`` and ``r_en``
-    without regard to its depth, and ``faulty``, whether its ``fault`` ever was high."""
+    """Marks of one FIFO: ``high``, the most entries at once, counted from the strobes ``w_en`` and ``r_en`` without
+    regard to its depth, and ``faulty``, whether its ``fault`` ever was high."""
 
     module_name = "mark"
 

@@ -14,13 +14,12 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed, unsigne
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Member, Out
 
-from rbdgen.ir.constants import Addition, Constant
-from rbdgen.ir.number_formats import Format
+from rbdgen.ir.constants import Addition
+from rbdgen.ir.fixed import Constant, Format
 from rbdgen.ir.ops.reciprocals import reciprocal_table
 from rbdgen.ir.ops.sines import sine_table
-from rbdgen_hw.delays import registered
 from rbdgen_hw.library import SharedComponent
-from rbdgen_hw.logic import any_of
+from rbdgen_hw.logic import any_of, registered
 
 SIDES = "ab"
 """Ports of an operator's arguments."""

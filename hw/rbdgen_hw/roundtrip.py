@@ -19,14 +19,12 @@ from rbdgen.ir.graph import INPUT_OWNER
 from rbdgen.ir.programs import Exit
 from rbdgen.schedule.buffers import Plan, exit_unit, operand_chains
 from rbdgen.schedule.schedule import chain_length
-from rbdgen_hw.delays import delayed
 from rbdgen_hw.fifo import BypassFifo
 from rbdgen_hw.library import SharedComponent, instantiate
-from rbdgen_hw.logic import any_of, cut
-from rbdgen_hw.phases import Phases
-from rbdgen_hw.stages import TaskStages
+from rbdgen_hw.logic import any_of, cut, delayed
+from rbdgen_hw.phases import Phases, TaskStages
 from rbdgen_hw.unit import Unit
-from rbdgen_hw.unit_ports import input_port, overflow_port, report_times, tap_name
+from rbdgen_hw.unit_values import input_port, overflow_port, report_times, tap_name
 
 Queued = dict[tuple[str, int], Value]
 """What FIFOs hand over, by the unit that reads it and the node."""
@@ -109,7 +107,7 @@ class RoundTripBuilder:
         return m
 
     def _entered(self, port: str) -> Value:
-        """What came in at the port of a start, as the pipelines have it."""
+        """The value that came in at the port of a start, as the pipelines have it."""
         value = getattr(self.ports, port)
         cycles = self.schedule.entry_cycles
         return delayed(self.m, value, cycles, f"{port}_entered")
@@ -256,8 +254,8 @@ class RoundTripBuilder:
                 m.d.comb += port.eq(value)
 
     def _reports(self) -> Reports:
-        """What units report as overflow in each stage, for tasks that leave by these exits: from registers where
-        results stay long enough."""
+        """Overflow that units report in each stage, for tasks that leave by these exits: from registers where results
+        stay long enough."""
         m = self.m
         late = int(self.schedule.device.flag_registers > 2)
         found: dict[StageExits, list[Value]] = {}
@@ -342,7 +340,7 @@ class RoundTripBuilder:
 
 
 def _of_stage(reports: Reports, stage: int, exit_name: str) -> list[Value]:
-    """What is reported in a stage, of tasks that leave by an exit."""
+    """Reports in a stage, of tasks that leave by an exit."""
     found = []
     for (reported_in, exits), report in reports.items():
         if reported_in == stage and exit_name in exits:

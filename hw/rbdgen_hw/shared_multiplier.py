@@ -9,20 +9,16 @@ the cycle in which the last product is added (:mod:`rbdgen.schedule.accumulators
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from amaranth.hdl import Cat, Const, Signal, Value, signed
 
 from rbdgen.ir.number_formats import Format
 from rbdgen.schedule.accumulators import Accumulator
-from rbdgen_hw.choice import choose
-from rbdgen_hw.delays import registered
 from rbdgen_hw.library import instantiate
+from rbdgen_hw.logic import registered
 from rbdgen_hw.operators import SIDES, Accumulate, Multiplier, Round, Rounding
-from rbdgen_hw.unit_values import shifted
-
-if TYPE_CHECKING:
-    from rbdgen_hw.unit_operators import UnitOperators
+from rbdgen_hw.phases import choose
+from rbdgen_hw.unit_values import UnitValues, shifted
 
 Case = tuple[list[int], Value]
 """A value, and the phases in which it is chosen."""
@@ -31,7 +27,7 @@ Case = tuple[list[int], Value]
 class SharedMultiplier:
     """Writes the multiplier ``number`` of a unit, which makes the products of ``nodes``, into the unit's module."""
 
-    def __init__(self, unit: UnitOperators, number: int, nodes: Sequence[int]) -> None:
+    def __init__(self, unit: UnitValues, number: int, nodes: Sequence[int]) -> None:
         self.unit = unit
         self.m = unit.m
         self.nodes = nodes
@@ -136,7 +132,7 @@ class SharedMultiplier:
         return first, minus
 
     def _start(self) -> Value:
-        """What the sum of the current phase starts from."""
+        """The value that the sum of the current phase starts from."""
         together: list[Case] = []
         addends: list[Case] = []
         constants: list[Case] = []

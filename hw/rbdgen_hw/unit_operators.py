@@ -13,10 +13,7 @@ from amaranth.hdl import Cat, ShapeLike, Signal, Value
 
 from rbdgen.ir.number_formats import Format
 from rbdgen.schedule.buffers import Plan, UnitPlan
-from rbdgen_hw.choice import choose
-from rbdgen_hw.delays import registered
 from rbdgen_hw.library import SharedComponent, instantiate
-from rbdgen_hw.logic import any_of
 from rbdgen_hw.operators import (
     SIDES,
     Multiplier,
@@ -28,8 +25,8 @@ from rbdgen_hw.operators import (
     SineTable,
     Sum,
 )
+from rbdgen_hw.phases import choose
 from rbdgen_hw.shared_multiplier import SharedMultiplier
-from rbdgen_hw.unit_ports import FLAG_DELAY, ReportTime, overflow_port, overflow_reports
 from rbdgen_hw.unit_values import UnitValues
 
 TABLE_PORTS = {"table_sin": "sine", "table_cos": "cosine", "table_reciprocal": "reciprocal"}
@@ -39,18 +36,13 @@ MEMORIES = {"sines": SineTable, "reciprocals": ReciprocalTable}
 
 
 class UnitOperators(UnitValues):
-    """Writes the operators between a unit's values, and collects what overflows in them."""
+    """Writes the operators between a unit's values."""
 
     def __init__(
         self, plan: Plan, unit: UnitPlan, ports: SharedComponent, platform: object
     ) -> None:
         super().__init__(plan, unit, ports, platform)
         self.shift_cycles = self.schedule.device.shift_cycles
-        self.reports = overflow_reports(plan, unit)
-        self.overflows: dict[ReportTime, list[Value]] = defaultdict(list)
-        """Whether something saturated in a cycle on the path to these exits."""
-        self.flags: dict[int, Signal] = {}
-        """Whether an operator saturated a cycle ago, by the identity of its port (the operator's may be gone)."""
         self.executed = unit.nodes
         """The nodes that have operators."""
 
@@ -165,11 +157,6 @@ class UnitOperators(UnitValues):
         cases = zip(phases, values, strict=True)
         return choose(self.m, self.phases, cases, shape, name)
 
-    def start_phases(self, i: int, later: int = 0) -> list[int]:
-        """The phases so many cycles after those in which node ``i`` starts."""
-        phase = (self.start(i) + later) % self.ii
-        return [phase]
-
     def multiplier(self, i: int) -> None:
         """One multiplier for the product ``i``."""
         m = self.m
@@ -222,47 +209,6 @@ class UnitOperators(UnitValues):
             answer = getattr(table, port)
             wire = self.wires[i]
             m.d.comb += wire.eq(answer)
-
-    def overflow(self, i: int, operator: SharedComponent) -> None:
-        """Count an operator's overflow when it makes node ``i``."""
-        if not hasattr(operator, "overflow"):
-            return
-        if not self.fixed.may_overflow(i):
-            return
-        now = self.finish(i)
-        exits = self.plan.reaches[i]
-        overflows = self.overflows[now, exits]
-        flag: Value = operator.overflow
-        if self.reports[now, exits] == now + FLAG_DELAY:
-            # an operator is slow enough without all that its flag is collected with
-            name = f"overflowed_{self.label(i)}"
-            flag = self.flag_register(flag, name)
-            now = now + 1
-        phase = self.phases.at(now)
-        overflows.append(flag & phase)
-
-    def flag_register(self, flag: Value, name: str) -> Signal:
-        """The register of an operator's flag, which it has once."""
-        key = id(flag)
-        if key not in self.flags:
-            self.flags[key] = registered(self.m, flag, name, reset_less=True)
-        return self.flags[key]
-
-    def report_overflows(self) -> None:
-        """Drive the overflow ports: from registers, except for what happens in the last cycle itself."""
-        m = self.m
-        reported: dict[str, list[Value]] = defaultdict(list)
-        for (cycle, exits), report in self.reports.items():
-            flags = self.overflows[cycle, exits]
-            happened = any_of(flags)
-            port = overflow_port(report, exits)
-            if report > cycle:
-                happened = registered(m, happened, f"held_{port}", reset_less=True)
-            reported[port].append(happened)
-        for name, flags in reported.items():
-            port = getattr(self.ports, name)
-            any_now = any_of(flags)
-            m.d.comb += port.eq(any_now)
 
 
 OPERATORS = {

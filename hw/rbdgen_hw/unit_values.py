@@ -1,6 +1,9 @@
-"""The values of a unit: wires for what is made or arrives, and registers for what is read later."""
+"""The ports of a unit, by name, and its values: wires for what is made or arrives, and registers for what is read
+later."""
 
 from __future__ import annotations
+
+from collections import defaultdict
 
 from amaranth.hdl import Cat, Const, Module, Shape, Signal, Value, signed
 
@@ -8,9 +11,66 @@ from rbdgen.ir.number_formats import Format
 from rbdgen.schedule.buffers import Plan, UnitPlan
 from rbdgen.schedule.schedule import chain_length
 from rbdgen_hw.library import SharedComponent
+from rbdgen_hw.logic import any_of, registered
 from rbdgen_hw.operators import Rounding
 from rbdgen_hw.phases import Phases
-from rbdgen_hw.unit_ports import input_port, label
+
+ReportTime = tuple[int, tuple[str, ...]]
+"""A cycle of a task, and the exits by which the results leave that depend on what happens in it."""
+FLAG_DELAY = 2
+"""Cycles from an overflow to its report, where the results stay for so long."""
+
+
+def label(plan: Plan, node: int) -> str:
+    """A node's name in the hardware: its operand's or result's name, else its operation and number. An acceleration or
+    torque can be both an operand and a result of the same name."""
+    fixed = plan.schedule.fixed
+    graph = fixed.graph
+    if graph.nodes[node].is_input:
+        return graph.nodes[node].attr
+    for name, i in graph.outputs.items():
+        if i == node:
+            return f"{name}_result" if name in graph.inputs else name
+    return f"{fixed.name(node)}{node}"
+
+
+def input_port(plan: Plan, node: int) -> str:
+    """Name of the input port at which ``node`` arrives."""
+    return f"i_{label(plan, node)}"
+
+
+def tap_name(plan: Plan, node: int, cycle: int) -> str:
+    """Name of the output port that offers ``node`` in ``cycle``."""
+    return f"{label(plan, node)}_at{cycle}"
+
+
+def overflow_port(cycle: int, exits: tuple[str, ...]) -> str:
+    """Name of the port that reports in ``cycle`` what saturated on the path to ``exits``."""
+    return f"overflow{cycle}_{'_'.join(exits)}"
+
+
+def overflow_reports(plan: Plan, unit: UnitPlan) -> dict[ReportTime, int]:
+    """The cycles in which something in a unit may saturate, each with the exits whose results depend on it, and when
+    that is reported: two cycles later, but never after the results have left."""
+    fixed = plan.schedule.fixed
+    slots = plan.schedule.slots
+    reports = {}
+    for i in unit.nodes:
+        operation = fixed.graph.nodes[i].operation
+        if not (operation.rounds or operation.is_partial) or not fixed.may_overflow(i):
+            continue
+        cycle = slots[i].finish
+        exits = plan.reaches[i]
+        leaves = [plan.exits[name] for name in exits]
+        reports[cycle, exits] = min([cycle + FLAG_DELAY, *leaves])
+    return reports
+
+
+def report_times(
+    reports: dict[ReportTime, int],
+) -> list[ReportTime]:
+    """When something is reported, and for which exits, from what :func:`overflow_reports` says; in order."""
+    return sorted({(report, exits) for (_, exits), report in reports.items()})
 
 
 def shifted(value: Value, bits: int) -> Value:
@@ -24,7 +84,8 @@ def shifted(value: Value, bits: int) -> Value:
 
 
 class UnitValues:
-    """The module of one unit, with its values by node. ``ports``: the component, as its user sees it."""
+    """The module of one unit, with its values by node, and what overflows on the way to them. ``ports``: the component,
+    as its user sees it."""
 
     def __init__(
         self, plan: Plan, unit: UnitPlan, ports: SharedComponent, platform: object
@@ -47,6 +108,11 @@ class UnitValues:
         """The cycle of that."""
         self.chains: dict[int, list[Signal]] = {}
         """Registers behind it."""
+        self.reports = overflow_reports(plan, unit)
+        self.overflows: dict[ReportTime, list[Value]] = defaultdict(list)
+        """Whether something saturated in a cycle on the path to these exits."""
+        self.flags: dict[int, Signal] = {}
+        """Whether an operator saturated a cycle ago, by the identity of its port (the operator's may be gone)."""
 
     def start(self, i: int) -> int:
         """The cycle in which node ``i`` takes its arguments."""
@@ -147,7 +213,7 @@ class UnitValues:
         return self.fixed.may_overflow(i)
 
     def rounding(self, i: int) -> Rounding:
-        """How the operator of node ``i`` rounds."""
+        """Rounding of the operator of node ``i``."""
         formats = self.formats(i)
         exact = self.fixed.exact(i, formats)
         return Rounding(
@@ -157,3 +223,49 @@ class UnitValues:
             truncates=self.truncates(i),
             wraps=not self.fixed.saturate,
         )
+
+    def start_phases(self, i: int, later: int = 0) -> list[int]:
+        """The phases so many cycles after those in which node ``i`` starts."""
+        phase = (self.start(i) + later) % self.ii
+        return [phase]
+
+    def overflow(self, i: int, operator: SharedComponent) -> None:
+        """Count an operator's overflow when it makes node ``i``."""
+        if not hasattr(operator, "overflow"):
+            return
+        if not self.fixed.may_overflow(i):
+            return
+        now = self.finish(i)
+        exits = self.plan.reaches[i]
+        overflows = self.overflows[now, exits]
+        flag: Value = operator.overflow
+        if self.reports[now, exits] == now + FLAG_DELAY:
+            # an operator is slow enough without all that its flag is collected with
+            name = f"overflowed_{self.label(i)}"
+            flag = self.flag_register(flag, name)
+            now = now + 1
+        phase = self.phases.at(now)
+        overflows.append(flag & phase)
+
+    def flag_register(self, flag: Value, name: str) -> Signal:
+        """The register of an operator's flag, which it has once."""
+        key = id(flag)
+        if key not in self.flags:
+            self.flags[key] = registered(self.m, flag, name, reset_less=True)
+        return self.flags[key]
+
+    def report_overflows(self) -> None:
+        """Drive the overflow ports: from registers, except for what happens in the last cycle itself."""
+        m = self.m
+        reported: dict[str, list[Value]] = defaultdict(list)
+        for (cycle, exits), report in self.reports.items():
+            flags = self.overflows[cycle, exits]
+            happened = any_of(flags)
+            port = overflow_port(report, exits)
+            if report > cycle:
+                happened = registered(m, happened, f"held_{port}", reset_less=True)
+            reported[port].append(happened)
+        for name, flags in reported.items():
+            port = getattr(self.ports, name)
+            any_now = any_of(flags)
+            m.d.comb += port.eq(any_now)

@@ -9,7 +9,7 @@ from rbdgen.cli.commands import check_output, compile_design
 from rbdgen.cli.console import print_result, reporter
 from rbdgen.errors import ConfigError
 from rbdgen.options.options import VERIFIED_TASKS
-from rbdgen.report.boards import build as build_table
+from rbdgen.report.design_text import build as build_table
 
 
 def build(args: argparse.Namespace) -> None:

@@ -20,12 +20,10 @@ from rbdgen.compiler.narrower import narrower_ranges
 from rbdgen.errors import ConfigError, RbdgenWarning
 from rbdgen.model import builtin_robots, load_robot, range_notes
 from rbdgen.model.setup import Setup, friction_notes
-from rbdgen.report import tables
-from rbdgen.report.accelerations import acceleration_note
+from rbdgen.report import design_text
 from rbdgen.report.design import depth_table, design_report, families_table
-from rbdgen.report.evidence import evidence, warnings_of
-from rbdgen.report.files import check_robot_name, read_config, with_overrides
-from rbdgen.report.writing import check_writable
+from rbdgen.report.evidence import acceleration_note, evidence, warnings_of
+from rbdgen.report.files import check_robot_name, check_writable, read_config, with_overrides
 from rbdgen.schedule.budget import DEMANDS, Budget, Target
 from rbdgen.workbench import (
     BUILDS,
@@ -123,7 +121,7 @@ def robots(args: argparse.Namespace) -> None:
         {"name": name, "joints": load_robot(name).nv, "summary": text}
         for name, text in builtin_robots().items()
     ]
-    print_result(args, {"schema": "rbdgen.robots/1", "robots": rows}, tables.robots(rows))
+    print_result(args, {"schema": "rbdgen.robots/1", "robots": rows}, design_text.robots(rows))
 
 
 def _families(args: argparse.Namespace, design: Design, progress: Reporter) -> dict[str, Any]:
@@ -162,7 +160,7 @@ def layout(args: argparse.Namespace) -> None:
     if files:
         report["files"] = [str(f) for f in files]
     wrote = "\n".join(f"wrote {f}" for f in files)
-    print_result(args, report, "\n\n".join(filter(None, (tables.layout(report), wrote))))
+    print_result(args, report, "\n\n".join(filter(None, (design_text.layout(report), wrote))))
 
 
 def generate(args: argparse.Namespace) -> None:
@@ -185,7 +183,7 @@ def generate(args: argparse.Namespace) -> None:
         )
     report = design_report(design) | more | {"files": [str(f) for f in files]}
     print_result(
-        args, report, tables.layout(report) + "\n\n" + "\n".join(f"wrote {f}" for f in files)
+        args, report, design_text.layout(report) + "\n\n" + "\n".join(f"wrote {f}" for f in files)
     )
 
 
@@ -211,9 +209,9 @@ def simulate(args: argparse.Namespace) -> None:
             check=False,
             progress=progress,
         )
-    text = [tables.simulation(run.report)]
+    text = [design_text.simulation(run.report)]
     if more:
-        text.append(tables.evidence(more))
+        text.append(design_text.evidence(more))
     text.append("\n".join(f"wrote {f}" for f in run.files))
     if run.waves is not None:
         text.append(viewing(run.waves))

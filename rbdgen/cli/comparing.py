@@ -22,8 +22,7 @@ from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model import Robot, Setup, builtin_path, builtin_robots
 from rbdgen.report import comparison, comparison_text, plots
 from rbdgen.report.design import design_report
-from rbdgen.report.files import check_robot_name
-from rbdgen.report.writing import check_writable, write_files
+from rbdgen.report.files import check_robot_name, check_writable, write_files
 from rbdgen.software.timing import time_software
 from rbdgen.timing import BATCHES, machine, time_today
 from rbdgen.timing.measurements import Timing

@@ -19,9 +19,8 @@ from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.robot import Robot
 from rbdgen.model.setup import ROBOT, Setup
 from rbdgen.protocol.identifiers import sanitize
-from rbdgen.report import tables
-from rbdgen.report.files import read_config, with_overrides
-from rbdgen.report.writing import check_writable, write_files
+from rbdgen.report import design_text
+from rbdgen.report.files import check_writable, read_config, with_overrides, write_files
 from rbdgen.schedule.budget import DEMANDS
 from rbdgen.software.composition import make_program
 from rbdgen.software.cuda import CudaFunction, cuda_files
@@ -41,7 +40,7 @@ def emit(args: argparse.Namespace) -> None:
         progress.stage("write text")
         files = write_files(made.files, args.output or BUILDS / made.folder)
     report = made.report | {"files": [str(f) for f in files]}
-    print_result(args, report, tables.software(report))
+    print_result(args, report, design_text.software(report))
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,11 @@ from rbdgen.cli.needs import need_cluster, need_plots
 from rbdgen.cli.process import put
 from rbdgen.compiler import Options
 from rbdgen.errors import ConfigError, ToolError
-from rbdgen.explore.figures import figures
-from rbdgen.explore.rows import make_row
+from rbdgen.explore.sweep import figures, make_row
 from rbdgen.model import Setup
 from rbdgen.processes import cores
 from rbdgen.report import plots
-from rbdgen.report.writing import check_writable, write_files
+from rbdgen.report.files import check_writable, write_files
 
 SCHEMA = "rbdgen.explore/1"
 """Name and version of a sweep's object."""

@@ -7,9 +7,8 @@ import sys
 
 from rbdgen.cli.console import print_result
 from rbdgen.cli.needs import need_page
-from rbdgen.report.folder import read_build
+from rbdgen.report.files import check_writable, read_build, write_files
 from rbdgen.report.page import page_html
-from rbdgen.report.writing import check_writable, write_files
 
 PAGE = "report.html"
 """The page's name where none is given."""

@@ -1,4 +1,4 @@
-"""What is known of a device: its delays, the registers that its designs have, its multiplier blocks and its logic.
+"""Facts of a device: its delays, the registers that its designs have, its multiplier blocks and its logic.
 
 Figures are a model of each device, for scheduling; what place and route makes of it is a measurement.
 """

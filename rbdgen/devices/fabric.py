@@ -21,7 +21,7 @@ class Resources:
 
 @dataclass(frozen=True)
 class Fabric:
-    """What operators take of a device: look-up tables with four inputs, if nothing else is said."""
+    """Logic that operators take of a device: look-up tables with four inputs, if nothing else is said."""
 
     adder: float
     """Per bit of a sum: less than one where synthesis finds bits that are constant, or takes two sums together."""
@@ -77,9 +77,9 @@ LUT4 = Fabric(
 with it, too."""
 LUT4_CHAINS = replace(LUT4, rounding=0.0, accumulator=1.0)
 """The same where look-up tables before a carry chain take in what rounding adds, signs and starts
-(:mod:`rbdgen_hw.carry_chains`)."""
+(:mod:`rbdgen_hw.primitives`)."""
 LUT4_PLACES = replace(LUT4, accumulator=2.0, apart=0.6)
-"""Gowin's, where sums choose their sign (:mod:`rbdgen_hw.alu_chains`), and a register has its place together with a
+"""Gowin's, where sums choose their sign (:mod:`rbdgen_hw.primitives`), and a register has its place together with a
 look-up table: of those of five designs 52 to 65% keep one of their own, counted in netlists of the GW5A."""
 LUT6 = replace(
     LUT4,

@@ -1,10 +1,9 @@
 """Sweeps over design choices: points, their figures, and which of them no other beats.
 
-What a point's figures are is told by whoever starts a sweep; this room knows how to list points, to share the work, to
-go on after a stop, and to compare.
+A point's figures are computed by a function that whoever starts a sweep gives (:func:`rbdgen.explore.sweep.figures`);
+here points are listed, the work is shared and goes on after a stop, and rows are compared.
 """
 
-from rbdgen.explore.front import mark_front
 from rbdgen.explore.points import (
     AXES,
     NAMES,
@@ -17,9 +16,16 @@ from rbdgen.explore.points import (
     combinations,
     make_points,
 )
-from rbdgen.explore.rows import csv_text, label, plotted, text
-from rbdgen.explore.store import Store
-from rbdgen.explore.workers import run_on_dask, run_on_processes
+from rbdgen.explore.sweep import (
+    Store,
+    csv_text,
+    label,
+    mark_front,
+    plotted,
+    run_on_dask,
+    run_on_processes,
+    text,
+)
 
 __all__ = [
     "AXES",

@@ -50,8 +50,8 @@ MAX_POINTS = 10_000
 
 @dataclass(frozen=True)
 class Task:
-    """What a sweep computes at every point: ``robot``, and errors over ``count`` random states with this ``seed``, by
-    the sources whose digest is ``code``."""
+    """Work of a sweep at every point: ``robot``, and errors over ``count`` random states with this ``seed``, by the
+    sources whose digest is ``code``."""
 
     robot: Robot
     count: int

@@ -1,1 +1,1 @@
-"""What is said of a design: the JSON report, the manifest, the resolved configuration, and tables for people."""
+"""Reports of a design: the JSON report, the manifest, the resolved configuration, and tables for people."""

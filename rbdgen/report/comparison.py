@@ -2,7 +2,7 @@
 
 Every row says how its figures are known, and every figure whether it is measured, modelled or published. Ours are what
 schedules promise, or what simulations measured; the clock is the device model's in both. Not here: where others are
-better (:mod:`rbdgen.report.rivals`), and the comparison as text (:mod:`rbdgen.report.comparison_text`).
+better (:mod:`rbdgen.report.published`), and the comparison as text (:mod:`rbdgen.report.comparison_text`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from typing import Any
 from rbdgen.model.urdf import ROOT_JOINT
 from rbdgen.report.published import (
     Figure,
+    elsewhere,
     figures_for,
     general_figures,
+    losses,
     robot_key,
+    without_figures,
 )
-from rbdgen.report.rivals import elsewhere, losses, without_figures
 from rbdgen.timing.measurements import Timing
 
 SCHEMA = "rbdgen.compare/1"
@@ -88,7 +90,7 @@ class Row:
 
 
 def design_label(report: dict[str, Any]) -> str:
-    """What tells our designs of one robot apart."""
+    """Label that tells our designs of one robot apart."""
     replicas = report.get("replicas", 1)
     several = f"{replicas} accelerators, " if replicas > 1 else ""
     return f"rbdgen, {several}II {report['ii']}, {report['precision']}, {report['device']}"
@@ -158,7 +160,7 @@ def published_row(robot: str, function: str, figure: Figure) -> Row:
 
 
 def _published_kind(figure: Figure, key: str) -> str:
-    """How one figure of a work is known; what was measured in cycles and is published in MHz is published in µs."""
+    """Evidence for one figure of a work; what was measured in cycles and is published in MHz is published in µs."""
     kind = KIND_OF_FIGURES[figure.kind]
     if key == "clock_mhz":
         return PUBLISHED
@@ -252,7 +254,7 @@ def _design(robot: str, report: dict[str, Any]) -> dict[str, Any]:
 
 
 def _simulated(report: dict[str, Any]) -> dict[str, Any]:
-    """How a design's cycles are known, and by what they were measured."""
+    """Evidence for a design's cycles, and the simulator that measured them."""
     if not is_measured(report):
         return {"known": PROMISED}
     wrong = sum(f["mismatches"] for f in report["functions"].values())
@@ -260,7 +262,7 @@ def _simulated(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def _statement(figure: Figure) -> dict[str, Any]:
-    """What was published about no function in particular."""
+    """Statement that was published about no function in particular."""
     return {
         "work": figure.work,
         "known": KINDS[figure.kind],

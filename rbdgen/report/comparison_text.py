@@ -22,7 +22,7 @@ from rbdgen.report.comparison import (
     short_name,
 )
 from rbdgen.report.host_rate import host_notes, host_table
-from rbdgen.report.rivals import CONTESTED
+from rbdgen.report.published import CONTESTED
 
 SIGNS = {MEASURED: "=", MODELLED: "~", PUBLISHED: "^"}
 """Signs after figures."""
@@ -76,7 +76,7 @@ def text(content: dict[str, Any]) -> str:
 
 
 def machine_text(content: dict[str, Any]) -> str:
-    """What timings were measured on; how to have them where there are none."""
+    """The machine that timings were measured on; the way to them where there are none."""
     machine = content["machine"]
     if machine is None:
         return paragraph(
@@ -102,7 +102,7 @@ def lost_text(content: dict[str, Any]) -> str:
 
 
 def hosts_text(content: dict[str, Any]) -> str:
-    """What a host would get of each accelerator, by the usual links."""
+    """Rates that a host would get of each accelerator, by the usual links."""
     parts = []
     known = [design for design in content["designs"] if design["host"]]
     for design in known:
@@ -113,7 +113,7 @@ def hosts_text(content: dict[str, Any]) -> str:
 
 
 def further_texts(content: dict[str, Any]) -> list[str]:
-    """What was published of other functions of the robots, or of no function or robot in particular."""
+    """Figures that were published of other functions of the robots, or of no function or robot in particular."""
     found = []
     others = content["elsewhere"]
     if others:
@@ -157,7 +157,7 @@ class _Notes:
 
 
 def remark(row: Mapping[str, Any]) -> str:
-    """How a row is known, and what is to be known of it."""
+    """Evidence for a row, and remarks on it."""
     said = [row["known"], row["how"]]
     left_out = row["leaves_out"]
     if left_out and not left_out.startswith("nothing"):
@@ -210,7 +210,7 @@ def loss_text(loss: Mapping[str, Any]) -> str:
 
 
 def statement_text(said: Mapping[str, Any]) -> str:
-    """What was published of no function or robot in particular, and what of it is not known."""
+    """Statements that were published of no function or robot in particular, and what of it is not known."""
     what = f"{said['work']} ({said['known']}): {said['claim']}"
     return f"- {what}; {said['how']}; not known: {said['leaves_out']}; {said['source']}"
 

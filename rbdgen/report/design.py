@@ -1,16 +1,21 @@
-"""The report and manifest of a design as plain objects for JSON: what it promises, before anything is simulated."""
+"""The report and manifest of a design as plain objects for JSON: what it promises, before anything is simulated; what
+bounds the rate of its functions; versions and a digest of its arithmetic."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import platform
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
+from fractions import Fraction
+from importlib import metadata
 from typing import Any
 
 from rbdgen.compiler import Design, Family, Options
 from rbdgen.compiler.depth import LONGEST, ChainDepth
+from rbdgen.compiler.design import readable
 from rbdgen.functions import registry
 from rbdgen.functions.algorithms import chosen_algorithms
 from rbdgen.functions.quantities import Quantity
@@ -24,15 +29,77 @@ from rbdgen.host.manifest import (
 )
 from rbdgen.ir.number_formats import Format
 from rbdgen.ir.programs import cone
+from rbdgen.ir.text import to_text
 from rbdgen.model.robot import Robot
 from rbdgen.model.setup import setup_of
 from rbdgen.passes.trigonometry import sine_method
 from rbdgen.report.evidence import formats
 from rbdgen.report.host_rate import host_rates
-from rbdgen.report.produced import graph_digest, versions
-from rbdgen.report.roofline import roofline
 from rbdgen.schedule.replicas import all_queues
 from rbdgen.schedule.resources import estimate
+
+VERSIONED = ("rbdgen", "numpy", "networkx", "amaranth", "pyosys")
+"""Packages on whose versions the bytes of a design depend."""
+
+
+def versions(packages: tuple[str, ...] = VERSIONED) -> dict[str, str | None]:
+    """Versions of Python and of packages; None for one that is not installed."""
+    found: dict[str, str | None] = {"python": platform.python_version()}
+    for name in packages:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def graph_digest(design: Design) -> str:
+    """SHA-256 of the fixed-point graph's text: two reports with the same digest are of the same arithmetic."""
+    return hashlib.sha256(to_text(design.fixed).encode()).hexdigest()
+
+
+def roofline(design: Design, functions: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """The least interval that multipliers, tables, streams and the board's link, if there is one, allow each function,
+    in cycles from task to task, and which of them binds.
+
+    ``functions`` are the promises of :func:`rbdgen.report.design.function_promises`. A stream moves one beat a cycle,
+    with a lane for each accelerator, and a table answers one angle.
+    """
+    tasks = design.tasks
+    link = design.target.link
+    clock = design.plan.schedule.device.megahertz
+    bounds = {}
+    for name, promise in functions.items():
+        used = promise["multipliers"]["variable"]
+        compute = float(Fraction(promise["multiplications"], used)) if used else 0.0
+        memory = (
+            float(Fraction(promise["lookups"], promise["tables"])) if promise["tables"] else 0.0
+        )
+        beats = tasks.task_beats(name), tasks.result_beats(name)
+        streams = max(beats) / tasks.replicas
+        ways = {"streams": streams, "multipliers": compute, "memory": memory}
+        if link is not None:
+            ways["link"] = link.interval(tasks, name, clock)
+        bounds[name] = {
+            "task_beats": beats[0],
+            "result_beats": beats[1],
+            "multiplier_bound": round(compute, 4),
+            "memory_bound": round(memory, 4),
+            "stream_bound": readable(streams),
+            "binds": max(ways, key=lambda way: ways[way]),
+        }
+        if link is not None:
+            bounds[name]["link_bound"] = round(ways["link"], 4)
+    found: dict[str, Any] = {
+        "task_bits_per_cycle": tasks.task.row_bits,
+        "result_bits_per_cycle": tasks.result.row_bits,
+        "functions": bounds,
+    }
+    if link is not None:
+        bits = round(link.bits_per_cycle(clock), 4)
+        found["link"] = {"name": link.name, "bits_per_cycle": bits}
+    return found
+
 
 SCHEMA = "rbdgen.report/3"
 """Name and version of the report's structure."""
@@ -51,8 +118,8 @@ def multipliers(design: Design) -> dict[str, int]:
 
 
 def multiplier_widths(design: Design) -> dict[str, int]:
-    """How many variable multipliers there are of each size, of all accelerators, as ``"25×18"``, the wider operand
-    first; largest first."""
+    """Numbers of variable multipliers of each size, of all accelerators, as ``"25×18"``, the wider operand first;
+    largest first."""
     replicas = design.tasks.replicas
     schedule = design.plan.schedule
     pairs = map(schedule.input_widths, schedule.products.values())
@@ -66,7 +133,7 @@ def function_passes(design: Design, function: str) -> tuple[tuple[int, ...], ...
 
 
 def function_promises(design: Design, function: str) -> dict[str, Any]:
-    """What the schedule promises for one function: the multipliers that it uses in all accelerators, and the share of
+    """Promises of the schedule for one function: the multipliers that it uses in all accelerators, and the share of
     their slots that its own multiplications take when nothing else runs."""
     graph, schedule = design.fixed.graph, design.plan.schedule
     products, used = 0, set()
@@ -262,7 +329,7 @@ def _unit_vectors(robot: Robot) -> list[dict[str, Any]]:
 
 
 def _function_entry(design: Design, name: str) -> dict[str, Any]:
-    """What the manifest says of one function."""
+    """The manifest's entry of one function."""
     tasks, network = design.tasks, design.network
     f, record = tasks.functions[name], registry.function(name)
     operands = []
@@ -299,7 +366,7 @@ def _function_entry(design: Design, name: str) -> dict[str, Any]:
 
 
 def _parameter_entries(design: Design) -> list[dict[str, Any]]:
-    """What the manifest says of the parameters that can be loaded, in the order of their numbers."""
+    """The manifest's entries of the parameters that can be loaded, in the order of their numbers."""
     entries = []
     for p, w in zip(design.network.parameters, design.tasks.parameters, strict=True):
         body = design.robot.bodies[p.body]
@@ -335,7 +402,7 @@ def _followers(robot: Robot) -> list[dict[str, Any]]:
 
 
 def _setup(robot: Robot) -> dict[str, Any]:
-    """How the robot was set up, as far as that says more than its description."""
+    """The robot's setup, as far as that says more than its description."""
     setup = replace(setup_of(robot), gravity=robot.gravity)
     said: dict[str, Any] = {}
     for f in fields(setup):
@@ -347,8 +414,8 @@ def _setup(robot: Robot) -> dict[str, Any]:
 
 
 def manifest(design: Design, verilog_sha256: str, version: str) -> dict[str, Any]:
-    """What a host or a bench needs to talk to the accelerator: ports, codes, header, words, formats, declared ranges,
-    promised cycles; and its identity. Its schema says what each key means."""
+    """Facts that a host or a bench needs to talk to the accelerator: ports, codes, header, words, formats, declared
+    ranges, promised cycles; and its identity. Its schema says what each key means."""
     tasks = design.tasks
     content = {
         "schema": MANIFEST_SCHEMA,

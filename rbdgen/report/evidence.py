@@ -1,4 +1,6 @@
-"""Evidence of a design's errors: the bit-true model at fresh states against the golden model, beside single precision.
+"""Evidence of a design's errors: the bit-true model at fresh states against the golden model, beside single precision;
+and a note where torques inside their limits take joints far beyond the accelerations that are declared, which costs
+bits.
 
 Unlike an error that a simulation measured, this is over as many states as one likes, and names the worst.
 """
@@ -12,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from rbdgen import golden
 from rbdgen.compiler import Design
 from rbdgen.errors import ConfigError
 from rbdgen.functions.quantities import States
 from rbdgen.layout.execute import float_passes
+from rbdgen.model.robot import dof_names
 from rbdgen.protocol.tasks import Flag
 from rbdgen.trials import (
     TaskSet,
@@ -38,6 +42,40 @@ from rbdgen.wordlength.targets import (
 )
 from rbdgen.wordlength.verdict import FLAGGED
 
+ACCELERATED = 8.0
+"""How many times its declared acceleration a joint may reach before that is worth a note."""
+REACHING = 512
+"""States by which accelerations are found."""
+
+
+def reached_accelerations(design: Design) -> np.ndarray:
+    """The largest acceleration of each degree of freedom (nv) that torques inside their limits cause, among some
+    states; zeros where no function takes torques."""
+    largest = np.zeros(design.robot.nv)
+    if any(f.takes_torques for f in design.network.options.records):
+        s = task_states(design, REACHING, design.options.seed)
+        reached = golden.forward_dynamics(design.robot, s.q, s.v, s.tau, s.f_ext, root=s.root)
+        largest = np.max(np.abs(reached), axis=0)
+    return largest
+
+
+def acceleration_note(design: Design) -> str | None:
+    """A line on the joint whose torques take it farthest beyond its declared acceleration; None where none goes far."""
+    declared = np.array(design.ranges.a_max)
+    reached = reached_accelerations(design)
+    k = int(np.argmax(reached / declared))
+    times = reached[k] / declared[k]
+    if times < ACCELERATED:
+        return None
+    joint = dof_names(design.robot, list(design.robot.joint_names))[k]
+    effort = design.network.torque_limits[k]
+    return (
+        f"torques up to {effort:.4g} accelerate {joint} to {reached[k]:.3g}, {declared[k]:g} is declared: that takes "
+        f"{np.log2(times):.1f} bits of every acceleration; a smaller effort under [joints] in a config bounds "
+        f"it, or --ranges motion with an acceleration of as much as you need (here {reached[k]:.2g})"
+    )
+
+
 NOTICED = 1e-3
 """An error of an entry relative to its own largest magnitude that is worth a warning, unless a larger one was asked
 for."""
@@ -50,7 +88,7 @@ STATE = ("q", "v", "a", "tau")
 
 
 def formats(design: Design) -> dict[str, Any]:
-    """How a design's formats were found, and what they are made of."""
+    """The search by which a design's formats were found, and what they are made of."""
     fixed, options = design.fixed, design.options
     widths = []
     factors: Counter[int] = Counter()
@@ -87,8 +125,8 @@ def formats(design: Design) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Asked:
-    """What was asked of one vector: the errors allowed by entry and what they are of, shapes as the vector; the finest
-    of them, and how ``many`` different ones there are."""
+    """Error target of one vector: the errors allowed by entry and what they are of, shapes as the vector; the finest of
+    them, and how ``many`` different ones there are."""
 
     values: np.ndarray
     of: np.ndarray
@@ -126,7 +164,7 @@ class _Errors:
         np.maximum(self.worst, worst, out=self.worst)
 
     def scales(self, of: np.ndarray | str = ENTRY) -> np.ndarray:
-        """What errors are relative to, by entry."""
+        """Scales that errors are relative to, by entry."""
         return entry_scales(self.largest, of, self.nothing)
 
     def relative(self) -> np.ndarray:
@@ -262,7 +300,7 @@ def evidence(
 
 
 def _asked(design: Design, function: str) -> dict[str, _Asked]:
-    """What was asked of each vector of a function; empty where nothing was."""
+    """Error targets of the vectors of a function; empty where nothing was."""
     network = design.network
     if not design.options.targets:
         return {}
@@ -373,6 +411,6 @@ def _named(design: Design, vector: str, at: dict[str, Any]) -> dict[str, Any]:
 
 
 def _place(design: Design, vector: str, entry: list[int]) -> str:
-    """What an entry belongs to: joints, frames, directions."""
+    """Things that an entry belongs to: joints, frames, directions."""
     quantity = design.network.options.quantities[vector]
     return entry_label(design.robot, quantity, entry)

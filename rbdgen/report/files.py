@@ -1,11 +1,21 @@
-"""A design's files: which they are, and the configuration file, written and read."""
+"""Files of a design and of its build: their names, the configuration file, written and read; writing all of them or
+none, into a directory that was seen to be writable before the work began; and a build's folder, read, refused if broken
+or older.
+
+Not for the build's hardware: the host driver reads the manifest (:mod:`rbdgen.host.manifest`).
+"""
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import shutil
+import tempfile
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +26,83 @@ from rbdgen.errors import ConfigError, short
 from rbdgen.host.manifest import MANIFEST_FILE
 from rbdgen.ir.text import to_text
 from rbdgen.model.setup import ROBOT, setup_of
-from rbdgen.report.design import design_report, manifest, verilog_digest
+from rbdgen.report.design import SCHEMA, design_report, manifest, verilog_digest
 from rbdgen.report.drawings import layout_picture, timing_chart
-from rbdgen.report.writing import write_files
 from rbdgen.schedule.budget import DEMANDS, Target
-from rbdgen.schema.json_files import read_object
+from rbdgen.schema.json_files import check, read_json, read_object, version_complaint
 from rbdgen.setting import LIMITS, WORD, Setting, nearest, settings
+
+
+def check_writable(directory: Path, option: str = "-o") -> None:
+    """ConfigError if files could not be written into a directory, which need not be there. ``option`` is what chooses
+    another one."""
+    there = directory.absolute()
+    while not there.exists() and there != there.parent:
+        there = there.parent
+    reason = None
+    if not there.is_dir():
+        reason = f"{there} is no directory"
+    elif not os.access(there, os.W_OK | os.X_OK):
+        reason = (
+            f"{there} is not yours to write" if there != directory else "it is not yours to write"
+        )
+    if reason:
+        raise ConfigError(
+            f"{directory}: cannot be written: {reason}; choose another directory with {option}"
+        )
+
+
+@contextmanager
+def occupied(directory: Path) -> Iterator[None]:
+    """Have a directory, made if it is absent, for this process alone among those that do the same. ConfigError where
+    another has it, or it cannot be made. A lock ends with its process, so that none is ever left behind."""
+    import fcntl  # not on every system
+
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise _unwritable(directory, error, "-o") from None
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            # some network file systems have no locks
+            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+                raise ConfigError(
+                    f"{directory}: is in use: another rbdgen writes into it; wait until it is done, or choose another "
+                    "directory with -o"
+                ) from None
+        yield
+    finally:
+        os.close(handle)
+
+
+def _unwritable(directory: Path, error: OSError, option: str) -> ConfigError:
+    return ConfigError(
+        f"{directory}: cannot be written: {error.strerror}; choose another directory with {option}"
+    )
+
+
+def write_files(files: Mapping[str, str], directory: Path, option: str = "-o") -> list[Path]:
+    """Write ``files`` (name to text) into ``directory`` all at once; ConfigError if it cannot be written. ``option`` is
+    what chooses another directory."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=".writing-", dir=directory))
+        try:
+            for name, text in files.items():
+                for folder in (staging, directory):
+                    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (staging / name).write_text(text, encoding="utf-8")
+            for name in files:
+                (staging / name).replace(directory / name)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+    except OSError as error:
+        raise _unwritable(directory, error, option) from None
+    return [directory / name for name in files]
+
 
 REPORT_FILE, SIMULATION_FILE, CONFIG_FILE = "report.json", "simulation.json", "config.toml"
 """A design's promises, what a simulation of it measured, and its options."""
@@ -85,7 +166,7 @@ def config_text(design: Design, robot: str) -> str:
 
 
 def _demands(target: Target) -> dict[str, Any]:
-    """What a design was fitted to, as it was asked for."""
+    """Demands that a design was fitted to, as they were asked for."""
     budget = target.budget
     demands = {"multipliers": budget.multipliers, "rate": budget.rate, "board": target.board}
     return {name: value for name, value in demands.items() if value is not None}
@@ -152,3 +233,111 @@ def _design_in(directory: Path) -> str | None:
         return str(content["name"])
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
+
+
+AGAIN = "write it anew with 'rbdgen generate', 'rbdgen simulate' or 'rbdgen build'"
+REPORT = "report"
+SCHEMAS = {REPORT_FILE: REPORT, SIMULATION_FILE: "simulation", BUILD_FILE: "build"}
+"""Of each file, the schema of what it has; all of them have a report's keys besides."""
+
+
+@dataclass(frozen=True)
+class Build:
+    """Contents of a folder: the ``report`` of promises, the ``simulation``'s report (None: none of this design),
+    ``routed``, the report of place and route (None: none), and ``config``, the text of the configuration (empty: none).
+    ``pictures`` are texts of SVGs by file name, empty where there is none; ``notes`` say what was left out, and why."""
+
+    directory: Path
+    report: dict[str, Any]
+    simulation: dict[str, Any] | None
+    routed: dict[str, Any] | None
+    config: str
+    pictures: Mapping[str, str]
+    notes: tuple[str, ...]
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """The simulation's report where there is one, else the promises."""
+        return self.simulation or self.report
+
+
+def read_build(directory: Path) -> Build:
+    """Read a build's folder; ConfigError naming the file, what is wrong with it, and what would help."""
+    if not directory.is_dir():
+        raise ConfigError(
+            f"{directory}: no such directory; give one that 'rbdgen generate' or 'rbdgen simulate' wrote"
+        )
+    if not (directory / REPORT_FILE).is_file():
+        raise ConfigError(
+            f"{directory}: not a build: holds no {REPORT_FILE}; give a directory that 'rbdgen generate' wrote"
+        )
+    report, notes, found = _read(directory / REPORT_FILE), [], {}
+    for name, remedy in ((SIMULATION_FILE, "simulate"), (BUILD_FILE, "build")):
+        if (directory / name).is_file():
+            content = _read(directory / name)
+            if _identity(content) == _identity(report):
+                found[name] = content
+            else:
+                notes.append(
+                    f"{name} is of another design than {REPORT_FILE}, and left out; {remedy} again"
+                )
+    texts = {name: _text(directory / name) for name in (CONFIG_FILE, LAYOUT_FILE, TIMING_FILE)}
+    notes += [
+        f"{name} is missing; generate again"
+        for name in (LAYOUT_FILE, TIMING_FILE)
+        if not texts[name]
+    ]
+    return Build(
+        directory,
+        report,
+        found.get(SIMULATION_FILE),
+        found.get(BUILD_FILE),
+        texts.pop(CONFIG_FILE),
+        texts,
+        tuple(notes),
+    )
+
+
+def _text(path: Path) -> str:
+    """A file's text; empty if there is none."""
+    try:
+        return path.read_text(encoding="utf-8") if path.is_file() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from None
+
+
+def _identity(report: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Digest that tells designs apart."""
+    return (
+        *(report[key] for key in ("name", "word", "ii", "device")),
+        report["produced"]["graph_sha256"],
+        *sorted(report["functions"]),
+    )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """One of the files; ConfigError unless it is of this version, and as its schemas say."""
+    content = read_json(path, AGAIN, AGAIN)
+    complaint = version_complaint(content, SCHEMA)
+    if complaint is not None:
+        raise ConfigError(f"{path}: {complaint}; {AGAIN}")
+    try:
+        for name in dict.fromkeys((REPORT, SCHEMAS[path.name])):
+            check(content, name)
+        _check_functions(content)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: broken: {error}; {AGAIN}") from None
+    return content
+
+
+def _check_functions(content: Mapping[str, Any]) -> None:
+    """ConfigError where something is said of some of the functions only."""
+    tables = {"roofline.functions": content["roofline"]["functions"]}
+    if "host" in content:
+        tables["host.core"] = content["host"]["core"]
+        for k, link in enumerate(content["host"]["links"]):
+            tables[f"host.links[{k}].functions"] = link["functions"]
+    for name in content["functions"]:
+        for path, table in tables.items():
+            if name not in table:
+                raise ConfigError(f"lacks {path}.{short(name)}")

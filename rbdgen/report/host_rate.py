@@ -42,7 +42,7 @@ def _core(design: Design, function: str, clock: float) -> float:
 
 
 def _link_rates(design: Design, link: Link, clock: float) -> dict[str, Any]:
-    """What one link makes of it."""
+    """Rates by one link."""
     functions = {}
     for name in design.network.functions:
         bits = link.task_bits(design.tasks, name)
@@ -90,7 +90,7 @@ def host_table(host: Mapping[str, Any], of: str = "") -> str:
 
 
 def host_notes(host: Mapping[str, Any]) -> str:
-    """What the table's cells say, and what of the links is not counted."""
+    """Notes on the table's cells, and on what of the links is not counted."""
     first = "(behind a rate what binds: the accelerator's core, or the link's way in or out)"
     lines = [f"not counted of {link['name']}: {link['left_out']}" for link in host["links"]]
     return "\n".join([paragraph(first), *(paragraph(line, "  ") for line in lines)])

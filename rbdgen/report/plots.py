@@ -15,7 +15,7 @@ from typing import Any
 
 from rbdgen.errors import ConfigError
 from rbdgen.installation import optional_module
-from rbdgen.report.writing import check_writable
+from rbdgen.report.files import check_writable
 
 SUFFIXES = (".svg", ".png", ".pdf")
 """File types of plots."""

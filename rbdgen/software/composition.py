@@ -1,4 +1,4 @@
-"""Makes a function of a robot a program: its graph, once through all passes.
+"""Makes a function of a robot a program: its graph, once through all passes, under names that C takes.
 
 Hardware runs a task of a function with a first pass through a program twice; here both passes are one graph, in which
 what they have in common is there once.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from rbdgen.errors import UnsupportedError
 from rbdgen.functions.quantities import WEIGHTS
 from rbdgen.ir.builder import Builder
 from rbdgen.ir.graph import Graph
@@ -22,16 +23,46 @@ from rbdgen.layout.words import Word
 from rbdgen.model.robot import Robot
 from rbdgen.passes.constant_motion import move_constants
 from rbdgen.passes.negations import absorb_negations
+from rbdgen.protocol.identifiers import FILES, sanitize
 from rbdgen.software.cutting import Cut
-from rbdgen.software.interface import (
+from rbdgen.software.program import (
+    Array,
+    Program,
     operand_arrays,
     operand_places,
     parameter_places,
     record_of,
     result_arrays,
 )
-from rbdgen.software.naming import check_names
-from rbdgen.software.program import Array, Program
+
+OWN = frozenset(["rbd", "table"])
+"""What sources of all libraries have before names of their own."""
+BESIDE = "_robot"
+"""Behind the name of a robot that is called like one of them."""
+_LOCAL = """
+    block blocks call checks count first flags found here i k lane lanes lost most near number own_count positive rows
+    singular slots stride
+"""
+LOCAL = frozenset(_LOCAL.split())
+"""Names that the text of functions has for itself."""
+
+
+def library_name(robot: str) -> str:
+    """The name of the library of a robot of this name."""
+    plain = sanitize([robot])[robot]
+    low = plain.lower()
+    own = low in OWN or low.startswith("rbd_")
+    return f"{plain}{BESIDE}" if own or low in FILES else plain
+
+
+def check_names(function: str, arrays: Iterable[str]) -> None:
+    """UnsupportedError for an operand or result of ``function`` that is called like what its text has for itself."""
+    for name in arrays:
+        if name in LOCAL:
+            raise UnsupportedError(
+                f"function {function!r}: {name!r} is a name that programs have for themselves; rename the quantity"
+            )
+
 
 STATES = 64
 """States at which it is found which operands are always zero."""

@@ -1,8 +1,8 @@
 """A robot's functions in CUDA C++: kernels over many states, what launches them, and a program that times them.
 
 Each function has two kernels at most, in double and in float. The plain one computes one state per thread, by the same
-text as the C library's. Where its values would not fit into a thread's registers there is a spread one too, in which
-the warps of a block share the work on 32 states (:mod:`rbdgen.software.spread_kernel`).
+text as the C library's. Where its values would not fit into a thread's registers, by an estimate from its graph, there
+is a spread one too, in which the warps of a block share the work on 32 states (:mod:`rbdgen.software.spread_kernel`).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from itertools import product
 from textwrap import indent
 
 from rbdgen.installation import license_text
+from rbdgen.ir.graph import Graph
 from rbdgen.software.blocks import Block, cut
 from rbdgen.software.calls import COUNT, TYPES, Type
+from rbdgen.software.composition import library_name
 from rbdgen.software.kernel import TAB, Kernel
 from rbdgen.software.library import support
-from rbdgen.software.naming import library_name
-from rbdgen.software.pressure import spills
 from rbdgen.software.program import Program, Straight
 from rbdgen.software.spread import QUANTA, Spreading
 from rbdgen.software.spread_kernel import (
@@ -30,6 +30,65 @@ from rbdgen.software.spread_kernel import (
     SpreadKernel,
     spreadings_of,
 )
+
+REGISTERS = 255
+"""Of 32 bits that a thread may have (CUDA C++ Programming Guide, table of technical specifications)."""
+OTHERS = 30
+"""Registers that addresses and the like take."""
+
+
+def most_alive(graph: Graph, order: Sequence[int]) -> int:
+    """Results of operations that are alive at once at most, computed in this order."""
+    last: dict[int, int] = {}
+    for i in order:
+        last |= dict.fromkeys(graph.nodes[i].args, i)
+    ends: dict[int, int] = {}
+    for a, i in last.items():
+        if not graph.nodes[a].is_given:
+            ends[i] = ends.get(i, 0) + 1
+    alive = most = 0
+    for i in order:
+        alive += (i in last) - ends.get(i, 0)
+        most = max(most, alive)
+    return most
+
+
+def depth_first(graph: Graph, roots: Sequence[int]) -> list[int]:
+    """The operations that these nodes need: all for the first, then what more the second needs, and so on."""
+    order: list[int] = []
+    seen: set[int] = set()
+    waiting = [(root, False) for root in reversed(roots)]
+    while waiting:
+        i, ready = waiting.pop()
+        node = graph.nodes[i]
+        if i in seen or node.is_given:
+            continue
+        if ready:
+            seen.add(i)
+            order.append(i)
+            continue
+        waiting.append((i, True))
+        waiting += [(a, False) for a in reversed(node.args)]
+    return order
+
+
+def pressure(straight: Straight) -> int:
+    """Values that must be alive at once: the least of some orders."""
+    graph = straight.graph
+    roots = [i for _, i in straight.writes]
+    given = [i for i, node in graph if not node.is_given]
+    orders = (given, depth_first(graph, roots), depth_first(graph, roots[::-1]))
+    return min(most_alive(graph, order) for order in orders)
+
+
+def spills(program: Program, bits: int) -> bool:
+    """Whether a plain kernel for numbers of so many bits is expected to keep values in memory."""
+    if program.local:
+        return True
+    straights = [step for step in program.steps if isinstance(step, Straight)]
+    most = max((pressure(straight) for straight in straights), default=0)
+    return most * bits // 32 + OTHERS > REGISTERS
+
 
 HEADER = "rbd_cuda.h"
 BENCH = "rbd_bench.cuh"
@@ -77,7 +136,7 @@ class CudaFunction:
 
     @cached_property
     def spreadings(self) -> tuple[Spreading, ...]:
-        """What spreads the straight steps."""
+        """Spreadings of the straight steps."""
         return spreadings_of(self.program)
 
     @cached_property

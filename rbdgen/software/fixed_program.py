@@ -18,14 +18,17 @@ from rbdgen.ir.programs import cone
 from rbdgen.layout.calibration import PARAMETERS
 from rbdgen.layout.execute import begin_operands, feedback
 from rbdgen.layout.network import PREFIX
-from rbdgen.software.interface import (
+from rbdgen.software.program import (
+    Array,
+    Place,
+    Program,
+    Straight,
     operand_arrays,
     operand_places,
     parameter_places,
     record_of,
     result_arrays,
 )
-from rbdgen.software.program import Array, Place, Program, Straight
 
 HANDED = "handed"
 """The array of what one pass hands to the next."""

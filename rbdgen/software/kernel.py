@@ -123,7 +123,7 @@ class Kernel:
         )
 
     def _tables(self) -> list[str]:
-        """Which entries of products' right factors may differ from zero, for those who look."""
+        """Entries of products' right factors that may differ from zero, for those who look."""
         lines = []
         for name, pattern in self.patterns.items():
             text = ", ".join(str(int(there)) for there in pattern)

@@ -43,7 +43,7 @@ REGISTER_UNIT = 256
 
 @dataclass(frozen=True)
 class Usage:
-    """What a kernel takes: ``registers`` of a thread; bytes of a thread's ``stack``, and bytes that are written to and
+    """Costs of a kernel: ``registers`` of a thread; bytes of a thread's ``stack``, and bytes that are written to and
     read from it for want of registers, ``spill_stores`` and ``spill_loads``, counted once for each instruction."""
 
     registers: int
@@ -98,7 +98,7 @@ class Nvrtc:
         return f"{major.value}.{minor.value}"
 
     def architectures(self) -> tuple[str, ...]:
-        """What it compiles to."""
+        """Architectures that it compiles to."""
         count = ctypes.c_int()
         self.library.nvrtcGetNumSupportedArchs(ctypes.byref(count))
         numbers = (ctypes.c_int * count.value)()
@@ -130,7 +130,7 @@ class Nvrtc:
         what: str,
         more: Sequence[str] = (),
     ) -> tuple[bytes, str]:
-        """What the compiler makes of a function's kernels, and its log."""
+        """The compiler's product for a function's kernels, and its log."""
         known = self.architectures()
         if architecture not in known:
             raise ConfigError(
@@ -175,7 +175,7 @@ class Compilation:
     log: str
 
     def usage(self) -> dict[str, Usage]:
-        """What each kernel takes, by its global name."""
+        """Costs of each kernel, by its global name."""
         found = {}
         for part in self.log.split("Compiling entry function '")[1:]:
             name = part.partition("'")[0]
@@ -207,7 +207,7 @@ class Compilation:
 
 
 def report(programs: Sequence[Program], architecture: str = ARCHITECTURE) -> list[Report]:
-    """What the kernels of programs take on an architecture. Errors as of :class:`Nvrtc`."""
+    """Costs of the kernels of programs on an architecture. Errors as of :class:`Nvrtc`."""
     compiler = nvrtc()
     found = []
     for program in programs:
@@ -233,8 +233,8 @@ def library_path() -> Path | None:
 def occupancy(
     kernel: CudaKernel, usage: Usage, architecture: str = ARCHITECTURE
 ) -> Occupancy | None:
-    """How many blocks fit onto a multiprocessor: the least that blocks, warps, registers and shared memory allow. A
-    warp takes 32 times its registers, rounded up to 256, of one partition's; a block a KiB of shared memory more than
+    """Number of blocks that fit onto a multiprocessor: the least that blocks, warps, registers and shared memory allow.
+    A warp takes 32 times its registers, rounded up to 256, of one partition's; a block a KiB of shared memory more than
     it asks for."""
     digits = architecture.removeprefix("sm_").rstrip("af")
     capability = f"{digits[:-1]}.{digits[-1]}"

@@ -153,7 +153,7 @@ class SpreadKernel:
         return f"RBD_BARRIER({self.threads});"
 
     def _part(self, own: Spread, number: int, warp: int) -> str:
-        """What one warp does of a straight step."""
+        """The part of a straight step that one warp does."""
         blocks = [phase[warp] for phase in own.phases]
         statements = FloatStatements(own.straight, blocks[0], self.kinds, "SHARED")
         statements.text()

@@ -1,4 +1,4 @@
-"""What a function's program takes: operations, memory, text; for people and for programs."""
+"""Costs of a function's program: operations, memory, text; for people and for programs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def local_numbers(program: Program) -> int:
 
 
 def summary(robot: str, target: str, programs: Sequence[Program]) -> dict[str, Any]:
-    """What was made: operations and memory by function."""
+    """Summary of what was made: operations and memory by function."""
     functions = {}
     for program in programs:
         functions[program.function.name] = {
@@ -61,7 +61,7 @@ def summary(robot: str, target: str, programs: Sequence[Program]) -> dict[str, A
 
 
 def kernel_row(known: Report) -> dict[str, Any]:
-    """What a CUDA kernel takes of an architecture."""
+    """Costs of a CUDA kernel on an architecture."""
     occupancy = known.occupancy
     return {
         "function": known.function,

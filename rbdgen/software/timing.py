@@ -1,27 +1,76 @@
-"""How fast this machine computes functions by this project's C: single calls from C, and batches on one core or all.
+"""Time that this machine takes for functions by this project's C: single calls from C, and batches on one core or all;
+and the states at which programs are checked and timed.
 
-What it takes to call them from Python is not in these times.
+A call from Python takes longer; that is not in these times.
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from rbdgen import native
 from rbdgen.errors import ToolError
-from rbdgen.functions.quantities import States
-from rbdgen.layout.trace_options import TraceOptions
+from rbdgen.functions.quantities import MINV, States
+from rbdgen.golden import minverse, rnea
+from rbdgen.layout.samples import bounded_others, random_base, random_forces, random_others
+from rbdgen.layout.words import TraceOptions
+from rbdgen.model.ranges import declared_ranges, random_states
 from rbdgen.model.robot import Robot
 from rbdgen.processes import cores
 from rbdgen.software.calls import COUNT, TAB, TYPES, Calls
-from rbdgen.software.compiled import CACHE, Compiled, CompiledFunction
-from rbdgen.software.flags import FLAGS, LIBRARIES
-from rbdgen.software.states import operand_arrays, program_states
+from rbdgen.software.compiled import Compiled
+from rbdgen.software.compiled_function import CACHE, CompiledFunction
+from rbdgen.software.library import FLAGS, LIBRARIES
+from rbdgen.software.program import Program
 from rbdgen.timing.measurements import Timing, best_seconds
+
+MOST_STEPS = 6
+"""Of a roll-out."""
+
+
+def program_states(
+    robot: Robot, settings: TraceOptions, program: Program, count: int, seed: int = 0
+) -> States:
+    """Random states inside the robot's limits, with the torques of their motions."""
+    own = replace(settings, functions=(program.function.name,))
+    q, v, a = random_states(robot, declared_ranges(robot), count, seed)
+    f_ext = random_forces(robot, own, count, seed)
+    base = random_base(own, count, seed)
+    steps = np.random.default_rng(seed).integers(0, MOST_STEPS + 1, (count, 1))
+    others = bounded_others(robot, own, q, random_others(robot, own, count, seed))
+    states = States(q, v, a, f_ext, np.zeros_like(v), None, base, steps=steps, others=others)
+    takes_inverse = any(x.name == MINV.name for x in program.operands)
+    inverse = minverse(robot, q) if takes_inverse else None
+    tau = rnea(robot, q, v, a, f_ext, root=states.root)
+    return replace(states, tau=tau, minv=inverse)
+
+
+def operand_arrays(program: Program, states: States) -> list[np.ndarray]:
+    """The operands, (count, …) each, in the program's order."""
+    found = []
+    for x in program.operands:
+        own = states.others.get(x.name)
+        found.append(getattr(states, x.name) if own is None else own)
+    return found
+
+
+def reference(
+    robot: Robot, settings: TraceOptions, program: Program, states: States
+) -> list[np.ndarray]:
+    """The results of the golden model, (count, …) each, in the program's order."""
+    own = replace(settings, functions=(program.function.name,))
+    record = program.function
+    values = record.evaluated(robot, states, own, None)
+    found = dict(zip((x.name for x in record.results), values, strict=True))
+    if record.extra and own.extra_of(record.name):
+        found[record.extra.quantity.name] = record.extra.reference(robot, states)
+    return [np.asarray(found[x.name]) for x in program.results]
+
 
 C, CUDA = "rbdgen C", "rbdgen CUDA"
 """Names of the implementations."""

@@ -18,9 +18,9 @@ from rbdgen.errors import ConfigError
 from rbdgen.functions.record import Function
 from rbdgen.installation import optional_module
 from rbdgen.software.calls import COUNT, TYPES, Type
-from rbdgen.software.compiled import Compiled, CompiledFunction
+from rbdgen.software.compiled_function import CompiledFunction
 from rbdgen.software.library import support
-from rbdgen.software.wrapping import DTYPES, Arrays, ByName, Results, Wrapper, Wrappers
+from rbdgen.software.wrapping import DTYPES, Arrays, ByName, Functions, Results, Wrapper, Wrappers
 
 CACHE = "xla"
 """Where compiled handlers are kept."""
@@ -111,7 +111,7 @@ class JaxFunctions(Wrappers):
     no C compiler.
     """
 
-    def __init__(self, compiled: Compiled) -> None:
+    def __init__(self, compiled: Functions) -> None:
         super().__init__(compiled)
         self.jax = optional_module("jax", "jax")
         # a part that is not there until it is imported

@@ -17,9 +17,18 @@ from rbdgen.functions.record import Function
 from rbdgen.installation import optional_module
 from rbdgen.numeric.batch import configuration
 from rbdgen.software.calls import TYPES
-from rbdgen.software.compiled import Compiled, whole_numbers
-from rbdgen.software.differentiable import sources
-from rbdgen.software.wrapping import DTYPES, Arrays, ByName, Results, Wrapper, Wrappers, present
+from rbdgen.software.compiled_function import whole_numbers
+from rbdgen.software.wrapping import (
+    DTYPES,
+    Arrays,
+    ByName,
+    Functions,
+    Results,
+    Wrapper,
+    Wrappers,
+    present,
+    sources,
+)
 
 
 class TorchFunction(Wrapper):
@@ -117,7 +126,7 @@ class TorchFunctions(Wrappers):
     C compiler.
     """
 
-    def __init__(self, compiled: Compiled) -> None:
+    def __init__(self, compiled: Functions) -> None:
         super().__init__(compiled)
         self.torch = optional_module("torch", "torch")
 

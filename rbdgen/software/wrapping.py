@@ -1,18 +1,112 @@
-"""What wrappers of compiled functions for JAX and torch share: names, operands, and derivatives by the chain rule."""
+"""Wrappers of compiled functions for JAX and torch, as far as they share: names, operands, and derivatives by the chain
+rule.
+
+Which function computes which derivative, and how changes of coordinates are velocities, is said here too.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
-from rbdgen.errors import ConfigError, short
-from rbdgen.functions.quantities import F_EXT
-from rbdgen.functions.record import Function
-from rbdgen.software.compiled import Compiled
-from rbdgen.software.differentiable import gradient, sources, turns, velocity
+from rbdgen.errors import ConfigError, UnsupportedError, short
+from rbdgen.functions.record import Function, Slope
+from rbdgen.layout.words import TraceOptions
+from rbdgen.model.robot import Robot
+from rbdgen.software.compiled_function import CompiledFunction
 from rbdgen.software.program import Array
-from rbdgen.spatial import Vector
+from rbdgen.spatial import Vector, dot, mul, reciprocal, transpose
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a derivative comes from: a compiled ``function``, by its own name, and the number of its ``result``."""
+
+    function: str
+    result: int
+
+
+def sources(settings: TraceOptions, record: Function, wanted: Sequence[str]) -> dict[str, Source]:
+    """Where the derivatives of a function with respect to operands come from, of the functions in ``settings``.
+    UnsupportedError for an operand with respect to which none is known, ConfigError naming the functions that are to be
+    compiled too."""
+    slopes = {slope.operand: slope for slope in record.slopes}
+    found: dict[str, Source] = {}
+    missing: list[str] = []
+    for operand in wanted:
+        if operand not in slopes:
+            raise UnsupportedError(
+                f"{record.method}: its derivative with respect to {operand} is not known; keep {operand} constant, or "
+                "approximate it by differences"
+            )
+        # one that is computed anyway may return it as well, as that of forward dynamics does the inverse
+        anyway = [source.function for source in found.values()]
+        source = _source(settings, record, slopes[operand], anyway)
+        if source is None:
+            missing.append(slopes[operand].function)
+        else:
+            found[operand] = source
+    if missing:
+        names = " and ".join(dict.fromkeys(missing))
+        raise ConfigError(
+            f"{record.method}: its derivative with respect to {', '.join(wanted)} needs {names}; compile that too"
+        )
+    return found
+
+
+def _source(
+    settings: TraceOptions, record: Function, slope: Slope, anyway: Sequence[str]
+) -> Source | None:
+    """The first compiled function that returns a slope."""
+    others = [other.function for other in record.slopes]
+    for name in (*anyway, slope.function, *others):
+        if name not in settings.functions:
+            continue
+        returned = settings.returned(name)
+        if slope.result in returned:
+            return Source(name, returned.index(slope.result))
+    return None
+
+
+def turns(robot: Robot) -> bool:
+    """Whether coordinates are not velocities' integrals: then they have a vector of unit length among them."""
+    kinds = [body.joint.kinds for body, _, _ in robot.independent]
+    return any("unit" in own for own in kinds)
+
+
+def velocity(robot: Robot, q: Vector, rates: Vector) -> Vector:
+    """The velocity (nv) at which coordinates ``q`` change by ``rates`` (nq each), less what leads off unit length: the
+    pseudo-inverse of :meth:`rbdgen.model.joints.Coordinates.rates`, over abstract scalars."""
+    found: list[Any] = []
+    for body, own, _ in robot.independent:
+        columns = transpose(body.joint.rates(q[own]))
+        for column in columns:
+            along = dot(column, rates[own])
+            found.append(mul(_weight(column), along))
+    return tuple(found)
+
+
+def gradient(robot: Robot, q: Vector, by_velocity: Vector) -> Vector:
+    """A gradient with respect to coordinates (nq), of one with respect to velocities (nv): :func:`velocity`,
+    transposed."""
+    found: list[Any] = []
+    for body, own_q, own_v in robot.independent:
+        matrix = body.joint.rates(q[own_q])
+        weighted = []
+        for column, x in zip(transpose(matrix), by_velocity[own_v], strict=True):
+            weighted.append(mul(_weight(column), x))
+        for row in matrix:
+            found.append(dot(row, tuple(weighted)))
+    return tuple(found)
+
+
+def _weight(column: Vector) -> Any:
+    """One over a column's squared length; columns are at right angles."""
+    square = dot(column, column)
+    return reciprocal(square)
+
 
 Arrays = Sequence[Any]
 """A framework's arrays."""
@@ -23,6 +117,16 @@ Shape = tuple[int, ...]
 DTYPES = ("float64", "float32")
 """Names of the types of numbers that functions are compiled for, in the order of
 :data:`rbdgen.software.calls.TYPES`."""
+
+
+class Functions(Protocol):
+    """Compiled functions of a robot, as :class:`rbdgen.software.compiled.Compiled` has them."""
+
+    settings: TraceOptions
+
+    def function(self, name: str) -> CompiledFunction:
+        """A function by its own name."""
+        ...
 
 
 class Wrapper(ABC):
@@ -57,24 +161,9 @@ class Wrapper(ABC):
         return dict(zip(self.names, values, strict=True))
 
     def named(self, arguments: Arrays, operands: ByName) -> dict[str, Any]:
-        """What a caller gives, by name. ConfigError for an operand that is missing, given twice or not taken; external
-        forces may be missing."""
-        method, names = self.record.method, ", ".join(self.names)
-        if len(arguments) > len(self.names):
-            raise ConfigError(f"{method}: takes {names}, not {len(arguments)} arguments")
-        given = dict(zip(self.names, arguments, strict=False))
-        for name, x in operands.items():
-            if name in given:
-                raise ConfigError(f"{name}: given twice")
-            if name not in self.names:
-                raise ConfigError(f"{name}: {method} was compiled for {names}")
-            given[name] = x
-        found = present(given)
-        for name in self.names:
-            optional = name == F_EXT.name
-            if name not in found and not optional:
-                raise ConfigError(f"{name}: missing; {method} takes {names}")
-        return found
+        """Operands that a caller gives, by name. ConfigError for an operand that is missing, given twice or not taken;
+        external forces may be missing."""
+        return self.compiled.named(arguments, operands)
 
     def ordered(self, given: ByName, dtype: Any) -> tuple[list[Any], Shape]:
         """All operands but a count in order, zeros for those that are missing, and their leading shape."""
@@ -93,7 +182,7 @@ class Wrapper(ABC):
 
     def slopes(self, given: ByName, wanted: Sequence[str]) -> dict[str, Any]:
         """Derivatives of the only result with respect to operands, by name. Errors of
-        :func:`rbdgen.software.differentiable.sources`."""
+        :func:`rbdgen.software.wrapping.sources`."""
         settings = self.functions.compiled.settings
         computed: dict[str, Results] = {}
         found = {}
@@ -108,7 +197,7 @@ class Wrapper(ABC):
         return found
 
     def pushed(self, given: ByName, changes: ByName) -> Any:
-        """How the only result changes with operands."""
+        """Change of the only result with operands."""
         total: Any = 0
         slopes = self.slopes(given, list(changes))
         for operand, slope in slopes.items():
@@ -154,7 +243,7 @@ def present(values: ByName) -> dict[str, Any]:
 class Wrappers(ABC):
     """Compiled functions for a framework, by the golden functions' names; each is made when it is first asked for."""
 
-    def __init__(self, compiled: Compiled) -> None:
+    def __init__(self, compiled: Functions) -> None:
         self.compiled = compiled
         self._records: dict[str, Function] = {}
         for record in compiled.settings.records:
@@ -217,7 +306,7 @@ class _Choice:
 
 
 def leading(x: Array, shape: Sequence[int], batch: Shape | None) -> Shape:
-    """What is before an operand's own shape. ConfigError for another shape, or other leading dimensions than
+    """Dimensions before an operand's own shape. ConfigError for another shape, or other leading dimensions than
     ``batch``."""
     whole = tuple(shape)
     own = batch

@@ -1,25 +1,40 @@
-"""The cocotb test that plays a stimulus into a design and records what comes back. It runs inside the simulator.
+"""Programs of a simulation by cocotb, beside the process that asks for it: ``python -m rbdgen_sim.bench JOB`` builds or
+runs one with cocotb's runner, and the simulator imports the cocotb test that plays a stimulus into a design and records
+what comes back.
 
-Outputs are read in the callback of the rising edge, which both simulators call before any register has changed: these
-are the values on which the edge decides. Inputs are written there as deposits, which take effect after the edge.
+The runner has a process of its own, because it reads and writes its process's environment, may end it, and prints: so
+the caller's environment stays as it is, and all output goes where the caller wants it.
+
+In the test, outputs are read in the callback of the rising edge, which both simulators call before any register has
+changed: these are the values on which the edge decides. Inputs are written there as deposits, which take effect after
+the edge.
 """
-
-# pyright: reportAttributeAccessIssue=false
-# a cocotb handle gets its kind, and with it its value, from the design at run time
 
 from __future__ import annotations
 
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import cocotb
 from cocotb.clock import Clock
+from cocotb_tools.runner import Icarus, Runner, VerilatorControlFile, get_runner
 
-from rbdgen_sim.exchange import WORKDIR_VARIABLE, read_stimulus, write_outcome, write_progress
-from rbdgen_sim.interface import DeadlockError, ProtocolError
-from rbdgen_sim.streams import StreamEnds
+from rbdgen_sim.exchange import (
+    WORKDIR_VARIABLE,
+    Job,
+    read_job,
+    read_stimulus,
+    write_outcome,
+    write_progress,
+)
+from rbdgen_sim.interface import DeadlockError, ProtocolError, StreamEnds
+
+# pyright: reportAttributeAccessIssue=false
+# a cocotb handle gets its kind, and with it its value, from the design at run time
+
 
 RESET_CYCLES = 4
 """Rising edges with ``rst`` high."""
@@ -33,7 +48,7 @@ _SECONDS_PER_REPORT = 0.25
 
 
 @cocotb.test()
-async def play(dut: Any) -> None:
+async def played(dut: Any) -> None:
     """Reset the design, play the stimulus found in the exchange's folder, leave the trace there."""
     workdir = Path(os.environ[WORKDIR_VARIABLE])
     stimulus, probes = read_stimulus(workdir)
@@ -110,3 +125,60 @@ async def play(dut: Any) -> None:
         except ProtocolError as caught:
             error = caught
     write_outcome(workdir, streams.trace(0.0, seconds, seen), error)
+
+
+TIMESCALE = ("1ns", "1ns")
+
+
+class _Icarus(Icarus):
+    """The runner's Icarus, which can only dump FST, taught to dump VCD."""
+
+    vcd = False
+
+    def _test_command(self) -> list[list[str]]:
+        commands = super()._test_command()
+        if self.vcd:
+            for command in commands:
+                command[:] = ["-vcd" if word == "-fst" else word for word in command]
+        return commands
+
+
+def launch(job: Job) -> None:
+    """Do ``job``. Raises whatever the runner raises; the bench's own findings are in the exchange's files."""
+    runner: Runner
+    if job.simulator == "icarus":
+        runner = _Icarus()
+        runner.vcd = job.waves.endswith(".vcd")
+        wave_args = [f"+dumpfile_path={job.waves}"] if job.waves else []
+    else:
+        runner = get_runner(job.simulator)
+        wave_args = ["--trace-file", job.waves] if job.waves else []
+    if job.action == "build":
+        runner.build(
+            sources=[*map(VerilatorControlFile, job.control_files), *job.sources],
+            hdl_toplevel=job.top,
+            build_args=job.build_args,
+            build_dir=job.build_dir,
+            timescale=TIMESCALE,
+            waves=bool(job.waves),
+            always=True,
+        )
+    else:
+        runner.test(
+            test_module="rbdgen_sim.bench",
+            hdl_toplevel=job.top,
+            hdl_toplevel_lang="verilog",
+            build_dir=job.build_dir,
+            test_dir=job.workdir,
+            results_xml=str(Path(job.workdir) / "results.xml"),
+            plusargs=wave_args,
+            waves=bool(job.waves),
+        )
+
+
+if __name__ == "__main__":
+    try:
+        launch(read_job(Path(sys.argv[1])))
+    except RuntimeError as failure:
+        # the program that failed has printed why, so a traceback would only hide it
+        sys.exit(str(failure))

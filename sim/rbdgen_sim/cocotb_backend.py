@@ -1,6 +1,6 @@
 """Verilator and Icarus Verilog through cocotb: build, run, and turn what went wrong into one line.
 
-Not here: what happens in a cycle (:mod:`rbdgen_sim.bench`) and the calls of cocotb's runner (:mod:`rbdgen_sim.launch`).
+Not here: what happens in a cycle (:mod:`rbdgen_sim.bench`) and the calls of cocotb's runner (:mod:`rbdgen_sim.bench`).
 """
 
 from __future__ import annotations
@@ -21,12 +21,18 @@ from pathlib import Path
 
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen.installation import require
-from rbdgen_sim import exchange, runtime, verilator
+from rbdgen_sim import exchange, verilator
+from rbdgen_sim.compiled import fetch_program, keep_program, place_runtime, save_runtime
 from rbdgen_sim.exchange import Job
-from rbdgen_sim.folders import check_plain, copied, own_folder, told_of
+from rbdgen_sim.folders import (
+    bench_environment,
+    check_plain,
+    copied,
+    own_folder,
+    telling_line,
+    told_of,
+)
 from rbdgen_sim.interface import Progress, Rtl, Simulator, Stimulus, Trace
-from rbdgen_sim.processes import bench_environment, telling_line
-from rbdgen_sim.programs import fetch_program, keep_program
 
 PORTS = (
     "clk",
@@ -48,7 +54,7 @@ _POLL_SECONDS = 0.1
 
 
 class CocotbSimulator(Simulator):
-    """What Verilator and Icarus share. An object runs one simulation at a time; others wait."""
+    """The part that Verilator and Icarus share. An object runs one simulation at a time; others wait."""
 
     build_args: tuple[str, ...] = ()
     """Arguments of the compiler."""
@@ -144,7 +150,7 @@ class CocotbSimulator(Simulator):
         return ()
 
     def _environment(self) -> dict[str, str]:
-        """What the launcher's environment has beyond the caller's."""
+        """Variables that the launcher's environment has beyond the caller's."""
         return {}
 
     def _job(
@@ -207,13 +213,13 @@ class CocotbSimulator(Simulator):
         job = self._job("build", rtl, folder, build, waves, copies)
         flags = "cocotb", waves.suffix if waves else "", str(self._environment().get("MAKEFLAGS"))
         if self.kept:
-            runtime.place(build, *flags)
+            place_runtime(build, *flags)
         log = logs / "build.log"
         if self._launch(job, log):
             told = told_of(telling_line(log), copies, rtl.sources)
             raise ToolError(f"{self.name} cannot build {rtl.top}: {told} (log: {log})")
         if self.kept:
-            runtime.save(build, *flags)
+            save_runtime(build, *flags)
 
     def _launch(self, job: Job, log: Path, report: Callable[[], None] | None = None) -> int:
         """Run ``job`` in a process of its own, output to ``log``, calling ``report`` now and then; its exit status."""
@@ -224,7 +230,7 @@ class CocotbSimulator(Simulator):
         environment.update(self._environment())
         with log.open("wb") as output:
             process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "rbdgen_sim.launch", str(path)],
+                [sys.executable, "-P", "-m", "rbdgen_sim.bench", str(path)],
                 cwd=job.workdir,
                 env=environment,
                 stdin=subprocess.DEVNULL,

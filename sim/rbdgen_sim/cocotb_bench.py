@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from rbdgen.errors import ToolError
-from rbdgen_sim import runtime, verilator
-from rbdgen_sim.folders import copied, own_folder
-from rbdgen_sim.processes import bench_environment, last_line
+from rbdgen_sim import verilator
+from rbdgen_sim.compiled import place_runtime, save_runtime
+from rbdgen_sim.folders import bench_environment, copied, last_line, own_folder
 
 WORK = "RBDGEN_BENCH"
 """The variable that tells a test its folder."""
@@ -54,7 +54,7 @@ class Bench:
     def run(
         self, sources: Sequence[Path], top: str, job: Mapping[str, Any], directory: Path
     ) -> Any:
-        """What the test says of its ``job``. ToolError if the simulator is missing or fails; its output is in
+        """The test's outcome for its ``job``. ToolError if the simulator is missing or fails; its output is in
         ``<name>.log`` in ``directory``."""
         verilator.require()
         directory.mkdir(parents=True, exist_ok=True)
@@ -87,7 +87,7 @@ class Bench:
         environment[WORK] = str(folder)
         log = directory / f"{self.name}.log"
         flags = self.name, environment["MAKEFLAGS"]
-        runtime.place(folder / "build", *flags)
+        place_runtime(folder / "build", *flags)
         with log.open("w", encoding="utf-8") as output:
             subprocess.run(
                 [sys.executable, "-P", "-c", _RUN],
@@ -103,7 +103,7 @@ class Bench:
             raise ToolError(
                 f"verilator: the {self.name} bench failed: {last_line(log)} (log: {log})"
             )
-        runtime.save(folder / "build", *flags)
+        save_runtime(folder / "build", *flags)
         return json.loads(outcome.read_text(encoding="utf-8"))
 
 

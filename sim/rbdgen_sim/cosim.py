@@ -51,7 +51,7 @@ class FunctionFigures:
         return steady_interval(self.alone.intervals)
 
     def report(self, mixed: Outcome) -> dict[str, Any]:
-        """What a report says of it, with its outcome in the run of all."""
+        """Its entry in a report, with its outcome in the run of all."""
         interval, alone = self.interval, self.alone
         worst, rms = worst_errors(self.errors)
         return {
@@ -83,7 +83,7 @@ class FullRate:
         return sum(o.mismatches for o in self.outcomes.values())
 
     def report(self) -> dict[str, Any]:
-        """What a report says of all functions together."""
+        """The report of all functions together."""
         return {
             "promised_ii_cycles_of_order": readable(self.promised),
             "ii_cycles": readable(self.measured),
@@ -92,7 +92,7 @@ class FullRate:
         }
 
     def latencies(self, function: str) -> dict[str, Any]:
-        """What a report says of one of them; nothing of a function that no task asked for."""
+        """Its latencies as a report has them; nothing of a function that no task asked for."""
         latencies = self.outcomes[function].latencies
         if not len(latencies):
             return {}
@@ -104,8 +104,8 @@ class FullRate:
 
 @dataclass(frozen=True)
 class FifoMark:
-    """What the runs did to one FIFO: the most entries in it at once, and whether it was ever written while full or read
-    while empty."""
+    """Marks that the runs left at one FIFO: the most entries in it at once, and whether it was ever written while full
+    or read while empty."""
 
     high_water: int
     fault: bool
@@ -177,7 +177,7 @@ def steady_interval(intervals: np.ndarray) -> float:
 
 
 def _second_half(x: np.ndarray) -> np.ndarray:
-    """What comes when the pipelines are in their steady state."""
+    """The half of a run in which the pipelines are in their steady state."""
     return x[len(x) // 2 :]
 
 
@@ -249,7 +249,7 @@ class _Bench:
 
 
 def measured_mix(design: Design, order: np.ndarray, run: Run) -> FullRate:
-    """What a run of tasks of all functions in this ``order`` showed, without stalls."""
+    """Measurements of a run of tasks of all functions in this ``order``, without stalls."""
     turns = order_turns(design.network, design.plan, design.tasks, order)
     promised = design.options.ii * turns
     beats = [design.tasks.task_beats(function) for function in design.network.functions]

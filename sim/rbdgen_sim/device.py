@@ -1,19 +1,36 @@
-"""A simulated device: the RTL of an accelerator behind its byte link, compiled by Verilator into a program.
+"""Simulated devices: the RTL of an accelerator behind its byte link, of a board with a serial line from its top
+module's pins, or of one on Ethernet with its MAC, compiled by Verilator into a program.
 
-The host's driver talks to it as to a board (:class:`rbdgen.host.transport.ProcessTransport`).
+The host's driver talks to each as to a board. Time passes on a serial board only while the host waits, so that nothing
+depends on how fast this machine is: silence is counted in cycles of the board's clock. A host that sends datagrams to
+the port of an Ethernet board's program (``wire.cpp``) on the loopback talks to the board; or one in simulated time,
+which takes none of it itself.
 """
 
 from __future__ import annotations
 
 import hashlib
+import signal
+import struct
+import subprocess
 from collections.abc import Sequence
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from rbdgen.errors import ToolError
-from rbdgen.host.transport import DEFAULT_TIMEOUT, ProcessTransport
-from rbdgen_sim import runtime, verilator
+from rbdgen.errors import LinkError, ToolError
+from rbdgen.host.manifest import Manifest
+from rbdgen.host.transport import CLOSE_SECONDS, DEFAULT_TIMEOUT, ProcessTransport
+from rbdgen.protocol.links import Station
+from rbdgen_sim import verilator
+from rbdgen_sim.compiled import (
+    compiled_digest,
+    fetch_program,
+    keep_program,
+    place_program,
+    place_runtime,
+    save_runtime,
+)
 from rbdgen_sim.folders import copied, own_folder, told_of
-from rbdgen_sim.programs import fetch_program, keep_program, place_program
 
 PROGRAM = "device"
 OPTIONS = (
@@ -21,7 +38,7 @@ OPTIONS = (
     *("--x-assign", "fast", "--x-initial", "fast", "--output-split", "5000"),
 )
 """What is asked of Verilator for any design."""
-_MAIN = Path(__file__).with_name("device.cpp")
+_LINK_MAIN = Path(__file__).with_name("device.cpp")
 
 
 def build_device(sources: Sequence[Path], top: str, directory: Path) -> Path:
@@ -29,7 +46,7 @@ def build_device(sources: Sequence[Path], top: str, directory: Path) -> Path:
 
     Where and errors as of :func:`build_program`.
     """
-    return build_program(sources, top, directory, _MAIN)
+    return build_program(sources, top, directory, _LINK_MAIN)
 
 
 def build_program(sources: Sequence[Path], top: str, directory: Path, main: Path) -> Path:
@@ -44,7 +61,7 @@ def build_program(sources: Sequence[Path], top: str, directory: Path, main: Path
     program = directory / PROGRAM
     flags = "device", verilator.environment()["MAKEFLAGS"]
     texts = [path.read_bytes() for path in (*sources, main)]
-    about = runtime.digits(
+    about = compiled_digest(
         *flags, *OPTIONS, top, *(hashlib.sha256(text).hexdigest() for text in texts)
     )
     if fetch_program(about, program):
@@ -68,7 +85,7 @@ def _compiled(
         *("--top-module", top, "--Mdir", str(work / "obj")),
         *("-CFLAGS", defines, "-o", str(program), *map(str, copies)),
     ]
-    runtime.place(work / "obj", *flags)
+    place_runtime(work / "obj", *flags)
     done = verilator.run(arguments, work)
     log.write_text(done.stdout, encoding="utf-8")
     if done.returncode or not program.is_file():
@@ -76,7 +93,7 @@ def _compiled(
         raise ToolError(
             f"verilator cannot build {top}: {told_of(lines[0], copies, sources)} (log: {log})"
         )
-    runtime.save(work / "obj", *flags)
+    save_runtime(work / "obj", *flags)
     return program
 
 
@@ -85,3 +102,201 @@ def simulated_device(
 ) -> ProcessTransport:
     """A running device of :func:`build_device`. ``timeout``: seconds of silence before it is asked again."""
     return ProcessTransport([str(build_device(sources, top, directory))], timeout)
+
+
+SILENCE = 20_000
+"""Cycles without a byte, nothing being on its way to the board, after which the host does not wait any more."""
+_BOARD_MAIN = Path(__file__).with_name("serial_board.cpp")
+_COUNT = struct.Struct("<I")
+
+
+def build_board(sources: Sequence[Path], top: str, directory: Path) -> Path:
+    """The program for Verilog module ``top`` with the pins ``clk``, ``rx`` and ``tx``, compiled as of
+    :func:`rbdgen_sim.device.build_program`."""
+    return build_program(sources, top, directory, _BOARD_MAIN)
+
+
+class SerialBoard:
+    """A running board of :func:`build_board`, as a transport of the host's: its clock has ``hertz``, a bit on its line
+    takes 1 / ``baud`` s."""
+
+    def __init__(self, program: Path, hertz: float, baud: float) -> None:
+        command = [str(program), repr(hertz / baud), str(SILENCE)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.waiting = bytearray()
+
+    def write(self, data: bytes) -> None:
+        """Send ``data`` when the host waits the next time."""
+        self.waiting += data
+
+    def read(self) -> bytes:
+        """Bytes that come before the line is quiet; empty where nothing does. LinkError if the program has ended."""
+        sent = _COUNT.pack(len(self.waiting)) + self.waiting
+        self.waiting.clear()
+        stdin, stdout = self.process.stdin, self.process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        try:
+            stdin.write(sent)
+            stdin.flush()
+        except BrokenPipeError:
+            raise self._gone() from None
+        head = stdout.read(_COUNT.size)
+        if len(head) < _COUNT.size:
+            raise self._gone()
+        return stdout.read(_COUNT.unpack(head)[0])
+
+    def close(self) -> None:
+        """End the program."""
+        self.process.kill()
+        self.process.communicate()
+
+    def _gone(self) -> LinkError:
+        return LinkError(
+            f"simulated board: ended with status {self.process.wait()}; build it again"
+        )
+
+
+SHARE = 1 << 16
+"""As how many frames the program counts all of them."""
+PICOSECONDS = 1e12
+"""In a second."""
+IN_STEPS = -1
+"""In place of a port: the host is in simulated time."""
+_ANSWER = struct.Struct("<QI")
+_WIRE_MAIN = Path(__file__).with_name("wire.cpp")
+
+
+@dataclass(frozen=True)
+class Faults:
+    """Shares of the frames, either way, that are lost, comes twice, behind the next one, or damaged."""
+
+    lost: float = 0.0
+    doubled: float = 0.0
+    overtaken: float = 0.0
+    damaged: float = 0.0
+
+
+NO_FAULTS = Faults()
+
+
+@dataclass(frozen=True)
+class BuiltStation:
+    """An accelerator behind its Ethernet: its ``manifest``, the ``program`` that plays its wire, and the
+    ``station`` that it is on the network."""
+
+    manifest: Manifest
+    program: Path
+    station: Station
+
+    def command(self, clock: float, faults: Faults, seed: int, port: int) -> list[str]:
+        """The command that calls the program, for a board's clock of so many Hz."""
+        shares = [round(SHARE * share) for share in astuple(faults)]
+        cycle = round(PICOSECONDS / clock)
+        own = self.station
+        numbers = [port, own.mac, own.address, own.port, cycle, seed, *shares]
+        return [str(self.program), *map(str, numbers)]
+
+
+def build_station(
+    manifest: Manifest, station: Station, sources: Sequence[Path], top: str, work: Path
+) -> BuiltStation:
+    """Compile ``sources`` in ``work``, unless it is there: Verilog whose module ``top`` has a clock ``clk`` and the
+    pins ``eth_*`` of GMII. ToolError where Verilator fails or is missing."""
+    program = build_program(sources, top, work / "build", _WIRE_MAIN)
+    return BuiltStation(manifest, program, station)
+
+
+class SimulatedStation:
+    """A running program of :func:`build_station`, whose clock is ``clock`` Hz: its ``address`` is ``127.0.0.1:PORT``,
+    at ``port`` or any that is free. ``cycles`` are known when it is closed."""
+
+    def __init__(
+        self,
+        built: BuiltStation,
+        clock: float,
+        faults: Faults = NO_FAULTS,
+        seed: int = 0,
+        port: int = 0,
+    ) -> None:
+        self.process = subprocess.Popen(
+            built.command(clock, faults, seed, port),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        said = self.process.stdout.readline()
+        if not said:
+            self.process.wait()
+            raise ToolError(f"{built.program}: did not start; is port {port} in use?")
+        self.address = f"127.0.0.1:{int(said)}"
+        self.cycles = 0
+
+    def reset(self) -> None:
+        """Reset the board."""
+        self.process.send_signal(signal.SIGUSR1)
+
+    def close(self) -> None:
+        """End the program."""
+        if self.process.poll() is not None:
+            return
+        said, _ = self.process.communicate(timeout=CLOSE_SECONDS)
+        self.cycles = int(said or 0)
+
+    def __enter__(self) -> SimulatedStation:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class SteppedPort:
+    """The same as a way for datagrams (:class:`rbdgen.host.udp.DatagramPort`) of a host in simulated time: the board
+    runs only while the host waits for it."""
+
+    name = "in simulated time"
+
+    def __init__(
+        self, built: BuiltStation, clock: float, faults: Faults = NO_FAULTS, seed: int = 0
+    ) -> None:
+        self.process = subprocess.Popen(
+            built.command(clock, faults, seed, IN_STEPS),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.input, self.output = self.process.stdin, self.process.stdout
+        self.time = 0.0
+
+    def send(self, data: bytes) -> None:
+        """Send a datagram."""
+        self.input.write(b"s" + len(data).to_bytes(4, "little") + data)
+
+    def receive(self, seconds: float) -> bytes | None:
+        """A datagram that came within so many seconds of simulated time."""
+        wait = max(0, round(seconds * PICOSECONDS))
+        self.input.write(b"r" + wait.to_bytes(8, "little"))
+        self.input.flush()
+        time, size = _ANSWER.unpack(self.output.read(_ANSWER.size))
+        self.time = time / PICOSECONDS
+        return self.output.read(size) if size else None
+
+    def troubles(self) -> tuple[str, str] | None:
+        """A wire says nothing."""
+        return None
+
+    def now(self) -> float:
+        """Simulated seconds since the start."""
+        return self.time
+
+    def reset(self) -> None:
+        """Reset the board, when it runs again."""
+        self.process.send_signal(signal.SIGUSR1)
+
+    def close(self) -> None:
+        """End the program."""
+        self.input.close()
+        self.process.wait()
+        self.output.close()

@@ -43,7 +43,7 @@ def write_job(path: Path, job: Job) -> None:
 
 
 def read_job(path: Path) -> Job:
-    """What :func:`write_job` wrote."""
+    """The job that :func:`write_job` wrote."""
     fields: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     for name, value in fields.items():
         if isinstance(value, list):
@@ -66,7 +66,7 @@ def write_stimulus(workdir: Path, stimulus: Stimulus, probes: Sequence[str]) -> 
 
 
 def read_stimulus(workdir: Path) -> tuple[Stimulus, list[str]]:
-    """What :func:`write_stimulus` wrote."""
+    """The stimulus that :func:`write_stimulus` wrote."""
     with np.load(workdir / _STIMULUS) as data:
         stimulus = Stimulus(
             beats=_from_rows(data["beats"]),
@@ -99,7 +99,7 @@ def write_outcome(workdir: Path, trace: Trace, error: Exception | None) -> None:
 def read_outcome(
     workdir: Path, build_seconds: float
 ) -> tuple[Trace, DeadlockError | ProtocolError | None] | None:
-    """What :func:`write_outcome` wrote; None if the bench did not come to its end."""
+    """The outcome that :func:`write_outcome` wrote; None if the bench did not come to its end."""
     path = workdir / _TRACE
     if not path.exists():
         return None
@@ -132,7 +132,7 @@ def write_progress(workdir: Path, beats: int) -> None:
 
 
 def read_progress(workdir: Path) -> int:
-    """What :func:`write_progress` wrote last, 0 before that."""
+    """The number that :func:`write_progress` wrote last, 0 before that."""
     try:
         return int((workdir / _PROGRESS).read_text(encoding="ascii"))
     except FileNotFoundError:
@@ -148,7 +148,7 @@ def _to_rows(values: Sequence[int]) -> np.ndarray:
 
 
 def _from_rows(rows: np.ndarray) -> list[int]:
-    """What :func:`_to_rows` made rows of."""
+    """The integers that :func:`_to_rows` made rows of."""
     size, data = rows.shape[1], rows.tobytes()
     starts = range(0, len(data), size)
     return [int.from_bytes(data[start : start + size], "little") for start in starts]

@@ -20,9 +20,9 @@ from rbdgen_sim.interface import Rtl, Simulator, Stimulus, Trace
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one run showed of one function: ``mismatches`` (results that differ in any bit from the model's), latencies
-    in cycles from a task's last accepted beat to its last offered one, cycles from result to result (of several
-    accelerators the mean of as many as there are), values and flags."""
+    """Findings of one run about one function: ``mismatches`` (results that differ in any bit from the model's),
+    latencies in cycles from a task's last accepted beat to its last offered one, cycles from result to result (of
+    several accelerators the mean of as many as there are), values and flags."""
 
     mismatches: int
     latencies: np.ndarray
@@ -41,8 +41,8 @@ class Run:
 
 @dataclass(frozen=True)
 class _Sent:
-    """What is sent: for each set of tasks how many (``used``) and their ``tags``; in ``rows`` the ``loads`` of so many
-    parameters, then the tasks in their order."""
+    """Packets that are sent: for each set of tasks how many (``used``) and their ``tags``; in ``rows`` the ``loads`` of
+    so many parameters, then the tasks in their order."""
 
     used: list[int]
     tags: list[np.ndarray]

@@ -59,7 +59,7 @@ def require_fst() -> None:
 
 
 def environment() -> dict[str, str]:
-    """What Verilator's environment has beyond the caller's."""
+    """Variables that Verilator's environment has beyond the caller's."""
     root = _root()
     return {
         "PATH": f"{root / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from rbdgen import Design
-from rbdgen.cli import verifying
+from rbdgen import Design, workbench
 from rbdgen.installation import release
 from rbdgen.report.design import design_identity
 from rbdgen.workbench import Verified, built_manifest
@@ -25,7 +24,7 @@ from rbdgen_boards.top import TOP, uart_top
 from rbdgen_hw.emit import design_verilog, uart_verilog
 from rbdgen_hw.primitives import overrides
 from rbdgen_sim.comparison import Comparison, Mismatch, compare
-from rbdgen_sim.serial_board import SerialBoard, build_board
+from rbdgen_sim.device import SerialBoard, build_board
 from tests.cli.test_cli import last_error, run
 from tests.conftest import design as small_design
 
@@ -183,7 +182,7 @@ def test_a_bitstream_whose_netlist_differs_is_none(
     stages = {"synthesis": Comparison(1000, 0).report(), "routed": found.report()}
     verified = Verified({"netlist": stages | {"seconds": 1.0}}, (f"netlist: {found}",))
     monkeypatch.setitem(FLOWS, "ecp5", Fake())
-    monkeypatch.setattr(verifying, "verify_netlists", lambda *given: verified)
+    monkeypatch.setattr(workbench, "verify_netlists", lambda *given: verified)
     given = ("--board", "ulx3s_85f", "--verify", "netlist", "-o", str(tmp_path / "a"))
     status, _, err = run(capsys, "build", "pendulum2", *given)
     assert status == 2

@@ -8,7 +8,7 @@ import pytest
 
 from rbdgen import ConfigError, Options, UnsupportedError, with_frames
 from rbdgen.compiler import compare_families, families
-from rbdgen.report import tables
+from rbdgen.report import design_text
 from rbdgen.report.design import families_table
 from tests.chains import snake
 
@@ -47,6 +47,6 @@ def test_a_family_without_formats_says_so_beside_the_others(
     assert all(
         counted and not problem for name, (counted, problem) in told.items() if name != "mminvgen"
     )
-    text = tables.families({"families": rows}).splitlines()
+    text = design_text.families({"families": rows}).splitlines()
     assert text[-1] == "note 1: m.0.0: its error is 1e-2 ask for less"
     assert sum("note 1" in line for line in text) == 2

@@ -28,10 +28,16 @@ from rbdgen.explore import (
     run_on_dask,
     run_on_processes,
 )
-from rbdgen.explore.figures import figures
-from rbdgen.explore.front import MEASURES, beats
-from rbdgen.explore.rows import csv_text, make_row, plotted, text
-from rbdgen.explore.workers import figures_or_reason
+from rbdgen.explore.sweep import (
+    MEASURES,
+    beats,
+    csv_text,
+    figures,
+    figures_or_reason,
+    make_row,
+    plotted,
+    text,
+)
 
 TASK = Task(load_robot("pendulum2"), 20, 1)
 CHOICES: dict[str, Any] = {"functions": [("id",), ("fd",)], "ii": [1, 3], "word": [16]}
@@ -171,7 +177,7 @@ def test_a_killed_process_is_told() -> None:
 
 def test_an_absent_scheduler_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr("rbdgen.explore.workers.PATIENCE", 0.5)
+    monkeypatch.setattr("rbdgen.explore.sweep.PATIENCE", 0.5)
     with pytest.raises(
         ToolError, match=r"^dask 'tcp://127\.0\.0\.1:1': does not answer: .*; start one with 'dask"
     ):

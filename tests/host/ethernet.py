@@ -18,7 +18,7 @@ from rbdgen.host.udp import DatagramLink, connect
 from rbdgen.ir.number_formats import Format
 from rbdgen.protocol.packets import read_results, task_packets
 from rbdgen.protocol.tasks import FunctionFormat, OperandWord, Packing, ResultWord, TaskFormat
-from rbdgen_sim.datagram_faults import Faults, FaultyPort
+from rbdgen_sim.faults import Faults, FaultyPort
 
 KINDS = ("lost", "doubled", "late", "damaged", "strangers")
 WORD = Format(18, 0)

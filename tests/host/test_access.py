@@ -13,7 +13,7 @@ from rbdgen.emulation import bit_true, bit_true_shell, manifest_of, serve_bit_tr
 from rbdgen.errors import LinkError
 from rbdgen.host.driver import Driver
 from rbdgen.host.exchanges import Access
-from rbdgen_sim.mixed import random_operands
+from rbdgen_sim.comparison import random_operands
 from tests.conftest import design
 
 ZEROS = np.zeros(2)

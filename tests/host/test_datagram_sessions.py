@@ -16,8 +16,8 @@ from rbdgen.protocol.datagrams import (
     Kind,
     request_bytes,
 )
-from rbdgen_sim.datagram_faults import FaultyPort
-from rbdgen_sim.mixed import check_mixed, random_operands
+from rbdgen_sim.comparison import check_mixed, random_operands
+from rbdgen_sim.faults import FaultyPort
 from tests.host.ethernet import bit_true_over, end_of, faulty, over
 from tests.host.test_driver import everything
 from tests.host.test_resets import calibratable, reference, results

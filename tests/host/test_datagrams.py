@@ -15,8 +15,8 @@ from rbdgen.host.datagram_link import FIRST_QUIET, LONGEST_QUIET
 from rbdgen.host.driver import Driver, Tasks
 from rbdgen.host.udp import DatagramLink, connect
 from rbdgen.protocol.datagrams import Kind, datagram_bytes, read_datagram
-from rbdgen_sim.datagram_faults import Faults, FaultyPort
-from rbdgen_sim.mixed import check_mixed, golden_requests, random_operands
+from rbdgen_sim.comparison import check_mixed, golden_requests, random_operands
+from rbdgen_sim.faults import Faults, FaultyPort
 from tests.conftest import design
 from tests.host.ethernet import (
     KINDS,

@@ -23,8 +23,8 @@ from rbdgen.protocol.frames import Kind, frame_bytes
 from rbdgen.protocol.tasks import Flag
 from rbdgen.report.design import manifest
 from rbdgen.trials import reference, task_states
-from rbdgen_sim.mixed import check_mixed, golden_requests, random_operands
-from rbdgen_sim.noise import Noise
+from rbdgen_sim.comparison import check_mixed, golden_requests, random_operands
+from rbdgen_sim.faults import Noise
 from tests.conftest import design
 
 ALL = common()

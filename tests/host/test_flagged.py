@@ -11,7 +11,7 @@ import pytest
 from rbdgen import ConfigError, FlaggedError, RbdgenWarning, bit_true
 from rbdgen.host.arrays import FunctionArrays, flag_text, operand_name, outside
 from rbdgen.protocol.tasks import Flag
-from rbdgen_sim.mixed import random_operands
+from rbdgen_sim.comparison import random_operands
 from tests.conftest import design
 
 

@@ -25,7 +25,7 @@ from rbdgen.protocol.tasks import (
     join_header,
     task_format,
 )
-from rbdgen_sim.noise import Noise
+from rbdgen_sim.faults import Noise
 from tests.conftest import design
 from tests.host.native import (
     RESET,

@@ -14,7 +14,7 @@ from rbdgen.host.datagram_shell import DatagramShell, UdpServer
 from rbdgen.host.driver import Driver, Tasks
 from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.datagrams import padded
-from rbdgen_sim.datagram_faults import Faults, UdpRelay
+from rbdgen_sim.faults import Faults, UdpRelay
 from tests.host.ethernet import faults, slow_bit_true
 from tests.host.native import (
     DESIGN,

@@ -21,8 +21,8 @@ from rbdgen.host.byte_link import connect
 from rbdgen.host.driver import Driver
 from rbdgen.host.transport import ProcessTransport, SerialTransport
 from rbdgen.protocol.frames import Kind, frame_bytes
-from rbdgen_sim.mixed import check_mixed
-from rbdgen_sim.noise import Noise
+from rbdgen_sim.comparison import check_mixed
+from rbdgen_sim.faults import Noise
 from tests.conftest import design
 from tests.host.test_driver import everything
 

@@ -19,9 +19,9 @@ from rbdgen.host.shell import ShellModel
 from rbdgen.host.stream_link import StreamLink
 from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.frames import Deframer, Kind, frame_bytes
+from rbdgen_sim.comparison import random_operands
 from rbdgen_sim.dma import DmaModel
-from rbdgen_sim.mixed import random_operands
-from rbdgen_sim.noise import Noise
+from rbdgen_sim.faults import Noise
 from tests.conftest import design
 
 WARNING = (

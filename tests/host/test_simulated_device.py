@@ -16,11 +16,10 @@ from rbdgen.host.driver import Driver, Tasks
 from rbdgen.host.manifest import Manifest
 from rbdgen.host.transport import ProcessTransport
 from rbdgen.layout.calibration import varied_robot
-from rbdgen_hw.emit import link_verilog
-from rbdgen_hw.shelled import write_shelled
+from rbdgen_hw.emit import link_verilog, write_shelled
+from rbdgen_sim.comparison import check_mixed, random_operands
 from rbdgen_sim.device import build_device
-from rbdgen_sim.mixed import check_mixed, random_operands
-from rbdgen_sim.noise import Noise
+from rbdgen_sim.faults import Noise
 from tests.conftest import design
 from tests.host.native import Asker, needs_compiler, on_program
 from tests.host.test_driver import close

@@ -15,9 +15,9 @@ from rbdgen.host.driver import Driver
 from rbdgen.host.udp import connect
 from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.links import Addresses
-from rbdgen_hw.shelled import write_station
-from rbdgen_sim.ethernet import BuiltStation, Faults, SimulatedStation, SteppedPort, build_station
-from rbdgen_sim.mixed import check_mixed
+from rbdgen_hw.emit import write_station
+from rbdgen_sim.comparison import check_mixed
+from rbdgen_sim.device import BuiltStation, Faults, SimulatedStation, SteppedPort, build_station
 from tests.conftest import design
 from tests.host.test_driver import close
 

@@ -26,8 +26,8 @@ from rbdgen.protocol.datagrams import (
     read_datagram,
     request_bytes,
 )
-from rbdgen_sim.datagram_faults import Faults, UdpRelay
-from rbdgen_sim.mixed import check_mixed, random_operands
+from rbdgen_sim.comparison import check_mixed, random_operands
+from rbdgen_sim.faults import Faults, UdpRelay
 from tests.conftest import design
 from tests.host.ethernet import faults
 from tests.host.test_driver import everything

@@ -18,8 +18,8 @@ from rbdgen.host.stream_link import StreamLink
 from rbdgen.host.xdma import MOST_BYTES, XdmaDevice, batch_within, xdma_link
 from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.registers import Register, stream_bits
+from rbdgen_sim.comparison import check_mixed, random_operands
 from rbdgen_sim.dma import DmaModel
-from rbdgen_sim.mixed import check_mixed, random_operands
 from tests.conftest import design
 from tests.host.xdma_files import XdmaFiles
 

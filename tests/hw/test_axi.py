@@ -14,11 +14,10 @@ from rbdgen.host.driver import Driver
 from rbdgen.host.stream_link import StreamLink, check_identity
 from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.registers import VERSION
-from rbdgen_hw.emit import axi_verilog
-from rbdgen_hw.shelled import write_shelled
+from rbdgen_hw.emit import axi_verilog, write_shelled
 from rbdgen_sim.axi import play
+from rbdgen_sim.comparison import check_mixed, random_operands
 from rbdgen_sim.dma import DmaModel
-from rbdgen_sim.mixed import check_mixed, random_operands
 from tests.conftest import design
 
 FUNCTIONS = ("id", "m", "did")

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rbdgen_hw import alu_chains, carry_chains
-from rbdgen_hw.carry_chains import Sum
+from rbdgen_hw.primitives import Sum, accumulator, alu_accumulator
 
 MODELS = Path(__file__).with_name("primitives.v")
 
@@ -47,14 +46,12 @@ def wrong(text: str, ports: str, declared: str, checks: Sequence[str], work: Pat
     return failed
 
 
-@pytest.mark.parametrize(
-    "accumulator", [carry_chains.accumulator, alu_chains.accumulator], ids=["ecp5", "gowin"]
-)
+@pytest.mark.parametrize("module_of", [accumulator, alu_accumulator], ids=["ecp5", "gowin"])
 @pytest.mark.parametrize(
     ("width", "starting"), [(1, 1), (2, 0), (5, 0b11111), (24, 0), (27, 0x40), (28, 0xFFFFF00)]
 )
 def test_accumulators(
-    width: int, starting: int, accumulator: Callable[[str, int, int], str], tmp_path: Path
+    width: int, starting: int, module_of: Callable[[str, int, int], str], tmp_path: Path
 ) -> None:
     rng = random.Random(width)
     total = 0
@@ -72,7 +69,7 @@ def test_accumulators(
     declared = (
         f"  reg signed [{width - 1}:0] x, start; reg first, minus; wire signed [{width - 1}:0] y;"
     )
-    text = accumulator("dut", width, starting)
+    text = module_of("dut", width, starting)
     assert wrong(text, "clk, 1'b0, x, start, first, minus, y", declared, checks, tmp_path) == []
 
 

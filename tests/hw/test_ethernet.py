@@ -21,8 +21,14 @@ from rbdgen.protocol.datagrams import (
     join_packets,
     request_bytes,
 )
-from rbdgen.protocol.links import Addresses, Station, own_mac, read_address, read_mac
-from rbdgen_hw.shelled import write_station
+from rbdgen.protocol.links import (
+    Addresses,
+    Station,
+    own_mac,
+    read_address,
+    read_mac,
+)
+from rbdgen_hw.emit import write_station
 from rbdgen_sim.gmii import Frame, play
 from tests.conftest import design
 from tests.hw.test_datagrams import FUNCTIONS, Sent, tasks_of, told

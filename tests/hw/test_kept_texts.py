@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from rbdgen.caching import cache_folder
-from rbdgen_hw import kept_texts
+from rbdgen_hw import library
 from rbdgen_hw.emit import design_verilog
-from rbdgen_hw.kept_texts import CACHE, KeptTexts
+from rbdgen_hw.library import CACHE, KeptTexts
 from tests.conftest import design
 
 
@@ -53,7 +53,7 @@ def test_texts_are_dropped_where_there_are_too_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RBDGEN_CACHE", str(tmp_path))
-    monkeypatch.setattr(kept_texts, "MOST_TEXTS", 2)
+    monkeypatch.setattr(library, "MOST_TEXTS", 2)
     kept = KeptTexts("a" * 32)
     for name in ("x", "y", "z"):
         kept.add(name, f"p_{name}", f"module \\p_{name}\n")

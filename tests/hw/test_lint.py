@@ -11,7 +11,7 @@ from rbdgen.functions.registry import common
 from rbdgen.protocol.frames import IDENTITY_BYTES
 from rbdgen_hw.emit import axi_verilog, design_verilog, link_verilog, uart_verilog
 from rbdgen_hw.library import to_verilog
-from rbdgen_hw.packaging.waivers import WAIVERS, waivers
+from rbdgen_hw.packaging.fusesoc import WAIVERS, waivers
 from rbdgen_hw.shells.datagrams import DatagramShell
 from rbdgen_sim import verilator
 from tests.conftest import design, in_words

@@ -10,8 +10,7 @@ import pytest
 from rbdgen import ConfigError
 from rbdgen_hw.emit import design_verilog
 from rbdgen_hw.packaging import core_of, ip_files
-from rbdgen_hw.packaging.ipxact import DEFINITIONS, SPIRIT
-from rbdgen_hw.packaging.vivado import usual_part, vivado_package
+from rbdgen_hw.packaging.ipxact import DEFINITIONS, SPIRIT, usual_part, vivado_package
 from tests.conftest import design
 
 NAME = "rbd_pendulum2_id_axi"

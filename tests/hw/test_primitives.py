@@ -12,9 +12,8 @@ import pytest
 
 from rbdgen.devices.registry import DEVICES
 from rbdgen.trials import make_tasks, task_states
-from rbdgen_hw.carry_chains import ACCUMULATOR, ROUNDED_SUM
 from rbdgen_hw.emit import design_verilog
-from rbdgen_hw.primitives import PRIMITIVES, PRODUCT_MODULE, overrides
+from rbdgen_hw.primitives import ACCUMULATOR, PRIMITIVES, PRODUCT_MODULE, ROUNDED_SUM, overrides
 from rbdgen_sim.interface import Rtl
 from rbdgen_sim.scoreboard import run_tasks
 from rbdgen_sim.simulators import get_simulator

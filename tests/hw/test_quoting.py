@@ -21,14 +21,14 @@ from rbdgen.report.drawings import layout_picture, timing_chart, timing_trace
 from rbdgen.report.files import config_text
 from rbdgen_hw.emit import design_verilog
 from rbdgen_hw.packaging import ip_files
-from rbdgen_hw.packaging.ipxact import SPIRIT
-from rbdgen_hw.packaging.quoting import (
+from rbdgen_hw.packaging.core import (
     python_literal,
     rdl_string,
     tcl_word,
     xml_text,
     yaml_literal,
 )
+from rbdgen_hw.packaging.ipxact import SPIRIT
 from tests.conftest import design
 
 HOSTILE = (

@@ -18,9 +18,8 @@ from systemrdl.node import AddrmapNode, RegNode
 from rbdgen.protocol.registers import ADDRESS_BITS, Access, RegisterEntry
 from rbdgen_hw.emit import design_verilog
 from rbdgen_hw.packaging import Core, core_of, ip_files
-from rbdgen_hw.packaging.c_header import c_header
 from rbdgen_hw.packaging.ipxact import SPIRIT, ipxact
-from rbdgen_hw.packaging.systemrdl import systemrdl
+from rbdgen_hw.packaging.register_files import c_header, systemrdl
 from tests.conftest import design
 
 IDENTITY = bytes(range(0xF0, 0x100))

@@ -17,10 +17,10 @@ from rbdgen.host.shell import ShellModel, buffer_bytes
 from rbdgen.protocol.frames import FRAME_BYTES, STATUS_BYTES, Kind, frame_bytes
 from rbdgen.protocol.tasks import FUNCTION_BITS
 from rbdgen.report.design import manifest
-from rbdgen_hw.shells.receiver import COUNTERS, Receiver
-from rbdgen_hw.shells.sender import Sender
+from rbdgen_hw.shells.frame_receiver import COUNTERS, Receiver
+from rbdgen_hw.shells.frame_sender import Sender
 from rbdgen_hw.shells.uart import UartReceiver, UartTransmitter, bit_cycles
-from rbdgen_sim.noise import Noise
+from rbdgen_sim.faults import Noise
 from tests.conftest import design
 
 

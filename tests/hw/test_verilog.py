@@ -10,7 +10,7 @@ import pytest
 from rbdgen import Design
 from rbdgen.schedule.queues import lane_memory
 from rbdgen_hw.emit import design_verilog
-from rbdgen_hw.unit_ports import overflow_reports
+from rbdgen_hw.unit_values import overflow_reports
 from tests.conftest import design
 
 

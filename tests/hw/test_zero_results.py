@@ -16,7 +16,7 @@ from rbdgen.model import Cylindrical, Prismatic, Revolute, Spherical, Translatio
 from rbdgen.model.body import Body, Inertia, Limits, Placement
 from rbdgen.report.evidence import evidence, warnings_of
 from rbdgen.trials import make_tasks, task_states
-from rbdgen_sim.mixed import check_mixed, random_operands
+from rbdgen_sim.comparison import check_mixed, random_operands
 from tests.conftest import in_words
 from tests.hw.test_joint_types import simulated_mismatches
 

@@ -14,7 +14,7 @@ from rbdgen.protocol.frames import FRAME_BYTES, Kind, frame_bytes
 from rbdgen.protocol.links import LINKS, USUAL, Streams, Ways, get_link, serial_line
 from rbdgen.protocol.registers import stream_bits
 from rbdgen.protocol.tasks import Packing
-from rbdgen_sim.mixed import random_operands
+from rbdgen_sim.comparison import random_operands
 from tests.conftest import design
 
 LINE = serial_line(3_000_000)

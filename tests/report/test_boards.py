@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rbdgen.report.boards import rests_on
+from rbdgen.report.design_text import rests_on
 
 
 def test_what_a_clock_rests_on_is_one_line() -> None:

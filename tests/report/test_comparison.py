@@ -15,7 +15,7 @@ from rbdgen.report import comparison, comparison_text
 from rbdgen.report.columns import WIDTH
 from rbdgen.report.comparison import FIGURES, HERE, PROMISED, RTL, Row
 from rbdgen.report.design import design_report
-from rbdgen.report.rivals import losses
+from rbdgen.report.published import losses
 from rbdgen.timing.measurements import NUMPY, PINOCCHIO, Timing
 from tests.conftest import design
 

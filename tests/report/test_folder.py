@@ -12,7 +12,7 @@ import pytest
 
 from rbdgen.cli.main import main
 from rbdgen.errors import ConfigError
-from rbdgen.report.folder import read_build
+from rbdgen.report.files import read_build
 from rbdgen.schema.json_files import schema
 from tests.mutants import mutants
 

@@ -11,9 +11,9 @@ import pytest
 from rbdgen import Design, Target
 from rbdgen.errors import ConfigError
 from rbdgen.protocol.links import USUAL, Link, Streams, get_link, serial_line
-from rbdgen.report import tables
+from rbdgen.report import design_text
 from rbdgen.report.design import design_report
-from rbdgen.report.folder import _check_functions
+from rbdgen.report.files import _check_functions
 from rbdgen.report.host_rate import host_rates, host_text, rate_text
 from rbdgen.schema.json_files import check
 from tests.conftest import design
@@ -64,7 +64,7 @@ def test_without_a_board_the_usual_links_are_shown() -> None:
     host = report["host"]
     assert not host["of_board"]
     assert [link["name"] for link in host["links"]] == [get_link(name).name for name in USUAL]
-    said = tables.layout(report)
+    said = design_text.layout(report)
     for link in host["links"]:
         assert f"not counted of {link['name']}: " in " ".join(said.split())
     assert "modelled, at 125 MHz:" in said

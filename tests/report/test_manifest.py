@@ -19,7 +19,7 @@ from rbdgen.layout.torques import RANGES
 from rbdgen.model import Setup, parse_urdf
 from rbdgen.protocol.packets import result_rows, task_rows
 from rbdgen.report.design import design_report, manifest
-from rbdgen.report.tables import tree
+from rbdgen.report.design_text import tree
 from rbdgen.schema.json_files import check, described_keys, schema
 from rbdgen_hw.emit import design_verilog
 from tests.conftest import design

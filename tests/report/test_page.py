@@ -11,9 +11,7 @@ import pytest
 
 from rbdgen.cli.main import main
 from rbdgen.errors import ConfigError
-from rbdgen.report.error_grid import cell_paths, error_grid
-from rbdgen.report.inline import inline_picture
-from rbdgen.report.page import SCRIPT
+from rbdgen.report.page import SCRIPT, cell_paths, error_grid, inline_picture
 from tests.report.browser import visit
 
 FUNCTIONS = ("id", "dfd")

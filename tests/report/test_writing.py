@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rbdgen.errors import ConfigError
-from rbdgen.report.writing import occupied
+from rbdgen.report.files import occupied
 
 
 def test_a_directory_is_for_one_at_a_time(tmp_path: Path) -> None:

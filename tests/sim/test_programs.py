@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rbdgen_sim import device, verilator
-from rbdgen_sim.programs import fetch_program, keep_program, place_program
+from rbdgen_sim.compiled import fetch_program, keep_program, place_program
 
 DIGEST = "0c" * 32
 

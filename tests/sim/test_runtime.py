@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rbdgen_sim import runtime
+from rbdgen_sim.compiled import OBJECTS, place_runtime, save_runtime
 from rbdgen_sim.interface import Stimulus
 from tests.sim.test_simulators import BEATS, simulate, variant
 
@@ -14,7 +14,7 @@ from tests.sim.test_simulators import BEATS, simulate, variant
 def compiled(workdir: Path) -> list[str]:
     """The runtime's objects that the last build compiled."""
     log = (workdir / "build.log").read_text(encoding="utf-8")
-    return [name for name in runtime.OBJECTS if f"-o {name} " in log]
+    return [name for name in OBJECTS if f"-o {name} " in log]
 
 
 def test_the_runtime_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,11 +42,11 @@ def test_other_flags_have_objects_of_their_own(
     made.mkdir()
     (made / "verilated.o").write_bytes(b"object")
     (made / "Vtop.o").write_bytes(b"of a design")
-    runtime.save(made, "waves")
-    runtime.place(tmp_path / "plain")
+    save_runtime(made, "waves")
+    place_runtime(tmp_path / "plain")
     assert not (tmp_path / "plain").exists()
-    runtime.place(tmp_path / "waves", "waves")
+    place_runtime(tmp_path / "waves", "waves")
     assert [path.name for path in (tmp_path / "waves").iterdir()] == ["verilated.o"]
     monkeypatch.setenv("CXXFLAGS", "-g")
-    runtime.place(tmp_path / "debug", "waves")
+    place_runtime(tmp_path / "debug", "waves")
     assert not (tmp_path / "debug").exists()

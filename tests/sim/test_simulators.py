@@ -13,7 +13,8 @@ import pytest
 
 from rbdgen.caching import cache_folder
 from rbdgen.errors import ConfigError, ToolError
-from rbdgen_sim import programs, verilator
+from rbdgen_sim import verilator
+from rbdgen_sim.compiled import PROGRAM_CACHE, PROGRAM_SUFFIX
 from rbdgen_sim.interface import DeadlockError, ProtocolError, Rtl, Simulator, Stimulus, Trace
 from rbdgen_sim.simulators import SIMULATORS, get_simulator
 from tests.sim.adder_pipeline import AdderPipeline
@@ -223,7 +224,7 @@ def test_a_build_is_reused_in_another_directory(tmp_path: Path) -> None:
     assert first.build_seconds > 0
     assert again.build_seconds == 0
     assert again.payloads == first.payloads
-    for kept in (cache_folder() / programs.CACHE).glob(f"*{programs.SUFFIX}"):
+    for kept in (cache_folder() / PROGRAM_CACHE).glob(f"*{PROGRAM_SUFFIX}"):
         kept.write_bytes(kept.read_bytes()[:1000])
     simulator.cache_clear()
     mended = simulate("verilator", stimulus, places[2], variant(places[2], text))

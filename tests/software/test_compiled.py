@@ -31,8 +31,9 @@ from rbdgen.layout import construction
 from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.joints import Continuous, FreeFlyer, Spherical
 from rbdgen.processes import forked
-from rbdgen.software.compiled import CACHE, Compiled, CompiledFunction
-from rbdgen.software.naming import check_names, library_name
+from rbdgen.software.compiled import Compiled
+from rbdgen.software.compiled_function import CACHE, CompiledFunction
+from rbdgen.software.composition import check_names, library_name
 from rbdgen.software.program import Straight, Whole
 from tests.chains import jointed
 from tests.scales import HUGE, TINY, scaled

@@ -24,7 +24,7 @@ from rbdgen.software.nvrtc import Usage, library_path, occupancy
 from rbdgen.software.program import Program, Straight
 from rbdgen.software.spread import Spreading
 from rbdgen.software.spread_kernel import SpreadKernel
-from rbdgen.software.states import operand_arrays, program_states, reference
+from rbdgen.software.timing import operand_arrays, program_states, reference
 from tests.software.cuda_on_host import CPP, OnHost
 
 ROBOTS = {"pendulum2": "fixed", "ur5": "fixed", "iiwa14": "fixed", "hyq": "floating"}

@@ -15,8 +15,7 @@ from rbdgen import golden, load_robot
 from rbdgen.cli.main import main
 from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.software.composition import make_program
-from rbdgen.software.fallback import quoted
-from rbdgen.software.library import c_files
+from rbdgen.software.library import c_files, quoted
 
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 USER = """

@@ -10,8 +10,7 @@ import pytest
 
 from rbdgen import Design, compile_robot, load_robot, native
 from rbdgen.software.fixed_program import FixedProgram, fixed_program
-from rbdgen.software.flags import FLAGS, LIBRARIES
-from rbdgen.software.library import c_header, c_sources, name_of
+from rbdgen.software.library import FLAGS, LIBRARIES, c_header, c_sources, name_of
 from rbdgen.software.program import flat
 from tests.conftest import in_words
 

@@ -258,7 +258,7 @@ def derated_report(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def assumptions(delays: Delays) -> tuple[Assumption, ...]:
-    """What the clock of a design with these ``delays`` rests on."""
+    """Assumptions that the clock of a design with these ``delays`` rests on."""
     output, setup = (real(delay) for delay in MEMORY)
     multipliers = paths_through(delays, MULTIPLIERS)
     memories = paths_through(delays, MEMORIES)

@@ -277,7 +277,7 @@ def _place_and_route(request: Request, family: str, directory: Path) -> None:
 
 
 def _used(directory: Path) -> dict[str, int]:
-    """What nextpnr's report says was used, by the names of the board's resources."""
+    """Resources used, as nextpnr's report has them, by the names of the board's resources."""
     utilization = _read(directory / REPORT)["utilization"]
     used = dict.fromkeys(USED.values(), 0)
     for name, resource in USED.items():

@@ -41,9 +41,9 @@ class Supplement:
 
 @dataclass
 class Delays:
-    """What is known of a design, in ns of the device: by sink pin its driver and the wire, by output pin the inputs and
-    delays inside the cell, when outputs of registers change, how early pins of registers need their values, and types
-    by cell. ``order`` has output pins of cells without a register, each after all that its cell's inputs come from."""
+    """Delays of a design, in ns of the device: by sink pin its driver and the wire, by output pin the inputs and delays
+    inside the cell, when outputs of registers change, how early pins of registers need their values, and types by cell.
+    ``order`` has output pins of cells without a register, each after all that its cell's inputs come from."""
 
     wires: dict[str, tuple[str, float]] = field(default_factory=dict)
     inside: dict[str, list[tuple[str, float]]] = field(default_factory=lambda: defaultdict(list))
@@ -87,8 +87,8 @@ def slowest_path(delays: Delays) -> tuple[float, tuple[str, ...]]:
 
 
 def paths_through(delays: Delays, kinds: Collection[str]) -> tuple[int, float]:
-    """How many cells with registers are at the end of a path that begins or ends in a cell of these ``kinds``, and the
-    ns that the slowest such path takes."""
+    """Number of cells with registers that are at the end of a path that begins or ends in a cell of these ``kinds``,
+    and the ns that the slowest such path takes."""
     arrivals, _ = _arrivals(delays, delays.starts)
     starts = {pin: time for pin, time in delays.starts.items() if delays.kind(pin) in kinds}
     own, _ = _arrivals(delays, starts)
@@ -204,7 +204,8 @@ def _arrivals(
 
 
 def _dependences(delays: Delays) -> tuple[dict[str, int], dict[str, list[str]]]:
-    """How many drivers each output pin of a cell without a register waits for, and which such pins read a driver."""
+    """Numbers of drivers that each output pin of a cell without a register waits for, and which such pins read a
+    driver."""
     waiting: dict[str, int] = {}
     readers: dict[str, list[str]] = defaultdict(list)
     for pin, inputs in delays.inside.items():

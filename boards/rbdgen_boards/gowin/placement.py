@@ -179,7 +179,7 @@ def _fit(a: dict[str, Any], b: dict[str, Any]) -> bool:
 
 
 def _controls(register: dict[str, Any]) -> tuple[Any, ...]:
-    """What a register's clock, enable, and set or reset are connected to."""
+    """Nets of a register's clock, enable, and set or reset."""
     pins = register["connections"]
     reset = pins.get("SET", pins.get("RESET"))
     return pins.get("CLK"), pins.get("CE"), reset

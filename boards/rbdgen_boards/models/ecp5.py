@@ -116,7 +116,7 @@ def l6mux21(cell: Cell, text: Text) -> None:
 
 
 def _choice(cell: Cell, text: Text, select: str, one: str, zero: str) -> None:
-    """What a pin selects where it is one, and where it is zero."""
+    """The choice by a pin between what it selects where it is one, and where it is zero."""
     selected = text.value(cell.net(select))
     when_one = text.value(cell.net(one))
     when_zero = text.value(cell.net(zero))

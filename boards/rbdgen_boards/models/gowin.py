@@ -22,7 +22,7 @@ ADDRESS_BITS = 4
 
 
 def inputs_of(cell: Cell) -> int:
-    """How many inputs a table has."""
+    """Number of a table's inputs."""
     return int(cell.kind[len("LUT") :])
 
 

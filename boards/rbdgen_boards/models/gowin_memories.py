@@ -217,7 +217,7 @@ def _contents(cell: Cell, unit: int) -> list[str]:
 
 
 def _lanes(cell: Cell, address: Sequence[Bit], width: int, unit: int) -> Sequence[Bit]:
-    """What enables each byte of a word of several, the lowest bits of its address."""
+    """Enables of each byte of a word of several, the lowest bits of its address."""
     byte = 9 if width in NINES else 8
     count = width // byte
     if count < 2:
@@ -228,7 +228,7 @@ def _lanes(cell: Cell, address: Sequence[Bit], width: int, unit: int) -> Sequenc
 
 
 def _data(cell: Cell, pin: str, width: int) -> list[Bit]:
-    """What is written. What is undefined there, is not written where it matters."""
+    """Nets that are written. Undefined ones are not written where it matters."""
     if cell.has(pin):
         return cell.bus(pin, width, "0")
     nets = [cell.net(f"{pin}{k}", "0") for k in range(OUTPUTS)]

@@ -67,7 +67,7 @@ def _write_port(text: Text, name: str, unit: int, port: Port) -> None:
 
 
 def _reading(text: Text, name: str, unit: int, port: Port, at: str, k: int) -> str:
-    """What a port reads of one unit."""
+    """The value that a port reads of one unit."""
     old = f"{name}[{at}]"
     if port.meanwhile != NEW or "0" in port.writes:
         return old

@@ -13,14 +13,11 @@ from rbdgen.devices.registry import get_device
 from rbdgen.protocol.registers import function_bits, register_map
 from rbdgen.report.design import design_identity
 from rbdgen_hw.emit import axi_verilog
-from rbdgen_hw.packaging.c_header import c_header
 from rbdgen_hw.packaging.core import Core, Port
-from rbdgen_hw.packaging.fusesoc import fusesoc
-from rbdgen_hw.packaging.ipxact import ipxact
+from rbdgen_hw.packaging.fusesoc import fusesoc, waivers, waivers_file
+from rbdgen_hw.packaging.ipxact import DEVICES, check_part, ipxact, usual_part, vivado_package
 from rbdgen_hw.packaging.litex import litex
-from rbdgen_hw.packaging.systemrdl import systemrdl
-from rbdgen_hw.packaging.vivado import DEVICES, check_part, usual_part, vivado_package
-from rbdgen_hw.packaging.waivers import waivers, waivers_file
+from rbdgen_hw.packaging.register_files import c_header, systemrdl
 from rbdgen_hw.shells.axi import AxiShell
 from rbdgen_hw.testbench import AXI, testbench_files
 

@@ -1,7 +1,12 @@
-"""What every description of an IP core is made from."""
+"""The facts that every description of an IP core is made from, and free text, such as a robot's name, as a literal of
+each language that a description is written in.
+
+A name comes from a file that anybody may have made: no text is put between quotes as it is.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -57,3 +62,49 @@ class Core:
 
 BUSES = {"s_axis": "slave", "m_axis": "master", "s_axi": "slave"}
 """Buses of the AXI shell, and the side on which it stands."""
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9 .,:;_+=/()<>*-]")
+"""Characters that mean themselves between quotes in all of these languages."""
+_PLAIN_IN_RDL = " .,:;'_+=()-"
+_NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 cannot hold, not even escaped (section 2.2)."""
+
+
+def _escaped(text: str, template: str) -> str:
+    """``text`` with every character but plain ones as a numeric escape."""
+    return "".join(c if _PLAIN.fullmatch(c) else template.format(ord(c)) for c in text)
+
+
+def python_literal(text: str) -> str:
+    """A string literal of Python, in ASCII and on one line."""
+    return ascii(text)
+
+
+def yaml_literal(text: str) -> str:
+    """A double-quoted scalar of YAML (1.2, section 5.7), in ASCII and on one line."""
+    return f'"{_escaped(text, chr(92) + "U{:08x}")}"'
+
+
+def tcl_word(text: str) -> str:
+    """A double-quoted word of Tcl in which nothing is substituted.
+
+    Characters beyond U+FFFF become U+FFFD: Tcl 8.6 takes four digits at most.
+    """
+    plane = re.sub(r"[\U00010000-\U0010ffff]", "\ufffd", text)
+    return f'"{_escaped(plane, chr(92) + "u{:04x}")}"'
+
+
+def xml_text(text: str) -> str:
+    """Text that an XML 1.0 document can hold; its markup is escaped by whoever writes the document."""
+    return _NOT_XML.sub("\ufffd", text)
+
+
+def rdl_string(text: str) -> str:
+    """A string of SystemRDL (2.0, section 4.5), on one line.
+
+    It has no numeric escapes, and its preprocessor acts on ``<%`` and on backquotes within strings too: what is neither
+    a letter, a digit nor plain becomes a question mark.
+    """
+    kept = [c if c.isalnum() or c in _PLAIN_IN_RDL else "?" for c in text]
+    return f'"{"".join(kept)}"'

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from rbdgen.protocol.registers import ADDRESS_BITS
-from rbdgen_hw.packaging.core import Core, Port
-from rbdgen_hw.packaging.quoting import python_literal
+from rbdgen_hw.packaging.core import Core, Port, python_literal
 
 _WRAPPER = '''\
 {summary}

@@ -1,1 +1,1 @@
-"""What stands between the accelerator's streams and the outside of a chip: byte links, UART, AXI."""
+"""Shells between the accelerator's streams and the outside of a chip: byte links, UART, AXI."""

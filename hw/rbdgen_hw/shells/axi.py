@@ -26,7 +26,7 @@ from rbdgen.protocol.registers import (
 from rbdgen.protocol.tasks import FUNCTION_BITS, TAG_BITS, Flag, Packing
 from rbdgen.schedule.replicas import result_lengths, task_lengths
 from rbdgen_hw.library import SharedComponent, instantiate
-from rbdgen_hw.rows import RowEnds, code_of, lanes
+from rbdgen_hw.replicas import RowEnds, code_of, lanes
 from rbdgen_hw.shells.link import IN_FLIGHT_BITS, instantiate_accelerator
 
 OKAY = 0
@@ -213,7 +213,7 @@ def _packets(
 
 
 def _flagged(results: _Packets, flag: Flag) -> Value:
-    """How many results that begin in the present beat have a flag."""
+    """Number of results that begin in the present beat have a flag."""
     told = []
     for beat, start in zip(results.beats, results.starts, strict=True):
         flags = beat[FUNCTION_BITS + TAG_BITS :]
@@ -223,7 +223,7 @@ def _flagged(results: _Packets, flag: Flag) -> Value:
 
 
 def _counted(event: Value, count: Value | int) -> Value:
-    """How many packets an event is about."""
+    """Count the packets that an event is about."""
     return event if isinstance(count, int) else Mux(event, count, 0)
 
 

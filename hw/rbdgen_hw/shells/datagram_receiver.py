@@ -29,9 +29,9 @@ from rbdgen.protocol.datagrams import (
     task_lengths,
 )
 from rbdgen.protocol.tasks import FUNCTION_BITS, TaskFormat
+from rbdgen_hw.fifo import offer, ring_memory
 from rbdgen_hw.library import SharedComponent
 from rbdgen_hw.shells.gearbox import WORD_BITS, by_code
-from rbdgen_hw.shells.ring import offer, ring_memory
 
 COUNTERS = ("accepted", "damaged", "overrun", "rejected", "repeated")
 """In the order of a status."""
@@ -53,7 +53,7 @@ REQUEST_WORDS = LEAST_WORDS + STATUS_BYTES // WORD_BYTES
 
 
 class Record(IntEnum):
-    """What a record in the buffer holds."""
+    """Layout of a record in the buffer."""
 
     SKIP = 0
     TASKS = Kind.TASKS

@@ -191,7 +191,7 @@ class SenderBuilder:
         m.d.comb += self.write.en.eq(writes | fsm.ongoing("STATUS"))
 
     def _keep_places(self) -> None:
-        """What is known of a place when it is closed."""
+        """Keep what is known of a place when it is closed."""
         m, ports = self.m, self.ports
         ends = ~self.inside
         marks = Cat(self.begins, ends)

@@ -20,7 +20,7 @@ HOLD_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Phy:
-    """How a chip that drives the cable is connected: its ``pads`` as the MAC drives and sees them."""
+    """Connection of a chip that drives the cable: its ``pads`` as the MAC drives and sees them."""
 
     name: str
     pads: Signature

@@ -18,8 +18,8 @@ from rbdgen.protocol.frames import NONCE_BYTES, PROTOCOL_VERSION
 from rbdgen_hw.fifo import StreamRegister
 from rbdgen_hw.library import Library, SharedComponent, forward, instantiate
 from rbdgen_hw.replicas import top_level
-from rbdgen_hw.shells.receiver import COUNTERS, Dispatcher, Receiver
-from rbdgen_hw.shells.sender import Sender
+from rbdgen_hw.shells.frame_receiver import COUNTERS, Dispatcher, Receiver
+from rbdgen_hw.shells.frame_sender import Sender
 
 IN_FLIGHT_BITS = 16
 """Of the counter of tasks in the accelerator, which never holds that many."""

@@ -6,6 +6,6 @@ same design gives the same bytes. Every build has them, and the HTML report show
 
 from rbdgen.report.drawings.chart import timing_chart
 from rbdgen.report.drawings.layout import layout_picture
-from rbdgen.report.drawings.trace import timing_trace
+from rbdgen.report.drawings.timing import timing_trace
 
 __all__ = ["layout_picture", "timing_chart", "timing_trace"]

@@ -53,7 +53,7 @@ def timing_chart(design: Design) -> str:
 
 @dataclass
 class _Band:
-    """What stands side by side: tasks of functions, and perhaps the ``steady`` state."""
+    """Parts that stand side by side: tasks of functions, and perhaps the ``steady`` state."""
 
     tasks: list[TaskTime]
     steady: bool = False
@@ -211,7 +211,7 @@ class _Chart:
         self.canvas.rect(x, top, width, _BAR, style, title)
 
     def columns(self, x: float, task: TaskTime, span: Span) -> None:
-        """How many of a unit's multipliers start a product in each cycle of a span."""
+        """Numbers of a unit's multipliers that start a product in each cycle of a span."""
         unit = self.units.get(span.row)
         if unit is None or not unit.multipliers or not span.products:
             return

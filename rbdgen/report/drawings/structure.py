@@ -1,4 +1,5 @@
-"""What the pictures show of a design: its units with their submodules, the words between bodies, the bodies' positions.
+"""The structure of a design that the pictures show: its units with their submodules, the words between bodies, the
+bodies' positions.
 
 Not here: shapes.
 """

@@ -1,15 +1,20 @@
-"""When a task keeps which unit busy: the times that the timing chart and the trace are drawn from.
+"""The times in which a task keeps each unit busy, from which the timing chart and the trace are drawn; and that trace,
+in the Trace Event Format, which Perfetto and Chromium's tracing page open.
 
 Cycle 0 is the one after the task's last beat was accepted; the pipeline begins there, or as much later as a task takes
-to enter it. Not here: shapes and files.
+to enter it. In the trace a function is a process, and a second one is its steady state: tasks that follow each other
+every ii cycles. A unit is a thread; where tasks overlap in a unit, it has as many as it needs. Times are those of the
+device's clock.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rbdgen.compiler import Design
 from rbdgen.ir.programs import cone
@@ -52,7 +57,7 @@ class TaskTime:
 
     @property
     def cycles(self) -> int:
-        """How many they are."""
+        """Number of cycles."""
         return self.last - self.first + 1
 
     def in_flight(self, ii: int) -> int:
@@ -93,7 +98,7 @@ def task_time(design: Design, function: str) -> TaskTime:
 
 
 def _unit_spans(design: Design, exit_name: str, offset: int) -> Iterable[Span]:
-    """What one program's task does before an exit, a span per submodule."""
+    """Work of one program's task before an exit, a span per submodule."""
     graph = design.fixed.graph
     slots = design.plan.schedule.slots
     for (unit, submodule), nodes in _nodes_before(design, exit_name).items():
@@ -141,3 +146,132 @@ def steady_state(design: Design) -> dict[str, tuple[float, ...]]:
                 busy[phase] += 1
         shares[unit.name] = tuple(count / multipliers for count in busy)
     return shares
+
+
+MORE_TASKS = 2
+"""Tasks of the steady state beyond those that are in flight at once."""
+MOST_TASKS = 64
+LANES = 2 * (MOST_TASKS + 1)
+"""Numbers of threads that are kept for each row."""
+
+
+def timing_trace(design: Design) -> str:
+    """The trace as JSON, an event a line."""
+    events: list[dict[str, Any]] = []
+    for k, function in enumerate(design.network.functions):
+        task = task_time(design, function)
+        ii = design.interval(function)
+        count = min(task.in_flight(ii) + MORE_TASKS, MOST_TASKS)
+        alone = 2 * k + 1
+        steady = 2 * k + 2
+        events += _process(design, task, alone, f"{function}: one task", 1)
+        events += _process(design, task, steady, f"{function}: a task every {ii} cycles", count)
+    lines = ",\n".join(json.dumps(event, separators=(",", ":")) for event in events)
+    about = {
+        "robot": design.robot.name,
+        "design": design.name,
+        "ii": design.options.ii,
+    }
+    head = json.dumps(about)
+    return f'{{"displayTimeUnit":"ns","otherData":{head},"traceEvents":[\n{lines}\n]}}\n'
+
+
+def _process(
+    design: Design, task: TaskTime, pid: int, name: str, tasks: int
+) -> Iterator[dict[str, Any]]:
+    """The events of ``tasks`` tasks of one function as process ``pid`` of that name, with the threads' names first."""
+    yield _named("process_name", pid, 0, name)
+    yield _sorted("process_sort_index", pid, 0, pid)
+    ii = design.interval(task.function)
+    period = design.plan.schedule.device.period * 1e-3
+    order = {row: k for k, row in enumerate(rows(design))}
+    runs = _runs(task, tasks, ii)
+
+    def key(run: _Run) -> tuple[int, int, int, str]:
+        return run.first, run.task, order[run.span.row], run.span.submodule
+
+    runs.sort(key=key)
+    threads: dict[tuple[str, int], int] = {}
+    slices = []
+    for run, lane in zip(runs, _lanes(runs), strict=True):
+        row = run.span.row
+        number = 1 + order[row] * LANES + lane
+        thread = threads.setdefault((row, lane), number)
+        numbered = tasks > 1
+        slices.append(_slice(run, task.function, numbered, period, pid, thread))
+    for (row, lane), thread in sorted(threads.items(), key=lambda item: item[1]):
+        yield _named("thread_name", pid, thread, f"{row} ({lane + 1})" if lane else row)
+        yield _sorted("thread_sort_index", pid, thread, thread)
+    yield from slices
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A span of the task of that number, from cycle ``first`` to cycle ``last`` of the trace."""
+
+    task: int
+    span: Span
+    first: int
+    last: int
+
+
+def _runs(task: TaskTime, tasks: int, ii: int) -> list[_Run]:
+    """The spans of so many tasks, one every ``ii`` cycles."""
+    found = []
+    for number in range(tasks):
+        begin = number * ii - task.first
+        for span in task.spans:
+            first = begin + span.first
+            last = begin + span.last
+            found.append(_Run(number, span, first, last))
+    return found
+
+
+def _lanes(runs: Sequence[_Run]) -> Iterator[int]:
+    """For each run the first lane of its row in which nothing else is going on."""
+    busy_until: dict[tuple[str, int], int] = {}
+    for run in runs:
+        row = run.span.row
+        lane = 0
+        while busy_until.get((row, lane), -1) >= run.first:
+            lane += 1
+        busy_until[row, lane] = run.last
+        yield lane
+
+
+def _slice(
+    run: _Run, function: str, numbered: bool, period: float, pid: int, thread: int
+) -> dict[str, Any]:
+    """A run as an event; times are in µs, as the format has them."""
+    span = run.span
+    name = span.submodule or span.row
+    args: dict[str, Any] = {
+        "task": run.task,
+        "first_cycle": span.first,
+        "last_cycle": span.last,
+    }
+    if span.products:
+        args["multiplications"] = sum(count for _, count in span.products)
+    return {
+        "name": f"{name} #{run.task}" if numbered else name,
+        "cat": function,
+        "ph": "X",
+        "ts": round(run.first * period, 6),
+        "dur": round((run.last - run.first + 1) * period, 6),
+        "pid": pid,
+        "tid": thread,
+        "args": args,
+    }
+
+
+def _named(kind: str, pid: int, thread: int, name: str) -> dict[str, Any]:
+    return _about(kind, pid, thread, {"name": name})
+
+
+def _sorted(kind: str, pid: int, thread: int, index: int) -> dict[str, Any]:
+    return _about(kind, pid, thread, {"sort_index": index})
+
+
+def _about(kind: str, pid: int, thread: int, args: dict[str, Any]) -> dict[str, Any]:
+    """An event that says something of a process or a thread."""
+    return {"name": kind, "ph": "M", "pid": pid, "tid": thread, "args": args}

@@ -1,4 +1,5 @@
-"""Reports as text for people: eighty columns, no colours, the same on a terminal and in a file."""
+"""Reports of a design, and of a board's bitstream, as text for people: eighty columns, no colours, the same on a
+terminal and in a file."""
 
 from __future__ import annotations
 
@@ -8,6 +9,95 @@ from typing import Any
 from rbdgen.functions.algorithms import KINDS
 from rbdgen.report.columns import WIDTH, paragraph, table
 from rbdgen.report.host_rate import host_text
+
+
+def build(report: dict[str, Any]) -> str:
+    """The report of what a board's tools made of a design."""
+    resources = [
+        [
+            name,
+            r["used"],
+            r["available"],
+            f"{r['used'] / r['available']:.1%}" if r["used"] is not None else None,
+        ]
+        for name, r in report["resources"].items()
+    ]
+    times = [
+        [
+            name,
+            report["functions"][name]["ii_cycles"],
+            t["interval"],
+            report["functions"][name]["latency_cycles"],
+            t["latency"],
+        ]
+        for name, t in report["microseconds"].items()
+    ]
+    if report["bitstream"] is None:
+        advice = f"follow {report['directory']}/README.txt"
+        clock = f"{report['board']}: no bitstream, as {report['missing']} is not on PATH; {advice}"
+        written: list[str] = []
+    else:
+        clock = (
+            f"{report['board']}: routed at {report['clock_mhz']} MHz, runs at {report['running_clock_mhz']:g} MHz"
+            + ("" if report["timing_met"] else ": TIMING NOT MET, do not use this bitstream")
+        )
+        written = [
+            f"wrote {report['bitstream']}" + (" (from the cache)" if report["cached"] else "")
+        ]
+    if station := report["station"]:
+        written.append(
+            f"on the network: {station['address']}, UDP port {station['port']}, MAC {station['mac']}"
+        )
+    written += [
+        f"{port}: routed at {c['reached_mhz']} MHz, needs {c['required_mhz']:g} MHz"
+        for port, c in report["clocks"].items()
+    ]
+    tries = []
+    for a in report["attempts"]:
+        which = f" of {a['clock']}" if "clock" in a else ""
+        tries.append(
+            f"tried {a['aimed_mhz']:g} MHz{which} before with a pipeline for {a['pipeline_mhz']:g} MHz, reached "
+            f"{a['reached_mhz']} MHz"
+        )
+    basis = "that routing reached" if report["bitstream"] else "asked for"
+    return "\n\n".join(
+        [
+            summary(report),
+            table(["resource", "used", "available", "share"], resources),
+            table(["function", "interval, cycles", "µs", "latency, cycles", "µs"], times)
+            + f"\n(cycles promised by the schedule, at the clock {basis})",
+            host_text(report["host"]),
+            "\n".join(
+                [clock, *tries, *rests_on(report["assumptions"]), *written, *_verified(report)]
+            ),
+        ]
+    )
+
+
+def rests_on(assumptions: list[dict[str, Any]]) -> list[str]:
+    """A line on what a clock rests on that no tool times, if it does on anything."""
+    phrases = []
+    for stated in assumptions:
+        counted = ""
+        if stated["registers"] is not None:
+            counted = f" ({stated['registers']} registers, {stated['slowest_ns']:.2f} ns)"
+        phrases.append(stated["subject"] + counted)
+    if not phrases:
+        return []
+    return [f"not timed by any tool, but assumed: {', '.join(phrases)} (assumptions in build.json)"]
+
+
+def _verified(report: dict[str, Any]) -> list[str]:
+    """A line on netlists that were simulated, if they were."""
+    netlists = report.get("verified", {}).get("netlist")
+    if netlists is None:
+        return []
+    synthesised, routed = netlists["synthesis"], netlists["routed"]
+    differ = synthesised["mismatches"] + routed["mismatches"]
+    return [
+        f"netlists simulated: {synthesised['tasks']} tasks after synthesis, {routed['tasks']} after place and route, "
+        f"{differ} results differ ({netlists['seconds']:g} s)"
+    ]
 
 
 def tree(report: dict[str, Any]) -> str:
@@ -64,7 +154,7 @@ def robots(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def software(report: dict[str, Any]) -> str:
-    """What the programs of functions take, and the files."""
+    """Costs of the programs of functions, and the files."""
     names = ("products", "sums", "sines", "divisions", "memory_bytes")
     lines = []
     for name, known in report["functions"].items():
@@ -113,7 +203,7 @@ def functions(report: dict[str, Any], columns: Sequence[tuple[str, str]]) -> str
 
 
 def _cells(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> list[list[Any]]:
-    """What rows have for ``keys``."""
+    """Cells of rows for ``keys``."""
     return [list(map(row.__getitem__, keys)) for row in rows]
 
 
@@ -146,7 +236,7 @@ def families(report: dict[str, Any]) -> str:
 
 
 def depth(report: dict[str, Any]) -> str:
-    """How deep algorithms for serial chains are, beside those for trees."""
+    """Depth of algorithms for serial chains, beside those for trees."""
     rows = []
     for d in report["depth"]:
         longer = f"{d['pays_from']} links" if d["pays_from"] else f"more than {d['longest']} links"
@@ -252,7 +342,7 @@ def layout(report: dict[str, Any]) -> str:
 
 
 def narrower(found: dict[str, Any]) -> str:
-    """What narrower ranges would save."""
+    """Bits that narrower ranges would save."""
     now = found["instead_of"]
     return paragraph(
         f"ranges: with --ranges {found['ranges']}, for the torques of declared motions only, beyond which tasks are "
@@ -275,7 +365,7 @@ def _mixed(mixed: dict[str, Any]) -> list[list[Any]]:
 
 
 def simulation(report: dict[str, Any]) -> str:
-    """What a simulation measured."""
+    """Measurements of a simulation."""
     rows = []
     for code, f in report["functions"].items():
         rows += [

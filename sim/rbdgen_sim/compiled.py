@@ -1,4 +1,8 @@
-"""Verilator's own runtime, compiled once: its objects are the same for every design, and most of a small one's time."""
+"""Compiled simulations in the user's cache, and Verilator's own runtime, compiled once: its objects are the same for
+every design, and most of a small one's time.
+
+A program is taken from the cache, and never from where it was put to run.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,10 @@ import io
 import os
 import platform
 import subprocess
+import tempfile
 import time
 import zipfile
+import zlib
 from functools import cache
 from pathlib import Path
 
@@ -24,7 +30,7 @@ OBJECTS = (
     "verilated_vpi.o",
 )
 """Objects that know nothing of a design."""
-CACHE, SUFFIX = "runtime", ".zip"
+RUNTIME_CACHE, RUNTIME_SUFFIX = "runtime", ".zip"
 """Where they are kept (:mod:`rbdgen.caching`), and how their files' names end."""
 LEAD = 3600.0
 """Seconds: longer than Verilator takes for any design."""
@@ -32,10 +38,10 @@ SETTINGS = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS")
 """What of the environment changes how they are compiled."""
 
 
-def place(directory: Path, *flags: str) -> None:
+def place_runtime(directory: Path, *flags: str) -> None:
     """Put the objects that were kept into the ``directory`` that a design is to be compiled in. ``flags``: what else
     they depend on."""
-    kept = cached(CACHE, digits(*flags), SUFFIX)
+    kept = cached(RUNTIME_CACHE, compiled_digest(*flags), RUNTIME_SUFFIX)
     if kept is None:
         return
     directory.mkdir(parents=True, exist_ok=True)
@@ -49,10 +55,10 @@ def place(directory: Path, *flags: str) -> None:
                 os.utime(path, (later, later))
 
 
-def save(directory: Path, *flags: str) -> None:
+def save_runtime(directory: Path, *flags: str) -> None:
     """Keep the objects of a design that was compiled, unless they are kept."""
-    key = digits(*flags)
-    if cached(CACHE, key, SUFFIX) is not None:
+    key = compiled_digest(*flags)
+    if cached(RUNTIME_CACHE, key, RUNTIME_SUFFIX) is not None:
         return
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
@@ -60,10 +66,10 @@ def save(directory: Path, *flags: str) -> None:
             path = directory / name
             if path.is_file():
                 archive.writestr(name, path.read_bytes())
-    keep(CACHE, key, SUFFIX, content.getvalue())
+    keep(RUNTIME_CACHE, key, RUNTIME_SUFFIX, content.getvalue())
 
 
-def digits(*flags: str) -> str:
+def compiled_digest(*flags: str) -> str:
     """A digest of what compiled objects depend on beside their sources: tools, machine, settings, and ``flags``."""
     settings = [f"{name}={os.environ.get(name, '')}" for name in SETTINGS]
     version = importlib.metadata.version("verilator")
@@ -80,3 +86,30 @@ def _compiler() -> str:
     except OSError:
         return ""
     return done.stdout.decode(errors="replace")
+
+
+PROGRAM_CACHE, PROGRAM_SUFFIX = "simulation", ".z"
+"""Where programs are kept, and how their files' names end."""
+
+
+def fetch_program(digest: str, program: Path) -> bool:
+    """Put the program that was kept under a digest into the file ``program``; whether there is one."""
+    found = cached(PROGRAM_CACHE, digest, PROGRAM_SUFFIX)
+    if found is None:
+        return False
+    place_program(zlib.decompress(found.content), program)
+    return True
+
+
+def keep_program(digest: str, program: Path) -> None:
+    """Keep the file ``program`` under a digest of all that it was made of."""
+    keep(PROGRAM_CACHE, digest, PROGRAM_SUFFIX, zlib.compress(program.read_bytes(), 1))
+
+
+def place_program(content: bytes, program: Path) -> None:
+    """Write a program's file whole; what had its name is replaced, even while it runs."""
+    with tempfile.TemporaryDirectory(prefix=".writing-", dir=program.parent) as folder:
+        fresh = Path(folder) / program.name
+        fresh.write_bytes(content)
+        fresh.chmod(0o755)
+        fresh.replace(program)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rbdgen.report import tables
+from rbdgen.report import design_text
 from rbdgen.report.columns import WIDTH
 from rbdgen.report.design import design_report
 from tests.conftest import design
@@ -26,7 +26,7 @@ def link(name: str, parent: str, joint: str = "joint") -> dict[str, Any]:
 @pytest.mark.parametrize(("robot", "options"), DESIGNS)
 def test_layouts_keep_within_eighty_columns(robot: str, options: dict[str, Any]) -> None:
     report = design_report(design(robot, **options))
-    text = tables.layout(report)
+    text = design_text.layout(report)
     assert max(map(len, text.splitlines())) <= WIDTH
     words = set(text.split())
     assert {row["name"] for row in report["submodules"]} <= words
@@ -37,7 +37,7 @@ def test_layouts_keep_within_eighty_columns(robot: str, options: dict[str, Any])
 
 def test_a_tree_that_fits_is_indented() -> None:
     rows = [link("a", "base"), link("b", "a"), link("c", "base")]
-    assert tables.tree({"tree": rows}) == (
+    assert design_text.tree({"tree": rows}) == (
         "base\n├─ a  (joint, revolute)\n│  └─ b  (joint, revolute)\n└─ c  (joint, revolute)"
     )
 
@@ -45,7 +45,7 @@ def test_a_tree_that_fits_is_indented() -> None:
 def test_a_long_chain_is_not_indented() -> None:
     rows = [link(f"link{k}", f"link{k - 1}") for k in range(1, 41)]
     rows += [link("left", "link40"), link("right", "link40"), link("tip", "right")]
-    lines = tables.tree({"tree": rows}).splitlines()
+    lines = design_text.tree({"tree": rows}).splitlines()
     assert max(map(len, lines)) <= WIDTH
     assert lines[:3] == ["link0", "link1  (joint, revolute)", "link2  (joint, revolute)"]
     assert lines[-4:] == [
@@ -58,5 +58,7 @@ def test_a_long_chain_is_not_indented() -> None:
 
 def test_a_joint_with_a_long_name_stands_below_its_link() -> None:
     joint = "j" * 60
-    lines = tables.tree({"tree": [link("l" * 30, "base", joint), link("m", "l" * 30)]}).splitlines()
+    lines = design_text.tree(
+        {"tree": [link("l" * 30, "base", joint), link("m", "l" * 30)]}
+    ).splitlines()
     assert lines[1:3] == ["└─ " + "l" * 30, f"     ({joint}, revolute)"]

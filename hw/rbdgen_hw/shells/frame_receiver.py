@@ -23,8 +23,8 @@ from rbdgen.protocol.frames import (
     Kind,
 )
 from rbdgen.protocol.tasks import FUNCTION_BITS, TaskFormat
+from rbdgen_hw.fifo import offer, ring_memory
 from rbdgen_hw.library import SharedComponent
-from rbdgen_hw.shells.ring import offer, ring_memory
 
 COUNTERS = ("accepted", "damaged", "overrun", "rejected")
 COUNTER_BITS = 32
@@ -172,7 +172,7 @@ class ReceiverBuilder:
                     ]
 
     def _close_frame(self) -> None:
-        """What is known of a frame that has ended."""
+        """Keep what is known of a frame that has ended."""
         m = self.m
         count = self.count
         code = self.first[:FUNCTION_BITS]

@@ -1,7 +1,7 @@
-"""Ways for datagrams that lose, double, delay and alter them, and slip others in, by a seed.
+"""Ways for bytes and datagrams that lose, double, delay and alter them, and slip others in, by a seed.
 
-:class:`FaultyPort` leads to a model in this process, in simulated time; :class:`UdpRelay` stands between a host and
-any device with a UDP address.
+:class:`Noise` is a transport around another. :class:`FaultyPort` leads to a model in this process, in simulated time;
+:class:`UdpRelay` stands between a host and any device with a UDP address.
 """
 
 from __future__ import annotations
@@ -14,8 +14,55 @@ from dataclasses import dataclass
 import numpy as np
 
 from rbdgen.host.datagram_shell import STOP_SECONDS, DatagramShell, UdpThread
+from rbdgen.host.transport import Transport
 from rbdgen.host.udp import split_address
 from rbdgen.protocol.datagrams import MOST_BYTES, Kind, datagram_bytes
+
+
+@dataclass
+class Noise:
+    """Of the bytes in either direction the share ``rate`` is altered, dropped, or joined by a random one."""
+
+    inner: Transport
+    rate: float
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self.random = np.random.default_rng(self.seed)
+        self.faults = 0
+
+    def damage(self, data: bytes) -> bytes:
+        """``data`` as it comes out; counts the ``faults``."""
+        result, start = bytearray(), 0
+        for offset in np.flatnonzero(self.random.random(len(data)) < self.rate):
+            self.faults += 1
+            result += data[start:offset]
+            start = int(offset) + 1
+            extra = int(self.random.integers(256))
+            match int(self.random.integers(3)):
+                case 0:
+                    result.append(data[offset] ^ int(self.random.integers(1, 256)))
+                case 1:
+                    pass
+                case _:
+                    result += bytes([extra, data[offset]])
+        return bytes(result + data[start:])
+
+    def write(self, data: bytes) -> None:
+        """Write what is left of ``data``."""
+        self.inner.write(self.damage(data))
+
+    def read(self) -> bytes:
+        """The bytes left of those that came."""
+        data = self.inner.read()
+        damaged = self.damage(data)
+        # a reading that lost all its bytes is not silence
+        return damaged if damaged or not data else self.read()
+
+    def close(self) -> None:
+        """Close the transport inside."""
+        self.inner.close()
+
 
 LONGEST_DELAY = 8
 """Datagrams that may overtake one that is late."""
@@ -42,7 +89,7 @@ class Faults:
         """Datagrams that are late, and how many more overtake each."""
 
     def through(self, data: bytes) -> list[bytes]:
-        """What comes out where ``data`` goes in."""
+        """The datagrams that come out where ``data`` goes in."""
         out = self._overtaken()
         if self._happens("strangers"):
             out.append(self._stranger())
@@ -115,7 +162,7 @@ class FaultyPort:
             self.shell.receive(came, self.host)
 
     def receive(self, seconds: float) -> bytes | None:
-        """What the device answers."""
+        """The device's answer."""
         if not self.inbox:
             for data, host in self.shell.outgoing():
                 self._answered(data, host)
