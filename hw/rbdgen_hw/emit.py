@@ -17,6 +17,7 @@ from rbdgen.compiler import Design
 from rbdgen.emulation import manifest_of
 from rbdgen.host.manifest import Manifest
 from rbdgen.installation import optional_module
+from rbdgen.ir.ops import require
 from rbdgen.protocol.links import Addresses, Station
 from rbdgen_hw.library import SharedComponent, to_verilog
 from rbdgen_hw.replicas import top_level
@@ -24,6 +25,7 @@ from rbdgen_hw.shells.axi import AxiShell
 from rbdgen_hw.shells.ethernet import GMII, EthernetShell, Phy, core_name
 from rbdgen_hw.shells.link import LinkShell
 from rbdgen_hw.shells.uart import UartShell
+from rbdgen_hw.unit_operators import OPERATORS
 from rbdgen_hw.yosys import yosys_version
 
 CACHE, SUFFIX = "verilog", ".v.gz"
@@ -37,7 +39,8 @@ def accelerator(design: Design) -> SharedComponent:
 
 def design_verilog(design: Design) -> str:
     """Verilog text; the top module is ``design.name`` with ports ``clk rst in_valid in_ready in_payload out_*``.
-    That of a design with a key is kept in the user's cache."""
+    That of a design with a key is kept in the user's cache. ConfigError for an operation that no operator makes."""
+    require(design.fixed.graph.operations, OPERATORS, "hardware")
     if not design.key:
         return _design_verilog(design)
     versions = [code_digest("rbdgen_hw"), yosys_version(), version("amaranth")]

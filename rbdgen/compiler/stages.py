@@ -12,6 +12,7 @@ from rbdgen.compiler.lowering import Lowered
 from rbdgen.compiler.words import function_format, parameter_words
 from rbdgen.devices.registry import target_device
 from rbdgen.functions.algorithms import open_kinds, usual
+from rbdgen.ir.ops import require
 from rbdgen.layout.network import Network
 from rbdgen.model.ranges import InputRanges
 from rbdgen.options import Options
@@ -20,6 +21,7 @@ from rbdgen.schedule.budget import Budget, Target, fit_layout
 from rbdgen.schedule.buffers import make_plan
 from rbdgen.schedule.check import check_plan
 from rbdgen.schedule.layout import Layout, SharingOptions, fold_notes, lay_out
+from rbdgen.schedule.operators import OPERATORS
 from rbdgen.schedule.replicas import row_depth
 from rbdgen.schedule.schedule import Schedule
 from rbdgen.schedule.scheduler import schedule
@@ -92,6 +94,7 @@ def schedule_design(
     """A design of a graph, at the interval of ``options`` or the shortest beyond ``beyond`` that the budget of
     ``target`` allows. ConfigError where there is none."""
     network, fixed = lowered.network, lowered.fixed
+    require(fixed.graph.operations, OPERATORS, "pipelines")
     how = options.part(SharingOptions)
     budget = target.budget.shared(options.replicas or 1)
     if not budget.chooses:

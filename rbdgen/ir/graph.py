@@ -114,6 +114,11 @@ class Graph:
         return {n.attr: i for i, n in enumerate(self.nodes) if n.is_input}
 
     @cached_property
+    def operations(self) -> tuple[str, ...]:
+        """Names of the operations that it has."""
+        return tuple(dict.fromkeys(node.op for node in self.nodes))
+
+    @cached_property
     def results(self) -> frozenset[int]:
         """The nodes that are results."""
         return frozenset(self.outputs.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from rbdgen.ir.exactness import moved
 from rbdgen.ir.graph import Node
@@ -44,6 +44,7 @@ class FixedStatements(Statements):
     """C statements for the nodes of one block, in fixed point. ``lost`` gathers the bits that overflows lost."""
 
     longest = 200
+    language = "C in fixed point"
 
     def __init__(
         self, straight: Straight, block: Block, kinds: Mapping[str, str], slots: str = "LOCAL"
@@ -61,6 +62,11 @@ class FixedStatements(Statements):
     def end(self) -> list[str]:
         """What was lost is noted."""
         return ["RBD_LOCAL(checks, rbd_lost) |= lost;"] if self.checks else []
+
+    @staticmethod
+    def expressions() -> Collection[str]:
+        """The operations that there is C for."""
+        return EXPRESSIONS
 
     def constant(self, i: int, node: Node) -> str:
         """A constant's raw value."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from rbdgen.ir.graph import Node
 from rbdgen.ir.terms import ADDITION, DIFFERENCE, NEGATION, PRODUCT
@@ -41,6 +41,11 @@ class FloatStatements(Statements):
             if node.operation.is_paired:
                 pairs.setdefault(node.args[0], {})[node.op] = i
         return pairs
+
+    @staticmethod
+    def expressions() -> Collection[str]:
+        """The operations that there is C for."""
+        return EXPRESSIONS
 
     def constant(self, i: int, node: Node) -> str:
         """A constant of the kernel's type."""

@@ -6,9 +6,10 @@ What the macros mean is in ``c/rbd_kernel.h`` and in the instances beside it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from rbdgen.ir.graph import Node
+from rbdgen.ir.ops import require
 from rbdgen.software.blocks import LONGEST, Block
 from rbdgen.software.program import Straight
 
@@ -18,10 +19,13 @@ class Statements(ABC):
     slots; ``longest``: operations that a compiler takes in one function."""
 
     longest = LONGEST
+    language = "C"
+    """What the statements are of, in messages."""
 
     def __init__(
         self, straight: Straight, block: Block, kinds: Mapping[str, str], slots: str = "LOCAL"
     ) -> None:
+        require(straight.graph.operations, self.expressions(), self.language)
         self.slots = slots
         self.named = 0
         self.kept: set[int] = set()
@@ -34,6 +38,11 @@ class Statements(ABC):
         self.checks: set[str] = set()
         self.tables: dict[str, tuple[int, ...]] = {}
         self.owner = ""
+
+    @staticmethod
+    @abstractmethod
+    def expressions() -> Collection[str]:
+        """The operations that there is C for."""
 
     def text(self) -> list[str]:
         """All lines."""

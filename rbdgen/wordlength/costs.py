@@ -8,38 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from rbdgen.ir.graph import Node
-
 BLOCK_COST = 400.0
 """Bits of adders and registers that one multiplier block is worth."""
-BIT_COST = {
-    "input": 3.0,
-    "const": 1.0,
-    "sum": 2.0,
-    "abs": 2.0,
-    "shift": 1.0,
-    "round": 1.0,
-    "table_sin": 1.0,
-    "table_cos": 1.0,
-    "table_reciprocal": 1.0,
-    "residual": 1.0,
-    "normalise": 8.0,
-    "rescale": 8.0,
-}
-"""Adders, multiplexers and registers per bit of a signal, by the operation that makes it."""
-PRODUCT_BIT_COST, MULTIPLE_BIT_COST = 1.0, 3.0
-"""The same of products, whose multiplier counts by itself, and of multiples by constants."""
 RESULT_COST = 2.0
-"""The same per bit of a result: its place in FIFOs and on the link."""
+"""Bits of adders and registers that one bit of a result is worth: its place in FIFOs and on the link. What a bit of
+another signal costs is said by the operation that makes it (:meth:`rbdgen.ir.ops.operation.Operation.cost_of_bit`)."""
 EVEN, DOWN = 1 / 12, 1 / 3
 """Mean square error of rounding half up and of truncation, in squares of the last place."""
-
-
-def bit_cost(node: Node) -> float:
-    """What a bit of a node's signal costs."""
-    if node.terms.is_product:
-        return PRODUCT_BIT_COST
-    return BIT_COST[node.op] if node.terms.multiple is None else MULTIPLE_BIT_COST
 
 
 def rounding_cost(widths: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from rbdgen.wordlength.costs import BLOCK_COST, DOWN, EVEN, RESULT_COST, bit_cost
+from rbdgen.wordlength.costs import BLOCK_COST, DOWN, EVEN, RESULT_COST
 from rbdgen.wordlength.factors import ProductFactors
 from rbdgen.wordlength.fractions import (
     ExactFractions,
@@ -61,7 +61,7 @@ class WordLengths:
         constants: list[int] = []
         constant_fracs: list[int] = []
         for i, node in graph:
-            bit_costs.append(bit_cost(node))
+            bit_costs.append(node.operation.cost_of_bit(node))
             if node.is_const:
                 constants.append(i)
                 constant_fracs.append(constant_fraction(node.attr))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rbdgen.wordlength.costs import DOWN, EVEN, RESULT_COST, bit_cost, rounding_cost
+from rbdgen.wordlength.costs import DOWN, EVEN, RESULT_COST, rounding_cost
 from rbdgen.wordlength.fractions import ExactFractions
 from rbdgen.wordlength.signals import Signals, WordLengthChoice
 
@@ -26,7 +26,7 @@ class Roundings:
         arguments: list[int] = []
         for i, node in graph:
             free = node.operation.is_wiring or node.is_const
-            costs.append(0.0 if free else bit_cost(node))
+            costs.append(0.0 if free else node.operation.cost_of_bit(node))
             if node.is_input or node.operation.looks_up:
                 stored.append(i)
             elif node.is_const:

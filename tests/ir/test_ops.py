@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from rbdgen import Options, compile_robot, load_robot
+from rbdgen.cli.main import main
+from rbdgen.errors import ConfigError
 from rbdgen.ir.machine import INSTRUCTIONS
 from rbdgen.ir.ops import LOWERED, OPERATIONS, TRACED
 from rbdgen.ir.ops.operation import Operation
 from rbdgen.numeric.tape import FUNCTIONS
 from rbdgen.schedule.operators import OPERATORS
 from rbdgen.software import fixed_statements, float_statements
-from rbdgen.wordlength.costs import BIT_COST
 from rbdgen_hw import unit_operators
+from rbdgen_hw.emit import design_verilog
 
 TABLES = {
     "tape of the bit-true model": (INSTRUCTIONS, LOWERED),
     "C in fixed point": (fixed_statements.EXPRESSIONS, LOWERED),
     "C and CUDA in floating point": (float_statements.EXPRESSIONS, TRACED),
     "delays and look-up tables": (OPERATORS, LOWERED),
-    "bits that word lengths cost": (BIT_COST, LOWERED),
     "hardware": (unit_operators.OPERATORS, LOWERED),
 }
 
@@ -45,3 +49,22 @@ def test_every_operation_has_one_record_that_says_what_it_is() -> None:
         if operation.lowered and name != "input":
             for method in ("raw", "span", "passed_on"):
                 assert getattr(type(operation), method) is not getattr(Operation, method), name
+
+
+def test_what_a_back_end_lacks_is_refused_by_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    robot = load_robot("pendulum2")
+    options = Options(functions=("id",), word=18)
+    design = compile_robot(robot, options)
+    monkeypatch.delitem(OPERATORS, "sum")
+    with pytest.raises(ConfigError, match=r"^pipelines: there is no operation 'sum'; choose"):
+        compile_robot(robot, options)
+    monkeypatch.delitem(unit_operators.OPERATORS, "residual")
+    with pytest.raises(ConfigError, match=r"^hardware: there is no operation 'residual'; choose"):
+        design_verilog(design)
+    monkeypatch.delitem(float_statements.EXPRESSIONS, "sin")
+    made = tmp_path / "c"
+    assert main(["emit", "pendulum2", "--functions", "id", "-o", str(made)]) == 2
+    assert "C: there is no operation 'sin'; choose" in capsys.readouterr().err
+    assert not made.exists()

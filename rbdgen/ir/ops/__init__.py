@@ -8,8 +8,20 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Collection, Iterable
 
+from rbdgen.errors import ConfigError
 from rbdgen.ir.ops.operation import Operation
+
+
+def require(names: Iterable[str], table: Collection[str], backend: str) -> None:
+    """ConfigError naming the first of some operations that a back end's ``table`` lacks."""
+    for name in names:
+        if name not in table:
+            raise ConfigError(
+                f"{backend}: there is no operation {name!r}; choose functions and algorithms that do without it, "
+                "or add it to the back end's table"
+            )
 
 
 def _found() -> dict[str, Operation]:

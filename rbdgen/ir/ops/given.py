@@ -43,6 +43,7 @@ class Input(_Given):
 
     name = "input"
     attribute = str
+    bit_cost = 3.0
 
     def attribute_fault(self, attr: Any) -> Fault:
         return None if isinstance(attr, str) else f"attribute must be a unique name, not {attr!r}"

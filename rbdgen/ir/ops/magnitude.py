@@ -35,6 +35,7 @@ class Magnitude(Operation):
     name = "abs"
     any_time = True
     is_addition = True
+    bit_cost = 2.0
     keeps_point = True
 
     def made(self, builder: Builder, args: Args, attr: Any) -> int:

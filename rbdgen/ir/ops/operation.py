@@ -83,6 +83,9 @@ class Operation:
     keeps_point = False
     """A user with so many bits behind the point asks its argument for as many."""
 
+    bit_cost = 1.0
+    """Adders, multiplexers and registers per bit of its signal, as word lengths weigh them."""
+
     # graphs
 
     def arguments(self, node: Node) -> int:
@@ -148,6 +151,10 @@ class Operation:
     def wired_format(self, node: Node, source: Format) -> Format:
         """The one format that wiring makes of its argument's."""
         raise ValueError(f"({self.name}): no wiring")
+
+    def cost_of_bit(self, node: Node) -> float:
+        """What a bit of a node's signal costs (:attr:`bit_cost`)."""
+        return self.bit_cost
 
     # analyses
 

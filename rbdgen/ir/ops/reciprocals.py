@@ -77,6 +77,7 @@ class _Moved(Operation):
 
     traced = False
     moves_by_data = True
+    bit_cost = 8.0
 
     def made(self, builder: Builder, args: Args, attr: Any) -> int:
         return builder.node(self.name, args)

@@ -111,6 +111,11 @@ class Sum(Operation):
             return "must have a constant"
         return super().format_fault(fixed, i, node)
 
+    def cost_of_bit(self, node: Node) -> float:
+        if node.terms.is_product:
+            return 1.0  # the multiplier counts by itself
+        return 2.0 if node.terms.multiple is None else 3.0
+
     def exact_frac(self, node: Node, heads: Numbers, fracs: Numbers, exponent: int) -> Bits:
         if node.terms.multiple is not None:
             return fracs[node.args[0]] + exponent
