@@ -6,7 +6,7 @@ formats allow the result to saturate. All are combinational unless said otherwis
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -92,7 +92,7 @@ def _outputs(rounding: Rounding) -> dict[str, Member]:
 
 
 class Sum(SharedComponent):
-    """y = a + b, a − b or, with one argument, −a, |a| or a itself (``op``: add, sub, neg, abs, round).
+    """y = a + b, a − b or, with one argument, −a, |a| or a itself, by the name of an operation in :data:`ARITHMETIC`.
 
     Of an add, the arguments in the positions ``signed_args`` have signs of their own: it subtracts a where ``minus_a``
     is high, b where ``minus_b`` is, never both at once. Equal up to a common move of all binary points, two sums are
@@ -138,19 +138,11 @@ class Sum(SharedComponent):
         terms = []
         for side, shift in zip(self.sides, self.shifts, strict=True):
             terms.append(getattr(self, side) << shift)
-        if self.op == "add":
-            return self._added(terms)
-        if self.op == "sub":
-            return terms[0] - terms[1]
-        if self.op == "abs":
-            return _magnitude(terms[0])
-        return -terms[0] if self.op == "neg" else terms[0]
+        return self._added(terms) if self.minus else ARITHMETIC[self.op](*terms)
 
     def _added(self, terms: list[Value]) -> Value:
         """The sum of two terms. What is subtracted is inverted, and the one that this lacks is carried in: there is
         one adder whatever the signs."""
-        if not self.minus:
-            return terms[0] + terms[1]
         carried = list(terms)
         flags = []
         for side in self.minus:
@@ -171,6 +163,16 @@ def _magnitude(x: Value) -> Value:
     negative = x[-1]
     inverted = x ^ negative.replicate(len(x)).as_signed()
     return inverted + negative
+
+
+ARITHMETIC: dict[str, Callable[..., Value]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "neg": lambda a: -a,
+    "abs": _magnitude,
+    "round": lambda a: a,
+}
+"""Values of operations and of sums without products, by name, from arguments at one binary point."""
 
 
 class Multiplier(SharedComponent):

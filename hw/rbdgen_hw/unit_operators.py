@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from amaranth.hdl import Cat, ShapeLike, Signal, Value
 
 from rbdgen.ir.number_formats import Format
+from rbdgen.ir.ops import OPERATIONS
 from rbdgen.schedule.buffers import Plan, UnitPlan
 from rbdgen_hw.library import SharedComponent, instantiate
 from rbdgen_hw.operators import (
+    ARITHMETIC,
     SIDES,
     Multiplier,
     Normalise,
@@ -212,11 +214,10 @@ class UnitOperators(UnitValues):
 
 
 OPERATORS = {
+    **{name: UnitOperators.adder for name in ARITHMETIC if name in OPERATIONS},
     "input": UnitOperators.elsewhere,
     "const": UnitOperators.elsewhere,
     "sum": UnitOperators.adder,
-    "abs": UnitOperators.adder,
-    "round": UnitOperators.adder,
     "shift": UnitOperators.wire,
     "residual": UnitOperators.residual,
     "normalise": UnitOperators.normalise,

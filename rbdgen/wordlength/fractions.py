@@ -56,13 +56,14 @@ class ExactFractions:
         self._find_moves()
 
     def _find_terms(self) -> None:
-        """The terms of all sums: of products the site of the first factor and both factors, and addends."""
+        """The terms of all sums: of products the site of the first factor and both factors, and addends; and arguments
+        of operations whose exact results are as fine as these."""
         products: list[tuple[int, int, int]] = []
         addends: list[int] = []
         owners: list[int] = []
         is_product: list[bool] = []
         for i, node in self.signals.graph:
-            if not node.terms.count or node.terms.multiple is not None:
+            if node.terms.multiple is not None:
                 continue
             site = self.signals.sites.factors.get(i, 0)
             for _, one, other in node.products:
@@ -70,7 +71,8 @@ class ExactFractions:
                 owners.append(i)
                 is_product.append(True)
                 site += 2
-            for _, addend in node.addends:
+            added = node.args if node.operation.aligns else [a for _, a in node.addends]
+            for addend in added:
                 addends.append(addend)
                 owners.append(i)
                 is_product.append(False)
@@ -84,7 +86,6 @@ class ExactFractions:
         self.dots: list[int] = []
         self.scales: list[int] = []
         scaled: list[int] = []
-        sizes: list[tuple[int, ...]] = []
         rescales: list[tuple[int, ...]] = []
         rounded: list[bool] = []
         for i, node in self.signals.graph:
@@ -94,12 +95,9 @@ class ExactFractions:
             elif node.terms.multiple is not None:
                 self.scales.append(i)
                 scaled.append(node.args[0])
-            elif node.op == "abs":
-                sizes.append((i, *node.args))
             elif node.op == "rescale":
                 rescales.append((i, *node.args))
         self.scaled = np.array(scaled, int)
-        self.sizes = np.array(sizes, int).reshape(-1, 2).T
         self.rescales = np.array(rescales, int).reshape(-1, 3).T
         self.rounded = np.array(rounded, bool)
 
@@ -147,8 +145,6 @@ class ExactFractions:
         result[self.dots] = np.minimum(result[self.dots], self._room)
         exponents = np.array([constants[i].exponent for i in self.scales], int)
         result[self.scales] = fracs[self.scaled] + exponents
-        i, signed = self.sizes
-        result[i] = fracs[signed]
         i, moved, by = self.rescales
         result[i] = fracs[moved] + self._heads[by] - 1
         return result

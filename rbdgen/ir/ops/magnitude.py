@@ -8,11 +8,9 @@ import numpy as np
 
 from rbdgen.ir.ops.operation import (
     Args,
-    Bits,
     Dtype,
     Exact,
     Formats,
-    Numbers,
     Operation,
     Passed,
     Raw,
@@ -34,6 +32,7 @@ class Magnitude(Operation):
 
     name = "abs"
     any_time = True
+    aligns = True
     is_addition = True
     bit_cost = 2.0
     keeps_point = True
@@ -59,9 +58,6 @@ class Magnitude(Operation):
 
     def raw(self, fixed: FixedGraph, i: int, node: Node, x: Raws) -> Raw:
         return np.abs(x[0])
-
-    def exact_frac(self, node: Node, heads: Numbers, fracs: Numbers, exponent: int) -> Bits:
-        return fracs[node.args[0]]
 
     def span(self, node: Node, spans: Spans) -> Span:
         span = spans[node.args[0]]

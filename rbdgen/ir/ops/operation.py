@@ -80,6 +80,8 @@ class Operation:
     """No logic makes it: bits of its argument at other places."""
     any_time = False
     """Of parameters alone, its result can be read at any time: it takes no operator's turn."""
+    aligns = False
+    """Its exact result has the binary point of its finest argument."""
     keeps_point = False
     """A user with so many bits behind the point asks its argument for as many."""
 
@@ -169,7 +171,7 @@ class Operation:
     def exact_frac(self, node: Node, heads: Numbers, fracs: Numbers, exponent: int) -> Bits:
         """Bits behind the point of the exact result; None where it may have any number. ``exponent``: that of a
         constant factor."""
-        return None
+        return max(fracs[a] for a in node.args) if self.aligns else None
 
     def span(self, node: Node, spans: Spans) -> Span:
         """Lowest and highest value for arguments of those ``spans`` (by node)."""
