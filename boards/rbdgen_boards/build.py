@@ -131,7 +131,7 @@ class BoardBuild:
             "clock_mhz": round(clock, 2),
             "running_clock_mhz": self.clock,
             "timing_met": self.met if routed else None,
-            "pipeline_mhz": round(self.design.plan.schedule.device.megahertz, 3),
+            "pipeline_mhz": round(self.design.machine.device.megahertz, 3),
             "clocks": self._clocks(),
             "station": self.station.as_dict() if self.station else None,
             "attempts": [attempt.report() for attempt in self.attempts],
@@ -194,17 +194,17 @@ def fit(design: Design, board: Board, given: bool) -> Design:
     """
     replicas = design.tasks.replicas
     limit = board.resources["multipliers"] // replicas
-    if design.plan.schedule.blocks <= limit:
+    if design.machine.blocks <= limit:
         return design
     candidates = (at_interval(design, ii, limit) for ii in SEARCHED if ii > design.options.ii)
-    fitting = next((d for d in candidates if d.plan.schedule.blocks <= limit), None)
+    fitting = next((d for d in candidates if d.machine.blocks <= limit), None)
     if fitting is not None and not given:
         return fitting
     if fitting:
         remedy = f"--ii {fitting.options.ii} would do"
     else:
         remedy = "no --ii does; use fewer --functions or a larger board"
-    needed = replicas * design.plan.schedule.blocks
+    needed = replicas * design.machine.blocks
     lacking = "; ".join(board.lacking({"multipliers": needed}))
     raise ConfigError(f"board {board.name}: {lacking}; {remedy}")
 
@@ -258,14 +258,14 @@ def check_replaceable(directory: Path) -> None:
 def deeper(design: Design, factor: float) -> Design | None:
     """``design`` with a pipeline for a clock so many times faster, as far as the device's operators allow; None if that
     changes nothing."""
-    own = design.plan.schedule.device.megahertz
+    own = design.machine.device.megahertz
     while factor > 1.01:
         try:
             changed = at_clock(design, own * factor)
         except ConfigError:
             factor = 1 + (factor - 1) / 2
             continue
-        same = changed.plan.schedule.slots == design.plan.schedule.slots
+        same = changed.machine.timing == design.machine.timing
         return None if same else changed
     return None
 
@@ -288,7 +288,7 @@ def _attempts(
     further clock of the board is not, another seed is tried."""
     flow = FLOWS[board.flow]
     attempts: list[Attempt] = []
-    aim = design.plan.schedule.device.megahertz
+    aim = design.machine.device.megahertz
     deepened = False
     design = deeper(design, flow.margin) or design
     best = 0.0, design
@@ -302,7 +302,7 @@ def _attempts(
             seed += 1
             progress(f"a clock of the board is not met: again with seed {seed}")
             continue
-        missed = Attempt(made.clock, reached, design.plan.schedule.device.megahertz)
+        missed = Attempt(made.clock, reached, design.machine.device.megahertz)
         attempts.append(missed)
         best = max(best, (reached, design), key=lambda tried: tried[0])
         said = f"{made.clock:g} MHz not met, routing reached {reached:.1f} MHz"
@@ -310,7 +310,7 @@ def _attempts(
         deepened = True
         if change is not None and left > 1:
             design = change
-            pipeline = design.plan.schedule.device.megahertz
+            pipeline = design.machine.device.megahertz
             progress(f"{said}: again with a pipeline for {pipeline:.1f} MHz")
         else:
             aim, design = best[0] * RETREAT, best[1]
@@ -321,7 +321,7 @@ def _attempts(
 def _missed_clocks(made: BoardBuild) -> list[Attempt]:
     """Clocks that an attempt missed beside the design's clock."""
     assert made.routed is not None
-    pipeline = made.design.plan.schedule.device.megahertz
+    pipeline = made.design.machine.device.megahertz
     return [
         Attempt(made.board.clocks[port], reached, pipeline, port)
         for port, reached in made.routed.missed(made.board).items()

@@ -52,7 +52,7 @@ def find_unit(design: Design, wanted: str) -> str:
 
     ConfigError with the nearest names if there is none.
     """
-    names = [u.name for u in design.plan.units if u.nodes]
+    names = design.machine.parts
     numbered = {
         f"{s.kind}_{s.body + 1}": s.name
         for s in design.network.submodules

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rbdgen.compiler.design import Design
-from rbdgen.schedule.resources import estimate
 
 CROWDED, FULL = 0.75, 0.9
 """Shares of a device's look-up tables or registers: above the first, logic is spared; above the second, place and route
@@ -36,7 +35,7 @@ class Cost:
     @classmethod
     def of(cls, design: Design) -> Cost:
         """The cost of a design."""
-        used = estimate(design.plan, design.tasks).as_dict()
+        used = design.machine.resources(design.tasks).as_dict()
         functions = design.network.functions
         return cls(
             used["luts"],

@@ -8,11 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
+from rbdgen.errors import UnsupportedError
 from rbdgen.functions import registry
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.number_formats import Format
 from rbdgen.layout.execute import Answer, BitTrueModel, feedback
-from rbdgen.layout.network import AGAIN, FEEDBACK, Network
+from rbdgen.layout.network import Network
+from rbdgen.machines.machine import Machine
+from rbdgen.machines.pipeline import Pipeline
 from rbdgen.model.ranges import InputRanges
 from rbdgen.model.robot import Robot
 from rbdgen.options import Options
@@ -21,9 +24,6 @@ from rbdgen.protocol.identifiers import sanitize
 from rbdgen.protocol.tasks import TaskFormat
 from rbdgen.schedule.budget import Target
 from rbdgen.schedule.buffers import Plan
-from rbdgen.schedule.mixes import around_turns, mixed_turns, sending_cycles
-from rbdgen.schedule.queues import send_cycles
-from rbdgen.schedule.replicas import around_cycles
 from rbdgen.wordlength.targets import finest
 
 TOP_PREFIX = "rbd"
@@ -39,7 +39,7 @@ def readable(cycles: float) -> float:
 class Design:
     """Everything that is known of an accelerator before it is built.
 
-    ``whole``: the graph with all of its dots; ``fixed``: the same bits with dots as long as this layout has them.
+    ``whole``: the graph with all of its dots; ``fixed``: the same bits with dots as long as this ``machine`` has them.
     ``word``: the word length by which noise was told from signals, which is that of all formats unless they were found
     for an error target; tables are as good as words of ``table_word`` bits need. ``why``: how the layout was chosen;
     ``target``: what for. ``key``: where it was compiled for the command line, digits that other designs do not have;
@@ -51,7 +51,7 @@ class Design:
     network: Network
     whole: FixedGraph
     fixed: FixedGraph
-    plan: Plan
+    machine: Machine
     tasks: TaskFormat
     word: int
     table_word: int
@@ -119,28 +119,29 @@ class Design:
         """For each operand of the second pass the result of the first that feeds it (None: it is always zero)."""
         return feedback(self.network)
 
+    @property
+    def pipeline(self) -> Pipeline:
+        """The machine as a pipeline, for its hardware and for pages that show it. UnsupportedError of another kind."""
+        if not isinstance(self.machine, Pipeline):
+            raise UnsupportedError(
+                f"machine {self.machine.kind!r}: units and slots are those of pipelines; it has none"
+            )
+        return self.machine
+
+    @property
+    def plan(self) -> Plan:
+        """The inside of a :attr:`pipeline`."""
+        return self.pipeline.plan
+
     def promised_latency(self, function: str) -> int:
         """Cycles from the last beat's acceptance to the last result beat's offer, of a lone task (of a roll-out: of one
-        step).
-
-        One cycle into the task register, the way to the results, and the way through the lane, less the cycle shared;
-        and of several accelerators the ways to and from them.
-        """
-        done = self.last_start(function) + self.leaving_cycle(function) + 1
-        sent = done + send_cycles(self.plan, self.tasks, function)
-        return sent + around_cycles(self.tasks, function)
+        step)."""
+        return self.machine.latency(function, self.tasks)
 
     def steady_latency(self, function: str) -> int | None:
         """The same where tasks of ``function`` alone come without a pause: each is sent as soon as the one before has
-        started, and waits for its turn. None where nothing is promised: tasks that take several turns of a program come
-        back in bunches, and of several accelerators a row waits in front of them as well.
-        """
-        repeated = self.network.repeated
-        repeats = repeated is not None and function == repeated.name
-        if repeats or self.network.admissions(function) > 1 or self.tasks.replicas > 1:
-            return None
-        sending = sending_cycles(self.plan, self.tasks, function)
-        return self.promised_latency(function) + max(0, self.options.ii - sending)
+        started, and waits for its turn. None where nothing is promised."""
+        return self.machine.steady_latency(function, self.tasks)
 
     @cached_property
     def mixed_interval(self) -> float | None:
@@ -150,29 +151,21 @@ class Design:
         network = self.network
         if len(network.functions) == 1 or network.repeated or self.tasks.replicas > 1:
             return None
-        turns = mixed_turns(network, self.plan, self.tasks)
-        return readable(self.options.ii * turns)
-
-    def leaving_cycle(self, function: str) -> int:
-        """Cycle of its last pass in which a task's results are taken."""
-        return self.plan.exits[self.network.exit(function).name]
+        return readable(self.machine.mixed_interval(self.tasks))
 
     def interval(self, function: str) -> int:
         """Cycles from one task of ``function`` to the next in one accelerator, where nothing else runs."""
-        return self.options.ii * self.network.admissions(function)
+        return self.machine.interval(function)
 
     def bunched_cycles(self, function: str) -> int:
         """Cycles more than their intervals that any number of tasks of ``function`` take at most, where nothing else
-        runs: tasks that take several turns of a program start behind each other, until the first ones come back."""
-        further = self.network.admissions(function) - 1
-        if not further:
-            return 0
-        return further * (around_turns(self.plan, FEEDBACK) - 1) * self.options.ii
+        runs."""
+        return self.machine.bunched_cycles(function)
 
     @property
     def running_clock(self) -> float:
-        """MHz that what is built of it runs at: the board's clock where that is fixed, else the pipeline's."""
-        own = self.plan.schedule.device.megahertz
+        """MHz that what is built of it runs at: the board's clock where that is fixed, else the machine's."""
+        own = self.machine.device.megahertz
         return own if self.target.clock is None else self.target.clock
 
     def mean_interval(self, function: str) -> float:
@@ -180,30 +173,14 @@ class Design:
         number where it is one."""
         return readable(self.interval(function) / self.tasks.replicas)
 
-    def last_start(self, function: str) -> int:
-        """Cycle 0 of the program that makes the results of a lone task, counted from the cycle after the last beat's
-        acceptance: later where another program, or other evaluations of the same one, come first."""
-        entry = self.plan.schedule.entry_cycles
-        turns = 0
-        if len(self.network.passes(function)) > 1:
-            turns = around_turns(self.plan, FEEDBACK)
-        elif function == self.network.repeated_name:
-            turns = (self.evaluations(function) - 1) * around_turns(self.plan, AGAIN)
-        return entry + turns * self.options.ii
-
     def evaluations(self, function: str) -> int:
         """Evaluations in a step of a function that repeats; 1 of any other."""
-        if function != self.network.repeated_name:
-            return 1
-        return len(self.network.options.weights)
+        return self.network.evaluations(function)
 
     def step_cycles(self, function: str) -> int:
         """Cycles that each step after the first adds to the latency of a lone task; 0 of a function that does not
         repeat."""
-        if function != self.network.repeated_name:
-            return 0
-        turns = self.evaluations(function) * around_turns(self.plan, AGAIN)
-        return turns * self.options.ii
+        return self.machine.step_cycles(function)
 
     @cached_property
     def model(self) -> BitTrueModel:

@@ -52,7 +52,7 @@ def narrower_ranges(
         "instead_of": {
             "ranges": BOTH,
             "signal_bits_mean": _mean_bits(design.whole),
-            "multiplier_blocks": design.plan.schedule.blocks,
+            "multiplier_blocks": design.machine.blocks,
         },
     }
 

@@ -9,7 +9,6 @@ from rbdgen.errors import ConfigError
 from rbdgen.options.options import MAX_REPLICAS
 from rbdgen.protocol.links import Link
 from rbdgen.schedule.budget import Budget
-from rbdgen.schedule.resources import estimate
 
 FIGURES = 6
 """Decimals to which two means of cycles must agree to be the same."""
@@ -49,7 +48,7 @@ def choose_replicas(design: Design, crowded: float) -> Design:
         tried = with_replicas(alone, replicas)
         cycles = _mean_cycles(tried, link)
         if cycles >= _own_cycles(alone) / (replicas - 1):
-            clock = design.plan.schedule.device.megahertz
+            clock = design.machine.device.megahertz
             bits = link.bits_per_cycle(clock)
             limit = f"{link.name}, {bits:.3g} bits a cycle, would not feed more"
             break
@@ -77,7 +76,7 @@ def _own_cycles(design: Design) -> float:
 
 def _mean_cycles(design: Design, link: Link) -> float:
     """Cycles from task to task that all accelerators and the link allow, the mean over the functions."""
-    clock = design.plan.schedule.device.megahertz
+    clock = design.machine.device.megahertz
     functions = design.network.functions
     total = 0.0
     for name in functions:
@@ -89,7 +88,7 @@ def _mean_cycles(design: Design, link: Link) -> float:
 def _has_room(design: Design, budget: Budget, crowded: float) -> bool:
     """Whether a board has room for all of a design's accelerators, and tags can number the rows under way."""
     try:
-        used = estimate(design.plan, design.tasks)
+        used = design.machine.resources(design.tasks)
     except ConfigError:
         return False
     shares = {"multipliers": 1.0, "memories": 1.0, "luts": crowded, "registers": crowded}

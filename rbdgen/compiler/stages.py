@@ -14,16 +14,15 @@ from rbdgen.devices.registry import target_device
 from rbdgen.functions.algorithms import open_kinds, usual
 from rbdgen.ir.ops import require
 from rbdgen.layout.network import Network
+from rbdgen.machines.pipeline import Pipeline
 from rbdgen.model.ranges import InputRanges
 from rbdgen.options import Options
 from rbdgen.protocol.tasks import task_format
 from rbdgen.schedule.budget import Budget, Target, fit_layout
 from rbdgen.schedule.buffers import make_plan
-from rbdgen.schedule.check import check_plan
 from rbdgen.schedule.layout import Layout, SharingOptions, fold_notes, lay_out
 from rbdgen.schedule.operators import OPERATORS
 from rbdgen.schedule.replicas import row_depth
-from rbdgen.schedule.schedule import Schedule
 from rbdgen.schedule.scheduler import schedule
 from rbdgen.setting import OPEN
 
@@ -77,9 +76,10 @@ def scheduled(
     if replicas > 1:
         # what cannot be numbered is refused before anything is made of it
         row_depth(plan, tasks)
+    machine = Pipeline(plan, network)
     if not roughly:
-        check_plan(plan)
-    return {"plan": plan, "tasks": tasks, "fixed": fixed, "why": layout.why}
+        machine.check()
+    return {"machine": machine, "tasks": tasks, "fixed": fixed, "why": layout.why}
 
 
 def schedule_design(
@@ -106,7 +106,7 @@ def schedule_design(
     else:
         most = budget.multipliers if budget.blocks is None else budget.blocks
         parts: dict[str, Any] = {}
-        while not parts or _exceeds(parts["plan"].schedule, budget):
+        while not parts or _exceeds(parts["machine"], budget):
             progress("choose the layout")
             layout = fit_layout(network, fixed, how, budget, beyond)
             options, beyond = replace(options, ii=layout.ii), layout.ii
@@ -127,12 +127,12 @@ def schedule_design(
     )
 
 
-def _exceeds(times: Schedule, budget: Budget) -> bool:
-    """Whether a schedule takes more multipliers than there are: runs of products may not fill them as well as the
+def _exceeds(machine: Pipeline, budget: Budget) -> bool:
+    """Whether pipelines take more multipliers than there are: runs of products may not fill them as well as the
     layout counts on."""
-    if times.blocks > (budget.blocks or math.inf):
+    if machine.blocks > (budget.blocks or math.inf):
         return True
-    return sum(times.multipliers.values()) > (budget.multipliers or math.inf)
+    return sum(machine.plan.schedule.multipliers.values()) > (budget.multipliers or math.inf)
 
 
 def at_clock(design: Design, clock: float) -> Design:

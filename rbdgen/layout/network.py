@@ -140,6 +140,10 @@ class Network:
         """The program that a task of ``function`` starts with."""
         return self.passes(function)[0].program
 
+    def evaluations(self, function: str) -> int:
+        """Evaluations in a step of a function that repeats; 1 of any other."""
+        return len(self.options.weights) if function == self.repeated_name else 1
+
     def admissions(self, function: str) -> int:
         """How often a program admits a task of ``function``: the one that it goes through most often; a step of a
         function that repeats counts as a task of one evaluation."""

@@ -36,7 +36,6 @@ from rbdgen.passes.trigonometry import sine_method
 from rbdgen.report.evidence import formats
 from rbdgen.report.host_rate import host_rates
 from rbdgen.schedule.replicas import all_queues
-from rbdgen.schedule.resources import estimate
 
 VERSIONED = ("rbdgen", "numpy", "networkx", "amaranth", "pyosys")
 """Packages on whose versions the bytes of a design depend."""
@@ -67,7 +66,7 @@ def roofline(design: Design, functions: dict[str, dict[str, Any]]) -> dict[str, 
     """
     tasks = design.tasks
     link = design.target.link
-    clock = design.plan.schedule.device.megahertz
+    clock = design.machine.device.megahertz
     bounds = {}
     for name, promise in functions.items():
         used = promise["multipliers"]["variable"]
@@ -254,7 +253,7 @@ def design_report(design: Design) -> dict[str, Any]:
         "multipliers": multipliers(design),
         "multiplier_blocks": replicas * plan.schedule.blocks,
         "multiplier_widths": multiplier_widths(design),
-        "modelled_resources": estimate(plan, design.tasks).as_dict(),
+        "modelled_resources": design.machine.resources(design.tasks).as_dict(),
         "multiplications": graph.multiplications(),
         "additions": graph.additions(),
         "sine": {
@@ -431,7 +430,7 @@ def manifest(design: Design, verilog_sha256: str, version: str) -> dict[str, Any
         "parameters": _parameter_entries(design),
         **stream_keys(tasks),
         "ii_cycles": design.options.ii,
-        "clock_mhz": round(design.plan.schedule.device.megahertz, 3),
+        "clock_mhz": round(design.machine.device.megahertz, 3),
         "ranges": design.options.ranges,
     }
     return content | {KEY: identity_of(content).hex()}

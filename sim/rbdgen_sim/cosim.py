@@ -22,9 +22,7 @@ from rbdgen.functions.quantities import labels
 from rbdgen.layout.calibration import varied_robot
 from rbdgen.layout.network import Network
 from rbdgen.report.design import design_report
-from rbdgen.schedule.mixes import order_turns
 from rbdgen.schedule.queues import fault_port, high_port
-from rbdgen.schedule.replicas import all_queues
 from rbdgen.trials import TaskSet, make_tasks, output_errors, task_states, worst_errors
 from rbdgen_sim.interface import Rtl, Simulator, Trace
 from rbdgen_sim.scoreboard import Outcome, Run, run_tasks
@@ -183,7 +181,7 @@ def _second_half(x: np.ndarray) -> np.ndarray:
 
 def misused(design: Design, marks: Mapping[str, FifoMark]) -> list[str]:
     """The FIFOs, by name, that were ever over their depth, or read while empty."""
-    depths = {q.name: q.depth for q in all_queues(design.plan, design.tasks)}
+    depths = {buffer.name: buffer.depth for buffer in design.machine.buffers(design.tasks)}
     return [n for n, mark in marks.items() if mark.fault or mark.high_water > depths[n]]
 
 
@@ -197,11 +195,11 @@ def fifo_marks(design: Design, traces: Sequence[Trace]) -> dict[str, FifoMark]:
     """The marks of all FIFOs over several runs, by name, from the probes of :func:`rbdgen.schedule.queues.high_port`
     and :func:`~rbdgen.schedule.queues.fault_port`."""
     marks = {}
-    for queue in all_queues(design.plan, design.tasks):
-        high, fault = high_port(queue.name), fault_port(queue.name)
+    for buffer in design.machine.buffers(design.tasks):
+        high, fault = high_port(buffer.name), fault_port(buffer.name)
         most = max(trace.probes[high] for trace in traces)
         faulty = any(trace.probes[fault] for trace in traces)
-        marks[queue.name] = FifoMark(most, faulty)
+        marks[buffer.name] = FifoMark(most, faulty)
     return marks
 
 
@@ -250,8 +248,7 @@ class _Bench:
 
 def measured_mix(design: Design, order: np.ndarray, run: Run) -> FullRate:
     """Measurements of a run of tasks of all functions in this ``order``, without stalls."""
-    turns = order_turns(design.network, design.plan, design.tasks, order)
-    promised = design.options.ii * turns
+    promised = design.machine.ordered_interval(design.tasks, order)
     beats = [design.tasks.task_beats(function) for function in design.network.functions]
     lengths = np.array(beats)[order]
     # a task's first beat is taken when the task before has started, but for the very first

@@ -45,7 +45,7 @@ def test_cycles_are_near_those_of_schedules(function: str) -> None:
     promised, modelled = [], []
     for more in FAMILIES[function]:
         design = compile_robot(snake(8), Options((function,), word=26, **more))
-        promised.append(design.leaving_cycle(function) + 1)
+        promised.append(design.pipeline.leaving_cycle(function) + 1)
         model = DepthModel(get_device("generic125"), design.table_word)
         modelled.append(model.cycles(snake(8), design.network.options))
     for cycles, expected in zip(modelled, promised, strict=True):

@@ -76,7 +76,8 @@ def test_a_fifo_over_its_depth_fails_the_simulation(tmp_path: Path) -> None:
     d = design("pendulum2", functions=("dfd",))
     shallow = dataclasses.replace(d.plan.fifos[0], depth=d.plan.fifos[0].depth - 1)
     plan = dataclasses.replace(d.plan, fifos=(shallow, *d.plan.fifos[1:]))
-    result = simulate(dataclasses.replace(d, plan=plan), tmp_path)
+    machine = dataclasses.replace(d.pipeline, plan=plan)
+    result = simulate(dataclasses.replace(d, machine=machine), tmp_path)
     name = f"core.{shallow.name}"
     assert result.misused == [name]
     assert result.marks[name].fault

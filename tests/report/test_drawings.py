@@ -55,7 +55,8 @@ def merged(d: Design) -> Design:
     multipliers = dict(d.plan.schedule.multipliers)
     multipliers["Rf_link2"] += multipliers.pop("Rf_link3")
     schedule = dataclasses.replace(d.plan.schedule, multipliers=multipliers)
-    return dataclasses.replace(d, plan=dataclasses.replace(d.plan, units=units, schedule=schedule))
+    plan = dataclasses.replace(d.plan, units=units, schedule=schedule)
+    return dataclasses.replace(d, machine=dataclasses.replace(d.pipeline, plan=plan))
 
 
 @every_design

@@ -113,7 +113,7 @@ class _Chart:
     def draw(self) -> str:
         design = self.design
         canvas = self.canvas
-        device = design.plan.schedule.device
+        device = design.machine.device
         every = "cycle" if self.ii == 1 else f"{self.ii} cycles"
         facts = [
             f"II {self.ii}: a task every {every}",

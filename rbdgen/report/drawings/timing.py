@@ -80,7 +80,7 @@ def task_time(design: Design, function: str) -> TaskTime:
     plan = design.plan
     tasks = design.tasks
     spans = [Span(TASK, "", -tasks.task_beats(function), -1)]
-    start = design.last_start(function)
+    start = design.pipeline.last_start(function)
     entry = plan.schedule.entry_cycles
     if len(design.network.passes(function)) > 1:
         ready = entry + plan.exits[FEEDBACK] + loop_cycles(plan, FEEDBACK)
@@ -89,7 +89,7 @@ def task_time(design: Design, function: str) -> TaskTime:
         if again > ready:
             spans.append(Span(FEEDBACK_ROW, "", ready, again - 1))
     spans += _unit_spans(design, design.network.exit(function).name, start)
-    done = start + design.leaving_cycle(function) + 1
+    done = start + design.pipeline.leaving_cycle(function) + 1
     sent = done + send_cycles(plan, tasks, function)
     spans.append(Span(RESULT, "", done, sent - 1))
     order = rows(design)
@@ -183,7 +183,7 @@ def _process(
     yield _named("process_name", pid, 0, name)
     yield _sorted("process_sort_index", pid, 0, pid)
     ii = design.interval(task.function)
-    period = design.plan.schedule.device.period * 1e-3
+    period = design.machine.device.period * 1e-3
     order = {row: k for k, row in enumerate(rows(design))}
     runs = _runs(task, tasks, ii)
 
