@@ -259,7 +259,7 @@ def test_want_of_memory_is_one_line(
 ) -> None:
     monkeypatch.setenv("RBDGEN_CACHE", str(tmp_path))
 
-    def too_large(*arguments: object) -> None:
+    def too_large(*arguments: object, **named: object) -> None:
         raise MemoryError
 
     monkeypatch.setattr(commands, "compile_robot", too_large)
