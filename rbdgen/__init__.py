@@ -108,8 +108,10 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of these
     def __getattr__(name: str) -> object:
         """A public name on its first use. ToolError for one that only the whole of rbdgen has."""
         try:
+            # once it is among the globals, Python does not ask for it here again
             globals()[name] = found = _found(name)
         except ModuleNotFoundError as error:
+            # another package is missing: the whole of rbdgen would lack it as well
             if not (error.name or "").startswith(f"{__name__}."):
                 raise
             raise ToolError(

@@ -83,6 +83,7 @@ def keep(kind: str, key: str, suffix: str, content: bytes) -> Path | None:
         return None
     path = folder / _name(key, suffix, content)
     try:
+        # beside its place: only within a file system renaming is all or nothing
         handle, name = tempfile.mkstemp(prefix=WRITING, dir=folder)
     except OSError:
         return None
@@ -144,6 +145,7 @@ def code_digest(package: str) -> str:
     for path in sorted(root.rglob("*")):
         if path.suffix in SOURCES:
             name = path.relative_to(root).as_posix()
+            # zeros between, so that no name can run into a content
             digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
@@ -159,6 +161,7 @@ def _folder(kind: str) -> Path | None:
     folder = top / kind
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # who can write the folder above could put another in this one's place
         for part in (top, folder):
             if not _made_own(part):
                 _complain(part)
@@ -181,6 +184,7 @@ def _made_own(folder: Path) -> bool:
 def _is_own(path: Path) -> bool:
     """Whether a file is one of this user's that no other can write."""
     try:
+        # of a link itself, which may lead to a file of somebody else
         state = path.lstat()
     except OSError:
         return False

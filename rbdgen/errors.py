@@ -126,6 +126,7 @@ def strictly(strict: bool = True) -> Iterator[None]:
         try:
             yield
         except RobotWarning as warning:
+            # remarks are a list of several lines, an error is one
             line = " ".join(str(warning).split())
             raise UrdfError(f"{line}; mend the file, or take it as it is without strict") from None
 

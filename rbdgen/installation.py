@@ -125,6 +125,7 @@ def optional_module(name: str, extra: str) -> Any:
             raise ToolError(
                 f"Python package {package!r} is missing; it comes with rbdgen: install the whole of that"
             ) from None
+        # a fault inside of rbdgen itself, which installing an extra does not mend
         if package.startswith("rbdgen"):
             raise
         raise missing(package, extra) from None

@@ -91,6 +91,7 @@ def number_of(value: Any) -> int | float | None:
     """``value`` as Python's number, whole where it is of a whole type; None where it is no number, as a truth is
     none."""
     plain = _plain(value)
+    # Python's truths are whole numbers as well
     if isinstance(plain, bool):
         return None
     if isinstance(plain, Integral):

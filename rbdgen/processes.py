@@ -66,6 +66,7 @@ def on_all_cores(function: Callable[[T], R], things: Sequence[T], sizes: Sequenc
 def _workers() -> int:
     """Processes that work at a time: one where none can be forked."""
     possible = "fork" in multiprocessing.get_all_start_methods()
+    # Python lets no daemonic process have children
     if not possible or multiprocessing.current_process().daemon:
         return 1
     return cores()
@@ -93,6 +94,7 @@ class _Child:
         self.share = share
         self.here, self.there = multiprocessing.Pipe(duplex=False)
         self.process = forked(self._send)
+        # else this process would keep the pipe open, and wait for a child that is no more
         self.there.close()
 
     def _found(self) -> dict[int, Any]:

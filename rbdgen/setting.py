@@ -1,4 +1,5 @@
-"""What is known of an option: its group, what it means, which values it takes. Checked here, wherever they come from.
+"""Descriptions of options: their groups, what they mean, which values they take. Values are checked here, wherever they
+come from.
 
 The command line, ``config.toml``, ``--help`` and the reference in the documentation are made from these descriptions.
 """
@@ -60,6 +61,7 @@ class Setting:
         value = self.kind.taken(name, value)
         if self.choices is not None:
             self._check_word(name, value)
+        # Python's truths are numbers as well
         if isinstance(value, int | float) and not isinstance(value, bool):
             self._check_range(name, value)
         return value
@@ -97,12 +99,14 @@ class ValueKind:
 
     def unit(self, setting: Setting) -> str:
         """The unit of a setting's range, for its complaint."""
+        # help shows the unit in place of a value's name
         units = {"BITS": " bits", "MHZ": " MHz", "S": " seconds", "CYCLES": " cycles"}
         return units.get(setting.metavar or "", "")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """A question after the nearest known name, where one is near."""
+    # cut off: difflib's time grows with the square of a text's length
     found = difflib.get_close_matches(name[:LONGEST_PATH], list(known), 1, cutoff=0.5)
     return f"; did you mean {found[0]!r}?" if found else ""
 
@@ -258,6 +262,7 @@ def _read_payloads(name: str, text: str) -> dict[str, tuple[float, ...]]:
 
 def _read_frames(name: str, text: str) -> dict[str, tuple[float, ...]]:
     form = "LINK or LINK:X,Y,Z,... (several with semicolons)"
+    # a link alone is one with no numbers behind its colon
     parts = [part if _has_numbers(part) else f"{part}:" for part in text.split(";")]
     return _read_by_link(name, ";".join(parts), form)
 
@@ -298,12 +303,14 @@ VECTOR = ValueKind("three numbers", _vector, _read_vector)
 BY_JOINT = ValueKind("numbers by joint", _by_joint, _read_by_joint)
 PAYLOADS = ValueKind("numbers by link", _payloads, _read_payloads)
 FRAMES = ValueKind("numbers by link", _payloads, _read_frames)
+# no argument of the command line holds a table
 LIMITS = ValueKind("table", _limits, lambda name, text: {})
 
 
 def setting(default: Any, kind: ValueKind, group: str, summary: str, **more: Any) -> Any:
     """A field of a dataclass with its setting."""
     metadata = {METADATA: Setting(kind, group, summary, **more)}
+    # dataclasses refuse a default that could be changed
     if isinstance(default, dict):
         return dataclasses.field(default_factory=dict, metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
@@ -328,6 +335,7 @@ class StageOptions:
     def __post_init__(self) -> None:
         for f in dataclasses.fields(self):
             value = getattr(self, f.name)
+            # none is what an option may be left at, if that is its default
             if value is not None or f.default is not None:
                 object.__setattr__(self, f.name, f.metadata[METADATA].check(f.name, value))
 

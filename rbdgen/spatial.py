@@ -27,6 +27,7 @@ IDENTITY3: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 def is_constant(x: Scalar, value: float) -> bool:
     """Whether ``x`` is the Python constant ``value`` (an array or expression never is)."""
+    # the type first: an array would compare entry by entry
     return isinstance(x, (int, float)) and x == value
 
 
@@ -76,6 +77,7 @@ FLOAT64: dict[str, np.ufunc] = {
 def apply(name: str, *args: Scalar) -> Scalar:
     """An operation of :data:`FLOAT64`, of arrays and constants, or of what is being traced or recorded."""
     for x in args:
+        # asked of the scalar, as this module knows neither graphs nor tapes
         if hasattr(x, "apply"):
             return x.apply(name, args)
     return FLOAT64[name](*args)
@@ -205,6 +207,7 @@ def skew(v: Vector) -> Matrix:
     """The matrix of v ×, so that skew(v) x = v × x."""
     x, y, z = v
     return (
+        # ``sub`` in place of a sign: of a constant zero it makes 0.0, not −0.0
         (0.0, sub(0.0, z), y),
         (z, 0.0, sub(0.0, x)),
         (sub(0.0, y), x, 0.0),

@@ -74,10 +74,12 @@ def _complete(design: Design, robot: Robot, s: States, seed: int) -> States:
         minv = golden.minverse(robot, s.q)
 
     def torques_of(states: States) -> np.ndarray:
+        # by the golden model, which shares nothing with the compiler's graphs
         return golden.rnea(robot, states.q, states.v, states.a, states.f_ext, root=states.root)
 
     others = bounded_others(robot, design.network.options, s.q, s.others)
     found = replace(s, tau=torques_of(s), minv=minv, others=others)
+    # as the states were made that formats were found at
     if design.options.ranges != MOTION:
         found = slowed(found, design.network.torque_limits, torques_of)
     return with_torques(found, design.network.torque_limits, design.options.ranges, seed)
@@ -117,6 +119,7 @@ def make_tasks(
         for parameter, x in zip(own, parameters, strict=True):
             loaded[parameter.name] = np.full(count, x)
     expected, flags = model_answers(design, function, raw, loaded)
+    # at the states as they are: what rounding of operands costs is part of an error
     truth = reference(design, function, states, robot)
     return TaskSet(function, states, raw, expected, flags, truth, parameters)
 
@@ -177,6 +180,7 @@ def by_vector(design: Design, function: str, count: int, values: Sequence[np.nda
     for word, value in zip(words, values, strict=True):
         array = dense[word.vector]
         array[(every, *word.index)] = value
+        # symmetric matrices are sent as their lower triangles
         if quantities[word.vector].symmetric:
             array[(every, *reversed(word.index))] = value
     return dense
@@ -192,6 +196,7 @@ def output_errors(design: Design, tasks: TaskSet, values: Sequence[np.ndarray]) 
     for vector, real in results.items():
         truth = tasks.reference[vector]
         size = np.abs(real - truth)
+        # free torques reach accelerations beside which errors of motions would look like nothing
         for kind, chosen in kinds.items():
             largest = np.max(np.abs(truth[chosen]), axis=0)
             if kind in known.by_kind:
@@ -289,6 +294,7 @@ def outside_states(design: Design, count: int, seed: int) -> States:
         above = upper + distance
         below = lower - distance
         x[rows, column] = np.where(up, above, below)
+    # torques are those of the states as they were moved
     return _complete(design, design.robot, replace(s, **parts), seed)
 
 

@@ -46,11 +46,11 @@ FOLDER = "verification"
 """Where netlists are verified, in the build's folder."""
 VERIFICATION_SEED = 1
 AFTER = {"synthesis": "synthesis", "routed": "place and route"}
-"""What a netlist comes after, in words."""
+"""Stages that netlists come after, in words."""
 
 
 class Progress(Protocol):
-    """What is told of work: the ``stage`` that begins, and how much of one is done (``count``)."""
+    """Listener that is told of work: the ``stage`` that begins, and how much of one is done (``count``)."""
 
     def stage(self, name: str) -> None: ...
     def count(self, name: str, done: int, total: int) -> None: ...
@@ -114,6 +114,7 @@ def draw(
         progress.stage(f"draw --{name}")
         texts[name] = PICTURES[name][1](design)
     files: list[Path] = []
+    # written when all are made, so that one that cannot be leaves no part of them
     for name, path in asked.items():
         files += write_files({path.name: texts[name]}, path.parent, f"--{name}")
     return files
@@ -154,6 +155,7 @@ def save(
     need_hardware()
     bench: dict[str, str] = {}
     if testbench is not None:
+        # hardware is a package of its own, which rbdgen itself must not need
         benches = optional_module("rbdgen_hw.testbench", "hw")
         progress.stage("make testbench")
         bench = benches.testbench_files(design, testbench, benches.BARE)
@@ -267,16 +269,19 @@ def simulate(
     emit, marks = optional_module("rbdgen_hw.emit", "hw"), optional_module("rbdgen_hw.marks", "hw")
     progress.stage("write Verilog")
     verilog = emit.design_verilog(design)
+    # two processes in one folder would take each other's files
     with occupied(directory):
         files = write_design(design, verilog, directory, robot, release(), report or {})
         workdir = directory / f"simulation_{runner.name}"
         name = marks.marked_name(design)
+        # a module around the very Verilog that is synthesized, which only watches it
         bench = write_files({f"{name}.v": marks.marked_verilog(design)}, workdir)
         rtl = interface.Rtl(
             name,
             (files[0], *bench),
             design.tasks.task.row_bits,
             design.tasks.result.row_bits,
+            # Amaranth's simulator reads no Verilog
             design=marks.MarkedAccelerator(design) if runner.name == "amaranth" else None,
             probes=marks.mark_ports(design),
         )
@@ -287,6 +292,7 @@ def simulate(
         )
         measured = result.report()
         asked = f"--tasks {tasks} --seed {seed} --simulator {runner.name}"
+        # a report says how it can be made again
         measured["simulated"] = {
             "command": f"rbdgen simulate --config config.toml {asked}",
             "versions": versions(SIMULATOR_PACKAGES),
@@ -302,7 +308,7 @@ def simulate(
 
 @dataclass(frozen=True)
 class Verified:
-    """What came of a verification: its ``report``, and the first of its ``complaints`` if there is any."""
+    """Outcome of a verification: its ``report``, and the first of its ``complaints`` if there is any."""
 
     report: dict[str, Any]
     complaints: tuple[str, ...]
@@ -353,6 +359,7 @@ def verify_netlists(made: Any, tasks: int, directory: Path, progress: Progress) 
 
 def built_manifest(design: Design, verilog: str) -> Manifest:
     """The manifest of a design that was built, as a host reads it."""
+    # by way of JSON, so that nothing is in it that a file would not have
     content = manifest(design, verilog_digest(verilog), release())
     return manifest_from(json.loads(json.dumps(content)))
 
@@ -369,7 +376,7 @@ class Built:
 
 
 class BoardTools:
-    """What a build on a board needs, which is seen to be there before anything is compiled. ConfigError for a board, an
+    """Tools that a build on a board needs, seen to be there before anything is compiled. ConfigError for a board, an
     address or a verification that does not go together; ToolError for a program or a package that is missing.
 
     ``ip`` and ``mac``: what a board with Ethernet is to be on its network. ``verify`` and ``load``: whether netlists
@@ -448,11 +455,13 @@ def build(
             verified = verify_netlists(made, tasks, directory, progress)
             report["verified"] = verified.report
             if verified.complaints:
+                # what gives wrong results must not get on a board, not even from the cache
                 made.withdraw()
                 report["bitstream"] = None
         write_design(made.design, made.verilog, directory, robot, release(), {})
         write_files({BUILD_FILE: json.dumps(report, indent=2) + "\n"}, directory)
         if verified is not None:
+            # written first: the report and the configuration are wanted where a netlist is wrong
             verified.require_equality(directory / CONFIG_FILE)
         if load:
             progress.stage("program the board")

@@ -48,14 +48,14 @@ class Parser(argparse.ArgumentParser):
 
 
 def reader(name: str, setting: Setting) -> Callable[[str], Any]:
-    """What reads an option's value from text. ConfigError names the option."""
+    """A reader of an option's value from text. ConfigError names the option."""
     return lambda text: setting.check(name, setting.kind.read(name, text))
 
 
 def integer(
     name: str, least: int = 0, why: str = "", most: int = LARGEST_INTEGER
 ) -> Callable[[str], int]:
-    """What reads the whole number of an argument. ConfigError for one below ``least``, ``why`` that is so, and for one
+    """Reader of the whole number of an argument. ConfigError for one below ``least``, ``why`` that is so, and for one
     above ``most``."""
 
     def read(text: str) -> int:
@@ -75,7 +75,7 @@ def simulated_tasks(text: str) -> int:
 
 
 def integers(name: str) -> Callable[[str], list[int]]:
-    """What reads whole numbers between commas."""
+    """A reader of whole numbers between commas."""
     return lambda text: [INTEGER.read(name, part) for part in text.split(",")]
 
 
@@ -84,12 +84,14 @@ def help_of(setting: Setting) -> str:
     known = setting.choices or setting.listed
     choices = f": {', '.join(known())}" if known else ""
     otherwise = f" ({setting.otherwise})" if setting.otherwise else ""
+    # argparse formats help, where a percent sign begins a field
     return f"{setting.summary}{choices}{otherwise}".replace("%", "%%")
 
 
 def add_setting(parser: Parser, to: Any, name: str, setting: Setting) -> None:
     """The argument of an option."""
     flag = f"--{(setting.flag or name).replace('_', '-')}"
+    # no default here: what is not given is left to a file, then to the option itself
     named: dict[str, Any] = {"dest": name, "default": None, "help": help_of(setting)}
     if setting.kind is SWITCH:
         named["action"] = argparse.BooleanOptionalAction
@@ -141,7 +143,7 @@ def add_strict(parser: Parser) -> None:
 
 
 def given_setup(args: argparse.Namespace, varied: Collection[str] = ()) -> dict[str, Any]:
-    """How the robot is to be set up, as far as the arguments say; what is ``varied`` is not of one robot."""
+    """The robot's set-up, as far as the arguments say; what is ``varied`` is not of one robot."""
     given = {name: getattr(args, name) for name in ROBOT if name not in varied}
     return {name: value for name, value in given.items() if value is not None}
 
@@ -158,7 +160,7 @@ def add_evidence(parser: Parser) -> None:
 
 
 def add_figures(parser: Parser) -> None:
-    """What is reported of a design beyond its promises."""
+    """Options for what a report has beyond a design's promises."""
     add_evidence(parser)
     parser.add_more(
         parser,
@@ -187,6 +189,7 @@ def add_functions(parser: Parser, **more: Any) -> None:
     setting = settings(Options)["functions"]
     parser.add_argument(
         "--functions",
+        # names are checked by the options, which know what goes together
         type=lambda text: WORDS.read("functions", text),
         metavar=setting.metavar,
         help=help_of(setting),

@@ -66,6 +66,7 @@ def compile_design(args: argparse.Namespace, progress: Reporter) -> tuple[Design
     resolved = with_overrides(options, **(given | {"device": given["device"] or target.device}))
     progress.stage("read robot")
     model = Setup(**(setup | given_setup(args))).load(robot)
+    # who gives a joint's limits has seen to its range
     on_ranges = [
         note for note in range_notes(model) if not any(joint in note for joint in resolved.limits)
     ]
@@ -84,6 +85,7 @@ def compile_design(args: argparse.Namespace, progress: Reporter) -> tuple[Design
 
 def _target(args: argparse.Namespace, options: dict[str, Any]) -> Target:
     """The hardware that the arguments ask for, or else a file's ``options``, from which it is taken."""
+    # a file has a budget's demands among its options, and these know none of them
     configured = {name: options.pop(name, None) for name in DEMANDS}
     given, asked = _asked_rate(args, options, configured)
     board = args.board or configured["board"]
@@ -165,6 +167,7 @@ def layout(args: argparse.Namespace) -> None:
 
 def generate(args: argparse.Namespace) -> None:
     """``rbdgen generate``."""
+    # before anything is compiled
     check_part(args.part, args.ip)
     check_output(args)
     need_hardware()
@@ -216,6 +219,7 @@ def simulate(args: argparse.Namespace) -> None:
     if run.waves is not None:
         text.append(viewing(run.waves))
     print_result(args, run.report | more, "\n\n".join(text))
+    # printed first: a report is most wanted where a result is wrong
     run.require_equality()
 
 

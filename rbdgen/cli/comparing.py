@@ -53,6 +53,7 @@ def _report(
     if not args.measure:
         return design_report(design)
     options = design.options
+    # all that may vary is in the name, so that no two designs of a comparison share a folder
     folder = f"{comparison.short_name(name)}_{design.name}_{design.precision}_{design.pace}_{options.device}"
     algorithms = chosen_algorithms(options).values()
     folder += f"_{'_'.join(algorithms)}_{args.base or 'fixed'}"
@@ -70,6 +71,7 @@ def _report(
 
 def compare(args: argparse.Namespace) -> None:
     """``rbdgen compare``."""
+    # all that can be refused is refused before the first robot is compiled
     _settle(args)
     for name in args.robots:
         check_robot_name(name)
@@ -77,6 +79,7 @@ def compare(args: argparse.Namespace) -> None:
     if args.plot:
         plots.check_plot_path(args.plot)
         need_plots()
+    # in the order of their codes, with ``all`` spelled out
     functions = Options(functions=args.functions).functions
     designs = _designs(args, functions)
     if args.measure:
@@ -113,7 +116,7 @@ def _designs(args: argparse.Namespace, functions: tuple[str, ...]) -> tuple[Choi
 
 
 def _asked(choice: Choice) -> str:
-    """What was asked for of a design, in words."""
+    """The values that a design was asked for with, in words."""
     asked = []
     for name, value in choice.position.items():
         if value is not None and name != "functions":
@@ -132,7 +135,7 @@ def _timings(
     functions: tuple[str, ...],
     progress: Reporter,
 ) -> list[tuple[str, Timing]]:
-    """What this machine takes for the functions, with the robot's name."""
+    """Times of the functions on this machine, with the robot's name."""
     timings: list[tuple[str, Timing]] = []
     for name, robot in robots.items():
         progress.stage(f"{name}: what this machine does today")

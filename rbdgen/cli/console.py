@@ -1,4 +1,4 @@
-"""What all commands share on a terminal: progress and results."""
+"""Progress and results on a terminal, as all commands show them."""
 
 from __future__ import annotations
 

@@ -34,6 +34,7 @@ from rbdgen.workbench import BUILDS
 
 def emit(args: argparse.Namespace) -> None:
     """``rbdgen emit``."""
+    # the folder inside is named after what is made, and not known yet
     check_writable(args.output or BUILDS)
     with reporter() as progress:
         made = TARGETS[args.target](args, progress)
@@ -112,6 +113,7 @@ def _cuda(args: argparse.Namespace, progress: Reporter) -> Emitted:
     if args.fixed:
         raise ConfigError("--fixed: is of --target c; leave it out")
     _refuse_hardware(args)
+    # before anything is traced, as the compiler may not be there
     compiler = nvrtc() if args.architecture else None
     robot, programs = _programs(args, progress)
     progress.stage("spread over warps")
@@ -134,6 +136,7 @@ def _host(args: argparse.Namespace, progress: Reporter) -> Emitted:
     _refuse(args, ["architecture"], "is of --target cuda")
     given = (*OPTION_ARGUMENTS, *DEMANDS, *ROBOT, "config")
     _refuse(args, given, "is in the design that DIR holds")
+    # where other targets have a robot, this one has a design's directory
     if args.robot is None:
         raise ConfigError(
             "ROBOT: missing; with --target host give the directory that 'rbdgen generate' or 'rbdgen build' wrote"
@@ -153,4 +156,4 @@ TARGETS: dict[str, Callable[[argparse.Namespace, Reporter], Emitted]] = {
     "cuda": _cuda,
     "host": _host,
 }
-"""What there is text for."""
+"""The targets that there is text for."""

@@ -53,6 +53,7 @@ def explore(args: argparse.Namespace) -> None:
         else:
             work = sweep.run_on_processes(figures, task, missing, jobs)
         if missing:
+            # an interrupt in here must not leave processes at work
             with closing(work):
                 for point, found in work:
                     store.save(point, found)
@@ -89,6 +90,7 @@ def _plots_are_possible(args: argparse.Namespace) -> bool:
 def _show(args: argparse.Namespace, content: dict[str, Any]) -> None:
     """Write and print the table of a sweep."""
     rows, taken, points = content["rows"], content["taken"], content["points"]
+    # files are the same however often a sweep was stopped
     kept = {key: value for key, value in content.items() if key != "taken"}
     texts = {
         "explore.json": json.dumps(kept, indent=2) + "\n",

@@ -28,6 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     process that a signal ended."""
     arguments = sys.argv[1:] if arguments is None else arguments
     with warnings.catch_warnings():
+        # by default Python leaves out a warning that it has shown before
         warnings.simplefilter("always", RbdgenWarning)
         warnings.showwarning = _show_warning
         try:
@@ -57,6 +58,7 @@ def _run(arguments: Sequence[str]) -> None:
     from rbdgen.cli.parser import make_parser
     from rbdgen.errors import strictly
 
+    # what help hides is settled while the parser is made, before it reads anything
     args = make_parser("--help-all" in arguments).parse_args(arguments)
     with strictly(getattr(args, "strict", False)):
         args.run(args)

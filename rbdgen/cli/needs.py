@@ -1,4 +1,4 @@
-"""What commands need beyond what rbdgen always has, looked for before any work is done.
+"""Packages that commands need beyond those of rbdgen itself, looked for before any work is done.
 
 Not here: simulators and boards' tools, which say themselves whether they are there.
 """

@@ -32,23 +32,24 @@ TARGETS = {
     "cuda": "kernels for a GPU",
     "host": "a library for boards, of what 'rbdgen generate' wrote in DIR",
 }
-"""What ``rbdgen emit`` writes, by the argument of ``--target``."""
+"""Texts that ``rbdgen emit`` writes, by the argument of ``--target``."""
 
 VERIFICATIONS = ("netlist",)
-"""What ``rbdgen build --verify`` takes."""
+"""Values of ``rbdgen build --verify``."""
 
 Verb = Callable[[str, str, str], Parser]
 """Adds a command: its name, what it does in a line, and examples."""
 
 
 def command(module: str, function: str) -> Callable[[argparse.Namespace], None]:
-    """What runs a command: a function of a module in this folder, which is imported when it runs, as others are not
+    """Runner of a command: a function of a module in this folder, which is imported when it runs, as others are not
     needed then."""
     return lambda args: getattr(import_module(f"rbdgen.cli.{module}"), function)(args)
 
 
 def make_parser(everything: bool = False) -> Parser:
     """The parser of the command line; ``everything``: its help shows all options."""
+    # of the class: argparse makes the parsers of commands, and hands nothing on to them
     Parser.everything = everything
     parser = Parser(
         prog="rbdgen",
@@ -65,6 +66,7 @@ def make_parser(everything: bool = False) -> Parser:
             help=summary,
             description=summary,
             epilog=f"examples:\n{examples}",
+            # examples keep their lines
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
 
@@ -167,6 +169,7 @@ def add_emit(verb: Verb) -> None:
     )
     add_design(parser)
     parser.add_argument(
+        # options of hardware are taken for --fixed; without it the command refuses them
         "--target",
         choices=tuple(TARGETS),
         default="c",
@@ -256,6 +259,7 @@ def add_compare(verb: Verb) -> None:
         help="simulate the accelerators and time this machine; else cycles are the schedule's promises",
     )
     parser.add_argument(
+        # no defaults here and below: what is given without --measure is refused
         "--tasks",
         type=simulated_tasks,
         metavar="N",
@@ -321,6 +325,7 @@ def add_explore(verb: Verb) -> None:
     )
     parser.add_argument("robot", metavar="ROBOT", help=ROBOT_HELP)
     add_strict(parser)
+    # commas part the functions of one design; several designs are several options
     add_functions(parser, action="append")
     add_lists(parser)
     parser.add_argument(f"--{ROOT.name}", type=names, metavar="LINK,LINK", help=ROOT.summary)
@@ -379,6 +384,7 @@ def add_build(verb: Verb) -> None:
         help="netlist: simulate the netlists after synthesis and after place and route, and compare every bit",
     )
     parser.add_argument(
+        # no default: the option is refused without --verify
         "--tasks",
         type=integer("tasks", 1, most=MOST_STATES),
         metavar="N",

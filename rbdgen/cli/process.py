@@ -26,7 +26,7 @@ REMEDIES = {
     errno.EROFS: "choose another disk with TMPDIR, RBDGEN_CACHE or -o",
     errno.ENOENT: "run again, and let nothing remove it meanwhile",
 }
-"""What helps against errors of the system."""
+"""Remedies for errors of the system, by number."""
 AGAIN = 0.01
 """Seconds after which an interrupt that was lost comes again."""
 SAFE_PATH = "PYTHONSAFEPATH"
@@ -51,6 +51,7 @@ def status_of(interrupt: KeyboardInterrupt) -> int:
 def signals() -> Iterator[None]:
     """A request to end is raised as :class:`Terminated`, and an interrupt that Python drops, as it does with those that
     arrive in a destructor, comes again."""
+    # Python lets the main thread alone handle signals
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -101,6 +102,7 @@ class _Interrupts:
         try:
             self.raised = False
             number = signal_of(dropped.exc_type())
+            # from another thread: what is raised in this hook would be dropped as well
             threading.Thread(target=self._insist, args=(number,), daemon=True).start()
         finally:
             self.telling = False
@@ -144,6 +146,7 @@ def put(text: str) -> None:
     nobody reads."""
     try:
         print(text)
+        # else a full disk would be found as the interpreter ends
         sys.stdout.flush()
     except BrokenPipeError:
         raise
@@ -157,6 +160,7 @@ def put(text: str) -> None:
 def complaint_of(error: OSError) -> str:
     """One line for an error of the system that nothing expected: the file, what is wrong, what helps."""
     try:
+        # without a working folder any relative path fails, and none of them is to blame
         Path.cwd()
     except OSError:
         return "working folder: it is not there any more; change to one that is"

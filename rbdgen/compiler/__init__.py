@@ -51,6 +51,7 @@ def compile_robot(
     target = target or Target(budget=budget or Budget())
     _check_demands(target.budget)
     if target.device is not None:
+        # the default cannot be told from a device that was not given, and gives way to the target's
         target.check_device(None if options.device == DEFAULT_DEVICE else options.device)
         options = replace(options, device=target.device)
     if options.goal == "host" and target.link is None:
@@ -97,4 +98,5 @@ def _warn(design: Design, budget: Budget) -> None:
                 RbdgenWarning,
                 stacklevel=3,
             )
+            # a warning of the registers would name the same remedies
             return

@@ -1,4 +1,5 @@
-"""How hardware is shared, and algorithms of serial chains, chosen by modelled cost: one search over what is left open.
+"""Choices of how hardware is shared, and of algorithms of serial chains, by modelled cost: one search over what is left
+open.
 
 It starts from what a design has otherwise (:func:`rbdgen.compiler.stages.default_choices`), changes one choice at a
 time, and keeps what brings it nearer to its goal. Costs are those of the resource model
@@ -35,7 +36,7 @@ LONGER = 1 / 4
 SPARED = 0.02
 """By which share of a device such a design must be smaller for the next to be tried."""
 PACED = 4
-"""How many times as long the next interval is that is tried behind a link."""
+"""Factor by which the next interval is longer that is tried behind a link."""
 WORTH = 0.05
 """By which share a design must be smaller for such an interval to be worth while."""
 
@@ -98,7 +99,7 @@ CHOICES = (
         },
     ),
 )
-"""What is tried, in this order."""
+"""The choices that are tried, in this order."""
 TRACED = ("programs", *KINDS)
 """The options of these that decide what is traced."""
 
@@ -119,7 +120,7 @@ class Workshop:
 
     @property
     def available(self) -> Mapping[str, float]:
-        """What can be used of tables, registers and multiplier blocks, as far as that is known."""
+        """Amounts of tables, registers and multiplier blocks that can be used, as far as they are known."""
         return self.target.budget.usable
 
     @property
@@ -130,6 +131,7 @@ class Workshop:
 
     def lowered(self, options: Options) -> Lowered:
         """The fixed-point graph for these choices."""
+        # for a target, what folds at the interval has equal formats; words know no interval
         interval = options.ii if options.targets else 1
         text = tuple(getattr(options, name) for name in TRACED)
         key = text, options.constants, interval
@@ -164,6 +166,7 @@ def choose(workshop: Workshop, options: Options) -> Design:
     """The design that serves the goal best, by what ``options`` leave open."""
     design = _chosen_sharing(workshop, options)
     if options.goal is None and workshop.lengthens:
+        # who gives a goal or a rate has said already how often tasks are to come
         note = link_note(workshop.lowered(design.options), design)
         design = replace(design, why=(*design.why, *note))
     return choose_replicas(design, CROWDED)
@@ -180,11 +183,13 @@ def _chosen_sharing(workshop: Workshop, options: Options) -> Design:
     best = _tried(workshop, options)
     if lengthens and options.goal == "host":
         best = _paced(workshop, best)
+    # without a goal nothing is changed where the device has room
     crowded = best.cost.share(available) > CROWDED or best.cost.exceeds(available)
     if still_open and (options.goal is not None or crowded):
         best = _improved(workshop, best, still_open)
     if lengthens:
         best = _lengthened(workshop, best)
+    # candidates were scheduled roughly and unproven; only this one is made in full
     found = workshop.design(best.design.options, roughly=False, beyond=best.beyond)
     return replace(found, why=(*found.why, *best.why))
 
@@ -243,7 +248,7 @@ def _tried_value(
 
 
 def _gain(before: Cost, after: Cost) -> str:
-    """What a change brought, by the model."""
+    """The gain of a change, by the model."""
     blocks = "1 multiplier block" if after.blocks == 1 else f"{after.blocks} multiplier blocks"
     tables = f"{after.tables} look-up tables instead of {before.tables}"
     area = f"{tables}, {blocks} instead of {before.blocks}, by the model"
@@ -277,6 +282,7 @@ def _lengthened(workshop: Workshop, best: Candidate) -> Candidate:
         longer = ii + math.ceil(ii * LONGER)
         workshop.progress(f"the device would be full: try an interval of {longer} cycles or more")
         try:
+            # beyond one less, so that the interval itself is the first that is laid out
             tried = _tried(workshop, replace(best.design.options, ii=longer), longer - 1)
         except ConfigError:
             break
@@ -294,6 +300,7 @@ def _no_longer_than_needed(workshop: Workshop, before: Candidate, best: Candidat
         ii = (too_short + best.design.options.ii) // 2
         workshop.progress(f"try an interval of {ii} cycles")
         tried = _tried(workshop, replace(best.design.options, ii=ii), ii - 1)
+        # multipliers may ask for a longer interval than the one that is tried
         longer = tried.design.options.ii >= best.design.options.ii
         if longer or tried.cost.share(workshop.available) > FULL:
             too_short = ii

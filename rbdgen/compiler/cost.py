@@ -1,4 +1,4 @@
-"""What a design costs, by the model, and which of two serves a goal better."""
+"""The cost of a design, by the model, and which of two serves a goal better."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ AS_FAST = 0.1
 STEP = 0.05
 """Two designs are as crowded where the shares differ by less."""
 LUTS_OF_BLOCK = 400
-"""What a multiplier block is worth in look-up tables where no device says how many of both there are."""
+"""Worth of a multiplier block in look-up tables where no device says how many of both there are."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a design costs: look-up ``tables``, registers and multiplier ``blocks``, all by the model; ``intervals``:
+    """The cost of a design: look-up ``tables``, registers and multiplier ``blocks``, all by the model; ``intervals``:
     cycles from task to task, summed over the functions; ``latencies``: of lone tasks, summed likewise; ``at_host``: as
     ``intervals``, but as long as a board's link takes where that is longer."""
 
@@ -61,11 +61,13 @@ class Cost:
         """Look-up tables and multiplier blocks in one figure, in tables."""
         worth = float(LUTS_OF_BLOCK)
         if available.get("luts") and available.get("multipliers"):
+            # as much as there is of tables for each block: what a device has little of is dear
             worth = available["luts"] / available["multipliers"]
         return self.tables + worth * self.blocks
 
     def key(self, goal: str, available: Mapping[str, float]) -> tuple[float, ...]:
-        """What is to be small for a goal, the more important first: how far a device is crowded comes before all."""
+        """Figures to be small for a goal, the more important first: how far a device is crowded comes before all."""
+        # in steps, so that a hair's breadth of crowding does not outweigh the goal
         crowded = math.ceil(max(0.0, self.share(available) - CROWDED) / STEP)
         area = self.area(available)
         by_goal = {

@@ -1,4 +1,4 @@
-"""What algorithms for serial chains are deep by, and from how many links on they answer sooner than those for trees.
+"""Depth of algorithms for serial chains, and from how many links on they answer sooner than those for trees.
 
 The text of an algorithm is traced over chains of other lengths too, made of the robot's own links, and every operation
 of it starts as soon as its arguments are there. Nothing is scheduled for that: cycles are those of an interval of one,
@@ -64,7 +64,7 @@ class ChainDepth:
 
 @dataclass(frozen=True)
 class DepthModel:
-    """How deep texts are on ``device``, with sines and reciprocals as good as words of ``table_word`` bits need."""
+    """The depth of texts on ``device``, with sines and reciprocals as good as words of ``table_word`` bits need."""
 
     device: Device
     table_word: int
@@ -74,6 +74,7 @@ class DepthModel:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RbdgenWarning)
             network, _ = build_network(robot, options, count=STATES)
+        # of the passes those that need no formats
         graph = absorb_negations(move_constants(network.graph))
         graph = expand_trigonometry(graph, sine_method(self.table_word))
         graph = expand_reciprocals(graph, reciprocal_method(self.table_word))
@@ -194,6 +195,7 @@ class _CriticalPath:
     def __init__(self, graph: Graph, device: Device) -> None:
         self.graph = graph
         self.device = device
+        # operands come from registers, and from there by a multiplexer or from another unit
         self.registered = (0, device.reach)
         self.times: list[Time] = []
 
@@ -220,6 +222,7 @@ class _CriticalPath:
         for a in args:
             source = self.graph.nodes[a]
             cycle, ready = self.times[a]
+            # nothing is laid out: each submodule counts as a unit of its own
             if source.owner != owner:
                 ready += self.device.routing
             if not source.is_const:
@@ -237,12 +240,13 @@ class _CriticalPath:
 
 
 def _delays(node: Node, device: Device) -> Delays:
-    """What an operation takes, but for its formats."""
+    """The delays of an operation, but for its formats."""
     if node.terms.products and device.multiply_cycles:
         return Delays(device.factor, device.product_cycles(last=False), device.multiply)
     if node.operation.looks_up:
         return Delays(device.address, device.table_cycles, device.table_output)
     if node.operation.moves_by_data:
+        # registers part the way evenly
         half = device.shift / (device.shift_cycles + 1)
         return Delays(half, device.shift_cycles, half)
     whole = device.multiply if node.terms.products else OPERATORS[node.op].delay(device)

@@ -27,7 +27,7 @@ from rbdgen.schedule.buffers import Plan
 from rbdgen.wordlength.targets import finest
 
 TOP_PREFIX = "rbd"
-"""How the names of all designs begin."""
+"""The beginning of the names of all designs."""
 
 
 def readable(cycles: float) -> float:
@@ -35,6 +35,7 @@ def readable(cycles: float) -> float:
     return int(cycles) if cycles == int(cycles) else round(cycles, 4)
 
 
+# a generated repr would print whole graphs
 @dataclass(frozen=True, repr=False)
 class Design:
     """Everything that is known of an accelerator before it is built.
@@ -58,6 +59,7 @@ class Design:
     signal_ranges: FoundRanges
     why: tuple[str, ...] = ()
     target: Target = field(default_factory=Target)
+    # not an argument, so that a copy by ``replace``, which is another design, has none
     key: str = field(default="", init=False, compare=False, repr=False)
 
     def __repr__(self) -> str:
@@ -68,6 +70,7 @@ class Design:
     @cached_property
     def name(self) -> str:
         """Name of the Verilog top: the robot and the functions."""
+        # robots' names may hold what Verilog's identifiers may not
         robot = sanitize([self.robot.name])[self.robot.name]
         functions = (
             "all"
@@ -92,6 +95,7 @@ class Design:
     @property
     def precision(self) -> str:
         """The word length or the smallest error target, in a name."""
+        # folders are named by it: 1e-3 becomes e1m3, and the colon of largest:1e-3 an underscore
         options = self.options
         return (
             f"e{finest(options.targets)}".replace("e-", "m").replace(":", "_")

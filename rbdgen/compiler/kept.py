@@ -39,6 +39,7 @@ def kept_design(
             keep(CACHE, key, SUFFIX, zlib.compress(pickle.dumps((design, told)), 1))
         else:
             found()
+            # unpickling runs code: the cache gives only what no other user can have written
             design, told = pickle.loads(zlib.decompress(kept.content))
     finally:
         for message, category in told:
@@ -60,5 +61,6 @@ def _compiled(compile_it: Callable[[], Design], told: list[tuple[str, type[Warni
 def _key(robot: Robot, options: Options, target: Target) -> str:
     """Digits that differ where designs might."""
     versions = code_digest("rbdgen"), np.__version__, sys.version
+    # dataclasses print all of their fields, and floats to the last bit
     about = "\n".join([*versions, repr(robot), repr(options), repr(target)])
     return hashlib.sha256(about.encode()).hexdigest()[:32]

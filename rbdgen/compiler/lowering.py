@@ -28,7 +28,7 @@ from rbdgen.wordlength.targets import resolve_targets
 from rbdgen.wordlength.wishes import in_words, word_targets
 
 COARSER = 10
-"""How much larger an error than the usual one may become where that is out of reach."""
+"""Factor by which an error may become larger than the usual one where that is out of reach."""
 WISH_STATES = 1024
 """States at which it is found which signals need more bits than a word."""
 TRIED_STATES = 2048
@@ -76,6 +76,7 @@ def lower(
     if word is None:
         found = _found(request, options, ranges, progress)
         return Lowered(found.network, found.fixed, found.simplified)
+    # only errors tell which signals need more bits than the word
     asked = word_targets(network, word)
     measure = make_experiment(network, ranges, options.seed, WISH_STATES, asked)
     simplified = in_words(request, measure, word)
@@ -150,6 +151,7 @@ def weak_result(
     if flagged > WEAK_SHARE:
         return f"{flagged:.1%} of the declared states overflow"
     exact = _exact_outputs(fixed, operands, names)
+    # nothing is promised of the results of tasks that are flagged
     good = ~overflow
     for vector, own in by_vector.items():
         errors = truths = 0.0

@@ -1,4 +1,4 @@
-"""What ranges of motions alone would save: formats of the same functions without the room for free torques.
+"""Savings by ranges of motions alone: formats of the same functions without the room for free torques.
 
 A function that takes torques keeps its error at the torques of declared motions beside accelerations that free torques
 reach, which may be thousands of times as large: that costs bits. Formats tell; nothing is scheduled.
@@ -27,7 +27,7 @@ SAMPLES = 8192
 def narrower_ranges(
     design: Design, progress: Callable[[str], None] = lambda stage: None
 ) -> dict[str, Any] | None:
-    """What the formats of a design take beside those for motions only (``--ranges motion``), as a report has it; None
+    """The cost of a design's formats beside those for motions only (``--ranges motion``), as a report has it; None
     where it has no such choice, or nothing was searched for."""
     options = design.options
     takes_torques = any(f.takes_torques for f in design.network.options.records)

@@ -1,4 +1,4 @@
-"""How often a board's link lets tasks come beside how often an accelerator takes them, and what is said of that."""
+"""The pace of a board's link beside that of an accelerator, and what is said of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rbdgen.layout.folding import MAX_II
 from rbdgen.protocol.links import Link
 
 CLEARLY = 2
-"""How many times as long as the accelerator a link must take for that to be said."""
+"""Factor by which a link must take longer than the accelerator for that to be said."""
 SHOWN_INTERVAL = 64
 """Cycles of the interval that is shown where a link takes longer: most of what there is to save is saved there."""
 
@@ -40,6 +40,7 @@ def link_note(lowered: Lowered, design: Design) -> list[str]:
         return []
     ii = min(longest, max(SHOWN_INTERVAL, CLEARLY * design.options.ii))
     options = replace(design.options, ii=ii, goal="host", replicas=1)
+    # a budget with multipliers would choose an interval of its own
     free = replace(target, budget=replace(target.budget, multipliers=None, blocks=None))
     try:
         other = schedule_design(lowered, options, design.ranges, free, roughly=True)

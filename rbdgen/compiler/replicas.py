@@ -1,4 +1,4 @@
-"""How many accelerators stand behind one stream: as many as a board has room for and its link keeps at work."""
+"""The number of accelerators behind one stream: as many as a board has room for and its link keeps at work."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ def choose_replicas(design: Design, crowded: float) -> Design:
         return design
     alone = with_replicas(design, 1)
     budget, link = design.target.budget, design.target.link
+    # at a longer interval half of it brings as much as a second accelerator, for less
     fastest = options.ii == 1 and options.goal in (None, "throughput", "host")
     if link is None or not fastest:
         return alone
@@ -47,6 +48,7 @@ def choose_replicas(design: Design, crowded: float) -> Design:
     for replicas in range(2, MAX_REPLICAS + 1):
         tried = with_replicas(alone, replicas)
         cycles = _mean_cycles(tried, link)
+        # one fewer could take as many tasks by itself: the link is what binds
         if cycles >= _own_cycles(alone) / (replicas - 1):
             clock = design.machine.device.megahertz
             bits = link.bits_per_cycle(clock)
@@ -63,7 +65,7 @@ def choose_replicas(design: Design, crowded: float) -> Design:
 
 
 def _counted(replicas: int) -> str:
-    """How many accelerators there are, in words."""
+    """The number of accelerators, in words."""
     return "1 accelerator" if replicas == 1 else f"{replicas} accelerators side by side"
 
 

@@ -28,7 +28,7 @@ from rbdgen.setting import OPEN
 
 
 def default_choices(options: Options) -> dict[str, str]:
-    """What is chosen where nothing speaks for anything else. Constant factors are products where multipliers and their
+    """The choices where nothing speaks for anything else. Constant factors are products where multipliers and their
     accumulators are shared: a slot of these costs less than adders."""
     constants = "multipliers" if options.ii > 1 else "logic"
     algorithms = {kind: usual(kind).name for kind in open_kinds()}
@@ -49,8 +49,8 @@ def scheduled(
     blocks: int | None = None,
     roughly: bool = False,
 ) -> dict[str, Any]:
-    """What of a design follows from its layout; ``blocks``: how many multiplier blocks there are (None: any number).
-    ``roughly``: only to tell what it would cost, with lifetimes as they come, and unproven."""
+    """The parts of a design that follow from its layout; ``blocks``: how many multiplier blocks there are (None: any
+    number). ``roughly``: only to tell what it would cost, with lifetimes as they come, and unproven."""
     device = target_device(options)
     spare = None if options.spreads else 0
     if options.spreads and blocks is not None:
@@ -77,6 +77,7 @@ def scheduled(
         # what cannot be numbered is refused before anything is made of it
         row_depth(plan, tasks)
     machine = Pipeline(plan, network)
+    # what is only compared is not built; the one that is chosen is scheduled again and proven
     if not roughly:
         machine.check()
     return {"machine": machine, "tasks": tasks, "fixed": fixed, "why": layout.why}

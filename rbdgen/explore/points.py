@@ -37,13 +37,13 @@ def _axis(name: str) -> Axis:
 
 
 RATES = (_axis("ii"), _axis("multipliers"))
-"""What sets the rate, one of these for every point: an option, or a demand of a budget."""
+"""Axes that set the rate, one of these for every point: an option, or a demand of a budget."""
 ROOT = Axis("root", False, "links that a mobile base carries, by name (the file's root)")
-"""What is not an option of the compiler, but of the robot."""
+"""The axis that is not an option of the compiler, but of the robot."""
 AXES = tuple(_axis(name) for name in ("replicas", "word", "device", *KINDS))
 """All else, options by name; the last varies fastest."""
 NAMES = ("functions", ROOT.name, *(a.name for a in RATES), *(a.name for a in AXES))
-"""What is told of a point's position."""
+"""Names by which a point's position is told."""
 MAX_POINTS = 10_000
 """More points than anyone waits for."""
 
@@ -115,6 +115,7 @@ def combinations(base: Options, values: Mapping[str, Sequence[Any] | None]) -> t
         rates.append(Choice(base))
     names = [axis.name for axis in AXES]
     others = [each(name, [getattr(base, name)]) for name in names]
+    # counted before any is made: a few axes multiply to millions
     count = math.prod(map(len, (sets, roots, rates, *others)))
     if count > MAX_POINTS:
         raise ConfigError(f"points: {count} are more than {MAX_POINTS}; give fewer values")
@@ -128,11 +129,13 @@ def combinations(base: Options, values: Mapping[str, Sequence[Any] | None]) -> t
 
 def robot_digest(robot: Robot) -> str:
     """SHA-256 of all that a robot is."""
+    # dataclasses print all of their fields, and floats to the last bit
     return hashlib.sha256(repr(robot).encode()).hexdigest()
 
 
 def make_points(task: Task, choices: Sequence[Choice]) -> tuple[Point, ...]:
     """The points of a sweep over ``choices``."""
+    # points of other sources have other keys, so that none of an older version is taken
     about = {
         "code": task.code,
         "robot": robot_digest(task.robot),

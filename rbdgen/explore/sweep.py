@@ -27,7 +27,7 @@ from rbdgen.installation import optional_module
 from rbdgen.report.columns import table
 
 MEASURES = ("multiplier_blocks", "luts", "task_us", "max_relative_error")
-"""What should be small."""
+"""Figures that should be small."""
 
 
 def beats(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -160,12 +160,14 @@ def csv_text(rows: Sequence[dict[str, Any]]) -> str:
     writer = csv.DictWriter(out, columns, restval="", extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     for row in rows:
+        # commas part the columns
         writer.writerow(row | {"functions": " ".join(row["functions"])})
     return out.getvalue()
 
 
 def text(rows: Sequence[dict[str, Any]]) -> str:
     """A table of all rows, those of the front marked; refused ones with their reasons below."""
+    # a single point differs from none, and its row needs a name
     varied = varied_axes(rows) or ["ii"]
     head = [name.replace("_", " ") for name in varied]
     head += [name for _, name in FIGURES]
@@ -230,6 +232,7 @@ class Store:
             "figures": figures,
         }
         path = self.folder / f"{point.key}.json"
+        # named after this process: several sweeps may write into one folder
         beside = path.with_suffix(f".{os.getpid()}.part")
         try:
             beside.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
@@ -245,12 +248,13 @@ Evaluate = Callable[[Task, Point], dict[str, Any]]
 PATIENCE = 10
 """Seconds that a Dask scheduler may take to answer."""
 ATTEMPTS = 1
-"""How often a point is given to another Dask worker after the one that had it was lost."""
+"""Times that a point is given to another Dask worker after the one that had it was lost."""
 
 
 def figures_or_reason(evaluate: Evaluate, task: Task, point: Point) -> dict[str, Any]:
     """A point's figures, or why it cannot be built; ToolError if this process runs other sources than the
     sweep."""
+    # a cluster's workers have installations of their own
     if code_digest("rbdgen") != task.code:
         raise ToolError(
             "workers: run another version of rbdgen than this one; install the same and restart them"
@@ -258,6 +262,7 @@ def figures_or_reason(evaluate: Evaluate, task: Task, point: Point) -> dict[str,
     try:
         return {"status": "ok"} | evaluate(task, point)
     except RbdgenError as error:
+        # one line, as a cell of a table
         return {"status": "refused", "reason": " ".join(str(error).split())}
 
 
@@ -307,6 +312,7 @@ def run_on_dask(
             f"dask {address!r}: does not answer: {error}; start one with 'dask scheduler'"
         ) from None
     with client:
+        # nothing can be spread over workers who are still to come
         shared = client.scatter(task, broadcast=True, hash=False) if client.ncores() else task
         waiting = {
             client.submit(figures_or_reason, evaluate, shared, p, pure=False, retries=ATTEMPTS): p

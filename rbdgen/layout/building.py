@@ -56,6 +56,7 @@ def build_network(
     frames = calibration.frames if calibration else equivalent(robot)
     states = make_samples(robot, frames.robot, ranges, options, calibration, count, seed)
     torques = torque_limits(options.ranges, ranges.tau_max, states.tau)
+    # before free torques are drawn, to which motions give way that take too much even so
     states = slowed(states, torques, partial(sampled_torques, robot, frames.robot, calibration))
     states = with_torques(states, torques, options.ranges, seed, straining=count // 2)
     joints = sanitize(list(robot.joint_names))
@@ -71,6 +72,7 @@ def build_network(
     built = Construction(robot, frames, calibration, options, words, states, software)
     trace(built)
     graph = _traced_graph(built)
+    # parameters that no function needs are not loaded
     parameters = tuple(n for n in built.parameters if n in graph.inputs)
     network = Network(
         robot,
@@ -170,6 +172,7 @@ def _taken_by_pass(
         part = states.part(chosen)
         given = {w.name: part.vector(w.vector, w.index) for w in words}
         given |= {p.word.name: together[p.word.name][chosen] for p in network.parameters}
+        # only operands are looked at: values between would fill the memory
         passes = float_passes(network, graph, function, given, kept=names.keys())
         if not found:
             found = [{} for _ in passes]

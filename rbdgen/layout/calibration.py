@@ -102,9 +102,11 @@ def _varied(pseudo: np.ndarray, stretch: np.ndarray, shift: np.ndarray) -> np.nd
     mass = pseudo[3, 3]
     com = pseudo[:3, 3] / mass
     central = pseudo[:3, :3] - mass * np.outer(com, com)
+    # of a body that cannot exist it may be negative
     extent = max(np.trace(central), 0.0)
     radius = np.sqrt(extent / mass)
     com = com + shift * radius
+    # a congruence: what is positive semidefinite stays so
     central = stretch @ central @ stretch.T
     varied = np.empty((4, 4))
     varied[:3, :3] = central + mass * np.outer(com, com)
@@ -128,6 +130,7 @@ class Calibration:
         """The parameters' values (n,) for ``robot``. ConfigError where more than links' and rotors' inertias differ."""
         for mine, other in zip(self.robot.bodies, robot.bodies, strict=False):
             loaded = replace(mine, inertia=other.inertia, limits=other.limits)
+            # a rotor has a parameter only where the robot that hardware was made for has one
             if _turning(mine) == _turning(other):
                 loaded = replace(loaded, armature=other.armature)
             if loaded != other:
@@ -164,7 +167,7 @@ class Calibration:
 
 
 def _turning(body: Body) -> list[bool]:
-    """Which degrees of freedom of a body's joint turn rotors."""
+    """Whether each degree of freedom of a body's joint turns a rotor."""
     return [rotor > 0 for rotor in body.rotors]
 
 
@@ -181,7 +184,7 @@ def parameter_values(nominal: Robot, robot: Robot) -> dict[str, float]:
 
 
 def _left_entries(cheap: Robot) -> list[BodyEntry]:
-    """What regrouping leaves of the bodies of an equivalent robot, and the rotors of their joints."""
+    """Entries that regrouping leaves of the bodies of an equivalent robot, and the rotors of their joints."""
     entries = []
     for i, body in enumerate(cheap.bodies):
         kept = kept_in_place(body.joint)
@@ -207,6 +210,7 @@ def make_calibration(robot: Robot, links: Mapping[str, str], seed: int) -> Calib
     varied = np.array(rows)
     largest = np.max(np.abs(varied - nominal), axis=0)
     reach = HEADROOM * largest
+    # mass scales every entry: one that no variation moves is zero, and takes no parameter
     moves = reach > 0
     parameters: list[Parameter] = []
     for k in np.flatnonzero(moves):

@@ -106,6 +106,7 @@ class Construction:
             )
         if vector not in self.results:
             named = []
+            # in the order of indices, whatever order the text found them in
             for index, x in sorted(entries.items()):
                 if isinstance(x, Expr) or x != 0:
                     name = self._result_name(vector, index)
@@ -123,6 +124,7 @@ class Construction:
         for k, dimension in zip(index, shape, strict=True):
             known = labels(self.robot, dimension, self.joints)
             parts.append(known[k])
+        # two entries may join to one name: a_b with c, and a with b_c
         return unused("_".join(parts), set(self.outputs))
 
     def leave(self, function: str, program: str, results: Iterable[str]) -> None:
@@ -136,7 +138,7 @@ class Construction:
         self.exits.append(own)
 
     def return_by(self, name: str, program: str, results: Iterable[str], into: str) -> None:
-        """What goes back into a program."""
+        """Let results go back into a program."""
         back = Exit(name, program, tuple(results), into)
         self.exits.append(back)
 
@@ -150,6 +152,7 @@ class Construction:
         """The results by which an operand is returned, under another name."""
         words = []
         for own, x in zip(self.words[vector], given.values(), strict=True):
+            # only the first: a joint's name may hold the vector's
             name = own.name.replace(vector, group, 1)
             words.append(replace(own, name=name))
             self.outputs[name] = self._node(x)

@@ -30,7 +30,7 @@ ZERO_TOLERANCE = 1e-6
 """When choosing frames, a length, mass or moment below this share of the robot's own (:class:`_Scale`) counts as zero:
 URDFs have rounding noise."""
 SNAP_TOLERANCE = 1e-13
-"""What is left of an entry that was cancelled exactly, relative to what it was the sum of; such entries become zero."""
+"""Largest rest of an entry that was cancelled exactly, relative to what it was the sum of; such entries become zero."""
 LEAST_ROOT = 0.1
 """A root of a mass distribution along an axis counts as at least this share of the largest: turning a frame leaves a
 little of what is along other axes, by rounding."""
@@ -69,7 +69,8 @@ def _axis(joint: Joint) -> np.ndarray | None:
 
 
 def kept_in_place(joint: Joint) -> np.ndarray:
-    """Which entries of a pseudo-inertia (4×4) act on the parent as they act on the body, whatever the joint does.
+    """Mask of the entries of a pseudo-inertia (4×4) that act on the parent as they act on the body, whatever the joint
+    does.
 
     The axis that the joint rotates about, if it is one, must be a coordinate axis.
     """
@@ -151,6 +152,7 @@ def _aligned(body: Body) -> Placement:
     if np.count_nonzero(axis) == 1:
         return Placement()
     least = np.argmin(np.abs(axis))
+    # the coordinate axis least along it, so that the cross product is far from zero
     helper = np.eye(3)[least]
     x = np.cross(helper, axis)
     x /= np.linalg.norm(x)
@@ -187,6 +189,7 @@ def regrouped(robot: Robot, frames: Sequence[Placement] | None = None) -> Robot:
     roots = _roots(robot, frames)
     robot = reframed(robot, frames)
     inertias = [b.inertia for b in robot.bodies]
+    # from the tips: what a body gets from its children it may hand on itself
     for i in reversed(range(len(robot.bodies))):
         body = robot.bodies[i]
         pseudo = inertias[i].pseudo
@@ -199,6 +202,7 @@ def regrouped(robot: Robot, frames: Sequence[Placement] | None = None) -> Robot:
             inertias[body.parent] += added.expressed_in(body.placement)
             passed = np.where(np.diag(kept), roots[i], 0.0)
             more = _moved_roots(passed, body.placement)
+            # it is the squares that are added up on the diagonal
             roots[body.parent] = np.hypot(roots[body.parent], more)
     bodies = []
     for body, inertia in zip(robot.bodies, inertias, strict=True):
@@ -208,7 +212,7 @@ def regrouped(robot: Robot, frames: Sequence[Placement] | None = None) -> Robot:
 
 @dataclass(frozen=True)
 class _Scale:
-    """What is large for a robot: its largest ``length`` (m; of an offset between joints or of a link about its frame),
+    """The scale of a robot: its largest ``length`` (m; of an offset between joints or of a link about its frame),
     ``mass`` (kg), ``first`` moment (kg·m) and ``second`` moment (kg·m²)."""
 
     length: float
@@ -230,7 +234,7 @@ class _Scale:
 
 
 def _count(values: np.ndarray | Sequence[float], scale: float) -> int:
-    """How many entries do not count as zero, beside what is large."""
+    """The number of entries that do not count as zero, beside what is large."""
     return int(np.count_nonzero(np.abs(values) > ZERO_TOLERANCE * scale))
 
 
@@ -274,6 +278,7 @@ def _slides(robot: Robot, i: int, length: float) -> Iterator[np.ndarray]:
     for matrix, target in offsets:
         direction = matrix @ axis
         for x, t in zip(direction, target, strict=True):
+            # along an axis nearly across the offset an origin would move far away
             if abs(x) > 0.1 and abs(t) > ZERO_TOLERANCE * length:
                 yield t / x * axis
 
@@ -299,5 +304,6 @@ def equivalent(robot: Robot) -> EquivalentRobot:
                     current = reframed(robot, frames)
                     cost = candidate_cost
                     improved = True
+                    # the slides that are left are of the robot before this one
                     break
     return EquivalentRobot(regrouped(robot, frames), tuple(frames), current)

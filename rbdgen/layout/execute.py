@@ -1,4 +1,4 @@
-"""How a task of each function runs through a network: in floating point, and bit by bit.
+"""Runs of each function's tasks through a network: in floating point, and bit by bit.
 
 Most functions go through one program, once. A task of one with a first pass goes through both programs, or through
 the only one twice, with results of the first pass as operands of the second. Operands that a function doesn't have are
@@ -25,7 +25,7 @@ GivenValues = Mapping[str, np.ndarray]
 Values = dict[str, np.ndarray]
 """The same, to be added to."""
 NEXT = "next_"
-"""What stands before an operand's name in that of the result that feeds it and is no result otherwise."""
+"""Prefix to an operand's name in that of the result that feeds it and is no result otherwise."""
 
 
 def feedback(network: Network) -> dict[str, str | None]:
@@ -42,6 +42,7 @@ def feedback(network: Network) -> dict[str, str | None]:
             prefix = PREFIX[program]
             plain = name.removeprefix(prefix)
             sources[name] = None
+            # results such as a and M⁻¹ have their operand's name, what is only passed on has the prefix
             for source in (plain, NEXT + plain):
                 if source in produced:
                     sources[name] = source
@@ -145,6 +146,7 @@ def float_passes(
         wanted = [r for r in sources.values() if r is not None]
         values = handed | evaluate_cone(graph, operands, wanted, dtype, kept)
         found.append(values)
+        # parameters hold for all passes, operands for one
         operands = dict(constant)
         handed = {}
         for name, source in sources.items():
@@ -172,6 +174,7 @@ def pass_sources(
     sources: dict[str, str | None] = {}
     for name, carried in network.carried.items():
         source = carried.within
+        # a result that is always zero may have been pruned
         sources[name] = source if source in graph.outputs else None
     further = len(network.options.weights) - 1
     return (sources,) * further
@@ -192,6 +195,7 @@ def _weight_values(network: Network, function: str, number: int, like: np.ndarra
     words = network.operands.get(WEIGHTS, ())
     weights = network.options.weights[number]
     values = {}
+    # a step of a single evaluation has no weights among its operands
     for word, weight in zip(words, weights, strict=False):
         values[word.name] = np.full_like(like, weight)
     return values
@@ -199,7 +203,7 @@ def _weight_values(network: Network, function: str, number: int, like: np.ndarra
 
 @dataclass(frozen=True)
 class Answer:
-    """What the bit-true model answers to n tasks: raw ``values``, one (n,) array per result word, ``overflow`` (n,)."""
+    """The bit-true model's answer to n tasks: raw ``values``, one (n,) array per result word, ``overflow`` (n,)."""
 
     values: list[np.ndarray]
     overflow: np.ndarray
@@ -256,6 +260,7 @@ class BitTrueModel:
         count = len(steps)
         values = [np.zeros(count, np.int64) for _ in results]
         answer = Answer(values, np.zeros(count, bool))
+        # hardware counts a number below 1 as 1, and flags it by its range
         left = np.maximum(steps, 1)
         while (left > 0).any():
             for number in range(evaluations):
@@ -287,6 +292,7 @@ class BitTrueModel:
             return
         operands = {name: x[done] for name, x in now.items()}
         found, flags = self.machine(results).run(operands)
+        # a flag that any evaluation raised stays with its task
         into.overflow[done] |= flags
         for value, name in zip(into.values, results, strict=True):
             value[done] = found[name]
@@ -338,6 +344,7 @@ class BitTrueModel:
         overflow = np.zeros(count, bool)
         if len(network.passes(function)) > 1:
             operands, overflow = self._second_operands(operands, count)
+            # operands of the second pass come from the first one's results, parameters from none
             operands = held | operands
         repeated = network.repeated
         if repeated and repeated.repeat and function == repeated.name:

@@ -27,7 +27,7 @@ MAX_II = 4096
 
 @dataclass(frozen=True)
 class FoldOptions(StageOptions):
-    """How often tasks come, and whether branches that are alike share hardware in turn."""
+    """Options of how often tasks come, and of whether branches that are alike share hardware in turn."""
 
     ii: int = setting(
         1,
@@ -54,7 +54,7 @@ Fits = Callable[[Folds, int], bool]
 Turns = dict[int, tuple[Turn, ...]]
 """The turns of each template."""
 CONSTANT = -2
-"""What an argument that is a constant is matched by: all are alike."""
+"""Stands for any argument that is a constant: all are alike."""
 UNMATCHED = -1
 """Stands for the counterpart of a node that has none."""
 
@@ -64,6 +64,7 @@ def alike_branches(robot: Robot) -> list[list[list[int]]]:
     no body is in two groups."""
     groups: list[list[list[int]]] = []
     taken: set[int] = set()
+    # parents come before their children, so that whole branches are found before their parts
     for parent in range(-1, len(robot.bodies)):
         shapes: dict[object, list[list[int]]] = defaultdict(list)
         for child, body in enumerate(robot.bodies):
@@ -90,6 +91,7 @@ def _shape(robot: Robot, root: int) -> object:
     """Equal for branches that are alike."""
     body = robot.bodies[root]
     children = [_shape(robot, child) for child in robot.children[root]]
+    # a joint that follows another has no operands of its own
     return type(body.joint), body.mimic is None, *children
 
 
@@ -125,6 +127,7 @@ def _operand_counterparts(network: Network, bodies: Mapping[int, int]) -> dict[s
     moved = {"q": positions, F_EXT.name: bodies}
     names = {}
     for vector, words in network.operands.items():
+        # all branches have the same base
         if vector == BASE.name:
             continue
         by_index = {w.index: w.name for w in words}
@@ -221,6 +224,7 @@ def _attribute(graph: Graph, i: int) -> object:
     """A node's attribute as far as counterparts have it in common."""
     node = graph.nodes[i]
     if node.terms.multiple is not None:
+        # mirrored branches differ in signs; mantissas are compared bit for bit afterwards
         return round(abs(node.terms.multiple), 9)
     return None if node.terms.count else node.attr
 
@@ -288,6 +292,7 @@ def counterparts(network: Network, graph: Graph, ii: int) -> list[tuple[int, ...
     """Nodes of alike branches that one operator could do in turn at this interval, if their formats were equal."""
     found = []
     for branches in alike_branches(network.robot):
+        # turns are the interval divided by their number apart
         if ii % len(branches):
             continue
         _, matches = _matches(network, graph, branches)
@@ -371,6 +376,7 @@ def fold_branches(
             turns |= _fold_group(network, fixed, branches)
     timeless = timeless_nodes(fixed.graph, network.programs)
     for i, members in list(turns.items()):
+        # what depends on parameters alone belongs to no task, and has no turn
         if any(turn.node in timeless for turn in members):
             del turns[i]
     folds = Folds(turns)

@@ -33,8 +33,9 @@ from rbdgen.model.robot import Robot
 
 DYNAMICS, GRADIENT = "dynamics", "gradient"
 """The programs."""
+# both programs are in one graph, where an operand of both is two inputs
 PREFIX = {DYNAMICS: "", GRADIENT: "d_"}
-"""What stands before an operand's name in the graph, by program."""
+"""Prefix to an operand's name in the graph, by program."""
 BASE = "Ba"
 """The submodule that prepares a given motion of the base."""
 FEEDBACK = "feedback"
@@ -54,7 +55,7 @@ class Submodule:
 
 @dataclass(frozen=True)
 class Network:
-    """What is to be built for ``robot``.
+    """All that is to be built for ``robot``.
 
     ``operands`` and ``results`` hold the words of each vector by its name; ``graph`` the traced programs, described by
     ``programs``. A result's name in the graph is its word's name, an operand's has its program's prefix. ``leaves``
@@ -145,8 +146,9 @@ class Network:
         return len(self.options.weights) if function == self.repeated_name else 1
 
     def admissions(self, function: str) -> int:
-        """How often a program admits a task of ``function``: the one that it goes through most often; a step of a
+        """Times that a program admits a task of ``function``: the one that it goes through most often; a step of a
         function that repeats counts as a task of one evaluation."""
+        # with one program both passes of a task go through it
         programs = [e.program for e in self.passes(function)]
         return max(map(programs.count, programs))
 
@@ -178,6 +180,7 @@ class Network:
         """The network without the results that ``graph`` no longer has."""
         results = {}
         for vector, words in self.results.items():
+            # what is zero at all states was simplified away
             results[vector] = tuple(w for w in words if w.name in graph.outputs)
         exits = []
         for e in self.programs.exits:

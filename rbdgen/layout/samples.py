@@ -59,6 +59,7 @@ def random_base(options: TraceOptions, count: int, seed: int) -> np.ndarray | No
     if not options.moving_base:
         return None
     limits = np.repeat([BASE_ANGULAR_VELOCITY, BASE_ANGULAR_ACCELERATION, BASE_ACCELERATION], 3)
+    # the forces' own seed would draw their numbers again
     rng = np.random.default_rng(seed + 1)
     shares = rng.uniform(-1, 1, (count, 9))
     return shares * limits
@@ -107,6 +108,7 @@ def make_samples(
     uniform = random_states(robot, ranges, count // 2, seed)
     straining = extreme_states(robot, ranges, count // 2, seed)
     q, v, a = map(np.concatenate, zip(uniform, straining, strict=True))
+    # of an odd count one less, as halves are whole
     made = len(q)
     f_ext = random_forces(robot, options, made, seed)
     base = random_base(options, made, seed)
@@ -119,6 +121,7 @@ def make_samples(
     steps = np.ones((made, 1))
     others = random_others(robot, options, made, seed)
     others = bounded_others(robot, options, q, others)
+    # in their place until all that torques depend on is drawn
     tau = np.zeros_like(v)
     states = States(q, v, a, f_ext, tau, None, base, parameters, steps, weights, others=others)
     tau = sampled_torques(robot, cheap, calibration, states)

@@ -52,6 +52,7 @@ def slowed(
     if not limits:
         return states
     most = np.array(limits)
+    # of both ways the others get free torques afterwards (:func:`with_torques`)
     second = np.arange(len(states.q)) % 2 == 0
     chosen = second & np.any(np.abs(states.tau) > most, axis=1)
     if not chosen.any():
@@ -91,6 +92,7 @@ def with_torques(
     free = np.ones(count, bool)
     if ranges == BOTH:
         free = np.arange(count) % 2 == 1
+    # torques that were cut at the limits would belong to no motion, and make its errors look small
     free |= np.any(np.abs(states.tau) > most, axis=1)
     tau = np.where(free[:, None], shares * most, states.tau)
     return replace(states, tau=tau, free=free)

@@ -36,6 +36,7 @@ def _function_names() -> Iterator[str]:
 def _algorithm(kind: str) -> str:
     """The option that chooses among algorithms of a kind."""
     what = f"algorithm of {KINDS[kind].summary}"
+    # those that are for comparison are taken, but not offered
     chains = [a.name for a in known(kind).values() if a.serial and not a.comparison]
     if chains:
         what += f"; for serial chains only: {', '.join(chains)}"
@@ -57,9 +58,10 @@ def _algorithm(kind: str) -> str:
 
 @dataclass(frozen=True)
 class TraceOptions(StageOptions):
-    """What to trace. ``functions`` are in the order of their codes, each once; ``all`` among them stands for the common
-    ones. What is left open is the usual algorithm, and two programs. ``limits`` override joints' declared ranges (see
-    :func:`rbdgen.model.ranges.declared_ranges`). ConfigError for functions and algorithms that do not go together."""
+    """Choice of what to trace. ``functions`` are in the order of their codes, each once; ``all`` among them stands for
+    the common ones. What is left open is the usual algorithm, and two programs. ``limits`` override joints' declared
+    ranges (see :func:`rbdgen.model.ranges.declared_ranges`). ConfigError for functions and algorithms that do not go
+    together."""
 
     functions: tuple[str, ...] = setting(
         ("id",),
@@ -192,12 +194,14 @@ class TraceOptions(StageOptions):
         least=0,
         on_command_line=False,
     )
+    # a table by joint, which a file can hold and an argument cannot
     limits: Mapping[str, Mapping[str, float]] = setting(
         {}, LIMITS, "what", "joints' ranges", on_command_line=False
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        # records are those of functions in order, so that this comes first
         object.__setattr__(self, "functions", _resolved(self.functions))
         registry.check_together(self.records)
         check_combination(self)
@@ -205,6 +209,7 @@ class TraceOptions(StageOptions):
     @property
     def records(self) -> tuple[Function, ...]:
         """The functions' records."""
+        # as they are made beside each other: step, say, by derivatives that are there anyway
         return registry.made(self.functions, self)
 
     @property

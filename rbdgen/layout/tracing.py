@@ -51,7 +51,7 @@ from rbdgen.model.robot import Robot
 from rbdgen.spatial import Scalar, Vector, cross, matvec, transpose, vsub
 
 DYNAMICS_ONLY = {Need.FACTORS, Need.INVERSE, Need.ACCELERATION}
-"""What is not computed beside the derivatives."""
+"""Needs that are not met beside the derivatives."""
 
 
 def trace(built: Construction) -> None:
@@ -65,6 +65,7 @@ def trace(built: Construction) -> None:
         # the derivatives' own torques are the recursion's
         apart.add(Need.TORQUE)
     beyond = any(apart & f.needs for f in dynamics)
+    # the derivatives' text has τ and M as well, which a second program would only repeat
     if gradient and not first_pass and not beyond:
         ordered = sorted_by_need(records)
         _Gradient(built, GRADIENT, records).trace(ordered)
@@ -92,7 +93,7 @@ def _first_half(function: Function) -> Function:
 
 
 class _Shared(ABC):
-    """What functions share in one program; a :class:`rbdgen.functions.record.TracedProgram`. ``functions`` are all
+    """All that functions share in one program; a :class:`rbdgen.functions.record.TracedProgram`. ``functions`` are all
     whose tasks it admits."""
 
     def __init__(self, built: Construction, program: str, functions: Iterable[Function]) -> None:
@@ -110,18 +111,19 @@ class _Shared(ABC):
         return chosen(kind, self.settings)
 
     def shared(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """What ``make`` makes, once for all functions of the program that ask for it by this key."""
+        """The outcome of ``make``, once for all functions of the program that ask for it by this key."""
         if key not in self.kept:
             self.kept[key] = make()
         return self.kept[key]
 
     def body(self, dof: int) -> int:
         """The body that a degree of freedom moves."""
+        # an empty part, of a joint that follows another, ends no later than the one before
         parts = self.robot.v_slices
         return next(i for i, part in enumerate(parts) if dof < part.stop)
 
     def reached(self, reference: Reference) -> Sequence[np.ndarray]:
-        """What a function's results are at the states that ranges are found at."""
+        """A function's results at the states that ranges are found at."""
         return reference(self.built.robot, self.built.states, self.settings, None)
 
     def is_brought_by_tasks(self, quantity: str) -> bool:
@@ -149,6 +151,7 @@ class _Shared(ABC):
         absent = quantity not in self.brought()
         if absent and self.is_brought_by_tasks(quantity):
             words = self.built.words[quantity]
+            # constant zeros fold away, with all that would be multiplied by them
             return (0.0,) * len(words)
         return self.built.operand(self.program, quantity)
 
@@ -183,6 +186,7 @@ class _Shared(ABC):
             back: list[str] = []
             for c in carried.values():
                 back += [c.within, c.behind]
+            # a result may be carried to several operands
             each_once = dict.fromkeys(back)
             self.built.return_by(AGAIN, self.program, each_once, self.program)
 
@@ -208,7 +212,7 @@ class _Shared(ABC):
 
     @cached_property
     def base(self) -> Motion:
-        """How the base moves."""
+        """The motion of the base."""
         if not self._option_brought(BASE_MOTION.name):
             return base_motion(self.robot.gravity)
         operands = self.operand(BASE_MOTION.name)
@@ -216,13 +220,14 @@ class _Shared(ABC):
             return given_motion(operands)
 
     def root_motion(self) -> Motion:
-        """How the base moves."""
+        """The motion of the base."""
         return self.base
 
     def forces(self) -> tuple[Wrench, ...] | None:
         """External forces, as seen from the bodies' frames."""
         if not self._option_brought(F_EXT.name):
             return None
+        # forces act in the frames of the robot's file, which the equivalent robot has replaced
         frames = self.built.frames.frames
         given = wrenches(self.operand(F_EXT.name))
         seen = []
@@ -239,6 +244,7 @@ class _Shared(ABC):
 
     def whole(self) -> Robot:
         """The robot with all inertia where it is, which its own may have regrouped."""
+        # constraint forces need what a link itself resists, which regrouping moves to its parent
         return self.built.frames.whole
 
     def placements(self) -> list[JointPlacement]:
@@ -250,7 +256,7 @@ class _Shared(ABC):
         return along_tree(self.robot, self.enter)
 
     def along(self) -> Elimination:
-        """How M is taken apart."""
+        """The elimination by which M is taken apart."""
         return self._along
 
     @cached_property
@@ -271,7 +277,7 @@ class _Shared(ABC):
 
     @abstractmethod
     def motions(self) -> list[Motion]:
-        """How the bodies move, relative to free fall."""
+        """Motions of the bodies, relative to free fall."""
 
     @abstractmethod
     def mass(self) -> Entries:
@@ -347,7 +353,7 @@ class _Dynamics(_Shared):
 
     @cached_property
     def _moved(self) -> tuple[list[Motion], list[Wrench]]:
-        """How the bodies move, and the wrenches that this takes."""
+        """Motions of the bodies, and the wrenches that these take."""
         v = self.operand("v")
         a = self.operand("a")
         base = self.base
@@ -355,7 +361,7 @@ class _Dynamics(_Shared):
         return outward_sweep(self.robot, self.joints, v, a, given, self.enter, base)
 
     def motions(self) -> list[Motion]:
-        """How the bodies move, relative to free fall."""
+        """Motions of the bodies, relative to free fall."""
         return self._moved[0]
 
     def wrenches(self) -> list[Wrench]:
@@ -375,6 +381,7 @@ class _Dynamics(_Shared):
         """M, its inverse where one is needed, and its factors where something is found by them."""
         inverse = Need.INVERSE in self.needs
         forward = self.algorithm("forward_dynamics")
+        # articulated bodies find the acceleration without M's factors
         solved = forward.factored and Need.ACCELERATION in self.needs
         text = self.algorithm("mass_matrix").text
         return text(self, Need.MASS in self.needs, inverse, solved or Need.FACTORS in self.needs)
@@ -411,6 +418,7 @@ class _Dynamics(_Shared):
 
     @cached_property
     def _rest(self) -> list[Scalar]:
+        # tasks that ask for an acceleration bring none, so that their torque is that of a = 0
         tau = self.operand("tau")
         return remaining_torques(self.robot, tau, self.torque(), self.enter)
 
@@ -439,6 +447,7 @@ class _Gradient(_Shared):
 
     @cached_property
     def _swept(self) -> tuple[Vector, tuple[Any, Any], list[Motion], list[Wrench]]:
+        # operands stand in the graph as they are first asked for: q, v, a
         self.operand("q")
         v = self.operand("v")
         a = self.operand("a")
@@ -455,7 +464,7 @@ class _Gradient(_Shared):
         return self._swept[0]
 
     def motions(self) -> list[Motion]:
-        """How the bodies move, relative to free fall."""
+        """Motions of the bodies, relative to free fall."""
         return self._swept[2]
 
     def mass(self) -> Entries:

@@ -37,7 +37,7 @@ def first_fit(lengths: Iterable[int], interval: int) -> list[int]:
 
 
 def _multipliers(runs: Counter[int], interval: int) -> int:
-    """How many multipliers a unit needs for runs of so many products, by length, the longest first."""
+    """The number of multipliers that a unit needs for runs of so many products, by length, the longest first."""
     longest_first = sorted(runs.elements(), reverse=True)
     return len(set(first_fit(longest_first, interval)))
 
@@ -117,6 +117,7 @@ def share_units(
     renamed: dict[str, str] = {}
     folded: dict[str, int] = {}
     for branches, row in rows.items():
+        # branches share the interval: each has its part of it
         for unit in join_row(row, runs, ii // branches, utilization):
             name = unit[0]
             if len(unit) > 1:

@@ -62,6 +62,7 @@ def operand_words(
     """The words of every operand. ``joints`` and ``links`` are identifiers; ``torques`` (nv) are the largest,
     ``minv`` (n, nv, nv) are samples. UnsupportedError for an operand that no states are known of."""
     dofs = dof_names(robot, joints)
+    # of all operands that there may be; those that nothing takes are dropped after tracing
     words = {"q": _position_words(robot, ranges, joints)}
     words["v"] = _symmetric(dofs, "v", ranges.v_max)
     words["a"] = _symmetric(dofs, "a", ranges.a_max)
@@ -131,6 +132,7 @@ def _quantity_words(robot: Robot, quantity: Quantity, joints: Sequence[str]) -> 
     words: list[Word] = []
     for index in np.ndindex(quantity.size(robot)):
         parts = [known[k] for k, known in zip(index, names, strict=True)]
+        # repeated over the entries as samples have it, by ``np.resize``
         scale = quantity.scales[len(words) % len(quantity.scales)]
         lower, upper = (scale * limit for limit in quantity.limits)
         words.append(Word("_".join([quantity.name, *parts]), quantity.name, index, lower, upper))
@@ -147,6 +149,7 @@ def _evaluation_words(
             new = vector + kind
             own = []
             for word in words[vector]:
+                # only the first: a joint's name may hold the vector's
                 name = word.name.replace(vector, new, 1)
                 own.append(replace(word, name=name, vector=new))
             more[new] = tuple(own)

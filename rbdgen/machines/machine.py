@@ -1,4 +1,4 @@
-"""What any machine promises, takes and keeps: all that is asked of hardware without knowing how it is made.
+"""The interface of all machines: all that is asked of hardware without knowing how it is made.
 
 Stages behind formats, the command line, simulations and boards ask a :class:`Machine`. What is inside of one kind,
 units and slots and FIFOs, is known to that kind, to its hardware and to the pages and drawings that show it.
@@ -35,7 +35,7 @@ class Machine(ABC):
     @property
     @abstractmethod
     def graph(self) -> FixedGraph:
-        """What it computes, bit for bit, in operations as it has them."""
+        """The graph that it computes, bit for bit, in operations as it has them."""
 
     @property
     @abstractmethod
@@ -55,11 +55,11 @@ class Machine(ABC):
     @property
     @abstractmethod
     def timing(self) -> object:
-        """What happens in which cycle: equal for machines of one graph that differ in nothing but their clock."""
+        """All that happens, by cycle: equal for machines of one graph that differ in nothing but their clock."""
 
     @abstractmethod
     def resources(self, tasks: TaskFormat) -> Resources:
-        """What it takes of the device, by the model."""
+        """Resources that it takes of the device, by the model."""
 
     @abstractmethod
     def buffers(self, tasks: TaskFormat) -> Sequence[Buffer]:

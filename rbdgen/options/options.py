@@ -24,12 +24,13 @@ GOALS = {
     "latency": "the fastest answer to a lone task, and of what is as fast the smallest",
     "host": "as many tasks a second as the board's link brings, and of what is as fast there the smallest",
 }
-"""What the tool chooses by, where it chooses; the first where nothing is said."""
+"""Goals by which the tool chooses, where it chooses; the first where nothing is said."""
 
 
 @dataclass(frozen=True)
 class Options(SharingOptions, FormatOptions, TraceOptions):
-    """What to build: what is computed, with what arithmetic, at what rate, how hardware is shared, on what device.
+    """A design as it is asked for: what is computed, with what arithmetic, at what rate, how hardware is shared, on
+    what device.
 
     Each stage declares its own; every field has a description (:func:`rbdgen.setting.settings`) that the command line
     and the reference show. ConfigError for a value that an option does not take, and for options that do not go
@@ -58,6 +59,7 @@ class Options(SharingOptions, FormatOptions, TraceOptions):
     )
 
     def __post_init__(self) -> None:
+        # each option alone first: what goes together is asked of values in their own types
         super().__post_init__()
         check_together(self)
 

@@ -1,4 +1,5 @@
-"""What of the options does not go together, or has nothing that it is for: one line that names both, and the remedy."""
+"""Checks for options that do not go together, or have nothing that they are for: one line that names both, and the
+remedy."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ def _check_targets(options: Options) -> None:
 
 
 def outputs(options: Options) -> list[Key]:
-    """What the functions return."""
+    """All that the functions return, each by function and name."""
     keys: list[Key] = []
     for f in options.records:
         keys += [(f.name, quantity.name) for quantity in f.results]
@@ -65,6 +66,7 @@ def _check_operands(options: Options) -> None:
             )
     limits = {"force_limit": FORCE_LIMIT, "moment_limit": MOMENT_LIMIT}
     for name, default in limits.items():
+        # a limit that equals the default cannot be told from one that was not given
         if getattr(options, name) != default and not options.forces:
             raise ConfigError(
                 f"{name} and forces: {name} is of external forces, which are no operands; add forces, or leave "
