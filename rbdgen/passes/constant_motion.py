@@ -32,6 +32,7 @@ def move_constants(graph: Graph) -> Graph:
 def _lone_products(graph: Graph, node: Node) -> bool:
     """Whether a sum's arguments are two products with constants of its own submodule that nothing else uses."""
     one, other = node.args
+    # c·x + c·x has one product already
     if one == other:
         return False
     for a in node.args:

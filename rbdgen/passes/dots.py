@@ -20,7 +20,7 @@ from rbdgen.ir.number_formats import Format
 from rbdgen.ir.terms import ADDITION, DIFFERENCE, NEGATION, PRODUCT, Terms
 
 PRODUCT_STEP, DOT_STEP, MULTIPLE_STEP, SUM_STEP = 1.0, 1.3, 0.7, 0.3
-"""How long operations take, in products, to put terms in order; others with arguments take as long as a product."""
+"""Durations of operations, in products, to put terms in order; others with arguments take as long as a product."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def fuse_dots(graph: Graph) -> Graph:
 
 
 def _step(node: Node) -> float:
-    """How long an operation takes."""
+    """Duration of an operation, in products."""
     terms = node.terms
     if terms.is_dot:
         return DOT_STEP
@@ -74,6 +74,7 @@ def _is_dot(terms: Sequence[_Term]) -> bool:
     products = [term for term in terms if len(term.args) == 2]
     if not products:
         return False
+    # a lone product without a sign is one operation as it is
     return len(terms) > 1 or products[0].sign < 0
 
 
@@ -85,6 +86,7 @@ def _latest(args: Iterable[int], arrivals: Sequence[float]) -> float:
 def _absorbed(graph: Graph) -> frozenset[int]:
     """The sums, products and shifts that only one sum of their own submodule uses, once."""
     found: set[int] = set()
+    # users first: whether a shift is taken into a sum depends on what uses it
     for i in reversed(range(len(graph.nodes))):
         node = graph.nodes[i]
         users = graph.users[i]
@@ -96,6 +98,7 @@ def _absorbed(graph: Graph) -> frozenset[int]:
         within = user.terms.adds
         if user.is_shift:
             within = number in found
+        # what is added twice would be made twice
         once = user.args.count(i) == 1
         if within and once and user.owner == node.owner:
             found.add(i)
@@ -103,7 +106,7 @@ def _absorbed(graph: Graph) -> frozenset[int]:
 
 
 def _terms(graph: Graph, root: int, absorbed: Collection[int]) -> list[_Term]:
-    """What the sum ``root`` adds up, from the left."""
+    """The terms that the sum ``root`` adds up, from the left."""
     terms = []
     waiting = [(1, 0, root)]
     while waiting:
@@ -111,6 +114,7 @@ def _terms(graph: Graph, root: int, absorbed: Collection[int]) -> list[_Term]:
         node = graph.nodes[i]
         inside = i == root or i in absorbed
         if inside and node.terms.adds:
+            # the stack turns the order around
             for own, a in reversed(node.addends):
                 waiting.append((sign * own, places, a))
         elif inside and node.is_shift:
@@ -132,6 +136,7 @@ def _dot(builder: Builder, terms: Sequence[_Term], new: Sequence[int]) -> int:
     for term in terms:
         args = [new[a] for a in term.args]
         if term.places:
+            # a product moves with either factor, which is wiring
             args[0] = builder.shift(args[0], term.places)
         if len(args) == 2:
             factors += args
@@ -228,6 +233,7 @@ class _Copy:
             return
         parts, addends = self._products(i, node, longest, arrivals)
         for sign, a in addends:
+            # as the dot would drop them itself: the bits stay the same
             addend = self._dropped(i, self.number[a], node.owner)
             parts.append(_Part(arrivals[a], addend, sign))
         heapq.heapify(parts)
@@ -253,6 +259,7 @@ class _Copy:
         terms, args, sign = _joined(first, second)
         if sign > 0:
             return terms, args
+        # half up of a negative is not the negative of half up: the sign comes before rounding
         total = self._exactly(terms, args, owner)
         return NEGATION, (total,)
 
@@ -372,6 +379,7 @@ def _exact_format(
 def _joined(one: _Part, other: _Part) -> tuple[Terms, tuple[int, int], int]:
     """The sum that adds two parts, its arguments, and the sign of its result."""
     if one.sign == other.sign:
+        # either order is the same sum, which is then made once
         first, second = sorted((one.node, other.node))
         return ADDITION, (first, second), one.sign
     if one.sign > 0:

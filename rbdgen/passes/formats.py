@@ -74,6 +74,7 @@ def quantise_constant(value: float, tolerance: float, bits: int) -> Constant:
     for length in range(1, bits + 1):
         exponent = length - places
         mantissa = round(math.ldexp(value, exponent))
+        # the odd mantissa is the shortest
         while mantissa % 2 == 0:
             mantissa //= 2
             exponent -= 1
@@ -142,6 +143,7 @@ class _Chooser:
         wide = _accumulates(self.graph, i, self.precise)
         length = _longest(self.graph, i, word) if wide else word
         magnitude = self._magnitude(i, node, wide)
+        # zero has no magnitude, and would have its point without end behind the word
         head = max(integer_bits(magnitude), -4 * word)
         frac = length - 1 - head
         if node.is_input:
@@ -162,11 +164,12 @@ class _Chooser:
             frac = min(frac, exact)
         if node.terms.is_dot:
             adding = adding_head(node, self.heads, head)
+            # what is below the point at which a dot adds is dropped before
             frac = min(frac, word + DOT_GUARD - adding)
         return head, frac
 
     def _magnitude(self, i: int, node: Node, wide: bool) -> float:
-        """What node ``i`` must have room for; ``wide``: it is wider than the word anyway."""
+        """Magnitude that node ``i`` must have room for; ``wide``: it is wider than the word anyway."""
         margin = MARGIN
         if node.is_given:
             margin = 1.0
@@ -188,11 +191,13 @@ class _Chooser:
         source = node.args[0]
         beside = [source, *self.graph.users[i]]
         if any(self.graph.nodes[k].op == "residual" for k in beside):
+            # the step reaches a sine, of which the word's last place is the finest that shows
             frac = self.word
         largest = float(self.magnitudes[source]) * MARGIN
         tolerance = math.inf
         if largest > 0:
             tolerance = math.ldexp(0.25, -frac) / largest
+        # the exact product must fit 63 bits even of an argument that accumulates
         bits = min(self.word, 63 - self.word - ACCUMULATOR_BITS)
         self.constants[i] = quantise_constant(factor, tolerance, bits)
         return frac
@@ -200,6 +205,7 @@ class _Chooser:
     def _trim(self) -> None:
         """Drop fractional bits of products and sums that none of their users can show."""
         graph = self.graph
+        # users first, as they may show less once they are trimmed themselves
         for i in reversed(range(len(graph.nodes))):
             node = graph.nodes[i]
             users = graph.users[i]

@@ -39,6 +39,7 @@ def _free_negation(graph: Graph, i: int) -> dict[int, int] | None:
     """The nodes to be made with the other sign for the negative of node ``i``, and which of their arguments is one of
     them as well (``NONE``: none, a difference is turned). None where the negative is not free."""
     node = graph.nodes[i]
+    # others that use it would get the other sign as well
     if len(graph.users[i]) != 1 or i in graph.results:
         return None
     if node.terms == DIFFERENCE:

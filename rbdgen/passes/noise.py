@@ -29,6 +29,7 @@ def thinned(count: int, few: int) -> np.ndarray:
     if count <= few:
         return np.arange(count)
     ends = np.linspace(0, count, few + 1).astype(int)
+    # at even distances samples of one kind might be all that is seen
     return np.random.default_rng(SEED).integers(ends[:-1], ends[1:])
 
 
@@ -56,6 +57,7 @@ def zero_cancelled(graph: Graph, samples: Mapping[str, np.ndarray]) -> Graph:
     """The graph in which sums and differences are zero that are nothing but rounding at ``samples`` of its operands."""
     few = some_of(samples, FEW)
     zero: set[int] = set()
+    # single precision may overflow where float64 does not
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         single = {name: np.asarray(values, np.float32) for name, values in few.items()}
         rough = walk(graph, single, np.float32)
@@ -79,6 +81,7 @@ def prune_noise(graph: Graph, magnitudes: np.ndarray, choice: FormatChoice) -> G
 
     def rule(builder: Builder, i: int, node: Node, args: tuple[int, ...]) -> int | None:
         formats = choice.formats
+        # at states that were not sampled values may be larger by the margin
         noise = FRACTION * formats[i].resolution / MARGIN
         if node.terms.adds_two:
             coarsest = max(formats[a].resolution for a in node.args)
@@ -91,6 +94,7 @@ def prune_noise(graph: Graph, magnitudes: np.ndarray, choice: FormatChoice) -> G
             if one < noise:
                 return second if node.terms == ADDITION else builder.neg(second)
         factor = node.terms.multiple
+        # a move by a power of two is wiring
         if factor is not None:
             power = _nearest_power(factor)
             difference = abs(factor - math.ldexp(1.0, power))
@@ -125,6 +129,7 @@ def zero_small_results(
     for name, vector in vectors.items():
         last_place = math.ldexp(largest.get(vector, 0.0), 1 - word)
         i = graph.outputs.get(name, -1)
+        # a zero that is replaced by a zero would never let the passes come to an end
         if i >= 0 and magnitudes[i] <= FRACTION * last_place and not is_zero(graph.nodes[i]):
             small[name] = len(graph.nodes)
     if not small:

@@ -79,6 +79,7 @@ def simplify(
     graph = _checked(drop_zero_results(graph, vectors or {}))
     graph = _checked(expand_trigonometry(graph, sine_method(table_word)))
     graph = _checked(expand_reciprocals(graph, reciprocal_method(table_word)))
+    # each sweep leaves other magnitudes and formats, and so may leave more that is noise
     while True:
         if sound:
             largest = find_ranges(graph, some, declared).sound
@@ -94,6 +95,7 @@ def simplify(
         graph = pruned
     if multiply:
         graph = _checked(multiply_constants(graph))
+    # last, as the passes before look at products and sums one by one
     return _checked(fuse_dots(graph))
 
 
@@ -108,6 +110,7 @@ def with_ranges(
     """A graph of :func:`simplify` with its ranges and formats. ConfigError where values are beyond all words."""
     ranges = find_ranges(graph, samples, declared)
     span = _widest_span(graph, ranges.sampled)
+    # a span that is no number is refused as well
     if not span <= WIDEST_SPAN:
         raise ConfigError(
             f"word: what is inverted varies by a factor of {span:.2g} at the declared states, beyond all words: it is "

@@ -29,6 +29,7 @@ def magnitudes(
         part = {name: values[begin:end] for name, values in samples.items()}
         largest = [_largest(values) for values in walk(graph, part)]
         np.maximum(result, largest, out=result)
+    # samples need not reach the ends of what is declared
     for name, i in graph.inputs.items():
         result[i] = max(result[i], declared[name])
     return result

@@ -34,6 +34,7 @@ class ReciprocalMethod:
 
 def reciprocal_method(word: int) -> ReciprocalMethod:
     """The cheapest method for results of ``word`` bits; ConfigError where no supported table is fine enough."""
+    # order 1 first: it takes fewer products, and a larger table only memory
     for order in (1, 2):
         for address_bits in range(MIN_ADDRESS_BITS, MAX_ADDRESS_BITS + 1):
             method = ReciprocalMethod(order, address_bits)

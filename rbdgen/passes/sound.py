@@ -42,6 +42,7 @@ def sound_bounds(
     intervals = _Intervals(graph, declared)
     for i, node in graph:
         error = 0.0
+        # a residual only leaves bits out: it rounds nothing
         if resolution and node.op != "residual":
             error = resolution[i]
         intervals.add(i, node, error)
@@ -84,6 +85,7 @@ def _is_taylor_step(graph: Graph, node: Node, table: int, angle: int) -> bool:
 def _is_step(graph: Graph, i: int, angle: int) -> bool:
     """Whether node ``i`` is the residual of ``angle`` in radians."""
     node = graph.nodes[i]
+    # the change to radians and the step's format may stand between
     while node.terms.multiple is not None or node.is_shift or node.op == "round":
         node = graph.nodes[node.args[0]]
     return node.op == "residual" and node.args[0] == angle
@@ -116,6 +118,7 @@ class _Intervals:
         low = max(low, -most)
         high = min(high, most)
         slack = 0.0
+        # an infinite slack would open an end that is known
         if math.isfinite(low) and math.isfinite(high):
             slack = error + (SLACK - 1) * magnitude((low, high))
         low = low - slack
@@ -179,6 +182,7 @@ class _Intervals:
         """Bound of what a table and a Taylor step are off the unit circle."""
         nodes = [self.graph.nodes[a] for _, a in node.addends]
         bits = next(node.attr for node in nodes if _is_sine(node))
+        # the square of half a table interval, in radians: more than the step leaves out
         return (math.pi / 4 * 2.0**-bits) ** 2
 
     def _turned(self, node: Node) -> float:
@@ -194,6 +198,7 @@ class _Intervals:
                 continue
             own = left.pop(k)
             together = {other: _hypotenuse(own, left[other]) for other in left}
+            # any pairing gives a bound that holds, so that a greedy one does
             partner = min(together, key=together.__getitem__, default=None)
             if partner is None or math.isinf(together[partner]):
                 total += magnitude(span)
@@ -245,6 +250,7 @@ def _hypotenuse(one: Sequence[Turning], other: Sequence[Turning]) -> float:
     for (angle, which), x in one:
         for (same, what), y in other:
             if angle == same and which != what:
+                # what tables answer is a little off the unit circle
                 both = math.hypot(x, y) * (1 + 2.0**-12)
                 bound = min(bound, both)
     return bound
@@ -258,6 +264,7 @@ def unproven(fixed: FixedGraph, declared: Mapping[str, float]) -> dict[int, floa
     errors = [fmt.resolution for fmt in fixed.formats]
     for i, point in fixed.points.items():
         node = fixed.graph.nodes[i]
+        # a dot's terms lose what is below its point one by one
         terms = len(node.products) + len(node.addends)
         errors[i] += terms * math.ldexp(1.0, -point)
     bounds = sound_bounds(fixed.graph, declared, errors)
@@ -268,6 +275,7 @@ def unproven(fixed: FixedGraph, declared: Mapping[str, float]) -> dict[int, floa
             continue
         fmt = fixed.formats[i]
         most = fmt.maximum * fmt.resolution
+        # a format that holds whatever its arguments may be needs no bound
         if largest > most and fixed.may_overflow(i):
             found[i] = largest
     return found

@@ -56,6 +56,7 @@ def expand_trigonometry(graph: Graph, method: SineMethod) -> Graph:
         turn = builder.scale(args[0], 2 / math.pi)
         residual = builder.make("residual", (turn,), bits)
         step = builder.scale(residual, math.pi / 2)
+        # one access answers both, so that the second costs no table
         sine = builder.make("table_sin", (turn,), bits)
         cosine = builder.make("table_cos", (turn,), bits)
         here, slope = sine, cosine

@@ -18,7 +18,7 @@ from rbdgen.passes.sound import unproven
 from rbdgen.wordlength.signals import Signals, WordLengthChoice
 
 Cut = tuple[int, int, str]
-"""Which node loses bits, how many it has behind the point then, and the submodule in which that is done."""
+"""Node that loses bits, those that it has behind the point then, and the submodule in which that is done."""
 
 
 def assemble(
@@ -47,6 +47,7 @@ def assemble(
             return fixed
         origin = {new: old for old, new in enumerate(assembly.number)}
         for i in missing:
+            # a rounding of its own has no signal: what it rounds gets the room
             while i not in origin:
                 i = fixed.graph.nodes[i].args[0]
             signals.heads[origin[i]] += 1
@@ -84,6 +85,7 @@ class _Assembly:
         for name, i in self.graph.outputs.items():
             outputs[name] = self._result(name, i)
         graph = Graph(tuple(self.nodes), outputs)
+        # one accumulator makes all turns of a folded dot, which therefore add at one point
         tied = []
         for members in self.signals.ties.formats:
             tied.append([self.number[i] for i in members])
@@ -119,6 +121,7 @@ class _Assembly:
     def _result(self, name: str, i: int) -> int:
         """The new number of a result, as it leaves."""
         site = self.signals.sites.results.get(name)
+        # the format of a lone zero has a point that views know nothing of
         if site is None or lone_zero(self.graph, i):
             return self.number[i]
         return self._cut(i, site, self.graph.nodes[i].owner)

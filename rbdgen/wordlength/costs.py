@@ -1,4 +1,4 @@
-"""What word lengths cost and what rounding leaves: the numbers that the search weighs against each other.
+"""Costs of word lengths and errors of rounding: the numbers that the search weighs against each other.
 
 Rounding to f bits half up leaves noise of variance 4^−f / 12, truncation a mean of −2^−f / 2 as well. The cost is
 multiplier blocks first (factors are cut to what fills the device's blocks), then bits of adders and registers.

@@ -141,6 +141,7 @@ class BoundFinder:
         ``allowed`` there."""
         same = self._same(values)
         limits = np.array([allowed[name][state] for name, state in pairs])
+        # powers of two round nothing, and keep tiny robots' squares in single precision's range
         mantissas, exponents = np.frexp(limits)
         scales = np.ldexp(1.0, -exponents)
         for start in range(0, len(pairs), TOGETHER):
@@ -165,6 +166,7 @@ class BoundFinder:
         # same, else one that has nothing to do with the other
         apart = np.sum(by_pass**2, axis=0)
         squares = np.where(same, matrix**2, apart)
+        # the sweep ends at nodes: the cut of a result on its way out shows in that result alone
         for k, (name, _) in enumerate(pairs):
             site = self.sites.results.get(name)
             if site is not None:
@@ -226,6 +228,7 @@ class BoundFinder:
         The sum over entries of their variances, by the trick of random signs (Hutchinson).
         """
         count = len(next(iter(allowed.values())))
+        # a fixed seed: the same request finds the same formats
         rng = np.random.default_rng(0)
         signs = rng.choice([-1.0, 1.0], (len(allowed), count))
         weights = {}
@@ -245,6 +248,7 @@ class BoundFinder:
         grid = [(name, state) for name in allowed for state in states]
         own = np.array([allowed[name][state] for name, state in grid])
         spread = self._spread(function, values, one_result_each(grid)) / own**2
+        # each entry has a share, lest the most sensitive one take all pairs
         most = -(-PAIRS // len(allowed))
         taken = dict.fromkeys(allowed, 0)
         chosen = []

@@ -42,7 +42,7 @@ class VectorErrors:
 
 @dataclass(frozen=True)
 class _Answers:
-    """What the bit-true model answers: raw ``results`` (n,) by name, and which tasks overflow (n,)."""
+    """Answers of the bit-true model: raw ``results`` (n,) by name, and which tasks overflow (n,)."""
 
     results: dict[str, np.ndarray]
     overflow: np.ndarray
@@ -76,6 +76,7 @@ class Experiment:
         experiment = cls(network, targets)
         loaded = None
         if states.parameters is not None and network.calibration is not None:
+            # entries that are far smaller with the robot's own parameters keep their target too
             after_reset = network.calibration.variations[0]
             loaded = np.any(states.parameters != after_reset, axis=1)[:count][inside]
         for function in network.functions:
@@ -115,12 +116,13 @@ class Experiment:
         truth: dict[str, np.ndarray] = {}
         for vector in network.options.result_vectors(function):
             for name in self.names(vector):
+                # a result that depends on no operand is a single number
                 value = values[graph.outputs[name]]
                 truth[name] = np.broadcast_to(value, count)
         self.truth[function] = truth
 
     def _allow(self, function: str, truth: Mapping[str, np.ndarray]) -> None:
-        """What errors the targets of one vector's entries allow."""
+        """Find the errors that the targets of one vector's entries allow."""
         names = list(truth)
         targets = []
         is_nothing = []
@@ -160,6 +162,7 @@ class Experiment:
             for key in self.vectors(function):
                 relative = [0.0]
                 for name in self.names(key[1]):
+                    # what simplification left out is zero
                     got = 0.0
                     if name in graph.outputs:
                         got = values[graph.outputs[name]]
@@ -191,7 +194,7 @@ class Experiment:
         return errors, flagged
 
     def _answers(self, model: BitTrueModel, function: str) -> _Answers:
-        """What the model computes at all states."""
+        """The answers of the model at all states."""
         network = model.network
         given = self.operands[function]
         prefix = PREFIX[network.entry(function)]
@@ -199,6 +202,7 @@ class Experiment:
         quantities = network.options.quantities
         for word in network.operand_words(function):
             own = quantities[word.vector].format
+            # words that are no signals, such as numbers of steps, have formats of their own
             fmt = own or model.format(prefix + word.name)
             raw.append(fmt.quantise(given[word.name]))
         held = {}
@@ -222,6 +226,7 @@ class Experiment:
                 node = fixed.graph.outputs[name]
                 got[name] = fixed.formats[node].real(answers.results[name])
             error = np.abs(truth - got[name]) / self.allowed[function, name]
+            # hardware flags these tasks, and promises nothing of their results
             error = np.where(answers.overflow, 0.0, error)
             state = int(np.argmax(error))
             found.append((float(error[state]), name, state))
@@ -254,12 +259,13 @@ class Experiment:
 
 
 def lost_definiteness(matrices: np.ndarray, truth: np.ndarray) -> int:
-    """How many of some symmetric matrices (n, k, k) are not positive definite, where the true ones are."""
+    """Number of symmetric matrices (n, k, k) that are not positive definite, where the true ones are."""
     try:
         # quick, and mostly enough
         np.linalg.cholesky(_with_ones(matrices))
         return 0
     except np.linalg.LinAlgError:
+        # the factorisation fails for all matrices at once: eigenvalues tell them apart
         lost = ~_definite(matrices)
         definite = _definite(truth)
         return int(np.count_nonzero(lost & definite))
@@ -274,7 +280,7 @@ def _with_ones(matrices: np.ndarray) -> np.ndarray:
 
 
 def _definite(matrices: np.ndarray) -> np.ndarray:
-    """Which of some symmetric matrices are positive definite (n,)."""
+    """Mask (n,) of the symmetric matrices that are positive definite."""
     return np.linalg.eigvalsh(_with_ones(matrices))[:, 0] > 0
 
 
@@ -287,6 +293,7 @@ def make_experiment(
 ) -> Experiment:
     """An experiment at ``count`` states inside the declared ranges that these were not found at."""
     calibration = network.calibration
+    # sampling computes torques at every state: the equivalent robot has the same ones for less
     cheap = calibration.frames.robot if calibration else equivalent(network.robot).robot
     # the first half of them is uniform in the ranges
     states = make_samples(
@@ -304,7 +311,7 @@ def _parameter_words(network: Network) -> list[Word]:
 
 
 def _inside(network: Network, states: States, count: int) -> np.ndarray:
-    """Which of the first ``count`` states have all operands of all functions inside their ranges."""
+    """Mask of those of the first ``count`` states that have all operands of all functions inside their ranges."""
     words: dict[Word, None] = {}
     for function in network.functions:
         words |= dict.fromkeys(network.operand_words(function))

@@ -1,4 +1,4 @@
-"""What multipliers see of their factors: products built of the blocks that cost least, all products at once."""
+"""Bits of factors that multipliers see: products built of the blocks that cost least, all products at once."""
 
 from __future__ import annotations
 
@@ -53,6 +53,7 @@ class ProductFactors:
         views = np.zeros((2, count), int)
         for number, shape in enumerate(self.shapes):
             widths = np.array([[shape.first], [shape.second]])
+            # one bit of each input is the sign
             seen = np.minimum(frac, widths - 1 - head)
             cost = np.full(count, BLOCK_COST * shape.blocks)
             for side, width in enumerate((shape.first, shape.second)):
@@ -77,7 +78,7 @@ class ProductFactors:
         return flat.reshape(heads.shape)
 
     def _cut_cost(self, square: np.ndarray, adder: float) -> np.ndarray:
-        """What a cut costs by its error and, where it rounds half up, its ``adder``; ``square``: what the square of the
+        """Cost of a cut by its error and, where it rounds half up, its ``adder``; ``square``: what the square of the
         last place costs."""
         truncated = DOWN * square
         rounded = EVEN * square + adder
@@ -98,6 +99,7 @@ def _together(signals: Signals) -> list[list[int]]:
         for side in (0, 1):
             places = []
             for tied in members:
+                # hardware sends the factors of a swapped product to the other inputs
                 own_side = side ^ tied.swapped
                 places.append(own_side * count + number[tied.node] + tied.product)
             together.append(places)

@@ -46,7 +46,7 @@ class _Groups:
 
 
 class ExactFractions:
-    """What some ``signals`` have behind the point before they are rounded; and moves, whose bits follow from others."""
+    """Bits of ``signals`` behind the point before they are rounded; and moves, whose bits follow from others."""
 
     def __init__(self, signals: Signals) -> None:
         self.signals = signals
@@ -142,6 +142,7 @@ class ExactFractions:
         terms[self.is_product] = first + second
         terms[~self.is_product] = fracs[self.addends]
         result[self.sums.nodes] = self.sums.largest(terms)
+        # an exact sum may have no more bits than 64-bit arithmetic holds
         result[self.dots] = np.minimum(result[self.dots], self._room)
         exponents = np.array([constants[i].exponent for i in self.scales], int)
         result[self.scales] = fracs[self.scaled] + exponents
@@ -170,13 +171,14 @@ class ExactFractions:
             self.move(fracs)
             constants = self.constants(fracs, asked)
             exact = self.exact(fracs, views, constants)
+            # from what was asked for: in the round before arguments may not have been settled
             fracs[:] = np.where(self.rounded, np.minimum(asked, exact), fracs)
             if np.array_equal(fracs, before):
                 return constants
 
 
 class SeenFractions:
-    """What users see of some ``signals`` behind the point."""
+    """Bits of ``signals`` behind the point that users see."""
 
     def __init__(self, signals: Signals) -> None:
         graph = signals.graph
@@ -194,6 +196,7 @@ class SeenFractions:
                 for site, a in enumerate(user.factors, first):
                     if a == i:
                         by_site.append((i, site))
+                # factors are seen as their sites are, other arguments as whole nodes
                 if i not in user.args[len(user.factors) :]:
                     continue
                 if user.operation.keeps_point:
@@ -203,6 +206,7 @@ class SeenFractions:
                 else:
                     whole.add(i)
             is_seen = bool(graph.users[i] or leaving)
+            # a result without a site leaves with all the bits that it is made with
             can_be_cut = node.operation.rounds and i not in signals.kept
             trimmed.append(is_seen and can_be_cut)
         self.views = np.array([site for _, site in by_site], int)
@@ -239,6 +243,7 @@ def constant_fraction(value: float) -> int:
     numerator, denominator = value.as_integer_ratio()
     if denominator > 1:
         return denominator.bit_length() - 1
+    # a whole number's trailing zeros need no bits: its point stands to the right
     return -((numerator & -numerator).bit_length() - 1)
 
 
@@ -247,8 +252,10 @@ def best_fractions(weights: np.ndarray, costs: np.ndarray | float, square: float
     1 costs ``weights`` bits and one of a last place is ``square``; the least f with 4^f ≥ what is gained."""
     saved = square * 2 * math.log(2)
     gain = weights * saved / costs
+    # infinities and zeros have no exponent
     finite = np.clip(gain, 1e-300, 1e300)
     mantissa, exponent = np.frexp(finite)
+    # mantissas begin at one half, at which the exponent is one too large for an exact power
     exponent = exponent - (mantissa == 0.5)
     best = -(-exponent // 2)
     return np.where(weights > 0, best, NOTHING)

@@ -55,7 +55,7 @@ class WordLengths:
         self.shared = list(memories.values())
 
     def _find_kinds(self) -> None:
-        """What bits cost by node, constants with the bits that they have as they are, and results."""
+        """Find costs of bits by node, constants with the bits that they have as they are, and results."""
         graph = self.signals.graph
         bit_costs: list[float] = []
         constants: list[int] = []
@@ -87,6 +87,7 @@ class WordLengths:
         views[self.result_sites] = self._result_views(fracs, heads, weights)
         self.exact.settle(fracs, views)
         self.seen.trim(fracs, views, least)
+        # trimming leaves other exact results, and constants that need be no better than these
         constants = self.exact.settle(fracs, views)
         choice = WordLengthChoice(
             fracs,

@@ -1,4 +1,4 @@
-"""What errors of an entry are relative to: magnitudes by kind of state, with a floor; and results that are nothing."""
+"""Magnitudes that errors of an entry are relative to, by kind of state, with a floor; and results that are nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rbdgen.passes.noise import FEW, is_rounding, some_of
 from rbdgen.wordlength.targets import ABSOLUTE, ENTRY, FLOOR, LARGEST
 
 LOADED = "loaded"
-"""What is said of kinds of states at which other parameters than the robot's own are loaded."""
+"""Remark on kinds of states at which other parameters than the robot's own are loaded."""
 
 
 def kinds_of(
@@ -36,8 +36,8 @@ def entry_scales(
     of: np.ndarray | str = ENTRY,
     nothing: np.ndarray | bool = False,
 ) -> np.ndarray:
-    """What errors of a vector's entries are relative to, from their ``largest`` magnitudes at states of one kind and
-    what their targets are ``of`` (by entry, or of all): shapes as those.
+    """Magnitudes that errors of a vector's entries are relative to, from their ``largest`` ones at states of one kind
+    and what their targets are ``of`` (by entry, or of all): shapes as those.
 
     Entries that are ``nothing`` but rounding count with the largest of those that are something. Scales of a vector of
     which all are nothing are infinite: no error of it counts."""
@@ -61,6 +61,7 @@ def nothing_but_rounding(
     single = {name: x.astype(np.float32) for name, x in few.items()}
     graph = network.graph
     exact = float_passes(network, graph, function, few, kept=())[-1]
+    # what single precision cannot hold is told apart by :func:`is_rounding`
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         rough = float_passes(network, graph, function, single, np.float32, kept=())[-1]
     found: set[str] = set()
@@ -91,6 +92,7 @@ def nothing_masks(
     for word in network.result_words(function):
         mask = masks[word.vector]
         mask[word.index] = word.name in names
+        # one half of a symmetric matrix is handed out, and the mask is of both
         if quantities[word.vector].symmetric:
             mirrored = tuple(reversed(word.index))
             mask[mirrored] = word.name in names

@@ -27,7 +27,7 @@ class Multipliers(Protocol):
 
 @dataclass(frozen=True, order=True)
 class MultiplierShape:
-    """How a multiplier may be built: its widest factors in bits, and its number of ``blocks``."""
+    """Way to build a multiplier: its widest factors in bits, and its number of ``blocks``."""
 
     first: int
     second: int
@@ -55,6 +55,7 @@ def multiplier_shapes(device: Multipliers) -> list[MultiplierShape]:
     shapes = [MultiplierShape(*widths, blocks) for widths, blocks in sorted(found.items())]
     needed = []
     for shape in shapes:
+        # every shape is tried for all products: one that another replaces would never be taken
         if not any(other.replaces(shape) for other in shapes):
             needed.append(shape)
     return needed
@@ -62,6 +63,7 @@ def multiplier_shapes(device: Multipliers) -> list[MultiplierShape]:
 
 def _block_grids(n: int, m: int) -> Iterator[tuple[int, int]]:
     """Bits of both inputs of grids of n × m bit blocks; each further signed block adds a bit less than it has."""
+    # a block's wider input may take either factor
     for one, other in ((n, m), (m, n)):
         for a in range(MOST_BLOCKS):
             for b in range(MOST_BLOCKS):

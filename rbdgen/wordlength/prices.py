@@ -18,7 +18,7 @@ from rbdgen.wordlength.sites import ErrorBounds
 DEVIATIONS = 4.5
 """Standard deviations at which the largest of very many errors is expected."""
 FIRST_SCALE, HIGHEST_SCALE = 2.0**20, 2.0**80
-"""What all prices together begin with, and at which every signal has the most bits."""
+"""Scale that all prices together begin with, and the one at which every signal has the most bits."""
 COARSE_STEPS, FINE_STEPS, LAST_STEP = (2.0**6, 2.0**2), (2.0,), 1.4
 """Steps in which the scale is sought: at first, once prices are known, and where nothing else kept the bounds."""
 LONGEST_WAY = 40
@@ -29,8 +29,8 @@ the highest, from which it can rise again."""
 CLOSE = 1.02
 """The largest error that prices are changed at is this much below its bound, for the sake of those that are met."""
 FAN = tuple(2.0 ** (-k / 2) for k in range(-1, 8))
-"""What the best prices are multiplied by at last, with multipliers as they are: a block more may have bought more than
-was needed."""
+"""Factors of the best prices that are tried at last, with multipliers as they are: a block more may have bought more
+than was needed."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,7 @@ class PriceSearch:
         sweeps = FIRST_SWEEPS if first else SWEEPS
         best = self._best_of_sweeps(bounds, prices, scale, sweeps)
         if best is None:
+            # no prices of a sweep kept all bounds: a higher scale does, if any formats do
             scale = self._just_kept(bounds, prices, scale, LAST_STEP)
             self.prices, self.scale = prices, scale
             last = self._at(bounds, prices, scale)

@@ -1,4 +1,4 @@
-"""What formats are asked for, and the graphs that they are chosen on."""
+"""Requests for formats, and the graphs that they are chosen on."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class FormatOptions(DeviceOptions, FoldOptions):
 
 @dataclass(frozen=True)
 class FormatRequest:
-    """What to search formats for: see :mod:`rbdgen.wordlength.search` and :func:`rbdgen.passes.pipeline.simplify`."""
+    """Request for formats: see :mod:`rbdgen.wordlength.search` and :func:`rbdgen.passes.pipeline.simplify`."""
 
     network: Network
     samples: Mapping[str, np.ndarray]
@@ -177,7 +177,7 @@ class FormatRequest:
         return graph
 
     def ties(self, graph: Graph) -> Ties:
-        """What is to have equal formats."""
+        """Nodes and products that are to have equal formats."""
         branches = []
         # the interval of an error target is known, or of no consequence for formats
         if self.options.fold and self.options.ii > 1:
@@ -201,13 +201,14 @@ class FormatRequest:
             excess = max(floor.values(), default=0.0) / FLOOR
             if excess <= 1 or word == MAX_WORD:
                 return self._with_ranges(graph, word, table_word)
+            # what is noise halves with every bit of the word
             word = min(word + math.ceil(math.log2(excess)), MAX_WORD)
 
 
 @dataclass(frozen=True)
 class FoundFormats:
-    """What a search found: ``fixed``, a graph of ``network``; what it is made of; the errors measured (by function and
-    vector); and the ``cost`` in bits."""
+    """Formats that a search found: ``fixed``, a graph of ``network``; what it is made of; the errors measured (by
+    function and vector); and the ``cost`` in bits."""
 
     network: Network
     fixed: FixedGraph

@@ -1,4 +1,4 @@
-"""How each site of a choice of word lengths rounds, the noise that this leaves, and the bits that it costs."""
+"""Roundings at the sites of a choice of word lengths, the noise that they leave, and the bits that they cost."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Roundings:
     def _fill_nodes(
         self, choice: WordLengthChoice, widths: np.ndarray, weights: np.ndarray
     ) -> None:
-        """What nodes themselves lose."""
+        """Fill in what nodes themselves lose."""
         fracs = choice.fracs
         exact = self.exact.exact(fracs, choice.views, choice.constants)
         cut = np.flatnonzero(self.exact.rounded & (fracs < exact))
@@ -88,18 +88,21 @@ class Roundings:
         )
         choice.cost += float(np.sum(cost))
         last = np.ldexp(1.0, -fracs)
+        # operands and tables' entries are made outside of the graph, rounded half up
         choice.square[self.stored] = last[self.stored] ** 2 * EVEN
         own = fracs[self.constants]
+        # a constant's error is the same in every task: a mean, and no noise
         nearest = np.floor(np.ldexp(self.values, own) + 0.5)
         choice.mean[self.constants] = np.ldexp(nearest, -own) - self.values
         heads = np.array(self.signals.heads)
         kept = heads[self.arguments] + fracs[self.arguments] - 1
+        # a mantissa has room for all bits of its argument, or drops the last ones unrounded
         short = self.normalised[fracs[self.normalised] < kept]
         choice.square[short] = last[short] ** 2 * EVEN
         choice.mean[short] = -last[short] / 2
 
     def _fill_factors(self, choice: WordLengthChoice, weights: np.ndarray) -> None:
-        """What products lose of their factors; what several cut in one way is cut once."""
+        """Fill in what products lose of their factors; what several cut in one way is cut once."""
         cost = self._fill_views(
             choice,
             self.factors,
@@ -143,6 +146,7 @@ class Roundings:
         adders = rounding_cost(widths)
         match self.rounding:
             case "auto":
+                # truncation spares the adder where the noise that it adds is worth less
                 truncated = adders >= weights[sites] * last**2 * (DOWN - EVEN)
             case rounding:
                 truncated = np.full(len(sites), rounding == "truncate")

@@ -33,7 +33,7 @@ at), and should not stay below."""
 ROUNDS = 8
 """Corrections of the predicted error by the measured one."""
 WORTHWHILE = 0.98
-"""What a further correction makes of the cost at most, if another is to follow."""
+"""Share of the cost that a further correction leaves at most, if another is to follow."""
 LEAST_SHARE, MORE_SHARE = 0.7, 1.2
 """Largest correction of a vector's share of its target downwards, and the one upwards."""
 FINER = 0.5
@@ -106,6 +106,7 @@ class _Search:
         round is the last, or no better than those before, and no formats were good enough."""
         bounds = self.finder.bounds(self.share)
         choice, predicted = self.prices.search(bounds)
+        # room for this choice's errors takes bits from behind the point, so it is made anew
         if self.signals.make_room(choice):
             choice, predicted = self.prices.search(bounds)
         declared = self.network.declared if self.request.options.sound else None
@@ -120,6 +121,7 @@ class _Search:
             return True
         stuck = last or (predicted > 1 and reached > 0.9 * self.closest)
         if stuck and self.best is None:
+            # flagged tasks are left out of the errors, which would name the wrong cause
             _refuse_overflow(flagged, self.request.targets)
             self._refuse(choice, bounds, errors)
         self.closest = min(self.closest, reached)

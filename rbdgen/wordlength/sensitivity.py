@@ -65,6 +65,7 @@ def derivatives(
     sources = pass_sources(network, graph, function)
     for number in range(len(passes) - 1, -1, -1):
         sweep = _ReverseSweep(graph, passes[number], pairs.states, partial(visit, number))
+        # only the first pass has operands that are copies: later ones read results
         copies = {} if number else _copies(network, graph, function)
         arrived = sweep.run(cone(graph, results), seeds, copies)
         if number > 0:
@@ -98,6 +99,7 @@ def _passed_back(
 
 def _accumulate(pending: dict[int, np.ndarray], i: int, x: np.ndarray) -> None:
     """Add ``x`` to what is known of node ``i`` (in place)."""
+    # a new array: the old one may be another node's derivative as well
     pending[i] = pending[i] + x if i in pending else x
 
 
@@ -128,6 +130,7 @@ class _ReverseSweep:
         ``copies`` of others."""
         pending: dict[int, np.ndarray] = dict(seeds)
         operands: dict[int, np.ndarray] = {}
+        # users have higher numbers than their arguments, so that all of a node's came before
         for i in reversed(nodes):
             if i not in pending:
                 continue
@@ -142,6 +145,7 @@ class _ReverseSweep:
             for a, x in node.operation.passed_on(node, here, self._at):
                 _accumulate(pending, a, x)
             self.visit(i, here, factors)
+        # an error of the origin is one of every copy
         for copy, origin in copies.items():
             if copy in operands:
                 _accumulate(operands, origin, operands[copy])
@@ -150,7 +154,7 @@ class _ReverseSweep:
         return operands
 
     def _factors(self, node: Node, here: np.ndarray) -> FactorDerivatives:
-        """What a node passes on to each of its factors."""
+        """The derivatives that a node passes on to its factors."""
         found: list[np.ndarray] = []
         for sign, one, other in node.products:
             own = _signed(here, sign)

@@ -83,9 +83,11 @@ class Signals:
     def constant(self, i: int, frac: int, source_frac: int) -> Constant:
         """The constant factor of node ``i``, as good as its result's bits are: ``frac`` behind the point, where its
         argument has ``source_frac``."""
+        # alike branches execute one network of sums, so that all take the same mantissa
         model = self.ties.models.get(i, i)
         source = self.graph.nodes[i].args[0]
         width = self.heads[source] + 1 + source_frac
+        # the exact product must fit 63 bits, whatever room its argument gets later
         bits = min(MAX_WORD, 63 - SLACK - max(width, 1))
         key = model, frac, bits
         if key not in self._constants:
@@ -102,6 +104,7 @@ class Signals:
         """Bits before the binary point that leave room for errors too: what cancels leaves those of its arguments, and
         a number of few bits ends well below its power of two. Errors are taken as independent."""
         heads, deviations = self._room_for_errors(choice, {})
+        # only now is it known with which errors fed operands arrive
         if self.fed:
             given = {i: deviations[source] for i, source in self.fed.items()}
             heads, _ = self._room_for_errors(choice, given)
@@ -128,6 +131,7 @@ class Signals:
         self.heads = self.room(choice)
         for i, (old, new) in enumerate(zip(before, self.heads, strict=True)):
             low, high = self.limits[i]
+            # as many bits as before at most: those before the point are taken from those behind
             self.limits[i] = low, high - (new - old)
         return self.heads != before
 
@@ -165,6 +169,7 @@ def _first_heads(graph: Graph, magnitudes: np.ndarray) -> list[int]:
         head = node.operation.head(node, heads)
         if head is None:
             magnitude = float(magnitudes[i]) * _margin(graph, i)
+            # zero has no magnitude, and would have its point without end behind the word
             head = max(integer_bits(magnitude), -4 * MAX_WORD)
         heads.append(head)
     return heads
@@ -177,6 +182,7 @@ def _margin(graph: Graph, i: int) -> float:
         return 1.0
     computed = (node.terms.count and not node.terms.is_negation) or node.operation.moves_by_data
     multiplied = any(i in graph.nodes[u].factors for u in graph.users[i])
+    # adders are cheap, so that what no multiplier takes can have more headroom
     return WIDE_MARGIN if computed and not multiplied else MARGIN
 
 

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ErrorBounds:
-    """What errors may amount to: ``derivatives`` (pairs, sites) of single results at single states, and the largest
-    error that each pair may have, its ``limits`` (pairs,). ``squares`` are the derivatives', more or less where a site
-    makes several errors of a task that have nothing to do with each other. Errors of sites are in ``units`` (sites,),
-    as large as they usually are, so that no magnitude of a robot is too small or too large for single precision.
+    """Bounds of what errors amount to: ``derivatives`` (pairs, sites) of single results at single states, and the
+    largest error that each pair may have, its ``limits`` (pairs,). ``squares`` are the derivatives', more or less where
+    a site makes several errors of a task that have nothing to do with each other. Errors of sites are in ``units``
+    (sites,), as large as they usually are, so that no magnitude of a robot is too small or too large for single
+    precision.
 
     Most derivatives are zero: a result depends on its own branch. Sums go row by row, so that they are the same on
     every machine."""
@@ -33,17 +34,17 @@ class ErrorBounds:
     units: np.ndarray
 
     def means(self, errors: np.ndarray) -> np.ndarray:
-        """What mean errors (sites,) make of each pair, in units of its limit."""
+        """Mean errors of the pairs, in units of their limits, from those of sites (sites,)."""
         usual = errors / self.units
         return self.derivatives @ usual.astype(np.float32) / self.limits
 
     def variances(self, errors: np.ndarray) -> np.ndarray:
-        """What mean squares of errors (sites,) make of each pair, in units of its limit's square."""
+        """Variances of the pairs, in units of their limits' squares, from mean squares of errors (sites,)."""
         usual = errors / self.units**2
         return self.squares @ usual.astype(np.float32) / self.limits**2
 
     def weights(self, prices: np.ndarray) -> np.ndarray:
-        """What the square of an error at each site costs, where the variance of each pair has a price (pairs,)."""
+        """Cost of the square of an error at each site, where the variance of each pair has a price (pairs,)."""
         scaled = prices / self.limits**2
         return self.squares.T @ scaled.astype(np.float32) / self.units**2
 
@@ -57,7 +58,7 @@ class ErrorBounds:
         return found * (errors / self.units**2)
 
     def made_by(self, pair: int, squares: np.ndarray) -> np.ndarray:
-        """What the mean square (sites,) of each site's error makes of one pair's."""
+        """Parts (sites,) of one pair's mean square that the mean ``squares`` of sites' errors make."""
         row = self.squares[[pair]].toarray()[0]
         return row * (squares / self.units**2)
 
@@ -82,6 +83,7 @@ def make_sites(graph: Graph, kept: frozenset[str]) -> Sites:
             number += len(node.factors)
     results: dict[str, int] = {}
     for name, i in graph.outputs.items():
+        # operands and constants leave as they came, whole
         made = not graph.nodes[i].is_given
         if made and name not in kept:
             results[name] = number

@@ -32,7 +32,7 @@ KINDS = {
     LARGEST: "the largest magnitude of any entry of its vector or matrix",
     ABSOLUTE: "nothing: it is in the entry's unit",
 }
-"""What an error may be relative to; the first is the default."""
+"""Magnitudes that an error may be relative to; the first is the default."""
 FLOOR = 1e-6
 """An entry whose own largest magnitude is below this share of its vector's largest counts with this share: it is tiny
 by the robot's structure, such as what an axis that is nearly parallel to another leaves."""
@@ -40,7 +40,7 @@ DEFAULT_ERROR = 1e-3
 """The largest error of any entry, relative to its own largest magnitude, where neither a word length nor an error is
 asked for."""
 SUFFIX = "_joint"
-"""What many files end joints' names with, and what may be left out."""
+"""End of joints' names in many files, which may be left out."""
 FINEST_ERROR = 1e-12
 """The smallest relative error that can be asked for: float64, which judges it, has little more."""
 
@@ -54,7 +54,7 @@ class Target:
 
     @property
     def plain(self) -> float | str:
-        """What :func:`read_target` reads as this: a number where that is enough."""
+        """Text that :func:`read_target` reads as this: a number where that is enough."""
         return self.value if self.of == ENTRY else f"{self.of}:{self.value!r}"
 
     def __str__(self) -> str:
@@ -70,6 +70,7 @@ def read_target(where: str, given: Any) -> Target:
         try:
             value = float(text)
         except ValueError:
+            # no kind has this name, so that the message below is given
             of = ""
         if of not in KINDS:
             behind = ", ".join(f"{kind}:" for kind in KINDS)
@@ -167,8 +168,10 @@ def resolve_targets(given: Mapping[str, float | str], network: Network) -> dict[
         for word in words:
             whole = _names_of(function, vector)
             own = names.of_entry(function, vector, word)
+            # names stand from the most specific on: the first that is given counts
             name = next(n for n in (*own, *whole) if n in targets)
             target = targets[name]
+            # an entry has one unit, where its vector may have several
             if target.of == ABSOLUTE and name in whole:
                 quantity = network.options.quantities[word.vector]
                 one_vector = name in (
@@ -212,7 +215,7 @@ class _EntryNames:
 
 
 def entry_label(robot: Robot, quantity: Quantity, index: Sequence[int]) -> str:
-    """What an entry belongs to, by joints, frames, directions: ``wrist_3``, or ``wrist_3.wrist_1`` of a matrix."""
+    """Name of an entry by joints, frames, directions: ``wrist_3``, or ``wrist_3.wrist_1`` of a matrix."""
     return ".".join(_labels(robot, quantity, index))
 
 
@@ -234,8 +237,10 @@ def _entry_names(robot: Robot, quantity: Quantity, word: Word) -> list[str]:
     )
     for parts in spellings:
         spelled.append(".".join(parts))
+        # either triangle of a symmetric matrix may be named
         if quantity.symmetric:
             spelled.append(".".join(reversed(parts)))
+    # of a matrix one joint stands for its whole row and column
     if len(own) > 1:
         for x in own:
             spelled += [x, plain[x], x.removesuffix(SUFFIX)]
@@ -251,6 +256,7 @@ def _check_unit(
             f"error: {name}={target}: an absolute error has a unit, and {name} has several outputs; give it by output, "
             f"such as {quantity.name}={target} (in {quantity.unit})"
         )
+    # where some joints turn and others slide, such a unit differs by entry
     if "," in quantity.unit and _mixed(robot):
         raise ConfigError(
             f"error: {name}={target}: an absolute error has a unit, and the entries of {name} are in {quantity.unit}; "

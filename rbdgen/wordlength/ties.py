@@ -1,4 +1,4 @@
-"""What is to have equal formats because hardware does it in turn: counterparts in alike branches."""
+"""Nodes that are to have equal formats because hardware makes them in turn: counterparts in alike branches."""
 
 from __future__ import annotations
 
@@ -53,6 +53,7 @@ def make_ties(graph: Graph, branches: Sequence[tuple[int, ...]]) -> Ties:
     for members in branches:
         nx.add_star(links, members)
         factors += _factor_ties(graph, members, models)
+    # groups that share a node are one: a node has one format
     groups = nx.connected_components(links)
     formats = sorted(tuple(sorted(group)) for group in groups)
     return Ties(tuple(formats), tuple(factors), models)
@@ -95,6 +96,7 @@ def _found_products(
                 product = TiedProduct(i, k, factors != pair)
                 break
         if product is not None:
+            # of equal products each corresponds to one
             del left[product.product]
         found.append(product)
     return found

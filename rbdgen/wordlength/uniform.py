@@ -49,6 +49,7 @@ def uniform_formats(request: FormatRequest, measure: Experiment) -> FoundFormats
         ratio = max(tried.ratio(word), 1e-9)
         spare = math.floor(-math.log2(ratio))
         word = max(word - max(1, spare), MIN_WORD)
+    # the last step may have been too long
     while word < MAX_WORD and tried.ratio(word) > 1:
         word += 1
     if tried.ratio(word) > 1:

@@ -11,7 +11,7 @@ from rbdgen.wordlength.targets import Key
 FLAGGED = 1e-3
 """Share of tasks inside the declared ranges that may overflow."""
 INDEFINITE = 2.0
-"""What a matrix that is no longer positive definite at some state counts as: so many times its target at least."""
+"""Least error, in units of its target, that a matrix that is not positive definite at some state counts as."""
 
 
 def excess(errors: Mapping[Key, VectorErrors], flagged: Mapping[str, float]) -> float:

@@ -57,6 +57,7 @@ def _precise_nodes(finder: BoundFinder) -> frozenset[int]:
     whole = dict.fromkeys(finder.keys, 1.0)
     bounds = finder.bounds(whole)
     errors = np.zeros(finder.sites.count)
+    # the variance of rounding half up
     errors[: len(usual)] = usual**2 / 12.0
     most = bounds.largest(errors)
     shown = np.flatnonzero(most > SHARE**2)
