@@ -1,4 +1,4 @@
-"""What stands behind a multiplier that several products share: how products move to one binary point, what the sums
+"""Accumulators behind multipliers that several products share: how products move to one binary point, what the sums
 start from, and which bits of them are results.
 
 Factors stand at the upper ends of a multiplier's inputs, so that what its output is worth depends on the bits before
@@ -21,7 +21,7 @@ from rbdgen.schedule.schedule import Schedule
 
 @dataclass(frozen=True)
 class Start:
-    """What a sum starts from: ``constant``, and the argument in ``position``, if there is one, ``places`` to the left
+    """Start of a sum: ``constant``, and the argument in ``position``, if there is one, ``places`` to the left
     (negative: to the right)."""
 
     constant: int
@@ -47,6 +47,7 @@ class Accumulator:
             spare = first - one + second - other
             missing = max(missing, self._excess(i, k) - spare)
         blocks = self.schedule.device.blocks
+        # bits that the blocks have anyway cost nothing
         own = blocks(first, second)
         while missing > 0 and blocks(first + 1, second) == own:
             first += 1
@@ -104,7 +105,7 @@ class Accumulator:
         return points
 
     def _excess(self, i: int, k: int) -> int:
-        """How many bits fewer product ``k`` of node ``i`` has above the point at which it is added than another one."""
+        """Bits by which product ``k`` of node ``i`` has fewer above the point at which it is added than another one."""
         if self._kept is None:
             return 0
         own = self._heads(i, k) + self.points[i]
@@ -124,6 +125,7 @@ class Accumulator:
 
     def drop(self, i: int, k: int) -> int:
         """By how many places product ``k`` of node ``i`` moves to the right (negative: to the left)."""
+        # a sign bit of each factor is neither before nor behind a binary point
         output = sum(self.inputs) - 2 - self._heads(i, k) - sum(self.lifts(i, k))
         return output - self.points[i]
 
@@ -138,7 +140,7 @@ class Accumulator:
         return dict(ordered)
 
     def start(self, i: int) -> Start:
-        """What the sum of node ``i`` starts from."""
+        """The start of the sum of node ``i``."""
         fixed = self.schedule.fixed
         node = self._node(i)
         half = 0
@@ -164,6 +166,7 @@ class Accumulator:
         start = self.start(i)
         if start.position is None:
             return False
+        # below the argument's last place the constant costs no sum
         below = max(start.places, 0)
         overlaps = start.constant >> below != 0
         negative = min(self.signs(i, start.position)) < 0
@@ -178,6 +181,7 @@ class Accumulator:
     def starting(self) -> int:
         """The bits of an accumulator that some sum starts with, as a mask."""
         everything = (1 << self.width) - 1
+        # a sum may set any bit
         if self.starts_from_sum:
             return everything
         mask = 0
@@ -215,6 +219,7 @@ class Accumulator:
             corners = [fmt.minimum, fmt.maximum]
             terms.append((start.position, start.places, corners))
         for position, places, corners in terms:
+            # a sum that is not complete yet lacks some of its terms
             ends = [0]
             for sign in self.signs(i, position):
                 ends += [sign * moved(corner, places) for corner in corners]

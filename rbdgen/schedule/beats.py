@@ -49,6 +49,7 @@ class _Order:
         """The first cycle in which all of a beat is in registers."""
         self.first = schedule.exits[e.name]
         """The cycle of the first beat."""
+        # a single beat may be taken as it is made, several come from registers
         if self.count > 1:
             self.first = max(self.first, self.ready[0])
 
@@ -92,6 +93,7 @@ class _Order:
         """Beats in the cycles up to ``last``: in each the one that is due, else the one that would wait in the most
         registers until ``last``."""
         cycles = {0: self.first}
+        # an interval later the next task's beats are taken in the same phases
         for cycle in range(last - self.ii + 1, last + 1):
             if cycle == self.first:
                 continue
@@ -128,6 +130,7 @@ def _values(schedule: Schedule, results: Sequence[str]) -> list[_Value]:
     found = []
     for name in results:
         i = graph.outputs[name]
+        # a constant is there at any time
         if not graph.nodes[i].is_const:
             finish = schedule.slots[i].finish
             found.append(_Value(finish, schedule.width(i)))

@@ -1,4 +1,4 @@
-"""Which of a unit's multipliers makes which products, and which factor goes to which of its inputs.
+"""Binding of products to a unit's multipliers, and of factors to the inputs of these.
 
 The schedule says when the products of a node are made: a run, one a cycle, on any of the unit's multipliers that is
 free for so long. Wide products go to the same multipliers, so that few are wide. Beyond that, the choices before
@@ -61,7 +61,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Binding:
-    """What makes a run: the multiplier's ``number`` in its unit, and of each product whether the wider factor goes to
+    """Multiplier of a run: its ``number`` in its unit, and of each product whether the wider factor goes to
     the second input (``crossed``)."""
 
     number: int
@@ -93,6 +93,7 @@ def bind_products(schedule: Schedule, most: Mapping[str, int]) -> Schedule:
             for k, other in enumerate(made.crossed):
                 if other:
                     crossed.add((i, k))
+            # the first turn's operator makes all turns
             for turn in schedule.folds.turns.get(i, ()):
                 binding[turn.node] = made.number
     return replace(
@@ -123,6 +124,7 @@ def _run(schedule: Schedule, i: int) -> Run:
     for k in range(len(node.products)):
         wider, other = folds.factors(fixed, i, k)
         moves = None
+        # a product that no dot adds is rounded wherever it comes out
         if i in fixed.points:
             heads = formats[wider].head + formats[other].head
             moves = fixed.points[i] + heads
@@ -151,6 +153,7 @@ def bind(
     """The bindings of a unit's runs by node, to the multipliers that ``first`` binds them to and ``extra`` more."""
     binder = _Binder(runs, interval, device, first, extra)
     binder.exchange()
+    # a multiplier that lost all of its runs is not built
     used = {bound.number for bound in binder.bindings.values()}
     renumbered = {old: new for new, old in enumerate(sorted(used))}
     bindings = {}
@@ -161,12 +164,12 @@ def bind(
 
 
 class _Choices:
-    """What one multiplier chooses among: reads of its two inputs and of what its sums start from, and places."""
+    """Choices before one multiplier: reads of its two inputs and of what its sums start from, and places."""
 
     def __init__(self, width: Mapping[Hashable, int]) -> None:
         self.width = width
         self.counts: tuple[dict[Hashable, int], ...] = ({}, {}, {}, {})
-        """How often what is chosen: at the first input, at the second, where sums start, and among places."""
+        """Counts of what is chosen: at the first input, at the second, where sums start, and among places."""
         self._cost: int | None = None
 
     def note(self, run: Run, crossed: Sequence[bool], times: int) -> None:
@@ -198,6 +201,7 @@ class _Choices:
             if len(counts) > 1:
                 widths = [self.width[read] for read in counts]
                 total += sum(widths) - max(widths)
+        # one input more, as a sum that goes on takes itself
         total += sum(self.width[read] for read in starts)
         more_places = max(0, len(places) - 1)
         return total + ACCUMULATED * more_places
@@ -227,7 +231,7 @@ class _Binder:
         self.geometry = UnitMultipliers(interval, ())
         count = 1 + max(first[run.node] for run in runs)
         self.widths = _input_widths(runs, first, device, count, extra)
-        """What widths the inputs of every multiplier may have."""
+        """Widths that the inputs of every multiplier may have."""
         self.phases: list[int] = []
         """The phases of every run, as bits, by its number."""
         for run in self.runs:
@@ -247,6 +251,7 @@ class _Binder:
         for number, run in enumerate(self.runs):
             there = first[run.node]
             straight = [False] * len(run.products)
+            # widths were made for the first binding, so that it fits
             crossed = self._crossed(run, there, straight)
             assert crossed is not None
             self._put(number, Binding(there, crossed))
@@ -257,7 +262,7 @@ class _Binder:
         number: int,
         wanted: Sequence[bool],
     ) -> tuple[bool, ...] | None:
-        """How the factors of a run can go to a multiplier's inputs, as ``wanted`` if they can so."""
+        """Inputs of a multiplier to which the factors of a run can go, as ``wanted`` if they can so."""
         first, second = self.widths[number]
         crossed = []
         for product, cross in zip(run.products, wanted, strict=True):
@@ -272,7 +277,7 @@ class _Binder:
         return tuple(crossed)
 
     def _bound(self, number: int) -> Binding:
-        """What makes a run."""
+        """The binding of a run."""
         run = self.runs[number]
         return self.bindings[run.node]
 
@@ -291,6 +296,7 @@ class _Binder:
     def exchange(self) -> None:
         """Exchange runs, or the factors of products, as long as the tolerance lasts."""
         tries = _tries(self.runs)
+        # a fixed seed: the same design gives the same hardware
         draw = random.Random(1).random
         for n in range(tries):
             tolerance = TOLERANCE * (1 - n / tries)
@@ -334,6 +340,7 @@ class _Binder:
         arriving = 0
         for n in leaving:
             arriving |= self.phases[n]
+        # only the two multipliers exchange runs: what else is in the way stays
         for n in self.on[here.number]:
             if n != number and self.phases[n] & arriving:
                 return
@@ -354,6 +361,7 @@ class _Binder:
         """Bind runs elsewhere, all at once, if that costs no more than ``tolerance``."""
         before = {n: self._bound(n) for n in moves}
         bindings = (*moves.values(), *before.values())
+        # no other multiplier's cost changes
         touched = {bound.number for bound in bindings}
         cost = self._cost(touched)
         self._exchange_all(moves)
@@ -396,7 +404,7 @@ def _numbered(runs: Iterable[Run]) -> list[Run]:
 
 
 def _reads(run: Run) -> list[tuple[Hashable, int]]:
-    """What a run reads, with the widths."""
+    """Values that a run reads, with the widths."""
     reads = []
     for product in run.products:
         reads += zip(product.read, product.widths, strict=True)
@@ -438,6 +446,7 @@ def _rounded(widths: Sequence[tuple[int, int]], device: Device) -> list[tuple[in
         blocks = device.blocks(*pair)
         before = common.get(blocks, (0, 0))
         wider = _wider(before, pair)
+        # what is wider for others' sake must not cost a block
         if device.blocks(*wider) != blocks:
             wider = before
         common[blocks] = wider

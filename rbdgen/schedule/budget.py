@@ -22,13 +22,13 @@ from rbdgen.schedule.layout import Layout, SharingOptions, fold_notes, fold_unit
 from rbdgen.setting import INTEGER, NUMBER, WORD, setting, settings
 
 SLACK = 1.25
-"""How far beyond the bound an interval is looked for by steps of one; beyond, steps grow."""
+"""Multiple of the bound up to which an interval is looked for by steps of one; beyond, steps grow."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What a layout may cost or must reach: at most ``multipliers``, at most ``blocks`` of a device's multiplier blocks
-    (``name``: whose), at least ``rate`` tasks per second at the device's clock. None: no such demand.
+    """Limits of what a layout costs and reaches: at most ``multipliers``, at most ``blocks`` of a device's multiplier
+    blocks (``name``: whose), at least ``rate`` tasks per second at the device's clock. None: no such demand.
 
     ``resources``: what else there is, by the names of :class:`rbdgen.devices.fabric.Resources`; it decides how
     far units join at an interval that is given, and what is spared where there is too little. ``routable``: the share
@@ -57,12 +57,13 @@ class Budget:
     routable: float = 1.0
 
     def shared(self, replicas: int) -> Budget:
-        """What each of several accelerators behind one stream may cost or must reach."""
+        """The budget of each of several accelerators behind one stream."""
         if replicas == 1:
             return self
         return replace(
             self,
             name=f"{self.name}, for each of {replicas} accelerators",
+            # accelerators are alike, so that what does not divide evenly is left over
             multipliers=None if self.multipliers is None else self.multipliers // replicas,
             rate=None if self.rate is None else self.rate / replicas,
             blocks=None if self.blocks is None else self.blocks // replicas,
@@ -94,7 +95,7 @@ class Budget:
         return "multipliers" if self.blocks is None else "multiplier blocks"
 
     def cost(self, layout: Layout, device: Device) -> int:
-        """How many of what is counted a layout takes."""
+        """The number of what is counted that a layout takes."""
         if self.blocks is None:
             return sum(layout.multipliers(device).values())
         return layout.blocks(device)
@@ -153,7 +154,7 @@ class Target:
 
 
 DEMANDS = settings(Budget) | settings(Target)
-"""What a design may be asked to be fitted to, beside the options."""
+"""Demands that a design may be asked to be fitted to, beside the options."""
 
 
 def fit_layout(
@@ -182,6 +183,7 @@ def fit_layout(
         smallest = min(smallest, (needed, ii))
         if limit is not None and needed > limit:
             continue
+        # few enough multipliers, but slower than what is asked for
         if ii > longest:
             reached = device.megahertz * 1e6 / ii
             raise ConfigError(
@@ -224,11 +226,12 @@ def _intervals(first: int) -> Iterator[int]:
     ii = first
     while ii <= MAX_II:
         yield ii
+        # at long intervals a cycle more or less changes little
         ii += 1 if ii <= SLACK * first else max(1, ii // 16)
 
 
 def _reasons(budget: Budget, device: Device, products: int, longest: int) -> list[str]:
-    """What a budget says of the interval."""
+    """Reasons of a budget for the interval, in lines."""
     why = []
     if budget.rate is not None:
         why.append(
@@ -247,7 +250,7 @@ def _reasons(budget: Budget, device: Device, products: int, longest: int) -> lis
 
 
 def _use(budget: Budget, products: int, ii: int, needed: int) -> str:
-    """How many multipliers or blocks do at the chosen interval, and how well they are used."""
+    """Remark on how many multipliers or blocks do at the chosen interval, and how well they are used."""
     enough = f"{budget.counted} do" if needed != 1 else f"{budget.counted.removesuffix('s')} does"
     text = f"at {ii} cycles {needed} {enough}"
     if needed:

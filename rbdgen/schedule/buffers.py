@@ -1,4 +1,4 @@
-"""What carries values through time: registers inside units, and bypass FIFOs between them.
+"""Registers inside units, and bypass FIFOs between them, that carry values through time.
 
 A value can be read in the cycle in which it is made; later it stands in a chain of registers that advances every ``ii``
 cycles, at the phase of its making. Registers that several units would have alike are those of the unit that makes the
@@ -158,6 +158,7 @@ def _draft_units(schedule: Schedule) -> Iterator[UnitPlan]:
     """The units with what they read, as if all of it came as it is made."""
     graph = schedule.fixed.graph
     for owner in graph.owners:
+        # operands stand in registers around the units
         if owner != INPUT_OWNER:
             port = ports(graph, owner)
             inputs = _as_made(schedule, port.inputs)
@@ -177,6 +178,7 @@ def _draft_exits(schedule: Schedule, beats: Mapping[str, Sequence[Beat]]) -> Ite
         for beat in parts:
             for result in beat.results:
                 i = graph.outputs[result]
+                # constants are wired to where they are needed
                 if not graph.nodes[i].is_const:
                     collected[Tap(i, beat.cycle)] = None
         nodes = dict.fromkeys(tap.node for tap in collected)
@@ -271,6 +273,7 @@ def _connected(
         for tap in draft.inputs:
             cycle = arrivals[draft.name, tap.node]
             inputs.append(Tap(tap.node, cycle))
+        # units of exits already offer what they collect, each beat in its cycle
         outputs = draft.outputs or tuple(sorted(taken[draft.name]))
         units.append(replace(draft, inputs=tuple(inputs), outputs=outputs))
     return tuple(units)
@@ -319,6 +322,7 @@ def _own_lengths(
     lengths = {}
     for node, cycle in reads.items():
         length = chain_length(schedule.stands(node), cycle, schedule.ii)
+        # the length of an operand that is read within its interval is negative: it needs none
         lengths[node] = max(0, length)
     return lengths
 
@@ -340,6 +344,7 @@ def operand_chains(
                 taken.append((tap.node, tap.cycle))
     lengths: dict[int, int] = {}
     for node, cycle in taken:
+        # what units make waits in their own registers
         if schedule.fixed.graph.nodes[node].is_input:
             length = chain_length(schedule.stands(node), cycle, schedule.ii)
             lengths[node] = max(length, lengths.get(node, 0))

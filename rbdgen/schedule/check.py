@@ -44,6 +44,7 @@ def check_operators(plan: Plan) -> None:
     for i, node in schedule.fixed.graph:
         start = schedule.slots[i].start
         for number in range(len(node.products)):
+            # a task may come every interval, so that cycles that are an interval apart meet
             phase = (start + number) % schedule.ii
             busy[node.owner, "multiplier", schedule.binding[i], phase] += 1
         if node.operation.looks_up:
@@ -85,6 +86,7 @@ def check_beats(plan: Plan, e: Exit) -> None:
             f"exit {e.name}: must take beats when they are there and before they are sent, not {cycles}"
         )
     together = len(set(cycles)) < len(cycles)
+    # the next result's beats may follow an interval later
     if together or max(cycles) - min(cycles) >= schedule.ii:
         raise ValueError(
             f"exit {e.name}: must take its beats in {schedule.ii} cycles, one in each, not {cycles}"

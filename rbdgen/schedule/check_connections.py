@@ -67,13 +67,14 @@ class ConnectionCheck:
                     f"{_name(fifo)}: %{value} must be there when it is written in cycle {fifo.write}"
                 )
             offered = (fifo.source, value, fifo.write) in self.offered
+            # operands are no unit's that would offer them
             if fifo.source != INPUT_OWNER and not offered:
                 raise ValueError(
                     f"{_name(fifo)}: {fifo.source} must offer %{value} in cycle {fifo.write}"
                 )
 
     def _check_turns_leave(self, unit: UnitPlan) -> None:
-        """What a folded unit makes leaves it as it is made: its registers have another value a turn later."""
+        """Values that a folded unit makes leave it as they are made: its registers have others a turn later."""
         for tap in unit.outputs:
             folded = tap.node in self.schedule.folds.members and tap.node in unit.nodes
             if folded and tap.cycle != self.slots[tap.node].finish:
@@ -82,12 +83,13 @@ class ConnectionCheck:
                 )
 
     def _check_reads(self, unit: UnitPlan) -> None:
-        """What a unit reads of others has arrived."""
+        """Values that a unit reads of others have arrived."""
         there = self._there(unit)
         reads = [(tap.node, tap.cycle) for tap in unit.outputs]
         for i in unit.nodes:
             reads += self.operations.reads(i)
         for node, cycle in reads:
+            # what a unit makes itself is checked operation by operation
             if self.nodes[node].is_const or node in unit.nodes:
                 continue
             if node not in there or there[node] > cycle:
@@ -114,7 +116,7 @@ class ConnectionCheck:
         return self.slots[node].finish
 
     def _check_arrivals(self, unit: UnitPlan) -> None:
-        """What arrives comes from a FIFO when that is read, or from the unit that offers it."""
+        """Values arrive from a FIFO when that is read, or from the unit that offers them."""
         for tap in unit.inputs:
             fifo = self.fifos.get((unit.name, tap.node))
             if fifo is not None:

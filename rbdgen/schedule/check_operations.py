@@ -11,14 +11,14 @@ from rbdgen.ir.constants import Constant
 from rbdgen.schedule.buffers import Plan
 
 EPSILON = 1e-9
-"""How far sums of delays may be apart, ns: they are rounded."""
+"""Distance by which sums of delays may be apart, ns: they are rounded."""
 PERIOD_EPSILON = 1e-6
-"""How far beyond the period a sum of delays may be, ns."""
+"""Excess of a sum of delays over the period that is allowed, ns."""
 
 
 @dataclass(frozen=True)
 class OperationTiming:
-    """What an operator must take: ``latency`` cycles; ``first``, ns before its first register; ``delay``, ns behind the
+    """Timing of an operator: ``latency`` cycles; ``first``, ns before its first register; ``delay``, ns behind the
     last one, or in all without registers; ``flag``, ns from there to an overflow's register."""
 
     latency: int = 0
@@ -55,8 +55,10 @@ class OperationCheck:
         """Cycles from a shared multiplier's factors to its accumulator."""
         device = self.device
         registers = device.multiply_cycles
+        # one more on large devices, where these units need not be near what they read
         if registers and self.nodes[i].owner in self.last_units:
             registers += device.factor_registers
+        # a multiplier's own registers stand behind the choice of its factors
         choice = 0.0 if device.multiply_cycles else max(device.select, device.routing)
         slowest = choice + device.multiply + device.select + device.add
         slowest += max(device.limit, device.flag)
@@ -148,6 +150,7 @@ class OperationCheck:
         if timing.latency:
             latest = self.device.period - timing.first
         arrives = routing
+        # what was made before this cycle comes from a register
         if made.finish == slot.start:
             arrives += made.ready
         if made.finish > slot.start or arrives > latest + EPSILON:
@@ -222,7 +225,7 @@ class OperationCheck:
         return False
 
     def _timing(self, i: int) -> OperationTiming:
-        """What the operator of node ``i`` must take, with its signs and its overflow."""
+        """The timing of the operator of node ``i``, with its signs and its overflow."""
         timing = self._with_sign(i, self._plain_timing(i))
         if not self.nodes[i].operation.rounds:
             return timing
@@ -236,6 +239,7 @@ class OperationCheck:
         device, node = self.device, self.nodes[i]
         if node.is_addition:
             return OperationTiming(delay=device.add)
+        # truncation is wiring, rounding a sum
         if node.op == "round" and i not in self.fixed.truncated:
             return OperationTiming(delay=device.add)
         if node.terms.multiple is not None:
@@ -250,6 +254,7 @@ class OperationCheck:
             return OperationTiming(latency, first, device.multiply)
         if node.operation.moves_by_data:
             latency = device.shift_cycles
+            # its registers part a shifter evenly
             part = device.shift / (latency + 1)
             return OperationTiming(latency, first=part, delay=part)
         if node.operation.looks_up:
@@ -306,16 +311,18 @@ class OperationCheck:
             return timing
         template, _ = self.turn_of[i]
         turns = self.schedule.folds.turns[template]
+        # a sign that is the same in all turns is part of the operator
         if len({turn.negated for turn in turns}) == 1:
             return timing
         sum_of_two = self.nodes[i].terms.adds_two
         sign = self.device.select if sum_of_two else self.device.level
+        # the sign stands before the first register
         delay = timing.delay if timing.latency else timing.delay + sign
         return replace(timing, first=timing.first + sign, delay=delay)
 
 
 def _levels_of(constant: Constant) -> int:
-    """How many sums follow one another in the network of a constant factor. ValueError where that makes another one."""
+    """Number of sums in a row in the network of a constant factor. ValueError where that makes another one."""
     multiples = [1]
     levels = [0]
     for addition in constant.graph.additions:
@@ -436,6 +443,7 @@ def _check_turn_terms(plan: Plan, template: int, k: int) -> None:
     turn = plan.schedule.folds.turns[template][k]
     node = plan.schedule.fixed.graph.nodes[turn.node]
     factors = 2 * len(node.products)
+    # terms may stand in any order, and so may a product's factors
     wanted = sorted((sign, *sorted(pair)) for sign, *pair in node.products)
     found = []
     for p in range(0, factors, 2):
@@ -449,5 +457,5 @@ def _check_turn_terms(plan: Plan, template: int, k: int) -> None:
 
 
 def _name(plan: Plan, i: int) -> str:
-    """What an error calls node ``i``."""
+    """The name of node ``i`` in errors."""
     return f"node %{i} ({plan.schedule.fixed.name(i)})"

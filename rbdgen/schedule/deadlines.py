@@ -1,4 +1,4 @@
-"""Which operation goes first where several wait for a multiplier or a table.
+"""Priorities of operations where several wait for a multiplier or a table.
 
 What is farther from a result goes first. If all exits had the same deadline, functions with few operations one after
 the other would come last everywhere and take far longer than they would alone. An exit may therefore have an earlier
@@ -23,7 +23,7 @@ WORST = 4
 """Power of how many times as long as alone a function takes: the higher, the more the worst one decides."""
 
 LATER = 1.3
-"""How many times as late as with equal deadlines no exit may be, so that no function pays for all others."""
+"""Multiple of its time with equal deadlines that no exit may exceed, so that no function pays for all others."""
 
 
 class Attempt(Protocol):
@@ -38,7 +38,7 @@ Found = TypeVar("Found", bound=Attempt)
 
 
 class Deadlines:
-    """How long it takes from each operation to each exit's last result, if nothing waits."""
+    """Delays from each operation to each exit's last result, if nothing waits."""
 
     def __init__(self, operators: Operators, programs: Programs) -> None:
         self.heights = {e.name: _heights(operators, e) for e in programs.exits}
@@ -73,6 +73,7 @@ class Deadlines:
         latest = {name: LATER * (1 + cycle) for name, cycle in best.exits().items()}
         for name in self.shorter():
             for lead in LEADS:
+                # leads found before stay, as exits compete for the same operators
                 tried = leads | {name: lead}
                 found = attempt(self.priorities(tried))
                 exits = found.exits()
@@ -82,7 +83,7 @@ class Deadlines:
         return best
 
     def _delay(self, attempt: Attempt) -> float:
-        """How much later than alone results are there, above all those for which that is worst."""
+        """Measure of how much later than alone results are there, above all those for which that is worst."""
         total = 0.0
         for name, cycle in attempt.exits().items():
             alone = max(1.0, self.longest[name])
@@ -97,6 +98,7 @@ def _heights(operators: Operators, e: Exit) -> list[float]:
     behind = [-math.inf] * len(graph.nodes)
     for name in e.results:
         behind[graph.outputs[name]] = 0.0
+    # users have higher numbers than their arguments
     for i in reversed(range(len(graph.nodes))):
         if behind[i] == -math.inf:
             continue

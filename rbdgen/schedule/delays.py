@@ -1,4 +1,4 @@
-"""How long operators take on a device, and when an operation therefore runs.
+"""Delays of operators on a device, and slots of operations that follow from them.
 
 Operations chain within a cycle as long as their delays fit the period. What a multiplexer or the routing from another
 unit takes comes before the operator and is not part of its delays.
@@ -15,7 +15,7 @@ from rbdgen.ir.folds import NO_FOLDS, Folds
 from rbdgen.schedule.operators import OPERATORS
 
 TOLERANCE = 1e-9
-"""How far a sum of delays may be beyond the period, ns: sums are rounded."""
+"""Excess of a sum of delays over the period that is allowed, ns: sums are rounded."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class Delays:
 
     def fit(self, device: Device, offset: float) -> bool:
         """Whether an operation can start ``offset`` ns into a cycle."""
+        # without registers the flag comes behind the whole delay
         first = self.before if self.cycles else self.before + self.flag
         most = device.period + TOLERANCE
         return offset + first <= most and self.after + self.flag <= most
@@ -103,6 +104,7 @@ class Operators:
         sign = self.sign_delay(i)
         before = delays.before + sign
         after = delays.after
+        # behind a register the sign is made already
         if delays.cycles == 0:
             after += sign
         return replace(delays, before=before, after=after)
@@ -131,8 +133,8 @@ class Operators:
         return latest
 
     def sign_delay(self, i: int) -> float:
-        """How long it takes to give an argument the sign of its turn: an exclusive or before a sum, whose carry does
-        the rest, and a sum before a constant factor."""
+        """Delay of giving an argument the sign of its turn: an exclusive or before a sum, whose carry does the rest,
+        and a sum before a constant factor."""
         if not self.folds.signed(i) or self.in_time(i):
             return 0.0
         if self.fixed.graph.nodes[i].terms.adds_two:
@@ -152,6 +154,7 @@ class Operators:
         before = device.reach
         sign = self.sign_delay(hardest)
         room = device.period - before - sign - limit - device.add
+        # a rounded sum of delays must not cost a level
         further = max(0, int(room / device.level + TOLERANCE))
         stages = max(1, -(-levels // (1 + further)))
         least, longer = divmod(levels, stages)
@@ -165,6 +168,7 @@ class Operators:
         if self.in_time(i):
             return self._run_delays(i, limit, flag)
         if node.products and device.multiply_cycles:
+            # a unit that no other reads may have a register more before its multipliers
             last = node.owner in self.fixed.graph.last
             cycles = device.product_cycles(last)
             sums = 0.0 if self.fixed.is_product(i) else device.add
@@ -217,7 +221,7 @@ class Operators:
         return Delays(max(before, start), cycles, last + limit, flag)
 
     def _overflow_delays(self, i: int) -> tuple[float, float]:
-        """What an overflow adds to the operator of node ``i``: saturation, or the path to its flag's register."""
+        """Delays that overflow adds to the operator of node ``i``: saturation, or the path to its flag's register."""
         if not self.fixed.graph.nodes[i].operation.rounds:
             return 0.0, 0.0
         if not self.fixed.may_overflow(self._hardest_turn(i)):
@@ -227,17 +231,18 @@ class Operators:
         return 0.0, self.device.flag
 
     def _tree(self, levels: int) -> float:
-        """How long a tree of sums takes."""
+        """Delay of a tree of sums."""
         if levels == 0:
             return 0.0
         return self.device.add + self.device.level * (levels - 1)
 
     def _combinational(self, i: int) -> float:
-        """How long an operator without registers takes, but for overflow."""
+        """Delay of an operator without registers, but for overflow."""
         node = self.fixed.graph.nodes[i]
         if node.products:
             own = self.device.multiply
             return own if self.fixed.is_product(i) else own + self.device.add
+        # truncation is wiring
         if i in self.fixed.truncated and node.op == "round":
             return 0.0
         return OPERATORS[node.op].delay(self.device)

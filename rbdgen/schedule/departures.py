@@ -21,6 +21,7 @@ class _Lane:
         self.room = exit_depth(plan, tasks, name)
         self.beats = tasks.result_beats(name)
         written = plan.schedule.entry_cycles + plan.exits[name]
+        # block memory answers a cycle later
         self.later = written + 1 + in_block_memory(tasks, name)
         self.waiting: deque[int] = deque()
 

@@ -25,7 +25,7 @@ from rbdgen.schedule.multipliers import Run, UnitMultipliers, product_runs
 from rbdgen.setting import OPEN, SWITCH, WORD, setting
 
 DENSER = (UTILIZATION, 0.97, 1.0)
-"""How well multipliers are to be used, as far as a budget needs it."""
+"""Shares of multipliers' phases that are to be used, as far as a budget needs it."""
 LOOSER = (0.0, 0.8, 0.9, *DENSER)
 """The same where multipliers are not to be saved: submodules join only as far as they must. What is apart has short
 wires; iiwa14 with all functions at 16 cycles takes 136 multipliers instead of 114, and 7% less wire."""
@@ -33,7 +33,7 @@ wires; iiwa14 with all functions at 16 cycles takes 136 multipliers instead of 1
 
 @dataclass(frozen=True)
 class SharingOptions(DeviceOptions, FoldOptions):
-    """How submodules share multipliers at an interval, on a device."""
+    """Options of how submodules share multipliers at an interval, on a device."""
 
     share: bool = setting(True, SWITCH, "sharing", "submodules share multipliers", otherwise="yes")
     spread: str = setting(
@@ -104,12 +104,14 @@ def fold_units(network: Network, fixed: FixedGraph, options: SharingOptions) -> 
     device, ii, fold = target_device(options), options.ii, options.fold
     arrivals = _arrivals(fixed, device)
     longest = dict.fromkeys(fixed.graph.owners, _longest(ii))
+    # folds shorten intervals, for which dots may be too long; other dots may fold otherwise
     while True:
         shaped = shape_dots(fixed, longest.__getitem__, arrivals, device.add)
         layout = _fold(network, shaped, device, ii, fold)
         shorter = {}
         for owner, interval in _intervals(shaped, layout).items():
             allowed = _longest(interval)
+            # dots only ever become shorter, so that this ends
             if allowed < longest[owner]:
                 shorter[owner] = allowed
         if not shorter:
@@ -155,6 +157,7 @@ def _intervals(source: FixedGraph, layout: Layout) -> dict[str, int]:
 
 def _arrivals(fixed: FixedGraph, device: Device) -> list[float]:
     """When each node's value is there at the earliest, ns, in a design that shares nothing."""
+    # what shares operators is decided on dots that have their shapes already
     operators = Operators(fixed, device)
     arrivals: list[float] = []
     for i, node in fixed.graph:
@@ -169,6 +172,7 @@ def join_units(
 ) -> Layout:
     """The same with submodules joined where they share multipliers (``spread``: only as far as need be), as many as
     keep the ``cost`` within the ``limit`` if that can be."""
+    # at an interval of one cycle no multiplier can be shared
     if layout.ii == 1:
         return layout
     joined = layout
@@ -181,7 +185,7 @@ def join_units(
 
 
 def fold_notes(network: Network, layout: Layout) -> list[str]:
-    """What was folded, what was not although it is alike, and a root from which chains would be shorter."""
+    """Remarks on what was folded, what was not although it is alike, and a root from which chains would be shorter."""
     robot = network.robot
     notes = []
     root = shortest_root(robot)

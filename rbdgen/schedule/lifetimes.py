@@ -50,9 +50,9 @@ def shorten_lifetimes(
 
 @dataclass(frozen=True)
 class _Argument:
-    """What an operation waits for: node ``number``; the delay of its ``routing`` in the cycle in which it is made, ns;
-    and how many ``cycles`` later the operation starts at the earliest: 1 if it reads registers only, fewer for what is
-    read later than at its start."""
+    """Argument that an operation waits for: node ``number``; the delay of its ``routing`` in the cycle in which it is
+    made, ns; and how many ``cycles`` later the operation starts at the earliest: 1 if it reads registers only, fewer
+    for what is read later than at its start."""
 
     number: int
     routing: float
@@ -83,7 +83,7 @@ class _Lifetimes:
         """When what comes from registers is at an operator, ns."""
         self.args: dict[int, list[_Argument]] = {}
         self.offsets: list[dict[int, tuple[int, int]]] = []
-        """How long after its start each operation reads an argument first and last."""
+        """Cycles from each operation's start to when it reads an argument first and last."""
         for i in everything:
             offsets = self._read_offsets(i)
             self.offsets.append(offsets)
@@ -121,7 +121,7 @@ class _Lifetimes:
         return self.schedule.in_time(i)
 
     def _read_offsets(self, i: int) -> dict[int, tuple[int, int]]:
-        """How long after its start an operation reads each argument first and last."""
+        """Cycles from an operation's start to when it reads each argument first and last."""
         start = self.slots[i].start
         found: dict[int, tuple[int, int]] = {}
         args = self.nodes[i].args
@@ -142,7 +142,7 @@ class _Lifetimes:
         return bool(self.graph.users[i]) or i in self.leaves
 
     def _arguments(self, i: int) -> list[_Argument]:
-        """What an operation waits for: all that has a time."""
+        """The arguments that an operation waits for: all that have a time."""
         found = []
         for a in dict.fromkeys(self.nodes[i].args):
             argument = self.nodes[a]
@@ -191,6 +191,7 @@ class _Lifetimes:
             _, blocks = run
             number = self.binding[i]
             multipliers = self.multipliers[self.nodes[i].owner]
+            # sizes are of a packing of their own, and the binding is the scheduler's
             multipliers.enlarge(number, blocks)
             multipliers.take(number, self.slots[i].start, run)
         for unit, multipliers in self.multipliers.items():
@@ -202,6 +203,7 @@ class _Lifetimes:
         """Move operations as long as the tolerance lasts."""
         count = len(self.movable)
         tries = min(TRIES * count, MOST_TRIES)
+        # a fixed seed: the same design gives the same hardware
         draw = random.Random(1).random
         for n in range(tries):
             drawn = int(draw() * count)
@@ -264,6 +266,7 @@ class _Lifetimes:
         run = self.runs[i]
         multipliers = self.multipliers[self.nodes[i].owner]
         multipliers.release(self.binding[i], before, run)
+        # every run has a multiplier already, so that none needs room kept
         number = multipliers.find(start, run, careful=False)
         assert number is not None
         multipliers.take(number, start, run)
@@ -292,6 +295,7 @@ class _Lifetimes:
             changes[k] = slot
             for user in self.graph.users[k]:
                 offset, _ = self.offsets[user][k]
+                # when within its cycle a value is ready matters to what reads it in that cycle only
                 if self.slots[user].start + offset != slot.finish:
                     continue
                 # what has a choice before it, or is the same in several turns, reads registers
@@ -306,6 +310,7 @@ class _Lifetimes:
         bound = self.binding[i]
         before = self.slots[i].start
         run = self.runs[i]
+        # its own phases are in nobody's way
         multipliers.release(bound, before, run)
         number = multipliers.find(start, run, careful=False)
         multipliers.take(bound, before, run)
@@ -359,6 +364,7 @@ class _Lifetimes:
         kept = self.schedule.kept_registers(a, own, firsts)
         longest = own
         before = 0
+        # what the maker keeps is in no reader's registers again
         for first in firsts:
             cut = min(first, kept)
             longest = max(longest, cut)

@@ -1,4 +1,4 @@
-"""How often an accelerator takes tasks of all its functions in a random order, counted in turns.
+"""Turns that an accelerator needs for tasks of all its functions in a random order.
 
 Every program admits one task per turn, the interval; the stream brings one task per turn at most, and the next one only
 when that has started. A second pass takes a turn of its program as well. Where that is another program than the
@@ -39,6 +39,7 @@ def around_turns(plan: Plan, exit_name: str) -> int:
     """Turns from one admission to the next of what leaves by an exit that leads back into the pipelines."""
     leaves = plan.schedule.entry_cycles + plan.exits[exit_name]
     cycles = leaves + loop_cycles(plan, exit_name)
+    # tasks are admitted once a turn
     return -(-cycles // plan.schedule.ii)
 
 
@@ -96,6 +97,7 @@ class _Turns:
     def _turn(self, function: str, there: bool) -> bool:
         """Pass a turn, in which a task of ``function`` is ``there`` or not; whether it is admitted."""
         cycle = self.now * self.ii
+        # second passes come in the order of the first
         waiting = bool(self.under_way) and self.under_way[0][0] <= self.now
         ready = waiting and self.departures.has_room(self.under_way[0][1], cycle)
         free = there and self._has_room(function, cycle)

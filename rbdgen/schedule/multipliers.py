@@ -57,13 +57,13 @@ class UnitMultipliers:
         self.taken = [0] * len(self.sizes)
         """The phases that are taken of every multiplier, as bits."""
         self._room: dict[tuple[Run, int, int, int], bool] = {}
-        """What :meth:`_leaves_room` answered since anything changed."""
+        """Answers of :meth:`_leaves_room` since anything changed."""
         self._gaps: dict[int, tuple[Gap, ...]] = {}
         """The gaps of multipliers that did not change since they were found."""
 
     @property
     def gaps(self) -> dict[Gap, int]:
-        """How often there is each gap, of all multipliers."""
+        """Number of gaps of each kind, of all multipliers."""
         found: dict[Gap, int] = {}
         for number in range(len(self.sizes)):
             if number not in self._gaps:
@@ -96,6 +96,7 @@ class UnitMultipliers:
             if size < blocks or self.taken[number] & phases:
                 continue
             before, behind = self._beside(number, start, length)
+            # multipliers with as much left beside the run do equally well: the first will do
             key = size, before, behind
             best.setdefault(key, number)
         for size, before, behind in sorted(best, key=_waste):
@@ -231,7 +232,7 @@ def _smallest_gap(gaps: Mapping[Gap, int], run: Run) -> Gap | None:
 
 
 def _waste(found: tuple[int, int, int]) -> tuple[int, bool, int]:
-    """What speaks against a place: a large multiplier, gaps on both sides, and much left beside it."""
+    """Drawbacks of a place: a large multiplier, gaps on both sides, and much left beside it."""
     size, before, behind = found
     both_sides = before > 0 and behind > 0
     return size, both_sides, before + behind

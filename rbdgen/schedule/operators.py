@@ -14,7 +14,7 @@ class Operator:
     """Logic of one operation; this one is none."""
 
     def delay(self, device: Device) -> float:
-        """How long it takes without registers, ns."""
+        """Delay without registers, ns."""
         return 0.0
 
     def tables(self, fabric: Fabric, exact: int, argument: int, result: int) -> float:
@@ -47,12 +47,13 @@ class Shifter(Operator):
         return device.shift
 
     def tables(self, fabric: Fabric, exact: int, argument: int, result: int) -> float:
+        # a level for each bit of the number of places, between argument and result in width
         levels = max(argument - 2, 1).bit_length()
         return fabric.shifter * (argument + result) * levels / 2
 
 
 class Table(Operator):
-    """What chooses among a memory's answers."""
+    """Choice among a memory's answers."""
 
     def tables(self, fabric: Fabric, exact: int, argument: int, result: int) -> float:
         return 2.0 * result

@@ -37,6 +37,7 @@ def header_depth(plan: Plan, name: str) -> int:
     """Headers that wait at once for their tasks to leave by an exit."""
     schedule = plan.schedule
     leaves = schedule.entry_cycles + plan.exits[name]
+    # a header is written at its task's admission
     return fifo_depth(0, leaves, schedule.ii)
 
 
@@ -48,6 +49,7 @@ def exit_depth(plan: Plan, tasks: TaskFormat, name: str) -> int:
     if name in LOOPS:
         wait = ii + loop_cycles(plan, name) - 1
     else:
+        # a credit that is given back a cycle later keeps its place for that cycle
         wait = send_cycles(plan, tasks, name) + chosen_ahead(plan)
     return chain_length(0, leaves + 1 + wait, ii) + 1
 
@@ -148,6 +150,7 @@ def queues(plan: Plan, tasks: TaskFormat) -> tuple[Queue, ...]:
     for e in plan.schedule.programs.exits:
         found.append(_header_queue(plan, e))
         found.append(_result_queue(plan, tasks, e))
+    # answers to unknown functions are of no program
     first = plan.schedule.programs.names[0]
     errors = Queue("lane_error.queue", "lane", first, "tasks", "results", 1, ERROR_DEPTH)
     return (*found, errors)

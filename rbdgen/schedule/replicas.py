@@ -31,7 +31,7 @@ CREDIT_CYCLES = 2
 
 
 def around_cycles(tasks: TaskFormat, function: str) -> int:
-    """What several accelerators behind one stream add to a task's latency: a result is sent when all of it is there."""
+    """Cycles that several accelerators behind one stream add to a task: a result is sent when all of it is there."""
     if tasks.replicas == 1:
         return 0
     again = tasks.result_beats(function) - 1
@@ -48,6 +48,7 @@ def row_depth(plan: Plan, tasks: TaskFormat) -> int:
         leaves = entry + plan.exits[name] + 1 + send_cycles(plan, tasks, name)
         longest = max(longest, leaves + around_cycles(tasks, name))
     if FEEDBACK in plan.exits:
+        # a task of two passes goes through twice, and waits for a turn between them
         longest += entry + plan.exits[FEEDBACK] + loop_cycles(plan, FEEDBACK) + ii
     inside = most_task_beats(tasks) + longest + CREDIT_CYCLES
     rows = -(-inside // ii) + 1
@@ -127,7 +128,7 @@ def _row_queue(plan: Plan, tasks: TaskFormat) -> Queue:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What stands around several accelerators, in bits: ``registers``, choices between two (``chosen``); rows and bits
+    """Hardware around several accelerators, in bits: ``registers``, choices between two (``chosen``); rows and bits
     of each FIFO in distributed memory (``fifos``), and of each block memory (``memories``)."""
 
     registers: int
@@ -137,7 +138,7 @@ class Surroundings:
 
 
 def surroundings(plan: Plan, tasks: TaskFormat) -> Surroundings:
-    """What stands around the accelerators of a design."""
+    """The hardware around the accelerators of a design."""
     replicas = tasks.replicas
     if replicas == 1:
         return Surroundings(0, 0, (), ())

@@ -1,4 +1,4 @@
-"""What a plan takes of a device: multiplier blocks, look-up tables, registers and block memories, modelled.
+"""Model of what a plan takes of a device: multiplier blocks, look-up tables, registers and block memories.
 
 Counts follow from the operators' widths, by the factors of the device's fabric. What place and route uses is a
 measurement, and another thing.
@@ -95,6 +95,7 @@ class _Model:
         registers = self.plan.register_bits + self._entry_registers()
         registers += sum(map(self._inside, self.templates))
         registers += sum(map(self._accumulator_registers, self.accumulators))
+        # a register that no table feeds may keep one out of its place
         luts += self.fabric.apart * registers
         blocks = self.schedule.blocks
         return Resources(blocks, round(luts), registers, memories)
@@ -121,6 +122,7 @@ class _Model:
             luts += self._choice(factors)
         starts = self._starts(accumulator)
         if starts:
+            # one input more, as a sum that goes on takes itself
             luts += self._choice(starts) + max(starts.values())
         if accumulator.starts_from_sum:
             luts += adder
@@ -129,12 +131,13 @@ class _Model:
             if self.fixed.may_overflow(i):
                 tap = accumulator.tap(i)
                 width = self._width(i)
+                # results at the same bits of an accumulator share a check for overflow
                 beyond[tap, width] = max(1, accumulator.width - tap - width)
         per_bit = fabric.saturation if self.fixed.saturate else fabric.flag
         return luts + per_bit * sum(beyond.values())
 
     def _factors(self, accumulator: Accumulator, side: int) -> dict[Hashable, int]:
-        """What is chosen among before one of a multiplier's inputs, with the widths."""
+        """Values that are chosen among before one of a multiplier's inputs, with the widths."""
         found: dict[Hashable, int] = {}
         for i in accumulator.nodes:
             node = self.graph.nodes[i]
@@ -142,6 +145,7 @@ class _Model:
                 positions = self.schedule.factors(i, k)
                 lift = accumulator.lifts(i, k)[side]
                 for read, width in self._read(i, positions[side]).items():
+                    # all constants before an input are one input of its multiplexer
                     key = read if read == "const" else (read, lift)
                     found[key] = max(found.get(key, 0), width + lift)
         return found
@@ -156,9 +160,10 @@ class _Model:
         return found
 
     def _read(self, i: int, position: int) -> dict[Hashable, int]:
-        """What a node reads in a position, in all of its turns, with the widths."""
+        """Values that a node reads in a position, in all of its turns, with the widths."""
         cycle = self.schedule.read_cycles(i)[position]
         turns = self.folds.turns.get(i)
+        # what is made in the same turn comes from one operator, whatever the turn
         if turns is None or self.folds.inside(self.graph, i, position):
             a = self.graph.nodes[i].args[position]
             read = self.schedule.read(a, cycle)
@@ -221,6 +226,7 @@ class _Model:
         tasks = self.tasks
         beats = max(tasks.task_beats(name) for name in tasks.functions)
         task_bits = beats * tasks.task.beat_bits
+        # a stream register has two words
         result_bits = 2 * tasks.result.beat_bits
         total = task_bits + result_bits
         if self.schedule.entry_cycles:
@@ -289,6 +295,7 @@ class _Model:
             count = len(graph.additions)
             bits = count * argument + sum(graph.adder_growths)
             return self.fabric.adder * bits + self.fabric.carry * count
+        # products are in multiplier blocks
         if node.products:
             return 0.0
         return OPERATORS[node.op].tables(self.fabric, exact, argument, self._width(i))

@@ -92,7 +92,7 @@ class Schedule:
         return formats[first].width, formats[second].width
 
     def multiplier(self, i: int) -> tuple[str, int]:
-        """Which multiplier makes the product ``i``: its unit, and its number there."""
+        """The multiplier that makes the products of node ``i``: its unit, and its number there."""
         unit = self.fixed.graph.nodes[i].owner
         return unit, self.binding[i]
 
@@ -129,10 +129,11 @@ class Schedule:
         return total
 
     def read(self, a: int, cycle: int) -> Hashable:
-        """What input of a multiplexer node ``a`` takes in ``cycle``: a register's, or the one of all constants."""
+        """Multiplexer input that node ``a`` takes in ``cycle``: a register's, or the one of all constants."""
         node = self.fixed.graph.nodes[a]
         if node.is_const:
             return "const"
+        # what never changes within a task needs no chain, however late it is read
         if a in self.timeless:
             return a, 0
         registers = chain_length(self.stands(a), cycle, self.ii)
@@ -154,16 +155,18 @@ class Schedule:
             return 0
         node = self.fixed.graph.nodes[a]
         least = self.device.connection_registers
+        # operands are in registers already
         if node.is_input:
             least = 0
         twice = 0
+        # as far as two others wait, one chain serves both
         if len(firsts) > 1:
             twice = sorted(firsts)[-2]
         return max(own, twice, least)
 
     @cached_property
     def operators(self) -> Operators:
-        """How long operators take."""
+        """The operators, with their delays."""
         return Operators(self.fixed, self.device, self.folds, self.ii)
 
     @cached_property

@@ -34,7 +34,7 @@ USED = 0.94
 PATIENCE = 2
 """Cycles in which products wait for a free multiplier, and angles for a table, before there is one more."""
 MORE_TABLES = 2
-"""How many times as many tables as it needs a unit has at most, so that angles wait less."""
+"""Multiple of the tables it needs that a unit has at most, so that angles wait less."""
 TableKind = tuple[str, bool]
 """Tables by their unit, and whether they are of reciprocals: no table has those and sines."""
 
@@ -55,6 +55,7 @@ class _Scheduler:
         self.fixed = fixed
         self.device = device
         self.ii = operators.ii
+        # a copy, in which folded nodes get the highest priority of their turns
         self.priority = list(priority)
         """The larger, the sooner a node is scheduled."""
         self.hurry = hurry
@@ -99,6 +100,7 @@ class _Scheduler:
         needed = 0.0
         count = 0
         for multipliers in self.multipliers.values():
+            # nothing waits for a multiplier that is not shared
             if multipliers.interval > 1:
                 needed += multipliers.products / multipliers.interval
                 count += len(multipliers.sizes)
@@ -206,6 +208,7 @@ class _Scheduler:
         elif delays.fit(self.device, offset):
             slot = delays.slot(cycle, offset)
         else:
+            # too late in this cycle: in the next one arguments come from registers
             slot = delays.slot(cycle + 1, self._reach(i))
         self.slots[i] = slot
         if i in self.folds.turns:
@@ -231,6 +234,7 @@ class _Scheduler:
         """The products of a turn's node in the order of the first turn's."""
         left: dict[tuple[int, ...], list[int]] = defaultdict(list)
         for number, (_, *factors) in enumerate(self.nodes[turn.node].products):
+            # turns may have the same pairs in another order, and turned around
             pair = tuple(sorted(factors))
             left[pair].append(number)
         order = []
@@ -262,6 +266,7 @@ class _Scheduler:
         run = self.runs[i]
         unit = self.nodes[i].owner
         multipliers = self.multipliers[unit]
+        # after an interval all phases have been tried
         patience = self._interval(unit)
         _, blocks = run
         if blocks <= self.spare and multipliers.may_grow(USED):
@@ -313,6 +318,7 @@ class _Scheduler:
         step = self._interval(self.nodes[i].owner)
         cycle = 0
         for k, turn in enumerate(turns):
+            # turn k starts k steps later, and may read what is there by then
             there = self._register_cycle(turn.args[position])
             cycle = max(cycle, there - k * step)
         return cycle
@@ -337,6 +343,7 @@ class _Scheduler:
             busy = self.busy[kind]
             cycle = self._table_cycle(kind, cycle)
             phase = cycle % interval
+            # as many tables as are busy in a phase: the next one's number
             self.lookups[angle] = (cycle, busy[phase])
             busy[phase] += 1
         cycle, self.binding[i] = self.lookups[angle]
@@ -399,7 +406,7 @@ class _Scheduler:
         return counts
 
     def extra_multipliers(self, spare: int | None) -> dict[str, int]:
-        """How many multipliers more than the fewest every unit that shares its own may have, if all of them may take
+        """Multipliers beyond the fewest that every unit that shares its own may have, if all of them may take
         ``spare`` blocks more: as many as it has, or its part of that."""
         counts = {}
         total = 0
@@ -464,6 +471,7 @@ def schedule(
         return work
 
     deadlines = Deadlines(operators, programs)
+    # at an interval of one cycle no operation waits for another's operator
     work = deadlines.quickest(attempt, search=shorten and ii > 1)
     early = Schedule(
         fixed=fixed,
@@ -484,6 +492,7 @@ def schedule(
         most[unit] = count + extra.get(unit, 0)
     if shorten:
         early = shorten_lifetimes(early, extra)
+    # last, as slots decide which multipliers are free for a run
     return bind_products(early, most)
 
 

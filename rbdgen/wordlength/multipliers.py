@@ -27,7 +27,7 @@ class Multipliers(Protocol):
 
 @dataclass(frozen=True, order=True)
 class MultiplierShape:
-    """Way to build a multiplier: its widest factors in bits, and its number of ``blocks``."""
+    """Shape of a multiplier: its widest factors in bits, and its number of ``blocks``."""
 
     first: int
     second: int

@@ -186,6 +186,7 @@ class FormatRequest:
 
     def first_word(self) -> int:
         """A word that is long enough for all targets, if a supported one is."""
+        # an absolute error says nothing of bits until magnitudes are known
         relative = [target.value for target in self.targets.values() if target.of != ABSOLUTE]
         smallest = min(relative, default=USUAL)
         word = math.ceil(-math.log2(smallest)) + NOISE_BITS

@@ -52,6 +52,7 @@ class ErrorBounds:
         """The largest variance (sites,) of any pair, in units of its limit's square, that each of some mean squares of
         errors (sites,) makes alone."""
         found = np.zeros_like(errors)
+        # never dense: that would take gigabytes for a robot of many joints
         in_row = np.diff(self.squares.indptr)
         relative = self.squares.data / np.repeat(self.limits**2, in_row)
         np.maximum.at(found, self.squares.indices, relative)
