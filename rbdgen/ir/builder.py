@@ -68,7 +68,7 @@ class Builder:
         return node.attr if node.is_const else None
 
     def negated(self, i: int) -> int | None:
-        """What node ``i`` is the negation of, else None."""
+        """The node that ``i`` is the negation of, else None."""
         node = self.nodes[i]
         return node.args[0] if node.terms.is_negation else None
 
@@ -78,6 +78,7 @@ class Builder:
 
     def const(self, value: float) -> int:
         """A constant; constants are nobody's, so that they are never ports."""
+        # zero has one form: −0.0 + 0.0 is 0.0
         return self.node("const", (), float(value) + 0.0, "")
 
     def add(self, a: int, b: int) -> int:
@@ -102,6 +103,7 @@ class Builder:
         merged = self._merged(a, b, 1.0)
         if merged is not None:
             return merged
+        # one node, whatever the order that a text has them in
         ordered = min(a, b), max(a, b)
         return self.node("sum", ordered, ADDITION)
 
@@ -182,6 +184,7 @@ class Builder:
         if na is not None:
             total = self.add(na, b)
             return self.neg(total)
+        # what has the other sign shares the subtraction, and its negation moves on
         reverse = self._index.get(self.described("sum", (b, a), DIFFERENCE))
         if reverse is not None:
             return self.neg(reverse)
@@ -296,6 +299,7 @@ class Builder:
         self, left: Mapping[Index, int], right: Mapping[Index, int]
     ) -> Mapping[Index, int] | None:
         """−(left · right) as a whole, by entry; None where it is too small for that."""
+        # entries that are missing are zero: only those with an inner index in common are multiplied
         columns: dict[int, set[int]] = {}
         for k, j in right:
             columns.setdefault(k, set()).add(j)
@@ -313,6 +317,7 @@ class Builder:
             self.sides |= {names[index]: node for index, node in entries.items()}
             factors.append(names)
         self.products.append(MatrixProduct(factors[0], factors[1], made))
+        # in order, whatever the order that the factors' entries were made in
         return {index: self.input(name) for index, name in sorted(made.items())}
 
     def make(self, op: str, args: Args, attr: object = None) -> int:
@@ -338,7 +343,7 @@ class Builder:
 
 
 Rule = Callable[[Builder, int, Node, Args], int | None]
-"""What to make of old node number and node, with its arguments' new numbers; None: the same operation."""
+"""The node for old node number and node, with its arguments' new numbers; None: the same operation."""
 
 
 def rebuild(graph: Graph, rule: Rule | None = None) -> Graph:
@@ -347,6 +352,7 @@ def rebuild(graph: Graph, rule: Rule | None = None) -> Graph:
     new: list[int] = []
     for i, node in graph:
         args = tuple([new[a] for a in node.args])
+        # all that a rule makes belongs to the submodule of what it replaces
         builder.owner = node.owner
         made = rule(builder, i, node, args) if rule else None
         if made is None:

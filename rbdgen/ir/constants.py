@@ -63,7 +63,7 @@ class AdderGraph:
 
     @cached_property
     def values(self) -> tuple[int, ...]:
-        """What each value is a multiple of the argument by, the argument first; all are odd, some negative."""
+        """Each value as a multiple of the argument, the argument first; all are odd, some negative."""
         found = [1]
         for addition in self.additions:
             found.append(addition.of(found))
@@ -71,7 +71,7 @@ class AdderGraph:
 
     @cached_property
     def levels(self) -> tuple[int, ...]:
-        """How many additions each value takes one after another."""
+        """Additions that each value takes one after another."""
         found = [0]
         for addition in self.additions:
             before = max(found[addition.low], found[addition.high])
@@ -80,7 +80,7 @@ class AdderGraph:
 
     @property
     def depth(self) -> int:
-        """How many additions the result takes one after another."""
+        """Additions that the result takes one after another."""
         return self.levels[-1]
 
     def growth(self, k: int) -> int:
@@ -117,6 +117,7 @@ def signed_digits(value: int) -> tuple[tuple[int, int], ...]:
     position = 0
     while value:
         if value & 1:
+            # 1 or −1, whichever leaves a zero for the next digit
             digit = 2 - (value & 3)
             digits.append((digit, position))
             value -= digit
@@ -162,6 +163,7 @@ def _short_graphs(mantissa: int, depth: int) -> list[AdderGraph]:
     stages = [search.two]
     if depth > 2:
         stages += [search.three, search.four, search.five, search.paired]
+    # ordered by their additions: the first stage that finds anything has the fewest
     for stage in stages:
         chains = sorted(stage(mantissa), key=_bits)
         graphs = _connected(chains[:TRIED], depth)
@@ -226,6 +228,7 @@ def _divided_chains(mantissa: int) -> Iterator[list[int]]:
         factors += [power - 1, power + 1]
     for factor in factors:
         rest, left = divmod(mantissa, factor)
+        # 2 − 1 is the argument itself, which no addition has to make
         if factor > 1 and not left:
             chain = _multiples(rest)
             yield [*chain, mantissa]
@@ -242,6 +245,7 @@ def _network(values: Sequence[int]) -> AdderGraph:
     bits."""
     known = [1]
     graph = AdderGraph()
+    # parts of a cut may have values in common, which are made once
     for value in dict.fromkeys(values):
         if value in known:
             continue
@@ -289,7 +293,9 @@ def _with_signs(graph: AdderGraph) -> AdderGraph:
     if not 0 < inner <= FREE_SIGNS:
         return graph
     best = graph
+    # all choices are tried, of which there are 2^inner
     for chosen in product((1, -1), repeat=inner):
+        # the argument and the result have the signs that they are asked for with
         signs = (1, *chosen, 1)
         other = _negated(graph, signs)
         if other is not None and _cost(other) < _cost(best):
@@ -332,14 +338,16 @@ class _Table:
 
     def key(self, groups: np.ndarray, values: np.ndarray) -> np.ndarray:
         """By what values in groups are ordered."""
+        # values are below the search's limit, a bit longer than the constant
         upper = groups << (LONGEST + 1)
         return upper + values
 
     def find(self, groups: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Which of some values in groups there are, and the chains of those."""
+        """Mask of those of some values in groups that are there, and the chains of those."""
         wanted = self.key(groups, values)
         last = len(self.keys) - 1
         places = np.searchsorted(self.keys, wanted)
+        # what is larger than all keys has its place behind the last
         places = np.minimum(places, last)
         hits = self.keys[places] == wanted
         found = places[hits]
@@ -356,9 +364,10 @@ class _Search:
         self.shifts = np.arange(1, bits + 2, dtype=np.int64)
         argument = np.ones(1, np.int64)
         made = self._made(argument, argument)
+        # 1 is the argument, and 0 stands for what is beyond the limit
         longer = made[made > 1]
         self.ones = np.unique(longer)
-        """What one addition makes."""
+        """Values that one addition makes."""
         first, second = np.meshgrid(self.ones, self.ones, indexing="ij")
         self.first = first.ravel()
         """The first ones of all pairs of that."""
@@ -384,6 +393,7 @@ class _Search:
 
     def five(self, mantissa: int) -> Chains:
         """Chains of five additions whose first value has a part in both arguments of the last addition, or in one."""
+        # one group for all: the two may be made of different first values
         group = np.zeros_like(self.twos.groups)
         apart = _Table(group, *self.twos.chains.T)
         chains = self._joined(mantissa, apart, apart)
@@ -431,6 +441,7 @@ class _Search:
     @cached_property
     def _pairs(self) -> _Table:
         """Pairs of values that one addition makes, each the group of what a third one makes of them."""
+        # both orders of a pair make the same
         ordered = np.flatnonzero(self.first < self.second)
         made = self._made(self.first[ordered], self.second[ordered])
         rows, values = self._fresh(made)
@@ -453,6 +464,7 @@ class _Search:
         columns = []
         for term in (other, -other):
             total = one + term
+            # a sum of zero has no lowest bit
             lowest = np.maximum(total & -total, 1)
             columns.append(total // lowest)
             columns.append((one << moved) + term)

@@ -43,6 +43,7 @@ def product_without(low: int, a: np.ndarray, b: np.ndarray, half: int = 0) -> np
     """floor((a·b + half) / 2^low), of which the product may be longer than 64 bits."""
     if not low:
         return a * b
+    # low bits of b apart, so that neither product is longer than 64 bits
     part = a * (b & ((1 << low) - 1)) + half
     return a * (b >> low) + (part >> low)
 

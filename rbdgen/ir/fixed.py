@@ -55,7 +55,7 @@ class FixedGraph:
         return self.graph.nodes[i].terms.is_product and i not in self.points
 
     def name(self, i: int) -> str:
-        """What node ``i`` is called in names of hardware and in messages."""
+        """Name of node ``i`` in hardware and in messages."""
         node = self.graph.nodes[i]
         # a part of a longer dot may have one product only
         if node.terms.is_product and i in self.points:
@@ -68,7 +68,7 @@ class FixedGraph:
         return frac - self.formats[i].frac
 
     def half(self, i: int) -> int:
-        """What is added before bits are dropped: half of the result's last place, or nothing."""
+        """Addend before bits are dropped: half of the result's last place, or nothing."""
         if i in self.truncated:
             return 0
         return (1 << self.dropped_bits(i)) >> 1

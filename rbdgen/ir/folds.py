@@ -39,6 +39,7 @@ class Turn:
                 if position >= factors:
                     signs[position] = own[k]
                 elif position % 2 == 0:
+                    # a product's sign stands at its first factor, whichever of the two that is now
                     first_factor = k - k % 2
                     signs[position] = own[first_factor]
         args = tuple(node.args[k] for k in order)
@@ -64,6 +65,7 @@ class Folds:
 
     def template(self, node: int) -> int:
         """The node whose operator executes ``node``."""
+        # what is not folded is its own template
         template, _ = self.members.get(node, (node, 0))
         return template
 
@@ -144,6 +146,7 @@ def arrangement(
         found = _first(own, node, terms, corresponds)
         if found is None:
             return None
+        # each term does for one only; its factors may have been found in either order
         left = [term for term in left if term[0] not in found]
         order += found
     return tuple(order)
@@ -184,6 +187,7 @@ def alike_terms(node: Node, arguments: Sequence[object]) -> tuple[object, ...]:
     factors = node.terms.factors
     products = []
     for k in range(0, factors, 2):
+        # by text: what stands for arguments need not be of one type
         pair = sorted(arguments[k : k + 2], key=str)
         products.append(tuple(pair))
     products.sort(key=str)

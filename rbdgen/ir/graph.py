@@ -38,7 +38,7 @@ class Node:
 
     @cached_property
     def terms(self) -> Terms:
-        """What a sum adds up; nothing for other operations."""
+        """Terms of a sum; none for other operations."""
         return self.attr if self.op == "sum" else NO_TERMS
 
     @property
@@ -48,7 +48,7 @@ class Node:
 
     @property
     def name(self) -> str:
-        """What the operation is called in names of hardware and in messages: a sum by its terms."""
+        """Name of the operation in hardware and in messages: a sum's by its terms."""
         return self.attr.name if self.op == "sum" else self.op
 
     @property
@@ -128,6 +128,7 @@ class Graph:
         """For each node the nodes that use it, ascending; results are not counted."""
         users: list[list[int]] = [[] for _ in self.nodes]
         for i, node in enumerate(self.nodes):
+            # a square has its argument twice, and is one user
             for a in dict.fromkeys(node.args):
                 users[a].append(i)
         return tuple(tuple(u) for u in users)
@@ -259,7 +260,7 @@ def verify(graph: Graph) -> None:
 
 
 def _shape_fault(i: int, node: Node) -> str | None:
-    """What is wrong with the operation or the arguments of node ``i``."""
+    """Remark on what is wrong with the operation or the arguments of node ``i``."""
     if node.op not in OPERATIONS:
         return f"operation must be one of {', '.join(OPERATIONS)}, not {node.op!r}"
     fault = node.operation.attribute_fault(node.attr)
@@ -274,7 +275,7 @@ def _shape_fault(i: int, node: Node) -> str | None:
 
 
 def _owner_fault(node: Node, names: set[str]) -> str | None:
-    """What is wrong with a node's owner, or with an operand's name; ``names``: of the operands before it."""
+    """Remark on a node's owner, or on an operand's name, that is wrong; ``names``: of the operands before it."""
     if node.is_input:
         if node.attr in names:
             return f"attribute must be a unique name, not {node.attr!r}"

@@ -35,9 +35,11 @@ def walk(
     for i, node in graph:
         args = [values[a] for a in node.args]
         value = _value(node, args, operands, dtype)
+        # a square has its argument twice
         for a in set(node.args):
             if last[a] == i:
                 del values[a]
+        # nobody reads what only leaves
         if i in last:
             values[i] = value
         yield value
@@ -137,6 +139,7 @@ class _FixedInterpreter:
         if operation.rounds:
             drop = self.fixed.dropped_bits(i) - operation.taken_off(self.fixed, i, node)
             raw = self._fitted(i, dropped(raw, drop, i not in self.fixed.truncated))
+        # constants have a value for each task as well, since they may be results
         self.values[i] = np.broadcast_to(raw, self.shape) if node.is_const else raw
 
     def _flag(self, i: int, lost: np.ndarray) -> None:
@@ -148,6 +151,7 @@ class _FixedInterpreter:
 
     def _fitted(self, i: int, exact: np.ndarray) -> np.ndarray:
         """A rounded result saturated or wrapped around to its format."""
+        # most nodes cannot overflow: they are spared two passes over their values
         if not self.fixed.may_overflow(i):
             return exact
         fmt = self.fixed.formats[i]

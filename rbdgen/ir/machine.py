@@ -135,6 +135,7 @@ class Machine:
         """The same as :meth:`run`, by the interpreter."""
         count = len(next(iter(operands.values())))
         parts: list[FixedResult] = []
+        # once for an empty batch too, so that its results are arrays
         for begin in range(0, max(count, 1), INTERPRETED):
             part = {name: x[begin : begin + INTERPRETED] for name, x in operands.items()}
             parts.append(evaluate_fixed(self.fixed, part, self.results))
@@ -159,6 +160,7 @@ class Machine:
         """For each node that has bits of its own the last one that needs them."""
         last: dict[int, int] = {}
         for i in self._nodes:
+            # what nobody reads is needed by itself, and its register is free at once
             last[writer.source(i)] = i
             for a in self.fixed.graph.nodes[i].args:
                 last[writer.source(a)] = i
@@ -250,6 +252,7 @@ class _TapeWriter:
         for k, sign in enumerate(node.terms.products):
             one, other = arguments[2 * k : 2 * k + 2]
             low = self.fixed.split(*node.args[2 * k : 2 * k + 2])
+            # shifts by 64 places and more have no meaning; 63 leave nothing but the sign
             places = max(frac - formats[2 * k].frac - formats[2 * k + 1].frac + low, -BITS)
             op = OPCODES.index("plus long product" if low else "plus product")
             code.append([op, destination, one, other, places, sign, low, *exactly])
@@ -268,6 +271,7 @@ class _TapeWriter:
         if node.op == "table_cos":
             b = 1
         if name == "long mul":
+            # the instruction takes off the lowest p itself
             drop, rounds = self._drop(i, self.fixed.dropped_bits(i) - p)
         op = OPCODES.index(name)
         return [op, self.register[i], a, b, p, q, r, drop, rounds, limit, low, high]
@@ -286,6 +290,7 @@ class _TapeWriter:
             return "scale", self.fixed.constants[i].mantissa, 0, 0
         if node.terms.is_product:
             low = self.fixed.split(*node.args)
+            # where no other bits are dropped, the low ones must be rounded as they are taken off
             half = self.fixed.half(i) if low == self.fixed.dropped_bits(i) else 0
             if not low:
                 return "mul", 0, 0, 0
@@ -307,7 +312,7 @@ class _TapeWriter:
         return "round", 0, 0, 0
 
     def looked_up(self, i: int, node: Node) -> Instruction:
-        """What a table holds: bits below its address, bits of that, and where it begins."""
+        """Entry of a table: bits below its address, bits of that, and where it begins."""
         fmt = self.fixed.formats[i]
         op = "table_sin"
         if node.operation.memory == "reciprocals":
@@ -316,7 +321,7 @@ class _TapeWriter:
         return op, self._below(node), node.attr, place
 
     def residual(self, i: int, node: Node) -> Instruction:
-        """What an address leaves."""
+        """Rest that an address leaves."""
         return "residual", self._below(node), 0, 0
 
     def normalise(self, i: int, node: Node) -> Instruction:
@@ -361,6 +366,7 @@ class _TapeWriter:
     def _drop(self, i: int, bits: int) -> tuple[int, int]:
         """Bits that node ``i`` drops, no more than change the result, and whether it rounds."""
         rounds = i not in self.fixed.truncated
+        # rounding drops the last place in a step of its own: no shift is of more than 63
         return min(bits, BITS + rounds), int(rounds)
 
 

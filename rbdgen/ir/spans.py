@@ -31,6 +31,7 @@ def product_span(one: Span, other: Span, square: bool) -> Span:
     if not square:
         return min(corners), max(corners)
     low, high = one
+    # a number's square is not negative, whatever the corners say
     ends = corners[0], corners[3]
     least = 0.0 if low <= 0 <= high else min(ends)
     return least, max(ends)
@@ -49,4 +50,5 @@ def rescaled(span: Span, normalised: Span) -> Span:
     """The span of a number moved by the power of two that normalises another."""
     factor = normalising_factor(normalised)
     moved = [product(y, factor) for y in span]
+    # the factor is the largest that may be: what moves by less is nearer to zero
     return min(0.0, *moved), max(0.0, *moved)

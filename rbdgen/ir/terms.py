@@ -106,7 +106,7 @@ class Terms:
 
     @cached_property
     def name(self) -> str:
-        """What people call such a sum, in names of hardware and in texts."""
+        """Name of such a sum in hardware and in texts."""
         if self.products:
             return "mul" if self.is_product else "dot"
         if self.count > 1:

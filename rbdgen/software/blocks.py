@@ -78,8 +78,10 @@ class _Cutting:
             needed.update(self.graph.nodes[i].args)
         takes = {}
         for a in sorted(needed):
+            # operands and constants are in no block: they are read or written where they are needed
             if self.block_of.get(a, number) < number:
                 takes[a] = self.slots.number[a]
+        # a block reads slots before it writes any, so that it can leave values where it found some
         for a in takes:
             if self.last[a] == number:
                 self.slots.release(a)

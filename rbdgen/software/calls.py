@@ -40,7 +40,7 @@ class Calls:
 
     types: tuple[Type, ...] = TYPES
     start = 1
-    """What checks begin with."""
+    """Value that checks begin with."""
     flags = ""
     """A last parameter of functions of many states."""
 
@@ -151,6 +151,7 @@ class Calls:
                 "for (size_t lane = 0; lane < lanes; lane++)",
                 f"{TAB}own_count[lane] = lane < here ? {self.repeat}[first + lane] : 0;",
             ]
+        # states that lie side by side already, and fill all lanes, need not be moved
         lines += [
             "if (!rows && here == lanes) {",
             f"{TAB}{wide}({', '.join([*whole, 'checks', *counted])}, count);",
@@ -224,6 +225,7 @@ def fixed_kernel(made: FixedProgram, name: str) -> str:
         tables |= kernel.tables
     if made.begin and made.again:
         texts.append(_repeated(made, name))
+    # the kernel's text is included for one state and for many, its tables must be there once
     guard = f"RBD_TABLES_{name}"
     lines = [f"#ifndef {guard}", f"#define {guard}"]
     for table, values in sorted(tables.items()):
@@ -295,16 +297,19 @@ class FixedCalls(Calls):
         operands = made.begin.operands if made.begin else made.program.operands
         self.operands = operands
         self.results = made.program.results
+        # the number of steps is one of the raw operands here
         self.repeat = None
 
     def tables(self) -> str:
         """Formats and limits of all words."""
         lines = []
         for x in self.arrays:
+            # entries that are no words are zero, or are not read
             formats = [self.made.formats.get((x.name, k), Format(1, 0)) for k in range(x.size)]
             rows = [f"{{{f.width}, {f.frac}}}" for f in formats]
             lines.append(_table("rbd_format", self._of(x, "formats"), rows))
         for x in self.operands:
+            # C has no literal for −2^63
             everything = (-(2**63) + 1, 2**63 - 1)
             limits = [self.made.limits.get((x.name, k), everything) for k in range(x.size)]
             rows = [f"{{INT64_C({low}), INT64_C({high})}}" for low, high in limits]

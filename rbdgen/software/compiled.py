@@ -22,7 +22,7 @@ from rbdgen.software.composition import make_program
 HARDWARE_ONLY = {"functions", "programs", "ranges", "seed", "limits"}
 """Options of tracing that compiled functions have no use for, and those that they are given otherwise."""
 TARGETS = ("c",)
-"""What functions are compiled to."""
+"""Targets that functions are compiled for."""
 
 
 def compile_functions(
@@ -42,7 +42,7 @@ def compile_functions(
     >>> arm.rnea([0.1, 0.2], [0.0, 0.0], [0.0, 0.0]).shape
     (2,)
 
-    ConfigError for a target or a setting that there is not, UnsupportedError for what a robot cannot have; ToolError
+    ConfigError for an unknown target or setting, UnsupportedError for what a robot cannot have; ToolError
     at the first call where there is no C compiler.
     """
     if target not in TARGETS:
@@ -86,6 +86,7 @@ class Compiled:
         if made is not None:
             return made
         with self._lock:
+            # another thread may have made it while this one waited
             if name not in self._made:
                 if name not in self._methods:
                     raise ConfigError(
@@ -123,6 +124,7 @@ class Compiled:
         return import_module("rbdgen.software.with_torch").TorchFunctions(self)
 
     def __getattr__(self, name: str) -> Callable[..., Results]:
+        # copies have no fields at first, and would ask for _methods for ever
         if name.startswith("_"):
             raise AttributeError(name)
         own = [function for function, method in self._methods.items() if method == name]

@@ -27,7 +27,7 @@ CACHE = "software"
 MOST_STEPS = 2**31
 """Steps of a roll-out."""
 Results = np.ndarray | tuple[np.ndarray, ...]
-"""What a function returns: an array, or a tuple where it has several results."""
+"""Results of a function: an array, or a tuple where there are several."""
 
 
 class CompiledFunction:
@@ -41,7 +41,7 @@ class CompiledFunction:
         texts = c_sources(name, [program]) | c_header(robot, [program])
         self.library = native.library(CACHE, texts, FLAGS + PARALLEL, LIBRARIES, progress)
         self.symbol = f"{name}_{program.function.name}"
-        """What the names of its C functions begin with."""
+        """Beginning of the names of its C functions."""
         self._rows = getattr(self.library, f"{self.symbol}_rows")
         self._rows.restype = ctypes.c_size_t
         # holds Python's lock: a call takes less time than letting go of it
@@ -74,12 +74,14 @@ class CompiledFunction:
             own[...] = x
         for part in self._units:
             unit = state.operands[0][part]
+            # written so that what is not a number fails too
             if not abs(unit.dot(unit) - 1.0) <= UNIT_TOLERANCE:
                 return None
         singular = self._one(*state.pointers)
         if singular or not math.isfinite(state.whole.dot(state.whole)):
             # the way of many says what is wrong
             return None
+        # the next call of this thread writes into the same memory
         if len(state.results) == 1:
             return state.results[0].copy()
         return tuple([x.copy() for x in state.results])

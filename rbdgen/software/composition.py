@@ -36,7 +36,7 @@ from rbdgen.software.program import (
 )
 
 OWN = frozenset(["rbd", "table"])
-"""What sources of all libraries have before names of their own."""
+"""Words with which sources of all libraries begin names of their own."""
 BESIDE = "_robot"
 """Behind the name of a robot that is called like one of them."""
 _LOCAL = """
@@ -133,6 +133,7 @@ class _Composition:
         made = self._passes()
         repeat = self.record.repeat
         counted = repeat.count.name if repeat else None
+        # C takes a number of steps as an integer, not in an array of operands
         operands = tuple(x for x in operand_arrays(network, function) if x.name != counted)
         results, written = result_arrays(network, function)
         self.outputs |= {name: made[name] for name in written.values()}

@@ -44,6 +44,7 @@ def most_alive(graph: Graph, order: Sequence[int]) -> int:
         last |= dict.fromkeys(graph.nodes[i].args, i)
     ends: dict[int, int] = {}
     for a, i in last.items():
+        # operands and constants can be read again
         if not graph.nodes[a].is_given:
             ends[i] = ends.get(i, 0) + 1
     alive = most = 0
@@ -57,6 +58,7 @@ def depth_first(graph: Graph, roots: Sequence[int]) -> list[int]:
     """The operations that these nodes need: all for the first, then what more the second needs, and so on."""
     order: list[int] = []
     seen: set[int] = set()
+    # a stack of its own: graphs are deeper than Python's may be
     waiting = [(root, False) for root in reversed(roots)]
     while waiting:
         i, ready = waiting.pop()
@@ -83,6 +85,7 @@ def pressure(straight: Straight) -> int:
 
 def spills(program: Program, bits: int) -> bool:
     """Whether a plain kernel for numbers of so many bits is expected to keep values in memory."""
+    # whole products go through memory in any case
     if program.local:
         return True
     straights = [step for step in program.steps if isinstance(step, Straight)]
@@ -331,8 +334,10 @@ class CudaFunction:
 
     def _launcher(self, kernel: CudaKernel) -> str:
         name = self.global_name(kernel)
+        # CUDA refuses to launch no blocks
         lines = ["if (count == 0)", f"{TAB}return cudaSuccess;"]
         if kernel.shared:
+            # CUDA grants more than 48 KiB only where they are asked for
             attribute = "cudaFuncAttributeMaxDynamicSharedMemorySize"
             lines += [
                 f"const cudaError_t error = cudaFuncSetAttribute({name}, {attribute}, {kernel.shared});",

@@ -74,6 +74,7 @@ class Cut:
         for known in (*self.results, *self.arrays):
             entries = wanted.get(known.name, {})
             if known.shape == shape and entries == placed:
+                # the product itself writes them
                 for k in entries:
                     del self.written[known.name, k]
                 return known
@@ -88,6 +89,7 @@ class Cut:
             names = [*product.left.values(), *product.right.values()]
             sides.append([self.graph.outputs[name] for name in names])
         levels = [0] * len(self.graph.nodes)
+        # entries of products are inputs, which may stand before the factors that they are made of
         while True:
             before = list(levels)
             for i, node in self.graph:

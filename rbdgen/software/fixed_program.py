@@ -185,6 +185,7 @@ class _Passes:
         names = list(self.network.carried)
         state = Array(STATE, (len(names),), "operands of a step")
         following = Array(NEXT_STATE, (len(names),), "those of the next step")
+        # parameters stay as they are while states go on
         kept = tuple(x for x in operands if x.name == PARAMETERS)
         begin = self._made(operands, (state,), (), [self._begin(names)])
         ends = self._evaluations(

@@ -60,7 +60,7 @@ class FixedStatements(Statements):
         return ["RBD_REAL lost = 0;"] if self.checks else []
 
     def end(self) -> list[str]:
-        """What was lost is noted."""
+        """Lines that note what was lost."""
         return ["RBD_LOCAL(checks, rbd_lost) |= lost;"] if self.checks else []
 
     @staticmethod
@@ -94,6 +94,7 @@ class FixedStatements(Statements):
         fit = "rbd_saturated" if saturate else "rbd_wrapped"
         value = f"{fit}({name}_exact, {whole(fmt.minimum)}, {whole(fmt.maximum)})"
         self.lines.append(f"const RBD_REAL {name}_fitted = {value};")
+        # bits that differ, without a branch: zero where it fits
         self.lines.append(f"lost |= {name}_exact ^ {name}_fitted;")
         return f"{name}_fitted"
 
@@ -120,6 +121,7 @@ class FixedStatements(Statements):
             return f"{args[0]} * {whole(self.fixed.constants[i].mantissa)}"
         if self.fixed.is_product(i):
             low = self.fixed.split(*node.args)
+            # where no other bits are dropped, the low ones must be rounded as they are taken off
             half = self.fixed.half(i) if low == self.fixed.dropped_bits(i) else 0
             return _product_without(low, args[0], args[1], half)
         frac = self.fixed.exact(i)[0]
@@ -138,6 +140,7 @@ class FixedStatements(Statements):
 
     def _lift(self, source: int, x: str) -> str:
         """By how many places the highest bit of ``x`` moves to the highest of its format."""
+        # normalising a number and moving others by it share this
         if source not in self.lifts:
             top = self.fixed.formats[source].width - 2
             self.lifts[source] = f"lift{len(self.lifts)}"
@@ -155,18 +158,18 @@ class FixedStatements(Statements):
         return shifted(f"rbd_left({x} > 0 ? {x} : 1, {lift})", -drop)
 
     def residual(self, i: int, node: Node, args: Sequence[str]) -> str:
-        """What an address leaves of a number."""
+        """Rest of a number that an address leaves."""
         step = self._below(node)
         return f"({args[0]} & {whole((1 << step) - 1)}) - {whole(1 << (step - 1))}"
 
     def reciprocal(self, i: int, node: Node, args: Sequence[str]) -> str:
-        """What a table of reciprocals holds."""
+        """Entry of a table of reciprocals."""
         fmt = self.fixed.formats[i]
         name = self._table("reciprocals", node.attr, fmt, reciprocal_table(node.attr, fmt))
         return f"{name}[({args[0]} >> {self._below(node)}) & {(1 << node.attr) - 1}]"
 
     def sine(self, i: int, node: Node, args: Sequence[str]) -> str:
-        """What a table of sines holds, in the quadrant of the angle."""
+        """Entry of a table of sines, in the quadrant of the angle."""
         return self._sinusoid(i, node, args[0], "")
 
     def cosine(self, i: int, node: Node, args: Sequence[str]) -> str:
@@ -194,7 +197,7 @@ class FixedStatements(Statements):
         return name
 
     def left(self, place: tuple[str, int], i: int) -> str:
-        """What is written to a place: converted, where another format is there."""
+        """Value for a place: converted, where another format is there."""
         value = self.value(i)
         if place not in self.conversions:
             return value
@@ -202,9 +205,11 @@ class FixedStatements(Statements):
         drop = source.frac - target.frac
         half = 1 << (drop - 1) if drop > 0 else 0
         exact = dropped(value, drop, True, source.maximum) if drop > 0 else shifted(value, -drop)
+        # where no number of the source's format can be too large, nothing is checked
         ends = [moved(x + half, -drop) for x in (source.minimum, source.maximum)]
         if target.minimum <= ends[0] and ends[1] <= target.maximum:
             return exact
+        # what a pass is handed is saturated, even where the graph itself wraps around
         return self._fitted(f"left{len(self.lines)}", exact, target, True)
 
 

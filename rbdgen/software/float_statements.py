@@ -11,7 +11,7 @@ from rbdgen.software.program import Straight
 from rbdgen.software.statements import Statements
 
 POSITIVE, NEAR = "positive", "near"
-"""What a kernel checks: that what it divides by is above zero, and that angles are near enough for its sines."""
+"""Names of a kernel's checks: that what it divides by is above zero, and that angles are near enough for its sines."""
 
 
 def literal(x: float) -> str:
@@ -55,6 +55,7 @@ class FloatStatements(Statements):
         """The statements of one operation; sine and cosine of an angle at once."""
         if not node.operation.is_paired:
             super().node(i, node)
+        # its partner's statements have made it otherwise
         elif i not in self.names:
             self._angle(node)
 
@@ -63,6 +64,7 @@ class FloatStatements(Statements):
         angle = self.value(node.args[0])
         names = {}
         for op in ("sin", "cos"):
+            # both are computed: the one that nobody asked for has a name as well
             names[op] = self.name(pair[op]) if op in pair else f"{angle}_{op}"
         self.lines.append(f"RBD_REAL {names['sin']}, {names['cos']};")
         self.lines.append(f"RBD_SINCOS({angle}, {names['sin']}, {names['cos']}, {NEAR});")

@@ -96,6 +96,7 @@ class Kernel:
         statements = self.statements(blocks.straight, block, self.kinds)
         lines = statements.text()
         self.tables |= statements.tables
+        # parameters are what the lines name, so that none is unused
         used = [x for x in self.program.arrays if f"({x}, " in "\n".join(lines)]
         if block.takes or block.leaves:
             used.append("slots")
@@ -104,6 +105,7 @@ class Kernel:
         strided = any(f"{macro}(" in line for line in lines for macro in ("RBD_IN", "RBD_OUT"))
         parameter, argument = STRIDE if strided else ("", "")
         name = f"{self.name}_{number}"
+        # a single part is as well inside the whole; several stay functions that compilers can take
         kind = "RBD_PART" if several else "RBD_INLINE"
         head = f"{kind} void RBD_NAME({name})({self._parameters(used)}{parameter})"
         body = indent("\n".join([*statements.begin(), *lines, *statements.end()]), TAB)
@@ -147,6 +149,7 @@ class Kernel:
         for x in (*self.program.results, *self.program.local):
             missing = sorted(set(range(x.size)) - written[x.name])
             if missing:
+                # before all steps, so that all of the array can be cleared for some of its entries
                 stride = "RBD_STRIDE" if self.kinds[x.name] == "OUT" else "RBD_LANES"
                 lines.append(f"RBD_NAME(rbd_zero)({x.name}, {stride}, {x.size});")
         return "\n".join(lines)

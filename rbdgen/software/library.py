@@ -32,7 +32,7 @@ FLAGS = (
 PARALLEL = ("-fopenmp",)
 """For many states on all cores."""
 LIBRARIES = ("-lm",)
-"""What a program is linked with."""
+"""Libraries that a program is linked with."""
 
 
 BEGIN, END = "#ifndef RBD_SOFTWARE_TABLE", "#endif"
@@ -51,7 +51,9 @@ def quoted(text: str) -> str:
     """A string constant of C that stands for any text, in UTF-8."""
     parts = []
     for byte in text.encode():
+        # question marks could make trigraphs
         plain = 32 <= byte < 127 and chr(byte) not in '"\\?'
+        # three octal digits: a hexadecimal escape would take digits behind it too
         parts.append(chr(byte) if plain else f"\\{byte:03o}")
     return '"' + "".join(parts) + '"'
 
@@ -90,6 +92,7 @@ def _entry(name: str, program: Program) -> str:
     results = [f"results[{k}]" for k in range(len(program.results))]
     lines = [f"{name}_{function}_rows(count, {', '.join([*given, *results])});"]
     if program.repeat:
+        # tables have all operands in double, so that the number of steps is converted
         one = [f"operands[{k}] + i * {x.size}" for k, x in enumerate(program.operands)]
         one.append(f"({COUNT})operands[{len(program.operands)}][i]")
         one += [f"results[{k}] + i * {x.size}" for k, x in enumerate(program.results)]
@@ -185,6 +188,7 @@ def _sized(x: Array) -> str:
 def cmake_project(name: str, sources: Sequence[str], version: str) -> str:
     """``CMakeLists.txt`` of a library called ``name``."""
     files = "\n".join(f"  {source}" for source in sources)
+    # CMake has words of its own for the standard and for the processor
     flags = " ".join(flag for flag in FLAGS if not flag.startswith(("-std", "-march")))
     return f"""cmake_minimum_required(VERSION 3.16)
 project({name} VERSION {version} LANGUAGES C)

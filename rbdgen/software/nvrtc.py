@@ -224,6 +224,7 @@ def nvrtc() -> Nvrtc:
 def library_path() -> Path | None:
     """Where PyPI's package put the library; None where it is not installed."""
     spec = find_spec("nvidia")
+    # nvidia is a namespace of many packages, whose folders may be several
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         for path in sorted(Path(folder).glob(f"*/lib/{LIBRARY}*")):
             return path
@@ -236,6 +237,7 @@ def occupancy(
     """Number of blocks that fit onto a multiprocessor: the least that blocks, warps, registers and shared memory allow.
     A warp takes 32 times its registers, rounded up to 256, of one partition's; a block a KiB of shared memory more than
     it asks for."""
+    # an a or f behind the number stands for features of one architecture or its family
     digits = architecture.removeprefix("sm_").rstrip("af")
     capability = f"{digits[:-1]}.{digits[-1]}"
     if capability not in BLOCKS:

@@ -18,12 +18,12 @@ from rbdgen.software.program import Straight
 QUANTA = (48, 96, 192)
 """Lengths of a phase that are tried, in operations."""
 BARRIER = 24
-"""What waiting for all warps costs, in operations."""
+"""Cost of waiting for all warps, in operations."""
 HERE = 4
-"""What an argument that a warp has already is worth when it chooses, in operations; one that it has not costs twice as
+"""Worth of an argument that a warp has already, when it chooses, in operations; one that it has not costs twice as
 much."""
 NEAREST = 2 * HERE
-"""What that can be worth at most."""
+"""The most that this can be worth."""
 COSTS = {"sin": 40, "cos": 0, "reciprocal": 12, "divide": 12}
 """Operations that take longer than a sum or a product; the cosine comes with the sine."""
 KEPT = {64: 60, 32: 120}
@@ -34,7 +34,7 @@ LOOKED_AT = 24
 
 @dataclass(frozen=True)
 class Spread:
-    """What each warp does of ``straight``: ``phases[p][w]`` in phase p by warp w. ``slots``: values that lie in shared
+    """Work of each warp on ``straight``: ``phases[p][w]`` in phase p by warp w. ``slots``: values that lie in shared
     memory at once at most. ``cost``: an estimate of the time, in operations: of each phase what its slowest warp does.
     ``work``: what all warps do."""
 
@@ -113,6 +113,7 @@ class _Assigning:
             if i is None:
                 active.discard(w)
                 continue
+            # sine and cosine are one computation
             for k in dict.fromkeys((i, self.partners.get(i, i))):
                 loads[w] += COSTS.get(self.graph.nodes[k].op, 1)
                 self._give(k, number, w)
@@ -125,6 +126,7 @@ class _Assigning:
         best: tuple[tuple[int, int, int], list[tuple[int, int]], int] | None = None
         for ready in (self.own[w], self.common):
             for place, (rank, i) in enumerate(ready[:LOOKED_AT]):
+                # ranks ascend, and arguments are worth so much at most: nothing better follows
                 if best is not None and rank - NEAREST > best[0][0]:
                     break
                 found = (rank + self._foreign(i, w), rank, i), ready, place
@@ -137,7 +139,7 @@ class _Assigning:
         return i
 
     def _foreign(self, i: int, w: int) -> int:
-        """What bringing an operation's arguments to a warp costs, less what is there already."""
+        """Cost of bringing an operation's arguments to a warp, less what is there already."""
         held = self.held[w]
         cost = 0
         for a in self.made[i]:
@@ -208,6 +210,7 @@ class _Placing:
                 kept[i] = self._uses(i, own=True)
             kept = {i: uses for i, uses in kept.items() if uses and uses[-1] > number}
             last = {i: min(u for u in uses if u > number) for i, uses in kept.items()}
+            # what is needed soonest stays in registers
             leaving = sorted(kept, key=lambda i: (last[i], i))[most:]
             for i in leaving:
                 self.crossing.add(i)
@@ -237,7 +240,7 @@ class _Placing:
         return Spread(self.straight, tuple(phases), most, cost, work)
 
     def _plain(self) -> list[tuple[tuple[str, int], int]]:
-        """What is written and is no operation."""
+        """Writes of what is no operation."""
         nodes = self.graph.nodes
         return [(place, i) for place, i in self.straight.writes if nodes[i].is_given]
 

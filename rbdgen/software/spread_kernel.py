@@ -66,6 +66,7 @@ class SpreadKernel:
         self.spreadings = spreadings_of(program) if spreadings is None else spreadings
         self.kinds = {x.name: "IN" for x in program.operands}
         self.kinds |= {x.name: "OUT" for x in program.results}
+        # a roll-out has the results of its steps in shared memory
         self.in_place = {} if program.repeat else _in_place(program)
         self.kinds |= dict.fromkeys(self.in_place, "OUT")
         self.kinds |= dict.fromkeys((x.name for x in self._inner()), "SHARED")
@@ -141,6 +142,7 @@ class SpreadKernel:
         found = []
         for name in names:
             const = "const " if name in operands else ""
+            # other warps write into shared memory as well
             restrict = "" if self.kinds.get(name, "SHARED") == "SHARED" else "RBD_RESTRICT "
             found.append(f"{const}RBD_REAL *{restrict}{name}")
         return ", ".join([*found, "RBD_REAL *checks", *extra]) + " RBD_STRIDE_PARAMETER"

@@ -20,7 +20,7 @@ class Statements(ABC):
 
     longest = LONGEST
     language = "C"
-    """What the statements are of, in messages."""
+    """Language of the statements, in messages."""
 
     def __init__(
         self, straight: Straight, block: Block, kinds: Mapping[str, str], slots: str = "LOCAL"
@@ -59,11 +59,11 @@ class Statements(ABC):
         return self.lines
 
     def begin(self) -> list[str]:
-        """What comes before the statements."""
+        """Lines before the statements."""
         return [f"RBD_BEGIN_CHECK({check});" for check in sorted(self.checks)]
 
     def end(self) -> list[str]:
-        """What comes behind them."""
+        """Lines behind them."""
         return [f"RBD_END_CHECK({check});" for check in sorted(self.checks)]
 
     def entry(self, array: str, k: int) -> str:
@@ -77,12 +77,13 @@ class Statements(ABC):
     def proceed(self, block: Block) -> None:
         """Go on with another block: it has what this one computed and left in no slot, and fetches all else."""
         computed = set(self.block.nodes) | self.kept
+        # what waits in a slot is fetched from there, so that it takes no register meanwhile
         self.kept = computed - set(self.block.leaves)
         self.names = {i: name for i, name in self.names.items() if i in self.kept}
         self.block = block
 
     def name(self, i: int) -> str:
-        """What a node's value is called."""
+        """Name of a node's value in C."""
         if i not in self.names:
             self.names[i] = f"t{self.named}"
             self.named += 1
@@ -108,7 +109,7 @@ class Statements(ABC):
         self.lines.append(f"const RBD_REAL {self.name(i)} = {expression};")
 
     def left(self, place: tuple[str, int], i: int) -> str:
-        """What is written to a place."""
+        """Value for a place."""
         return self.value(i)
 
     @abstractmethod

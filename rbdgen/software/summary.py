@@ -21,7 +21,7 @@ KINDS = {
     "reciprocal": "divisions",
     "divide": "divisions",
 }
-"""What an operation counts as."""
+"""Kinds as which operations count."""
 
 
 def operations(program: Program) -> dict[str, int]:
@@ -35,6 +35,7 @@ def operations(program: Program) -> dict[str, int]:
             counts["sums"] += rows * inner * columns
             continue
         for _, node in step.graph:
+            # a processor multiplies by constants as well
             multiplies = node.products or node.terms.multiple is not None
             kind = "product" if multiplies else node.op
             if kind in KINDS:

@@ -125,6 +125,7 @@ def _timings(
             made.library.omp_set_num_threads(workers)
             each = best_seconds(call, rounds) / batch * 1e6
             found.append(Timing(C, name, workers, batch, each, "one call for the batch, double"))
+    # all cores again, for those who call afterwards
     made.library.omp_set_num_threads(cores())
     return found
 

@@ -84,6 +84,7 @@ class JaxFunction(Wrapper):
             shape = (*batch, *x.shape)
             shapes.append(self.jax.ShapeDtypeStruct(shape, first.dtype))
         target = self.targets[first.dtype.name]
+        # mapped dimensions go before the others, where functions have their leading shape
         call = self.jax.ffi.ffi_call(target, shapes, vmap_method="broadcast_all")
         return tuple(call(*arrays))
 

@@ -154,6 +154,7 @@ def _autograd_class(torch: Any) -> Any:
             ctx.function, *tensors = inputs
             ctx.save_for_backward(*tensors)
             ctx.save_for_forward(*tensors)
+            # gradients that are nobody's stay None, and are spared
             ctx.set_materialize_grads(False)
 
         @staticmethod

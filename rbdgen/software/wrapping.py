@@ -191,6 +191,7 @@ class Wrapper(ABC):
             name = source.function
             if name not in computed:
                 other = self.functions.function(name)
+                # by its wrapper, so that the framework can ask for its derivatives in turn
                 arrays, _ = other.ordered(given, given["q"].dtype)
                 computed[name] = other.applied(arrays)
             found[operand] = computed[name][source.result]

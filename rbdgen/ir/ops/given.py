@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class _Given(Operation):
-    """What the two have in common."""
+    """Base of the two: nothing computes them, and nothing is passed on."""
 
     arity = 0
     is_given = True

@@ -50,6 +50,7 @@ class Addressed(Operation):
 
     def format_fault(self, fixed: FixedGraph, i: int, node: Node) -> Fault:
         frac = fixed.formats[node.args[0]].frac
+        # with fewer, half of an interval would be less than the last place
         if frac <= node.attr:
             return f"argument must have more than {node.attr} fractional bits, not {frac}"
         return None
@@ -82,7 +83,7 @@ class Lookup(Addressed):
 
 
 class Residual(Addressed):
-    """What is left of a value beside the middle of its interval."""
+    """Rest of a value: how far it is from the middle of its interval."""
 
     name = "residual"
     is_wiring = True
@@ -92,6 +93,7 @@ class Residual(Addressed):
 
     def raw(self, fixed: FixedGraph, i: int, node: Node, x: Raws) -> Raw:
         below = self.below(fixed, node)
+        # the middle is half of an interval beyond what the address alone stands for
         return (x[0] & ((1 << below) - 1)) - (1 << (below - 1))
 
     def format_fault(self, fixed: FixedGraph, i: int, node: Node) -> Fault:
@@ -105,6 +107,7 @@ class Residual(Addressed):
         return Format(source.frac - node.attr, source.frac)
 
     def head(self, node: Node, heads: Numbers) -> Bits:
+        # half of an interval of 2^−attribute, on either side
         return -node.attr - 1
 
     def frac(self, node: Node, fracs: Numbers, word: int) -> Bits:

@@ -44,6 +44,7 @@ class Magnitude(Operation):
             return a
         if node.terms.is_negation:
             return self.made(builder, node.args, None)
+        # factors of multiples are positive, as builders make them
         if node.op == "shift" or node.terms.multiple is not None:
             size = self.made(builder, node.args, None)
             return builder.make(node.op, (size,), node.attr)
@@ -54,6 +55,7 @@ class Magnitude(Operation):
 
     def exact(self, fixed: FixedGraph, i: int, node: Node, args: Formats) -> Exact:
         (argument,) = args
+        # the lowest value has one more unit than the highest
         return argument.frac, 0, -argument.minimum
 
     def raw(self, fixed: FixedGraph, i: int, node: Node, x: Raws) -> Raw:

@@ -91,7 +91,7 @@ class Operation:
     # graphs
 
     def arguments(self, node: Node) -> int:
-        """How many arguments a node must have."""
+        """Number of arguments that a node must have."""
         assert self.arity is not None
         return self.arity
 
@@ -142,6 +142,7 @@ class Operation:
         frac, low, high = fixed.exact(i)
         if frac < fmt.frac:
             return f"binary point must be at most {frac}, not {fmt.frac}"
+        # low bits that are taken off on the way need no room
         extra = min(self.taken_off(fixed, i, node), fixed.dropped_bits(i))
         bits = max(-low, high).bit_length()
         if bits > BITS + extra:
@@ -155,7 +156,7 @@ class Operation:
         raise ValueError(f"({self.name}): no wiring")
 
     def cost_of_bit(self, node: Node) -> float:
-        """What a bit of a node's signal costs (:attr:`bit_cost`)."""
+        """Cost of a bit of a node's signal (:attr:`bit_cost`)."""
         return self.bit_cost
 
     # analyses

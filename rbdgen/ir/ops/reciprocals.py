@@ -86,6 +86,7 @@ class _Moved(Operation):
         return in_proportion(node, deviations, largest, own)
 
     def passed_on(self, node: Node, here: Raw, at: ValuesOf) -> Passed:
+        # the exponent is constant but for jumps, so that nothing is passed on to what it is of
         places = exponent(at(node.args[-1]))
         return [(node.args[0], np.ldexp(here, -places))]
 
@@ -101,6 +102,7 @@ class Normalise(_Moved):
         return np.ldexp(x[0], -exponent(x[0]))
 
     def raw(self, fixed: FixedGraph, i: int, node: Node, x: Raws) -> Raw:
+        # what is not positive raises the flag, and any number does in its place
         positive = np.maximum(x[0], 1)
         top = fixed.formats[node.args[0]].width - 2
         aligned = np.left_shift(positive, top - exponent(positive))
@@ -138,6 +140,7 @@ class ReciprocalLookup(Lookup):
 
     def raw(self, fixed: FixedGraph, i: int, node: Node, x: Raws) -> Raw:
         table = np.array(reciprocal_table(node.attr, fixed.formats[i]), np.int64)
+        # a number in [1, 2) has a one before its address
         size = 1 << node.attr
         return table[self.place(fixed, node, x[0]) & (size - 1)]
 

@@ -66,6 +66,7 @@ class SineLookup(Lookup):
         place = self.place(fixed, node, x[0]) + self.quarters * size
         quadrant = (place >> bits) & 3
         index = place & (size - 1)
+        # middles of intervals are mirrored into middles, so that one quarter does for all
         mirrored = np.where(quadrant & 1, size - 1 - index, index)
         table = np.array(sine_table(bits, fmt), np.int64)
         value = table[mirrored]

@@ -82,6 +82,7 @@ class Sum(Operation):
             return x[0] * fixed.constants[i].mantissa
         if fixed.is_product(i):
             low = fixed.split(*node.args)
+            # where no other bits are dropped, the low ones must be rounded as they are taken off
             half = fixed.half(i) if low == fixed.dropped_bits(i) else 0
             return product_without(low, x[0], x[1], half)
         formats = fixed.formats
@@ -96,6 +97,7 @@ class Sum(Operation):
         total = np.zeros(np.shape(x[0]), np.int64)
         for sign, value, point in parts:
             places = frac - point
+            # shifts by 64 places and more have no meaning; 63 leave nothing but the sign
             aligned = value << places if places >= 0 else value >> min(-places, BITS)
             if sign > 0:
                 total += aligned
