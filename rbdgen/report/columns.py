@@ -60,6 +60,7 @@ def _lines(text: str, width: int, indent: str = "") -> list[str]:
         break_on_hyphens=False,
         drop_whitespace=True,
     )
+    # textwrap makes no line of an empty text
     return wrapper.wrap(text) or [""]
 
 

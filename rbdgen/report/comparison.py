@@ -27,14 +27,14 @@ SCHEMA = "rbdgen.compare/1"
 """Name and version of the comparison's structure."""
 PROMISED = "modelled: the schedule's promise"
 RTL, HERE = "measured, RTL simulation", "measured, this machine, this run"
-"""How our figures and the machine's timings are known; published ones have the kinds of ``published.toml``."""
+"""Evidence for our figures and the machine's timings; published ones have the kinds of ``published.toml``."""
 KINDS = {
     "measured": "measured earlier, on the work's own code",
     "read": "published: read in the source",
     "inferred": "modelled: inferred from the source",
 }
 MEASURED, MODELLED, PUBLISHED = "measured", "modelled", "published"
-"""How a single figure is known."""
+"""Evidence for a single figure."""
 KIND_OF_FIGURES = {"measured": MEASURED, "read": PUBLISHED, "inferred": MODELLED}
 """The same for what is in ``published.toml``; a clock there is always published."""
 FIGURES = (
@@ -49,7 +49,7 @@ FIGURES = (
 )
 """A row's figures."""
 SIMULATED = "latency_cycles", "interval_cycles", "max_relative_error"
-"""What a simulation measures of an accelerator; the rest of its figures are the model's."""
+"""Figures that a simulation measures of an accelerator; the rest are the model's."""
 
 RESOURCES = {
     "dsp": "DSP",
@@ -205,6 +205,7 @@ def comparison(
         mine = [report for name, report in reports if name == robot]
         timed = [timing for name, timing in timings if name == robot]
         names = short_name(robot), mine[0]["robot"]
+        # another robot may go by the same name: its joints must be as many
         keys[robot] = robot_key(names, own_joints(mine[0]))
         rows += _robot_rows(robot, keys[robot], mine, timed)
     written = [asdict(row) for row in rows]

@@ -160,6 +160,7 @@ def remark(row: Mapping[str, Any]) -> str:
     """Evidence for a row, and remarks on it."""
     said = [row["known"], row["how"]]
     left_out = row["leaves_out"]
+    # the data file says so where a figure is of the whole
     if left_out and not left_out.startswith("nothing"):
         said.append(f"leaves out {left_out}")
     said.append(row["source"])

@@ -110,6 +110,7 @@ def multipliers(design: Design) -> dict[str, int]:
     replicas = design.tasks.replicas
     constant = 0
     for i, node in design.fixed.graph:
+        # a folded factor is one network for all branches
         if node.terms.multiple is not None and design.plan.schedule.folds.template(i) == i:
             constant += 1
     variable = sum(design.plan.schedule.multipliers.values())
@@ -144,10 +145,12 @@ def function_promises(design: Design, function: str) -> dict[str, Any]:
             if node.operation.looks_up:
                 unit = schedule.fixed.graph.nodes[i].owner
                 tables.add((unit, schedule.binding[i]))
+                # sine and cosine of an angle are one look-up, by both ports of a table
                 lookups.add((number, unit, node.args[0]))
             if node.products:
                 products += len(node.products)
                 used.add(schedule.multiplier(i))
+    # what both passes need is one piece of hardware
     constants = sum(graph.nodes[i].terms.multiple is not None for i in set().union(*passes))
     slots = design.interval(function) * len(used)
     replicas = design.tasks.replicas
@@ -182,6 +185,7 @@ def depth_table(depths: Sequence[ChainDepth]) -> list[dict[str, Any]]:
 def submodule_table(design: Design) -> list[dict[str, Any]]:
     """One row per submodule of an accelerator: name, kind, body, operations, the units that execute it (several where
     some of its operations are folded) and how many of their multipliers it uses, first and last cycle."""
+    # nodes belong to units in the schedule's graph, to submodules in the design's
     graph, schedule = design.fixed.graph, design.plan.schedule
     rows = []
     for sub in design.network.submodules:

@@ -43,7 +43,7 @@ from rbdgen.wordlength.targets import (
 from rbdgen.wordlength.verdict import FLAGGED
 
 ACCELERATED = 8.0
-"""How many times its declared acceleration a joint may reach before that is worth a note."""
+"""Multiple of its declared acceleration that a joint may reach before that is worth a note."""
 REACHING = 512
 """States by which accelerations are found."""
 
@@ -84,7 +84,7 @@ SEED = 7919
 CHUNK = 10_000
 """States evaluated at once."""
 STATE = ("q", "v", "a", "tau")
-"""What is told of the state of an error."""
+"""Vectors of the state of an error that are told."""
 
 
 def formats(design: Design) -> dict[str, Any]:
@@ -251,11 +251,13 @@ def single_precision(design: Design, tasks: TaskSet) -> dict[str, np.ndarray]:
     given: dict[str, np.ndarray] = {}
     for name, values in given_values(design, tasks.function, tasks.states).items():
         given[name] = values.astype(np.float32)
+    # only results are read: all other values can go on the way
     passes = float_passes(network, network.graph, tasks.function, given, np.float32, kept=())
     last = passes[-1]
     results = []
     for word in network.result_words(tasks.function):
         node = network.graph.outputs[word.name]
+        # a result that depends on no operand has a single value
         results.append(np.broadcast_to(last[node], (tasks.count,)))
     return by_vector(design, tasks.function, tasks.count, results)
 
@@ -322,6 +324,7 @@ def _asked(design: Design, function: str) -> dict[str, _Asked]:
                 places.add(tuple(reversed(word.index)))
             for place in places:
                 values[place], of[place] = target.value, target.of
+        # absolute errors and relative ones cannot be compared: relative ones come first
         finest = min(own, key=lambda target: (target.of == ABSOLUTE, target.value))
         found[vector] = _Asked(values, of, finest, len(set(own)))
     return found

@@ -42,6 +42,7 @@ def check_writable(directory: Path, option: str = "-o") -> None:
     reason = None
     if not there.is_dir():
         reason = f"{there} is no directory"
+    # files are made only in a directory that can be entered too
     elif not os.access(there, os.W_OK | os.X_OK):
         reason = (
             f"{there} is not yours to write" if there != directory else "it is not yours to write"
@@ -89,6 +90,7 @@ def write_files(files: Mapping[str, str], directory: Path, option: str = "-o") -
     what chooses another directory."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
+        # inside the directory, so that files move within one file system, each in one step
         staging = Path(tempfile.mkdtemp(prefix=".writing-", dir=directory))
         try:
             for name, text in files.items():
@@ -107,7 +109,7 @@ def write_files(files: Mapping[str, str], directory: Path, option: str = "-o") -
 REPORT_FILE, SIMULATION_FILE, CONFIG_FILE = "report.json", "simulation.json", "config.toml"
 """A design's promises, what a simulation of it measured, and its options."""
 BUILD_FILE = "build.json"
-"""What a board's tools made of it."""
+"""Report on what a board's tools made of it."""
 LAYOUT_FILE, TIMING_FILE = "layout.svg", "timing.svg"
 """Its pictures."""
 
@@ -118,7 +120,7 @@ OTHER_KEYS = {
     "robot": Setting(WORD, "what", "a built-in robot, or the path of a URDF"),
     **DEMANDS,
 }
-"""What else it may have; ``DEMANDS`` are what a design is fitted to."""
+"""Other keys that it may have; ``DEMANDS`` are what a design is fitted to."""
 
 
 def check_robot_name(robot: str | None) -> None:
@@ -157,9 +159,11 @@ def config_text(design: Design, robot: str) -> str:
         value = options.targets if name == "error" else getattr(options, name)
         if value is not None:
             content[name] = list(value) if isinstance(value, tuple) else value
+    # precision is asked for by a word or by errors, not by both
     if options.word is not None:
         del content["error"]
     content |= _demands(design.target)
+    # the interval follows from what is demanded
     if "multipliers" in content or "rate" in content:
         del content["ii"]
     return tomli_w.dumps(content | {"joints": joints})

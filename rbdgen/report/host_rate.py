@@ -14,7 +14,7 @@ from rbdgen.protocol.links import USUAL, Link, get_link
 from rbdgen.report.columns import paragraph, table
 
 CORE = "core"
-"""What binds where it is no link."""
+"""Name of what binds where it is no link."""
 PREFIXES = {1e9: " G", 1e6: " M", 1e3: " k"}
 """Of rates as text, the larger first."""
 DIGITS = 6

@@ -188,6 +188,7 @@ def page_html(build: Build) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
+        # a name that is misspelt in a template is an error, not an empty place
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

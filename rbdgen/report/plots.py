@@ -23,7 +23,7 @@ SERIES = ("#2563eb", "#d97706", "#059669", "#dc2626", "#7c3aed", "#0891b2", "#be
 """Colours of series on white; a page gives its own by the variables ``--series-1`` and so on."""
 MARKERS = "osD^vPX*"
 FILLS = {"measured": "full", "modelled": "left", "published": "none"}
-"""How marks are filled, by how a figure is known."""
+"""Fill of marks, by how a figure is known."""
 FEW_DECADES = 300
 """An axis over a smaller ratio than that has more ticks than one a decade."""
 TOLD = "says: "
@@ -32,7 +32,9 @@ _DATES = {"svg": "Date", "pdf": "CreationDate"}
 """Where a kind of file says when it was made."""
 _INK, _FAINT = "#1f2933", "#cbd2d9"
 _STYLE = {
+    # letters stay text, so that they can be found, and take the page's font
     "svg.fonttype": "none",
+    # names of clips are hashes with this, else with a random number: files would differ
     "svg.hashsalt": "rbdgen",
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
@@ -191,6 +193,7 @@ def _comparison_axes(
         )
     _logarithmic(ax.xaxis)
     ax.set_yticks(range(len(functions)), functions)
+    # the first function on top
     ax.set_ylim(len(functions) - 0.5, -0.5)
 
 
@@ -262,6 +265,7 @@ def _roof(
     colour = SERIES[k % len(SERIES)]
     products = function["multiplications"]
     left, right = span
+    # where the roof bends outside of the plot, it has no knee in it
     knee = min(max(products / beats, left), right)
     xs = [left, knee, right]
     ys = [min(clock * x / products, clock / beats) for x in xs]
@@ -304,6 +308,7 @@ def _pareto_axes(ax: Any, rows: Sequence[Mapping[str, Any]], key: str, label: st
         ax.plot(
             row["multiplier_blocks"],
             row[key],
+            # colours come again after so many series, with other marks
             MARKERS[(k + k // len(SERIES)) % len(MARKERS)],
             color=colour,
             markerfacecolor=colour if row["pareto"] else "none",

@@ -17,7 +17,7 @@ from rbdgen.functions import registry
 
 DATA = Path(__file__).with_name("published.toml")
 KINDS = ("measured", "read", "inferred")
-"""How a figure is known: measured by rbdgen's authors on the other's own code, read in the source, or inferred."""
+"""Kinds of evidence: measured by rbdgen's authors on the other's own code, read in the source, or inferred."""
 
 
 @dataclass(frozen=True)

@@ -100,6 +100,7 @@ class _Chart:
         used = 0.0
         for task in self.tasks:
             width = self.panel_width(task)
+            # a panel that is wider than all room has a band to itself
             if used and used + width > room:
                 bands.append(_Band([]))
                 used = 0.0
@@ -197,6 +198,7 @@ class _Chart:
         for cycle in range(0, task.last + 2, step):
             left = x + (cycle - task.first) * self.scale
             canvas.line([(left, self.first - 6), (left, self.bottom + 2)], "line")
+            # a number at the right end would stand outside of the panel
             if left + 8 < x + width or cycle == 0:
                 canvas.text(left, self.first - 9, str(cycle), "small faint middle")
 
@@ -250,6 +252,7 @@ class _Chart:
             self.canvas.rect(left, level, length, thickness, style)
         are = "task is" if len(steps) == 1 else "tasks are"
         text = f"at full rate {len(steps)} {are} in flight"
+        # over all stairs, which are too thin to be pointed at
         self.canvas.rect(x, top, width, _STAIRS, "cover", text)
 
     def steady(self, x: float) -> None:

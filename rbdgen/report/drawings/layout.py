@@ -121,6 +121,7 @@ class Cards:
             fifos += self.queues.get(unit.name, [])
         left = x + _INSET
         line = y + _BASELINES[1]
+        # both would stand in the same line
         if others and not fifos:
             elsewhere = ", ".join(f"#{self.numbers[unit.name]}" for unit in others)
             text = f"on {elsewhere}"
@@ -373,6 +374,7 @@ class _Picture:
                 name = self.design.robot.bodies[parent].name
                 self.follows(x, y - 5, name, CARD)
         self.spine(top - 32, roots)
+        # after the lines, whose ends they cover
         for body, (x, y) in enumerate(corners):
             self.cards.card(x, y, body)
         lowest = max(y for _, y in corners)
@@ -395,6 +397,7 @@ class _Picture:
         if not words:
             return
         canvas = self.canvas
+        # one above the other, so that the two ways are two lines
         level = self.cards.height() * (0.35 if outward else 0.65)
         start = parent[0] + CARD, parent[1] + level
         end = child[0], child[1] + level

@@ -99,6 +99,7 @@ def words_between_bodies(design: Design) -> Counter[tuple[int, int]]:
             given = graph.nodes[argument]
             source = bodies.get(given.owner)
             if not given.is_const and source is not None and source != target:
+                # a word that several operations read passes once
                 words.add((source, target, argument))
     return Counter((source, target) for source, target, _ in words)
 
@@ -126,6 +127,7 @@ def forest_positions(parents: Sequence[int]) -> list[tuple[int, float]]:
         if not children[node]:
             rows[node] = float(leaves)
             leaves += 1
+    # children come after their parents: from behind, theirs are known first
     for node in reversed(range(len(parents))):
         if children[node]:
             first = children[node][0]

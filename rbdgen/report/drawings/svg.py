@@ -63,6 +63,7 @@ def style_sheet() -> str:
 
     rules = [
         f".rbdgen {{ {variables(_LIGHT)} color-scheme: light dark; }}",
+        # on screens only, as paper is light
         f"@media screen and (prefers-color-scheme: dark) {{ .rbdgen {{ {variables(_DARK)} }} }}",
         f".rbdgen text {{ font: {FONT}px system-ui, sans-serif; fill: var(--ink); }}",
         f".rbdgen text.small {{ font-size: {SMALL}px; }}",
@@ -174,6 +175,7 @@ class Canvas:
             width = 0
         elif "middle" in kind:
             width /= 2
+        # letters reach below the baseline
         self._reach(x + width, y + 4)
         inner = escape(text)
         if title:
